@@ -1,0 +1,289 @@
+//! What a file holds, as text.
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::fit::{diffusion, time_of_decay};
+use crate::results::{Function, ResultsFile, TimeSeries};
+use crate::statistics::block_average;
+use crate::trajectory::{Format, format_of};
+use crate::{Frame, Result, TrajectoryReader, open};
+
+/// Describes a results file or a trajectory of any format that [`open`] reads.
+pub fn info(path: impl AsRef<Path>) -> Result<String> {
+    let path = path.as_ref();
+    if format_of(path)? != Format::Hdf5 {
+        return trajectory_info(&*open(path)?);
+    }
+    let file = ResultsFile::open(path)?;
+    let mut text = format!("{}: HDF5", path.display());
+    if let Some(creator) = file.creator() {
+        let _ = write!(text, ", written by {creator}");
+    }
+    text.push('\n');
+    text += &parameters(&file);
+    text += &thermodynamics(&file.observables()?);
+    let dynamics = file.dynamics()?;
+    text += &functions("Time correlations", &dynamics);
+    text += &functions("Structure", &file.structure()?);
+    text += &estimates(&dynamics, file.dimension());
+    if !file.members("particles").is_empty() {
+        text.push('\n');
+        text += &trajectory_info(&*open(path)?)?;
+    }
+    Ok(text)
+}
+
+fn parameters(file: &ResultsFile) -> String {
+    let mut lines = Vec::new();
+    let mut line = |name: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            lines.push(format!("  {name:<12} {value}\n"));
+        }
+    };
+    let plan = file.plan().unwrap_or_default();
+    line("stage", file.parameter("stage"));
+    line(
+        "progress",
+        file.number("progress/step").map(|step| {
+            let complete = file.number("progress/complete") == Some(1.0);
+            format!(
+                "step {step:.0}, {}",
+                if complete { "stage complete" } else { "stage not complete" }
+            )
+        }),
+    );
+    let species = file.species();
+    let total: u64 = species.iter().map(|(_, count)| count).sum();
+    let each = species.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>();
+    line("particles", (total > 0).then(|| format!("{total} ({})", each.join(", "))));
+    let simulation_box = &plan["system"]["simulation_box"];
+    let dimension = simulation_box["dimension"].as_u64().unwrap_or(3) as usize;
+    let edges: Vec<f64> = simulation_box["edges"]
+        .as_array()
+        .map(|edges| edges.iter().filter_map(|edge| edge.as_f64()).take(dimension).collect())
+        .unwrap_or_default();
+    line("box", (!edges.is_empty()).then(|| box_text(&edges, total as usize)));
+    line("potential", potential(&plan["potential"]));
+    line("timestep", file.number("parameters/timestep").map(|timestep| timestep.to_string()));
+    line("precision", file.parameter("precision"));
+    line("seed", file.number("parameters/seed").map(|seed| format!("{seed:.0}")));
+    line("hardware", file.parameter("hardware").filter(|text| text != "null" && text != "{}"));
+    lines.concat()
+}
+
+fn box_text(edges: &[f64], particles: usize) -> String {
+    let shown: Vec<String> = edges.iter().map(|edge| format!("{edge:.6}")).collect();
+    let mut text = format!("{} ({}D)", shown.join(" x "), edges.len());
+    if particles > 0 {
+        let density = particles as f64 / edges.iter().product::<f64>();
+        let _ = write!(text, ", density {density:.6}");
+    }
+    text
+}
+
+/// Form, truncation and cutoffs as the plan states them.
+fn potential(plan: &serde_json::Value) -> Option<String> {
+    let form = plan["form"]["kind"].as_str()?;
+    let truncation = plan["truncation"]["kind"].as_str().unwrap_or("?");
+    let mut cutoffs: Vec<f64> = plan["pairs"]
+        .as_array()?
+        .iter()
+        .flat_map(|row| row.as_array().into_iter().flatten())
+        .filter_map(|pair| pair["cutoff"].as_f64())
+        .collect();
+    cutoffs.sort_by(f64::total_cmp);
+    cutoffs.dedup();
+    let cutoffs: Vec<String> = cutoffs.iter().map(|cutoff| cutoff.to_string()).collect();
+    Some(format!("{form}, truncation {truncation}, cutoffs {}", cutoffs.join(", ")))
+}
+
+fn thermodynamics(series: &[TimeSeries]) -> String {
+    let Some(first) = series.iter().find(|each| !each.step.is_empty()) else {
+        return String::new();
+    };
+    let mut text = String::from("\nObservables");
+    let _ = write!(
+        text,
+        ": {} samples, steps {} to {}",
+        first.step.len(),
+        first.step[0],
+        first.step[first.step.len() - 1]
+    );
+    if let [from, .., to] = first.time[..] {
+        let _ = write!(text, ", time {} to {}", short(from), short(to));
+    }
+    let _ = write!(text, "\n  {:<28} {:>14} {:>10}\n", "", "mean", "error");
+    for each in series {
+        if each.shape.is_empty() {
+            let mean = block_average(&each.value);
+            let (value, error) = with_error(mean.value, mean.error);
+            let _ = writeln!(text, "  {:<28} {value:>14} {error:>10}", each.name);
+        } else {
+            let _ = writeln!(text, "  {:<28} {:>14}", each.name, format!("{:?} each", each.shape));
+        }
+    }
+    text
+}
+
+fn functions(title: &str, functions: &[Function]) -> String {
+    if functions.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{title}\n");
+    for function in functions {
+        let measured = (0..function.x.len())
+            .filter(|&k| function.curves.iter().any(|curve| curve.value[k].is_finite()))
+            .map(|k| function.x[k]);
+        let (low, high) = measured
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        let range = if low > high {
+            "nothing measured yet".to_owned()
+        } else {
+            format!("{} {} to {}", function.argument, short(low), short(high))
+        };
+        let _ = write!(
+            text,
+            "  {:<3} {:<38} {:>4} points, {range}",
+            function.group,
+            function.name,
+            function.x.len()
+        );
+        let wavenumbers: Vec<String> =
+            function.curves.iter().filter_map(|curve| curve.wavenumber).map(short).collect();
+        if !wavenumbers.is_empty() {
+            let _ = write!(text, "; wavenumber {}", wavenumbers.join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// D of every species and 1/e time of every F_s.
+fn estimates(dynamics: &[Function], dimension: usize) -> String {
+    let mut lines = Vec::new();
+    for function in dynamics {
+        let species = &function.group;
+        for curve in &function.curves {
+            if function.name == "mean_square_displacement"
+                && let Some(found) = diffusion(&function.x, &curve.value, dimension)
+            {
+                let warning = if found.exponent < 0.9 { ": not diffusive yet" } else { "" };
+                lines.push(format!(
+                    "  D_{species} = {} (slope of the displacement over t = {} to {}, where it grows as \
+                     t^{:.2}{warning})\n",
+                    short(found.coefficient),
+                    short(found.from),
+                    short(found.to),
+                    found.exponent
+                ));
+            }
+            if function.name == "self_intermediate_scattering_function" {
+                let q = short(curve.wavenumber.unwrap_or(f64::NAN));
+                lines.push(match time_of_decay(&function.x, &curve.value, (-1.0_f64).exp()) {
+                    Some(tau) => format!("  tau_{species}(q = {q}) = {} (F_s = 1/e)\n", short(tau)),
+                    None => format!("  tau_{species}(q = {q}): F_s does not cross 1/e\n"),
+                });
+            }
+        }
+    }
+    if lines.is_empty() { String::new() } else { format!("\nEstimates\n{}", lines.concat()) }
+}
+
+fn trajectory_info(reader: &dyn TrajectoryReader) -> Result<String> {
+    let mut text =
+        format!("{}: {}, {} frames", reader.path().display(), reader.format(), reader.len());
+    let Some(last) = reader.len().checked_sub(1) else {
+        text.push('\n');
+        return Ok(text);
+    };
+    let (first_frame, frame) = (reader.read(0)?, reader.read(last)?);
+    let _ = write!(text, ", steps {} to {}", first_frame.step, frame.step);
+    if let (Some(from), Some(to)) = (first_frame.time, frame.time) {
+        let _ = write!(text, ", time {} to {}", short(from), short(to));
+    }
+    let _ = writeln!(text, "\n  last frame   {}", contents(&frame));
+    let _ =
+        writeln!(text, "  particles    {} ({})", frame.particle_count(), species_counts(&frame));
+    let _ = writeln!(text, "  box          {}", box_text(&frame.box_edges, frame.particle_count()));
+    if let Some(temperature) = temperature(&frame) {
+        let _ = writeln!(text, "  temperature  {} of the last frame", short(temperature));
+    }
+    Ok(text)
+}
+
+fn contents(frame: &Frame) -> String {
+    let mut held = vec!["positions"];
+    held.extend(frame.image.as_ref().map(|_| "images"));
+    held.extend(frame.velocity.as_ref().map(|_| "velocities"));
+    held.extend(frame.mass.as_ref().map(|_| "masses"));
+    held.extend(frame.id.as_ref().map(|_| "ids"));
+    held.join(", ")
+}
+
+fn species_counts(frame: &Frame) -> String {
+    let mut counts = vec![0_usize; frame.species_names.len()];
+    frame.species.iter().for_each(|&species| counts[species as usize] += 1);
+    let each =
+        frame.species_names.iter().zip(counts).map(|(name, count)| format!("{name} {count}"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// `sum m v^2 / (d N)`; masses of 1 where the file has none.
+fn temperature(frame: &Frame) -> Option<f64> {
+    let velocity = frame.velocity.as_ref().filter(|velocity| !velocity.is_empty())?;
+    let mass = |k: usize| frame.mass.as_ref().map_or(1.0, |mass| mass[k]);
+    let twice_energy: f64 = velocity
+        .iter()
+        .enumerate()
+        .map(|(k, v)| mass(k) * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]))
+        .sum();
+    Some(twice_energy / (frame.dimension * velocity.len()) as f64)
+}
+
+/// Five significant digits.
+fn short(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    let magnitude = x.abs().log10().floor() as i32;
+    if !(-4..7).contains(&magnitude) {
+        return format!("{x:.4e}");
+    }
+    let text = format!("{x:.*}", (4 - magnitude).max(0) as usize);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// Value and error to two digits of the error.
+fn with_error(value: f64, error: f64) -> (String, String) {
+    if !error.is_finite() {
+        return (short(value), "-".into());
+    }
+    if error == 0.0 || error < 1e-12 * value.abs() {
+        return (short(value), "0".into());
+    }
+    if !(1e-9..1e9).contains(&error) {
+        return (format!("{value:.6e}"), format!("{error:.1e}"));
+    }
+    let decimals = (1 - error.log10().floor() as i32).max(0) as usize;
+    (format!("{value:.decimals$}"), format!("{error:.decimals$}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_printed_to_what_is_known() {
+        assert_eq!(short(2000.0), "2000");
+        assert_eq!(short(7.251_234), "7.2512");
+        assert_eq!(short(1.5e-7), "1.5000e-7");
+        assert_eq!(with_error(-6.842_134_5, 0.000_31), ("-6.84213".into(), "0.00031".into()));
+        assert_eq!(with_error(1234.5, 20.0), ("1234".into(), "20".into()));
+        assert_eq!(with_error(0.5, 0.0), ("0.5".into(), "0".into()));
+        assert_eq!(with_error(0.5, f64::NAN).1, "-");
+    }
+}

@@ -1,0 +1,27 @@
+//! Reads, averages, fits and plots results and trajectories of molecular dynamics.
+//!
+//! Knows files and numbers, nothing of engines. Reduced units, those of the file.
+//!
+//! - [`trajectory`]: frames of H5MD, GSD, extended XYZ and LAMMPS dump files behind one trait.
+//! - [`results`]: thermodynamics, time correlations and structure of a results file.
+//! - [`correlation`], [`structure`]: plain evaluation over stored frames, the independent check of
+//!   what a simulation computes while it runs.
+//! - [`statistics`], [`fit`]: means with errors, diffusion coefficient, relaxation time.
+//! - [`mod@plot`], [`mod@info`]: what a file holds, as a figure and as text.
+#![warn(missing_docs)]
+
+pub mod correlation;
+mod error;
+pub mod fit;
+mod hdf5_file;
+pub mod info;
+pub mod plot;
+pub mod results;
+pub mod statistics;
+pub mod structure;
+pub mod trajectory;
+
+pub use error::{AnalysisError, Result};
+pub use info::info;
+pub use plot::{Quantity, plot};
+pub use trajectory::{Frame, TrajectoryReader, open};

@@ -1,0 +1,174 @@
+//! Figures of what results files hold.
+//!
+//! `results files -> curves -> panels -> SVG -> (PNG)`. With one file, colours tell species apart; with
+//! several, colours tell files and dashes species. Shaded bands are one standard error.
+mod axis;
+mod drawing;
+mod panels;
+mod png;
+
+use std::path::{Path, PathBuf};
+
+use crate::results::ResultsFile;
+use crate::{AnalysisError, Result};
+
+/// What can be plotted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Temperature over time.
+    Temperature,
+    /// Potential energy per particle over time.
+    PotentialEnergy,
+    /// Total energy per particle over time.
+    InternalEnergy,
+    /// Pressure over time.
+    Pressure,
+    /// `<|dr(t)|^2>`, double logarithmic.
+    MeanSquareDisplacement,
+    /// `F_s(q,t)`, one panel per wave number.
+    SelfIntermediateScatteringFunction,
+    /// `alpha_2(t)`.
+    NonGaussianParameter,
+    /// `<v(t) . v(0)>`.
+    VelocityAutocorrelation,
+    /// `g_ab(r)`.
+    PairDistribution,
+    /// `S_ab(q)`.
+    StructureFactor,
+}
+
+impl Quantity {
+    /// All, in the order of the panels.
+    pub const ALL: [Quantity; 10] = [
+        Quantity::Temperature,
+        Quantity::PotentialEnergy,
+        Quantity::InternalEnergy,
+        Quantity::Pressure,
+        Quantity::MeanSquareDisplacement,
+        Quantity::SelfIntermediateScatteringFunction,
+        Quantity::NonGaussianParameter,
+        Quantity::VelocityAutocorrelation,
+        Quantity::PairDistribution,
+        Quantity::StructureFactor,
+    ];
+
+    /// Name of the group in a results file, and the word of the command line (there with `-` for `_`).
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Temperature => "temperature",
+            Quantity::PotentialEnergy => "potential_energy",
+            Quantity::InternalEnergy => "internal_energy",
+            Quantity::Pressure => "pressure",
+            Quantity::MeanSquareDisplacement => "mean_square_displacement",
+            Quantity::SelfIntermediateScatteringFunction => "self_intermediate_scattering_function",
+            Quantity::NonGaussianParameter => "non_gaussian_parameter",
+            Quantity::VelocityAutocorrelation => "velocity_autocorrelation",
+            Quantity::PairDistribution => "pair_distribution",
+            Quantity::StructureFactor => "structure_factor",
+        }
+    }
+}
+
+impl std::str::FromStr for Quantity {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let wanted = text.trim().replace('-', "_").to_lowercase();
+        Quantity::ALL.into_iter().find(|quantity| quantity.name() == wanted).ok_or_else(|| {
+            let names: Vec<String> =
+                Quantity::ALL.iter().map(|quantity| quantity.name().replace('_', "-")).collect();
+            format!("unknown quantity `{text}`; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// Draws what the files hold of `quantities` (all, if empty) into an SVG or PNG file, by the ending of
+/// `output`. An existing file is replaced.
+///
+/// # Errors
+/// If a file cannot be read, nothing of the quantities is there, or the figure cannot be written.
+pub fn plot(files: &[PathBuf], output: &Path, quantities: &[Quantity]) -> Result<()> {
+    let ending = output.extension().and_then(|ending| ending.to_str()).unwrap_or("").to_lowercase();
+    if ending != "svg" && ending != "png" {
+        return Err(AnalysisError::content(
+            output,
+            "the name of a figure must end in .svg or .png",
+        ));
+    }
+    let svg = svg_of(files, quantities)?;
+    let bytes = if ending == "png" {
+        png::render(&svg).map_err(|what| AnalysisError::content(output, what))?
+    } else {
+        svg.into_bytes()
+    };
+    std::fs::write(output, bytes).map_err(AnalysisError::io(output))
+}
+
+fn svg_of(files: &[PathBuf], quantities: &[Quantity]) -> Result<String> {
+    if files.is_empty() {
+        return Err(AnalysisError::Request("no files to plot".into()));
+    }
+    let results = files.iter().map(|file| ResultsFile::open(file)).collect::<Result<Vec<_>>>()?;
+    let wanted = if quantities.is_empty() { &Quantity::ALL[..] } else { quantities };
+    let panels = panels::collect(&results, wanted)?;
+    if panels.is_empty() {
+        let names: Vec<&str> = wanted.iter().map(|quantity| quantity.name()).collect();
+        return Err(AnalysisError::content(
+            &files[0],
+            format!("nothing to plot: no values of {} in the files given", names.join(", ")),
+        ));
+    }
+    Ok(drawing::figure(&panels, &file_labels(files)))
+}
+
+/// Shortest names that tell the files apart: stems, with as many parent folders as needed.
+fn file_labels(files: &[PathBuf]) -> Vec<String> {
+    let label = |file: &Path, depth: usize| {
+        let without_ending = file.with_extension("");
+        let parts: Vec<String> = without_ending
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .collect();
+        parts[parts.len().saturating_sub(depth)..].join("/")
+    };
+    let depths = 1..=4;
+    depths
+        .map(|depth| files.iter().map(|file| label(file, depth)).collect::<Vec<_>>())
+        .find(|labels| {
+            let mut sorted = labels.clone();
+            sorted.sort();
+            sorted.dedup();
+            sorted.len() == labels.len()
+        })
+        .unwrap_or_else(|| files.iter().map(|file| label(file, 4)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_as_short_as_they_can_be() {
+        let labels =
+            |files: &[&str]| file_labels(&files.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(labels(&["a/T0.8.h5", "b/T0.6.h5"]), ["T0.8", "T0.6"]);
+        assert_eq!(
+            labels(&["a/production.h5", "b/production.h5"]),
+            ["a/production", "b/production"]
+        );
+    }
+
+    #[test]
+    fn quantities_are_found_by_name_and_the_message_lists_them() {
+        for quantity in Quantity::ALL {
+            assert_eq!(quantity.name().replace('_', "-").parse(), Ok(quantity));
+        }
+        assert!("msd".parse::<Quantity>().unwrap_err().contains("mean-square-displacement"));
+    }
+
+    #[test]
+    fn a_figure_is_svg_or_png() {
+        let error = plot(&["x.h5".into()], Path::new("figure.pdf"), &[]).unwrap_err();
+        assert!(error.to_string().contains(".svg or .png"));
+    }
+}

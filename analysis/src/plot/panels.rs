@@ -1,0 +1,201 @@
+//! From results to panels of curves.
+use super::Quantity;
+use super::axis::Scale;
+use crate::Result;
+use crate::results::{Curve, Function, ResultsFile, TimeSeries};
+
+/// Points of one line; `error` holds NaN where there is none.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// Index of the file.
+    pub file: usize,
+    /// Species or pair; empty for the whole system.
+    pub part: String,
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    pub error: Vec<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Panel {
+    pub x_label: String,
+    pub y_label: String,
+    pub x_scale: Scale,
+    pub y_scale: Scale,
+    /// Values that the vertical axis shows in any case.
+    pub y_include: Vec<f64>,
+    pub lines: Vec<Line>,
+}
+
+/// Most panels of wave numbers.
+const MOST_WAVENUMBERS: usize = 4;
+/// A time series is drawn with no more points than this.
+const MOST_POINTS: usize = 500;
+
+/// One panel for each quantity (and wave number) of which there are values.
+pub(super) fn collect(files: &[ResultsFile], quantities: &[Quantity]) -> Result<Vec<Panel>> {
+    let mut series = Vec::new();
+    let mut functions = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        series.extend(file.observables()?.into_iter().map(|each| (index, each)));
+        let all = file.dynamics()?.into_iter().chain(file.structure()?);
+        functions.extend(all.map(|each| (index, each)));
+    }
+    let mut panels = Vec::new();
+    for &quantity in quantities {
+        match quantity {
+            Quantity::Temperature
+            | Quantity::PotentialEnergy
+            | Quantity::InternalEnergy
+            | Quantity::Pressure => panels.push(time_series_panel(quantity, &series)),
+            _ => panels.extend(function_panels(quantity, &functions)),
+        }
+    }
+    panels.retain(|panel| !panel.lines.is_empty());
+    Ok(panels)
+}
+
+fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Panel {
+    let y_label = match quantity {
+        Quantity::Temperature => "temperature T",
+        Quantity::PotentialEnergy => "potential energy / N",
+        Quantity::InternalEnergy => "total energy / N",
+        _ => "pressure P",
+    };
+    let named = series.iter().filter(|(_, each)| {
+        each.name == quantity.name() && each.shape.is_empty() && each.value.len() > 1
+    });
+    let with_time = named.clone().all(|(_, each)| !each.time.is_empty());
+    let lines = named
+        .map(|(file, each)| {
+            let x = if with_time {
+                each.time.clone()
+            } else {
+                each.step.iter().map(|&step| step as f64).collect()
+            };
+            let (x, y, error) = thinned(&x, &each.value);
+            Line { file: *file, part: String::new(), x, y, error }
+        })
+        .collect();
+    Panel {
+        x_label: if with_time { "t" } else { "step" }.into(),
+        y_label: y_label.into(),
+        x_scale: Scale::Linear,
+        y_scale: Scale::Linear,
+        y_include: Vec::new(),
+        lines,
+    }
+}
+
+/// Means of equal stretches of a long series, with the standard deviation within a stretch as band.
+fn thinned(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let stretch = x.len().div_ceil(MOST_POINTS);
+    if stretch == 1 {
+        return (x.to_vec(), y.to_vec(), vec![f64::NAN; x.len()]);
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let deviation = |values: &[f64]| {
+        let middle = mean(values);
+        mean(&values.iter().map(|y| (y - middle).powi(2)).collect::<Vec<_>>()).sqrt()
+    };
+    (
+        x.chunks(stretch).map(mean).collect(),
+        y.chunks(stretch).map(mean).collect(),
+        y.chunks(stretch).map(deviation).collect(),
+    )
+}
+
+fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<Panel> {
+    use Quantity as Q;
+    use Scale::{Linear, Logarithmic};
+    let (x_label, y_label, x_scale, y_scale, y_include) = match quantity {
+        Q::MeanSquareDisplacement => ("t", "⟨Δr²(t)⟩", Logarithmic, Logarithmic, vec![]),
+        Q::SelfIntermediateScatteringFunction => {
+            ("t", "Fₛ(q,t)", Logarithmic, Linear, vec![0.0, 1.0])
+        }
+        Q::NonGaussianParameter => ("t", "α₂(t)", Logarithmic, Linear, vec![0.0]),
+        Q::VelocityAutocorrelation => ("t", "⟨v(t)·v(0)⟩", Logarithmic, Linear, vec![0.0]),
+        Q::PairDistribution => ("r", "g(r)", Linear, Linear, vec![0.0]),
+        _ => ("q", "S(q)", Linear, Linear, vec![0.0]),
+    };
+    let named: Vec<&(usize, Function)> =
+        functions.iter().filter(|(_, function)| function.name == quantity.name()).collect();
+    let groups = wavenumber_groups(&named);
+    let panel = |wavenumber: Option<f64>| {
+        let lines = named.iter().flat_map(|(file, function)| {
+            let fits = move |curve: &&Curve| match (curve.wavenumber, wavenumber) {
+                (Some(q), Some(wanted)) => same_wavenumber(q, wanted),
+                (None, None) => true,
+                _ => false,
+            };
+            let curve = function.curves.iter().find(fits)?;
+            function_line(*file, function, curve, x_scale, y_scale)
+        });
+        Panel {
+            x_label: x_label.into(),
+            y_label: match wavenumber {
+                Some(q) => format!("Fₛ(q,t),  q = {q:.2}"),
+                None => y_label.into(),
+            },
+            x_scale,
+            y_scale,
+            y_include: y_include.clone(),
+            lines: lines.collect(),
+        }
+    };
+    groups.into_iter().map(panel).collect()
+}
+
+/// Files of different boxes hold slightly different shells.
+fn same_wavenumber(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 0.03 * a.abs().max(b.abs())
+}
+
+fn wavenumber_groups(functions: &[&(usize, Function)]) -> Vec<Option<f64>> {
+    let mut groups: Vec<Option<f64>> = Vec::new();
+    for curve in functions.iter().flat_map(|(_, function)| &function.curves) {
+        let known = groups.iter().any(|group| match (group, curve.wavenumber) {
+            (Some(a), Some(b)) => same_wavenumber(*a, b),
+            (None, None) => true,
+            _ => false,
+        });
+        if !known {
+            groups.push(curve.wavenumber);
+        }
+    }
+    groups.sort_by(|a, b| a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)));
+    // Of very many, evenly chosen ones with the first and the last.
+    if groups.len() > MOST_WAVENUMBERS {
+        let last = groups.len() - 1;
+        groups = (0..MOST_WAVENUMBERS).map(|k| groups[k * last / (MOST_WAVENUMBERS - 1)]).collect();
+    }
+    groups
+}
+
+fn function_line(
+    file: usize,
+    function: &Function,
+    curve: &Curve,
+    x_scale: Scale,
+    y_scale: Scale,
+) -> Option<Line> {
+    let error = |k: usize| curve.error.get(k).copied().unwrap_or(f64::NAN);
+    let largest = (0..curve.value.len())
+        .filter(|&k| curve.value[k].is_finite())
+        .filter(|&k| error(k).is_nan() || error(k) <= 0.3 * curve.value[k].abs())
+        .map(|k| curve.value[k].abs())
+        .fold(0.0, f64::max);
+    let drawn = |&k: &usize| {
+        let noise = error(k) > 0.5 * largest && largest > 0.0;
+        x_scale.shows(function.x[k]) && y_scale.shows(curve.value[k]) && !noise
+    };
+    let mut points: Vec<usize> = (0..function.x.len()).filter(drawn).collect();
+    points.sort_by(|&a, &b| function.x[a].total_cmp(&function.x[b]));
+    (points.len() > 1).then(|| Line {
+        file,
+        part: function.group.clone(),
+        x: points.iter().map(|&k| function.x[k]).collect(),
+        y: points.iter().map(|&k| curve.value[k]).collect(),
+        error: points.iter().map(|&k| error(k)).collect(),
+    })
+}

@@ -1,0 +1,261 @@
+//! What a results file holds, as plain numbers.
+//!
+//! Layout: `/observables/<name>/{step,time,value}`, `/dynamics/<species>/<name>/{time,value,error,count}`
+//! (with `wavenumber`: `value[q][t]`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
+//! `/parameters`. Anything may be missing.
+use std::path::Path;
+
+use hdf5::Group;
+
+use crate::Result;
+use crate::hdf5_file::{Hdf5File, dataset, group, members};
+
+/// A results file (or any H5MD file with observables).
+pub struct ResultsFile {
+    file: Hdf5File,
+}
+
+/// One observable over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeSeries {
+    /// Name, with the groups it stands in: `temperature`, `A/temperature`.
+    pub name: String,
+    /// Steps.
+    pub step: Vec<u64>,
+    /// Times; empty if the file has none.
+    pub time: Vec<f64>,
+    /// Shape of one sample; empty for a scalar.
+    pub shape: Vec<usize>,
+    /// Samples, one after the other.
+    pub value: Vec<f64>,
+}
+
+/// A correlation or structure function, perhaps at several wave numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Function {
+    /// Species (`A`) or pair of species (`AB`).
+    pub group: String,
+    /// `mean_square_displacement`, `pair_distribution`, ...
+    pub name: String,
+    /// `time`, `distance` or `wavenumber`.
+    pub argument: String,
+    /// Values of the argument.
+    pub x: Vec<f64>,
+    /// One curve, or one for each wave number.
+    pub curves: Vec<Curve>,
+}
+
+/// Values of a function. `error` and `count` are empty if the file has none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// Wave number that it belongs to, if there are several curves by wave number.
+    pub wavenumber: Option<f64>,
+    /// Values; NaN where nothing was measured yet.
+    pub value: Vec<f64>,
+    /// Standard errors.
+    pub error: Vec<f64>,
+    /// Samples.
+    pub count: Vec<f64>,
+}
+
+impl ResultsFile {
+    /// Opens a file, also one that is being written.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(ResultsFile { file: Hdf5File::open(path)? })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// Program and version that wrote the file.
+    pub fn creator(&self) -> Option<String> {
+        let creator = group(&self.file.root, "h5md")?.group("creator").ok()?;
+        let name = self.file.text_attribute(&creator, "name")?;
+        let version = self.file.text_attribute(&creator, "version").unwrap_or_default();
+        Some(format!("{name} {version}").trim().to_owned())
+    }
+
+    /// A text below `/parameters`.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        self.file.text(&group(&self.file.root, "parameters")?, name)
+    }
+
+    /// A number anywhere in the file.
+    pub fn number(&self, path: &str) -> Option<f64> {
+        self.file.numbers(&*dataset(&self.file.root, path)?).ok()?.first().copied()
+    }
+
+    /// Names below a group of the file.
+    pub(crate) fn members(&self, path: &str) -> Vec<String> {
+        group(&self.file.root, path).map(|group| members(&group)).unwrap_or_default()
+    }
+
+    /// The plan that the run followed, if the file holds one.
+    pub fn plan(&self) -> Option<serde_json::Value> {
+        serde_json::from_str(&self.parameter("plan")?).ok()
+    }
+
+    /// Names and numbers of particles of the species, if stored.
+    pub fn species(&self) -> Vec<(String, u64)> {
+        let read = || {
+            let species = group(&self.file.root, "parameters")?.group("species").ok()?;
+            let names = self.file.strings(&*dataset(&species, "name")?).ok()?;
+            let counts = self.file.integers(&*dataset(&species, "count")?).ok()?;
+            Some(
+                names
+                    .into_iter()
+                    .zip(counts.into_iter().map(|count| count.max(0) as u64))
+                    .collect(),
+            )
+        };
+        read().unwrap_or_default()
+    }
+
+    /// Dimension of space: of the observables, of the plan, else 3.
+    pub fn dimension(&self) -> usize {
+        let attribute = || {
+            let attribute = group(&self.file.root, "observables")?.attr("dimension").ok()?;
+            self.file.integers(&attribute).ok()?.first().map(|&dimension| dimension as usize)
+        };
+        let plan =
+            || Some(self.plan()?["system"]["simulation_box"]["dimension"].as_u64()? as usize);
+        attribute().or_else(plan).filter(|dimension| matches!(dimension, 2 | 3)).unwrap_or(3)
+    }
+
+    /// All time series below `/observables`, in alphabetical order.
+    pub fn observables(&self) -> Result<Vec<TimeSeries>> {
+        let mut all = Vec::new();
+        if let Some(observables) = group(&self.file.root, "observables") {
+            self.collect_series(&observables, "", 0, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    fn collect_series(
+        &self,
+        parent: &Group,
+        prefix: &str,
+        depth: usize,
+        all: &mut Vec<TimeSeries>,
+    ) -> Result<()> {
+        for name in members(parent) {
+            let Some(child) = group(parent, &name) else { continue };
+            let name = format!("{prefix}{name}");
+            match (dataset(&child, "value"), dataset(&child, "step")) {
+                (Some(_), Some(_)) => all.extend(self.series(&child, name)?),
+                // Links may form a circle.
+                _ if depth < 4 => {
+                    self.collect_series(&child, &format!("{name}/"), depth + 1, all)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn series(&self, element: &Group, name: String) -> Result<Option<TimeSeries>> {
+        let Some(value) = dataset(element, "value") else { return Ok(None) };
+        let [rows, shape @ ..] = &value.shape()[..] else { return Ok(None) };
+        let mut series = TimeSeries { name, shape: shape.to_vec(), ..TimeSeries::default() };
+        series.value = self.file.numbers(&value)?;
+        let axis = |which: &str| -> Result<Vec<f64>> {
+            let Some(axis) = dataset(element, which) else { return Ok(Vec::new()) };
+            let numbers = self.file.numbers(&axis)?;
+            if !axis.is_scalar() {
+                return Ok(numbers);
+            }
+            let offset = match axis.attr("offset") {
+                Ok(offset) => self.file.numbers(&offset)?.first().copied().unwrap_or(0.0),
+                Err(_) => 0.0,
+            };
+            Ok((0..*rows).map(|k| offset + k as f64 * numbers[0]).collect())
+        };
+        series.step = axis("step")?.iter().map(|&step| step.max(0.0) as u64).collect();
+        series.time = axis("time")?;
+        // While a simulation appends, one dataset may be longer than another.
+        let mut complete = series.step.len().min(*rows);
+        if !series.time.is_empty() {
+            complete = complete.min(series.time.len());
+            series.time.truncate(complete);
+        }
+        series.step.truncate(complete);
+        series.value.truncate(complete * shape.iter().product::<usize>());
+        Ok(Some(series))
+    }
+
+    /// Time correlations, `/dynamics/<species>/<name>`.
+    pub fn dynamics(&self) -> Result<Vec<Function>> {
+        self.functions("dynamics")
+    }
+
+    /// Structure functions, `/structure/<pair>/<name>`.
+    pub fn structure(&self) -> Result<Vec<Function>> {
+        self.functions("structure")
+    }
+
+    fn functions(&self, root: &str) -> Result<Vec<Function>> {
+        let mut all = Vec::new();
+        let Some(root) = group(&self.file.root, root) else { return Ok(all) };
+        for group_name in members(&root) {
+            let Some(parent) = group(&root, &group_name) else { continue };
+            for name in members(&parent) {
+                let Some(element) = group(&parent, &name) else { continue };
+                all.extend(self.function(&element, &group_name, &name)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn function(&self, element: &Group, group: &str, name: &str) -> Result<Option<Function>> {
+        let read = |which: &str| -> Result<Option<Vec<f64>>> {
+            dataset(element, which).map(|dataset| self.file.numbers(&dataset)).transpose()
+        };
+        let Some(values) = read("value")? else { return Ok(None) };
+        let mut arguments = Vec::new();
+        for argument in ["time", "distance", "wavenumber"] {
+            arguments.extend(read(argument)?.map(|x| (argument, x)));
+        }
+        let (errors, counts) = (read("error")?, read("count")?);
+        let bad = |what: String| self.file.bad(format!("{}: {what}", element.name()));
+        let (argument, x, wavenumbers) = match &arguments[..] {
+            [(argument, x)] => (*argument, x, vec![None]),
+            [(argument, x), (_, q)] => (*argument, x, q.iter().map(|&q| Some(q)).collect()),
+            _ => return Err(bad("no time, distance or wavenumber beside value".into())),
+        };
+        if values.len() != x.len() * wavenumbers.len() {
+            let what = format!(
+                "{} values for {} x {} arguments",
+                values.len(),
+                wavenumbers.len(),
+                x.len()
+            );
+            return Err(bad(what));
+        }
+        let row = |numbers: &Option<Vec<f64>>, k: usize| match numbers {
+            Some(numbers) if numbers.len() == values.len() => {
+                numbers[k * x.len()..(k + 1) * x.len()].to_vec()
+            }
+            _ => Vec::new(),
+        };
+        let values = Some(values.clone());
+        let curves = wavenumbers
+            .iter()
+            .enumerate()
+            .map(|(k, &wavenumber)| Curve {
+                wavenumber,
+                value: row(&values, k),
+                error: row(&errors, k),
+                count: row(&counts, k),
+            })
+            .collect();
+        Ok(Some(Function {
+            group: group.to_owned(),
+            name: name.to_owned(),
+            argument: argument.to_owned(),
+            x: x.clone(),
+            curves,
+        }))
+    }
+}

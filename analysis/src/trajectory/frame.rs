@@ -1,0 +1,280 @@
+/// All particles at one step.
+///
+/// Particles stand in the order of their ids where the file has ids, else in the file's order.
+///
+/// Positions are wrapped into the box, `0 <= x < edge`. Coordinates are only moved by whole edges,
+/// never shifted: a file whose box starts elsewhere (GSD: `-L/2`) keeps its coordinates modulo the
+/// edge. `image` is corrected accordingly, so that `position + image * edge` is the file's unwrapped
+/// position. In two dimensions the third component of everything is zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Frame {
+    /// Step of the simulation; frames are counted where a format has no steps.
+    pub step: u64,
+    /// Time of the simulation, if the file says.
+    pub time: Option<f64>,
+    /// 2 or 3.
+    pub dimension: usize,
+    /// Edges of the orthorhombic periodic box, one per dimension.
+    pub box_edges: Vec<f64>,
+    /// Names of the species, in the file's order.
+    pub species_names: Vec<String>,
+    /// Index into `species_names`, per particle.
+    pub species: Vec<u32>,
+    /// Ids in ascending order.
+    pub id: Option<Vec<u64>>,
+    /// Masses.
+    pub mass: Option<Vec<f64>>,
+    /// Wrapped positions.
+    pub position: Vec<[f64; 3]>,
+    /// How often a particle has left the box upwards, less downwards.
+    pub image: Option<Vec<[i32; 3]>>,
+    /// Velocities.
+    pub velocity: Option<Vec<[f64; 3]>>,
+}
+
+impl Frame {
+    /// Number of particles.
+    pub fn particle_count(&self) -> usize {
+        self.position.len()
+    }
+
+    /// Name of a particle's species.
+    pub fn species_name(&self, particle: usize) -> &str {
+        &self.species_names[self.species[particle] as usize]
+    }
+
+    /// Particles of one species.
+    pub fn particles_of(&self, name: &str) -> Vec<usize> {
+        match self.species_names.iter().position(|each| each == name) {
+            Some(index) => (0..self.species.len())
+                .filter(|&particle| self.species[particle] as usize == index)
+                .collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Three edges; in two dimensions the last is 1.
+    pub fn padded_edges(&self) -> [f64; 3] {
+        let mut edges = [1.0; 3];
+        edges[..self.dimension].copy_from_slice(&self.box_edges);
+        edges
+    }
+
+    /// Volume, or area in two dimensions.
+    pub fn volume(&self) -> f64 {
+        self.box_edges.iter().product()
+    }
+
+    /// Position as if there were no periodic boundary; `None` without images.
+    pub fn unwrapped(&self, particle: usize) -> Option<[f64; 3]> {
+        let edges = self.padded_edges();
+        let image = self.image.as_ref()?[particle];
+        Some(std::array::from_fn(|k| self.position[particle][k] + f64::from(image[k]) * edges[k]))
+    }
+
+    /// Brings freshly read columns into the form promised above. The message of an error lacks the
+    /// file's name.
+    ///
+    /// With `unwrapped`, positions are not folded back by the writer, and images are made from them.
+    pub(crate) fn finish(mut self, unwrapped: bool) -> Result<Frame, String> {
+        self.check()?;
+        if unwrapped && self.image.is_none() {
+            self.image = Some(vec![[0; 3]; self.position.len()]);
+        }
+        self.wrap()?;
+        self.sort_by_id()?;
+        Ok(self)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if !matches!(self.dimension, 2 | 3) || self.box_edges.len() != self.dimension {
+            return Err(format!(
+                "dimension {} with {} box edges; 2 or 3 are read",
+                self.dimension,
+                self.box_edges.len()
+            ));
+        }
+        if let Some(edge) = self.box_edges.iter().find(|edge| !(edge.is_finite() && **edge > 0.0)) {
+            return Err(format!("box edge {edge} is not a positive length"));
+        }
+        let count = self.position.len();
+        let columns = [
+            ("species", Some(self.species.len())),
+            ("ids", self.id.as_ref().map(Vec::len)),
+            ("masses", self.mass.as_ref().map(Vec::len)),
+            ("images", self.image.as_ref().map(Vec::len)),
+            ("velocities", self.velocity.as_ref().map(Vec::len)),
+        ];
+        for (name, length) in columns {
+            if let Some(length) = length.filter(|&length| length != count) {
+                return Err(format!("{count} positions but {length} {name}"));
+            }
+        }
+        if let Some(index) = self.species.iter().max()
+            && *index as usize >= self.species_names.len()
+        {
+            let names = self.species_names.len();
+            return Err(format!("species index {index}, but {names} species names"));
+        }
+        let finite = |vector: &[f64; 3]| vector.iter().all(|x| x.is_finite());
+        match self.velocity.iter().flatten().position(|velocity| !finite(velocity)) {
+            Some(particle) => {
+                Err(format!("velocity of particle {particle} is not a finite number"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn wrap(&mut self) -> Result<(), String> {
+        let edges = self.padded_edges();
+        for (particle, position) in self.position.iter_mut().enumerate() {
+            position[self.dimension..].fill(0.0);
+            for k in 0..self.dimension {
+                let x = position[k];
+                let mut crossings = (x / edges[k]).floor();
+                if !crossings.is_finite() || crossings.abs() > f64::from(i32::MAX / 2) {
+                    return Err(format!("position {x} of particle {particle} is out of any range"));
+                }
+                let mut wrapped = x - crossings * edges[k];
+                // Rounding can leave the result on the upper face or just below zero.
+                if wrapped >= edges[k] {
+                    wrapped = 0.0;
+                    crossings += 1.0;
+                } else if wrapped < 0.0 {
+                    wrapped = 0.0;
+                }
+                position[k] = wrapped;
+                if let Some(image) = &mut self.image {
+                    let component = &mut image[particle][k];
+                    *component = component.checked_add(crossings as i32).ok_or_else(|| {
+                        format!("image {component} of particle {particle} is out of range")
+                    })?;
+                }
+            }
+        }
+        if self.dimension == 2 {
+            self.velocity.iter_mut().flatten().for_each(|velocity| velocity[2] = 0.0);
+            self.image.iter_mut().flatten().for_each(|image| image[2] = 0);
+        }
+        Ok(())
+    }
+
+    fn sort_by_id(&mut self) -> Result<(), String> {
+        let Some(id) = &self.id else { return Ok(()) };
+        let mut order: Vec<usize> = (0..id.len()).collect();
+        if !id.is_sorted() {
+            order.sort_by_key(|&particle| id[particle]);
+            fn permute<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
+                *column = order.iter().map(|&particle| column[particle]).collect();
+            }
+            permute(&mut self.position, &order);
+            permute(&mut self.species, &order);
+            self.id.iter_mut().for_each(|column| permute(column, &order));
+            self.mass.iter_mut().for_each(|column| permute(column, &order));
+            self.image.iter_mut().for_each(|column| permute(column, &order));
+            self.velocity.iter_mut().for_each(|column| permute(column, &order));
+        }
+        let id = self.id.as_deref().unwrap_or_default();
+        match id.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(format!("two particles have id {}", pair[0])),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Names in the order of first appearance, and every particle's index among them.
+#[derive(Default)]
+pub(crate) struct SpeciesTable {
+    pub names: Vec<String>,
+    pub index: Vec<u32>,
+}
+
+impl SpeciesTable {
+    pub fn push(&mut self, name: &str) {
+        let index = match self.names.iter().position(|each| each == name) {
+            Some(index) => index,
+            None => {
+                self.names.push(name.to_owned());
+                self.names.len() - 1
+            }
+        };
+        self.index.push(index as u32);
+    }
+
+    /// Sorts the names (numbers by value), so that all frames of a file agree on the order.
+    pub fn sorted(mut self) -> Self {
+        let mut order: Vec<usize> = (0..self.names.len()).collect();
+        order.sort_by_key(|&k| (self.names[k].parse::<i64>().ok(), self.names[k].clone()));
+        let mut rank = vec![0_u32; order.len()];
+        order.iter().enumerate().for_each(|(new, &old)| rank[old] = new as u32);
+        self.index.iter_mut().for_each(|index| *index = rank[*index as usize]);
+        self.names.sort_by_key(|name| (name.parse::<i64>().ok(), name.clone()));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(x: f64, edge: f64) -> Frame {
+        Frame {
+            dimension: 2,
+            box_edges: vec![edge, edge],
+            species_names: vec!["A".into()],
+            species: vec![0],
+            position: vec![[x, 0.5, 3.0]],
+            image: Some(vec![[2, 0, 5]]),
+            ..Frame::default()
+        }
+    }
+
+    #[test]
+    fn wrapping_moves_by_whole_edges_and_keeps_the_unwrapped_position() {
+        for x in [-0.1, -7.9, 0.0, 3.9999, 4.0, 4.5, 100.25] {
+            let frame = one(x, 4.0).finish(false).unwrap();
+            let wrapped = frame.position[0][0];
+            assert!((0.0..4.0).contains(&wrapped), "{x} -> {wrapped}");
+            let unwrapped = frame.unwrapped(0).unwrap();
+            assert!((unwrapped[0] - (x + 8.0)).abs() < 1e-13, "{x}: {unwrapped:?}");
+            assert_eq!(unwrapped[2], 0.0, "no third component in two dimensions");
+        }
+    }
+
+    #[test]
+    fn a_position_just_below_zero_never_lands_on_the_upper_face() {
+        let frame = one(-1e-30, 4.0).finish(false).unwrap();
+        assert!((0.0..4.0).contains(&frame.position[0][0]));
+    }
+
+    #[test]
+    fn columns_follow_the_ids_and_equal_ids_are_refused() {
+        let mut frame = Frame {
+            dimension: 2,
+            box_edges: vec![9.0, 9.0],
+            species_names: vec!["A".into(), "B".into()],
+            species: vec![0, 1, 0],
+            id: Some(vec![7, 3, 5]),
+            mass: Some(vec![7.0, 3.0, 5.0]),
+            position: vec![[7.0, 0.0, 0.0], [3.0, 0.0, 0.0], [5.0, 0.0, 0.0]],
+            velocity: Some(vec![[7.0; 3], [3.0; 3], [5.0; 3]]),
+            ..Frame::default()
+        };
+        let sorted = frame.clone().finish(true).unwrap();
+        assert_eq!(sorted.id, Some(vec![3, 5, 7]));
+        assert_eq!(sorted.mass, Some(vec![3.0, 5.0, 7.0]));
+        assert_eq!(sorted.species, vec![1, 0, 0]);
+        assert_eq!(sorted.position[1][0], 5.0);
+        frame.id = Some(vec![7, 3, 7]);
+        assert!(frame.finish(false).unwrap_err().contains("id 7"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (x, edge) in
+            [(f64::NAN, 4.0), (f64::INFINITY, 4.0), (1e300, 4.0), (1.0, 0.0), (1.0, -1.0)]
+        {
+            assert!(one(x, edge).finish(false).is_err(), "{x} in {edge}");
+        }
+    }
+}

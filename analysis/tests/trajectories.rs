@@ -1,0 +1,303 @@
+//! Files written by other programs (`data/make_fixtures.py`) or by hand, read back.
+use std::path::{Path, PathBuf};
+
+use supercool_analysis::{Frame, open};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn frame(name: &str, index: usize) -> Frame {
+    open(data(name)).unwrap().read(index).unwrap()
+}
+
+fn refused(name: &str) -> String {
+    let error = open(data(name)).and_then(|reader| reader.read(0)).unwrap_err().to_string();
+    assert!(error.contains(name), "the message names the file: {error}");
+    error
+}
+
+/// Position of particle `i` in frame `k` of the generated fixtures, as written.
+fn written_position(i: usize, k: usize) -> [f64; 3] {
+    let (i, k) = (i as f64, k as f64);
+    [-2.0 + 0.75 * i + 0.125 * k, 0.5 * i - 1.0, -3.0]
+}
+
+const EDGES: [f64; 3] = [4.0, 5.0, 6.0];
+
+fn wrapped(position: [f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| position[k].rem_euclid(EDGES[k]))
+}
+
+fn written_image(i: usize) -> [i32; 3] {
+    [i as i32, -(i as i32), 0]
+}
+
+/// All numbers of the fixtures are exact in binary, so reading is exact.
+#[test]
+fn gsd_of_both_file_layers_follows_the_hoomd_schema() {
+    for name in ["hoomd.gsd", "hoomd_v1.gsd"] {
+        let reader = open(data(name)).unwrap();
+        assert_eq!(reader.steps(), [0, 1000, 2000], "{name}");
+        for k in 0..3 {
+            let frame = reader.read(k).unwrap();
+            let count = if k < 2 { 5 } else { 3 };
+            assert_eq!(frame.particle_count(), count);
+            assert_eq!(frame.box_edges, EDGES);
+            assert_eq!(frame.species_names, ["A", "Bee"]);
+            for i in 0..count {
+                assert_eq!(frame.position[i], wrapped(written_position(i, k)), "{name} {k} {i}");
+                let image = if k == 1 { written_image(i) } else { [0; 3] };
+                let unwrapped = frame.unwrapped(i).unwrap();
+                for axis in 0..3 {
+                    let expected =
+                        written_position(i, k)[axis] + f64::from(image[axis]) * EDGES[axis];
+                    assert_eq!(unwrapped[axis], expected, "{name} {k} {i}");
+                }
+            }
+        }
+        let first = reader.read(0).unwrap();
+        assert_eq!(first.species, [0, 1, 0, 0, 1]);
+        assert_eq!(first.mass.unwrap(), [1.0, 2.0, 1.0, 1.0, 2.0]);
+        assert_eq!(first.velocity.as_ref().unwrap()[3], [3.0, -1.5, 0.25]);
+        // Not written again in frame 1, hence those of frame 0.
+        let second = reader.read(1).unwrap();
+        assert_eq!(second.velocity, first.velocity);
+        // Another number of particles: defaults.
+        let third = reader.read(2).unwrap();
+        assert_eq!(third.mass.unwrap(), [1.0; 3]);
+        assert_eq!(third.velocity, None);
+    }
+}
+
+#[test]
+fn gsd_in_two_dimensions_is_recognised_by_its_flat_box() {
+    let frame = frame("hoomd_2d.gsd", 0);
+    assert_eq!((frame.dimension, frame.step), (2, 7));
+    assert_eq!(frame.box_edges, [4.0, 5.0]);
+    assert_eq!(frame.position, [[2.5, 2.25, 0.0], [0.5, 2.5, 0.0]]);
+}
+
+#[test]
+fn triclinic_boxes_are_refused() {
+    for name in ["triclinic.gsd", "triclinic.dump"] {
+        assert!(refused(name).contains("triclinic"));
+    }
+}
+
+#[test]
+fn h5md_of_pyh5md_with_its_own_group_equal_steps_and_fixed_box() {
+    let reader = open(data("pyh5md.hdf5")).unwrap();
+    assert_eq!(reader.steps(), [100, 150, 200]);
+    for k in 0..3 {
+        let frame = reader.read(k).unwrap();
+        assert_eq!(frame.time, Some(0.5 + 0.25 * k as f64));
+        assert_eq!(frame.box_edges, EDGES);
+        assert_eq!(frame.species_names, ["1", "3"], "numbers without names");
+        assert_eq!(frame.species, [1, 0, 1, 1, 0]);
+        assert_eq!(frame.image, None);
+        for i in 0..5 {
+            assert_eq!(frame.position[i], wrapped(written_position(i, k)));
+        }
+        // Velocities were written for two of the three steps.
+        assert_eq!(frame.velocity.is_some(), k < 2);
+    }
+    assert_eq!(reader.read(1).unwrap().velocity.unwrap()[2], [3.0, -1.0, 0.25]);
+}
+
+#[test]
+fn h5md_with_enumerated_species_matrix_box_and_shuffled_ids() {
+    let reader = open(data("matrix.hdf5")).unwrap();
+    assert_eq!(reader.steps(), [0, 10]);
+    let frame = reader.read_step(Some(10)).unwrap();
+    assert_eq!(frame.time, Some(0.01));
+    assert_eq!(frame.box_edges, EDGES);
+    assert_eq!(frame.id, Some(vec![10, 11, 12, 13, 14]));
+    assert_eq!(frame.mass, Some(vec![1.0, 2.0, 3.0, 4.0, 5.0]));
+    let names: Vec<&str> = (0..5).map(|i| frame.species_name(i)).collect();
+    assert_eq!(names, ["Si", "O", "Si", "Si", "O"]);
+    for i in 0..5 {
+        let (position, unwrapped) = (written_position(i, 1), frame.unwrapped(i).unwrap());
+        assert_eq!(frame.position[i], wrapped(position));
+        let image = [i as f64, 0.0, -(i as f64)];
+        for k in 0..3 {
+            assert_eq!(unwrapped[k], position[k] + image[k] * EDGES[k]);
+        }
+    }
+}
+
+#[test]
+fn a_missing_step_is_named_with_those_there_are() {
+    let reader = open(data("matrix.hdf5")).unwrap();
+    let error = reader.read_step(Some(7)).unwrap_err().to_string();
+    assert!(error.contains("no frame of step 7") && error.contains("steps 0 to 10"), "{error}");
+    assert_eq!(reader.read_step(None).unwrap().step, 10);
+    assert!(reader.read(2).unwrap_err().to_string().contains("no frame 2"));
+}
+
+#[test]
+fn extended_xyz_with_velocities_and_masses() {
+    let reader = open(data("two_frames.xyz")).unwrap();
+    assert_eq!(reader.steps(), [100, 200]);
+    let frame = reader.read(1).unwrap();
+    assert_eq!(frame.time, Some(1.0));
+    assert_eq!(frame.box_edges, EDGES);
+    assert_eq!(frame.position, [[0.75, 1.0, 1.5], [3.75, 0.5, 2.5], [3.25, 4.0, 0.5]]);
+    assert_eq!(frame.velocity.as_ref().unwrap()[2], [3.0, 1.0, -3.0]);
+    assert_eq!(frame.mass, Some(vec![1.0, 2.0, 1.0]));
+    assert_eq!(frame.particles_of("A"), [0, 2]);
+    assert_eq!(frame.image, None);
+}
+
+#[test]
+fn extended_xyz_that_is_periodic_in_a_plane_has_two_dimensions() {
+    let frame = frame("flat.xyz", 0);
+    assert_eq!((frame.dimension, frame.box_edges.len(), frame.step), (2, 2, 0));
+    assert_eq!(frame.species_names, ["A", "B"]);
+    assert_eq!(frame.species, [1, 0]);
+}
+
+#[test]
+fn xyz_without_a_box_says_what_is_missing_and_where() {
+    let error = refused("plain.xyz");
+    assert!(error.contains("plain.xyz:2:") && error.contains("Lattice="), "{error}");
+}
+
+#[test]
+fn lammps_dump_with_unwrapped_coordinates_follows_particles_through_the_box() {
+    let reader = open(data("unwrapped.dump")).unwrap();
+    assert_eq!(reader.steps(), [0, 50]);
+    let (first, second) = (reader.read(0).unwrap(), reader.read(1).unwrap());
+    assert_eq!(first.id, second.id);
+    assert_eq!(second.species_names, ["1", "2"]);
+    assert_eq!(second.species, [0, 0, 1]);
+    let displacement = |i: usize| {
+        let (from, to) = (first.unwrapped(i).unwrap(), second.unwrapped(i).unwrap());
+        [to[0] - from[0], to[1] - from[1], to[2] - from[2]]
+    };
+    assert_eq!(displacement(0), [-12.0, 0.0, 0.0]);
+    assert_eq!(displacement(1), [0.0, 0.0, 2.5]);
+    assert_eq!(displacement(2), [4.0, 0.0, -6.0]);
+    assert_eq!(second.velocity.unwrap()[2], [0.1, 0.2, 0.3]);
+}
+
+#[test]
+fn lammps_dump_with_scaled_coordinates_and_images() {
+    let frame = frame("scaled.dump", 0);
+    assert_eq!((frame.step, frame.time), (500, Some(2.5)));
+    assert_eq!(frame.species_name(0), "P");
+    assert_eq!(frame.mass, Some(vec![31.0, 58.7]));
+    // Low corner (-2, -2.5, 0) plus (0.25, 0.5, 0.75) of the edges: (-1, 0, 4.5), images (1, 0, -1).
+    assert_eq!(frame.position[1], [3.0, 0.0, 4.5]);
+    assert_eq!(frame.unwrapped(1).unwrap(), [3.0, 0.0, -1.5]);
+}
+
+#[test]
+fn files_that_are_no_trajectories_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        open(path).err().unwrap().to_string()
+    };
+    assert!(write("empty.xyz", b"").contains("is empty"));
+    assert!(write("a.gz", b"\x1f\x8b\x08\x00").contains("compressed"));
+    assert!(write("notes.txt", b"hello\n").contains("no known format"));
+    assert!(write("cut.gsd", &0x65DF_65DF_65DF_65DF_u64.to_le_bytes()).contains("cut off"));
+    assert!(write("cut.hdf5", b"\x89HDF\r\n\x1a\n\0\0").contains("cut.hdf5"));
+    assert!(open(folder.path()).err().unwrap().to_string().contains("folder"));
+    assert!(
+        open(folder.path().join("absent.xyz")).err().unwrap().to_string().contains("absent.xyz")
+    );
+    assert!(open(data("results.hdf5")).err().unwrap().to_string().contains("a file of its own"));
+}
+
+#[test]
+fn a_trajectory_cut_short_anywhere_is_an_error_or_a_whole_number_of_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["unwrapped.dump", "two_frames.xyz", "hoomd.gsd"] {
+        let bytes = std::fs::read(data(name)).unwrap();
+        let whole = open(data(name)).unwrap().len();
+        let path = folder.path().join(name);
+        for length in (0..bytes.len()).step_by(7) {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            if let Ok(reader) = open(&path) {
+                assert!(reader.len() <= whole);
+                for index in 0..reader.len() {
+                    let _ = reader.read(index);
+                }
+            }
+        }
+    }
+}
+
+/// As the simulation writes it: `particles/trajectory`, three components always.
+fn write_padded_h5md(path: &Path, complete_rows: usize) -> hdf5::Result<()> {
+    let file = hdf5::File::create(path)?;
+    let group = file.create_group("particles/trajectory")?;
+    let simulation_box = group.create_group("box")?;
+    simulation_box.new_attr::<i32>().create("dimension")?.write_scalar(&3)?;
+    let boundary: Vec<hdf5::types::FixedAscii<8>> = ["periodic", "periodic", "none"]
+        .map(|kind| hdf5::types::FixedAscii::from_ascii(kind).unwrap())
+        .into();
+    simulation_box.new_attr_builder().with_data(&boundary).create("boundary")?;
+    let element = |parent: &hdf5::Group, name: &str| -> hdf5::Result<hdf5::Group> {
+        let element = parent.create_group(name)?;
+        let steps: Vec<i64> = (0..complete_rows as i64).map(|k| 5 * k).collect();
+        element.new_dataset_builder().with_data(&steps).create("step")?;
+        Ok(element)
+    };
+    let position = ndarray::Array3::from_shape_fn((3, 2, 3), |(k, i, axis)| match axis {
+        2 => 0.0,
+        _ => 0.5 * k as f64 + i as f64,
+    });
+    let edges = ndarray::arr2(&[[4.0, 5.0, 1.0]; 3]);
+    element(&group, "position")?.new_dataset_builder().with_data(&position).create("value")?;
+    element(&simulation_box, "edges")?.new_dataset_builder().with_data(&edges).create("value")?;
+    group.new_dataset_builder().with_data(&[1_u32, 0]).create("species")?;
+    let names: Vec<hdf5::types::FixedAscii<2>> =
+        ["A", "B"].map(|name| hdf5::types::FixedAscii::from_ascii(name).unwrap()).into();
+    file.create_group("parameters/species")?
+        .new_dataset_builder()
+        .with_data(&names)
+        .create("name")?;
+    file.close()
+}
+
+#[test]
+fn two_dimensions_padded_for_other_readers_are_two_dimensions_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("padded.h5md");
+    write_padded_h5md(&path, 3).unwrap();
+    let frame = open(&path).unwrap().read(2).unwrap();
+    assert_eq!((frame.dimension, &frame.box_edges[..]), (2, &[4.0, 5.0][..]));
+    assert_eq!(frame.position, [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]);
+    assert_eq!(frame.species_name(0), "B");
+}
+
+#[test]
+fn only_frames_whose_step_is_written_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("growing.h5md");
+    write_padded_h5md(&path, 2).unwrap();
+    assert_eq!(open(&path).unwrap().steps(), [0, 5]);
+}
+
+/// Chunked and never written: takes no room in the file.
+fn write_huge_h5md(path: &Path) -> hdf5::Result<()> {
+    let file = hdf5::File::create(path)?;
+    let group = file.create_group("particles/all")?;
+    let edges = [4.0, 4.0, 4.0];
+    group.create_group("box")?.new_dataset_builder().with_data(&edges).create("edges")?;
+    group.new_dataset::<f64>().chunk((1 << 10, 3)).shape((1_usize << 40, 3)).create("position")?;
+    Ok(())
+}
+
+#[test]
+fn an_hdf5_dataset_larger_than_the_file_can_hold_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.h5md");
+    write_huge_h5md(&path).unwrap();
+    let error = open(&path).unwrap().read(0).unwrap_err().to_string();
+    assert!(error.contains("more than the file can hold"), "{error}");
+}

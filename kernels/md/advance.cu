@@ -1,0 +1,344 @@
+// Many steps in one launch: a cooperative kernel in which every block keeps a share of the particles and all
+// meet at a barrier once a step.
+//
+// A pass goes over the block's particles: forces at the present sites, second half kick, first half kick of the next step,
+// drift. The new sites go to the other copy of the sites, so that nobody overwrites what another block still
+// reads. After the barrier the lists are rebuilt where a particle has moved by half the skin. A thermostat of
+// the whole system (Nose-Hoover, Bussi) needs the kinetic energy between the kicks: one or two barriers more.
+#include "md/forces.cuh"
+#include "md/integrate.cuh"
+#include "md/rebuild.cuh"
+
+struct Launch {
+    // Steps since the start of the run at which the launch begins.
+    u64 first_step;
+    // Steps of the launch that were complete at its last interruption, and all of them.
+    u32 from;
+    u32 steps;
+    // Build the lists first.
+    u32 rebuild;
+    // Sites were those of a checkpoint's lists: take the present ones after building.
+    u32 restore;
+};
+
+// What all passes of a launch share.
+struct Work {
+    Group group;
+    u32 first_tile;
+    u32 last_tile;
+    u32 copy;
+    u32 site_copy;
+};
+
+// The steps' bookkeeping of a thermostat, alike in all blocks.
+struct Bath {
+    Memory memory;
+    double factor;
+    // Sums of the grid in use: one of four, so that none is cleared while another block reads it.
+    u32 turn;
+};
+
+INLINE void present_sites(const Work &work) {
+    const Particles &particles = system.particles[work.copy];
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Site site[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(particles.position[axis][p]);
+        store_site(system.sites[work.site_copy], p, site);
+    }
+}
+
+// Twice the kinetic energy of the system; clears the sums that everybody has read.
+INLINE double read_kinetic2(u32 turn) {
+    double kinetic2 = 0.0;
+    for (int axis = 0; axis < 3; ++axis) kinetic2 = kinetic2 + value_of(system.control->sums[turn & 3][axis]);
+    if (blockIdx.x == 0) {
+        for (int axis = 0; axis < 3; ++axis) system.control->sums[(turn + 3) & 3][axis] = SplitSum{0, 0};
+    }
+    return kinetic2;
+}
+
+enum Action { SUM_ONLY, SCALE_AND_SUM, SCALE_ONLY, SCALE_AND_DRIFT };
+
+// A pass of a thermostat of the whole system over the velocities; returns what was found.
+template <int ACTION>
+static __device__ __noinline__ Findings velocity_pass(Work work, double factor, u32 turn) {
+    const Particles &particles = system.particles[work.copy];
+    Findings findings = {false, false};
+    SplitSum sums[3] = {};
+    // What the lanes of the pass before wrote is read by others of the block.
+    __syncthreads();
+    u32 first = work.first_tile * work.group.particles, last = work.last_tile * work.group.particles;
+    last = last < system.count ? last : system.count;
+    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        u32 id = particles.id[p];
+        if (ACTION != SUM_ONLY) body.scale(factor, id, findings);
+        if (ACTION == SUM_ONLY || ACTION == SCALE_AND_SUM) body.add_kinetic(sums, id, findings);
+        if (ACTION == SCALE_AND_DRIFT) {
+            Force force[DIMENSION];
+#pragma unroll
+            for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+            body.half_kick(force);
+            body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
+            body.store_place(particles, p);
+        }
+        if (ACTION != SUM_ONLY) body.store_velocity(particles, p);
+    }
+    if (ACTION == SUM_ONLY || ACTION == SCALE_AND_SUM) {
+        for (int axis = 0; axis < DIMENSION; ++axis) add_to_total(sums[axis], &system.control->sums[turn & 3][axis]);
+    }
+    return findings;
+}
+
+// Between the second kick of one step and the first of the next: returns findings; `failed` if the launch ends.
+static __device__ __noinline__ Findings global_thermostat(const Thermostat &thermostat, Work work,
+                                                          Grid &grid, Bath &bath, u64 step, bool after, bool before, bool &failed) {
+    bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
+    double factor = 1.0;
+    if (after || chain) {
+        Findings found = velocity_pass<SUM_ONLY>(work, 1.0, bath.turn);
+        failed = synchronize(grid, found.error);
+        if (failed) return found;
+        if (threadIdx.x == 0) {
+            double kinetic2 = read_kinetic2(bath.turn);
+            if (chain) {
+                bath.factor = chain_half_step(thermostat, bath_temperature(thermostat, step), bath.memory, kinetic2);
+            } else {
+                bath.factor = bussi_factor(thermostat, kinetic2, step);
+                bath.memory.heat += 0.5 * kinetic2 * (bath.factor * bath.factor - 1.0);
+            }
+        }
+        __syncthreads();
+        factor = bath.factor;
+        __syncthreads();
+        if (threadIdx.x == 0) bath.turn += 1;
+        __syncthreads();
+    }
+    if (chain && after && before) {
+        // The chain's half step after this step, then the one before the next.
+        Findings found = velocity_pass<SCALE_AND_SUM>(work, factor, bath.turn);
+        failed = synchronize(grid, found.error);
+        if (failed) return found;
+        if (threadIdx.x == 0) {
+            double kinetic2 = read_kinetic2(bath.turn);
+            bath.factor = chain_half_step(thermostat, bath_temperature(thermostat, step), bath.memory, kinetic2);
+        }
+        __syncthreads();
+        factor = bath.factor;
+        __syncthreads();
+        if (threadIdx.x == 0) bath.turn += 1;
+        __syncthreads();
+    }
+    if (!before) return velocity_pass<SCALE_ONLY>(work, factor, bath.turn);
+    return velocity_pass<SCALE_AND_DRIFT>(work, factor, bath.turn);
+}
+
+// Adds the heat of Langevin half steps that is complete after a barrier: the second half of the step before, then
+// the first half of this one.
+INLINE void collect_heat(Bath &bath, u32 turn) {
+    Control *control = system.control;
+    bath.memory.heat += value_of(control->sums[turn & 3][0]);
+    bath.memory.heat += value_of(control->sums[turn & 3][1]);
+    if (blockIdx.x == 0) {
+        for (int half = 0; half < 2; ++half) control->sums[(turn + 3) & 3][half] = SplitSum{0, 0};
+    }
+}
+
+INLINE void finish(const Work &work, const Bath &bath, u32 steps_done) {
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    Control *control = system.control;
+    control->copy = work.copy;
+    control->site_copy = work.site_copy;
+    control->steps_done = steps_done;
+    control->heat = bath.memory.heat;
+    for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
+        control->chain_position[link] = bath.memory.position[link];
+        control->chain_velocity[link] = bath.memory.velocity[link];
+    }
+}
+
+// One pass: forces at the sites of step `step`, its second kick, and the first kick and drift of the next.
+template <bool LANGEVIN>
+INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 step, bool kick,
+                           bool go_on, bool store_force, SplitSum (&heat)[2]) {
+    const Particles &particles = system.particles[work.copy];
+    const Site *sites = system.sites[work.site_copy];
+    Findings findings = {false, false};
+    for (u32 tile = work.first_tile + (threadIdx.x >> 5); tile < work.last_tile; tile += blockDim.x >> 5) {
+        u32 p = particle_of(work.group, tile);
+        bool active = p < system.count;
+        bool leads = active && work.group.member == 0;
+        Sum sum[DIMENSION];
+        u32 species = active ? particles.species[p] : 0;
+        bool too_close = sum_forces(work.group, tile, p, species, sites, sum);
+        if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
+        Force force[DIMENSION];
+        total_of_group(work.group, sum, force);
+        if (!leads) continue;
+        Body body;
+        body.load(particles, p);
+        u32 id = LANGEVIN ? particles.id[p] : 0;
+        if (kick) {
+            body.half_kick(force);
+            if (LANGEVIN) {
+                double noise = langevin_noise(thermostat, step, body.species);
+                body.langevin(thermostat, noise, id, 2 * step + 1, heat[0], findings);
+            }
+        }
+        if (go_on) {
+            if (LANGEVIN) {
+                double noise = langevin_noise(thermostat, step, body.species);
+                body.langevin(thermostat, noise, id, 2 * step, heat[1], findings);
+            }
+            body.half_kick(force);
+            body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
+            body.store_place(particles, p);
+        }
+        body.store_velocity(particles, p);
+        if (store_force) {
+#pragma unroll
+            for (int axis = 0; axis < DIMENSION; ++axis) system.force[axis][p] = force[axis];
+        }
+    }
+    return findings;
+}
+
+// As `force_pass` without a thermostat, for four or more lanes a particle: each of the first integrates an axis.
+INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool store_force) {
+    const Particles &particles = system.particles[work.copy];
+    const Site *sites = system.sites[work.site_copy];
+    Findings findings = {false, false};
+    u32 axis = work.group.member;
+    for (u32 tile = work.first_tile + (threadIdx.x >> 5); tile < work.last_tile; tile += blockDim.x >> 5) {
+        u32 p = particle_of(work.group, tile);
+        bool active = p < system.count;
+        bool integrates = active && axis < DIMENSION;
+        AxisBody body;
+        if (integrates) body.load(particles, p, axis);
+        u32 species = active ? particles.species[p] : 0;
+        Sum sum[DIMENSION];
+        bool too_close = sum_forces(work.group, tile, p, species, sites, sum);
+        if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
+        Force total[DIMENSION];
+        total_of_group(work.group, sum, total);
+        Force force = total[0];
+#pragma unroll
+        for (int other = 1; other < DIMENSION; ++other) {
+            if (axis == other) force = total[other];
+        }
+        Real moved2 = Real(0);
+        if (integrates) {
+            if (kick) body.half_kick(force, species);
+            if (go_on) {
+                body.half_kick(force, species);
+                moved2 = body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
+            }
+            body.store_velocity(particles, p);
+            if (store_force) system.force[axis][p] = force;
+        }
+        moved2 = add(moved2, exchange(moved2, 1));
+        moved2 = add(moved2, exchange(moved2, 2));
+        findings.stale |= axis < DIMENSION && !(moved2 <= (Real)system.limit2);
+    }
+    return findings;
+}
+
+// `THERMOSTAT`: 0 none, 1 Langevin, 2 of the whole system.
+template <int THERMOSTAT>
+INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
+    __shared__ Bath bath;
+    Control *control = system.control;
+    Grid grid = grid_of(control);
+    Work work;
+    work.group = group_of();
+    share_of_block(tile_count(work.group), work.first_tile, work.last_tile);
+    work.copy = control->copy;
+    work.site_copy = control->site_copy;
+    if (threadIdx.x == 0) {
+        bath.memory.heat = control->heat;
+        for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
+            bath.memory.position[link] = control->chain_position[link];
+            bath.memory.velocity[link] = control->chain_velocity[link];
+        }
+        bath.turn = 0;
+    }
+    __syncthreads();
+    if (launch.rebuild) {
+        Rebuilt rebuilt = rebuild(grid, work.copy, work.site_copy);
+        grid = rebuilt.grid;
+        work.copy ^= 1;
+        work.site_copy ^= 1;
+        if (rebuilt.full) return finish(work, bath, launch.from);
+    }
+    if (launch.restore) {
+        present_sites(work);
+        synchronize(grid, false);
+    }
+    for (u32 done = launch.from;; ++done) {
+        bool last = done == launch.steps;
+        bool kick = done > 0;
+        u64 step = launch.first_step + done;
+        u32 turn = done - launch.from;
+        i64 start = clock64();
+        SplitSum heat[2] = {};
+        bool go_on = !last && THERMOSTAT != 2, store_force = last || THERMOSTAT == 2;
+        Findings findings = THERMOSTAT != 1 && work.group.lanes_log2 >= 2
+                                ? force_pass_by_axis(work, kick, go_on, store_force)
+                                : force_pass<THERMOSTAT == 1>(thermostat, work, step, kick, go_on, store_force, heat);
+        if (THERMOSTAT == 1) {
+            for (int half = 0; half < 2; ++half) add_to_total(heat[half], &control->sums[turn & 3][half]);
+            if (last && blockIdx.x == 0 && threadIdx.x == 0) control->turn = turn;
+        }
+        if (THERMOSTAT == 2) {
+            bool failed = false;
+            Findings more = global_thermostat(thermostat, work, grid, bath, step, kick, !last, failed);
+            if (failed) return finish(work, bath, done);
+            findings.stale |= more.stale;
+            findings.error |= more.error;
+        }
+        if (last) return finish(work, bath, done);
+        i64 waiting = clock64();
+        bool attention = synchronize(grid, findings.stale || findings.error);
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            control->cycles[0] += (u64)(waiting - start);
+            control->cycles[1] += (u64)(clock64() - waiting);
+        }
+        if (THERMOSTAT == 1 && threadIdx.x == 0) collect_heat(bath, turn);
+        if (attention) {
+            if (*(volatile u32 *)&control->status != STATUS_DONE) return finish(work, bath, done);
+            Rebuilt rebuilt = rebuild(grid, work.copy, work.site_copy ^ 1);
+            grid = rebuilt.grid;
+            work.copy ^= 1;
+            if (rebuilt.full) return finish(work, bath, done + 1);
+        } else {
+            work.site_copy ^= 1;
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    advance(const __grid_constant__ Launch launch,
+            const __grid_constant__ Thermostat thermostat) {
+    advance_steps<0>(launch, thermostat);
+}
+
+// For small blocks: twice the registers, so that more loads are under way.
+extern "C" __global__ void __launch_bounds__(512, 1)
+    advance_wide(const __grid_constant__ Launch launch,
+                 const __grid_constant__ Thermostat thermostat) {
+    advance_steps<0>(launch, thermostat);
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    advance_langevin(const __grid_constant__ Launch launch,
+                     const __grid_constant__ Thermostat thermostat) {
+    advance_steps<1>(launch, thermostat);
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    advance_global(const __grid_constant__ Launch launch,
+                   const __grid_constant__ Thermostat thermostat) {
+    advance_steps<2>(launch, thermostat);
+}

@@ -1,0 +1,3 @@
+// All kernels of the engine, compiled together for one run.
+#include "md/advance.cu"
+#include "md/measure.cu"

@@ -1,0 +1,78 @@
+// The pair loop, written once over precision, potential, truncation and dimension.
+#pragma once
+#include "md/lists.cuh"
+
+// Interaction with one neighbour; nothing beyond the cutoff and for the particle itself.
+struct Interaction {
+    Real displacement[DIMENSION];
+    Real length[DIMENSION];
+    Real force;
+    Real energy;
+    bool too_close;
+};
+
+INLINE Interaction interaction(const Pair &constants, const Site (&site)[DIMENSION], const Site (&other)[DIMENSION]) {
+    Interaction pair;
+    Real r2 = distance2(site, other, pair.displacement, pair.length);
+    bool inside = r2 < constants.interaction.cutoff2 && r2 > Real(0);
+    Real force, energy;
+    constants.interaction.evaluate(r2, force, energy);
+    pair.force = inside ? force : Real(0);
+    pair.energy = inside ? energy : Real(0);
+    pair.too_close = inside && r2 < constants.core2;
+    return pair;
+}
+
+INLINE void add_force(Sum (&sum)[DIMENSION], Real force, const Real (&displacement)[DIMENSION], const Real (&length)[DIMENSION]) {
+    Real impulse = Policy::impulse(policy, force);
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        Policy::accumulate_force(sum[axis], mul(impulse, Policy::arm(displacement[axis], length[axis])));
+    }
+}
+
+struct ForceSums {
+    Sum sum[DIMENSION];
+    bool too_close;
+};
+
+// The sums with every distance checked: for the rare particle that has a very close neighbour, or itself, in its list.
+static __device__ __noinline__ ForceSums sum_forces_carefully(Group group, u32 tile, u32 particle,
+                                                              u32 species, const Site *sites) {
+    ForceSums sums;
+    sums.too_close = false;
+    Site site[DIMENSION];
+    load_site(sites, particle, site);
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) sums.sum[axis] = Policy::zero_sum();
+    walk(group, tile, particle, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
+        Interaction pair = interaction(constants, site, other);
+        add_force(sums.sum, pair.force, pair.displacement, pair.length);
+        sums.too_close |= pair.too_close;
+    });
+    return sums;
+}
+
+// Force on a particle by the neighbours of this lane. Returns whether one was too close.
+INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, const Site *sites,
+                       Sum (&sum)[DIMENSION]) {
+    Site site[DIMENSION];
+    load_site(sites, particle < system.count ? particle : 0, site);
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] = Policy::zero_sum();
+    Real closest2 = largest_core2;
+    walk(group, tile, particle, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
+        Real displacement[DIMENSION], length[DIMENSION];
+        Real r2 = distance2(site, other, displacement, length);
+        Real force, energy;
+        constants.interaction.evaluate(r2, force, energy);
+        force = r2 < constants.interaction.cutoff2 ? force : Real(0);
+        add_force(sum, force, displacement, length);
+        closest2 = smaller(closest2, r2);
+    });
+    if (!(closest2 < largest_core2 || closest2 == Real(0))) return false;
+    ForceSums sums = sum_forces_carefully(group, tile, particle, species, sites);
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] = sums.sum[axis];
+    return sums.too_close;
+}

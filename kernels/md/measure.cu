@@ -1,0 +1,197 @@
+// Measurements of the present state, and changes of all velocities between launches: ordinary kernels.
+#include "md/forces.cuh"
+#include "md/integrate.cuh"
+
+#define FOR_EACH_PARTICLE(p)                                                                       \
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x)
+
+INLINE void flag_range(Control *control, bool fits, u32 status, u32 id) {
+    Findings findings;
+    if (!fits) report(control, findings, status, id);
+}
+
+// Sums of m v_a v_b for ab = xx, yy, zz, xy, xz, yz, then of m v_a.
+extern "C" __global__ void __launch_bounds__(256)
+    measure_velocities(SplitSum *total) {
+    const Particles &particles = system.particles[system.control->copy];
+    SplitSum sums[9] = {};
+    FOR_EACH_PARTICLE(p) {
+        double mass = system.mass[particles.species[p]];
+        double v[3] = {0.0, 0.0, 0.0};
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            v[axis] = Policy::velocity_to_f64(policy, particles.velocity[axis][p], axis);
+        }
+        const double terms[6] = {mul(v[0], v[0]), mul(v[1], v[1]), mul(v[2], v[2]),
+                                 mul(v[0], v[1]), mul(v[0], v[2]), mul(v[1], v[2])};
+        bool fits = true;
+#pragma unroll
+        for (int k = 0; k < 6; ++k) add_term(sums[k], exact_term(mul(mass, terms[k]), fits));
+#pragma unroll
+        for (int axis = 0; axis < 3; ++axis) add_term(sums[6 + axis], exact_term(mul(mass, v[axis]), fits));
+        flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
+    }
+#pragma unroll
+    for (int k = 0; k < 9; ++k) add_to_total(sums[k], total + k);
+}
+
+// Sums of U and r_a F_b for ab = xx, yy, zz, xy, xz, yz over all particles: every pair counts twice.
+extern "C" __global__ void __launch_bounds__(256)
+    measure_pairs(SplitSum *total) {
+    const Particles &particles = system.particles[system.control->copy];
+    const Site *sites = system.sites[system.control->site_copy];
+    Group group = group_of();
+    SplitSum sums[7] = {};
+    u32 warps = gridDim.x * (blockDim.x >> 5), tiles = tile_count(group);
+    for (u32 tile = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; tile < tiles; tile += warps) {
+        u32 p = particle_of(group, tile);
+        u32 species = p < system.count ? particles.species[p] : 0;
+        Site site[DIMENSION];
+        load_site(sites, p < system.count ? p : 0, site);
+        Sum energy = Policy::zero_sum();
+        Sum virial[6];
+#pragma unroll
+        for (int k = 0; k < 6; ++k) virial[k] = Policy::zero_sum();
+        walk(group, tile, p, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
+            Interaction pair = interaction(constants, site, other);
+            Policy::accumulate_energy(energy, pair.energy);
+            Real r[3] = {pair.length[0], pair.length[1], Real(0)};
+#if DIMENSION == 3
+            r[2] = pair.length[2];
+#endif
+            const int first[6] = {0, 1, 2, 0, 0, 1}, second[6] = {0, 1, 2, 1, 2, 2};
+#pragma unroll
+            for (int k = 0; k < 6; ++k) {
+                Policy::accumulate_energy(virial[k], mul(mul(pair.force, r[first[k]]), r[second[k]]));
+            }
+        });
+        double terms[7];
+        terms[0] = Policy::energy_to_f64(total_of_group(group, energy));
+#pragma unroll
+        for (int k = 0; k < 6; ++k) terms[k + 1] = Policy::energy_to_f64(total_of_group(group, virial[k]));
+        if (p >= system.count || group.member != 0) continue;
+        bool fits = true;
+#pragma unroll
+        for (int k = 0; k < 7; ++k) add_term(sums[k], exact_term(terms[k], fits));
+        flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
+    }
+#pragma unroll
+    for (int k = 0; k < 7; ++k) add_to_total(sums[k], total + k);
+}
+
+// Sums of the velocities in units of their last digit, where they are integers.
+INLINE i64 units(i64 v) { return v; }
+INLINE i64 units(float) { return 0; }
+INLINE i64 units(double) { return 0; }
+INLINE i64 units(DoubleSingle) { return 0; }
+
+extern "C" __global__ void __launch_bounds__(256)
+    sum_units(SplitSum *total) {
+    const Particles &particles = system.particles[system.control->copy];
+    SplitSum sums[3] = {};
+    FOR_EACH_PARTICLE(p) {
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) add_term(sums[axis], units(particles.velocity[axis][p]));
+    }
+    for (int axis = 0; axis < 3; ++axis) add_to_total(sums[axis], total + axis);
+}
+
+// Boltzmann-distributed velocities.
+extern "C" __global__ void __launch_bounds__(256)
+    draw_velocities(u64 seed, u64 step, u32 purpose, double temperature) {
+    const Particles &particles = system.particles[system.control->copy];
+    FOR_EACH_PARTICLE(p) {
+        double width = square_root(divide(temperature, system.mass[particles.species[p]]));
+        double normal[3];
+        normals3(seed, particles.id[p], step, purpose, normal);
+        bool fits = true;
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            particles.velocity[axis][p] = Policy::velocity_from_f64(policy, mul(width, normal[axis]), axis, fits);
+        }
+        flag_range(system.control, fits, STATUS_VELOCITY_RANGE, particles.id[p]);
+    }
+}
+
+struct Vector {
+    double x[3];
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+    shift_velocities(const __grid_constant__ Vector by) {
+    const Particles &particles = system.particles[system.control->copy];
+    FOR_EACH_PARTICLE(p) {
+        bool fits = true;
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            double v = Policy::velocity_to_f64(policy, particles.velocity[axis][p], axis);
+            particles.velocity[axis][p] = Policy::velocity_from_f64(policy, sub(v, by.x[axis]), axis, fits);
+        }
+        flag_range(system.control, fits, STATUS_VELOCITY_RANGE, particles.id[p]);
+    }
+}
+
+struct Shares {
+    i64 share[3];
+    // The first so many ids give one unit more.
+    u64 rest[3];
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+    subtract_units(const __grid_constant__ Shares shares) {
+    const Particles &particles = system.particles[system.control->copy];
+    FOR_EACH_PARTICLE(p) {
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            i64 more = particles.id[p] < shares.rest[axis] ? 1 : 0;
+            Velocity &velocity = particles.velocity[axis][p];
+            velocity = Policy::subtract_units(velocity, shares.share[axis] + more);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    scale_velocities(double factor) {
+    const Particles &particles = system.particles[system.control->copy];
+    FOR_EACH_PARTICLE(p) {
+        bool fits = true;
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            Velocity &velocity = particles.velocity[axis][p];
+            velocity = Policy::scale(velocity, factor, fits);
+        }
+        flag_range(system.control, fits, STATUS_VELOCITY_RANGE, particles.id[p]);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) reverse_velocities() {
+    const Particles &particles = system.particles[system.control->copy];
+    FOR_EACH_PARTICLE(p) {
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            Velocity &velocity = particles.velocity[axis][p];
+            velocity = Policy::negate(velocity);
+        }
+    }
+}
+
+// The smallest pair of ids among those whose force does not fit. For error messages.
+extern "C" __global__ void __launch_bounds__(256) find_too_close() {
+    const Particles &particles = system.particles[system.control->copy];
+    const Site *sites = system.sites[system.control->site_copy];
+    Group group = group_of();
+    u32 warps = gridDim.x * (blockDim.x >> 5), tiles = tile_count(group);
+    for (u32 tile = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; tile < tiles; tile += warps) {
+        u32 p = particle_of(group, tile);
+        u32 species = p < system.count ? particles.species[p] : 0;
+        Site site[DIMENSION];
+        load_site(sites, p < system.count ? p : 0, site);
+        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
+            Interaction pair = interaction(constants, site, other);
+            if (!pair.too_close) return;
+            u32 a = particles.id[p], b = particles.id[place];
+            u64 ids = a < b ? (u64)a << 32 | b : (u64)b << 32 | a;
+            atomicMin((unsigned long long *)&system.control->closest_pair, ids);
+        });
+    }
+}

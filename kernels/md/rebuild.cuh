@@ -1,0 +1,260 @@
+// Sorting of the particles and building of their neighbour lists, on the whole grid of blocks.
+//
+// One counting sort over cells along the Hilbert curve and species gives the order of memory and the cell
+// lists; inside a cell and species the order is that of the ids, so that it does not depend on who came first.
+#pragma once
+#include "md/lists.cuh"
+
+// Rank along the curve of the cell that holds a site.
+INLINE u32 cell_of(const Site (&site)[DIMENSION]) {
+    u32 flat = 0;
+#pragma unroll
+    for (int axis = DIMENSION - 1; axis >= 0; --axis) {
+        flat = flat * system.cells[axis] + Policy::slab(policy, site[axis], axis, system.cells[axis]);
+    }
+    return system.cell_rank[flat];
+}
+
+// Particles of each bin (cell and species), and the place of each particle among those of its bin.
+INLINE void count_bins(const Particles &particles, const Site *sites) {
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Site site[DIMENSION];
+        load_site(sites, p, site);
+        u32 bin = cell_of(site) * SPECIES_COUNT + particles.species[p];
+        system.bin_of[p] = bin;
+        system.slot_of[p] = atomicAdd(system.bin_count + bin, 1u);
+    }
+}
+
+// Start of every bin in the sorted order; leaves the counts at zero for the next time.
+INLINE void scan_bins(Grid &grid) {
+    u32 first, last;
+    share_of_block(system.bins, first, last);
+    u32 sum = 0;
+    for (u32 bin = first + threadIdx.x; bin < last; bin += blockDim.x) sum += system.bin_count[bin];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) system.block_total[blockIdx.x] = sum;
+    synchronize(grid, false);
+    u32 before = 0;
+    for (u32 block = threadIdx.x; block < blockIdx.x; block += blockDim.x) before += system.block_total[block];
+    before = block_sum(before);
+    for (u32 from = first; from < last; from += blockDim.x) {
+        u32 bin = from + threadIdx.x;
+        u32 count = bin < last ? system.bin_count[bin] : 0;
+        u32 total;
+        u32 start = before + block_prefix(count, total);
+        if (bin < last) {
+            system.bin_start[bin] = start;
+            system.bin_count[bin] = 0;
+        }
+        before += total;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) system.bin_start[system.bins] = system.count;
+    synchronize(grid, false);
+}
+
+INLINE void move_particle(const Particles &from, const Particles &to, const Site *sites,
+                          Site *sorted_sites, u32 source, u32 place) {
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        to.position[axis][place] = from.position[axis][source];
+        to.velocity[axis][place] = from.velocity[axis][source];
+        to.image[axis][place] = from.image[axis][source];
+    }
+    to.id[place] = from.id[source];
+    to.species[place] = from.species[source];
+    Site site[DIMENSION];
+    load_site(sites, source, site);
+    store_site(sorted_sites, place, site);
+    store_site(system.reference, place, site);
+}
+
+// Copies particles and sites into the other copy, sorted by bin and id.
+INLINE void sort_particles(Grid &grid, u32 &copy, u32 &site_copy) {
+    const Particles &from = system.particles[copy], &to = system.particles[copy ^ 1];
+    const Site *sites = system.sites[site_copy];
+    count_bins(from, sites);
+    synchronize(grid, false);
+    scan_bins(grid);
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (u32 p = thread; p < system.count; p += threads) {
+        u32 slot = system.bin_start[system.bin_of[p]] + system.slot_of[p];
+        system.sorted[slot] = (u64)from.id[p] << 32 | p;
+    }
+    synchronize(grid, false);
+    for (u32 slot = thread; slot < system.count; slot += threads) {
+        u64 key = system.sorted[slot];
+        u32 source = (u32)key;
+        u32 bin = system.bin_of[source];
+        u32 first = system.bin_start[bin], last = system.bin_start[bin + 1], place = first;
+        for (u32 other = first; other < last; ++other) place += system.sorted[other] < key ? 1 : 0;
+        move_particle(from, to, sites, system.sites[site_copy ^ 1], source, place);
+    }
+    copy ^= 1;
+    site_copy ^= 1;
+    synchronize(grid, false);
+}
+
+// The growing list of one particle.
+struct ListWriter {
+    u32 *at;
+    u32 lanes_log2;
+    u32 rows;
+    u32 group_start;
+
+    INLINE void put(u32 index, u32 entry) const {
+        u32 lane = group_start + (index & ((1u << lanes_log2) - 1));
+        u32 of_lane = index >> lanes_log2;
+        u32 row = of_lane >> 2;
+        if (row < rows) at[(row * 32 + lane) * 4 + (of_lane & 3)] = entry;
+    }
+};
+
+// The last four entries of a list that one lane makes alone: written together.
+struct Pending {
+    u32 entry[4];
+
+    INLINE void put(const ListWriter &writer, u32 index, u32 next) {
+        entry[0] = entry[1];
+        entry[1] = entry[2];
+        entry[2] = entry[3];
+        entry[3] = next;
+        if ((index & 3) == 3 && index >> 2 < writer.rows) {
+            ((uint4 *)writer.at)[(index >> 2) * 32 + writer.group_start] = make_uint4(entry[0], entry[1], entry[2], entry[3]);
+        }
+    }
+};
+
+// What a lane knows of its particle while its list grows.
+struct Search {
+    u32 particle;
+    Site site[DIMENSION];
+    ListWriter writer;
+    // Entries and, for filling up, a particle out of reach.
+    u32 length;
+    u32 filling;
+    Pending pending;
+};
+
+// Adds the particles [first, last) that are within reach (`ALONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
+// those found are written after the ones of the lanes before.
+template <bool ALONE>
+INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u32 first, u32 last, Search &search) {
+    const u32 lanes_log2 = ALONE ? 0 : group.lanes_log2, lanes = 1u << lanes_log2;
+    for (u32 base = first; base < last; base += 32 << lanes_log2) {
+        u32 start = ALONE ? base : base + group.member, near = 0;
+        u32 mine = start < last ? (last - start + lanes - 1) >> lanes_log2 : 0;
+        mine = mine < 32 ? mine : 32;
+#pragma unroll 4
+        for (u32 k = 0; k < mine; ++k) {
+            Site x[DIMENSION];
+            load_site(sites, start + (k << lanes_log2), x);
+            Real displacement[DIMENSION], along[DIMENSION];
+            Real r2 = distance2(search.site, x, displacement, along);
+            near |= (r2 < reach2 ? 1u : 0u) << k;
+        }
+        u32 far = ~near & (mine == 32 ? ~0u : (1u << mine) - 1);
+        if (far != 0) search.filling = start + ((u32)(__ffs(far) - 1) << lanes_log2);
+        // The particle is no neighbour of itself.
+        u32 self = search.particle - start;
+        if (self < 32u << lanes_log2 && (self & (lanes - 1)) == 0) near &= ~(1u << (self >> lanes_log2));
+        u32 found = __popc(near), index = search.length;
+        if (ALONE) {
+            search.length += found;
+        } else {
+            u32 inclusive = found;
+            for (u32 offset = 1; offset < lanes; offset <<= 1) {
+                u32 below = __shfl_up_sync(group.mask, inclusive, offset, lanes);
+                if (group.member >= offset) inclusive += below;
+            }
+            index += inclusive - found;
+            search.length += __shfl_sync(group.mask, inclusive, lanes - 1, lanes);
+        }
+        for (; near != 0; near &= near - 1, ++index) {
+            u32 entry = start + ((u32)(__ffs(near) - 1) << lanes_log2);
+            if (ALONE) {
+                search.pending.put(search.writer, index, entry);
+            } else {
+                search.writer.put(index, entry);
+            }
+        }
+    }
+}
+
+// Lists of all particles from the sorted sites. Returns whether a list had no room.
+template <bool ALONE>
+INLINE bool build_lists(const Particles &particles, const Site *sites) {
+    Group group = group_of();
+    u32 first_tile, last_tile;
+    share_of_block(tile_count(group), first_tile, last_tile);
+    const u32 lanes_log2 = ALONE ? 0 : group.lanes_log2, lanes = 1u << lanes_log2, per_row = 4u << lanes_log2;
+    bool full = false;
+    for (u32 tile = first_tile + (threadIdx.x >> 5); tile < last_tile; tile += blockDim.x >> 5) {
+        Search search;
+        search.particle = particle_of(group, tile);
+        if (search.particle >= system.count) continue;
+        load_site(sites, search.particle, search.site);
+        u32 species = particles.species[search.particle];
+        search.writer = ListWriter{system.list + (size_t)tile * system.rows * 128, group.lanes_log2, system.rows,
+                                   group.lane - group.member};
+        search.length = 0;
+        const u32 *around = system.around + (size_t)cell_of(search.site) * system.around_count;
+        for (u32 b = 0; b < SPECIES_COUNT; ++b) {
+            Real reach2 = (Real)system.reach2[species * SPECIES_COUNT + b];
+            search.filling = search.particle;
+            u32 bin = around[0] * SPECIES_COUNT + b;
+            u32 first = system.bin_start[bin], last = system.bin_start[bin + 1];
+            for (u32 k = 0; k < system.around_count; ++k) {
+                u32 this_first = first, this_last = last;
+                if (k + 1 < system.around_count) {
+                    bin = around[k + 1] * SPECIES_COUNT + b;
+                    first = system.bin_start[bin];
+                    last = system.bin_start[bin + 1];
+                }
+                add_candidates<ALONE>(group, sites, reach2, this_first, this_last, search);
+            }
+            u32 end = (search.length + per_row - 1) / per_row * per_row;
+            for (u32 index = search.length + group.member; index < end; index += lanes) {
+                if (ALONE) {
+                    search.pending.put(search.writer, index, search.filling);
+                } else {
+                    search.writer.put(index, search.filling);
+                }
+            }
+            search.length = end;
+            u32 rows = end / per_row;
+            if (group.member == 0) {
+                system.row_ends[(size_t)search.particle * SPECIES_COUNT + b] = rows < system.rows ? rows : system.rows;
+            }
+        }
+        if (search.length > system.rows * per_row) {
+            atomicMax(&system.control->list_need, search.length);
+            full = true;
+        }
+    }
+    return full;
+}
+
+struct Rebuilt {
+    Grid grid;
+    // A list had no room.
+    bool full;
+};
+
+// Sorts and builds the lists; the other copies of particles and sites are valid after.
+static __device__ __noinline__ Rebuilt rebuild(Grid grid, u32 copy, u32 site_copy) {
+    i64 start = clock64();
+    sort_particles(grid, copy, site_copy);
+    i64 sorted = clock64();
+    const Particles &particles = system.particles[copy];
+    const Site *sites = system.sites[site_copy];
+    bool full = system.lanes_log2 == 0 ? build_lists<true>(particles, sites) : build_lists<false>(particles, sites);
+    full = synchronize(grid, full);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        system.control->rebuilds += 1;
+        if (full) system.control->status = STATUS_LISTS_FULL;
+        system.control->cycles[2] += (u64)(sorted - start);
+        system.control->cycles[3] += (u64)(clock64() - sorted);
+    }
+    return Rebuilt{grid, full};
+}

@@ -1,0 +1,56 @@
+// Whole-system sums in units of 2^-40 (`ExactSum` in src/engine/precision/mod.rs): the same for any order of the
+// terms and any number of blocks.
+#pragma once
+#include "md/grid.cuh"
+
+INLINE void add_term(SplitSum &sum, i64 term) {
+    sum.upper += (u64)(term >> 32);
+    sum.lower += (u32)term;
+}
+
+// Adds the sums of all threads of the block to one in global memory; all threads must come here.
+INLINE void add_to_total(SplitSum sum, SplitSum *total) {
+    __shared__ u64 partial[2][32];
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    for (u32 offset = 16; offset > 0; offset >>= 1) {
+        sum.upper += __shfl_xor_sync(~0u, sum.upper, offset);
+        sum.lower += __shfl_xor_sync(~0u, sum.lower, offset);
+    }
+    __syncthreads();
+    if (lane == 0) {
+        partial[0][warp] = sum.upper;
+        partial[1][warp] = sum.lower;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (u32 other = 1; other < blockDim.x >> 5; ++other) {
+            sum.upper += partial[0][other];
+            sum.lower += partial[1][other];
+        }
+        atomicAdd((unsigned long long *)&total->upper, sum.upper);
+        atomicAdd((unsigned long long *)&total->lower, sum.lower);
+    }
+}
+
+// The sum as a 64-bit float, rounded once.
+INLINE double value_of(const volatile SplitSum &split) {
+    u64 upper = split.upper, lower = split.lower;
+    u64 lo = (upper << 32) + lower;
+    i64 hi = ((i64)upper >> 32) + (lo < lower ? 1 : 0);
+    bool negative = hi < 0;
+    if (negative) {
+        lo = 0 - lo;
+        hi = ~hi + (lo == 0 ? 1 : 0);
+    }
+    double value;
+    if (hi == 0) {
+        value = (double)lo;
+    } else {
+        u32 shift = 64 - leading_zeros((u64)hi);
+        u64 top = shift == 64 ? (u64)hi : (u64)hi << (64 - shift) | lo >> shift;
+        bool rest = shift == 64 ? lo != 0 : lo << (64 - shift) != 0;
+        value = (double)(top | (rest ? 1 : 0)) * double_from_bits((u64)(1023 + shift) << 52);
+    }
+    value *= 1.0 / 1099511627776.0;
+    return negative ? -value : value;
+}

@@ -1,0 +1,162 @@
+// Thermostats: the formulas of src/integrator in the same order of operations.
+#pragma once
+#include "md/sums.cuh"
+
+enum ThermostatKind : u32 {
+    THERMOSTAT_NONE = 0,
+    THERMOSTAT_LANGEVIN = 1,
+    THERMOSTAT_NOSE_HOOVER = 2,
+    THERMOSTAT_BUSSI = 3,
+};
+
+// What acts on the velocities of this launch. Mirrors src/engine/cuda/thermostat.rs.
+struct Thermostat {
+    u32 kind;
+    u32 chain_length;
+    u64 seed;
+    u64 stage_first_step;
+    u64 stage_steps;
+    // Ramp of the bath's temperature over the stage.
+    double from;
+    double to;
+    double timestep;
+    u64 degrees_of_freedom;
+    // Langevin: exp(-friction dt / 2); Nose-Hoover: period; Bussi: relaxation time.
+    double parameter;
+};
+
+INLINE double bath_temperature(const Thermostat &thermostat, u64 step) {
+    if (thermostat.from == thermostat.to) return thermostat.from;
+    double share = (double)(step - thermostat.stage_first_step) / (double)thermostat.stage_steps;
+    return thermostat.from + (thermostat.to - thermostat.from) * share;
+}
+
+// What a thermostat of the whole system remembers: every block holds the same.
+struct Memory {
+    double heat;
+    double position[LONGEST_CHAIN];
+    double velocity[LONGEST_CHAIN];
+};
+
+INLINE double chain_mass(const Thermostat &thermostat, double temperature, u32 link) {
+    double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
+    double degrees = link == 0 ? (double)thermostat.degrees_of_freedom : 1.0;
+    return degrees * temperature * time * time;
+}
+
+INLINE double chain_acceleration(const Thermostat &thermostat, double temperature, const Memory &memory, u32 link,
+                                 double kinetic2) {
+    double excess;
+    if (link == 0) {
+        excess = kinetic2 - (double)thermostat.degrees_of_freedom * temperature;
+    } else {
+        double before = memory.velocity[link - 1];
+        excess = chain_mass(thermostat, temperature, link - 1) * before * before - temperature;
+    }
+    return excess / chain_mass(thermostat, temperature, link);
+}
+
+// Half a step of a Nose-Hoover chain; returns the factor on all velocities.
+static __device__ __noinline__ double chain_half_step(const Thermostat &thermostat, double temperature, Memory &memory,
+                                                      double kinetic2) {
+    u32 last = thermostat.chain_length - 1;
+    double factor = 1.0;
+    double outer = 1.0 / (2.0 - 1.2599210498948732);
+    for (u32 part = 0; part < 3; ++part) {
+        double weight = part == 1 ? 1.0 - 2.0 * outer : outer;
+        double half = 0.25 * weight * thermostat.timestep;
+        double quarter = 0.5 * half;
+        memory.velocity[last] += half * chain_acceleration(thermostat, temperature, memory, last, kinetic2);
+        for (u32 link = last; link-- > 0;) {
+            double drag = exp_f64(-quarter * memory.velocity[link + 1]);
+            double kick = half * chain_acceleration(thermostat, temperature, memory, link, kinetic2);
+            memory.velocity[link] = (memory.velocity[link] * drag + kick) * drag;
+        }
+        double scale = exp_f64(-2.0 * half * memory.velocity[0]);
+        factor *= scale;
+        kinetic2 *= scale * scale;
+        for (u32 link = 0; link <= last; ++link) memory.position[link] += 2.0 * half * memory.velocity[link];
+        for (u32 link = 0; link < last; ++link) {
+            double drag = exp_f64(-quarter * memory.velocity[link + 1]);
+            double kick = half * chain_acceleration(thermostat, temperature, memory, link, kinetic2);
+            memory.velocity[link] = (memory.velocity[link] * drag + kick) * drag;
+        }
+        memory.velocity[last] += half * chain_acceleration(thermostat, temperature, memory, last, kinetic2);
+    }
+    return factor;
+}
+
+// A sequence of random numbers for what is not of one particle (`CounterRng`).
+struct Sequence {
+    u64 seed;
+    u32 purpose;
+    u64 stream;
+    u64 next_block;
+
+    INLINE RandomWords block() {
+        u32 last = 1u << 31 | purpose << 24 | ((u32)(next_block >> 32) & 0xFFFFFF);
+        RandomWords words = philox4x32((u32)next_block, (u32)stream, (u32)(stream >> 32), last, (u32)seed, (u32)(seed >> 32));
+        ++next_block;
+        return words;
+    }
+};
+
+// As the sequence of the CPU engine, which hands out the words of a block one after the other.
+struct Words {
+    Sequence sequence;
+    RandomWords words;
+    u32 used;
+
+    INLINE u32 next() {
+        if (used == 4) {
+            words = sequence.block();
+            used = 0;
+        }
+        return words.word[used++];
+    }
+    INLINE double uniform() {
+        u32 high = next();
+        u32 low = next();
+        return uniform_open(high, low);
+    }
+    INLINE double normal() {
+        RandomWords four;
+        for (u32 k = 0; k < 4; ++k) four.word[k] = next();
+        double x, unused;
+        normal_pair(four, x, unused);
+        return x;
+    }
+    // Marsaglia and Tsang's gamma distribution.
+    INLINE double gamma(double shape) {
+        double d = shape - 1.0 / 3.0;
+        double c = 1.0 / square_root(9.0 * d);
+        for (;;) {
+            double x = normal();
+            double u = uniform();
+            double w = 1.0 + c * x;
+            double v = w * w * w;
+            if (w > 0.0 && ln_f64(u) < 0.5 * x * x + d * (1.0 - v + ln_f64(v))) return d * v;
+        }
+    }
+};
+
+// Factor on all velocities after a step (Bussi, Donadio and Parrinello 2007).
+static __device__ __noinline__ double bussi_factor(const Thermostat &thermostat, double kinetic2, u64 step) {
+    if (kinetic2 <= 0.0) return 1.0;
+    Words words;
+    words.sequence = Sequence{thermostat.seed, PURPOSE_BUSSI, step, 0};
+    words.used = 4;
+    double normal = words.normal();
+    u64 n = thermostat.degrees_of_freedom - 1;
+    double others = 0.0;
+    if (n == 1) {
+        double x = words.normal();
+        others = x * x;
+    } else if (n > 1) {
+        others = 2.0 * words.gamma(0.5 * (double)n);
+    }
+    double c = exp_f64(-thermostat.timestep / thermostat.parameter);
+    double bath = (1.0 - c) * bath_temperature(thermostat, step) / kinetic2;
+    double square = c + bath * (normal * normal + others) + 2.0 * normal * square_root(c * bath);
+    return square_root(square > 0.0 ? square : 0.0);
+}

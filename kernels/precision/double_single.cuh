@@ -1,0 +1,100 @@
+// Positions, velocities and sums as pairs of 32-bit floats; pair forces in 32-bit floats from the leading
+// parts. Mirrors src/engine/precision/double_single.rs.
+#pragma once
+#include "arithmetic/double_single.cuh"
+#include "precision/single.cuh"
+
+struct DoubleSingles {
+    typedef DoubleSingle Coordinate;
+    typedef DoubleSingle Velocity;
+    typedef DoubleSingle Force;
+    typedef float Site;
+    typedef float Real;
+    // Partial sum of the pair loop: leading part and errors, normalised only by `total`.
+    struct Sum {
+        float hi;
+        float lo;
+    };
+
+    struct Constants {
+        DoubleSingle edges[3];
+        float inv_edges[3];
+        DoubleSingle timestep;
+        // dt / (2 m) of each species.
+        DoubleSingle half_kick[SPECIES_COUNT];
+    };
+
+    static INLINE double coordinate_to_f64(const Constants &, DoubleSingle x, int) { return to_f64(x); }
+    static INLINE u64 coordinate_to_bits(DoubleSingle x) { return to_bits(x); }
+    static INLINE DoubleSingle coordinate_from_bits(u64 bits) { return double_single_from_bits(bits); }
+
+    static INLINE DoubleSingle velocity_from_f64(const Constants &, double v, int, bool &fits) {
+        if (!is_finite(v)) fits = false;
+        return double_single_from_f64(v);
+    }
+    static INLINE double velocity_to_f64(const Constants &, DoubleSingle v, int) { return to_f64(v); }
+    static INLINE u64 velocity_to_bits(DoubleSingle v) { return to_bits(v); }
+    static INLINE DoubleSingle velocity_from_bits(u64 bits) { return double_single_from_bits(bits); }
+    static INLINE DoubleSingle negate(DoubleSingle v) { return -v; }
+    static INLINE DoubleSingle scale(DoubleSingle v, double factor, bool &) {
+        return double_single_from_f64(mul(to_f64(v), factor));
+    }
+    static INLINE DoubleSingle subtract_units(DoubleSingle v, i64) { return v; }
+
+    static INLINE double force_to_f64(const Constants &, DoubleSingle force, int) { return to_f64(force); }
+
+    static INLINE float site(DoubleSingle x) { return x.hi; }
+    static INLINE u64 site_to_bits(float site) { return to_bits(site); }
+    static INLINE float site_from_bits(u64 bits) { return float_from_bits((u32)bits); }
+    // Which of `count` equal slabs of the box along an axis holds the site.
+    static INLINE u32 slab(const Constants &c, float site, int axis, u32 count) {
+        return slab_f32(site, c.inv_edges[axis], count);
+    }
+
+    static INLINE DoubleSingle half_kick(const Constants &c, DoubleSingle v, DoubleSingle force, u32 species) {
+        return add(v, mul(force, c.half_kick[species]));
+    }
+    // x + v dt, wrapped; `image` changes by the crossing of a boundary.
+    static INLINE DoubleSingle drift(const Constants &c, DoubleSingle x, DoubleSingle v, int axis, i32 &image) {
+        DoubleSingle edge = c.edges[axis];
+        DoubleSingle moved = add(x, mul(v, c.timestep));
+        DoubleSingle beyond = sub(moved, edge);
+        if (beyond.hi >= 0.0f) {
+            image += 1;
+            return beyond;
+        }
+        if (moved.hi < 0.0f) {
+            DoubleSingle wrapped = add(moved, edge);
+            if (sub(wrapped, edge).hi < 0.0f) {
+                image -= 1;
+                return wrapped;
+            }
+            return DoubleSingle{0.0f, 0.0f};
+        }
+        return moved;
+    }
+    static INLINE bool is_runaway(const Constants &c, DoubleSingle v, int axis) {
+        return !(magnitude(mul(v.hi, c.timestep.hi)) < mul(0.25f, c.edges[axis].hi));
+    }
+
+    static INLINE float displacement(const Constants &c, float a, float b, int axis) {
+        return nearest_image(sub(a, b), c.edges[axis].hi);
+    }
+    static INLINE float length(const Constants &, float displacement, int) { return displacement; }
+    static INLINE float impulse(const Constants &, float force_over_r) { return force_over_r; }
+    static INLINE float arm(float, float length) { return length; }
+    static INLINE Sum zero_sum() { return Sum{0.0f, 0.0f}; }
+    static INLINE void accumulate_force(Sum &sum, float impulse) {
+        float hi, error;
+        two_sum(sum.hi, impulse, hi, error);
+        sum.hi = hi;
+        sum.lo = add(sum.lo, error);
+    }
+    static INLINE void accumulate_energy(Sum &sum, float term) { accumulate_force(sum, term); }
+    static INLINE void merge(Sum &sum, Sum other) {
+        accumulate_force(sum, other.hi);
+        sum.lo = add(sum.lo, other.lo);
+    }
+    static INLINE DoubleSingle total(Sum sum) { return double_single_from_sum(sum.hi, sum.lo); }
+    static INLINE double energy_to_f64(DoubleSingle sum) { return to_f64(sum); }
+};

@@ -1,0 +1,99 @@
+// Everything in 32-bit floats. Mirrors src/engine/precision/single.rs.
+#pragma once
+#include "arithmetic/fixed_point.cuh"
+#include "arithmetic/real.cuh"
+#include "precision/species.cuh"
+
+// Which of `count` slabs holds a wrapped 32-bit coordinate.
+INLINE u32 slab_f32(float site, float inv_edge, u32 count) {
+    u32 at = truncate_to_u32(mul(mul((double)site, (double)inv_edge), (double)count));
+    return at < count - 1 ? at : count - 1;
+}
+
+// A difference of two wrapped coordinates, moved by an edge if that makes it shorter.
+INLINE float nearest_image(float d, float edge) {
+    float half = mul(0.5f, edge);
+    d = d > half ? sub(d, edge) : d;
+    return d < -half ? add(d, edge) : d;
+}
+
+struct Single {
+    typedef float Coordinate;
+    typedef float Velocity;
+    typedef float Force;
+    typedef float Site;
+    typedef float Real;
+    // Partial sum of the pair loop.
+    typedef float Sum;
+
+    struct Constants {
+        float edges[3];
+        float inv_edges[3];
+        float timestep;
+        // dt / (2 m) of each species.
+        float half_kick[SPECIES_COUNT];
+    };
+
+    static INLINE double coordinate_to_f64(const Constants &, float x, int) { return (double)x; }
+    static INLINE u64 coordinate_to_bits(float x) { return to_bits(x); }
+    static INLINE float coordinate_from_bits(u64 bits) { return float_from_bits((u32)bits); }
+
+    static INLINE float velocity_from_f64(const Constants &, double v, int, bool &fits) {
+        if (!is_finite(v)) fits = false;
+        return to_float(v);
+    }
+    static INLINE double velocity_to_f64(const Constants &, float v, int) { return (double)v; }
+    static INLINE u64 velocity_to_bits(float v) { return to_bits(v); }
+    static INLINE float velocity_from_bits(u64 bits) { return float_from_bits((u32)bits); }
+    static INLINE float negate(float v) { return -v; }
+    static INLINE float scale(float v, double factor, bool &) { return to_float(mul((double)v, factor)); }
+    static INLINE float subtract_units(float v, i64) { return v; }
+
+    static INLINE double force_to_f64(const Constants &, float force, int) { return (double)force; }
+
+    static INLINE float site(float x) { return x; }
+    static INLINE u64 site_to_bits(float site) { return to_bits(site); }
+    static INLINE float site_from_bits(u64 bits) { return float_from_bits((u32)bits); }
+    // Which of `count` equal slabs of the box along an axis holds the site.
+    static INLINE u32 slab(const Constants &c, float site, int axis, u32 count) {
+        return slab_f32(site, c.inv_edges[axis], count);
+    }
+
+    static INLINE float half_kick(const Constants &c, float v, float force, u32 species) {
+        return fused(force, c.half_kick[species], v);
+    }
+    // x + v dt, wrapped; `image` changes by the crossing of a boundary.
+    static INLINE float drift(const Constants &c, float x, float v, int axis, i32 &image) {
+        float edge = c.edges[axis];
+        float moved = fused(v, c.timestep, x);
+        if (moved >= edge) {
+            image += 1;
+            return sub(moved, edge);
+        }
+        if (moved < 0.0f) {
+            float wrapped = add(moved, edge);
+            if (wrapped < edge) {
+                image -= 1;
+                return wrapped;
+            }
+            return 0.0f;
+        }
+        return moved;
+    }
+    static INLINE bool is_runaway(const Constants &c, float v, int axis) {
+        return !(magnitude(mul(v, c.timestep)) < mul(0.25f, c.edges[axis]));
+    }
+
+    static INLINE float displacement(const Constants &c, float a, float b, int axis) {
+        return nearest_image(sub(a, b), c.edges[axis]);
+    }
+    static INLINE float length(const Constants &, float displacement, int) { return displacement; }
+    static INLINE float impulse(const Constants &, float force_over_r) { return force_over_r; }
+    static INLINE float arm(float, float length) { return length; }
+    static INLINE Sum zero_sum() { return 0.0f; }
+    static INLINE void accumulate_force(Sum &sum, float impulse) { sum = add(sum, impulse); }
+    static INLINE void accumulate_energy(Sum &sum, float term) { sum = add(sum, term); }
+    static INLINE void merge(Sum &sum, Sum other) { sum = add(sum, other); }
+    static INLINE float total(Sum sum) { return sum; }
+    static INLINE double energy_to_f64(float sum) { return (double)sum; }
+};

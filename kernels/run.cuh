@@ -1,0 +1,31 @@
+// What this run's kernels are compiled for; the macros are given by the engine.
+//
+//   POLICY       FixedPoint, DoubleSingles, Double or Single
+//   EVALUATOR    such as LennardJones<float>, over the arithmetic of the policy
+//   TRUNCATION   a TruncationKind
+//   DIMENSION    2 or 3
+//   SPECIES_COUNT
+#pragma once
+#include "arithmetic/exact_sum.cuh"
+#include "arithmetic/random.cuh"
+#include "potential/gaussian_core.cuh"
+#include "potential/harmonic_spheres.cuh"
+#include "potential/inverse_powers.cuh"
+#include "potential/lennard_jones.cuh"
+#include "potential/truncation.cuh"
+#include "potential/yukawa.cuh"
+#include "precision/double.cuh"
+#include "precision/double_single.cuh"
+#include "precision/fixed_point.cuh"
+#include "precision/single.cuh"
+
+typedef POLICY Policy;
+typedef Policy::Constants PolicyConstants;
+typedef Policy::Coordinate Coordinate;
+typedef Policy::Velocity Velocity;
+typedef Policy::Force Force;
+typedef Policy::Site Site;
+typedef Policy::Real Real;
+typedef Policy::Sum Sum;
+typedef EVALUATOR Evaluator;
+typedef PairEntry<Evaluator, TRUNCATION> Pair;

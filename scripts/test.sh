@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs all tests, those with h5py, MDAnalysis, pyh5md and gsd included.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/packages.sh
+
+install_build_tools
+install_missing "python3=command -v python3" "python3-venv=python3 -c 'import ensurepip, venv'"
+
+requirements=tests/python/requirements.txt
+if ! cmp -s "$requirements" .venv/installed.txt; then
+    rm -rf .venv
+    python3 -m venv .venv
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$requirements"
+    cp "$requirements" .venv/installed.txt
+fi
+# The samples of berni are not kept here, for their licence: see tests/data/README.md.
+if [ ! -e target/berni/kob_andersen.xyz ]; then
+    .venv/bin/python tests/python/berni_samples.py target/berni
+fi
+
+# CI: a test that needs Python or the samples and does not find them fails instead of being skipped.
+export CI="${CI:-true}"
+export SUPERCOOL_PYTHON="$PWD/.venv/bin/python"
+export SUPERCOOL_BERNI="$PWD/target/berni"
+# The CUDA kernels are compiled in the tests, which needs NVRTC but no GPU.
+SUPERCOOL_NVRTC="$(find "$PWD/.venv" -name 'libnvrtc.so.1*' | head -n 1)"
+export SUPERCOOL_NVRTC
+exec cargo test --workspace --locked "$@"

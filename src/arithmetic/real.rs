@@ -1,0 +1,90 @@
+use super::elementary::{exp_f32, exp_f64};
+use super::reciprocal::{reciprocal, reciprocal_sqrt};
+
+/// The arithmetic of a pair interaction, in 32 or 64 bits: IEEE operations, explicit fused
+/// multiply-add, and functions built on these alone, so that any processor gives the same bits.
+pub trait Real:
+    Copy
+    + Default
+    + PartialOrd
+    + Send
+    + Sync
+    + std::ops::Add<Output = Self>
+    + std::ops::Sub<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + std::ops::Neg<Output = Self>
+    + 'static
+{
+    const ZERO: Self;
+    const ONE: Self;
+
+    fn from_f64(x: f64) -> Self;
+    fn to_f64(self) -> f64;
+    /// `self * a + b` with one rounding.
+    fn fused(self, a: Self, b: Self) -> Self;
+    /// `1 / self`: correctly rounded in 64 bits, to about half a unit in the last place in 32 bits.
+    fn inverse(self) -> Self;
+    /// `1 / sqrt(self)`.
+    fn inverse_sqrt(self) -> Self;
+    fn exp(self) -> Self;
+}
+
+impl Real for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> f32 {
+        x as f32
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn fused(self, a: f32, b: f32) -> f32 {
+        self.mul_add(a, b)
+    }
+    #[inline(always)]
+    fn inverse(self) -> f32 {
+        reciprocal(self)
+    }
+    #[inline(always)]
+    fn inverse_sqrt(self) -> f32 {
+        reciprocal_sqrt(self)
+    }
+    #[inline(always)]
+    fn exp(self) -> f32 {
+        exp_f32(self)
+    }
+}
+
+impl Real for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> f64 {
+        x
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn fused(self, a: f64, b: f64) -> f64 {
+        self.mul_add(a, b)
+    }
+    #[inline(always)]
+    fn inverse(self) -> f64 {
+        1.0 / self
+    }
+    #[inline(always)]
+    fn inverse_sqrt(self) -> f64 {
+        1.0 / self.sqrt()
+    }
+    #[inline(always)]
+    fn exp(self) -> f64 {
+        exp_f64(self)
+    }
+}

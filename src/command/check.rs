@@ -1,0 +1,218 @@
+//! `supercool check`: what a configuration would run.
+use std::fmt::Write;
+
+use crate::config::{Loaded, bytes, memory, stage_files};
+use crate::plan::{InitialPlan, Plan, StagePlan, Thermostat, ThermostatPlan, TotalEnergy};
+use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+
+/// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
+/// the cutoff.
+pub type PlainEnergy<'a> = &'a dyn Fn(&PairPotential, &PairParameters, f64) -> f64;
+
+/// The report, in plain text. Without `energy` the shifts at the cutoffs are left out.
+pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String {
+    let plan = &loaded.plan;
+    let mut report = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(report, "{}", loaded.path.display());
+    system(plan, &mut report);
+    potential(plan, energy, &mut report);
+    run(plan, &mut report);
+    stages(plan, &mut report);
+    defaults(loaded, &mut report);
+    report
+}
+
+fn system(plan: &Plan, report: &mut String) {
+    let system = &plan.system;
+    let count = system.particle_count();
+    let edges: Vec<String> =
+        system.simulation_box.edges().iter().map(|edge| format!("{edge:.6}")).collect();
+    let _ = writeln!(
+        report,
+        "\nsystem\n  {count} particles in {}D, box {}, number density {:.6}",
+        system.simulation_box.dimension(),
+        edges.join(" x "),
+        count as f64 / system.simulation_box.volume()
+    );
+    for species in &system.species {
+        let _ = writeln!(
+            report,
+            "  species {}: {} particles ({:.2} %), mass {}",
+            species.name,
+            species.count,
+            100.0 * species.count as f64 / count as f64,
+            species.mass
+        );
+    }
+    let initial = match &system.initial {
+        InitialPlan::Lattice { lattice, temperature } => {
+            format!("{} lattice, velocities at temperature {temperature}", word(lattice))
+        }
+        InitialPlan::File { path, step, temperature } => {
+            let frame = step.map_or("last frame".to_owned(), |step| format!("step {step}"));
+            let velocities = temperature.map_or("velocities of the file".to_owned(), |t| {
+                format!("new velocities at temperature {t}")
+            });
+            format!("{frame} of {}, {velocities}", path.display())
+        }
+    };
+    let _ = writeln!(report, "  initial state: {initial}\n  seed {}", system.seed);
+}
+
+fn potential(plan: &Plan, energy: Option<PlainEnergy<'_>>, report: &mut String) {
+    let PotentialPlan { form, truncation, pairs } = &plan.potential;
+    let _ = writeln!(
+        report,
+        "\npotential\n  U(r) = {}\n  for r < r_c: {}; zero beyond",
+        formula(form),
+        ending(truncation)
+    );
+    let species = &plan.system.species;
+    for a in 0..species.len() {
+        for b in a..species.len() {
+            let pair = &pairs[a][b];
+            let _ = write!(
+                report,
+                "  {}-{}: epsilon {}, sigma {}, r_c {} = {:.6} sigma",
+                species[a].name,
+                species[b].name,
+                pair.epsilon,
+                pair.sigma,
+                pair.cutoff,
+                pair.cutoff / pair.sigma
+            );
+            if *form == PairPotential::Yukawa {
+                let _ = write!(report, ", kappa {}", pair.kappa);
+            }
+            if let Some(energy) = energy {
+                let _ = write!(report, ", U(r_c) = {:.10e}", energy(form, pair, pair.cutoff));
+            }
+            report.push('\n');
+        }
+    }
+}
+
+fn formula(form: &PairPotential) -> String {
+    match form {
+        PairPotential::LennardJones => "4 epsilon [(sigma/r)^12 - (sigma/r)^6]".to_owned(),
+        PairPotential::Mie { m, n } => {
+            format!("C epsilon [(sigma/r)^{m} - (sigma/r)^{n}], minimum -epsilon")
+        }
+        PairPotential::InversePower { n } => format!("epsilon (sigma/r)^{n}"),
+        PairPotential::HarmonicSpheres => "epsilon/2 (1 - r/sigma)^2 for r < sigma".to_owned(),
+        PairPotential::Yukawa => "epsilon (sigma/r) exp(-kappa (r - sigma))".to_owned(),
+        PairPotential::GaussianCore => "epsilon exp(-(r/sigma)^2)".to_owned(),
+    }
+}
+
+fn ending(truncation: &Truncation) -> String {
+    match truncation {
+        Truncation::Sharp => "U(r) (sharp)".to_owned(),
+        Truncation::Shifted => "U(r) - U(r_c) (shifted)".to_owned(),
+        Truncation::ForceShifted => "U(r) - U(r_c) - (r - r_c) U'(r_c) (force-shifted)".to_owned(),
+        Truncation::Smooth { width } => {
+            format!("[U(r) - U(r_c)] x^4/(1 + x^4) with x = (r - r_c)/({width} sigma) (smooth)")
+        }
+    }
+}
+
+fn run(plan: &Plan, report: &mut String) {
+    let run = &plan.run;
+    let memory = memory(plan);
+    let _ = writeln!(
+        report,
+        "\nrun\n  engine {}, precision {}, timestep {}\n  memory about {}: particles {}, \
+         neighbour lists {}, correlation blocks {}\n  checkpoints every {} minutes and after \
+         every stage, in {}",
+        word(&run.engine),
+        run.precision.name(),
+        run.timestep,
+        bytes(memory.total()),
+        bytes(memory.particles),
+        bytes(memory.neighbors),
+        bytes(memory.correlations),
+        plan.checkpoint.minutes,
+        plan.output.directory.display()
+    );
+}
+
+fn stages(plan: &Plan, report: &mut String) {
+    let _ = writeln!(
+        report,
+        "\nstages: {} steps in all, time {}",
+        plan.total_steps(),
+        duration(plan.total_steps(), plan.run.timestep)
+    );
+    let mut disk = 0.0;
+    for stage in &plan.stages {
+        let _ = writeln!(
+            report,
+            "  {}: {} steps, time {}, {}",
+            stage.name,
+            stage.steps,
+            duration(stage.steps, plan.run.timestep),
+            ensemble(stage)
+        );
+        for (name, size) in stage_files(plan, stage) {
+            let _ = writeln!(report, "    {name}: {}", bytes(size));
+            disk += size;
+        }
+    }
+    let _ = writeln!(report, "  files about {} in all", bytes(disk));
+}
+
+/// Steps times timestep, without the digits that the product of two binary numbers adds.
+fn duration(steps: u64, timestep: f64) -> f64 {
+    let time = steps as f64 * timestep;
+    format!("{time:.10e}").parse().unwrap_or(time)
+}
+
+fn ensemble(stage: &StagePlan) -> String {
+    match (&stage.thermostat, &stage.set_total_energy) {
+        (Some(thermostat), _) => bath(thermostat),
+        (None, Some(TotalEnergy::Value(energy))) => {
+            format!("microcanonical at total energy {energy} per particle")
+        }
+        (None, Some(TotalEnergy::MeanOf(stage))) => {
+            format!("microcanonical at the mean total energy of {stage}")
+        }
+        (None, None) => "microcanonical".to_owned(),
+    }
+}
+
+fn bath(thermostat: &ThermostatPlan) -> String {
+    let ramp = &thermostat.temperature;
+    let temperature = if ramp.from == ramp.to {
+        format!("temperature {}", ramp.from)
+    } else {
+        format!("temperature {} to {}", ramp.from, ramp.to)
+    };
+    let kind = match thermostat.kind {
+        Thermostat::Andersen { rate, exact } => {
+            let exact = if exact { ", scaled exactly" } else { "" };
+            format!("andersen with rate {rate}{exact}")
+        }
+        Thermostat::NoseHoover { period, chain_length } => {
+            format!("nose-hoover with period {period}, chain of {chain_length}")
+        }
+        Thermostat::Bussi { time } => format!("bussi with relaxation time {time}"),
+        Thermostat::Langevin { friction } => format!("langevin with friction {friction}"),
+    };
+    format!("{temperature}, {kind}")
+}
+
+fn defaults(loaded: &Loaded, report: &mut String) {
+    report.push_str("\nnot written in the file, filled in\n");
+    for default in &loaded.defaults {
+        let _ = writeln!(report, "  {} = {}", default.key, default.value);
+    }
+}
+
+/// The word of the configuration file.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}

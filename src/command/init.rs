@@ -1,0 +1,49 @@
+//! `supercool init`: commented configurations of well-known models to start from.
+use thiserror::Error;
+
+/// A model: its name and its configuration.
+pub struct Preset {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub text: &'static str,
+}
+
+macro_rules! preset {
+    ($name:literal, $about:literal) => {
+        Preset {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("../../configs/presets/", $name, ".toml")),
+        }
+    };
+}
+
+pub const PRESETS: [Preset; 7] = [
+    preset!("kob-andersen", "Kob-Andersen mixture in 3D, 80:20"),
+    preset!("kob-andersen-2d", "Kob-Andersen mixture in 2D, 65:35"),
+    preset!("wahnstrom", "Wahnstrom mixture, Lennard-Jones, 50:50"),
+    preset!("binary-soft-spheres", "soft spheres r^-12 of size ratio 1.4, 50:50"),
+    preset!("wca", "Weeks-Chandler-Andersen fluid"),
+    preset!("lennard-jones", "Lennard-Jones fluid"),
+    preset!("harmonic-spheres", "harmonic spheres of size ratio 1.4, 50:50"),
+];
+
+#[derive(Debug, Error, miette::Diagnostic)]
+#[error("there is no preset {name:?}")]
+#[diagnostic(help("presets are {}", names().join(", ")))]
+pub struct UnknownPreset {
+    name: String,
+}
+
+pub fn names() -> Vec<&'static str> {
+    PRESETS.iter().map(|preset| preset.name).collect()
+}
+
+/// The text of a preset.
+pub fn init(name: &str) -> Result<&'static str, UnknownPreset> {
+    PRESETS
+        .iter()
+        .find(|preset| preset.name == name)
+        .map(|preset| preset.text)
+        .ok_or_else(|| UnknownPreset { name: name.to_owned() })
+}

@@ -1,0 +1,115 @@
+//! The command line.
+pub mod bench;
+pub mod check;
+pub mod doctor;
+pub mod init;
+mod run;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use miette::{IntoDiagnostic, miette};
+use supercool_analysis::Quantity;
+use tracing_subscriber::EnvFilter;
+
+use crate::{config, potential};
+
+/// Molecular dynamics of supercooled liquids and glasses.
+#[derive(Debug, Parser)]
+#[command(version, about, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a configuration.
+    Run(run::RunArguments),
+    /// Go on from the last checkpoint of an output directory.
+    Resume(run::ResumeArguments),
+    /// Say what a configuration would run, with every default; run nothing.
+    Check {
+        /// The configuration.
+        file: PathBuf,
+    },
+    /// Print a commented configuration to start from.
+    Init {
+        /// Model; without it, a list of all.
+        preset: Option<String>,
+    },
+    /// Say what a results or trajectory file holds.
+    Info {
+        /// H5MD, GSD, XYZ or LAMMPS dump files.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Draw what results files hold, several overlaid.
+    Plot {
+        /// Results files.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// The figure, .svg or .png.
+        #[arg(short, long, default_value = "plot.svg")]
+        output: PathBuf,
+        /// What to draw, for example mean-square-displacement; all that is there if not given.
+        #[arg(short, long, value_delimiter = ',')]
+        quantities: Vec<Quantity>,
+    },
+    /// Measure steps per second.
+    Bench(bench::BenchArguments),
+    /// Print the JSON schema of configurations, for editors.
+    Schema,
+    /// Print the reference of all keys of configurations, in Markdown.
+    Reference,
+    /// Say what of this machine can be used, and what to do about the rest.
+    Doctor,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> miette::Result<ExitCode> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
+    match Arguments::parse().command {
+        Command::Run(arguments) => return run::run(&arguments),
+        Command::Resume(arguments) => return run::resume(&arguments),
+        Command::Check { file } => {
+            let energy = |form: &_, pair: &_, r: f64| potential::bare_energy(form, pair, r);
+            say(check::check_report(&config::load(&file)?, Some(&energy)))?;
+        }
+        Command::Init { preset: None } => say(init::names().join("\n") + "\n")?,
+        Command::Init { preset: Some(preset) } => say(init::init(&preset)?)?,
+        Command::Info { files } => {
+            for file in files {
+                say(supercool_analysis::info(&file).into_diagnostic()?)?;
+            }
+        }
+        Command::Plot { files, output, quantities } => {
+            supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
+            say(format!("{}\n", output.display()))?;
+        }
+        Command::Bench(arguments) => bench::run(&arguments)?,
+        Command::Doctor => say(doctor::doctor())?,
+        Command::Schema => say(format!("{:#}\n", config::schema()))?,
+        Command::Reference => say(config::key_reference())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints to standard output. That nobody reads it any more (`supercool reference | head`) is no error.
+fn say(text: impl AsRef<str>) -> miette::Result<()> {
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_ref().as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(miette!("standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
+}

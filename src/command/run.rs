@@ -1,0 +1,123 @@
+//! `supercool run` and `supercool resume`.
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::say;
+use crate::config;
+use crate::run::{self, Outcome, RunOptions, Summary, parse_walltime};
+
+/// What a job script reads: the run was stopped and can be resumed.
+pub const STOPPED: u8 = 75;
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct Limits {
+    /// Stop in time with a checkpoint: 90 (minutes), 45s, 12h, 1:30:00 or 2-12:00:00.
+    #[arg(long, value_parser = parse_walltime)]
+    max_walltime: Option<Duration>,
+    /// No progress bar.
+    #[arg(long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct RunArguments {
+    /// The configuration.
+    file: PathBuf,
+    /// Directory for the results, instead of output.directory.
+    #[arg(long)]
+    output: Option<PathBuf>,
+    /// Remove the files of an earlier run in that directory.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct ResumeArguments {
+    /// Output directory of the run.
+    directory: PathBuf,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+pub fn run(arguments: &RunArguments) -> miette::Result<ExitCode> {
+    let mut loaded = config::load(&arguments.file)?;
+    if let Some(directory) = &arguments.output {
+        loaded.plan.output.directory.clone_from(directory);
+    }
+    let directory = loaded.plan.output.directory.clone();
+    let options = RunOptions {
+        force: arguments.force,
+        max_walltime: arguments.limits.max_walltime,
+        quiet: arguments.limits.quiet,
+    };
+    let outcome = run::run(loaded.plan, &loaded.text, &options)?;
+    tell(&directory, &outcome)
+}
+
+pub fn resume(arguments: &ResumeArguments) -> miette::Result<ExitCode> {
+    let options = RunOptions {
+        force: false,
+        max_walltime: arguments.limits.max_walltime,
+        quiet: arguments.limits.quiet,
+    };
+    let outcome = run::resume(&arguments.directory, &options)?;
+    tell(&arguments.directory, &outcome)
+}
+
+fn tell(directory: &Path, outcome: &Outcome) -> miette::Result<ExitCode> {
+    match outcome {
+        Outcome::Finished(summary) => {
+            say(table(directory, summary))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Outcome::Stopped { step, checkpoint, why } => {
+            say(format!(
+                "Stopped by {why} after step {step}; checkpoint {}\n\
+                 Go on with: supercool resume {}\n",
+                checkpoint.display(),
+                directory.display()
+            ))?;
+            Ok(ExitCode::from(STOPPED))
+        }
+    }
+}
+
+fn table(directory: &Path, summary: &Summary) -> String {
+    let mut text = format!(
+        "{:<16} {:>10} {:>10} {:>12} {:>12} {:>12}\n",
+        "stage", "steps", "T", "U/N", "P", "drift E/N"
+    );
+    for stage in &summary.stages {
+        if stage.samples == 0 {
+            let _ = writeln!(text, "{:<16} {:>10} {:>10}", stage.name, stage.steps, "-");
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "{:<16} {:>10} {:>10.5} {:>12.6} {:>12.6} {:>12.1e}",
+            stage.name,
+            stage.steps,
+            stage.temperature(),
+            stage.potential_energy(),
+            stage.pressure(),
+            stage.drift()
+        );
+    }
+    let word = |key: &str| summary.engine[key].as_str().unwrap_or("?").to_owned();
+    let _ = writeln!(
+        text,
+        "{} particles, {} steps in {:.1} s on {} ({}), precision {}\nResults are in {}",
+        summary.particles,
+        summary.steps,
+        summary.seconds,
+        word("engine"),
+        word("instructions"),
+        word("precision"),
+        directory.display()
+    );
+    text
+}

@@ -1,0 +1,36 @@
+//! Values of keys that were not written. The schema and the validation both read these.
+use std::fmt::Display;
+
+use crate::plan::{EngineChoice, Lattice, Precision};
+
+/// A key that was not written, and the value taken for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilledDefault {
+    pub key: String,
+    pub value: String,
+}
+
+impl FilledDefault {
+    pub(super) fn new(key: impl Into<String>, value: impl Display) -> Self {
+        FilledDefault { key: key.into(), value: value.to_string() }
+    }
+}
+
+pub const SEED: u64 = 1;
+pub const MASS: f64 = 1.0;
+pub const ENGINE: EngineChoice = EngineChoice::Auto;
+pub const PRECISION: Precision = Precision::DoubleSingle;
+pub const SORT_INTERVAL: u32 = 1;
+pub const ANDERSEN_EXACT: bool = false;
+pub const CHAIN_LENGTH: usize = 3;
+pub const BLOCK_SIZE: usize = 10;
+pub const CORRELATION_VECTORS_PER_SHELL: usize = 24;
+pub const BIN_WIDTH: f64 = 0.02;
+pub const MAXIMUM_WAVENUMBER: f64 = 15.0;
+pub const STRUCTURE_VECTORS_PER_SHELL: usize = 20;
+pub const CHECKPOINT_MINUTES: f64 = 10.0;
+
+/// Lattice of the initial state.
+pub fn lattice(dimension: usize) -> Lattice {
+    if dimension == 2 { Lattice::Hexagonal } else { Lattice::Fcc }
+}

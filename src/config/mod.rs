@@ -1,0 +1,63 @@
+//! TOML text to a validated [`crate::plan::Plan`].
+//!
+//! Two layers. [`written`] is what was typed: one type per table, unknown keys rejected, the place
+//! of every value kept, the documentation of every key beside its type; the JSON schema for editors
+//! and the key reference are generated from it ([`schema`], [`key_reference`]). `validate` checks
+//! every number and name against the rest, fills in the defaults and makes the plan. Errors of both
+//! layers are [`Problem`]s: key, line, what is wrong, what would be right; as many as can be found in
+//! one reading are reported together.
+mod defaults;
+mod error;
+mod estimate;
+mod place;
+mod reference;
+mod reword;
+mod validate;
+pub mod written;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub use defaults::FilledDefault;
+pub use error::{ConfigError, Problem};
+pub use estimate::{Memory, bytes, memory, stage_files};
+pub use reference::{key_reference, schema};
+
+use crate::plan::Plan;
+
+/// Longest configuration file that is read, in bytes.
+const LARGEST_FILE: u64 = 4 << 20;
+
+/// A configuration file that was read and found right.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub plan: Plan,
+    /// The file, as it was.
+    pub text: String,
+    pub path: PathBuf,
+    /// Keys that were not written, and the values taken for them.
+    pub defaults: Vec<FilledDefault>,
+}
+
+/// Reads and validates a configuration file.
+pub fn load(path: &Path) -> Result<Loaded, ConfigError> {
+    let unreadable = |reason| ConfigError::Unreadable { path: path.display().to_string(), reason };
+    let mut text = String::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(LARGEST_FILE + 1).read_to_string(&mut text))
+        .map_err(unreadable)?;
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(unreadable(std::io::Error::new(
+            std::io::ErrorKind::InvalidData,
+            format!("longer than {} MiB: not a configuration file", LARGEST_FILE >> 20),
+        )));
+    }
+    let (plan, defaults) = validate::plan(&text, &path.display().to_string())?;
+    Ok(Loaded { plan, text, path: path.to_owned(), defaults })
+}
+
+/// Validates the text of a configuration file. `source_name` is its name in error messages, and its
+/// stem names the results directory if the text does not.
+pub fn parse(text: &str, source_name: &str) -> Result<Plan, ConfigError> {
+    validate::plan(text, source_name).map(|(plan, _)| plan)
+}

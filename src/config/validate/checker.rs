@@ -1,0 +1,203 @@
+//! What all checks share: where things stand, what was wrong so far, and checks of single values.
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
+
+use crate::config::FilledDefault;
+use crate::config::error::Problem;
+use crate::config::place::{self, Places};
+use crate::config::written::{Integer, Number, Written};
+
+/// Numbers of any use in reduced units lie between these; beyond, products would overflow.
+const SMALLEST_NUMBER: f64 = 1e-15;
+const LARGEST_NUMBER: f64 = 1e15;
+
+/// Problems that are reported at most: one mistake can be repeated in each of thousands of pairs.
+const MOST_PROBLEMS: usize = 50;
+
+pub struct Checker<'a> {
+    text: &'a str,
+    places: &'a Places,
+    problems: Vec<Problem>,
+    defaults: Vec<FilledDefault>,
+}
+
+impl<'a> Checker<'a> {
+    pub fn new(text: &'a str, places: &'a Places) -> Self {
+        Checker { text, places, problems: Vec::new(), defaults: Vec::new() }
+    }
+
+    pub fn into_parts(self) -> (Vec<Problem>, Vec<FilledDefault>) {
+        (self.problems, self.defaults)
+    }
+
+    /// Path of the key at a place.
+    fn key(&self, span: &Range<usize>) -> String {
+        self.places.key_path(span).to_owned()
+    }
+
+    /// Notes that what stands at `span` is wrong, and what would be right.
+    pub fn reject(
+        &mut self,
+        span: &Range<usize>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        if self.problems.len() < MOST_PROBLEMS {
+            let key = self.key(span);
+            self.problem(key, span, message.into(), help.into());
+        }
+    }
+
+    /// Notes that `key` is missing in the table at `span`.
+    pub fn missing(&mut self, span: &Range<usize>, key: &str, help: impl Into<String>) {
+        if self.problems.len() < MOST_PROBLEMS {
+            let key = self.inside(span, key);
+            self.problem(key, span, "key is missing".to_owned(), help.into());
+        }
+    }
+
+    fn problem(&mut self, key: String, span: &Range<usize>, message: String, help: String) {
+        self.problems.push(Problem {
+            key,
+            line: place::line(self.text, span.start),
+            message,
+            help: (!help.is_empty()).then_some(help),
+            span: span.clone(),
+        });
+    }
+
+    /// Notes that a key of the table at `span` took its default.
+    pub fn filled_in(&mut self, span: &Range<usize>, key: &str, value: impl Display) {
+        let key = self.inside(span, key);
+        self.filled(key, value);
+    }
+
+    /// Notes that a key took its default.
+    pub fn filled(&mut self, key: impl Into<String>, value: impl Display) {
+        self.defaults.push(FilledDefault::new(key, value));
+    }
+
+    fn inside(&self, span: &Range<usize>, key: &str) -> String {
+        let table = self.key(span);
+        if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
+    }
+
+    /// A finite number greater than 0.
+    pub fn positive(&mut self, number: &Written<Number>) -> Option<f64> {
+        let value = self.finite(number)?;
+        if value <= 0.0 {
+            self.reject(&number.span, format!("must be greater than 0, not {value:?}"), "");
+            return None;
+        }
+        if value < SMALLEST_NUMBER {
+            self.reject(
+                &number.span,
+                format!("{value:?} is too small"),
+                format!("numbers in reduced units are at least {SMALLEST_NUMBER:e} here"),
+            );
+            return None;
+        }
+        Some(value)
+    }
+
+    /// A finite number, 0 or greater.
+    pub fn not_negative(&mut self, number: &Written<Number>) -> Option<f64> {
+        if number.value.0 == 0.0 {
+            return Some(0.0);
+        }
+        let value = self.finite(number)?;
+        if value < 0.0 {
+            self.reject(&number.span, format!("must not be negative, not {value:?}"), "");
+            return None;
+        }
+        self.positive(number)
+    }
+
+    /// A finite number of reasonable size.
+    pub fn finite(&mut self, number: &Written<Number>) -> Option<f64> {
+        let value = number.value.0;
+        if !value.is_finite() {
+            self.reject(
+                &number.span,
+                format!("must be a finite number, not {value}").to_lowercase(),
+                "",
+            );
+            return None;
+        }
+        if value.abs() > LARGEST_NUMBER {
+            self.reject(
+                &number.span,
+                format!("{value:?} is too large"),
+                format!("numbers in reduced units are at most {:e} here", LARGEST_NUMBER),
+            );
+            return None;
+        }
+        Some(value)
+    }
+
+    /// A whole number in a range.
+    pub fn integer(
+        &mut self,
+        integer: &Written<Integer>,
+        range: RangeInclusive<u64>,
+    ) -> Option<u64> {
+        match u64::try_from(integer.value.0) {
+            Ok(value) if range.contains(&value) => Some(value),
+            _ => {
+                let value = integer.value.0;
+                let message = if value < i128::from(*range.start()) {
+                    format!("must be at least {}, not {value}", range.start())
+                } else {
+                    format!("must be at most {}, not {value}", range.end())
+                };
+                self.reject(&integer.span, message, "");
+                None
+            }
+        }
+    }
+
+    /// [`Checker::integer`], or a default for the key in the table at `span`.
+    pub fn integer_or(
+        &mut self,
+        span: &Range<usize>,
+        key: &str,
+        integer: Option<&Written<Integer>>,
+        range: RangeInclusive<u64>,
+        default: u64,
+    ) -> Option<u64> {
+        match integer {
+            Some(integer) => self.integer(integer, range),
+            None => {
+                self.filled_in(span, key, default);
+                Some(default)
+            }
+        }
+    }
+
+    /// [`Checker::positive`], or a default for the key in the table at `span`.
+    pub fn positive_or(
+        &mut self,
+        span: &Range<usize>,
+        key: &str,
+        number: Option<&Written<Number>>,
+        default: f64,
+    ) -> Option<f64> {
+        match number {
+            Some(number) => self.positive(number),
+            None => {
+                self.filled_in(span, key, default);
+                Some(default)
+            }
+        }
+    }
+
+    /// A path that a file system can hold.
+    pub fn path(&mut self, path: &Written<String>) -> Option<PathBuf> {
+        if path.value.is_empty() || path.value.contains('\0') {
+            self.reject(&path.span, "must be the path of a file or directory", "");
+            return None;
+        }
+        Some(PathBuf::from(&path.value))
+    }
+}

@@ -1,0 +1,245 @@
+//! `[[stage.correlation]]` and wave numbers.
+use std::f64::consts::PI;
+
+use super::checker::Checker;
+use super::stage::{Surroundings, interval};
+use crate::config::defaults;
+use crate::config::written::{Correlation, Number, Table, Written};
+use crate::plan::{CorrelationPlan, DynamicObservable};
+use crate::system::SimulationBox;
+
+pub const MAXIMUM_VECTORS: u64 = 100_000;
+
+const MAXIMUM_BLOCK_SIZE: u64 = 1000;
+const MAXIMUM_WAVENUMBERS: usize = 1000;
+
+/// Wave vectors up to the wave number that are looked through for those of a shell.
+const MAXIMUM_LATTICE_VECTORS: f64 = 1e9;
+
+pub fn check(
+    written: &Table<Correlation>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<CorrelationPlan> {
+    let span = &written.span;
+    let every = interval(&written.every, surroundings.steps, checker);
+    let block_size = checker.integer_or(
+        span,
+        "block_size",
+        written.block_size.as_ref(),
+        2..=MAXIMUM_BLOCK_SIZE,
+        defaults::BLOCK_SIZE as u64,
+    );
+    let levels = every
+        .zip(block_size)
+        .and_then(|(every, block_size)| levels(written, every, block_size, surroundings, checker));
+    let observables = observables(written, checker);
+    let scattering = observables.as_ref().is_some_and(|observables| {
+        observables.contains(&DynamicObservable::SelfIntermediateScatteringFunction)
+    });
+    let wavenumbers = wavenumbers(written, surroundings.simulation_box, checker);
+    let vectors_per_shell = match &written.vectors_per_shell {
+        Some(vectors) => checker.integer(vectors, 1..=MAXIMUM_VECTORS),
+        None => {
+            if scattering {
+                let value = defaults::CORRELATION_VECTORS_PER_SHELL;
+                checker.filled_in(span, "vectors_per_shell", value);
+            }
+            Some(defaults::CORRELATION_VECTORS_PER_SHELL as u64)
+        }
+    };
+    let (observables, wavenumbers) = (observables?, wavenumbers?);
+    if scattering && wavenumbers.is_empty() {
+        let help = "the self-intermediate scattering function needs them: wavenumbers = [7.25]; \
+                    or list the other observables";
+        checker.missing(span, "wavenumbers", help);
+        return None;
+    }
+    if let (false, Some(unused)) = (scattering, &written.wavenumbers) {
+        let message = "no observable of this correlation takes wave numbers";
+        let help =
+            "add \"self-intermediate-scattering-function\" to observables, or leave them out";
+        checker.reject(&unused.span, message, help);
+        return None;
+    }
+    Some(CorrelationPlan {
+        every: every?,
+        block_size: block_size? as usize,
+        levels: levels?,
+        wavenumbers,
+        vectors_per_shell: vectors_per_shell? as usize,
+        observables,
+    })
+}
+
+/// No observable in two correlations of a stage: its file has one place for it.
+pub fn check_disjoint(
+    written: &[Table<Correlation>],
+    plans: &[Option<CorrelationPlan>],
+    checker: &mut Checker<'_>,
+) {
+    for (number, plan) in plans.iter().enumerate() {
+        for (earlier, other) in plans[..number].iter().enumerate() {
+            let (Some(plan), Some(other)) = (plan, other) else { continue };
+            let shared: Vec<String> = plan
+                .observables
+                .iter()
+                .filter(|observable| other.observables.contains(observable))
+                .map(|observable| observable.group_name().replace('_', "-"))
+                .collect();
+            if shared.is_empty() {
+                continue;
+            }
+            let table = &written[number];
+            let span = table.observables.as_ref().map_or(&table.span, |typed| &typed.span);
+            let message = format!(
+                "correlation[{}] of this stage has {} too, and the results file has one place for it",
+                earlier + 1,
+                shared.join(", ")
+            );
+            checker.reject(span, message, "give every correlation other observables");
+        }
+    }
+}
+
+fn levels(
+    written: &Table<Correlation>,
+    every: u64,
+    block_size: u64,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<usize> {
+    let steps = surroundings.steps;
+    if steps == 0 {
+        return None;
+    }
+    let first_block = every.saturating_mul(block_size - 1);
+    if first_block > steps {
+        let place = written.block_size.as_ref().map_or(&written.every.span, |size| &size.span);
+        let message = format!(
+            "{block_size} samples every {every} steps take {first_block} steps, and the stage has {steps}"
+        );
+        checker.reject(place, message, "take fewer samples, a shorter interval, or more steps");
+        return None;
+    }
+    let most = most_levels(every, block_size, steps);
+    let Some(levels) = &written.levels else {
+        checker.filled_in(&written.span, "levels", most);
+        return Some(most);
+    };
+    let value = checker.integer(levels, 1..=64)? as usize;
+    if value > most {
+        let message =
+            format!("the interval of level {value} would be longer than the stage, {steps} steps");
+        checker.reject(&levels.span, message, format!("at most {most}"));
+        return None;
+    }
+    Some(value)
+}
+
+/// Largest number of levels of which the coarsest interval, `every * block_size^(levels - 1)`, is
+/// not longer than the stage.
+fn most_levels(every: u64, block_size: u64, steps: u64) -> usize {
+    let intervals = std::iter::successors(Some(every), |interval| interval.checked_mul(block_size));
+    intervals.take_while(|&interval| interval <= steps).count()
+}
+
+fn observables(
+    written: &Table<Correlation>,
+    checker: &mut Checker<'_>,
+) -> Option<Vec<DynamicObservable>> {
+    let Some(typed) = &written.observables else {
+        checker.filled_in(&written.span, "observables", "all");
+        return Some(DynamicObservable::ALL.to_vec());
+    };
+    if typed.value.is_empty() {
+        checker.reject(&typed.span, "names no observable", "leave it out for all of them");
+        return None;
+    }
+    let mut all = Vec::new();
+    for observable in &typed.value {
+        if all.contains(&observable.value) {
+            checker.reject(&observable.span, "is named twice", "leave one of them out");
+            return None;
+        }
+        all.push(observable.value);
+    }
+    Some(all)
+}
+
+fn wavenumbers(
+    written: &Table<Correlation>,
+    simulation_box: Option<&SimulationBox>,
+    checker: &mut Checker<'_>,
+) -> Option<Vec<f64>> {
+    let Some(typed) = &written.wavenumbers else {
+        return Some(Vec::new());
+    };
+    if typed.value.is_empty() || typed.value.len() > MAXIMUM_WAVENUMBERS {
+        let count = typed.value.len();
+        let message = format!("must hold 1 to {MAXIMUM_WAVENUMBERS} wave numbers, not {count}");
+        checker.reject(&typed.span, message, "");
+        return None;
+    }
+    let simulation_box = simulation_box?;
+    let mut all: Vec<Option<f64>> = Vec::with_capacity(typed.value.len());
+    for number in &typed.value {
+        let value = wavenumber(number, simulation_box, checker);
+        if value.is_some() && all.contains(&value) {
+            checker.reject(&number.span, "is given twice", "leave one of them out");
+        }
+        all.push(value);
+    }
+    all.into_iter().collect()
+}
+
+/// A wave number that the box holds.
+pub fn wavenumber(
+    number: &Written<Number>,
+    simulation_box: &SimulationBox,
+    checker: &mut Checker<'_>,
+) -> Option<f64> {
+    let value = checker.positive(number)?;
+    let (least, most) = wavenumber_range(simulation_box);
+    if value < least {
+        let longest = simulation_box.edges().iter().copied().fold(0.0, f64::max);
+        checker.reject(
+            &number.span,
+            format!("{value:?} is below the smallest wave number of the box"),
+            format!("the smallest is 2 pi / L = {least:.6} for the edge L = {longest:.6}"),
+        );
+        return None;
+    }
+    if value > most {
+        let message = format!("{value:?} has too many wave vectors below it in this box");
+        checker.reject(&number.span, message, format!("at most {most:.1}"));
+        return None;
+    }
+    Some(value)
+}
+
+/// Smallest wave number of the box, and the largest up to which the number of wave vectors,
+/// V q^3 / (6 pi^2) in 3D and A q^2 / (4 pi) in 2D, can be looked through.
+pub fn wavenumber_range(simulation_box: &SimulationBox) -> (f64, f64) {
+    let longest = simulation_box.edges().iter().copied().fold(0.0, f64::max);
+    let volume = simulation_box.volume();
+    let most = if simulation_box.dimension() == 2 {
+        (4.0 * PI * MAXIMUM_LATTICE_VECTORS / volume).sqrt()
+    } else {
+        (6.0 * PI * PI * MAXIMUM_LATTICE_VECTORS / volume).cbrt()
+    };
+    (2.0 * PI / longest, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coarsest_interval_of_the_most_levels_is_the_last_that_fits() {
+        assert_eq!(most_levels(10, 10, 99), 1);
+        assert_eq!(most_levels(10, 10, 100), 2);
+        assert_eq!(most_levels(1, 2, u64::MAX), 64);
+        assert_eq!(most_levels(11, 10, 10), 0);
+    }
+}

@@ -1,0 +1,251 @@
+//! What the sections say of each other: box and cutoffs, time step and temperatures, memory.
+use std::ops::Range;
+
+use super::checker::Checker;
+use super::stage::rounded_down;
+use crate::config::estimate::{bytes, memory};
+use crate::config::written::{Document, Pair, PlainOr, Potential, Table};
+use crate::plan::{InitialPlan, Plan, RunPlan, StagePlan, SystemPlan};
+use crate::potential::{PairParameters, PotentialPlan, Truncation};
+
+/// Cells of the neighbour search, as wide as the largest cutoff, that a box may hold.
+const MAXIMUM_CELLS: f64 = 1e8;
+
+/// Memory above which a run is taken for a mistake.
+const MAXIMUM_MEMORY: f64 = (1u64 << 40) as f64;
+
+/// Longest step in units of sqrt(mass sigma^2 / epsilon) of the fastest pair. Steps of 0.02 are
+/// already too long for simple liquids.
+const LONGEST_STEP: f64 = 0.5;
+const SHORTEST_STEP: f64 = 1e-9;
+
+/// Furthest thermal flight in a step, in units of the smallest sigma.
+const FURTHEST_FLIGHT: f64 = 0.25;
+
+/// What box, cutoffs and truncation say of each other.
+pub fn check_box(
+    system: &SystemPlan,
+    potential: &PotentialPlan,
+    run: Option<&RunPlan>,
+    document: &Document,
+    checker: &mut Checker<'_>,
+) {
+    let skin = run.and_then(|run| run.skin).unwrap_or(0.0);
+    cutoff_fits_box(system, potential, skin, document, checker);
+    box_is_not_empty(system, potential, document, checker);
+    smoothing_is_narrow(potential, document, checker);
+}
+
+/// The time step, if it suits the potential.
+pub fn timestep(
+    system: Option<&SystemPlan>,
+    potential: Option<&PotentialPlan>,
+    run: Option<&RunPlan>,
+    document: &Document,
+    checker: &mut Checker<'_>,
+) -> Option<f64> {
+    let timestep = run?.timestep;
+    let (Some(system), Some(potential)) = (system, potential) else {
+        return Some(timestep);
+    };
+    let mass = lightest(system);
+    let period = all_pairs(potential)
+        .map(|pair| pair.sigma * (mass / pair.epsilon).sqrt())
+        .fold(f64::INFINITY, f64::min);
+    let span = &document.run.timestep.span;
+    let help = format!(
+        "sqrt(mass sigma^2 / epsilon) is {period:.4} for the fastest pair; \
+         a few thousandths of it are usual"
+    );
+    if timestep > LONGEST_STEP * period {
+        checker.reject(span, format!("{timestep:?} is too long for these potentials"), help);
+        return None;
+    }
+    if period.is_finite() && timestep < SHORTEST_STEP * period {
+        checker.reject(span, format!("{timestep:?} is too short: nothing would move"), help);
+        return None;
+    }
+    Some(timestep)
+}
+
+/// What the whole plan says of temperatures, if the time step is right, and of memory.
+pub fn check_plan(
+    plan: &Plan,
+    timestep: Option<f64>,
+    document: &Document,
+    checker: &mut Checker<'_>,
+) {
+    if timestep.is_some() {
+        step_resolves_the_velocities(plan, document, checker);
+    }
+    memory_is_there(plan, document, checker);
+}
+
+fn all_pairs(potential: &PotentialPlan) -> impl Iterator<Item = &PairParameters> {
+    potential.pairs.iter().flatten()
+}
+
+fn lightest(system: &SystemPlan) -> f64 {
+    system.species.iter().map(|species| species.mass).fold(f64::INFINITY, f64::min)
+}
+
+fn cutoff_fits_box(
+    system: &SystemPlan,
+    potential: &PotentialPlan,
+    skin: f64,
+    document: &Document,
+    checker: &mut Checker<'_>,
+) {
+    let half = system.simulation_box.shortest_edge() / 2.0;
+    let Some((pair, cutoff)) = farthest_pair(system, potential, document) else {
+        return;
+    };
+    let reach = cutoff + skin;
+    if reach <= half {
+        return;
+    }
+    let subject = if skin > 0.0 {
+        format!("cutoff distance {cutoff:?} and skin {skin:?} reach")
+    } else {
+        format!("cutoff distance {cutoff:?} reaches")
+    };
+    let remedy = match &document.system.density {
+        Some(density) => {
+            let dimension = system.simulation_box.dimension() as i32;
+            let count = (density.value.0 * (2.0 * reach).powi(dimension)).ceil();
+            format!("at least {count} particles at this density")
+        }
+        None => format!("edges of at least {:?}", 2.0 * reach),
+    };
+    let largest = half - skin;
+    let help = if largest > 0.0 {
+        format!("a cutoff distance of at most {}, or {remedy}", rounded_down(largest))
+    } else {
+        remedy
+    };
+    checker.reject(
+        cutoff_place(pair, &document.potential),
+        format!("{subject} beyond half the shortest edge of the box, {half:.4}"),
+        help,
+    );
+}
+
+/// Pair of the largest cutoff, by what was typed for it.
+fn farthest_pair<'a>(
+    system: &SystemPlan,
+    potential: &PotentialPlan,
+    document: &'a Document,
+) -> Option<(&'a Table<Pair>, f64)> {
+    let names: Vec<&str> = system.species.iter().map(|species| species.name.as_str()).collect();
+    let (a, b) = (0..names.len()).flat_map(|a| (a..names.len()).map(move |b| (a, b))).max_by(
+        |&(a, b), &(c, d)| potential.pairs[a][b].cutoff.total_cmp(&potential.pairs[c][d].cutoff),
+    )?;
+    let keys = [(a, b), (b, a)].map(|(first, second)| {
+        let (first, second) = (names[first], names[second]);
+        [format!("{first}{second}"), format!("{first}-{second}")]
+    });
+    let typed = keys.iter().flatten().find_map(|key| document.potential.pairs.get(key))?;
+    Some((typed, potential.pairs[a][b].cutoff))
+}
+
+/// The key that determines the cutoff of a pair.
+fn cutoff_place<'a>(pair: &'a Pair, potential: &'a Potential) -> &'a Range<usize> {
+    [&pair.cutoff, &pair.cutoff_absolute, &potential.cutoff, &potential.cutoff_absolute]
+        .into_iter()
+        .flatten()
+        .map(|number| &number.span)
+        .next()
+        .unwrap_or(&pair.sigma.span)
+}
+
+fn box_is_not_empty(
+    system: &SystemPlan,
+    potential: &PotentialPlan,
+    document: &Document,
+    checker: &mut Checker<'_>,
+) {
+    let cutoff = potential.largest_cutoff();
+    let edges = system.simulation_box.edges();
+    let cells: f64 = edges.iter().map(|edge| (edge / cutoff).max(1.0)).product();
+    if cells <= MAXIMUM_CELLS {
+        return;
+    }
+    let span = match (&document.system.density, &document.system.r#box) {
+        (Some(density), _) => &density.span,
+        (_, Some(edges)) => &edges.span,
+        _ => return,
+    };
+    let count = system.particle_count();
+    checker.reject(
+        span,
+        format!("the box holds {cells:.1e} cells as wide as the cutoff, for {count} particles"),
+        format!("at most {MAXIMUM_CELLS:.0e} cells: a smaller box or a larger cutoff"),
+    );
+}
+
+fn smoothing_is_narrow(potential: &PotentialPlan, document: &Document, checker: &mut Checker<'_>) {
+    let Truncation::Smooth { width } = potential.truncation else {
+        return;
+    };
+    let shortest =
+        all_pairs(potential).map(|pair| pair.cutoff / pair.sigma).fold(f64::INFINITY, f64::min);
+    if let Some(typed) = &document.potential.truncation
+        && let PlainOr::Table(table) = &typed.value
+        && let Some(number) = &table.width
+        && width > shortest / 2.0
+    {
+        let message = format!("{width:?} smooths more than half of the potential away");
+        checker.reject(&number.span, message, "in units of sigma: 0.005 is usual");
+    }
+}
+
+fn step_resolves_the_velocities(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
+    let sigma = all_pairs(&plan.potential).map(|pair| pair.sigma).fold(f64::INFINITY, f64::min);
+    let hottest = lightest(&plan.system) * (FURTHEST_FLIGHT * sigma / plan.run.timestep).powi(2);
+    let mut too_hot = |span: &Range<usize>, temperature: f64| {
+        if temperature > hottest {
+            let message = format!(
+                "at temperature {temperature:?} particles fly further than a quarter of sigma in a step"
+            );
+            checker.reject(span, message, format!("at most {hottest:.4} with this timestep"));
+        }
+    };
+    if let InitialPlan::Lattice { temperature, .. }
+    | InitialPlan::File { temperature: Some(temperature), .. } = plan.system.initial
+        && let Some(typed) = &document.system.initial.temperature
+    {
+        too_hot(&typed.span, temperature);
+    }
+    for (stage, typed) in plan.stages.iter().zip(&document.stage) {
+        if let (Some(thermostat), Some(typed)) = (&stage.thermostat, &typed.thermostat) {
+            let hotter = thermostat.temperature.from.max(thermostat.temperature.to);
+            too_hot(&typed.temperature.span, hotter);
+        }
+    }
+}
+
+fn memory_is_there(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
+    let memory = memory(plan);
+    if memory.total() <= MAXIMUM_MEMORY {
+        return;
+    }
+    let samples = |stage: &StagePlan| -> usize {
+        stage.correlations.iter().map(|blocks| blocks.block_size * blocks.levels).sum()
+    };
+    let largest = (0..plan.stages.len()).max_by_key(|&stage| samples(&plan.stages[stage]));
+    let blocks = largest.and_then(|stage| document.stage[stage].correlation.first());
+    let (part, span) = match blocks {
+        Some(blocks) if memory.correlations > memory.neighbors => {
+            ("blocks of samples", &blocks.span)
+        }
+        _ => ("neighbour lists", &document.potential.kind.span),
+    };
+    checker.reject(
+        span,
+        format!("the run would take {} of memory, most of it for {part}", bytes(memory.total())),
+        format!(
+            "at most {}: fewer particles, a shorter cutoff or smaller blocks",
+            bytes(MAXIMUM_MEMORY)
+        ),
+    );
+}

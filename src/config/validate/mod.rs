@@ -1,0 +1,113 @@
+//! From what was typed to the plan: checks of numbers and names, and the defaults.
+//!
+//! Every section is checked by itself as far as possible, so that one reading finds several
+//! mistakes; then what the sections say of each other.
+mod checker;
+mod correlation;
+mod limits;
+mod potential;
+mod run;
+mod stage;
+mod system;
+mod thermostat;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::de::{DeTable, Deserializer};
+
+use self::checker::Checker;
+use super::FilledDefault;
+use super::error::{ConfigError, Problem};
+use super::place::{self, Places};
+use super::reword::reword;
+use super::written::{Document, Output, Table};
+use crate::plan::{OutputPlan, Plan};
+
+/// The plan of a text, and the defaults that went into it.
+pub fn plan(text: &str, source_name: &str) -> Result<(Plan, Vec<FilledDefault>), ConfigError> {
+    let wrong = |problems| ConfigError::wrong(text, source_name, problems);
+    let (tree, errors) = DeTable::parse_recoverable(text);
+    let places = Places::new(tree.get_ref());
+    if !errors.is_empty() {
+        let mut problems: Vec<Problem> =
+            errors.iter().map(|error| problem(text, &places, error)).collect();
+        // The first slip of a line brings others with it.
+        problems.dedup_by_key(|problem| problem.line);
+        return Err(wrong(problems));
+    }
+    let document = Document::deserialize(Deserializer::from(tree))
+        .map_err(|error| wrong(vec![problem(text, &places, &error)]))?;
+    let mut checker = Checker::new(text, &places);
+    let plan = check(&document, source_name, &mut checker);
+    let (problems, defaults) = checker.into_parts();
+    match plan {
+        Some(plan) if problems.is_empty() => Ok((plan, defaults)),
+        _ => Err(wrong(problems)),
+    }
+}
+
+fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> Option<Plan> {
+    let system = system::check(&document.system, checker);
+    let potential = potential::check(&document.potential, &document.system, checker);
+    let run = run::check(&document.run, checker);
+    let checkpoint = run::checkpoint(document.checkpoint.as_ref(), checker);
+    let output = output(document.output.as_ref(), source_name, checker);
+    if let (Some(system), Some(potential)) = (&system, &potential) {
+        limits::check_box(system, potential, run.as_ref(), document, checker);
+    }
+    let timestep =
+        limits::timestep(system.as_ref(), potential.as_ref(), run.as_ref(), document, checker);
+    let stages = stage::check_all(&document.stage, system.as_ref(), timestep, checker);
+    let plan = Plan {
+        system: system?,
+        potential: potential?,
+        run: run?,
+        stages: stages?,
+        checkpoint: checkpoint?,
+        output: output?,
+    };
+    limits::check_plan(&plan, timestep, document, checker);
+    Some(plan)
+}
+
+fn output(
+    written: Option<&Table<Output>>,
+    source_name: &str,
+    checker: &mut Checker<'_>,
+) -> Option<OutputPlan> {
+    if let Some(directory) = written.and_then(|output| output.directory.as_ref()) {
+        let directory = checker.path(directory)?;
+        return Some(OutputPlan { directory });
+    }
+    let stem = Path::new(source_name).file_stem().unwrap_or("run".as_ref());
+    let directory = PathBuf::from("results").join(stem);
+    checker.filled("output.directory", directory.display());
+    Some(OutputPlan { directory })
+}
+
+/// An error of the parser or the deserializer, with its key.
+fn problem(text: &str, places: &Places, error: &toml::de::Error) -> Problem {
+    let span: Range<usize> = error.span().unwrap_or(0..0);
+    let mut key = places.key_path(&span).to_owned();
+    let mut reworded = reword(error.message());
+    if error.message() == "duplicate key" {
+        // What is given twice is not in the tree twice.
+        key = text.get(span.clone()).unwrap_or_default().trim().to_owned();
+        reworded.message = "is given twice".to_owned();
+    }
+    if let Some(missing) = reworded.missing {
+        if !key.is_empty() {
+            key.push('.');
+        }
+        key.push_str(&missing);
+    }
+    Problem {
+        key,
+        line: place::line(text, span.start),
+        message: reworded.message,
+        help: reworded.help,
+        span,
+    }
+}

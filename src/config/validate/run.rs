@@ -1,0 +1,70 @@
+//! `[run]` and `[checkpoint]`.
+use super::checker::Checker;
+use crate::config::defaults;
+use crate::config::written::{Checkpoint, Run, Table};
+use crate::plan::{CheckpointPlan, RunPlan};
+
+const MAXIMUM_THREADS: u64 = 1024;
+const MAXIMUM_SORT_INTERVAL: u64 = 1_000_000;
+
+pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan> {
+    let span = &written.span;
+    let engine = match &written.engine {
+        Some(engine) => engine.value,
+        None => {
+            checker.filled_in(span, "engine", "auto");
+            defaults::ENGINE
+        }
+    };
+    let precision = match &written.precision {
+        Some(precision) => precision.value,
+        None => {
+            checker.filled_in(span, "precision", defaults::PRECISION.name());
+            defaults::PRECISION
+        }
+    };
+    let timestep = checker.positive(&written.timestep);
+    let threads = match &written.threads {
+        Some(threads) => checker.integer(threads, 1..=MAXIMUM_THREADS).map(|n| Some(n as usize)),
+        None => {
+            checker.filled_in(span, "threads", "all cores");
+            Some(None)
+        }
+    };
+    let skin = match &written.skin {
+        Some(skin) => checker.positive(skin).map(Some),
+        None => {
+            checker.filled_in(span, "skin", "the engine's choice");
+            Some(None)
+        }
+    };
+    let sort_interval = checker.integer_or(
+        span,
+        "sort_interval",
+        written.sort_interval.as_ref(),
+        1..=MAXIMUM_SORT_INTERVAL,
+        defaults::SORT_INTERVAL.into(),
+    );
+    Some(RunPlan {
+        engine,
+        precision,
+        timestep: timestep?,
+        threads: threads?,
+        skin: skin?,
+        sort_interval: u32::try_from(sort_interval?).ok()?,
+    })
+}
+
+pub fn checkpoint(
+    written: Option<&Table<Checkpoint>>,
+    checker: &mut Checker<'_>,
+) -> Option<CheckpointPlan> {
+    let minutes = match written.and_then(|checkpoint| checkpoint.minutes.as_ref()) {
+        Some(minutes) => checker.positive(minutes)?,
+        None => {
+            checker.filled("checkpoint.minutes", defaults::CHECKPOINT_MINUTES);
+            defaults::CHECKPOINT_MINUTES
+        }
+    };
+    Some(CheckpointPlan { minutes })
+}

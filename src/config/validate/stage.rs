@@ -1,0 +1,344 @@
+//! `[[stage]]`.
+use std::collections::{HashMap, HashSet};
+
+use super::checker::Checker;
+use super::{correlation, thermostat};
+use crate::config::defaults;
+use crate::config::reword::nearest;
+use crate::config::written::{
+    Integer, Number, NumberOrPhrase, Observe, Stage, Structure, Table, Written,
+};
+use crate::plan::{ObservePlan, StagePlan, StructurePlan, SystemPlan, ThermostatPlan, TotalEnergy};
+use crate::system::{SimulationBox, Species};
+
+/// So that the steps of all stages together fit in 64 bits.
+const MAXIMUM_STEPS: u64 = 1_000_000_000_000_000;
+const MAXIMUM_STAGES: usize = 1000;
+const LONGEST_NAME: usize = 64;
+
+/// What a stage is checked against.
+pub struct Surroundings<'a> {
+    pub simulation_box: Option<&'a SimulationBox>,
+    pub species: Option<&'a [Species]>,
+    pub timestep: Option<f64>,
+    pub steps: u64,
+}
+
+pub fn check_all(
+    written: &[Table<Stage>],
+    system: Option<&SystemPlan>,
+    timestep: Option<f64>,
+    checker: &mut Checker<'_>,
+) -> Option<Vec<StagePlan>> {
+    if !(1..=MAXIMUM_STAGES).contains(&written.len()) {
+        let help = "what happens stands in one or more [[stage]]";
+        match written.first() {
+            None => checker.missing(&(0..0), "stage", help),
+            Some(first) => {
+                let message = format!("there are {} stages", written.len());
+                checker.reject(&first.span, message, format!("at most {MAXIMUM_STAGES}"));
+            }
+        }
+        return None;
+    }
+    let mut names = HashSet::new();
+    let mut stages: Vec<Option<StagePlan>> = Vec::with_capacity(written.len());
+    for (number, stage) in written.iter().enumerate() {
+        let name = name(&stage.name, &mut names, checker);
+        let plan = check(stage, number, written, &stages, system, timestep, checker);
+        stages.push(name.and(plan));
+    }
+    stages.into_iter().collect()
+}
+
+fn check(
+    stage: &Table<Stage>,
+    number: usize,
+    all: &[Table<Stage>],
+    earlier: &[Option<StagePlan>],
+    system: Option<&SystemPlan>,
+    timestep: Option<f64>,
+    checker: &mut Checker<'_>,
+) -> Option<StagePlan> {
+    let steps = checker.integer(&stage.steps, 1..=MAXIMUM_STEPS);
+    let surroundings = Surroundings {
+        simulation_box: system.map(|system| &system.simulation_box),
+        species: system.map(|system| system.species.as_slice()),
+        timestep,
+        // If wrong, a number that every interval divides; the plan is lost anyway.
+        steps: steps.unwrap_or(0),
+    };
+    let thermostat = match &stage.thermostat {
+        Some(written) => thermostat::check(written, &surroundings, checker).map(Some),
+        None => {
+            checker.filled_in(&stage.span, "thermostat", "none (microcanonical)");
+            Some(None)
+        }
+    };
+    let set_total_energy = match &stage.set_total_energy {
+        Some(energy) => total_energy(energy, stage, number, all, earlier, checker).map(Some),
+        None => Some(None),
+    };
+    let observe = match &stage.observe {
+        Some(written) => observe(written, &surroundings, checker),
+        None => {
+            checker.filled_in(&stage.span, "observe", "nothing");
+            Some(ObservePlan::nothing())
+        }
+    };
+    let correlations: Vec<_> = stage
+        .correlation
+        .iter()
+        .map(|written| correlation::check(written, &surroundings, checker))
+        .collect();
+    correlation::check_disjoint(&stage.correlation, &correlations, checker);
+    Some(StagePlan {
+        name: stage.name.value.clone(),
+        steps: steps?,
+        thermostat: thermostat?,
+        set_total_energy: set_total_energy?,
+        observe: observe?,
+        correlations: correlations.into_iter().collect::<Option<_>>()?,
+    })
+}
+
+fn name(
+    name: &Written<String>,
+    names: &mut HashSet<String>,
+    checker: &mut Checker<'_>,
+) -> Option<()> {
+    let first = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let later = |c: char| first(c) || c == '-' || c == '.';
+    let text = name.value.as_str();
+    if text.len() > LONGEST_NAME || !text.starts_with(first) || !text.chars().all(later) {
+        checker.reject(
+            &name.span,
+            "cannot be the name of a file",
+            format!(
+                "1 to {LONGEST_NAME} of the letters a-z and A-Z, digits, `_`, `-` and `.`; \
+                 not `-` or `.` at the start"
+            ),
+        );
+        return None;
+    }
+    // Not all file systems tell upper from lower case.
+    if !names.insert(text.to_ascii_lowercase()) {
+        let message = format!("there are two stages with the name {text:?}");
+        checker.reject(
+            &name.span,
+            message,
+            "give every stage its own name: its files are named after it",
+        );
+        return None;
+    }
+    Some(())
+}
+
+fn total_energy(
+    energy: &Written<NumberOrPhrase>,
+    stage: &Table<Stage>,
+    number: usize,
+    all: &[Table<Stage>],
+    earlier: &[Option<StagePlan>],
+    checker: &mut Checker<'_>,
+) -> Option<TotalEnergy> {
+    let span = &energy.span;
+    if stage.thermostat.is_some() {
+        let message = "a thermostat would change the total energy at once";
+        checker.reject(span, message, "leave out set_total_energy or thermostat");
+        return None;
+    }
+    let phrase = match &energy.value {
+        NumberOrPhrase::Number(value) => {
+            let value = Written { value: Number(*value), span: span.clone() };
+            return checker.finite(&value).map(TotalEnergy::Value);
+        }
+        NumberOrPhrase::Phrase(phrase) => phrase,
+    };
+    let Some(name) = phrase.strip_prefix("mean of ").map(str::trim) else {
+        let help = "a number, or \"mean of NAME\" with the name of an earlier stage";
+        checker.reject(span, format!("{phrase:?} is not understood"), help);
+        return None;
+    };
+    let Some(found) = all.iter().position(|stage| stage.name.value == name) else {
+        let names = all[..number].iter().map(|stage| stage.name.value.as_str());
+        let help = match nearest(name, names.clone()) {
+            Some(near) => format!("did you mean \"mean of {near}\"?"),
+            None if number == 0 => "there is no earlier stage".to_owned(),
+            None => format!("earlier stages are {}", names.take(8).collect::<Vec<_>>().join(", ")),
+        };
+        checker.reject(span, format!("there is no stage {name:?}"), help);
+        return None;
+    };
+    if found >= number {
+        let when = if found == number { "this one" } else { "a later one" };
+        let message = format!("the stage {name:?} is {when}");
+        checker.reject(span, message, "name an earlier stage");
+        return None;
+    }
+    let source = earlier.get(found)?.as_ref()?;
+    if source.observe.thermodynamics.is_none() {
+        let message = format!("the stage {name:?} takes no thermodynamic samples");
+        let help = format!("add observe = {{ thermodynamics = ... }} to the stage {name:?}");
+        checker.reject(span, message, help);
+        return None;
+    }
+    if let Some(ThermostatPlan { temperature, .. }) = source.thermostat
+        && temperature.from != temperature.to
+    {
+        let message = format!("the temperature of the stage {name:?} is not constant");
+        checker.reject(span, message, "name a stage at the wanted temperature");
+        return None;
+    }
+    Some(TotalEnergy::MeanOf(name.to_owned()))
+}
+
+fn observe(
+    written: &Table<Observe>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<ObservePlan> {
+    let mut optional = |every: Option<&Written<Integer>>| match every {
+        Some(every) => interval(every, surroundings.steps, checker).map(Some),
+        None => Some(None),
+    };
+    let thermodynamics = optional(written.thermodynamics.as_ref());
+    let trajectory = optional(written.trajectory.as_ref());
+    let gsd = written.gsd.as_ref().is_some_and(|gsd| gsd.value);
+    if written.trajectory.is_some() && written.gsd.is_none() {
+        checker.filled_in(&written.span, "gsd", gsd);
+    }
+    if let (true, None, Some(typed)) = (gsd, &written.trajectory, &written.gsd) {
+        let message = "gsd = true without a trajectory";
+        checker.reject(&typed.span, message, "add trajectory = ..., the interval in steps");
+    }
+    let structure = match &written.structure {
+        Some(structure) => {
+            check_pair_names(structure, surroundings, checker);
+            self::structure(structure, surroundings, checker).map(Some)
+        }
+        None => Some(None),
+    };
+    Some(ObservePlan {
+        thermodynamics: thermodynamics?,
+        trajectory: trajectory?,
+        gsd,
+        structure: structure?,
+    })
+}
+
+/// An interval that divides the steps of its stage.
+pub fn interval(every: &Written<Integer>, steps: u64, checker: &mut Checker<'_>) -> Option<u64> {
+    let value = checker.integer(every, 1..=MAXIMUM_STEPS)?;
+    if steps == 0 {
+        return Some(value);
+    }
+    if value > steps {
+        let message = format!("{value} steps are more than the stage has, {steps}");
+        checker.reject(&every.span, message, "");
+        return None;
+    }
+    if !steps.is_multiple_of(value) {
+        let below = steps - steps % value;
+        checker.reject(
+            &every.span,
+            format!("{value} does not divide the {steps} steps of the stage"),
+            format!("for example steps = {below} or {}", below + value),
+        );
+        return None;
+    }
+    Some(value)
+}
+
+/// Every pair of species needs its own name in the results file, the two names one after the other.
+fn check_pair_names(
+    written: &Table<Structure>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) {
+    let Some(species) = surroundings.species else { return };
+    let mut pairs = HashMap::new();
+    for (number, a) in species.iter().enumerate() {
+        for b in &species[number..] {
+            let hyphenated = format!("{}-{}", a.name, b.name);
+            let Some(other) = pairs.insert(format!("{}{}", a.name, b.name), hyphenated.clone())
+            else {
+                continue;
+            };
+            let message = format!(
+                "the pairs {other} and {hyphenated} have the same name in the results file, {}{}",
+                a.name, b.name
+            );
+            checker.reject(&written.span, message, "give the species other names");
+            return;
+        }
+    }
+}
+
+fn structure(
+    written: &Table<Structure>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<StructurePlan> {
+    let span = &written.span;
+    let every = interval(&written.every, surroundings.steps, checker);
+    let width = written.bin_width.as_ref();
+    let bin_width = checker.positive_or(span, "bin_width", width, defaults::BIN_WIDTH);
+    let vectors = written.vectors_per_shell.as_ref();
+    let vectors_per_shell = checker.integer_or(
+        span,
+        "vectors_per_shell",
+        vectors,
+        1..=correlation::MAXIMUM_VECTORS,
+        defaults::STRUCTURE_VECTORS_PER_SHELL as u64,
+    );
+    let simulation_box = surroundings.simulation_box?;
+    let half = simulation_box.shortest_edge() / 2.0;
+    let maximum_distance = match &written.maximum_distance {
+        Some(distance) => checker.positive(distance).filter(|&value| {
+            let fits = value <= half;
+            if !fits {
+                let message =
+                    format!("must be at most half the shortest edge of the box, not {value:?}");
+                checker.reject(&distance.span, message, format!("at most {}", rounded_down(half)));
+            }
+            fits
+        }),
+        None => {
+            checker.filled_in(span, "maximum_distance", rounded_down(half));
+            Some(half)
+        }
+    };
+    let maximum_wavenumber = match &written.maximum_wavenumber {
+        Some(wavenumber) => correlation::wavenumber(wavenumber, simulation_box, checker),
+        None => {
+            let (least, most) = correlation::wavenumber_range(simulation_box);
+            let wavenumber = defaults::MAXIMUM_WAVENUMBER.min(most).max(least);
+            checker.filled_in(span, "maximum_wavenumber", wavenumber);
+            Some(wavenumber)
+        }
+    };
+    let (bin_width, maximum_distance) = (bin_width?, maximum_distance?);
+    let bins = maximum_distance / bin_width;
+    if !(1.0..=1e6).contains(&bins) {
+        let bins_wanted = if bins < 1.0 { "less than one bin" } else { "more than a million bins" };
+        let place = width.map_or(span, |width| &width.span);
+        let message =
+            format!("{bin_width:?} gives {bins_wanted} up to {}", rounded_down(maximum_distance));
+        checker.reject(place, message, format!("for example {}", defaults::BIN_WIDTH));
+        return None;
+    }
+    Some(StructurePlan {
+        every: every?,
+        maximum_distance,
+        bin_width,
+        maximum_wavenumber: maximum_wavenumber?,
+        vectors_per_shell: vectors_per_shell? as usize,
+    })
+}
+
+/// To four decimals, never above.
+pub fn rounded_down(value: f64) -> f64 {
+    let rounded = (value * 1e4).floor() / 1e4;
+    if rounded > 0.0 { rounded } else { value }
+}

@@ -1,0 +1,163 @@
+//! `stage.thermostat`.
+use std::ops::Range;
+
+use super::checker::Checker;
+use super::stage::Surroundings;
+use crate::config::defaults;
+use crate::config::written::{Number, PlainOr, Table, Thermostat, ThermostatKind, Written};
+use crate::plan::{self, TemperatureRamp, ThermostatPlan};
+
+pub fn check(
+    written: &Table<Thermostat>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<ThermostatPlan> {
+    let temperature = match &written.temperature.value {
+        PlainOr::Plain(number) => {
+            let number = Written { value: *number, span: written.temperature.span.clone() };
+            checker.positive(&number).map(|value| TemperatureRamp { from: value, to: value })
+        }
+        PlainOr::Table(ramp) => {
+            let (from, to) = (checker.positive(&ramp.from), checker.positive(&ramp.to));
+            from.zip(to).map(|(from, to)| TemperatureRamp { from, to })
+        }
+    };
+    foreign_keys(written, checker);
+    let kind = match written.kind.value {
+        ThermostatKind::Andersen => andersen(written, surroundings, checker),
+        ThermostatKind::NoseHoover => nose_hoover(written, surroundings, checker),
+        ThermostatKind::Bussi => {
+            let time = needed(written, "time", written.time.as_ref(), checker);
+            time.and_then(|time| {
+                let least = surroundings.timestep.unwrap_or(0.0);
+                not_below(written.time.as_ref()?, time, least, "the timestep", checker)
+            })
+            .map(|time| plan::Thermostat::Bussi { time })
+        }
+        ThermostatKind::Langevin => langevin(written, surroundings, checker),
+    };
+    Some(ThermostatPlan { kind: kind?, temperature: temperature? })
+}
+
+/// Keys of other thermostats.
+fn foreign_keys(written: &Table<Thermostat>, checker: &mut Checker<'_>) {
+    fn place<T>(typed: Option<&Written<T>>) -> Option<Range<usize>> {
+        typed.map(|typed| typed.span.clone())
+    }
+    let keys = [
+        (place(written.rate.as_ref()), ThermostatKind::Andersen),
+        (place(written.exact.as_ref()), ThermostatKind::Andersen),
+        (place(written.period.as_ref()), ThermostatKind::NoseHoover),
+        (place(written.chain_length.as_ref()), ThermostatKind::NoseHoover),
+        (place(written.time.as_ref()), ThermostatKind::Bussi),
+        (place(written.friction.as_ref()), ThermostatKind::Langevin),
+    ];
+    let kind = written.kind.value;
+    for (span, owner) in keys {
+        if let Some(span) = span
+            && owner != kind
+        {
+            let message = format!("belongs to the thermostat \"{owner}\", not to \"{kind}\"");
+            checker.reject(&span, message, "leave it out");
+        }
+    }
+}
+
+fn needed(
+    written: &Table<Thermostat>,
+    key: &str,
+    number: Option<&Written<Number>>,
+    checker: &mut Checker<'_>,
+) -> Option<f64> {
+    let Some(number) = number else {
+        let help = format!("the thermostat \"{}\" needs it", written.kind.value);
+        checker.missing(&written.span, key, help);
+        return None;
+    };
+    checker.positive(number)
+}
+
+fn not_below(
+    number: &Written<Number>,
+    value: f64,
+    least: f64,
+    what: &str,
+    checker: &mut Checker<'_>,
+) -> Option<f64> {
+    if value < least {
+        let message = format!("must not be less than {what}, {least:?}, not {value:?}");
+        checker.reject(&number.span, message, "");
+        return None;
+    }
+    Some(value)
+}
+
+fn andersen(
+    written: &Table<Thermostat>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<plan::Thermostat> {
+    let exact = match &written.exact {
+        Some(exact) => exact.value,
+        None => {
+            checker.filled_in(&written.span, "exact", defaults::ANDERSEN_EXACT);
+            defaults::ANDERSEN_EXACT
+        }
+    };
+    let rate = needed(written, "rate", written.rate.as_ref(), checker)?;
+    let span = &written.rate.as_ref()?.span;
+    if let Some(timestep) = surroundings.timestep {
+        let interval = 1.0 / (rate * timestep);
+        if interval < 1.0 {
+            let message = format!("{rate:?} is more than one collision per step");
+            let help = format!("at most 1 / timestep = {:?}", 1.0 / timestep);
+            checker.reject(span, message, help);
+            return None;
+        }
+        if surroundings.steps > 0 && interval > surroundings.steps as f64 {
+            let message = format!(
+                "{rate:?} is one collision every {interval:.0} steps, and the stage has {}",
+                surroundings.steps
+            );
+            let least = 1.0 / (timestep * surroundings.steps as f64);
+            checker.reject(span, message, format!("at least {least:.3e} for one collision"));
+            return None;
+        }
+    }
+    Some(plan::Thermostat::Andersen { rate, exact })
+}
+
+fn nose_hoover(
+    written: &Table<Thermostat>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<plan::Thermostat> {
+    let chain_length = checker.integer_or(
+        &written.span,
+        "chain_length",
+        written.chain_length.as_ref(),
+        1..=16,
+        defaults::CHAIN_LENGTH as u64,
+    );
+    let period = needed(written, "period", written.period.as_ref(), checker)?;
+    let least = 10.0 * surroundings.timestep.unwrap_or(0.0);
+    let period = not_below(written.period.as_ref()?, period, least, "ten timesteps", checker)?;
+    Some(plan::Thermostat::NoseHoover { period, chain_length: chain_length? as usize })
+}
+
+fn langevin(
+    written: &Table<Thermostat>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<plan::Thermostat> {
+    let friction = needed(written, "friction", written.friction.as_ref(), checker)?;
+    if let Some(timestep) = surroundings.timestep
+        && friction * timestep > 1.0
+    {
+        let message = format!("{friction:?} stops all motion within a step");
+        let help = format!("at most 1 / timestep = {:?}", 1.0 / timestep);
+        checker.reject(&written.friction.as_ref()?.span, message, help);
+        return None;
+    }
+    Some(plan::Thermostat::Langevin { friction })
+}

@@ -1,0 +1,160 @@
+use std::fmt::{self, Display};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Integer, Number, NumberOrPhrase, PlainOr, Table, Written};
+use crate::config::defaults;
+use crate::plan::DynamicObservable;
+
+/// A stretch of steps at the same conditions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Unique name, and stem of the stage's files: letters, digits, `_`, `-` and `.`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$"))]
+    pub name: Written<String>,
+    /// Number of steps.
+    #[schemars(extend("minimum" = 1))]
+    pub steps: Written<Integer>,
+    /// Heat bath; without it the stage is microcanonical (NVE).
+    pub thermostat: Option<Table<Thermostat>>,
+    /// Total energy per particle that the stage starts with (velocities are scaled): a number, or
+    /// `"mean of NAME"` for the mean over the thermodynamic samples of an earlier stage. Only
+    /// without thermostat.
+    pub set_total_energy: Option<Written<NumberOrPhrase>>,
+    /// What is written while the stage runs, each at its interval in steps.
+    pub observe: Option<Table<Observe>>,
+    /// Time correlation functions, computed while the stage runs.
+    #[serde(default)]
+    pub correlation: Vec<Table<Correlation>>,
+}
+
+/// Heat bath.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Thermostat {
+    /// Which one.
+    pub kind: Written<ThermostatKind>,
+    /// Temperature of the bath: a number, or a table with `from` and `to`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Written<PlainOr<Number, Ramp>>,
+    /// `andersen`: rate of the collisions with the bath, per time. All particles collide together,
+    /// every `1 / (rate * timestep)` steps. Must be given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub rate: Option<Written<Number>>,
+    /// `andersen`: scale the new velocities to exactly the bath's temperature.
+    #[schemars(extend("default" = defaults::ANDERSEN_EXACT))]
+    pub exact: Option<Written<bool>>,
+    /// `nose-hoover`: period of the thermostat's oscillation, in time. Must be given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub period: Option<Written<Number>>,
+    /// `nose-hoover`: number of thermostats in the chain.
+    #[schemars(extend("minimum" = 1, "maximum" = 16, "default" = defaults::CHAIN_LENGTH))]
+    pub chain_length: Option<Written<Integer>>,
+    /// `bussi`: relaxation time of the kinetic energy. Must be given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub time: Option<Written<Number>>,
+    /// `langevin`: friction coefficient, per time. Must be given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub friction: Option<Written<Number>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThermostatKind {
+    /// New Boltzmann velocities for all particles at regular times (Colberg & Hoefling 2011).
+    Andersen,
+    /// Nose-Hoover chain.
+    NoseHoover,
+    /// Stochastic velocity rescaling (Bussi, Donadio & Parrinello 2007).
+    Bussi,
+    /// Langevin dynamics.
+    Langevin,
+}
+
+impl Display for ThermostatKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ThermostatKind::Andersen => "andersen",
+            ThermostatKind::NoseHoover => "nose-hoover",
+            ThermostatKind::Bussi => "bussi",
+            ThermostatKind::Langevin => "langevin",
+        })
+    }
+}
+
+/// Temperature that changes linearly over the stage.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ramp {
+    /// Temperature at the first step of the stage.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub from: Written<Number>,
+    /// Temperature at its last step; linear in between.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub to: Written<Number>,
+}
+
+/// What is written while the stage runs.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Observe {
+    /// Energies, temperature, pressure, stress: interval in steps that divides the stage's. Not
+    /// written if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub thermodynamics: Option<Written<Integer>>,
+    /// Positions and velocities of all particles: interval in steps that divides the stage's. Not
+    /// written if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub trajectory: Option<Written<Integer>>,
+    /// Write the trajectory as GSD too.
+    #[schemars(extend("default" = false))]
+    pub gsd: Option<Written<bool>>,
+    /// Pair distributions g_ab(r) and partial structure factors S_ab(q).
+    pub structure: Option<Table<Structure>>,
+}
+
+/// Pair distributions and partial structure factors, averaged over samples.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Structure {
+    /// Interval between samples in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Largest distance of g_ab(r); half the shortest edge of the box if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub maximum_distance: Option<Written<Number>>,
+    /// Width of a bin of g_ab(r).
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::BIN_WIDTH))]
+    pub bin_width: Option<Written<Number>>,
+    /// Largest wave number of S_ab(q).
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::MAXIMUM_WAVENUMBER))]
+    pub maximum_wavenumber: Option<Written<Number>>,
+    /// Largest number of wave vectors of a shell.
+    #[schemars(extend("minimum" = 1, "default" = defaults::STRUCTURE_VECTORS_PER_SHELL))]
+    pub vectors_per_shell: Option<Written<Integer>>,
+}
+
+/// Time correlation functions in blocks of samples (Colberg & Hoefling 2011, section 2.5).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Correlation {
+    /// Finest interval between samples in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Samples in a block; the interval grows by this factor from level to level.
+    #[schemars(extend("minimum" = 2, "maximum" = 1000, "default" = defaults::BLOCK_SIZE))]
+    pub block_size: Option<Written<Integer>>,
+    /// Number of levels. As many as the stage is long enough for if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub levels: Option<Written<Integer>>,
+    /// Wave numbers q of the intermediate scattering function; the nearest shells of wave vectors
+    /// that the box holds are taken. Must be given if that function is among the observables.
+    pub wavenumbers: Option<Written<Vec<Written<Number>>>>,
+    /// Largest number of wave vectors of a shell.
+    #[schemars(extend("minimum" = 1, "default" = defaults::CORRELATION_VECTORS_PER_SHELL))]
+    pub vectors_per_shell: Option<Written<Integer>>,
+    /// What is correlated; all if not given.
+    pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,
+}

@@ -1,0 +1,122 @@
+//! What happens to each particle by itself: kicks, drift and its share of sums.
+//!
+//! The functions of every step are compiled for each instruction set by [`super::kernels`].
+use super::chunk::Chunk;
+use crate::arithmetic::Real;
+use crate::arithmetic::random::{Purpose, normals3};
+use crate::engine::precision::{ExactSum, Policy};
+use crate::integrator::langevin::Bath;
+
+/// `v += F dt/2m; x += v dt`, and sites from the new positions. Returns whether a particle has moved
+/// further than the lists allow since they were built, and whether a velocity has run away.
+#[inline(always)]
+pub fn kick_and_drift<P: Policy>(
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    sites: [&mut [P::Site]; 3],
+    dimension: usize,
+    limit2: P::Real,
+) -> (bool, bool) {
+    let count = chunk.len();
+    half_kick(policy, chunk, dimension);
+    let mut runaway = false;
+    for (axis, sites) in sites.into_iter().enumerate().take(dimension) {
+        let velocity = &chunk.velocity[axis][..count];
+        let position = &mut chunk.position[axis][..count];
+        let image = &mut chunk.image[axis][..count];
+        let reference = &chunk.reference[axis][..count];
+        let moved = &mut chunk.moved2[..count];
+        let sites = &mut sites[..count];
+        for i in 0..count {
+            runaway |= policy.is_runaway(velocity[i], axis);
+            let (x, crossed) = policy.drift(position[i], velocity[i], axis);
+            position[i] = x;
+            image[i] = image[i].wrapping_add(crossed);
+            sites[i] = P::site(x);
+            let displacement = policy.displacement(sites[i], reference[i], axis);
+            let length = policy.length(displacement, axis);
+            moved[i] = length.fused(length, if axis == 0 { P::Real::ZERO } else { moved[i] });
+        }
+    }
+    let mut stale = false;
+    for &moved2 in &chunk.moved2 {
+        stale |= !(moved2 <= limit2);
+    }
+    (stale, runaway)
+}
+
+/// `v += F dt/2m`.
+#[inline(always)]
+pub fn half_kick<P: Policy>(policy: &P, chunk: &mut Chunk<P>, dimension: usize) {
+    let count = chunk.len();
+    let species = &chunk.species[..count];
+    for axis in 0..dimension {
+        let velocity = &mut chunk.velocity[axis][..count];
+        let force = &chunk.force[axis][..count];
+        for i in 0..count {
+            velocity[i] = policy.half_kick(velocity[i], force[i], species[i] as usize);
+        }
+    }
+}
+
+/// Half a step of a Langevin bath on a chunk.
+pub struct LangevinHalfStep<'a> {
+    pub bath: Bath,
+    pub masses: &'a [f64],
+    pub seed: u64,
+    /// Keys the random numbers.
+    pub draw: u64,
+}
+
+/// `v -> damping v + sqrt(noise2 / m) xi`; the heat given to the particles, or the id of one whose
+/// velocity cannot be held.
+#[inline(always)]
+pub fn langevin<P: Policy>(
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    step: &LangevinHalfStep,
+    dimension: usize,
+) -> Result<ExactSum, u32> {
+    let mut heat = ExactSum::default();
+    for i in 0..chunk.len() {
+        let id = chunk.id[i];
+        let mass = step.masses[chunk.species[i] as usize];
+        let noise = (step.bath.noise2 / mass).sqrt();
+        let normal = normals3(step.seed, id, step.draw, Purpose::Langevin);
+        for axis in 0..dimension {
+            let old = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
+            let new = step.bath.damping * old + noise * normal[axis];
+            chunk.velocity[axis][i] = policy.velocity_from_f64(new, axis).ok_or(id)?;
+            heat.add(0.5 * mass * (new * new - old * old)).ok_or(id)?;
+        }
+    }
+    Ok(heat)
+}
+
+/// Sums of `m v_a v_b` for ab = xx, yy, zz, xy, xz, yz; the id of a particle whose term does not fit.
+pub fn kinetic_tensor<P: Policy>(
+    policy: &P,
+    chunk: &Chunk<P>,
+    masses: &[f64],
+    dimension: usize,
+) -> Result<[ExactSum; 6], u32> {
+    let mut sums = [ExactSum::default(); 6];
+    for i in 0..chunk.len() {
+        let mass = masses[chunk.species[i] as usize];
+        let v = velocity(policy, chunk, i, dimension);
+        let terms = [v[0] * v[0], v[1] * v[1], v[2] * v[2], v[0] * v[1], v[0] * v[2], v[1] * v[2]];
+        for (sum, term) in sums.iter_mut().zip(terms) {
+            sum.add(mass * term).ok_or(chunk.id[i])?;
+        }
+    }
+    Ok(sums)
+}
+
+/// Velocity in reduced units.
+pub fn velocity<P: Policy>(policy: &P, chunk: &Chunk<P>, i: usize, dimension: usize) -> [f64; 3] {
+    let mut v = [0.0; 3];
+    for (axis, v) in v.iter_mut().enumerate().take(dimension) {
+        *v = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
+    }
+    v
+}

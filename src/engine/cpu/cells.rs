@@ -1,0 +1,134 @@
+use crate::engine::precision::Policy;
+use crate::system::{SimulationBox, hilbert_index};
+
+/// Grid of cells not smaller than the reach of the neighbour lists, numbered along a Hilbert curve.
+pub struct CellGrid {
+    /// Cells along each axis; 1 along the third in two dimensions.
+    count: [u32; 3],
+    /// Rank along the curve of each cell, `x` fastest.
+    rank: Vec<u32>,
+    /// Cells around each cell (itself included), by rank.
+    around: Vec<Vec<u32>>,
+}
+
+/// A box has at most this many cells along an axis.
+const MOST_CELLS: f64 = 512.0;
+/// Cells are wider than the reach by this factor, so that rounding cannot put a neighbour two cells away.
+const MARGIN: f64 = 1.0 + 1e-5;
+
+/// Cells along each axis, and rank along a Hilbert curve of each cell (`x` fastest).
+pub(in crate::engine) fn number_cells(
+    simulation_box: &SimulationBox,
+    reach: f64,
+    particles: usize,
+) -> ([u32; 3], Vec<u32>) {
+    let dimension = simulation_box.dimension();
+    // Not many more cells than particles: dilute systems need no finer grid.
+    let most = (particles as f64).powf(1.0 / dimension as f64).ceil().clamp(1.0, MOST_CELLS);
+    let mut count = [1u32; 3];
+    for (count, edge) in count.iter_mut().zip(simulation_box.edges()) {
+        *count = (edge / (reach * MARGIN)).floor().clamp(1.0, most) as u32;
+    }
+    let longest = count.iter().copied().max().unwrap_or(1);
+    let bits = u32::BITS - (longest - 1).leading_zeros();
+    let [nx, ny, nz] = count;
+    let mut curve: Vec<(u64, u32)> = Vec::with_capacity((nx * ny * nz) as usize);
+    for z in 0..nz {
+        for y in 0..ny {
+            for x in 0..nx {
+                let index = hilbert_index(&[x, y, z][..dimension], bits);
+                curve.push((index, (z * ny + y) * nx + x));
+            }
+        }
+    }
+    curve.sort_unstable();
+    let mut rank = vec![0; curve.len()];
+    for (along, &(_, flat)) in curve.iter().enumerate() {
+        rank[flat as usize] = along as u32;
+    }
+    (count, rank)
+}
+
+impl CellGrid {
+    pub fn new(simulation_box: &SimulationBox, reach: f64, particles: usize) -> Self {
+        let (count, rank) = number_cells(simulation_box, reach, particles);
+        let mut flat_of = vec![0; rank.len()];
+        for (flat, &along) in rank.iter().enumerate() {
+            flat_of[along as usize] = flat as u32;
+        }
+        let around = flat_of.iter().map(|&flat| neighbors_of(flat, count, &rank)).collect();
+        CellGrid { count, rank, around }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rank.len()
+    }
+
+    /// Cells whose particles may be within reach of those in `cell`, each once, in increasing rank.
+    pub fn around(&self, cell: u32) -> &[u32] {
+        &self.around[cell as usize]
+    }
+
+    /// Rank along the curve of the cell that holds a particle.
+    #[inline(always)]
+    pub fn cell_of<P: Policy>(&self, policy: &P, site: [P::Site; 3]) -> u32 {
+        let [nx, ny, nz] = self.count;
+        let x = policy.slab(site[0], 0, nx);
+        let y = policy.slab(site[1], 1, ny);
+        let z = policy.slab(site[2], 2, nz);
+        self.rank[((z * ny + y) * nx + x) as usize]
+    }
+}
+
+/// Ranks of the cells around one, itself included, each once, in increasing order.
+pub(in crate::engine) fn neighbors_of(flat: u32, count: [u32; 3], rank: &[u32]) -> Vec<u32> {
+    let [nx, ny, nz] = count;
+    let (x, y, z) = (flat % nx, flat / nx % ny, flat / (nx * ny));
+    let along = |at: u32, n: u32| {
+        let mut cells = vec![(at + n - 1) % n, at, (at + 1) % n];
+        cells.sort_unstable();
+        cells.dedup();
+        cells
+    };
+    let mut around = Vec::new();
+    for &z in &along(z, nz) {
+        for &y in &along(y, ny) {
+            for &x in &along(x, nx) {
+                around.push(rank[((z * ny + y) * nx + x) as usize]);
+            }
+        }
+    }
+    around.sort_unstable();
+    around
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::precision::Double;
+    use crate::system::Species;
+
+    #[test]
+    fn every_cell_sees_each_neighbor_once_even_in_a_small_box() {
+        for edges in [vec![3.0, 6.5, 20.0], vec![7.0, 2.0], vec![12.0, 12.0, 12.0]] {
+            let simulation_box = SimulationBox::new(&edges);
+            let grid = CellGrid::new(&simulation_box, 2.8, 10_000);
+            for cell in 0..grid.len() as u32 {
+                let around = grid.around(cell);
+                assert!(around.contains(&cell));
+                assert!(around.windows(2).all(|pair| pair[0] < pair[1]), "no cell twice");
+                assert!(around.iter().all(|&other| grid.around(other).contains(&cell)));
+            }
+        }
+    }
+
+    #[test]
+    fn sites_on_the_upper_boundary_stay_in_the_grid() {
+        let simulation_box = SimulationBox::new(&[9.0, 9.0, 9.0]);
+        let species = [Species { name: "A".into(), count: 1, mass: 1.0 }];
+        let policy = Double::new(&simulation_box, 0.001, &species);
+        let grid = CellGrid::new(&simulation_box, 2.8, 1000);
+        let edge = 9.0f64.next_down();
+        assert!((grid.cell_of(&policy, [edge; 3]) as usize) < grid.len());
+    }
+}

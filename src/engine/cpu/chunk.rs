@@ -1,0 +1,58 @@
+use super::neighbors::NeighborList;
+use crate::engine::precision::Policy;
+
+/// Particles in a chunk: the grain of parallel work.
+pub const CHUNK: usize = 128;
+
+/// Consecutive particles in the order of memory, component by component, with their neighbour list.
+pub struct Chunk<P: Policy> {
+    pub id: Vec<u32>,
+    pub species: Vec<u8>,
+    pub position: [Vec<P::Coordinate>; 3],
+    pub image: [Vec<i32>; 3],
+    pub velocity: [Vec<P::Velocity>; 3],
+    pub force: [Vec<P::Force>; 3],
+    /// Sites at the last building of the lists.
+    pub reference: [Vec<P::Site>; 3],
+    /// Squared displacement since then: work space of the drift.
+    pub moved2: Vec<P::Real>,
+    pub neighbors: NeighborList,
+}
+
+impl<P: Policy> Chunk<P> {
+    pub fn with_len(len: usize) -> Self {
+        Chunk {
+            id: vec![0; len],
+            species: vec![0; len],
+            position: std::array::from_fn(|_| vec![Default::default(); len]),
+            image: std::array::from_fn(|_| vec![0; len]),
+            velocity: std::array::from_fn(|_| vec![Default::default(); len]),
+            force: std::array::from_fn(|_| vec![Default::default(); len]),
+            reference: std::array::from_fn(|_| vec![Default::default(); len]),
+            moved2: vec![Default::default(); len],
+            neighbors: NeighborList::default(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.id.len()
+    }
+
+    /// Particles `sources` (places in memory) of the old order.
+    pub fn gathered(sources: &[u32], old: &[Chunk<P>]) -> Self {
+        let mut chunk = Chunk::with_len(sources.len());
+        for (to, &source) in sources.iter().enumerate() {
+            let (from, at) = (&old[source as usize / CHUNK], source as usize % CHUNK);
+            chunk.id[to] = from.id[at];
+            chunk.species[to] = from.species[at];
+            for axis in 0..3 {
+                chunk.position[axis][to] = from.position[axis][at];
+                chunk.image[axis][to] = from.image[axis][at];
+                chunk.velocity[axis][to] = from.velocity[axis][at];
+                chunk.force[axis][to] = from.force[axis][at];
+                chunk.reference[axis][to] = from.reference[axis][at];
+            }
+        }
+        chunk
+    }
+}

@@ -1,0 +1,197 @@
+//! The pair loop, written once over precision, potential and truncation.
+//!
+//! Cost: one fused kernel per particle and segment of its list, 16 (or 8) neighbours at a time; the
+//! compiler vectorises the loop over lanes for the instruction set of the caller.
+use super::neighbors::NeighborList;
+use crate::arithmetic::Real;
+use crate::engine::precision::Policy;
+use crate::potential::{Evaluator, Truncated};
+
+/// One pair of species in the pair loop.
+#[derive(Clone, Copy)]
+pub struct PairEntry<R, V> {
+    pub interaction: Truncated<R, V>,
+    /// Below this squared distance the pair's force does not fit into the sums.
+    pub core2: R,
+}
+
+/// Particles whose forces are wanted.
+pub struct Targets<'a, P: Policy> {
+    /// Place in memory of the first.
+    pub first: usize,
+    pub species: &'a [u8],
+    pub neighbors: &'a NeighborList,
+    /// Sites of all particles, in the order of memory.
+    pub sites: &'a [Vec<P::Site>; 3],
+}
+
+/// Energy and virial of one particle's pairs, each pair halved between its two particles by the
+/// caller: `U`, and `r_a F_b` for ab = xx, yy, zz, xy, xz, yz.
+pub type EnergyAndVirial = [f64; 7];
+
+/// Interaction of one particle with neighbours, lane by lane.
+struct Lane<R> {
+    displacement: [R; 3],
+    length: [R; 3],
+    force: R,
+    energy: R,
+    too_close: bool,
+}
+
+#[inline(always)]
+fn pair<P, V, const KIND: usize>(
+    policy: &P,
+    entry: &PairEntry<P::Real, V>,
+    site: [P::Site; 3],
+    sites: &[Vec<P::Site>; 3],
+    j: u32,
+) -> Lane<P::Real>
+where
+    P: Policy,
+    V: Evaluator<P::Real>,
+{
+    // Sign extension, which gathers with 32-bit indices do by themselves; places are below 2^31.
+    let j = j as i32 as usize;
+    debug_assert!(j < sites[0].len());
+    // SAFETY: list entries are places in memory, below the length of every site array.
+    let other: [P::Site; 3] = std::array::from_fn(|axis| unsafe { *sites[axis].get_unchecked(j) });
+    let displacement: [P::Real; 3] =
+        std::array::from_fn(|axis| policy.displacement(site[axis], other[axis], axis));
+    let length: [P::Real; 3] = std::array::from_fn(|axis| policy.length(displacement[axis], axis));
+    let r2 = length[0].fused(length[0], length[1].fused(length[1], length[2] * length[2]));
+    let inside = (r2 < entry.interaction.cutoff2()) & (r2 > P::Real::ZERO);
+    let (force, energy) = entry.interaction.evaluate::<KIND>(r2);
+    Lane {
+        displacement,
+        length,
+        force: if inside { force } else { P::Real::ZERO },
+        energy: if inside { energy } else { P::Real::ZERO },
+        too_close: inside & (r2 < entry.core2),
+    }
+}
+
+/// Forces on the targets; returns whether a pair was too close for its force to fit.
+#[inline(always)]
+pub fn forces<P, V, const KIND: usize, const LANES: usize>(
+    policy: &P,
+    table: &[PairEntry<P::Real, V>],
+    species_count: usize,
+    targets: &Targets<P>,
+    out: &mut [Vec<P::Force>; 3],
+) -> bool
+where
+    P: Policy,
+    V: Evaluator<P::Real>,
+{
+    let mut too_close = [0u32; LANES];
+    for (local, &species) in targets.species.iter().enumerate() {
+        let i = targets.first + local;
+        let site: [P::Site; 3] = std::array::from_fn(|axis| targets.sites[axis][i]);
+        let mut x = P::zero_sums::<LANES>();
+        let mut y = P::zero_sums::<LANES>();
+        let mut z = P::zero_sums::<LANES>();
+        for other in 0..species_count {
+            let entry = table[species as usize * species_count + other];
+            let segment = targets.neighbors.segment(local, other, species_count);
+            for neighbors in segment.chunks_exact(LANES) {
+                let mut impulses = [[P::Real::ZERO; LANES]; 3];
+                for lane in 0..LANES {
+                    let pair =
+                        pair::<P, V, KIND>(policy, &entry, site, targets.sites, neighbors[lane]);
+                    let impulse = policy.impulse(pair.force);
+                    let [fx, fy, fz] = std::array::from_fn(|axis| {
+                        impulse * P::arm(pair.displacement[axis], pair.length[axis])
+                    });
+                    if P::WIDE_SUMS {
+                        (impulses[0][lane], impulses[1][lane], impulses[2][lane]) = (fx, fy, fz);
+                    } else {
+                        P::accumulate_force(&mut x, lane, fx);
+                        P::accumulate_force(&mut y, lane, fy);
+                        P::accumulate_force(&mut z, lane, fz);
+                    }
+                    too_close[lane] |= u32::from(pair.too_close);
+                }
+                if P::WIDE_SUMS {
+                    for lane in 0..LANES {
+                        P::accumulate_force(&mut x, lane, impulses[0][lane]);
+                        P::accumulate_force(&mut y, lane, impulses[1][lane]);
+                        P::accumulate_force(&mut z, lane, impulses[2][lane]);
+                    }
+                }
+            }
+        }
+        for (axis, lanes) in [x, y, z].iter().enumerate() {
+            out[axis][local] = P::total(lanes);
+        }
+    }
+    too_close.iter().any(|&lane| lane != 0)
+}
+
+/// Energy and virial of each target.
+#[inline(always)]
+pub fn energies<P, V, const KIND: usize, const LANES: usize>(
+    policy: &P,
+    table: &[PairEntry<P::Real, V>],
+    species_count: usize,
+    targets: &Targets<P>,
+    out: &mut Vec<EnergyAndVirial>,
+) where
+    P: Policy,
+    V: Evaluator<P::Real>,
+{
+    const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
+    for (local, &species) in targets.species.iter().enumerate() {
+        let i = targets.first + local;
+        let site: [P::Site; 3] = std::array::from_fn(|axis| targets.sites[axis][i]);
+        let mut energy = P::zero_sums::<LANES>();
+        let mut virial: [P::Sums<LANES>; 6] = std::array::from_fn(|_| P::zero_sums());
+        for other in 0..species_count {
+            let entry = table[species as usize * species_count + other];
+            let segment = targets.neighbors.segment(local, other, species_count);
+            for neighbors in segment.chunks_exact(LANES) {
+                for lane in 0..LANES {
+                    let pair =
+                        pair::<P, V, KIND>(policy, &entry, site, targets.sites, neighbors[lane]);
+                    P::accumulate_energy(&mut energy, lane, pair.energy);
+                    for (sum, (a, b)) in virial.iter_mut().zip(PAIRS) {
+                        let term = pair.force * pair.length[a] * pair.length[b];
+                        P::accumulate_energy(sum, lane, term);
+                    }
+                }
+            }
+        }
+        let mut sums = [P::energy_to_f64(P::total(&energy)); 7];
+        for (sum, lanes) in sums[1..].iter_mut().zip(&virial) {
+            *sum = P::energy_to_f64(P::total(lanes));
+        }
+        out.push(sums);
+    }
+}
+
+/// A pair whose force does not fit: places in memory and distance. For error messages.
+pub fn find_too_close<P, V, const KIND: usize>(
+    policy: &P,
+    table: &[PairEntry<P::Real, V>],
+    species_count: usize,
+    targets: &Targets<P>,
+) -> Option<(usize, usize, f64)>
+where
+    P: Policy,
+    V: Evaluator<P::Real>,
+{
+    for (local, &species) in targets.species.iter().enumerate() {
+        let i = targets.first + local;
+        let site: [P::Site; 3] = std::array::from_fn(|axis| targets.sites[axis][i]);
+        for other in 0..species_count {
+            let entry = table[species as usize * species_count + other];
+            for &j in targets.neighbors.segment(local, other, species_count) {
+                let pair = pair::<P, V, KIND>(policy, &entry, site, targets.sites, j);
+                if pair.too_close {
+                    let r2: f64 = pair.length.iter().map(|x| x.to_f64().powi(2)).sum();
+                    return Some((i, j as usize, r2.sqrt()));
+                }
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,352 @@
+//! The table of kernels: one for each precision, potential, truncation and instruction set.
+use super::bodies::{self, LangevinHalfStep};
+use super::cells::CellGrid;
+use super::chunk::Chunk;
+use super::forces::{EnergyAndVirial, PairEntry, Targets, energies, find_too_close, forces};
+use super::neighbors::{self, ListOf, NeighborList, SortedParticles};
+use crate::arithmetic::Real;
+use crate::engine::precision::{ExactSum, Policy};
+use crate::potential::{
+    Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
+    PairPotential, PotentialPlan, Truncated, TruncationKind, Yukawa, evaluate_exactly,
+};
+
+/// Instructions that the loops are compiled for; the results are the same bits in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstructionSet {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// Whatever the build is for. On x86-64 without FMA it is slow: fused operations are emulated.
+    Baseline,
+}
+
+impl InstructionSet {
+    /// The widest of this processor.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            if avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+            {
+                return InstructionSet::Avx512;
+            }
+            if avx2 {
+                return InstructionSet::Avx2;
+            }
+        }
+        InstructionSet::Baseline
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => "AVX2 and FMA",
+            InstructionSet::Baseline => "baseline",
+        }
+    }
+}
+
+/// The pair loops of one potential and truncation.
+pub trait PairKernels<P: Policy>: Send + Sync {
+    /// Forces on the targets; returns whether a pair was too close for its force to fit.
+    fn forces(&self, policy: &P, targets: &Targets<P>, out: &mut [Vec<P::Force>; 3]) -> bool;
+    /// Energy and virial of each target's pairs.
+    fn energies(&self, policy: &P, targets: &Targets<P>) -> Vec<EnergyAndVirial>;
+    /// A pair whose force does not fit: places in memory and distance.
+    fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<(usize, usize, f64)>;
+}
+
+/// Calls `$body` compiled for the instruction set `$set`.
+macro_rules! dispatch {
+    ($set:expr, $name:ident[$($generic:ty),*; $($constant:expr),*]($($argument:expr),*)) => {
+        match $set {
+            // SAFETY: the set was detected on this processor.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => unsafe { avx512::$name::<$($generic,)* $({ $constant }),*>($($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => unsafe { avx2::$name::<$($generic,)* $({ $constant }),*>($($argument),*) },
+            InstructionSet::Baseline => baseline::$name::<$($generic,)* $({ $constant }),*>($($argument),*),
+        }
+    };
+}
+
+/// The loops once more, compiled for one instruction set.
+macro_rules! compiled_for {
+    ($module:ident, $avx512:literal, $(#[$attribute:meta])?) => {
+        mod $module {
+            use super::*;
+
+            $(#[$attribute])?
+            pub fn forces<P: Policy, V: Evaluator<P::Real>, const KIND: usize, const LANES: usize>(
+                policy: &P,
+                table: &[PairEntry<P::Real, V>],
+                species_count: usize,
+                targets: &Targets<P>,
+                out: &mut [Vec<P::Force>; 3],
+            ) -> bool {
+                super::forces::<P, V, KIND, LANES>(policy, table, species_count, targets, out)
+            }
+
+            $(#[$attribute])?
+            pub fn energies<P: Policy, V: Evaluator<P::Real>, const KIND: usize, const LANES: usize>(
+                policy: &P,
+                table: &[PairEntry<P::Real, V>],
+                species_count: usize,
+                targets: &Targets<P>,
+                out: &mut Vec<EnergyAndVirial>,
+            ) {
+                super::energies::<P, V, KIND, LANES>(policy, table, species_count, targets, out)
+            }
+
+            $(#[$attribute])?
+            pub fn kick_and_drift<P: Policy>(
+                policy: &P,
+                chunk: &mut Chunk<P>,
+                sites: [&mut [P::Site]; 3],
+                dimension: usize,
+                limit2: P::Real,
+            ) -> (bool, bool) {
+                bodies::kick_and_drift(policy, chunk, sites, dimension, limit2)
+            }
+
+            $(#[$attribute])?
+            pub fn half_kick<P: Policy>(policy: &P, chunk: &mut Chunk<P>, dimension: usize) {
+                bodies::half_kick(policy, chunk, dimension)
+            }
+
+            $(#[$attribute])?
+            pub fn langevin<P: Policy>(
+                policy: &P,
+                chunk: &mut Chunk<P>,
+                step: &LangevinHalfStep,
+                dimension: usize,
+            ) -> Result<ExactSum, u32> {
+                bodies::langevin(policy, chunk, step, dimension)
+            }
+
+            $(#[$attribute])?
+            pub fn build<P: Policy>(
+                list: &mut NeighborList,
+                of: &ListOf<P>,
+                policy: &P,
+                grid: &CellGrid,
+                sorted: &SortedParticles<P>,
+                reach2: &[Vec<P::Real>],
+            ) {
+                neighbors::build::<P, $avx512>(list, of, policy, grid, sorted, reach2)
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+compiled_for!(avx512, true, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]);
+#[cfg(target_arch = "x86_64")]
+compiled_for!(avx2, false, #[target_feature(enable = "avx2,fma")]);
+compiled_for!(baseline, false,);
+
+/// Builds the lists of a chunk with the loops of an instruction set.
+pub fn build_list<P: Policy>(
+    set: InstructionSet,
+    list: &mut NeighborList,
+    of: &ListOf<P>,
+    policy: &P,
+    grid: &CellGrid,
+    sorted: &SortedParticles<P>,
+    reach2: &[Vec<P::Real>],
+) {
+    dispatch!(set, build[P;](list, of, policy, grid, sorted, reach2));
+}
+
+/// [`bodies::kick_and_drift`] with the loops of an instruction set.
+pub fn kick_and_drift<P: Policy>(
+    set: InstructionSet,
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    sites: [&mut [P::Site]; 3],
+    dimension: usize,
+    limit2: P::Real,
+) -> (bool, bool) {
+    dispatch!(set, kick_and_drift[P;](policy, chunk, sites, dimension, limit2))
+}
+
+/// [`bodies::half_kick`] with the loops of an instruction set.
+pub fn half_kick<P: Policy>(
+    set: InstructionSet,
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    dimension: usize,
+) {
+    dispatch!(set, half_kick[P;](policy, chunk, dimension));
+}
+
+/// [`bodies::langevin`] with the loops of an instruction set.
+pub fn langevin<P: Policy>(
+    set: InstructionSet,
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    step: &LangevinHalfStep,
+    dimension: usize,
+) -> Result<ExactSum, u32> {
+    dispatch!(set, langevin[P;](policy, chunk, step, dimension))
+}
+
+struct Kernels<P: Policy, V, const KIND: usize> {
+    set: InstructionSet,
+    species_count: usize,
+    table: Vec<PairEntry<P::Real, V>>,
+}
+
+/// 64-bit lanes are half as many.
+const fn is_wide<R>() -> bool {
+    size_of::<R>() == 8
+}
+
+impl<P: Policy, V: Evaluator<P::Real>, const KIND: usize> PairKernels<P> for Kernels<P, V, KIND> {
+    fn forces(&self, policy: &P, targets: &Targets<P>, out: &mut [Vec<P::Force>; 3]) -> bool {
+        if is_wide::<P::Real>() {
+            dispatch!(self.set, forces[P, V; KIND, 8](policy, &self.table, self.species_count, targets, out))
+        } else {
+            dispatch!(self.set, forces[P, V; KIND, 16](policy, &self.table, self.species_count, targets, out))
+        }
+    }
+
+    fn energies(&self, policy: &P, targets: &Targets<P>) -> Vec<EnergyAndVirial> {
+        let mut out = Vec::with_capacity(targets.species.len());
+        if is_wide::<P::Real>() {
+            dispatch!(self.set, energies[P, V; KIND, 8](policy, &self.table, self.species_count, targets, &mut out));
+        } else {
+            dispatch!(self.set, energies[P, V; KIND, 16](policy, &self.table, self.species_count, targets, &mut out));
+        }
+        out
+    }
+
+    fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<(usize, usize, f64)> {
+        find_too_close::<P, V, KIND>(policy, &self.table, self.species_count, targets)
+    }
+}
+
+/// The kernels of a plan's potential.
+pub fn pair_kernels<P: Policy>(
+    policy: &P,
+    potential: &PotentialPlan,
+    set: InstructionSet,
+) -> Box<dyn PairKernels<P>> {
+    match potential.form {
+        PairPotential::LennardJones => {
+            with_form(policy, potential, set, LennardJones::new, LennardJones::new)
+        }
+        PairPotential::Mie { m, n } if m % 2 == 0 && n % 2 == 0 => with_form(
+            policy,
+            potential,
+            set,
+            |pair| InversePowers::<P::Real, false>::mie(pair, m, n),
+            |pair| InversePowers::<f64, false>::mie(pair, m, n),
+        ),
+        PairPotential::Mie { m, n } => with_form(
+            policy,
+            potential,
+            set,
+            |pair| InversePowers::<P::Real, true>::mie(pair, m, n),
+            |pair| InversePowers::<f64, true>::mie(pair, m, n),
+        ),
+        PairPotential::InversePower { n } if n % 2 == 0 => with_form(
+            policy,
+            potential,
+            set,
+            |pair| InversePowers::<P::Real, false>::inverse_power(pair, n),
+            |pair| InversePowers::<f64, false>::inverse_power(pair, n),
+        ),
+        PairPotential::InversePower { n } => with_form(
+            policy,
+            potential,
+            set,
+            |pair| InversePowers::<P::Real, true>::inverse_power(pair, n),
+            |pair| InversePowers::<f64, true>::inverse_power(pair, n),
+        ),
+        PairPotential::HarmonicSpheres => {
+            with_form(policy, potential, set, HarmonicSpheres::new, HarmonicSpheres::new)
+        }
+        PairPotential::Yukawa => with_form(policy, potential, set, Yukawa::new, Yukawa::new),
+        PairPotential::GaussianCore => {
+            with_form(policy, potential, set, GaussianCore::new, GaussianCore::new)
+        }
+    }
+}
+
+fn with_form<P: Policy, V: Evaluator<P::Real>, W: Evaluator<f64>>(
+    policy: &P,
+    potential: &PotentialPlan,
+    set: InstructionSet,
+    form: impl Fn(&PairParameters) -> V,
+    exact: impl Fn(&PairParameters) -> W,
+) -> Box<dyn PairKernels<P>> {
+    let species_count = potential.pairs.len();
+    let table = potential
+        .pairs
+        .iter()
+        .flatten()
+        .map(|pair| {
+            let core = core_distance(policy, potential, pair);
+            PairEntry {
+                interaction: Truncated::new(form(pair), &exact(pair), pair, &potential.truncation),
+                core2: P::Real::from_f64(core * core),
+            }
+        })
+        .collect();
+    match potential.truncation.kind() {
+        TruncationKind::Shifted => {
+            Box::new(Kernels::<P, V, { TruncationKind::Shifted as usize }> {
+                set,
+                species_count,
+                table,
+            })
+        }
+        TruncationKind::ForceShifted => {
+            Box::new(Kernels::<P, V, { TruncationKind::ForceShifted as usize }> {
+                set,
+                species_count,
+                table,
+            })
+        }
+        TruncationKind::Smooth => Box::new(Kernels::<P, V, { TruncationKind::Smooth as usize }> {
+            set,
+            species_count,
+            table,
+        }),
+    }
+}
+
+/// Largest distance at which a pair's force or energy does not fit into the policy's sums; zero if
+/// there is none.
+pub(in crate::engine) fn core_distance<P: Policy>(
+    policy: &P,
+    potential: &PotentialPlan,
+    pair: &PairParameters,
+) -> f64 {
+    const STEPS: u32 = 20_000;
+    let (force_limit, energy_limit) = (policy.largest_pair_force(), policy.largest_pair_energy());
+    for step in (1..STEPS).rev() {
+        let r = pair.cutoff * f64::from(step) / f64::from(STEPS);
+        let (force_over_r, energy) =
+            evaluate_exactly(potential.form, &potential.truncation, pair, r);
+        // The virial of a pair is summed in the units of energy.
+        let virial = force_over_r * r * r;
+        let fits = (force_over_r * r).abs() < force_limit
+            && energy.abs() < energy_limit
+            && virial.abs() < energy_limit;
+        if !fits {
+            return r;
+        }
+    }
+    0.0
+}

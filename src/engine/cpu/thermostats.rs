@@ -1,0 +1,298 @@
+//! Thermostats and measurements on the particles of the CPU engine.
+use rayon::prelude::*;
+
+use super::bodies::LangevinHalfStep;
+use super::{CpuEngine, bodies, kernels};
+use crate::arithmetic::random::{Purpose, normals3};
+use crate::engine::precision::{ExactSum, Policy};
+use crate::engine::{EngineError, Thermodynamics};
+use crate::integrator::langevin::Bath;
+use crate::integrator::{NoseHooverChain, andersen, bussi};
+use crate::plan::{Thermostat, ThermostatPlan};
+
+impl<P: Policy> CpuEngine<P> {
+    /// A Langevin bath moves the centre of mass.
+    pub(super) fn has_free_center(&self) -> bool {
+        matches!(
+            self.stage.thermostat,
+            Some(ThermostatPlan { kind: Thermostat::Langevin { .. }, .. })
+        )
+    }
+
+    /// Bath temperature after the present step.
+    fn bath_temperature(&self, thermostat: &ThermostatPlan) -> f64 {
+        thermostat.temperature.at(self.step - self.stage.first_step, self.stage.steps)
+    }
+
+    fn chain(&self, thermostat: &ThermostatPlan, period: f64) -> NoseHooverChain {
+        NoseHooverChain {
+            degrees_of_freedom: self.degrees_of_freedom() as f64,
+            temperature: self.bath_temperature(thermostat),
+            period,
+        }
+    }
+
+    pub(super) fn prepare_thermostat(&mut self) {
+        let at_start = self.step == self.stage.first_step;
+        let length = match self.stage.thermostat {
+            Some(ThermostatPlan { kind: Thermostat::NoseHoover { chain_length, .. }, .. }) => {
+                chain_length
+            }
+            _ => 0,
+        };
+        if at_start || self.thermostat.chain_velocity.len() != length {
+            self.thermostat.chain_position = vec![0.0; length];
+            self.thermostat.chain_velocity = vec![0.0; length];
+        }
+    }
+
+    pub(super) fn thermostat_before_step(&mut self) -> Result<(), EngineError> {
+        let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
+        match thermostat.kind {
+            Thermostat::NoseHoover { period, .. } => self.chain_half_step(&thermostat, period),
+            Thermostat::Langevin { friction } => self.langevin_half_step(&thermostat, friction, 0),
+            Thermostat::Andersen { .. } | Thermostat::Bussi { .. } => Ok(()),
+        }
+    }
+
+    pub(super) fn thermostat_after_step(&mut self) -> Result<(), EngineError> {
+        let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
+        let temperature = self.bath_temperature(&thermostat);
+        match thermostat.kind {
+            Thermostat::NoseHoover { period, .. } => self.chain_half_step(&thermostat, period),
+            Thermostat::Langevin { friction } => self.langevin_half_step(&thermostat, friction, 1),
+            Thermostat::Andersen { rate, exact } => {
+                let interval = andersen::interval(rate, self.nominal_timestep);
+                if (self.step - self.stage.first_step).is_multiple_of(interval) {
+                    let purpose = Purpose::AndersenVelocity;
+                    self.draw_boltzmann_velocities(temperature, exact, purpose)?;
+                }
+                Ok(())
+            }
+            Thermostat::Bussi { time } => {
+                let kinetic2 = self.kinetic2()?;
+                let factor = bussi::factor(
+                    kinetic2,
+                    self.degrees_of_freedom(),
+                    temperature,
+                    time,
+                    self.nominal_timestep,
+                    self.seed,
+                    self.step,
+                );
+                self.scale_all(factor)?;
+                self.thermostat.heat += 0.5 * kinetic2 * (factor * factor - 1.0);
+                Ok(())
+            }
+        }
+    }
+
+    fn chain_half_step(
+        &mut self,
+        thermostat: &ThermostatPlan,
+        period: f64,
+    ) -> Result<(), EngineError> {
+        let kinetic2 = self.kinetic2()?;
+        let chain = self.chain(thermostat, period);
+        let factor = chain.half_step(&mut self.thermostat, kinetic2, self.nominal_timestep);
+        self.scale_all(factor)
+    }
+
+    fn langevin_half_step(
+        &mut self,
+        thermostat: &ThermostatPlan,
+        friction: f64,
+        half: u64,
+    ) -> Result<(), EngineError> {
+        let temperature = self.bath_temperature(thermostat);
+        let bath = Bath::half_step(friction, temperature, self.nominal_timestep);
+        // The step after the drift counts as the next one: each half has numbers of its own.
+        let draw = 2 * self.step + half;
+        let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
+        let half_step = LangevinHalfStep { bath, masses: &masses, seed: self.seed, draw };
+        let dimension = self.simulation_box.dimension();
+        let (policy, set) = (&self.policy, self.set);
+        let heat = self
+            .chunks
+            .par_iter_mut()
+            .map(|chunk| kernels::langevin(set, policy, chunk, &half_step, dimension))
+            .reduce(
+                || Ok(ExactSum::default()),
+                |a, b| {
+                    let mut sum: ExactSum = a?;
+                    sum.merge(b?);
+                    Ok(sum)
+                },
+            )
+            .map_err(|particle| self.out_of_range("the velocity", particle))?;
+        self.thermostat.heat += heat.value();
+        Ok(())
+    }
+
+    /// Multiplies all velocities.
+    pub(super) fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
+        let dimension = self.simulation_box.dimension();
+        self.chunks
+            .par_iter_mut()
+            .map(|chunk| {
+                for axis in 0..dimension {
+                    for i in 0..chunk.len() {
+                        let velocity = &mut chunk.velocity[axis][i];
+                        *velocity = P::scale(*velocity, factor).ok_or(chunk.id[i])?;
+                    }
+                }
+                Ok(())
+            })
+            .reduce(|| Ok(()), |a, b| a.and(b))
+            .map_err(|particle| self.out_of_range("the velocity", particle))
+    }
+
+    /// Boltzmann velocities with zero total momentum; `exactly` scales them to the temperature.
+    pub(super) fn draw_boltzmann_velocities(
+        &mut self,
+        temperature: f64,
+        exactly: bool,
+        purpose: Purpose,
+    ) -> Result<(), EngineError> {
+        let before = self.kinetic2()?;
+        let dimension = self.simulation_box.dimension();
+        let width: Vec<f64> =
+            self.species.iter().map(|species| (temperature / species.mass).sqrt()).collect();
+        let (policy, seed, step) = (&self.policy, self.seed, self.step);
+        self.chunks
+            .par_iter_mut()
+            .map(|chunk| {
+                for i in 0..chunk.len() {
+                    let id = chunk.id[i];
+                    let normal = normals3(seed, id, step, purpose);
+                    for axis in 0..dimension {
+                        let velocity = width[chunk.species[i] as usize] * normal[axis];
+                        chunk.velocity[axis][i] =
+                            policy.velocity_from_f64(velocity, axis).ok_or(id)?;
+                    }
+                }
+                Ok(())
+            })
+            .reduce(|| Ok(()), |a, b| a.and(b))
+            .map_err(|particle| self.out_of_range("the velocity", particle))?;
+        self.remove_center_of_mass_velocity()?;
+        if exactly && self.particle_count() > 1 {
+            let degrees = dimension as f64 * (self.particle_count() - 1) as f64;
+            let kinetic2 = self.kinetic2()?;
+            if kinetic2 > 0.0 {
+                self.scale_all((degrees * temperature / kinetic2).sqrt())?;
+                self.remove_center_of_mass_velocity()?;
+            }
+        }
+        self.thermostat.heat += 0.5 * (self.kinetic2()? - before);
+        Ok(())
+    }
+
+    /// Total momentum over total mass.
+    pub(super) fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
+        let dimension = self.simulation_box.dimension();
+        let sums = self
+            .chunks
+            .par_iter()
+            .map(|chunk| {
+                let mut sums = [ExactSum::default(); 3];
+                for i in 0..chunk.len() {
+                    let mass = self.species[chunk.species[i] as usize].mass;
+                    let v = bodies::velocity(&self.policy, chunk, i, dimension);
+                    for (sum, v) in sums.iter_mut().zip(v) {
+                        sum.add(mass * v).ok_or(chunk.id[i])?;
+                    }
+                }
+                Ok(sums)
+            })
+            .reduce(
+                || Ok([ExactSum::default(); 3]),
+                |a, b| {
+                    let (mut a, b): ([ExactSum; 3], [ExactSum; 3]) = (a?, b?);
+                    for (a, b) in a.iter_mut().zip(b) {
+                        a.merge(b);
+                    }
+                    Ok(a)
+                },
+            )
+            .map_err(|particle| self.out_of_range("the momentum", particle))?;
+        let mass: f64 = self.species.iter().map(|s| s.mass * s.count as f64).sum();
+        Ok(sums.map(|sum| sum.value() / mass))
+    }
+
+    /// Makes the total momentum zero; to the bit where the policy and equal masses allow it.
+    fn remove_center_of_mass_velocity(&mut self) -> Result<(), EngineError> {
+        let dimension = self.simulation_box.dimension();
+        let center = self.center_of_mass_velocity()?;
+        let policy = &self.policy;
+        self.chunks
+            .par_iter_mut()
+            .map(|chunk| {
+                for axis in 0..dimension {
+                    for i in 0..chunk.len() {
+                        let v = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
+                        chunk.velocity[axis][i] =
+                            policy.velocity_from_f64(v - center[axis], axis).ok_or(chunk.id[i])?;
+                    }
+                }
+                Ok(())
+            })
+            .reduce(|| Ok(()), |a, b| a.and(b))
+            .map_err(|particle| self.out_of_range("the velocity", particle))?;
+        let equal_masses = self.species.windows(2).all(|pair| pair[0].mass == pair[1].mass);
+        if equal_masses {
+            for axis in 0..dimension {
+                let velocities =
+                    self.chunks.iter().flat_map(|chunk| chunk.velocity[axis].iter().copied());
+                let Some(total) = P::exact_sum(velocities) else { return Ok(()) };
+                // The same for all, and one unit more for the first ids.
+                let count = self.particle_count() as i128;
+                let (share, rest) = (total.div_euclid(count), total.rem_euclid(count));
+                for chunk in &mut self.chunks {
+                    for i in 0..chunk.len() {
+                        let more = i128::from(i128::from(chunk.id[i]) < rest);
+                        let velocity = &mut chunk.velocity[axis][i];
+                        *velocity = P::subtract_units(*velocity, (share + more) as i64);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
+        let count = self.particle_count() as f64;
+        let dimension = self.simulation_box.dimension();
+        let volume = self.simulation_box.volume();
+        let kinetic = self.kinetic_tensor()?;
+        let pairs = self.energy_and_virial()?;
+        let (potential, virial) = (pairs[0], &pairs[1..]);
+        let kinetic2 = kinetic[0] + kinetic[1] + kinetic[2];
+        let trace = virial[0] + virial[1] + virial[2];
+        let mut stress = [[0.0; 3]; 3];
+        for (at, (a, b)) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].into_iter().enumerate()
+        {
+            stress[a][b] = -(kinetic[at] + virial[at]) / volume;
+            stress[b][a] = stress[a][b];
+        }
+        let chain = match self.stage.thermostat {
+            Some(thermostat) => match thermostat.kind {
+                Thermostat::NoseHoover { period, .. } => {
+                    self.chain(&thermostat, period).energy(&self.thermostat)
+                }
+                _ => 0.0,
+            },
+            None => 0.0,
+        };
+        Ok(Thermodynamics {
+            step: self.step,
+            potential_energy: potential / count,
+            kinetic_energy: 0.5 * kinetic2 / count,
+            temperature: kinetic2 / self.degrees_of_freedom() as f64,
+            pressure: (kinetic2 + trace) / (dimension as f64 * volume),
+            stress,
+            center_of_mass_velocity: self.center_of_mass_velocity()?,
+            conserved_energy: (potential + 0.5 * kinetic2 + chain - self.thermostat.heat) / count,
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! Kernel text to machine code: NVRTC, and a cache on disk.
+//!
+//! Code is compiled once for each text, set of options, architecture and compiler, and kept under
+//! `$XDG_CACHE_HOME/supercool/kernels` (or `~/.cache/...`) by the hash of all of these. A cache that
+//! cannot be read or written only costs time.
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::library::{CudaVersion, Nvrtc};
+use super::sources::HEADERS;
+use crate::engine::EngineError;
+
+/// What to compile: a text that includes headers of `kernels/`.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Name in the compiler's messages.
+    pub name: String,
+    pub text: String,
+    /// Macros that are defined before the text.
+    pub macros: Vec<(String, String)>,
+    /// Options beside those that all programs have.
+    pub options: Vec<String>,
+}
+
+/// What code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// Machine code of a card of this compute capability (90: 9.0).
+    Machine(u32),
+    /// Portable code (PTX), which the driver translates.
+    Portable(u32),
+}
+
+impl Architecture {
+    /// The best for a card: its own machine code if the compiler knows it, else the newest portable code.
+    pub fn of_card(compute_capability: u32, known: &[u32]) -> Architecture {
+        if known.contains(&compute_capability) {
+            return Architecture::Machine(compute_capability);
+        }
+        let older = known.iter().copied().filter(|&known| known < compute_capability).max();
+        Architecture::Portable(older.unwrap_or(compute_capability))
+    }
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Architecture::Machine(version) => write!(f, "sm_{version}"),
+            Architecture::Portable(version) => write!(f, "compute_{version}"),
+        }
+    }
+}
+
+/// Machine code, or PTX, ready to be loaded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// CUBIN, or PTX with a zero at its end: `cuModuleLoadData` takes both.
+    pub image: Vec<u8>,
+    /// What the compiler said, with registers and spills of every kernel.
+    pub log: String,
+    pub from_cache: bool,
+}
+
+/// What a function of a kernel takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    pub function: String,
+    /// Whether it is a kernel, or a function that kernels call.
+    pub is_kernel: bool,
+    /// Per thread; zero for functions that kernels call, which share theirs.
+    pub registers: u32,
+    /// Registers' bytes that are moved to slow memory, stores and loads.
+    pub spills: u32,
+}
+
+impl Compiled {
+    /// What every function takes, as the compiler's log says; empty for portable code.
+    pub fn resources(&self) -> Vec<Resources> {
+        let mut all: Vec<Resources> = Vec::new();
+        let mut kernel = String::new();
+        for line in self.log.lines() {
+            let after = |key: &str| line.split_once(key).map(|(_, rest)| rest.trim());
+            let number = |key: &str| {
+                let (before, _) = line.split_once(key)?;
+                before.trim_end().rsplit(' ').next()?.parse::<u32>().ok()
+            };
+            if let Some(rest) = after("Compiling entry function '") {
+                kernel = rest.split('\'').next().unwrap_or(rest).to_owned();
+            } else if let Some(function) = after("Function properties for ") {
+                let is_kernel = function == kernel;
+                all.push(Resources {
+                    function: function.to_owned(),
+                    is_kernel,
+                    ..Default::default()
+                });
+            } else if let Some(last) = all.last_mut() {
+                if let Some(stores) = number("bytes spill stores") {
+                    last.spills = stores + number("bytes spill loads").unwrap_or(0);
+                } else if let Some(registers) = number("registers, ")
+                    && let Some(of) =
+                        all.iter_mut().find(|of| of.is_kernel && of.function == kernel)
+                {
+                    of.registers = registers;
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Compiles a program, or takes it from the cache.
+///
+/// # Errors
+/// If there is no NVRTC, or the text is wrong.
+pub fn compile(program: &Program, architecture: Architecture) -> Result<Compiled, EngineError> {
+    compile_in(program, architecture, cache_folder().as_deref())
+}
+
+/// Compiles a few lines that use the compiler's own declarations: shows whether it works at all.
+///
+/// # Errors
+/// As [`compile`].
+pub fn trial(architecture: Architecture) -> Result<Compiled, EngineError> {
+    let program = Program {
+        name: "trial.cu".into(),
+        text: "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = __fmaf_rn(x[0], x[1], x[2]); }"
+            .into(),
+        macros: Vec::new(),
+        options: Vec::new(),
+    };
+    compile_in(&program, architecture, None)
+}
+
+/// As [`compile`], with a cache in a given folder or none.
+pub fn compile_in(
+    program: &Program,
+    architecture: Architecture,
+    cache: Option<&Path>,
+) -> Result<Compiled, EngineError> {
+    let nvrtc = Nvrtc::get()?;
+    let options = options(program, architecture);
+    let entry = cache.map(|folder| folder.join(key(program, &options, nvrtc.version())));
+    if let Some(compiled) = entry.as_deref().and_then(read) {
+        return Ok(compiled);
+    }
+    let output = nvrtc.compile(&program.name, &program.text, HEADERS, &options).map_err(|log| {
+        EngineError::Compilation {
+            program: program.name.clone(),
+            architecture: architecture.to_string(),
+            log,
+        }
+    })?;
+    let compiled = Compiled { image: output.image, log: output.log, from_cache: false };
+    if let Some(entry) = entry {
+        write(&entry, &compiled);
+    }
+    Ok(compiled)
+}
+
+/// No option lets the compiler change a number: fused operations are written out in the text.
+fn options(program: &Program, architecture: Architecture) -> Vec<String> {
+    let mut options = vec![
+        "--std=c++17".to_owned(),
+        "--fmad=false".to_owned(),
+        "--ftz=false".to_owned(),
+        "--prec-div=true".to_owned(),
+        "--prec-sqrt=true".to_owned(),
+        "--generate-line-info".to_owned(),
+        format!("--gpu-architecture={architecture}"),
+    ];
+    if matches!(architecture, Architecture::Machine(_)) {
+        options.push("--ptxas-options=-v".to_owned());
+    }
+    options.extend(program.macros.iter().map(|(name, value)| format!("-D{name}={value}")));
+    options.extend_from_slice(&program.options);
+    options
+}
+
+fn key(program: &Program, options: &[String], version: CudaVersion) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(&version.to_string());
+    part(&program.name);
+    part(&program.text);
+    options.iter().for_each(|option| part(option));
+    for (name, text) in HEADERS {
+        part(name);
+        part(text);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Where compiled kernels are kept.
+pub fn cache_folder() -> Option<PathBuf> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(base.join("supercool/kernels"))
+}
+
+/// A file of the cache: hash of the rest, length of the log, log, image.
+fn read(path: &Path) -> Option<Compiled> {
+    let bytes = std::fs::read(path).ok()?;
+    let (hash, rest) = bytes.split_at_checked(32)?;
+    if blake3::hash(rest).as_bytes() != hash {
+        return None;
+    }
+    let (length, rest) = rest.split_at_checked(8)?;
+    let length = u64::from_le_bytes(length.try_into().ok()?);
+    let (log, image) = rest.split_at_checked(length.try_into().ok()?)?;
+    Some(Compiled {
+        image: image.to_vec(),
+        log: String::from_utf8(log.to_vec()).ok()?,
+        from_cache: true,
+    })
+}
+
+/// Written under another name first, so that no reader sees half a file.
+fn write(path: &Path, compiled: &Compiled) {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let mut rest = (compiled.log.len() as u64).to_le_bytes().to_vec();
+    rest.extend_from_slice(compiled.log.as_bytes());
+    rest.extend_from_slice(&compiled.image);
+    let mut bytes = blake3::hash(&rest).as_bytes().to_vec();
+    bytes.extend_from_slice(&rest);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let temporary = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
+    let written = path
+        .parent()
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| std::fs::write(&temporary, bytes))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if let Err(error) = written {
+        tracing::debug!("compiled kernels were not cached in {}: {error}", path.display());
+        let _ = std::fs::remove_file(&temporary);
+    }
+}

@@ -1,0 +1,123 @@
+//! The cards of this machine.
+use cudarc::driver::CudaContext;
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
+
+use super::library::{CudaVersion, driver_version};
+use crate::engine::EngineError;
+
+/// A card that the driver shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Card {
+    /// Number by which the driver knows it.
+    pub ordinal: usize,
+    pub name: String,
+    /// 90 for compute capability 9.0.
+    pub compute_capability: u32,
+    pub multiprocessors: u32,
+    /// In bytes.
+    pub memory: u64,
+    pub cooperative_launch: bool,
+}
+
+/// The oldest cards that the kernels are compiled for.
+pub const LEAST_COMPUTE_CAPABILITY: u32 = 75;
+
+/// All cards, in the driver's order; never empty.
+///
+/// # Errors
+/// If there is no driver or no card.
+pub fn cards() -> Result<Vec<Card>, EngineError> {
+    let version = driver_version()?;
+    result::init().map_err(|error| no_card(version, error))?;
+    let count = result::device::get_count().map_err(|error| no_card(version, error))?;
+    if count == 0 {
+        return Err(EngineError::NoCard(visible()));
+    }
+    (0..count)
+        .map(|ordinal| card(ordinal).map_err(|error| failed("describe a card", error)))
+        .collect()
+}
+
+fn card(ordinal: i32) -> Result<Card, DriverError> {
+    let device = result::device::get(ordinal)?;
+    let attribute = |which: CUdevice_attribute| {
+        // SAFETY: the device comes from the driver.
+        unsafe { result::device::get_attribute(device, which) }
+    };
+    let major = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok(Card {
+        ordinal: ordinal as usize,
+        name: result::device::get_name(device)?,
+        compute_capability: (10 * major + minor) as u32,
+        multiprocessors: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?
+            as u32,
+        // SAFETY: as above.
+        memory: unsafe { result::device::total_mem(device) }? as u64,
+        cooperative_launch: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)?
+            != 0,
+    })
+}
+
+/// Whether kernels on one card can read and write the memory of another.
+///
+/// # Errors
+/// If the driver cannot say.
+pub fn peer_access(from: &Card, to: &Card) -> Result<bool, EngineError> {
+    let ask = || -> Result<bool, DriverError> {
+        let device = |card: &Card| -> Result<CUdevice, DriverError> {
+            result::device::get(card.ordinal as i32)
+        };
+        let mut possible = 0;
+        // SAFETY: the driver writes one integer.
+        unsafe { sys::cuDeviceCanAccessPeer(&raw mut possible, device(from)?, device(to)?) }
+            .result()?;
+        Ok(possible != 0)
+    };
+    ask().map_err(|error| failed("say whether cards reach each other", error))
+}
+
+/// Takes a card into use for a moment, loads code and returns the free memory in bytes.
+///
+/// # Errors
+/// If the card is not to be had, or the driver cannot load the code.
+pub fn try_load(card: &Card, image: &[u8]) -> Result<u64, EngineError> {
+    let context =
+        CudaContext::new(card.ordinal).map_err(|error| failed("take the card into use", error))?;
+    context.bind_to_thread().map_err(|error| failed("select the card", error))?;
+    // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end; the module is used no more.
+    unsafe {
+        result::module::load_data(image.as_ptr().cast()).and_then(|m| result::module::unload(m))
+    }
+    .map_err(|error| failed("load a kernel", error))?;
+    let (free, _) =
+        result::mem_get_info().map_err(|error| failed("tell its free memory", error))?;
+    Ok(free as u64)
+}
+
+fn no_card(version: CudaVersion, error: DriverError) -> EngineError {
+    match error.0 {
+        sys::CUresult::CUDA_ERROR_NO_DEVICE => EngineError::NoCard(visible()),
+        _ => failed(&format!("start (driver for CUDA {version})"), error),
+    }
+}
+
+/// Says so where cards are hidden by the environment.
+fn visible() -> String {
+    match std::env::var("CUDA_VISIBLE_DEVICES") {
+        Ok(list) => format!(" (CUDA_VISIBLE_DEVICES = {list:?})"),
+        Err(_) => String::new(),
+    }
+}
+
+/// An error of the driver in words.
+pub fn failed(what: &str, error: DriverError) -> EngineError {
+    let text = |text: Result<&std::ffi::CStr, DriverError>| {
+        text.map_or_else(|_| "unknown error".to_owned(), |text| text.to_string_lossy().into_owned())
+    };
+    EngineError::Cuda {
+        what: what.to_owned(),
+        message: format!("{} ({})", text(error.error_string()), text(error.error_name())),
+    }
+}

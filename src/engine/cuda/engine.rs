@@ -1,0 +1,390 @@
+//! The CUDA engine: all particles stay on the card; a launch takes many steps.
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::buffers::{
+    Buffers, Control, LONGEST_CHAIN, ListBuffers, MOST_BLOCKS, System, Widths, status,
+};
+use super::constants::DevicePolicy;
+use super::device::Card;
+use super::launch::Kernels;
+use super::lists::{self, ListShape};
+use super::memory::Session;
+use super::thermostat::{Kind, Thermostat};
+use super::tuning;
+use crate::engine::{Engine, EngineError, ExactState, MemoryLayout, StageContext, Thermodynamics};
+use crate::integrator::{ThermostatState, andersen};
+use crate::plan::{self, Plan};
+use crate::system::{SimulationBox, Snapshot, Species};
+
+/// More steps than this are split into several launches.
+const LONGEST_LAUNCH: u64 = 100_000;
+
+/// All particles of a system in one precision, on one card.
+pub struct CudaEngine<P: DevicePolicy> {
+    pub(super) policy: P,
+    pub(super) plan: Plan,
+    pub(super) simulation_box: SimulationBox,
+    pub(super) species: Vec<Species>,
+    pub(super) session: Arc<Session>,
+    pub(super) kernels: Kernels,
+    pub(super) widths: Widths,
+    pub(super) buffers: Buffers,
+    lists: ListBuffers,
+    pub(super) shape: ListShape,
+    pub(super) system: System,
+    pub(super) control: Control,
+
+    pub(super) step: u64,
+    pub(super) stage: StageContext,
+    pub(super) thermostat: ThermostatState,
+}
+
+/// Argument of the kernels that take steps. Mirrors `Launch` in `kernels/md/advance.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Launch {
+    first_step: u64,
+    from: u32,
+    steps: u32,
+    rebuild: u32,
+    restore: u32,
+}
+
+impl<P: DevicePolicy> CudaEngine<P> {
+    /// # Errors
+    /// If the state does not fit the plan or the card, or the kernels cannot be compiled.
+    pub fn new(plan: &Plan, state: &ExactState, card: Card) -> Result<Self, EngineError> {
+        let expected = plan.system.particle_count();
+        if state.position.len() != expected {
+            return Err(EngineError::ParticleCount { found: state.position.len(), expected });
+        }
+        assert_eq!(state.precision, P::PRECISION, "the state is converted before");
+        let simulation_box = state.simulation_box;
+        let species = plan.system.species.clone();
+        let policy = P::new(&simulation_box, plan.run.timestep, &species);
+        let session = Session::open(card)?;
+        let layout = state.memory.as_ref();
+        let shape = tuning::first_shape(
+            plan,
+            &simulation_box,
+            layout.map(|memory| memory.skin),
+            session.card.multiprocessors,
+        );
+        let widths = Widths::new(P::PRECISION, simulation_box.dimension());
+        tuning::check_memory(&session, expected, species.len(), widths, shape)?;
+        let kernels = Kernels::load(&session, &policy, plan)?;
+        let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
+        let buffers = Buffers::new(&session, expected, widths, &masses)?;
+        let mut system = System::default();
+        system.count = expected as u32;
+        buffers.describe(&mut system);
+        let lists = lists::allocate::<P>(&session, plan, &simulation_box, shape, &mut system)?;
+        kernels.set("system", system.bytes())?;
+        let mut engine = CudaEngine {
+            policy,
+            plan: plan.clone(),
+            simulation_box,
+            species,
+            session,
+            kernels,
+            widths,
+            buffers,
+            lists,
+            shape,
+            system,
+            control: Control::default(),
+            step: state.step,
+            stage: StageContext { thermostat: None, first_step: state.step, steps: 0 },
+            thermostat: state.thermostat.clone(),
+        };
+        let layout = layout.filter(|memory| memory.skin == shape.skin);
+        engine.load(state, layout)?;
+        Ok(engine)
+    }
+
+    pub(super) fn particle_count(&self) -> usize {
+        self.system.count as usize
+    }
+
+    /// Copies a state to the card and computes its forces.
+    pub(super) fn load(
+        &mut self,
+        state: &ExactState,
+        layout: Option<&MemoryLayout>,
+    ) -> Result<(), EngineError> {
+        let order: Vec<u32> = match layout {
+            Some(memory) => memory.order.clone(),
+            None => (0..state.position.len() as u32).collect(),
+        };
+        let to = &self.buffers.particles[0];
+        let gather = |values: &[[u64; 3]], axis: usize| -> Vec<u64> {
+            order.iter().map(|&id| values[id as usize][axis]).collect()
+        };
+        for axis in 0..self.simulation_box.dimension() {
+            self.widths.write(&to.position[axis], &gather(&state.position, axis))?;
+            self.widths.write(&to.velocity[axis], &gather(&state.velocity, axis))?;
+            let image: Vec<i32> = order.iter().map(|&id| state.image[id as usize][axis]).collect();
+            to.image[axis].write(&image)?;
+        }
+        to.id.write(&order)?;
+        let species: Vec<u8> = order.iter().map(|&id| state.species_of[id as usize]).collect();
+        to.species.write(&species)?;
+        // Sites for the lists: those at their last building, else the present ones.
+        let site = |position: &[u64; 3]| {
+            position.map(|bits| P::site_to_bits(P::site(P::coordinate_from_bits(bits))))
+        };
+        let sites: Vec<[u64; 3]> = match layout {
+            Some(memory) => memory.reference.clone(),
+            None => state.position.iter().map(site).collect(),
+        };
+        self.widths.write_sites(&self.buffers.sites[0], &sites)?;
+        self.control = Control::default();
+        self.run(0, true, true)?;
+        self.control.rebuilds = layout.map_or(1, |memory| memory.rebuilds);
+        Ok(())
+    }
+
+    /// Computes forces and takes steps under the stage's thermostat; lists that are too short are
+    /// made anew.
+    pub(super) fn run(
+        &mut self,
+        steps: u64,
+        rebuild: bool,
+        restore: bool,
+    ) -> Result<(), EngineError> {
+        let (kind, thermostat) = Thermostat::new(
+            &self.stage,
+            self.plan.system.seed,
+            self.plan.run.timestep,
+            self.degrees_of_freedom(),
+        );
+        let mut launch = Launch {
+            first_step: self.step,
+            from: 0,
+            steps: steps as u32,
+            rebuild: rebuild.into(),
+            restore: restore.into(),
+        };
+        loop {
+            self.launch_steps(kind, &launch, &thermostat)?;
+            match self.control.status {
+                status::DONE => break,
+                status::LISTS_FULL => {
+                    self.grow_lists()?;
+                    launch.rebuild = 1;
+                    launch.from = self.control.steps_done;
+                }
+                _ => {
+                    self.step += u64::from(self.control.steps_done);
+                    return Err(self.error());
+                }
+            }
+        }
+        self.step += steps;
+        Ok(())
+    }
+
+    fn launch_steps(
+        &mut self,
+        kind: Kind,
+        launch: &Launch,
+        thermostat: &Thermostat,
+    ) -> Result<(), EngineError> {
+        let memory = &self.thermostat;
+        if memory.chain_position.len() > LONGEST_CHAIN {
+            return Err(EngineError::Cuda {
+                what: "hold the thermostat".into(),
+                message: format!("chain_length is at most {LONGEST_CHAIN} with this engine"),
+            });
+        }
+        let control = &mut self.control;
+        control.barrier = [0; 2];
+        control.status = status::DONE;
+        control.list_need = 0;
+        control.sums = Default::default();
+        control.heat = memory.heat;
+        control.chain_position[..memory.chain_position.len()]
+            .copy_from_slice(&memory.chain_position);
+        control.chain_velocity[..memory.chain_velocity.len()]
+            .copy_from_slice(&memory.chain_velocity);
+        self.buffers.control.write(&[*control])?;
+        let (blocks, threads) = self.geometry();
+        let kernel = self.kernels.kernel(kind.kernel(threads))?;
+        let arguments =
+            [(launch as *const Launch).cast::<c_void>(), (thermostat as *const Thermostat).cast()];
+        // SAFETY: the arguments are those of the kernels in advance.cu; all buffers have room for
+        // `count` particles.
+        unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        self.control = self.buffers.control.read::<Control>(1)?[0];
+        let control = &self.control;
+        self.thermostat.heat = control.heat;
+        if kind == Kind::Langevin && control.status == status::DONE {
+            // The second half of the last step.
+            self.thermostat.heat += control.sums[control.turn as usize & 3][0].value();
+        }
+        let length = self.thermostat.chain_position.len();
+        self.thermostat.chain_position.copy_from_slice(&control.chain_position[..length]);
+        self.thermostat.chain_velocity.copy_from_slice(&control.chain_velocity[..length]);
+        Ok(())
+    }
+
+    /// Blocks and threads of a block: tiles spread evenly over the card.
+    pub(super) fn geometry(&self) -> (u32, u32) {
+        let tiles = self.particle_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
+        let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
+        let tiles_of_block = tiles.div_ceil(blocks).max(1);
+        let rounds = tiles_of_block.div_ceil(32);
+        (blocks, 32 * tiles_of_block.div_ceil(rounds).clamp(4, 32))
+    }
+
+    fn grow_lists(&mut self) -> Result<(), EngineError> {
+        let need = self.control.list_need as usize;
+        let shape = ListShape { room: need + need / 8, ..self.shape };
+        self.set_shape(shape)
+    }
+
+    /// Takes other lists; the next launch must build them.
+    pub(super) fn set_shape(&mut self, shape: ListShape) -> Result<(), EngineError> {
+        tracing::debug!("neighbour lists: {shape:?}");
+        self.shape = shape;
+        self.lists = lists::allocate::<P>(
+            &self.session,
+            &self.plan,
+            &self.simulation_box,
+            shape,
+            &mut self.system,
+        )?;
+        self.kernels.set("system", self.system.bytes())
+    }
+
+    /// Mean length of the lists, with what fills up their segments.
+    fn mean_entries(&self) -> f64 {
+        let species = self.species.len();
+        let count = self.particle_count();
+        let ends = self.buffers.row_ends.read::<u32>(count * species).unwrap_or_default();
+        let rows: u64 = ends.chunks(species).map(|ends| u64::from(ends[species - 1])).sum();
+        ((rows * 4) << self.shape.lanes_log2) as f64 / count as f64
+    }
+
+    pub(super) fn degrees_of_freedom(&self) -> u64 {
+        let dimension = self.simulation_box.dimension() as u64;
+        let count = self.particle_count() as u64;
+        let free = matches!(
+            self.stage.thermostat.map(|thermostat| thermostat.kind),
+            Some(plan::Thermostat::Langevin { .. })
+        );
+        if free { dimension * count } else { dimension * (count - 1).max(1) }
+    }
+
+    /// Steps until Andersen's thermostat acts, and its plan.
+    fn until_collision(&self) -> Option<(u64, f64, bool)> {
+        let thermostat = self.stage.thermostat?;
+        let plan::Thermostat::Andersen { rate, exact } = thermostat.kind else { return None };
+        let interval = andersen::interval(rate, self.plan.run.timestep);
+        let since = (self.step - self.stage.first_step) % interval;
+        let next = self.step + interval - since;
+        let temperature = thermostat.temperature.at(next - self.stage.first_step, self.stage.steps);
+        Some((interval - since, temperature, exact))
+    }
+
+    fn prepare_thermostat(&mut self) {
+        let at_start = self.step == self.stage.first_step;
+        let length = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
+            Some(plan::Thermostat::NoseHoover { chain_length, .. }) => chain_length,
+            _ => 0,
+        };
+        if at_start || self.thermostat.chain_velocity.len() != length {
+            self.thermostat.chain_position = vec![0.0; length];
+            self.thermostat.chain_velocity = vec![0.0; length];
+        }
+    }
+}
+
+impl<P: DevicePolicy> Engine for CudaEngine<P> {
+    fn step(&self) -> u64 {
+        self.step
+    }
+
+    fn begin_stage(&mut self, stage: &StageContext) {
+        self.stage = stage.clone();
+        self.prepare_thermostat();
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        let mut left = steps;
+        while left > 0 {
+            let collision = self.until_collision();
+            let until = collision.map_or(u64::MAX, |(steps, ..)| steps);
+            let part = left.min(LONGEST_LAUNCH).min(until);
+            self.run(part, false, false)?;
+            left -= part;
+            if let Some((until, temperature, exact)) = collision
+                && part == until
+            {
+                let purpose = crate::arithmetic::random::Purpose::AndersenVelocity;
+                self.draw_boltzmann_velocities(temperature, exact, purpose)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
+        self.measure()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.read_snapshot()
+    }
+
+    fn forces(&self) -> Vec<[f64; 3]> {
+        self.read_forces()
+    }
+
+    fn export(&self) -> ExactState {
+        self.read_state()
+    }
+
+    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
+        let purpose = crate::arithmetic::random::Purpose::InitialVelocity;
+        self.draw_boltzmann_velocities(temperature, exactly, purpose)
+    }
+
+    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
+        let before = self.kinetic2()?;
+        self.scale_all(factor)?;
+        self.thermostat.heat += 0.5 * (self.kinetic2()? - before);
+        Ok(())
+    }
+
+    fn reverse_velocities(&mut self) {
+        self.reverse_all();
+    }
+
+    fn report(&self) -> serde_json::Value {
+        let (blocks, threads) = self.geometry();
+        let kernel = self.kernels.kernel(Kind::None.kernel(threads));
+        let (registers, local) = kernel.map_or((0, 0), |kernel| self.kernels.resources(kernel));
+        let cycles = self.control.cycles.map(|cycles| cycles as f64);
+        let share = cycles.map(|part| part / cycles.iter().sum::<f64>());
+        serde_json::json!({
+            "engine": "cuda",
+            "precision": P::PRECISION.name(),
+            "card": self.session.card.name,
+            "instructions": format!("sm_{}", self.session.card.compute_capability),
+            "threads": blocks * threads,
+            "blocks": blocks,
+            "threads_per_block": threads,
+            "threads_per_particle": 1 << self.shape.lanes_log2,
+            "registers": registers,
+            "local_bytes": local,
+            "skin": self.shape.skin,
+            "sort_interval": 1,
+            "list_entries_per_particle": self.mean_entries(),
+            "time": {"pass": share[0], "wait": share[1], "sort": share[2], "build": share[3]},
+            "list_room": self.shape.room,
+            "list_rebuilds": self.control.rebuilds,
+            "effective_timestep": self.policy.effective_timestep(),
+        })
+    }
+}

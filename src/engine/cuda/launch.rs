@@ -1,0 +1,166 @@
+//! The compiled kernels of a run, and their launches.
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use cudarc::driver::result;
+use cudarc::driver::sys::{self, CUfunction, CUmodule};
+
+use super::compile::{Architecture, Program, compile};
+use super::constants::{DevicePolicy, DeviceReal, PairTable};
+use super::device::failed;
+use super::library::Nvrtc;
+use super::memory::Session;
+use crate::arithmetic::Real;
+use crate::engine::EngineError;
+use crate::plan::Plan;
+
+/// Code on the card.
+pub struct Kernels {
+    session: Arc<Session>,
+    module: CUmodule,
+}
+
+// SAFETY: a module may be used from any thread that has entered its context; every use here enters it.
+unsafe impl Send for Kernels {}
+// SAFETY: as above.
+unsafe impl Sync for Kernels {}
+
+/// A kernel of the module.
+#[derive(Clone, Copy)]
+pub struct Kernel(CUfunction);
+
+// SAFETY: as for the module, which outlives it in the engine.
+unsafe impl Send for Kernel {}
+
+/// The program of a plan: text and macros.
+pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
+    let pairs = PairTable::new(policy, &plan.potential);
+    let dimension = plan.system.simulation_box.dimension();
+    let macros = [
+        ("POLICY", P::NAME.to_owned()),
+        ("EVALUATOR", pairs.evaluator.clone()),
+        ("TRUNCATION", pairs.truncation_name().to_owned()),
+        ("DIMENSION", dimension.to_string()),
+        ("SPECIES_COUNT", plan.system.species.len().to_string()),
+    ];
+    Program {
+        name: "engine.cu".into(),
+        text: include_str!("../../../kernels/md/engine.cu").into(),
+        macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        options: extra_options(),
+    }
+}
+
+/// Options for experiments, from the environment.
+fn extra_options() -> Vec<String> {
+    let options = std::env::var("SUPERCOOL_NVRTC_OPTIONS").unwrap_or_default();
+    options.split_whitespace().map(str::to_owned).collect()
+}
+
+impl Kernels {
+    /// Compiles and loads the kernels, and gives them the run's constants.
+    pub fn load<P: DevicePolicy>(
+        session: &Arc<Session>,
+        policy: &P,
+        plan: &Plan,
+    ) -> Result<Self, EngineError> {
+        let known = Nvrtc::get()?.architectures();
+        let architecture = Architecture::of_card(session.card.compute_capability, known);
+        let compiled = compile(&program(policy, plan), architecture)?;
+        session.enter()?;
+        // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end.
+        let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
+            .map_err(|error| failed("load the kernels", error))?;
+        let kernels = Kernels { session: session.clone(), module };
+        kernels.set("policy", &policy.constants().bytes())?;
+        let pairs = PairTable::new(policy, &plan.potential);
+        kernels.set("pairs", &pairs.bytes())?;
+        let mut largest = super::constants::DeviceStruct::default();
+        largest_core2(policy, plan).append(&mut largest);
+        kernels.set("largest_core2", &largest.bytes())?;
+        Ok(kernels)
+    }
+
+    /// Writes a constant.
+    pub(super) fn set(&self, name: &str, bytes: &[u8]) -> Result<(), EngineError> {
+        self.session.enter()?;
+        let failure = |error| failed(&format!("set the constant {name}"), error);
+        // SAFETY: the module is loaded.
+        let (pointer, size) =
+            unsafe { result::module::get_global(self.module, text(name)) }.map_err(failure)?;
+        assert_eq!(size, bytes.len(), "{name} has one layout here and in the kernels");
+        // SAFETY: the constant is as long as the bytes.
+        unsafe { result::memcpy_htod_sync(pointer, bytes) }.map_err(failure)
+    }
+
+    pub fn kernel(&self, name: &str) -> Result<Kernel, EngineError> {
+        self.session.enter()?;
+        // SAFETY: the module is loaded.
+        let kernel = unsafe { result::module::get_function(self.module, text(name)) }
+            .map_err(|error| failed(&format!("find the kernel {name}"), error))?;
+        Ok(Kernel(kernel))
+    }
+
+    /// Registers of a thread, and bytes of local memory.
+    pub fn resources(&self, kernel: Kernel) -> (i32, i32) {
+        let ask = |attribute| {
+            // SAFETY: the kernel belongs to the module.
+            unsafe { result::function::get_function_attribute(kernel.0, attribute) }.unwrap_or(-1)
+        };
+        (
+            ask(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS),
+            ask(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+        )
+    }
+
+    /// Launches a kernel; `cooperative` makes sure that all blocks run at once. Does not wait.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel, and what they point to on the card is large enough.
+    pub unsafe fn launch(
+        &self,
+        kernel: Kernel,
+        blocks: u32,
+        threads: u32,
+        cooperative: bool,
+        arguments: &[*const c_void],
+    ) -> Result<(), EngineError> {
+        self.session.enter()?;
+        let mut arguments: Vec<*mut c_void> =
+            arguments.iter().map(|argument| argument.cast_mut()).collect();
+        let (grid, block, stream) = ((blocks, 1, 1), (threads, 1, 1), std::ptr::null_mut());
+        // SAFETY: the caller promises the arguments.
+        unsafe {
+            if cooperative {
+                result::launch_cooperative_kernel(kernel.0, grid, block, 0, stream, &mut arguments)
+            } else {
+                result::launch_kernel(kernel.0, grid, block, 0, stream, &mut arguments)
+            }
+        }
+        .map_err(|error| failed("launch a kernel", error))
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        if self.session.enter().is_ok() {
+            // SAFETY: no kernel runs any more: every launch is waited for.
+            let _ = unsafe { result::module::unload(self.module) };
+        }
+    }
+}
+
+fn text(name: &str) -> CString {
+    CString::new(name).expect("names of kernels hold no zero")
+}
+
+fn largest_core2<P: DevicePolicy>(policy: &P, plan: &Plan) -> P::Real {
+    let largest = plan
+        .potential
+        .pairs
+        .iter()
+        .flatten()
+        .map(|pair| crate::engine::cpu::kernels::core_distance(policy, &plan.potential, pair))
+        .fold(0.0, f64::max);
+    P::Real::from_f64(largest * largest)
+}

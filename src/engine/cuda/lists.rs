@@ -1,0 +1,89 @@
+//! Cells and room for the neighbour lists.
+use std::sync::Arc;
+
+use super::buffers::{ListBuffers, System};
+use super::memory::Session;
+use crate::arithmetic::Real;
+use crate::engine::EngineError;
+use crate::engine::cpu::SKIN_SHARE;
+use crate::engine::cpu::cells::{neighbors_of, number_cells};
+use crate::engine::precision::Policy;
+use crate::plan::Plan;
+use crate::system::SimulationBox;
+
+/// How the lists are made and walked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ListShape {
+    /// Width added to every cutoff.
+    pub skin: f64,
+    /// log2 of the threads that work on one particle.
+    pub lanes_log2: u32,
+    /// Entries that a list has room for.
+    pub room: usize,
+}
+
+/// Entries that a list of a homogeneous liquid may have: its mean and some more.
+pub fn expected_room(plan: &Plan, simulation_box: &SimulationBox, skin: f64) -> usize {
+    let count = plan.system.particle_count() as f64;
+    let reach = plan.potential.largest_cutoff() + skin;
+    let pi = std::f64::consts::PI;
+    let around = match simulation_box.dimension() {
+        2 => pi * reach.powi(2),
+        _ => 4.0 / 3.0 * pi * reach.powi(3),
+    };
+    let mean = count / simulation_box.volume() * around;
+    (mean + 3.0 * mean.sqrt() + 16.0) as usize
+}
+
+/// Cells and room of a shape; fills in what the kernels must know of them.
+pub fn allocate<P: Policy>(
+    session: &Arc<Session>,
+    plan: &Plan,
+    simulation_box: &SimulationBox,
+    shape: ListShape,
+    system: &mut System,
+) -> Result<ListBuffers, EngineError> {
+    let count = system.count as usize;
+    let species = plan.system.species.len();
+    let (cells, ranks) =
+        number_cells(simulation_box, plan.potential.largest_cutoff() + shape.skin, count);
+    let bins = ranks.len() * species;
+    let mut flat_of = vec![0; ranks.len()];
+    for (flat, &rank) in ranks.iter().enumerate() {
+        flat_of[rank as usize] = flat as u32;
+    }
+    let around: Vec<u32> =
+        flat_of.iter().flat_map(|&flat| neighbors_of(flat, cells, &ranks)).collect();
+    let (rows, words) = size(count, species, shape);
+    // Rounded to the precision of the pair loop, as on the CPU.
+    let reach2: Vec<f64> = plan
+        .potential
+        .pairs
+        .iter()
+        .flatten()
+        .map(|pair| P::Real::from_f64((pair.cutoff + shape.skin).powi(2)).to_f64())
+        .collect();
+    let buffers = ListBuffers::new(session, words, &ranks, &around, bins, &reach2)?;
+    buffers.describe(system);
+    system.limit2 = (SKIN_SHARE * shape.skin).powi(2);
+    system.cells = cells;
+    system.bins = bins as u32;
+    system.around_count = (around.len() / ranks.len()) as u32;
+    system.lanes_log2 = shape.lanes_log2;
+    system.rows = rows as u32;
+    Ok(buffers)
+}
+
+/// Rows of four entries for each lane, and 32-bit words of all lists.
+fn size(count: usize, species: usize, shape: ListShape) -> (usize, usize) {
+    let lanes = 1 << shape.lanes_log2;
+    // Every segment may end with a row that is not full.
+    let rows = shape.room.div_ceil(4 * lanes) + species - 1;
+    let tiles = count.div_ceil(32 / lanes);
+    (rows, tiles * rows * 128)
+}
+
+/// Bytes of all lists.
+pub fn bytes(count: usize, species: usize, shape: ListShape) -> usize {
+    size(count, species, shape).1 * 4
+}

@@ -1,0 +1,123 @@
+//! Memory of the card, and the card itself as an engine holds it.
+use std::sync::Arc;
+
+use cudarc::driver::CudaContext;
+use cudarc::driver::result;
+use cudarc::driver::sys::CUdeviceptr;
+
+use super::device::{Card, failed};
+use crate::engine::EngineError;
+
+/// A card in use by this process.
+pub struct Session {
+    pub card: Card,
+    context: Arc<CudaContext>,
+}
+
+impl Session {
+    /// # Errors
+    /// If the driver cannot take the card into use.
+    pub fn open(card: Card) -> Result<Arc<Self>, EngineError> {
+        let context = CudaContext::new(card.ordinal)
+            .map_err(|error| failed("take the card into use", error))?;
+        Ok(Arc::new(Session { card, context }))
+    }
+
+    /// Makes the card the one that this thread talks to: to be called before the driver is.
+    pub fn enter(&self) -> Result<(), EngineError> {
+        self.context.bind_to_thread().map_err(|error| failed("select the card", error))
+    }
+
+    /// Waits for all that was launched.
+    pub fn wait(&self) -> Result<(), EngineError> {
+        self.enter()?;
+        self.context.synchronize().map_err(|error| failed("finish a kernel", error))
+    }
+
+    /// Free and total memory in bytes.
+    pub fn memory(&self) -> Result<(u64, u64), EngineError> {
+        self.enter()?;
+        let (free, total) =
+            result::mem_get_info().map_err(|error| failed("tell its free memory", error))?;
+        Ok((free as u64, total as u64))
+    }
+}
+
+/// A piece of the card's memory, zero at first; given back when dropped.
+pub struct Buffer {
+    session: Arc<Session>,
+    pointer: CUdeviceptr,
+    bytes: usize,
+}
+
+/// Numbers that are copied to and from the card as they are.
+///
+/// # Safety
+/// Every pattern of bits is a value, and there is no padding.
+pub unsafe trait Plain: Copy {}
+// SAFETY: integers.
+unsafe impl Plain for u8 {}
+// SAFETY: integers.
+unsafe impl Plain for u32 {}
+// SAFETY: integers.
+unsafe impl Plain for i32 {}
+// SAFETY: integers.
+unsafe impl Plain for u64 {}
+// SAFETY: any bits are a float.
+unsafe impl Plain for f64 {}
+
+impl Buffer {
+    pub fn new(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
+        session.enter()?;
+        let bytes = bytes.max(16);
+        // SAFETY: the memory is freed once, when the buffer is dropped.
+        let pointer = unsafe { result::malloc_sync(bytes) }
+            .map_err(|error| failed("give memory on the card", error))?;
+        let buffer = Buffer { session: session.clone(), pointer, bytes };
+        // SAFETY: the memory is ours and as long.
+        unsafe { result::memset_d8_sync(pointer, 0, bytes) }
+            .map_err(|error| failed("clear memory", error))?;
+        Ok(buffer)
+    }
+
+    pub fn holding<T: Plain>(session: &Arc<Session>, values: &[T]) -> Result<Self, EngineError> {
+        let buffer = Buffer::new(session, size_of_val(values))?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
+
+    pub fn pointer(&self) -> CUdeviceptr {
+        self.pointer
+    }
+
+    /// Copies values to the start of the buffer.
+    pub fn write<T: Plain>(&self, values: &[T]) -> Result<(), EngineError> {
+        assert!(size_of_val(values) <= self.bytes);
+        self.session.enter()?;
+        // SAFETY: the buffer is at least as long as the values.
+        unsafe { result::memcpy_htod_sync(self.pointer, values) }
+            .map_err(|error| failed("copy to the card", error))
+    }
+
+    /// Copies the first `count` values out; waits for what was launched before.
+    pub fn read<T: Plain>(&self, count: usize) -> Result<Vec<T>, EngineError> {
+        assert!(count * size_of::<T>() <= self.bytes);
+        self.session.enter()?;
+        // SAFETY: any bits are a value of T, also those of zero.
+        let mut values = vec![unsafe { std::mem::zeroed::<T>() }; count];
+        // SAFETY: the buffer is at least as long as the values.
+        unsafe { result::memcpy_dtoh_sync(&mut values, self.pointer) }
+            .map_err(|error| failed("copy from the card", error))?;
+        Ok(values)
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.session.enter().is_ok() {
+            // SAFETY: the pointer came from the driver and is used no more. After an error of the card
+            // nothing can be done about a failure here.
+            let _ = unsafe { result::free_sync(self.pointer) };
+        }
+    }
+}

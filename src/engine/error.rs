@@ -1,0 +1,82 @@
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::cuda::library::CudaVersion;
+
+/// Why an engine cannot start or go on.
+#[derive(Debug, Error, Diagnostic)]
+pub enum EngineError {
+    #[error("run.engine: no CUDA engine in this build")]
+    #[diagnostic(help("use engine = \"cpu\" or \"auto\""))]
+    NoCuda,
+
+    #[error("run.engine: no NVIDIA driver on this machine: {0} was not found")]
+    #[diagnostic(help(
+        "use engine = \"cpu\" or \"auto\"; on a machine with a card, install its driver"
+    ))]
+    NoDriver(&'static str),
+
+    #[error("run.engine: the NVIDIA driver is there, but it shows no card{0}")]
+    #[diagnostic(help("use engine = \"cpu\" or \"auto\"; `nvidia-smi` should list the card"))]
+    NoCard(String),
+
+    #[error(
+        "the NVIDIA driver is for CUDA {found}; this program needs one for CUDA {needed} or newer"
+    )]
+    #[diagnostic(help("update the driver, or use engine = \"cpu\""))]
+    DriverTooOld { found: CudaVersion, needed: CudaVersion },
+
+    #[error(
+        "run.engine: NVRTC, CUDA's compiler library, was not found or could not be loaded:\n{0}"
+    )]
+    #[diagnostic(help(
+        "install it (part of the CUDA toolkit; also `pip install nvidia-cuda-nvrtc`) and put its folder on \
+         LD_LIBRARY_PATH, or set SUPERCOOL_NVRTC to the path of libnvrtc.so"
+    ))]
+    NoNvrtc(String),
+
+    #[error("NVRTC could not compile {program} for {architecture}:\n{log}")]
+    #[diagnostic(help("this is a bug of supercool, or of a kernel that you have changed"))]
+    Compilation { program: String, architecture: String, log: String },
+
+    #[error(
+        "{particles} particles need {:.2} GiB on the card; {card} has {:.2} GiB, of which {:.2} GiB are free",
+        gibibytes(*need), gibibytes(*size), gibibytes(*free)
+    )]
+    #[diagnostic(help("take fewer particles, another card, or engine = \"cpu\""))]
+    OutOfDeviceMemory { particles: usize, need: u64, size: u64, free: u64, card: String },
+
+    #[error("the NVIDIA driver could not {what}: {message}")]
+    Cuda { what: String, message: String },
+
+    #[error(
+        "step {step}: particles {first} and {second} are at a distance of {distance:.4}: their force does \
+         not fit into the number format of precision \"{precision}\""
+    )]
+    #[diagnostic(help(
+        "the state is not one of this potential at a reasonable temperature, or run.timestep is too long; \
+         precision = \"double\" holds any force"
+    ))]
+    TooClose { step: u64, first: u32, second: u32, distance: f64, precision: &'static str },
+
+    #[error(
+        "step {step}: particle {particle} at ({}, {}, {}) has velocity ({:e}, {:e}, {:e}): it would cross a \
+         quarter of the box in one step", position[0], position[1], position[2], velocity[0], velocity[1], velocity[2]
+    )]
+    #[diagnostic(help("run.timestep is too long for this state, or particles overlap in it"))]
+    Runaway { step: u64, particle: u32, position: [f64; 3], velocity: [f64; 3] },
+
+    #[error("step {step}: {quantity} of particle {particle} is too large or not a number")]
+    #[diagnostic(help("run.timestep is too long for this state, or particles overlap in it"))]
+    OutOfRange { step: u64, quantity: &'static str, particle: u32 },
+
+    #[error("the state has {found} particles, the plan {expected}")]
+    ParticleCount { found: usize, expected: usize },
+
+    #[error("run.threads: the threads of the engine could not be started: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+fn gibibytes(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
+}

@@ -1,0 +1,89 @@
+//! What runs a system: one interface, an engine for the CPU and one for CUDA.
+//!
+//! An engine offers a few coarse verbs; nothing above it knows how particles lie in memory. All of
+//! it is in id order outside.
+pub mod cpu;
+pub mod cuda;
+mod error;
+pub mod precision;
+mod state;
+mod thermodynamics;
+
+pub use error::EngineError;
+pub use state::{ExactState, MemoryLayout};
+pub use thermodynamics::Thermodynamics;
+
+use crate::plan::{EngineChoice, Plan, Precision, ThermostatPlan};
+use crate::system::Snapshot;
+
+/// What an engine must know of the stage that it runs.
+#[derive(Clone, Debug)]
+pub struct StageContext {
+    pub thermostat: Option<ThermostatPlan>,
+    /// Steps since the start of the run at which the stage begins.
+    pub first_step: u64,
+    pub steps: u64,
+}
+
+/// Holds all particles of a system and moves them.
+pub trait Engine: Send {
+    /// Steps since the start of the run.
+    fn step(&self) -> u64;
+
+    /// Sets thermostat and ramp for the coming steps. Forgets what an earlier thermostat remembered
+    /// unless the stage is entered in its middle (after a restart).
+    fn begin_stage(&mut self, stage: &StageContext);
+
+    /// Takes `steps` steps.
+    ///
+    /// # Errors
+    /// When a number would not fit or is none; the state is then no longer to be trusted.
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError>;
+
+    /// Energies, pressure and so on of the present state.
+    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError>;
+
+    /// All particles as 64-bit floats, in id order.
+    fn snapshot(&self) -> Snapshot;
+
+    /// Forces in reduced units, in id order.
+    fn forces(&self) -> Vec<[f64; 3]>;
+
+    /// The state to the bit.
+    fn export(&self) -> ExactState;
+
+    /// Draws Maxwell-Boltzmann velocities with zero total momentum; `exactly` scales them to the
+    /// temperature.
+    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError>;
+
+    /// Multiplies all velocities.
+    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError>;
+
+    /// Turns all velocities round: in fixed point the trajectory then runs back.
+    fn reverse_velocities(&mut self);
+
+    /// What runs and how: name, processor, threads, instruction set, skin and so on.
+    fn report(&self) -> serde_json::Value;
+}
+
+/// The engine of a plan, holding `state`.
+///
+/// # Errors
+/// If the plan asks for an engine that is not there, or the state does not fit the precision.
+pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
+    match plan.run.engine {
+        EngineChoice::Cuda => return cuda::create(plan, state),
+        EngineChoice::Auto if cuda::device::cards().is_ok() => return cuda::create(plan, state),
+        EngineChoice::Auto | EngineChoice::Cpu => {}
+    }
+    Ok(match plan.run.precision {
+        Precision::Single => Box::new(cpu::CpuEngine::<precision::Single>::new(plan, state)?),
+        Precision::DoubleSingle => {
+            Box::new(cpu::CpuEngine::<precision::DoubleSingles>::new(plan, state)?)
+        }
+        Precision::Double => Box::new(cpu::CpuEngine::<precision::Double>::new(plan, state)?),
+        Precision::FixedPoint => {
+            Box::new(cpu::CpuEngine::<precision::FixedPoint>::new(plan, state)?)
+        }
+    })
+}

@@ -1,0 +1,197 @@
+use super::Policy;
+use super::double::wrap;
+use super::single::{nearest_image, slab};
+use crate::arithmetic::DoubleSingle;
+use crate::arithmetic::double_single::two_sum;
+use crate::plan::Precision;
+use crate::system::{SimulationBox, Species};
+
+/// Positions, velocities and sums as pairs of 32-bit floats; pair forces in 32-bit floats from the
+/// leading parts (Colberg & Hoefling 2011, section 2.4).
+#[derive(Clone)]
+pub struct DoubleSingles {
+    pub(in crate::engine) edges: [DoubleSingle; 3],
+    pub(in crate::engine) inv_edges: [f32; 3],
+    pub(in crate::engine) timestep: DoubleSingle,
+    pub(in crate::engine) half_kick: Vec<DoubleSingle>,
+}
+
+impl Policy for DoubleSingles {
+    const PRECISION: Precision = Precision::DoubleSingle;
+    type Coordinate = DoubleSingle;
+    type Velocity = DoubleSingle;
+    type Force = DoubleSingle;
+    type Site = f32;
+    type Real = f32;
+    type Sums<const LANES: usize> = Lanes<LANES>;
+
+    fn new(simulation_box: &SimulationBox, timestep: f64, species: &[Species]) -> Self {
+        let edges = simulation_box.padded_edges();
+        DoubleSingles {
+            edges: edges.map(DoubleSingle::from_f64),
+            inv_edges: edges.map(|edge| (1.0 / edge) as f32),
+            timestep: DoubleSingle::from_f64(timestep),
+            half_kick: species
+                .iter()
+                .map(|s| DoubleSingle::from_f64(0.5 * timestep / s.mass))
+                .collect(),
+        }
+    }
+
+    fn effective_timestep(&self) -> f64 {
+        self.timestep.to_f64()
+    }
+
+    fn coordinate_from_f64(&self, x: f64, axis: usize) -> (DoubleSingle, i32) {
+        let (wrapped, image) = wrap(x, self.edges[axis].to_f64());
+        let rounded = DoubleSingle::from_f64(wrapped);
+        if rounded.to_f64() < self.edges[axis].to_f64() {
+            (rounded, image)
+        } else {
+            (DoubleSingle::default(), image + 1)
+        }
+    }
+    #[inline(always)]
+    fn coordinate_to_f64(&self, x: DoubleSingle, _axis: usize) -> f64 {
+        x.to_f64()
+    }
+    #[inline(always)]
+    fn coordinate_to_bits(x: DoubleSingle) -> u64 {
+        x.to_bits()
+    }
+    #[inline(always)]
+    fn coordinate_from_bits(bits: u64) -> DoubleSingle {
+        DoubleSingle::from_bits(bits)
+    }
+
+    #[inline(always)]
+    fn velocity_from_f64(&self, v: f64, _axis: usize) -> Option<DoubleSingle> {
+        v.is_finite().then(|| DoubleSingle::from_f64(v))
+    }
+    #[inline(always)]
+    fn velocity_to_f64(&self, v: DoubleSingle, _axis: usize) -> f64 {
+        v.to_f64()
+    }
+    #[inline(always)]
+    fn velocity_to_bits(v: DoubleSingle) -> u64 {
+        v.to_bits()
+    }
+    #[inline(always)]
+    fn velocity_from_bits(bits: u64) -> DoubleSingle {
+        DoubleSingle::from_bits(bits)
+    }
+    #[inline(always)]
+    fn negate(v: DoubleSingle) -> DoubleSingle {
+        -v
+    }
+    #[inline(always)]
+    fn scale(v: DoubleSingle, factor: f64) -> Option<DoubleSingle> {
+        Some(DoubleSingle::from_f64(v.to_f64() * factor))
+    }
+
+    #[inline(always)]
+    fn force_to_f64(&self, force: DoubleSingle, _axis: usize) -> f64 {
+        force.to_f64()
+    }
+
+    #[inline(always)]
+    fn site(x: DoubleSingle) -> f32 {
+        x.hi()
+    }
+    fn site_to_bits(site: f32) -> u64 {
+        u64::from(site.to_bits())
+    }
+    fn site_from_bits(bits: u64) -> f32 {
+        f32::from_bits(bits as u32)
+    }
+    #[inline(always)]
+    fn slab(&self, site: f32, axis: usize, count: u32) -> u32 {
+        slab(site, self.inv_edges[axis], count)
+    }
+
+    #[inline(always)]
+    fn half_kick(&self, v: DoubleSingle, force: DoubleSingle, species: usize) -> DoubleSingle {
+        v + force * self.half_kick[species]
+    }
+    #[inline(always)]
+    fn drift(&self, x: DoubleSingle, v: DoubleSingle, axis: usize) -> (DoubleSingle, i32) {
+        let edge = self.edges[axis];
+        let moved = x + v * self.timestep;
+        if (moved - edge).hi() >= 0.0 {
+            (moved - edge, 1)
+        } else if moved.hi() < 0.0 {
+            let wrapped = moved + edge;
+            if (wrapped - edge).hi() < 0.0 { (wrapped, -1) } else { (DoubleSingle::default(), 0) }
+        } else {
+            (moved, 0)
+        }
+    }
+    #[inline(always)]
+    fn is_runaway(&self, v: DoubleSingle, axis: usize) -> bool {
+        !((v.hi() * self.timestep.hi()).abs() < 0.25 * self.edges[axis].hi())
+    }
+
+    #[inline(always)]
+    fn displacement(&self, a: f32, b: f32, axis: usize) -> f32 {
+        nearest_image(a - b, self.edges[axis].hi())
+    }
+    #[inline(always)]
+    fn length(&self, displacement: f32, _axis: usize) -> f32 {
+        displacement
+    }
+    #[inline(always)]
+    fn impulse(&self, force_over_r: f32) -> f32 {
+        force_over_r
+    }
+    #[inline(always)]
+    fn arm(_displacement: f32, length: f32) -> f32 {
+        length
+    }
+    #[inline(always)]
+    fn zero_sums<const LANES: usize>() -> Lanes<LANES> {
+        Lanes { hi: [0.0; LANES], lo: [0.0; LANES] }
+    }
+    #[inline(always)]
+    fn accumulate_force<const LANES: usize>(sums: &mut Lanes<LANES>, lane: usize, impulse: f32) {
+        // The lane's sum is normalised only at the end.
+        let (hi, error) = two_sum(sums.hi[lane], impulse);
+        sums.hi[lane] = hi;
+        sums.lo[lane] += error;
+    }
+    #[inline(always)]
+    fn accumulate_energy<const LANES: usize>(sums: &mut Lanes<LANES>, lane: usize, term: f32) {
+        Self::accumulate_force(sums, lane, term);
+    }
+    #[inline(always)]
+    fn total<const LANES: usize>(sums: &Lanes<LANES>) -> DoubleSingle {
+        // Halves are added to each other until one lane is left: vectors, and short chains.
+        let (mut hi, mut lo) = (sums.hi, sums.lo);
+        let mut width = LANES / 2;
+        while width > 0 {
+            for lane in 0..width {
+                let (sum, error) = two_sum(hi[lane], hi[lane + width]);
+                hi[lane] = sum;
+                lo[lane] = lo[lane] + lo[lane + width] + error;
+            }
+            width /= 2;
+        }
+        DoubleSingle::from_sum(hi[0], lo[0])
+    }
+    #[inline(always)]
+    fn energy_to_f64(sum: DoubleSingle) -> f64 {
+        sum.to_f64()
+    }
+
+    fn largest_pair_force(&self) -> f64 {
+        1e30
+    }
+    fn largest_pair_energy(&self) -> f64 {
+        1e30
+    }
+}
+
+/// Leading parts and errors of the lanes' sums, apart so that they vectorise.
+pub struct Lanes<const LANES: usize> {
+    hi: [f32; LANES],
+    lo: [f32; LANES],
+}

@@ -1,0 +1,145 @@
+//! The four precision policies: types and operations with the same names in each.
+//!
+//! | policy | positions | velocities | pair force | sums |
+//! | --- | --- | --- | --- | --- |
+//! | [`Single`] | f32 | f32 | f32 | f32 |
+//! | [`DoubleSingle`](DoubleSingles) | pair of f32 | pair of f32 | f32 | pair of f32 |
+//! | [`Double`] | f64 | f64 | f64 | f64 |
+//! | [`FixedPoint`] | 64-bit fraction of the edge | 64-bit integer | f32 | 64-bit integer |
+//!
+//! A position is kept as one *coordinate* per axis, wrapped into the box, and an image count. The pair
+//! loop reads only the *site*: the part of a coordinate that 32 bits hold (64 in [`Double`]).
+mod double;
+mod double_single;
+mod fixed_point;
+mod single;
+
+pub use double::Double;
+pub use double_single::DoubleSingles;
+pub use fixed_point::FixedPoint;
+pub use single::Single;
+
+use crate::arithmetic::Real;
+use crate::plan::Precision;
+use crate::system::{SimulationBox, Species};
+
+/// Types and operations of one way to hold numbers.
+///
+/// An instance holds the constants of a run (edges, time step, masses, scale factors); `axis` is 0, 1
+/// or 2 everywhere.
+pub trait Policy: Clone + Send + Sync + Sized + 'static {
+    const PRECISION: Precision;
+    type Coordinate: Copy + Default + Send + Sync;
+    type Velocity: Copy + Default + Send + Sync;
+    type Force: Copy + Default + Send + Sync;
+    type Site: Copy + Default + Send + Sync;
+    type Real: Real;
+    /// Whether sums have more bits than the pair loop's numbers: it is then vectorised apart from them.
+    const WIDE_SUMS: bool = false;
+    /// Partial sums of the lanes of the pair loop.
+    type Sums<const LANES: usize>;
+
+    fn new(simulation_box: &SimulationBox, timestep: f64, species: &[Species]) -> Self;
+
+    /// The time step really taken: in fixed point it differs from the nominal one by less than
+    /// `3e-8` of it, so that the factor from force to velocity is a 32-bit float.
+    fn effective_timestep(&self) -> f64;
+
+    /// Position in the box (wrapped) and the number of edges that wrapping took off.
+    fn coordinate_from_f64(&self, x: f64, axis: usize) -> (Self::Coordinate, i32);
+    /// In `0 <= x < edge`.
+    fn coordinate_to_f64(&self, x: Self::Coordinate, axis: usize) -> f64;
+    fn coordinate_to_bits(x: Self::Coordinate) -> u64;
+    fn coordinate_from_bits(bits: u64) -> Self::Coordinate;
+
+    /// `None` if the velocity cannot be held.
+    fn velocity_from_f64(&self, v: f64, axis: usize) -> Option<Self::Velocity>;
+    fn velocity_to_f64(&self, v: Self::Velocity, axis: usize) -> f64;
+    fn velocity_to_bits(v: Self::Velocity) -> u64;
+    fn velocity_from_bits(bits: u64) -> Self::Velocity;
+    fn negate(v: Self::Velocity) -> Self::Velocity;
+    /// `v * factor`; `None` if the result cannot be held.
+    fn scale(v: Self::Velocity, factor: f64) -> Option<Self::Velocity>;
+
+    /// Sum in units of the velocity's last digit, where velocities are integers.
+    fn exact_sum(_velocities: impl Iterator<Item = Self::Velocity>) -> Option<i128> {
+        None
+    }
+    /// Less so many units of the last digit, where velocities are integers.
+    fn subtract_units(v: Self::Velocity, _units: i64) -> Self::Velocity {
+        v
+    }
+
+    fn force_to_f64(&self, force: Self::Force, axis: usize) -> f64;
+
+    fn site(x: Self::Coordinate) -> Self::Site;
+    fn site_to_bits(site: Self::Site) -> u64;
+    fn site_from_bits(bits: u64) -> Self::Site;
+    /// Which of `count` equal slabs of the box along an axis holds the site.
+    fn slab(&self, site: Self::Site, axis: usize, count: u32) -> u32;
+
+    /// `v + F dt / (2 m)`.
+    fn half_kick(&self, v: Self::Velocity, force: Self::Force, species: usize) -> Self::Velocity;
+    /// `x + v dt`, wrapped, with the change of the image count.
+    fn drift(&self, x: Self::Coordinate, v: Self::Velocity, axis: usize)
+    -> (Self::Coordinate, i32);
+    /// Whether a velocity is so large that a particle would cross a quarter of the box in a step, or
+    /// is no number.
+    fn is_runaway(&self, v: Self::Velocity, axis: usize) -> bool;
+
+    /// Displacement `a - b` of the nearest images in units of its own; [`Self::length`] makes it a
+    /// length. Odd to the bit: `displacement(b, a) == -displacement(a, b)`.
+    fn displacement(&self, a: Self::Site, b: Self::Site, axis: usize) -> Self::Real;
+    /// Length of a displacement.
+    fn length(&self, displacement: Self::Real, axis: usize) -> Self::Real;
+    /// Factor on `-U'(r)/r` before it is multiplied with a displacement or length.
+    fn impulse(&self, force_over_r: Self::Real) -> Self::Real;
+    /// The factor that [`Self::impulse`] is multiplied with to give the force along an axis: the
+    /// displacement in fixed point, the length elsewhere.
+    fn arm(displacement: Self::Real, length: Self::Real) -> Self::Real;
+    fn zero_sums<const LANES: usize>() -> Self::Sums<LANES>;
+    /// Adds a force to a lane.
+    fn accumulate_force<const LANES: usize>(
+        sums: &mut Self::Sums<LANES>,
+        lane: usize,
+        impulse: Self::Real,
+    );
+    /// Adds an energy or virial to a lane.
+    fn accumulate_energy<const LANES: usize>(
+        sums: &mut Self::Sums<LANES>,
+        lane: usize,
+        term: Self::Real,
+    );
+    /// Sum of all lanes.
+    fn total<const LANES: usize>(sums: &Self::Sums<LANES>) -> Self::Force;
+    fn energy_to_f64(sum: Self::Force) -> f64;
+
+    /// Largest `|U'(r)|` of a pair that can be held, on any axis.
+    fn largest_pair_force(&self) -> f64;
+    /// Largest energy of a pair that can be held.
+    fn largest_pair_energy(&self) -> f64;
+}
+
+/// Whole-system sum of the terms of all particles, the same for any order of them in fixed point.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExactSum(i128);
+
+impl ExactSum {
+    /// Terms are held to this many binary digits after the point.
+    const DIGITS: u32 = 40;
+
+    /// Adds a term, rounded to a multiple of `2^-40`; `None` beyond `2^62 * 2^-40`.
+    pub fn add(&mut self, term: f64) -> Option<()> {
+        let scaled = term * (1u64 << Self::DIGITS) as f64;
+        self.0 += i128::from(crate::arithmetic::fixed_point::wide_round(scaled)?);
+        Some(())
+    }
+
+    pub fn merge(&mut self, other: ExactSum) {
+        self.0 += other.0;
+    }
+
+    pub fn value(self) -> f64 {
+        self.0 as f64 / (1u64 << Self::DIGITS) as f64
+    }
+}

@@ -1,0 +1,139 @@
+use super::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
+use crate::integrator::ThermostatState;
+use crate::plan::Precision;
+use crate::system::{SimulationBox, Snapshot, Species};
+
+/// The state of a run to the bit, in id order: what a checkpoint holds.
+///
+/// Coordinates and velocities are the bits of the precision's own numbers (see
+/// [`crate::engine::precision`]), three of each per particle; in two dimensions the third is zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExactState {
+    pub precision: Precision,
+    pub simulation_box: SimulationBox,
+    /// Nominal time step: the unit of velocities in fixed point.
+    pub timestep: f64,
+    pub step: u64,
+    pub species_of: Vec<u8>,
+    pub position: Vec<[u64; 3]>,
+    pub image: Vec<[i32; 3]>,
+    pub velocity: Vec<[u64; 3]>,
+    pub thermostat: ThermostatState,
+    /// `None` in a state that no engine has run yet.
+    pub memory: Option<MemoryLayout>,
+}
+
+/// How particles lie in an engine's memory and where they were when the neighbour lists were made:
+/// floating-point sums depend on it, so that a restart needs it for the same bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryLayout {
+    /// Ids in the order of memory.
+    pub order: Vec<u32>,
+    /// Sites (see [`crate::engine::precision`]) at the last building of the lists, in that order.
+    pub reference: Vec<[u64; 3]>,
+    pub skin: f64,
+    /// Number of list buildings so far.
+    pub rebuilds: u64,
+}
+
+impl ExactState {
+    /// A state from 64-bit floats, rounded to the precision; `None` if a number cannot be held.
+    pub fn from_snapshot(
+        snapshot: &Snapshot,
+        species_of: Vec<u8>,
+        simulation_box: SimulationBox,
+        timestep: f64,
+        precision: Precision,
+        species: &[Species],
+    ) -> Option<ExactState> {
+        let empty = ExactState {
+            precision,
+            simulation_box,
+            timestep,
+            step: snapshot.step,
+            species_of,
+            position: Vec::new(),
+            image: Vec::new(),
+            velocity: Vec::new(),
+            thermostat: ThermostatState::default(),
+            memory: None,
+        };
+        match precision {
+            Precision::Single => fill::<Single>(empty, snapshot, species),
+            Precision::DoubleSingle => fill::<DoubleSingles>(empty, snapshot, species),
+            Precision::Double => fill::<Double>(empty, snapshot, species),
+            Precision::FixedPoint => fill::<FixedPoint>(empty, snapshot, species),
+        }
+    }
+
+    /// The state as 64-bit floats.
+    pub fn to_snapshot(&self, species: &[Species]) -> Snapshot {
+        match self.precision {
+            Precision::Single => read_out::<Single>(self, species),
+            Precision::DoubleSingle => read_out::<DoubleSingles>(self, species),
+            Precision::Double => read_out::<Double>(self, species),
+            Precision::FixedPoint => read_out::<FixedPoint>(self, species),
+        }
+    }
+
+    /// Hash of positions, images and velocities in id order: equal states have equal hashes, whatever
+    /// the engine, the threads, the skin or the order in memory.
+    pub fn hash(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.step.to_le_bytes());
+        for ((position, image), velocity) in
+            self.position.iter().zip(&self.image).zip(&self.velocity)
+        {
+            for axis in 0..3 {
+                hasher.update(&position[axis].to_le_bytes());
+                hasher.update(&image[axis].to_le_bytes());
+                hasher.update(&velocity[axis].to_le_bytes());
+            }
+        }
+        hasher.finalize()
+    }
+}
+
+fn fill<P: Policy>(
+    mut state: ExactState,
+    snapshot: &Snapshot,
+    species: &[Species],
+) -> Option<ExactState> {
+    let policy = P::new(&state.simulation_box, state.timestep, species);
+    for i in 0..snapshot.position.len() {
+        let mut position = [0; 3];
+        let mut image = snapshot.image[i];
+        let mut velocity = [0; 3];
+        for axis in 0..state.simulation_box.dimension() {
+            let x = snapshot.position[i][axis];
+            if !x.is_finite() {
+                return None;
+            }
+            let (coordinate, shift) = policy.coordinate_from_f64(x, axis);
+            position[axis] = P::coordinate_to_bits(coordinate);
+            image[axis] += shift;
+            let v = policy.velocity_from_f64(snapshot.velocity[i][axis], axis)?;
+            velocity[axis] = P::velocity_to_bits(v);
+        }
+        state.position.push(position);
+        state.image.push(image);
+        state.velocity.push(velocity);
+    }
+    Some(state)
+}
+
+fn read_out<P: Policy>(state: &ExactState, species: &[Species]) -> Snapshot {
+    let policy = P::new(&state.simulation_box, state.timestep, species);
+    let dimension = state.simulation_box.dimension();
+    let convert = |bits: &[u64; 3], to_f64: &dyn Fn(u64, usize) -> f64| {
+        std::array::from_fn(|axis| if axis < dimension { to_f64(bits[axis], axis) } else { 0.0 })
+    };
+    let coordinate = |bits, axis| policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis);
+    let velocity = |bits, axis| policy.velocity_to_f64(P::velocity_from_bits(bits), axis);
+    Snapshot {
+        step: state.step,
+        position: state.position.iter().map(|bits| convert(bits, &coordinate)).collect(),
+        image: state.image.clone(),
+        velocity: state.velocity.iter().map(|bits| convert(bits, &velocity)).collect(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Initial states: particles on a lattice, or a frame of a file.
+mod file;
+mod lattice;
+
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+pub use lattice::lattice_positions;
+
+use crate::engine::ExactState;
+use crate::plan::{InitialPlan, Plan};
+use crate::system::{Snapshot, species_of_particles};
+
+/// Why an initial state cannot be made.
+#[derive(Debug, Error, Diagnostic)]
+pub enum InitialError {
+    #[error("system.initial: a position or velocity does not fit precision \"{precision}\"")]
+    OutOfRange { precision: &'static str },
+
+    #[error("system.initial.file: {}: {reason}", path.display())]
+    #[diagnostic(help("system.box (or density) and system.species must be those of the file"))]
+    Unfit { path: PathBuf, reason: String },
+
+    #[error(
+        "system.initial.file: {}: has no velocities", path.display()
+    )]
+    #[diagnostic(help("give system.initial.temperature: velocities are then drawn"))]
+    NoVelocities { path: PathBuf },
+
+    // Not its source: that would be printed a second time.
+    #[error("system.initial.file: {reason}")]
+    Unreadable { reason: supercool_analysis::AnalysisError },
+}
+
+impl From<supercool_analysis::AnalysisError> for InitialError {
+    fn from(reason: supercool_analysis::AnalysisError) -> Self {
+        InitialError::Unreadable { reason }
+    }
+}
+
+/// The state of a plan before its first step. Velocities of a lattice are still zero: the engine
+/// draws them.
+pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
+    let system = &plan.system;
+    let species_of = species_of_particles(&system.species);
+    let count = species_of.len();
+    let snapshot = match &system.initial {
+        InitialPlan::Lattice { lattice, .. } => Snapshot {
+            step: 0,
+            position: lattice_positions(*lattice, &system.simulation_box, count, system.seed),
+            image: vec![[0; 3]; count],
+            velocity: vec![[0.0; 3]; count],
+        },
+        InitialPlan::File { path, step, temperature } => {
+            if let Some(state) = file::exact(plan, path, *step)? {
+                return Ok(state);
+            }
+            let (snapshot, has_velocities) = file::read(plan, path, *step)?;
+            if !has_velocities && temperature.is_none() {
+                return Err(InitialError::NoVelocities { path: path.clone() });
+            }
+            snapshot
+        }
+    };
+    let precision = plan.run.precision;
+    ExactState::from_snapshot(
+        &snapshot,
+        species_of,
+        system.simulation_box,
+        plan.run.timestep,
+        precision,
+        &system.species,
+    )
+    .ok_or(InitialError::OutOfRange { precision: precision.name() })
+}

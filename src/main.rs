@@ -1,0 +1,5 @@
+use std::process::ExitCode;
+
+fn main() -> miette::Result<ExitCode> {
+    supercool::command::main()
+}

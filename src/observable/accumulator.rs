@@ -1,0 +1,257 @@
+//! Averages of correlated data with their statistical error, by hierarchical blocking.
+//!
+//! Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989): means over blocks of `B = 2^b` successive values
+//! become independent once `B` exceeds the correlation time, and the variance of the total mean
+//! estimated from them, `s_b^2 = sum (x_i - mean)^2 / (n_b (n_b - 1))`, reaches a plateau. One pass,
+//! memory and work per value O(log n) and O(1).
+use super::ObservableError;
+
+/// Most quantities averaged together in one [`BlockAverage`].
+pub const MAX_COMPONENTS: usize = 2;
+
+/// Fewest blocks that make a block size trustworthy.
+const FEWEST_BLOCKS: f64 = 8.0;
+
+/// Mean of one or two jointly sampled quantities, with the error of any function of the means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockAverage {
+    components: usize,
+    /// One record per block size 1, 2, 4, ...: number of blocks; mean (one per component); sums of
+    /// products of deviations (components squared); 1 if a block waits for its partner; that block.
+    records: Vec<f64>,
+}
+
+impl BlockAverage {
+    /// # Panics
+    /// Unless `1 <= components <= MAX_COMPONENTS`.
+    pub fn new(components: usize) -> Self {
+        assert!((1..=MAX_COMPONENTS).contains(&components));
+        BlockAverage { components, records: Vec::new() }
+    }
+
+    fn record_length(&self) -> usize {
+        2 + 2 * self.components + self.components * self.components
+    }
+
+    /// Adds the next value; order matters for the error.
+    pub fn push(&mut self, values: &[f64]) {
+        let (components, length) = (self.components, self.record_length());
+        let mut block = [0.0; MAX_COMPONENTS];
+        block[..components].copy_from_slice(values);
+        for level in 0.. {
+            if self.records.len() == level * length {
+                self.records.resize((level + 1) * length, 0.0);
+            }
+            let record = &mut self.records[level * length..(level + 1) * length];
+            let (count, record) = record.split_first_mut().expect("records are not empty");
+            let (mean, record) = record.split_at_mut(components);
+            let (products, record) = record.split_at_mut(components * components);
+            let (waits, waiting) = record.split_first_mut().expect("records are not empty");
+            *count += 1.0;
+            let mut deviation = [0.0; MAX_COMPONENTS];
+            for i in 0..components {
+                deviation[i] = block[i] - mean[i];
+                mean[i] += deviation[i] / *count;
+            }
+            for i in 0..components {
+                for j in 0..components {
+                    products[i * components + j] += deviation[i] * (block[j] - mean[j]);
+                }
+            }
+            if *waits == 0.0 {
+                *waits = 1.0;
+                waiting.copy_from_slice(&block[..components]);
+                return;
+            }
+            *waits = 0.0;
+            for i in 0..components {
+                block[i] = 0.5 * (block[i] + waiting[i]);
+            }
+        }
+    }
+
+    /// Number of values.
+    pub fn count(&self) -> u64 {
+        self.records.first().map_or(0, |&count| count as u64)
+    }
+
+    /// Means; empty before the first value.
+    pub fn mean(&self) -> &[f64] {
+        self.records.get(1..=self.components).unwrap_or(&[])
+    }
+
+    /// Standard deviation of a function `f` of the means with this gradient at the means (linear
+    /// propagation with covariances). For the mean of a single quantity the gradient is `[1.0]`.
+    ///
+    /// The block size is the smallest with `B^3 > 2 n (s_b / s_0)^4`, where truncation and statistical
+    /// error of `s_b` balance (Lee et al., Phys. Rev. E 83, 066706 (2011)), among those with at least 8
+    /// blocks. Where none is large enough (few values, or correlated over much of the series), the
+    /// largest `s_b` among these is returned: still an underestimate when the correlation time is not
+    /// short against the whole series. NaN for fewer than two values.
+    pub fn error(&self, gradient: &[f64]) -> f64 {
+        let count = self.count() as f64;
+        if count < 2.0 {
+            return f64::NAN;
+        }
+        let uncorrelated = self.variance_of_mean(0, gradient);
+        if uncorrelated <= 0.0 {
+            return 0.0;
+        }
+        let mut largest = uncorrelated;
+        for level in 0..self.records.len() / self.record_length() {
+            if level > 0 && self.blocks(level) < FEWEST_BLOCKS {
+                break;
+            }
+            let variance = self.variance_of_mean(level, gradient);
+            let block_size = (level as f64).exp2();
+            let enough_blocks = self.blocks(level) >= FEWEST_BLOCKS;
+            if enough_blocks && block_size.powi(3) > 2.0 * count * (variance / uncorrelated).powi(2)
+            {
+                return variance.sqrt();
+            }
+            largest = largest.max(variance);
+        }
+        largest.sqrt()
+    }
+
+    fn blocks(&self, level: usize) -> f64 {
+        self.records[level * self.record_length()]
+    }
+
+    /// Variance of the mean of `gradient . values`, estimated from the blocks of one level.
+    fn variance_of_mean(&self, level: usize, gradient: &[f64]) -> f64 {
+        let start = level * self.record_length() + 1 + self.components;
+        let blocks = self.blocks(level);
+        let mut sum = 0.0;
+        for i in 0..self.components {
+            for j in 0..self.components {
+                let product = self.records[start + i * self.components + j];
+                sum += gradient[i] * gradient[j] * product;
+            }
+        }
+        sum / (blocks * (blocks - 1.0))
+    }
+
+    /// Appends the complete state to `array`.
+    pub(super) fn save(&self, array: &mut Vec<f64>) {
+        array.push((self.records.len() / self.record_length()) as f64);
+        array.extend_from_slice(&self.records);
+    }
+
+    /// Takes a state written by [`save`](Self::save) from the front of `array`.
+    pub(super) fn restore(&mut self, array: &mut &[f64]) -> Result<(), ObservableError> {
+        let short = || ObservableError::State("the array of averages is too short".into());
+        let (&levels, rest) = array.split_first().ok_or_else(short)?;
+        if !(0.0..=64.0).contains(&levels) {
+            return Err(ObservableError::State(format!("{levels} levels in an average")));
+        }
+        let length = levels as usize * self.record_length();
+        self.records = rest.get(..length).ok_or_else(short)?.to_vec();
+        *array = &rest[length..];
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use statrs::distribution::{Binomial, DiscreteCDF};
+
+    use super::super::trajectories::normal;
+    use super::*;
+
+    /// Values of the process x' = phi x + sqrt(1 - phi^2) noise: variance 1, mean 0.
+    fn autoregressive(rng: &mut StdRng, phi: f64, count: usize) -> Vec<f64> {
+        let mut x = normal(rng);
+        (0..count)
+            .map(|_| {
+                x = phi * x + (1.0 - phi * phi).sqrt() * normal(rng);
+                x
+            })
+            .collect()
+    }
+
+    /// Exact variance of the mean of `count` values of that process.
+    fn exact_variance(phi: f64, count: f64) -> f64 {
+        let tail = 2.0 * phi * (1.0 - phi.powf(count)) / (count * (1.0 - phi) * (1.0 - phi));
+        ((1.0 + phi) / (1.0 - phi) - tail) / count
+    }
+
+    fn average(values: &[f64]) -> BlockAverage {
+        let mut average = BlockAverage::new(1);
+        values.iter().for_each(|&value| average.push(&[value]));
+        average
+    }
+
+    #[test]
+    fn error_bars_of_correlated_data_cover_the_true_mean_as_often_as_they_should() {
+        let mut rng = StdRng::seed_from_u64(11);
+        let repeats = 400;
+        for phi in [0.0, 0.5, 0.9, 0.98] {
+            let (mut within_one, mut within_two, mut ratio) = (0, 0, 0.0);
+            for _ in 0..repeats {
+                let average = average(&autoregressive(&mut rng, phi, 20_000));
+                let (mean, error) = (average.mean()[0].abs(), average.error(&[1.0]));
+                within_one += u64::from(mean < error);
+                within_two += u64::from(mean < 2.0 * error);
+                ratio += error / exact_variance(phi, 20_000.0).sqrt() / f64::from(repeats);
+            }
+            // An estimate with f degrees of freedom (at least about 30 blocks here) covers like
+            // Student's t, slightly less than a normal; two-sided level 1e-4 around a band.
+            for (hits, low, high) in [(within_one, 0.64, 0.70), (within_two, 0.93, 0.96)] {
+                let below = Binomial::new(low, 400).unwrap().cdf(hits);
+                let above = 1.0 - Binomial::new(high, 400).unwrap().cdf(hits);
+                assert!(below > 1e-4 && above > 1e-4, "phi = {phi}: {hits} of 400");
+            }
+            assert!((ratio - 1.0).abs() < 0.08, "phi = {phi}: mean error {ratio} of the exact one");
+        }
+    }
+
+    #[test]
+    fn naive_error_of_correlated_data_would_be_far_too_small() {
+        let mut rng = StdRng::seed_from_u64(5);
+        let average = average(&autoregressive(&mut rng, 0.98, 20_000));
+        let naive = average.variance_of_mean(0, &[1.0]).sqrt();
+        assert!(average.error(&[1.0]) > 5.0 * naive);
+    }
+
+    #[test]
+    fn error_of_a_ratio_includes_the_covariance() {
+        // y = 2 x exactly: the ratio of the means is exact, though each mean has an error.
+        let mut rng = StdRng::seed_from_u64(3);
+        let mut average = BlockAverage::new(2);
+        for x in autoregressive(&mut rng, 0.5, 5_000) {
+            average.push(&[3.0 + x, 6.0 + 2.0 * x]);
+        }
+        let (x, y) = (average.mean()[0], average.mean()[1]);
+        assert!(average.error(&[1.0, 0.0]) > 0.01);
+        assert!(average.error(&[-y / (x * x), 1.0 / x]) < 1e-8);
+    }
+
+    #[test]
+    fn fewer_than_two_values_have_no_error() {
+        assert_eq!(BlockAverage::new(1).count(), 0);
+        assert!(BlockAverage::new(1).mean().is_empty());
+        assert!(average(&[1.0]).error(&[1.0]).is_nan());
+        assert_eq!(average(&[1.0, 1.0]).error(&[1.0]), 0.0);
+        let two = average(&[1.0, 3.0]);
+        assert_eq!((two.count(), two.mean()[0], two.error(&[1.0])), (2, 2.0, 1.0));
+    }
+
+    #[test]
+    fn saved_state_goes_on_with_the_same_bits() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let values = autoregressive(&mut rng, 0.7, 1000);
+        let whole = average(&values);
+        let mut array = Vec::new();
+        average(&values[..617]).save(&mut array);
+        let mut resumed = BlockAverage::new(1);
+        let mut rest = array.as_slice();
+        resumed.restore(&mut rest).unwrap();
+        assert!(rest.is_empty());
+        values[617..].iter().for_each(|&value| resumed.push(&[value]));
+        assert_eq!(resumed, whole);
+        assert!(BlockAverage::new(1).restore(&mut &array[..7]).is_err());
+    }
+}

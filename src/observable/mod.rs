@@ -1,0 +1,102 @@
+//! What is measured: static structure and time correlations, as sums that any engine can feed.
+//!
+//! An engine hands over a [`Snapshot`](crate::system::Snapshot) whenever `is_due` says so; nothing here
+//! touches files or devices.
+//!
+//! - [`Correlations`]: time correlations in the blocking scheme of [`blocking`] (Colberg & Hoefling
+//!   2011, section 2.5). One file per observable, each a [`Correlation`].
+//! - [`Structure`]: pair distributions ([`pair_distribution`]) and partial structure factors
+//!   ([`structure_factor`]).
+//! - [`wavevectors`]: shells of lattice vectors; [`accumulator`]: averages with statistical errors of
+//!   correlated data; [`series`]: what comes out.
+//!
+//! Data flow: snapshot -> [`sample::Sample`] (by component, sorted by species) -> pairs of samples that
+//! are due -> sums over fixed chunks of particles, on all threads -> chunk sums added in order -> one
+//! value per time origin -> [`accumulator::BlockAverage`]. Results do not depend on the number of
+//! threads, and `save` / `restore` carry the complete state, so that a resumed run ends with the same
+//! bits.
+//!
+//! Adding a time correlation: one file that implements [`Correlation`], one variant of
+//! [`DynamicObservable`](crate::plan::DynamicObservable), one line in [`correlation::build`].
+pub mod accumulator;
+pub mod blocking;
+pub mod correlation;
+mod correlations;
+mod cosines;
+pub mod mean_quartic_displacement;
+pub mod mean_square_displacement;
+pub mod non_gaussian_parameter;
+pub mod pair_distribution;
+pub mod sample;
+pub mod self_intermediate_scattering_function;
+pub mod series;
+mod structure;
+pub mod structure_factor;
+mod vectors;
+pub mod velocity_autocorrelation;
+pub mod wavevectors;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod trajectories;
+
+pub use correlation::Correlation;
+pub use correlations::Correlations;
+pub use series::{Axis, AxisName, Series, SeriesLayout};
+pub use structure::Structure;
+
+use crate::system::{SimulationBox, Species};
+
+/// What the observables of a stage have to know about the system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleContext {
+    pub simulation_box: SimulationBox,
+    pub species: Vec<Species>,
+    /// Species index of every particle, in id order.
+    pub species_of: Vec<u8>,
+    pub timestep: f64,
+    /// Steps of the stage; samples are taken at 0, `every`, 2 `every`, ... up to and including this.
+    pub stage_steps: u64,
+}
+
+/// Named flat arrays of a saved state; integers in them are exact (below 2^53).
+pub type StateArrays = Vec<(String, Vec<f64>)>;
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ObservableError {
+    #[error("{key}: {value} is not allowed; {expected}")]
+    Value { key: &'static str, value: String, expected: &'static str },
+    #[error(
+        "wave number {wavenumber} is too large for a box of edges {edges:?}: \
+         finding its wave vectors would take too long"
+    )]
+    TooManyWaveVectors { wavenumber: f64, edges: Vec<f64> },
+    #[error("species_of: {found} particles of species {species}, expected {expected}")]
+    SpeciesMismatch { species: String, expected: usize, found: usize },
+    #[error("saved state of the observables: {0}")]
+    State(String),
+}
+
+impl ObservableError {
+    fn value(key: &'static str, value: impl ToString, expected: &'static str) -> Self {
+        ObservableError::Value { key, value: value.to_string(), expected }
+    }
+}
+
+/// Unordered pairs of species `(a, b)`, `a <= b`, in the order of all partial quantities.
+fn species_pairs(species: usize) -> Vec<(usize, usize)> {
+    (0..species).flat_map(|a| (a..species).map(move |b| (a, b))).collect()
+}
+
+/// Takes the array called `name` out of a saved state.
+fn state_array<'a>(
+    arrays: &'a [(String, Vec<f64>)],
+    name: &str,
+) -> Result<&'a [f64], ObservableError> {
+    arrays
+        .iter()
+        .find(|(other, _)| other == name)
+        .map(|(_, values)| values.as_slice())
+        .ok_or_else(|| ObservableError::State(format!("array '{name}' is missing")))
+}

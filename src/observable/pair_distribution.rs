@@ -1,0 +1,389 @@
+use rayon::prelude::*;
+
+use super::accumulator::BlockAverage;
+use super::cosines::nearest_integer;
+use super::sample::{LANES, ParticleOrder};
+use super::vectors::{InnerLoop, on_widest_registers};
+use super::{ObservableError, SampleContext, species_pairs};
+use crate::plan::StructurePlan;
+use crate::system::{SimulationBox, Snapshot};
+
+/// `g_ab(r)`: number of `b` particles at distance `r` from an `a` particle, over that of an ideal gas.
+///
+/// Per sample and bin: pairs found, divided by pairs expected, `N_a N_b v / V` for `a != b` and
+/// `N_a (N_a - 1) / 2 v / V` for `a = b`, with `v` the volume of the spherical shell (the area of the ring in
+/// two dimensions). Thus an ideal gas of any size gives 1 exactly on average.
+///
+/// Cost: all pairs when the largest distance is over a third of the edge, else cells of at least the
+/// largest distance. Counts are integers, so that the order of threads does not matter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairDistribution {
+    simulation_box: SimulationBox,
+    /// Particles of every species.
+    counts: Vec<usize>,
+    bins: usize,
+    bin_width: f64,
+    /// By pair, bin.
+    pub(super) averages: Vec<Vec<BlockAverage>>,
+}
+
+impl PairDistribution {
+    pub const NAME: &str = "pair_distribution";
+    pub const FORMULA: &str = "V / (N_a N_b) <sum_i^a sum_j^b delta(r - |r_j - r_i|)> / (surface of the sphere \
+                               or circle); N_a (N_a - 1) instead of N_a N_b for a = b";
+
+    /// # Errors
+    /// Unless `0 < bin_width <= maximum_distance <= half the shortest edge`.
+    pub fn new(plan: &StructurePlan, context: &SampleContext) -> Result<Self, ObservableError> {
+        let maximum = plan.maximum_distance;
+        let half = 0.5 * context.simulation_box.shortest_edge();
+        if !(maximum > 0.0 && maximum <= half * (1.0 + 1e-12)) {
+            let expected = "a positive number up to half the shortest edge";
+            return Err(ObservableError::value("structure.maximum_distance", maximum, expected));
+        }
+        if !(plan.bin_width > 0.0 && plan.bin_width <= maximum) {
+            let expected = "a positive number up to maximum_distance";
+            return Err(ObservableError::value("structure.bin_width", plan.bin_width, expected));
+        }
+        let bins = (maximum / plan.bin_width * (1.0 + 1e-12)).floor();
+        if bins > 1e6 {
+            let expected = "wide enough for at most a million bins";
+            return Err(ObservableError::value("structure.bin_width", plan.bin_width, expected));
+        }
+        let pairs = species_pairs(context.species.len()).len();
+        Ok(PairDistribution {
+            simulation_box: context.simulation_box,
+            counts: context.species.iter().map(|species| species.count).collect(),
+            bins: bins as usize,
+            bin_width: plan.bin_width,
+            averages: vec![vec![BlockAverage::new(1); bins as usize]; pairs],
+        })
+    }
+
+    /// Centres of the bins.
+    pub fn distances(&self) -> Vec<f64> {
+        (0..self.bins).map(|bin| (bin as f64 + 0.5) * self.bin_width).collect()
+    }
+
+    pub(super) fn sample(&mut self, snapshot: &Snapshot, order: &ParticleOrder) {
+        let histogram = self.histogram(&CellSorted::new(
+            snapshot,
+            order,
+            &self.simulation_box,
+            self.bins as f64 * self.bin_width,
+        ));
+        let pairs = species_pairs(self.counts.len());
+        for (pair, &(a, b)) in pairs.iter().enumerate() {
+            let number_density = self.pairs_of(a, b) / self.simulation_box.volume();
+            for bin in 0..self.bins {
+                let expected = number_density * self.shell_volume(bin);
+                if expected > 0.0 {
+                    let found = histogram[pair * (self.bins + 1) + bin] as f64;
+                    self.averages[pair][bin].push(&[found / expected]);
+                }
+            }
+        }
+    }
+
+    fn pairs_of(&self, a: usize, b: usize) -> f64 {
+        let (a_count, b_count) = (self.counts[a] as f64, self.counts[b] as f64);
+        if a == b { a_count * (a_count - 1.0) / 2.0 } else { a_count * b_count }
+    }
+
+    fn shell_volume(&self, bin: usize) -> f64 {
+        use std::f64::consts::PI;
+        let [inner, outer] = [bin, bin + 1].map(|bin| bin as f64 * self.bin_width);
+        match self.simulation_box.dimension() {
+            2 => PI * (outer.powi(2) - inner.powi(2)),
+            _ => 4.0 / 3.0 * PI * (outer.powi(3) - inner.powi(3)),
+        }
+    }
+
+    /// Number of pairs by pair of species and bin; after the bins of each, those farther apart (of
+    /// which only particles in neighbouring cells are counted).
+    fn histogram(&self, particles: &CellSorted) -> Vec<u64> {
+        let size = self.averages.len() * (self.bins + 1);
+        let add = |mut sum: Vec<u64>, other: Vec<u64>| {
+            sum.iter_mut().zip(other).for_each(|(sum, other)| *sum += other);
+            sum
+        };
+        (0..particles.len())
+            .into_par_iter()
+            .with_min_len(32)
+            .fold(
+                || vec![0; size],
+                |mut histogram, particle| {
+                    on_widest_registers(CountNeighbors {
+                        distribution: self,
+                        particles,
+                        particle,
+                        histogram: &mut histogram,
+                    });
+                    histogram
+                },
+            )
+            .reduce(|| vec![0; size], add)
+    }
+
+    /// Adds all pairs of one particle with those behind it in the sorted order.
+    #[inline(always)]
+    fn count_neighbors(&self, particles: &CellSorted, particle: usize, histogram: &mut [u64]) {
+        let edges = self.simulation_box.padded_edges();
+        let inverse_edges = edges.map(f64::recip);
+        let beyond = self.bins as f64;
+        let inverse_width = self.bin_width.recip();
+        let own: [f64; 3] = std::array::from_fn(|k| particles.position[k][particle]);
+        let own_cell = particles.cell[particle] as usize;
+        let species = self.counts.len();
+        let own_species = particles.species_at(particle);
+        for &cell in &particles.neighbors[own_cell] {
+            for other_species in 0..species {
+                let [start, end] = particles.range(cell as usize, other_species);
+                let start = if cell as usize == own_cell { start.max(particle + 1) } else { start };
+                let (a, b) = (own_species.min(other_species), own_species.max(other_species));
+                let pair = a * species - a * (a + 1) / 2 + b;
+                let first_bin = pair * (self.bins + 1);
+                let histogram = &mut histogram[first_bin..=first_bin + self.bins];
+                let mut first = start;
+                while first < end {
+                    let count = (end - first).min(LANES);
+                    let mut distance = [0.0; LANES];
+                    for k in 0..3 {
+                        let others = &particles.position[k][first..first + count];
+                        for (sum, other) in distance.iter_mut().zip(others) {
+                            let d = other - own[k];
+                            let d = d - edges[k] * nearest_integer(d * inverse_edges[k]);
+                            *sum += d * d;
+                        }
+                    }
+                    // No branch on the distance: about every second pair is farther.
+                    let bins: [u32; LANES] = std::array::from_fn(|i| {
+                        (distance[i].sqrt() * inverse_width).min(beyond) as u32
+                    });
+                    for &bin in &bins[..count] {
+                        histogram[bin as usize] += 1;
+                    }
+                    first += count;
+                }
+            }
+        }
+    }
+}
+
+struct CountNeighbors<'a> {
+    distribution: &'a PairDistribution,
+    particles: &'a CellSorted,
+    particle: usize,
+    histogram: &'a mut [u64],
+}
+
+impl InnerLoop for CountNeighbors<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.distribution.count_neighbors(self.particles, self.particle, self.histogram);
+    }
+}
+
+/// Positions sorted by cell, then by species.
+struct CellSorted {
+    position: [Vec<f64>; 3],
+    cell: Vec<u32>,
+    /// First particle of every (cell, species), and the end.
+    starts: Vec<usize>,
+    species: usize,
+    /// For every cell, itself and those neighbours that come later: each pair of cells once.
+    neighbors: Vec<Vec<u32>>,
+}
+
+impl CellSorted {
+    fn new(
+        snapshot: &Snapshot,
+        order: &ParticleOrder,
+        simulation_box: &SimulationBox,
+        distance: f64,
+    ) -> Self {
+        let edges = simulation_box.padded_edges();
+        let count = order.len();
+        // With fewer than three cells, an axis is not divided. No more cells than particles.
+        let most = (count as f64).powf(1.0 / simulation_box.dimension() as f64);
+        let cells: [usize; 3] = std::array::from_fn(|k| {
+            let cells = if k < simulation_box.dimension() {
+                (edges[k] / distance).min(most).floor() as usize
+            } else {
+                1
+            };
+            if cells < 3 { 1 } else { cells }
+        });
+        let species = order.species_count();
+        let cell_of = |id: u32| {
+            let r = snapshot.position[id as usize];
+            let [x, y, z] = std::array::from_fn(|k| {
+                let index = (r[k] / edges[k] * cells[k] as f64).floor().max(0.0) as usize;
+                index.min(cells[k] - 1)
+            });
+            (x * cells[1] + y) * cells[2] + z
+        };
+        let mut keys = Vec::with_capacity(count);
+        let mut starts = vec![0; cells.iter().product::<usize>() * species + 1];
+        for index in 0..species {
+            for &id in &order.ids()[order.places(index)] {
+                let key = cell_of(id) * species + index;
+                keys.push(key);
+                starts[key + 1] += 1;
+            }
+        }
+        for key in 1..starts.len() {
+            starts[key] += starts[key - 1];
+        }
+        let mut next = starts.clone();
+        let mut position: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; count]);
+        let mut cell = vec![0; count];
+        for (&key, &id) in keys.iter().zip(order.ids()) {
+            let place = next[key];
+            next[key] += 1;
+            for (component, r) in position.iter_mut().zip(snapshot.position[id as usize]) {
+                component[place] = r;
+            }
+            cell[place] = (key / species) as u32;
+        }
+        CellSorted { position, cell, starts, species, neighbors: later_neighbors(cells) }
+    }
+
+    fn len(&self) -> usize {
+        self.cell.len()
+    }
+
+    fn range(&self, cell: usize, species: usize) -> [usize; 2] {
+        let key = cell * self.species + species;
+        [self.starts[key], self.starts[key + 1]]
+    }
+
+    fn species_at(&self, particle: usize) -> usize {
+        let first = self.cell[particle] as usize * self.species;
+        let starts = &self.starts[first + 1..=first + self.species];
+        starts.partition_point(|&end| end <= particle)
+    }
+}
+
+/// Of each cell, those of its up to 27 neighbours (itself included) that do not come before it.
+fn later_neighbors(cells: [usize; 3]) -> Vec<Vec<u32>> {
+    let shifts = |k: usize| if cells[k] == 1 { 0..1 } else { 0..3 };
+    let mut neighbors = Vec::new();
+    for x in 0..cells[0] {
+        for y in 0..cells[1] {
+            for z in 0..cells[2] {
+                let cell = (x * cells[1] + y) * cells[2] + z;
+                let mut of_cell = Vec::new();
+                for a in shifts(0) {
+                    for b in shifts(1) {
+                        for c in shifts(2) {
+                            let [x, y, z] =
+                                [(x, a, 0), (y, b, 1), (z, c, 2)].map(|(x, shift, k)| {
+                                    if cells[k] == 1 {
+                                        0
+                                    } else {
+                                        (x + cells[k] + shift - 1) % cells[k]
+                                    }
+                                });
+                            let other = (x * cells[1] + y) * cells[2] + z;
+                            if other >= cell {
+                                of_cell.push(other as u32);
+                            }
+                        }
+                    }
+                }
+                neighbors.push(of_cell);
+            }
+        }
+    }
+    neighbors
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    use super::super::trajectories::{context, ideal_gas, snapshot};
+    use super::*;
+
+    fn plan(maximum_distance: f64, bin_width: f64) -> StructurePlan {
+        StructurePlan {
+            every: 1,
+            maximum_distance,
+            bin_width,
+            maximum_wavenumber: 5.0,
+            vectors_per_shell: 10,
+        }
+    }
+
+    /// Distances of all pairs by the definition.
+    fn brute_force(
+        snapshot: &Snapshot,
+        context: &SampleContext,
+        largest: f64,
+        width: f64,
+    ) -> Vec<u64> {
+        let bins = (largest / width).round() as usize;
+        let species = context.species.len();
+        let mut histogram = vec![0; species_pairs(species).len() * bins];
+        for i in 0..snapshot.position.len() {
+            for j in 0..i {
+                let r2: f64 = (0..3)
+                    .map(|k| {
+                        let edge = context.simulation_box.padded_edges()[k];
+                        let d = snapshot.position[i][k] - snapshot.position[j][k];
+                        (d - edge * (d / edge).round()).powi(2)
+                    })
+                    .sum();
+                let (a, b) = (context.species_of[i] as usize, context.species_of[j] as usize);
+                let pair = species_pairs(species)
+                    .iter()
+                    .position(|&pair| pair == (a.min(b), a.max(b)))
+                    .unwrap();
+                if r2.sqrt() < largest {
+                    histogram[pair * bins + (r2.sqrt() / width) as usize] += 1;
+                }
+            }
+        }
+        histogram
+    }
+
+    #[test]
+    fn every_pair_is_counted_once_with_and_without_cells() {
+        for (edges, largest) in [
+            (vec![8.0, 11.0, 9.0], 4.0),
+            (vec![8.0, 11.0, 9.0], 2.0),
+            (vec![12.0, 5.0, 6.0], 1.5),
+            (vec![20.0, 14.0], 7.0),
+            (vec![20.0, 14.0], 2.5),
+        ] {
+            let mut context = context(&edges, &[200, 90, 10], 10);
+            // Species in any order of ids.
+            context.species_of.sort_by_key(|&species| (species + 2) % 3);
+            let mut rng = StdRng::seed_from_u64(8);
+            let positions = ideal_gas(&mut rng, &context.simulation_box, 300);
+            let state = snapshot(&context.simulation_box, 0, &positions, &positions);
+            let order = ParticleOrder::new(&context).unwrap();
+            let distribution = PairDistribution::new(&plan(largest, 0.5), &context).unwrap();
+            let sorted = CellSorted::new(&state, &order, &context.simulation_box, largest);
+            let histogram = distribution.histogram(&sorted);
+            let inside: Vec<u64> = histogram
+                .chunks(distribution.bins + 1)
+                .flat_map(|of_pair| of_pair[..distribution.bins].to_vec())
+                .collect();
+            let expected = brute_force(&state, &context, largest, 0.5);
+            assert_eq!(inside, expected, "edges {edges:?}, up to {largest}");
+        }
+    }
+
+    #[test]
+    fn unsuitable_distances_are_errors() {
+        let context = context(&[10.0; 3], &[5], 10);
+        for (distance, width) in [(5.1, 0.1), (0.0, 0.1), (4.0, 0.0), (4.0, 5.0), (4.0, f64::NAN)] {
+            assert!(PairDistribution::new(&plan(distance, width), &context).is_err());
+        }
+    }
+}

@@ -1,0 +1,154 @@
+use super::correlation::Correlation;
+use super::cosines::cosine_rows;
+use super::sample::{LANES, PairChunk};
+use super::vectors::{InnerLoop, on_widest_registers};
+use super::wavevectors::{WaveVectorShell, orbit_size};
+use crate::plan::DynamicObservable;
+use crate::system::SimulationBox;
+
+/// `F_s(q, t) = <cos(q . [r_i(t) - r_i(0)])>` over the particles of a species and the wave vectors of a
+/// shell.
+///
+/// Shells consist of whole sign orbits of `q = 2 pi n / L`, over which the average is
+/// `cos(q_x dx) cos(q_y dy) cos(q_z dz)`: three factors from one table per axis and particle.
+pub struct SelfIntermediateScatteringFunction {
+    inverse_edges: [f64; 3],
+    shells: Vec<WaveVectorShell>,
+    /// Integers `n` that occur along each axis, ascending.
+    orders: [Vec<u32>; 3],
+    /// For each shell: rows of the three tables, and the share of the orbit in the shell.
+    terms: Vec<Vec<([usize; 3], f64)>>,
+}
+
+impl SelfIntermediateScatteringFunction {
+    pub fn new(simulation_box: &SimulationBox, shells: Vec<WaveVectorShell>) -> Self {
+        let orders: [Vec<u32>; 3] = std::array::from_fn(|axis| {
+            let mut orders: Vec<u32> =
+                shells.iter().flat_map(|shell| shell.orbits.iter().map(|n| n[axis])).collect();
+            orders.sort_unstable();
+            orders.dedup();
+            orders
+        });
+        let row = |axis: usize, n: u32| orders[axis].partition_point(|&order| order < n);
+        let term = |n: [u32; 3], total: u64| {
+            let rows = std::array::from_fn(|axis| row(axis, n[axis]));
+            (rows, orbit_size(n) as f64 / total as f64)
+        };
+        let terms = shells
+            .iter()
+            .map(|shell| shell.orbits.iter().map(|&n| term(n, shell.count())).collect())
+            .collect();
+        SelfIntermediateScatteringFunction {
+            inverse_edges: simulation_box.padded_edges().map(f64::recip),
+            orders,
+            terms,
+            shells,
+        }
+    }
+
+    #[inline(always)]
+    fn add_batches(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
+        let [x, y, z] = [0, 1, 2].map(|axis| self.orders[axis].len());
+        let mut tables = std::mem::take(&mut chunk.workspace);
+        tables.resize(x + y + z, [0.0; LANES]);
+        for start in (0..chunk.count()).step_by(LANES) {
+            let (table_x, rest) = tables.split_at_mut(x);
+            let (table_y, table_z) = rest.split_at_mut(y);
+            // Particles that only fill up the chunk have weight zero along the first axis.
+            let present = std::array::from_fn(|i| f64::from(start + i < chunk.count()));
+            self.fill(chunk, 0, start, &present, table_x);
+            self.fill(chunk, 1, start, &[1.0; LANES], table_y);
+            self.fill(chunk, 2, start, &[1.0; LANES], table_z);
+            for (terms, sum) in self.terms.iter().zip(&mut *sums) {
+                let mut lanes = [0.0; LANES];
+                for &([x, y, z], share) in terms {
+                    let (x, y, z) = (&table_x[x], &table_y[y], &table_z[z]);
+                    for i in 0..LANES {
+                        lanes[i] += share * x[i] * (y[i] * z[i]);
+                    }
+                }
+                let mut folded = [0.0; 8];
+                for part in lanes.chunks_exact(8) {
+                    (0..8).for_each(|i| folded[i] += part[i]);
+                }
+                *sum += folded.iter().sum::<f64>();
+            }
+        }
+        chunk.workspace = tables;
+    }
+
+    #[inline(always)]
+    fn fill(
+        &self,
+        chunk: &PairChunk,
+        axis: usize,
+        start: usize,
+        weight: &[f64; LANES],
+        table: &mut [[f64; LANES]],
+    ) {
+        let displacement = &chunk.displacement(axis)[start..start + LANES];
+        let u = std::array::from_fn(|i| displacement[i] * self.inverse_edges[axis]);
+        cosine_rows(&u, weight, &self.orders[axis], table);
+    }
+}
+
+struct AddBatches<'a> {
+    function: &'a SelfIntermediateScatteringFunction,
+    chunk: &'a mut PairChunk,
+    sums: &'a mut [f64],
+}
+
+impl InnerLoop for AddBatches<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.function.add_batches(self.chunk, self.sums);
+    }
+}
+
+impl Correlation for SelfIntermediateScatteringFunction {
+    fn kind(&self) -> DynamicObservable {
+        DynamicObservable::SelfIntermediateScatteringFunction
+    }
+
+    fn formula(&self) -> &'static str {
+        "<cos(q . [r_i(t) - r_i(0)])>, averaged over the wave vectors of a shell"
+    }
+
+    fn shells(&self) -> Option<&[WaveVectorShell]> {
+        Some(&self.shells)
+    }
+
+    fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
+        on_widest_registers(AddBatches { function: self, chunk, sums });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{ParticleOrder, Sample};
+    use super::super::trajectories::{context, random_walk};
+    use super::super::wavevectors::shells;
+    use super::*;
+
+    #[test]
+    fn registers_of_any_width_give_the_same_bits() {
+        let context = context(&[6.0, 7.0, 8.0], &[201], 10);
+        let box_ = context.simulation_box;
+        let shells = shells(&box_, &[1.0, 7.2, 20.0], 30).unwrap();
+        let function = SelfIntermediateScatteringFunction::new(&box_, shells);
+        let order = ParticleOrder::new(&context).unwrap();
+        let samples: Vec<_> = random_walk(&context, 2, 0.7, 0, 1, 2)
+            .iter()
+            .map(|snapshot| Sample::new(snapshot, &order, false))
+            .collect();
+        let mut chunk = PairChunk::new();
+        chunk.load(&samples[0], &samples[1], 0..201, box_.padded_edges());
+        let (mut widest, mut portable) = ([0.0; 3], [0.0; 3]);
+        function.add(&mut chunk, &mut widest);
+        function.add_batches(&mut chunk, &mut portable);
+        assert_eq!(widest.map(f64::to_bits), portable.map(f64::to_bits));
+        assert!(portable[0] > 100.0 && portable[0] < 201.0);
+    }
+}

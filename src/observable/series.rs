@@ -1,0 +1,81 @@
+//! What an observable hands out: averages with their axes, errors and numbers of samples.
+
+/// Shape and meaning of one series; fixed from the start of the stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesLayout {
+    /// Group and name, such as `A/mean_square_displacement` or `AB/pair_distribution`.
+    pub path: String,
+    /// Outermost first; values are row-major.
+    pub axes: Vec<Axis>,
+    /// Number of wave vectors (one of each `q`, `-q`) in every shell of the wave number axis.
+    pub vectors_per_shell: Option<Vec<u64>>,
+    /// Unit of the value in the notation of H5MD; empty for a pure number.
+    pub unit: &'static str,
+    /// Definition, as text for the file.
+    pub formula: &'static str,
+}
+
+/// One axis of a series, ascending and without duplicates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    pub name: AxisName,
+    pub values: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisName {
+    /// Lag time.
+    Time,
+    /// Mean length of the wave vectors of a shell.
+    Wavenumber,
+    /// Centre of a distance bin.
+    Distance,
+}
+
+impl AxisName {
+    pub fn name(self) -> &'static str {
+        match self {
+            AxisName::Time => "time",
+            AxisName::Wavenumber => "wavenumber",
+            AxisName::Distance => "distance",
+        }
+    }
+}
+
+impl SeriesLayout {
+    /// Lengths of the axes.
+    pub fn shape(&self) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.values.len()).collect()
+    }
+
+    /// Values of the axis called `name`, where there is one.
+    pub fn axis(&self, name: AxisName) -> Option<&[f64]> {
+        self.axes.iter().find(|axis| axis.name == name).map(|axis| axis.values.as_slice())
+    }
+}
+
+/// Averages so far, row-major over the axes of the layout with the same path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    pub path: String,
+    /// NaN where there is no sample yet.
+    pub value: Vec<f64>,
+    /// Statistical error (one standard deviation of the mean), see
+    /// [`BlockAverage`](super::accumulator::BlockAverage); NaN with fewer than two time origins.
+    pub error: Vec<f64>,
+    /// Time origins times particles (time correlations), samples (pair distribution), or samples
+    /// times wave vectors (structure factor).
+    pub count: Vec<u64>,
+}
+
+impl Series {
+    pub(super) fn empty(path: String) -> Self {
+        Series { path, value: Vec::new(), error: Vec::new(), count: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, value: f64, error: f64, count: u64) {
+        self.value.push(value);
+        self.error.push(error);
+        self.count.push(count);
+    }
+}

@@ -1,0 +1,159 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::accumulator::BlockAverage;
+use super::pair_distribution::PairDistribution;
+use super::sample::ParticleOrder;
+use super::structure_factor::StructureFactor;
+use super::{
+    Axis, AxisName, ObservableError, SampleContext, Series, SeriesLayout, StateArrays,
+    species_pairs, state_array,
+};
+use crate::plan::StructurePlan;
+use crate::system::Snapshot;
+
+/// Static structure of one stage: `g_ab(r)` and `S_ab(q)` of every pair of species, averaged over samples.
+///
+/// Pairs are named by the names of the species one after the other, as in the configuration: `AB`.
+pub struct Structure {
+    plan: StructurePlan,
+    order: ParticleOrder,
+    pair_names: Vec<String>,
+    pair_distribution: PairDistribution,
+    structure_factor: StructureFactor,
+    samples: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedState {
+    plan: StructurePlan,
+    samples: u64,
+}
+
+const AVERAGES: &str = "averages";
+
+impl Structure {
+    /// # Errors
+    /// For a plan that cannot be carried out, or particles that do not match the species.
+    pub fn new(plan: &StructurePlan, context: &SampleContext) -> Result<Self, ObservableError> {
+        if plan.every == 0 {
+            return Err(ObservableError::value("structure.every", 0, "at least 1"));
+        }
+        let name = |(a, b): (usize, usize)| {
+            format!("{}{}", context.species[a].name, context.species[b].name)
+        };
+        Ok(Structure {
+            plan: plan.clone(),
+            order: ParticleOrder::new(context)?,
+            pair_names: species_pairs(context.species.len()).into_iter().map(name).collect(),
+            pair_distribution: PairDistribution::new(plan, context)?,
+            structure_factor: StructureFactor::new(plan, context)?,
+            samples: 0,
+        })
+    }
+
+    /// Whether a sample has to be taken after this many steps of the stage.
+    pub fn is_due(&self, step_in_stage: u64) -> bool {
+        step_in_stage.is_multiple_of(self.plan.every)
+    }
+
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// Adds one sample.
+    ///
+    /// # Panics
+    /// If the number of particles is another.
+    pub fn sample(&mut self, snapshot: &Snapshot) {
+        assert_eq!(snapshot.position.len(), self.order.len(), "number of particles");
+        self.pair_distribution.sample(snapshot, &self.order);
+        self.structure_factor.sample(snapshot, &self.order);
+        self.samples += 1;
+    }
+
+    /// Series in the order of [`results`](Self::results): by pair, first `g_ab(r)`, then `S_ab(q)`.
+    pub fn layouts(&self) -> Vec<SeriesLayout> {
+        let shells = self.structure_factor.shells();
+        let of_pair = |pair: &String| {
+            let distances = self.pair_distribution.distances();
+            let wavenumbers = shells.iter().map(|shell| shell.wavenumber).collect();
+            let distribution = SeriesLayout {
+                path: format!("{pair}/{}", PairDistribution::NAME),
+                axes: vec![Axis { name: AxisName::Distance, values: distances }],
+                vectors_per_shell: None,
+                unit: "",
+                formula: PairDistribution::FORMULA,
+            };
+            let factor = SeriesLayout {
+                path: format!("{pair}/{}", StructureFactor::NAME),
+                axes: vec![Axis { name: AxisName::Wavenumber, values: wavenumbers }],
+                vectors_per_shell: Some(shells.iter().map(|shell| shell.count()).collect()),
+                unit: "",
+                formula: StructureFactor::FORMULA,
+            };
+            [distribution, factor]
+        };
+        self.pair_names.iter().flat_map(of_pair).collect()
+    }
+
+    /// Averages over the samples so far.
+    pub fn results(&self) -> Vec<Series> {
+        let mut results = Vec::new();
+        let shells = self.structure_factor.shells();
+        for (pair, name) in self.pair_names.iter().enumerate() {
+            let mut distribution = Series::empty(format!("{name}/{}", PairDistribution::NAME));
+            for average in &self.pair_distribution.averages[pair] {
+                push(&mut distribution, average, 1);
+            }
+            let mut factor = Series::empty(format!("{name}/{}", StructureFactor::NAME));
+            for (average, shell) in self.structure_factor.averages[pair].iter().zip(shells) {
+                push(&mut factor, average, shell.count());
+            }
+            results.extend([distribution, factor]);
+        }
+        results
+    }
+
+    /// The complete state, for a checkpoint.
+    pub fn save(&self) -> (Value, StateArrays) {
+        let state = SavedState { plan: self.plan.clone(), samples: self.samples };
+        let mut averages = Vec::new();
+        let all = self.pair_distribution.averages.iter().chain(&self.structure_factor.averages);
+        all.flatten().for_each(|average| average.save(&mut averages));
+        let state = serde_json::to_value(state).expect("plain data");
+        (state, vec![(AVERAGES.to_string(), averages)])
+    }
+
+    /// Goes on from a state saved with the same plan and context.
+    ///
+    /// # Errors
+    /// If the state belongs to another plan or system or is damaged; `self` is unusable then.
+    pub fn restore(
+        &mut self,
+        state: &Value,
+        arrays: &[(String, Vec<f64>)],
+    ) -> Result<(), ObservableError> {
+        let wrong = |what: &str| ObservableError::State(format!("structure: {what}"));
+        let state = SavedState::deserialize(state).map_err(|error| wrong(&error.to_string()))?;
+        if state.plan != self.plan {
+            return Err(wrong("saved with another plan"));
+        }
+        let mut averages = state_array(arrays, AVERAGES)?;
+        let distribution = self.pair_distribution.averages.iter_mut();
+        for average in distribution.chain(&mut self.structure_factor.averages).flatten() {
+            average.restore(&mut averages)?;
+        }
+        if !averages.is_empty() {
+            return Err(wrong("more averages than expected"));
+        }
+        self.samples = state.samples;
+        Ok(())
+    }
+}
+
+/// Each sample counts `per_sample` times in the number of samples.
+fn push(series: &mut Series, average: &BlockAverage, per_sample: u64) {
+    let value = average.mean().first().copied().unwrap_or(f64::NAN);
+    series.push(value, average.error(&[1.0]), average.count() * per_sample);
+}

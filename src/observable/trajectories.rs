@@ -1,0 +1,91 @@
+//! Trajectories with known properties, for tests.
+use std::f64::consts::TAU;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::SampleContext;
+use crate::system::{SimulationBox, Snapshot, Species, species_of_particles};
+
+/// A standard normal number (Box & Muller).
+pub fn normal(rng: &mut StdRng) -> f64 {
+    let (u, v): (f64, f64) = (rng.random(), rng.random());
+    (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
+}
+
+pub fn context(edges: &[f64], counts: &[usize], stage_steps: u64) -> SampleContext {
+    let species: Vec<Species> = counts
+        .iter()
+        .zip(["A", "B", "C"])
+        .map(|(&count, name)| Species { name: name.into(), count, mass: 1.0 })
+        .collect();
+    SampleContext {
+        simulation_box: SimulationBox::new(edges),
+        species_of: species_of_particles(&species),
+        species,
+        timestep: 0.002,
+        stage_steps,
+    }
+}
+
+/// Wraps positions into the box, counting images.
+pub fn snapshot(
+    simulation_box: &SimulationBox,
+    step: u64,
+    unwrapped: &[[f64; 3]],
+    velocity: &[[f64; 3]],
+) -> Snapshot {
+    let edges = simulation_box.padded_edges();
+    let dimension = simulation_box.dimension();
+    let image = |r: &[f64; 3]| {
+        std::array::from_fn(|k| if k < dimension { (r[k] / edges[k]).floor() as i32 } else { 0 })
+    };
+    let wrap = |r: &[f64; 3]| {
+        let image: [i32; 3] = image(r);
+        std::array::from_fn(|k| r[k] - f64::from(image[k]) * edges[k])
+    };
+    Snapshot {
+        step,
+        position: unwrapped.iter().map(wrap).collect(),
+        image: unwrapped.iter().map(image).collect(),
+        velocity: velocity.to_vec(),
+    }
+}
+
+/// Independent uniform positions.
+pub fn ideal_gas(rng: &mut StdRng, simulation_box: &SimulationBox, count: usize) -> Vec<[f64; 3]> {
+    let edges = simulation_box.padded_edges();
+    let dimension = simulation_box.dimension();
+    let mut coordinate =
+        |k: usize| if k < dimension { rng.random::<f64>() * edges[k] } else { 0.0 };
+    (0..count).map(|_| std::array::from_fn(&mut coordinate)).collect()
+}
+
+/// Random walk with normal steps of standard deviation `width` between samples; velocities are the
+/// last steps. Snapshots come `every` steps, starting at `first_step`.
+pub fn random_walk(
+    context: &SampleContext,
+    seed: u64,
+    width: f64,
+    first_step: u64,
+    every: u64,
+    samples: u64,
+) -> Vec<Snapshot> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let dimension = context.simulation_box.dimension();
+    let count = context.species_of.len();
+    let mut position = ideal_gas(&mut rng, &context.simulation_box, count);
+    let mut snapshots = Vec::new();
+    for sample in 0..samples {
+        let mut velocity = vec![[0.0; 3]; count];
+        for (r, v) in position.iter_mut().zip(&mut velocity) {
+            for k in 0..dimension {
+                v[k] = width * normal(&mut rng);
+                r[k] += v[k];
+            }
+        }
+        let step = first_step + sample * every;
+        snapshots.push(snapshot(&context.simulation_box, step, &position, &velocity));
+    }
+    snapshots
+}

@@ -1,0 +1,274 @@
+//! Opening, changing and closing HDF5 files so that they survive readers, kills and full disks.
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hdf5::file::{FileAccess, FileAccessBuilder, LibraryVersion};
+use hdf5::{File, Result, h5check};
+use hdf5_sys::h5::hsize_t;
+use hdf5_sys::h5f::{H5F_ACC_RDWR, H5F_ACC_SWMR_WRITE, H5F_ACC_TRUNC, H5Fcreate, H5Fopen};
+use hdf5_sys::h5i::hid_t;
+use hdf5_sys::h5p::{H5P_DEFAULT, H5Pset, H5Pset_file_locking};
+
+use super::OutputError;
+use super::durable::{partial_path, publish};
+use super::error::is_out_of_space;
+use super::h5md::is_ours;
+
+unsafe extern "C" {
+    /// Sets the end of allocated space to at least the end of the file (plus `increment`).
+    fn H5Fincrement_filesize(file_id: hid_t, increment: hsize_t) -> std::ffi::c_int;
+}
+
+const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
+
+/// Set when a write failed inside HDF5, which then keeps freed objects in its tables and would
+/// crash on a later call. Space is reserved before every write, so that this takes a broken disk.
+static UNUSABLE: AtomicBool = AtomicBool::new(false);
+
+/// Space beyond the data that an append may take for chunk indices: some, and a share of the file.
+const INDEX_BYTES: u64 = 128 << 10;
+const INDEX_SHARE: u64 = 256;
+
+type Outcome = std::result::Result<(), OutputError>;
+
+/// File format of HDF5 1.10, the first with SWMR. Files are not locked: a reader's lock must never
+/// stop the run (the run has its own lock on the directory).
+fn file_access(in_memory: bool) -> Result<FileAccess> {
+    let mut builder = FileAccessBuilder::new();
+    builder.libver_bounds(LibraryVersion::V110, LibraryVersion::V110);
+    if in_memory {
+        builder.core_options(1 << 14, false);
+    }
+    let access = builder.finish()?;
+    // SAFETY: a valid property list and two flags by value.
+    hdf5::sync::sync(|| h5check(unsafe { H5Pset_file_locking(access.id(), 0, 1) }))?;
+    Ok(access)
+}
+
+fn set_flag(access: &FileAccess, name: &CStr) -> Result<()> {
+    let mut value = true;
+    // SAFETY: the property is a C bool, as `value` is; HDF5 copies it.
+    hdf5::sync::sync(|| {
+        h5check(unsafe { H5Pset(access.id(), name.as_ptr(), (&raw mut value).cast()) })
+    })?;
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Opening {
+    Create,
+    CreateInMemory,
+    Append,
+    Repair,
+}
+
+fn open(path: &Path, opening: Opening, access: &FileAccess) -> Result<File> {
+    let name = path.to_str().and_then(|name| CString::new(name).ok());
+    let name = name.ok_or("the file name is not valid UTF-8")?;
+    // SAFETY: the name ends in a zero byte, the property list is valid, and the identifier that
+    // comes back is owned by nobody else.
+    hdf5::sync::sync(|| unsafe {
+        let (name, access) = (name.as_ptr(), access.id());
+        let id = match opening {
+            Opening::Create | Opening::CreateInMemory => {
+                H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+            }
+            Opening::Append => H5Fopen(name, H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access),
+            Opening::Repair => H5Fopen(name, H5F_ACC_RDWR, access),
+        };
+        hdf5::from_id(h5check(id)?)
+    })
+}
+
+/// Changes an open file and closes it. After a failure HDF5 is not called any more.
+fn change_and_close(
+    path: &Path,
+    doing: &str,
+    file: File,
+    change: impl FnOnce(&File) -> Outcome,
+) -> Outcome {
+    match change(&file) {
+        Ok(()) => file.close().map_err(|error| OutputError::hdf5(path, doing, error)),
+        // The file was only read.
+        Err(error @ (OutputError::Foreign { .. } | OutputError::TooShort { .. })) => {
+            return Err(error);
+        }
+        Err(error) => {
+            std::mem::forget(file);
+            Err(error)
+        }
+    }
+    .inspect_err(|_| UNUSABLE.store(true, Ordering::Relaxed))
+}
+
+fn check_usable(path: &Path, doing: &str) -> Outcome {
+    if UNUSABLE.load(Ordering::Relaxed) {
+        let reason = "an earlier write failed, after which HDF5 cannot be used in this process";
+        let (path, doing, reason) = (path.to_owned(), doing.to_owned(), reason.to_owned());
+        return Err(OutputError::Hdf5 { path, doing, reason });
+    }
+    Ok(())
+}
+
+/// Makes a new file: under its own name it is there complete or not at all.
+///
+/// It is built twice: in memory, to learn how long it gets and that the disk has room for it, then
+/// on the disk.
+pub(super) fn create(path: &Path, build: impl Fn(&File) -> Result<()>) -> Outcome {
+    if path.exists() {
+        return Err(OutputError::Exists { path: path.to_owned() });
+    }
+    check_usable(path, "create")?;
+    let hdf5 = |error| OutputError::hdf5(path, "create", error);
+    let partial = partial_path(path);
+    let build_at = |opening| -> std::result::Result<u64, OutputError> {
+        let file = file_access(matches!(opening, Opening::CreateInMemory))
+            .and_then(|access| open(&partial, opening, &access))
+            .map_err(hdf5)?;
+        let mut length = 0;
+        change_and_close(path, "create", file, |file| {
+            build(file).and_then(|()| file.flush()).map_err(hdf5)?;
+            length = file.size();
+            Ok(())
+        })?;
+        Ok(length)
+    };
+    let length = build_at(Opening::CreateInMemory)?;
+    let created = fs::File::create(&partial)
+        .and_then(|_| reserve(&partial, length))
+        .map_err(|error| OutputError::io(path, "create", error))
+        .and_then(|()| build_at(Opening::Create))
+        .and_then(|_| publish(&partial, path));
+    if created.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    created
+}
+
+/// Opens in SWMR mode, writes, closes. The file grows by not much more than `bytes`. No object may
+/// be created, no dataset may shrink.
+pub(super) fn append(
+    path: &Path,
+    doing: &str,
+    bytes: u64,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Outcome {
+    check_usable(path, doing)?;
+    reserve(path, bytes).map_err(|error| OutputError::io(path, doing, error))?;
+    let hdf5 = |error| OutputError::hdf5(path, doing, error);
+    let file =
+        file_access(false).and_then(|access| open(path, Opening::Append, &access)).map_err(hdf5)?;
+    change_and_close(path, doing, file, |file| write(file).map_err(hdf5))
+}
+
+/// Takes disk space for what comes before HDF5 starts to write: HDF5 does not survive a full disk.
+/// On closing, HDF5 gives back what is left.
+fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
+    let file = fs::File::options().write(true).open(path)?;
+    let length = file.metadata()?.len();
+    let bytes = bytes + INDEX_BYTES + length / INDEX_SHARE;
+    match fs4::FileExt::allocate(&file, length + bytes) {
+        Ok(()) => Ok(()),
+        Err(error) if is_out_of_space(&error) => {
+            file.set_len(length)?;
+            Err(error)
+        }
+        // Not every file system can reserve.
+        Err(_) => match fs4::available_space(path) {
+            Ok(available) if available < bytes => Err(io::ErrorKind::StorageFull.into()),
+            _ => Ok(()),
+        },
+    }
+}
+
+/// Opens for changes without SWMR, whether or not a killed process had left it open, and closes.
+///
+/// A process killed within [`append`] leaves two marks in the superblock, because of which HDF5
+/// refuses to open for writing; they are cleared as the tool `h5clear` does. Such a process may
+/// have written beyond the end that the superblock states, so the stated end is moved behind it.
+pub(super) fn repair(path: &Path, change: impl FnOnce(&File) -> Outcome) -> Outcome {
+    const DOING: &str = "continue";
+    check_usable(path, DOING)?;
+    let interrupted = was_interrupted(path)?;
+    let open = || -> Result<File> {
+        let access = file_access(false)?;
+        if interrupted {
+            set_flag(&access, c"clear_status_flags")?;
+            set_flag(&access, c"skip_eof_check")?;
+        }
+        let file = open(path, Opening::Repair, &access)?;
+        if interrupted {
+            // SAFETY: a valid file identifier and a number.
+            hdf5::sync::sync(|| h5check(unsafe { H5Fincrement_filesize(file.id(), 0) }))?;
+        }
+        Ok(file)
+    };
+    let file = open().map_err(|error| OutputError::hdf5(path, DOING, error))?;
+    change_and_close(path, DOING, file, |file| {
+        if !is_ours(file) {
+            return Err(foreign(path, "it is not an H5MD file made by supercool"));
+        }
+        change(file)
+    })
+}
+
+/// Whether the superblock says that the file is open for writing.
+fn was_interrupted(path: &Path) -> std::result::Result<bool, OutputError> {
+    let mut start = [0; 12];
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).or_else(|error| {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Ok(()),
+            _ => Err(OutputError::io(path, "read", error)),
+        }
+    })?;
+    if &start[..8] != SIGNATURE {
+        return Err(foreign(path, "it is not an HDF5 file"));
+    }
+    // Byte 8 is the version of the superblock, 3 with SWMR; byte 11 the marks.
+    if start[8] != 3 {
+        return Err(foreign(path, "it is an HDF5 file that supercool did not write"));
+    }
+    Ok(start[11] != 0)
+}
+
+pub(super) fn foreign(path: &Path, reason: &str) -> OutputError {
+    OutputError::Foreign { path: path.to_owned(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::h5md::{create_rows, write_rows};
+    use super::*;
+    use std::process::Command;
+
+    const CHILD: &str = "SUPERCOOL_TEST_CHILD_FAILS_TO_WRITE";
+
+    /// In a process of its own, because HDF5 is not usable there any more.
+    #[test]
+    fn after_a_failed_write_errors_come_back_and_nothing_crashes() {
+        if std::env::var_os(CHILD).is_none() {
+            let name = "output::hdf5_file::tests::after_a_failed_write_errors_come_back_and_nothing_crashes";
+            let test = std::env::current_exe().unwrap();
+            let child = Command::new(test).args(["--exact", name]).env(CHILD, "").output().unwrap();
+            assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+            assert!(String::from_utf8_lossy(&child.stdout).contains("1 passed"));
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.h5");
+        create(&path, |file| create_rows::<f64>(file, "x", &[], vec![4], false).map(drop)).unwrap();
+        append(&path, "write", 64, |file| write_rows(file, "x", 0, &[1.0, 2.0])).unwrap();
+        let failed = append(&path, "write", 64, |file| {
+            write_rows(file, "x", 2, &[3.0])?;
+            write_rows(file, "missing", 0, &[1.0])
+        });
+        assert!(matches!(failed, Err(OutputError::Hdf5 { .. })));
+        let again = append(&path, "write", 64, |file| write_rows(file, "x", 2, &[3.0]));
+        assert!(again.unwrap_err().to_string().contains("an earlier write failed"));
+        assert!(create(&directory.path().join("b.h5"), |_| Ok(())).is_err());
+        assert!(repair(&path, |_| Ok(())).is_err());
+    }
+}

@@ -1,0 +1,195 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hdf5::File;
+
+use super::durable::sync_file;
+use super::series::PendingSeries;
+use super::thermodynamics::{self, BUFFERED_ROWS};
+use super::{OutputError, RunDescription, SeriesLayout, ThermodynamicsRow, h5md, hdf5_file};
+use crate::plan::Plan;
+
+/// What a stage's results file has room for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StageLayout {
+    /// Time series under `/observables`.
+    pub thermodynamics: bool,
+    /// Time correlations and structure functions.
+    pub series: Vec<SeriesLayout>,
+}
+
+/// Writes a stage's results: H5MD 1.1 with the modules "units" and "thermodynamics".
+///
+/// - `/observables/<name>/{step,time,value}`: thermodynamics, energies per particle;
+/// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`];
+/// - `/parameters`: [`RunDescription`];
+/// - `/progress/step`: last step that the file covers; `/progress/complete`: 1 when the stage is
+///   finished.
+///
+/// Values are collected in memory until [`flush`](Self::flush); a writer that is dropped without
+/// writes nothing.
+pub struct ResultsWriter {
+    path: PathBuf,
+    layout: StageLayout,
+    dimension: usize,
+    /// Rows in the file.
+    written: usize,
+    rows: Vec<ThermodynamicsRow>,
+    pending: BTreeMap<String, PendingSeries>,
+}
+
+impl ResultsWriter {
+    /// # Errors
+    /// [`OutputError::Exists`] for an existing file; see [`OutputError`] for the others.
+    pub fn create(
+        path: &Path,
+        run: &RunDescription,
+        layout: &StageLayout,
+    ) -> Result<Self, OutputError> {
+        hdf5_file::create(path, |file| {
+            write_fixed_part(file, run)?;
+            let dimension = run.plan.system.simulation_box.dimension();
+            if layout.thermodynamics {
+                thermodynamics::create(file, &file.group("observables")?, dimension)?;
+            }
+            layout.series.iter().try_for_each(|series| series.create(file))
+        })?;
+        Ok(Self::new(path, run.plan, layout, 0))
+    }
+
+    /// Goes on with a file, also one whose writer was killed: keeps the first `rows` rows of
+    /// thermodynamics. Series keep their last values until they are updated.
+    ///
+    /// # Errors
+    /// [`OutputError::Foreign`] when the file does not have this layout, [`OutputError::TooShort`]
+    /// when it has fewer rows.
+    pub fn reopen(
+        path: &Path,
+        plan: &Plan,
+        layout: &StageLayout,
+        rows: u64,
+    ) -> Result<Self, OutputError> {
+        hdf5_file::repair(path, |file| {
+            if let Some(series) = layout.series.iter().find(|series| !series.is_in(file)) {
+                let reason = format!("it has no /{} on the grid of this run", series.path);
+                return Err(hdf5_file::foreign(path, &reason));
+            }
+            let hdf5 = |error| OutputError::hdf5(path, "continue", error);
+            if layout.thermodynamics {
+                let found = thermodynamics::row_count(file)
+                    .map_err(|_| hdf5_file::foreign(path, "it has no thermodynamics"))?;
+                if found < rows {
+                    let (path, what) = (path.to_owned(), "rows of thermodynamics");
+                    return Err(OutputError::TooShort { path, what, found, expected: rows });
+                }
+                thermodynamics::truncate(file, rows as usize).map_err(hdf5)?;
+            }
+            set_complete(file, false).map_err(hdf5)
+        })?;
+        Ok(Self::new(path, plan, layout, rows as usize))
+    }
+
+    fn new(path: &Path, plan: &Plan, layout: &StageLayout, written: usize) -> Self {
+        ResultsWriter {
+            path: path.to_owned(),
+            layout: layout.clone(),
+            dimension: plan.system.simulation_box.dimension(),
+            written,
+            rows: Vec::new(),
+            pending: BTreeMap::new(),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Rows of thermodynamics so far, in the file or in memory: what a checkpoint remembers for
+    /// [`reopen`](Self::reopen).
+    pub fn rows(&self) -> u64 {
+        (self.written + self.rows.len()) as u64
+    }
+
+    /// Adds a row; writes only when many have gathered.
+    ///
+    /// # Panics
+    /// When the layout has no thermodynamics.
+    pub fn append_thermodynamics(&mut self, row: &ThermodynamicsRow) -> Result<(), OutputError> {
+        assert!(self.layout.thermodynamics, "the layout has thermodynamics");
+        self.rows.push(row.clone());
+        if self.rows.len() >= BUFFERED_ROWS { self.flush(row.step) } else { Ok(()) }
+    }
+
+    /// New values of a series, slowest axis first.
+    ///
+    /// # Panics
+    /// When the layout has no such series, or the lengths differ from its size.
+    pub fn update_series(&mut self, path: &str, value: &[f64], error: &[f64], count: &[u64]) {
+        let series = self.layout.series.iter().find(|series| series.path == path);
+        let size = series.unwrap_or_else(|| panic!("no series {path}")).size();
+        assert_eq!([value.len(), error.len(), count.len()], [size; 3], "size of {path}");
+        let (value, error, count) = (value.to_vec(), error.to_vec(), count.to_vec());
+        self.pending.insert(path.to_owned(), PendingSeries { value, error, count });
+    }
+
+    /// Writes everything that has gathered; `step` is the step of the run that it reaches to.
+    pub fn flush(&mut self, step: u64) -> Result<(), OutputError> {
+        let growth = match self.rows.len() {
+            0 => 0,
+            rows => thermodynamics::growth(rows),
+        };
+        hdf5_file::append(&self.path, "write results", growth, |file| {
+            if !self.rows.is_empty() {
+                thermodynamics::write(file, self.dimension, self.written, &self.rows)?;
+            }
+            for (path, series) in &self.pending {
+                series.write(file, path)?;
+            }
+            file.dataset("progress/step")?.write_scalar(&(step as i64))
+        })?;
+        self.written += self.rows.len();
+        self.rows.clear();
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Flushes and waits until everything is on the disk: before a checkpoint that counts on it.
+    pub fn sync(&mut self, step: u64) -> Result<(), OutputError> {
+        self.flush(step)?;
+        sync_file(&self.path)
+    }
+
+    /// The stage is finished, at `step` of the run.
+    pub fn finish(mut self, step: u64) -> Result<(), OutputError> {
+        self.flush(step)?;
+        hdf5_file::append(&self.path, "finish", 0, |file| set_complete(file, true))?;
+        sync_file(&self.path)
+    }
+}
+
+fn set_complete(file: &File, complete: bool) -> hdf5::Result<()> {
+    file.dataset("progress/complete")?.write_scalar(&u8::from(complete))
+}
+
+/// Everything that does not depend on what is observed.
+fn write_fixed_part(file: &File, run: &RunDescription) -> hdf5::Result<()> {
+    let simulation_box = &run.plan.system.simulation_box;
+    let particle_count = run.plan.system.particle_count();
+    h5md::write_metadata(file, run)?;
+    let units = h5md::register_module(file, "units")?;
+    h5md::string_attribute(&units, "system", "LJ")?;
+    h5md::register_module(file, "thermodynamics")?;
+    h5md::write_parameters(file, run)?;
+
+    let observables = file.create_group("observables")?;
+    h5md::number_attribute(&observables, "dimension", simulation_box.dimension() as i32)?;
+    h5md::write_scalar(&observables, "particle_number", &(particle_count as i64))?;
+    let density = particle_count as f64 / simulation_box.volume();
+    let density = h5md::write_scalar(&observables, "density", &density)?;
+    h5md::string_attribute(&density, "unit", &format!("sigma-{}", simulation_box.dimension()))?;
+
+    let progress = file.create_group("progress")?;
+    h5md::write_scalar(&progress, "step", &0_i64)?;
+    h5md::write_scalar(&progress, "complete", &0_u8)?;
+    Ok(())
+}

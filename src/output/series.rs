@@ -1,0 +1,129 @@
+use hdf5::{Dataset, File, Group, Result};
+
+use super::h5md::{overwrite, string_attribute, strings_attribute, write_array};
+
+/// Grid along one axis of a [`SeriesLayout`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Name of the dataset: "time", "wavenumber", "distance".
+    pub name: String,
+    pub values: Vec<f64>,
+    pub unit: String,
+    /// For wave numbers: wave vectors in each shell (dataset `vectors_per_shell`).
+    pub vectors_per_shell: Option<Vec<u64>>,
+}
+
+impl Axis {
+    /// Lag times of a correlation function.
+    pub fn time(values: Vec<f64>) -> Self {
+        Axis { name: "time".into(), values, unit: "tau".into(), vectors_per_shell: None }
+    }
+
+    /// Distances of a pair distribution: centres of the bins.
+    pub fn distance(values: Vec<f64>) -> Self {
+        Axis { name: "distance".into(), values, unit: "sigma".into(), vectors_per_shell: None }
+    }
+
+    /// Wave numbers: mean modulus of the wave vectors of each shell, and their number.
+    pub fn wavenumber(values: Vec<f64>, vectors_per_shell: Vec<u64>) -> Self {
+        let vectors_per_shell = Some(vectors_per_shell);
+        Axis { name: "wavenumber".into(), values, unit: "sigma-1".into(), vectors_per_shell }
+    }
+}
+
+/// A finished average on a fixed grid, rewritten in place while it accumulates: a time correlation
+/// or a structure function.
+///
+/// The group `path` holds one dataset for each axis, and `value`, `error` (standard error of the
+/// mean), `count` (number of samples), each of the shape of the grid. Nothing measured yet: NaN,
+/// NaN, 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesLayout {
+    /// "dynamics/A/mean_square_displacement", "structure/AB/pair_distribution".
+    pub path: String,
+    /// Slowest first: for F_s(q,t) wave number, then time.
+    pub axes: Vec<Axis>,
+    /// Unit of the value; empty for a pure number.
+    pub unit: String,
+    /// What it is, with its formula.
+    pub description: String,
+}
+
+impl SeriesLayout {
+    pub fn shape(&self) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.values.len()).collect()
+    }
+
+    /// Number of values.
+    pub fn size(&self) -> usize {
+        self.shape().iter().product()
+    }
+
+    pub(super) fn create(&self, file: &File) -> Result<()> {
+        let group = create_groups(file, &self.path)?;
+        string_attribute(&group, "description", &self.description)?;
+        for axis in &self.axes {
+            let length = [axis.values.len()];
+            let dataset = write_array(&group, &axis.name, &length, &axis.values)?;
+            string_attribute(&dataset, "unit", &axis.unit)?;
+            if let Some(vectors) = &axis.vectors_per_shell {
+                write_array(&group, "vectors_per_shell", &length, vectors)?;
+            }
+        }
+        let (shape, size) = (self.shape(), self.size());
+        let value = write_array(&group, "value", &shape, &vec![f64::NAN; size])?;
+        let error = write_array(&group, "error", &shape, &vec![f64::NAN; size])?;
+        let count = write_array(&group, "count", &shape, &vec![0_u64; size])?;
+        if !self.unit.is_empty() {
+            string_attribute(&value, "unit", &self.unit)?;
+            string_attribute(&error, "unit", &self.unit)?;
+        }
+        let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
+        for dataset in [value, error, count] {
+            strings_attribute(&dataset, "axes", &names)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the file holds this series with this grid.
+    pub(super) fn is_in(&self, file: &File) -> bool {
+        let dataset = |name: &str| file.dataset(&format!("{}/{name}", self.path));
+        let same_grid = |axis: &Axis| {
+            dataset(&axis.name)
+                .and_then(|grid| grid.read_raw::<f64>())
+                .is_ok_and(|values| values == axis.values)
+        };
+        let same_shape =
+            |grid: Result<Dataset>| grid.is_ok_and(|grid| grid.shape() == self.shape());
+        self.axes.iter().all(same_grid)
+            && ["value", "error", "count"].into_iter().all(|name| same_shape(dataset(name)))
+    }
+}
+
+/// Values of a series that are not in the file yet.
+pub(super) struct PendingSeries {
+    pub value: Vec<f64>,
+    pub error: Vec<f64>,
+    pub count: Vec<u64>,
+}
+
+impl PendingSeries {
+    pub(super) fn write(&self, file: &File, path: &str) -> Result<()> {
+        let group = file.group(path)?;
+        overwrite(&*group.dataset("value")?, &self.value)?;
+        overwrite(&*group.dataset("error")?, &self.error)?;
+        overwrite(&*group.dataset("count")?, &self.count)
+    }
+}
+
+/// The group at `path`, made with all groups above it where they are missing.
+fn create_groups(file: &File, path: &str) -> Result<Group> {
+    let mut group = file.group("/")?;
+    for name in path.split('/') {
+        group = match group.link_exists(name) {
+            true => group.group(name)?,
+            false => group.create_group(name)?,
+        };
+    }
+    Ok(group)
+}

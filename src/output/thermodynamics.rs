@@ -1,0 +1,149 @@
+use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
+use hdf5::{File, Group, Result};
+
+/// Rows kept in memory at most.
+pub(super) const BUFFERED_ROWS: usize = 16_384;
+/// Rows in a chunk of the file.
+const CHUNK_ROWS: usize = 512;
+
+/// Thermodynamics at one step. Reduced units; energies per particle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThermodynamicsRow {
+    /// Steps since the start of the run.
+    pub step: u64,
+    /// Time since the start of the run.
+    pub time: f64,
+    pub potential_energy: f64,
+    pub kinetic_energy: f64,
+    /// Total energy: potential and kinetic.
+    pub internal_energy: f64,
+    pub temperature: f64,
+    pub pressure: f64,
+    /// `stress[a][b]`: kinetic and virial part, sign such that the pressure is its trace over `D`.
+    pub stress: [[f64; 3]; 3],
+    pub center_of_mass_velocity: [f64; 3],
+}
+
+/// One dataset under `/observables`.
+struct Observable {
+    name: &'static str,
+    /// In three dimensions and in two.
+    unit: [&'static str; 2],
+    /// 0: number, 1: vector, 2: matrix.
+    rank: usize,
+    values: fn(&ThermodynamicsRow, usize, &mut Vec<f64>),
+}
+
+/// Names after the H5MD module "thermodynamics", then ours.
+const OBSERVABLES: [Observable; 7] = [
+    Observable {
+        name: "potential_energy",
+        unit: ["epsilon"; 2],
+        rank: 0,
+        values: |row, _, out| out.push(row.potential_energy),
+    },
+    Observable {
+        name: "kinetic_energy",
+        unit: ["epsilon"; 2],
+        rank: 0,
+        values: |row, _, out| out.push(row.kinetic_energy),
+    },
+    Observable {
+        name: "internal_energy",
+        unit: ["epsilon"; 2],
+        rank: 0,
+        values: |row, _, out| out.push(row.internal_energy),
+    },
+    Observable {
+        name: "temperature",
+        unit: ["epsilon kB-1"; 2],
+        rank: 0,
+        values: |row, _, out| out.push(row.temperature),
+    },
+    Observable {
+        name: "pressure",
+        unit: ["epsilon sigma-3", "epsilon sigma-2"],
+        rank: 0,
+        values: |row, _, out| out.push(row.pressure),
+    },
+    Observable {
+        name: "stress_tensor",
+        unit: ["epsilon sigma-3", "epsilon sigma-2"],
+        rank: 2,
+        values: |row, dimension, out| {
+            row.stress[..dimension].iter().for_each(|line| out.extend(&line[..dimension]));
+        },
+    },
+    Observable {
+        name: "center_of_mass_velocity",
+        unit: ["sigma tau-1"; 2],
+        rank: 1,
+        values: |row, dimension, out| out.extend(&row.center_of_mass_velocity[..dimension]),
+    },
+];
+
+fn path(name: &str, dataset: &str) -> String {
+    format!("observables/{name}/{dataset}")
+}
+
+/// Empty time series; `step` and `time` of all are the same two datasets.
+pub(super) fn create(file: &File, observables: &Group, dimension: usize) -> Result<()> {
+    for observable in &OBSERVABLES {
+        let group = observables.create_group(observable.name)?;
+        if observable.name == OBSERVABLES[0].name {
+            create_rows::<i64>(&group, "step", &[], vec![CHUNK_ROWS], false)?;
+            let time = create_rows::<f64>(&group, "time", &[], vec![CHUNK_ROWS], false)?;
+            string_attribute(&time, "unit", "tau")?;
+        } else {
+            for shared in ["step", "time"] {
+                let target = format!("/{}", path(OBSERVABLES[0].name, shared));
+                file.link_hard(&target, &path(observable.name, shared))?;
+            }
+        }
+        let row = vec![dimension; observable.rank];
+        let mut chunk = vec![CHUNK_ROWS];
+        chunk.extend(&row);
+        let value = create_rows::<f64>(&group, "value", &row, chunk, false)?;
+        string_attribute(&value, "unit", observable.unit[3 - dimension])?;
+    }
+    Ok(())
+}
+
+/// Bytes by which the file grows at most when `rows` rows are written.
+pub(super) fn growth(rows: usize) -> u64 {
+    // Step, time, five numbers, a vector, a matrix.
+    const ROW_BYTES: usize = 8 * (7 + 3 + 9);
+    (ROW_BYTES * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
+}
+
+/// Writes rows from row `start` on.
+pub(super) fn write(
+    file: &File,
+    dimension: usize,
+    start: usize,
+    rows: &[ThermodynamicsRow],
+) -> Result<()> {
+    for observable in &OBSERVABLES {
+        let mut values = Vec::new();
+        rows.iter().for_each(|row| (observable.values)(row, dimension, &mut values));
+        write_rows(file, &path(observable.name, "value"), start, &values)?;
+    }
+    let times: Vec<f64> = rows.iter().map(|row| row.time).collect();
+    let steps: Vec<i64> = rows.iter().map(|row| row.step as i64).collect();
+    write_rows(file, &path(OBSERVABLES[0].name, "time"), start, &times)?;
+    write_rows(file, &path(OBSERVABLES[0].name, "step"), start, &steps)
+}
+
+/// Complete rows in the file.
+pub(super) fn row_count(file: &File) -> Result<u64> {
+    super::h5md::row_count(file, &path(OBSERVABLES[0].name, "step"))
+}
+
+/// Forgets all rows from `rows` on.
+pub(super) fn truncate(file: &File, rows: usize) -> Result<()> {
+    truncate_rows(file, &path(OBSERVABLES[0].name, "step"), rows)?;
+    truncate_rows(file, &path(OBSERVABLES[0].name, "time"), rows)?;
+    OBSERVABLES
+        .iter()
+        .try_for_each(|observable| truncate_rows(file, &path(observable.name, "value"), rows))
+}

@@ -1,0 +1,282 @@
+//! The validated plan of a run: every default filled in, every name resolved, every number checked.
+//!
+//! [`crate::config`] makes it from TOML text; everything below reads only this. It is written in full
+//! (as JSON) to every output file, so that a file alone says how it was made. Reduced units throughout.
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::potential::PotentialPlan;
+use crate::system::{SimulationBox, Species};
+
+/// Everything that is needed to run, in validated form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub system: SystemPlan,
+    pub potential: PotentialPlan,
+    pub run: RunPlan,
+    pub stages: Vec<StagePlan>,
+    pub checkpoint: CheckpointPlan,
+    pub output: OutputPlan,
+}
+
+impl Plan {
+    /// Steps of all stages together.
+    pub fn total_steps(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.steps).sum()
+    }
+
+    /// First step (since the start of the run) of a stage.
+    pub fn first_step(&self, stage: usize) -> u64 {
+        self.stages[..stage].iter().map(|stage| stage.steps).sum()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SystemPlan {
+    /// Periodic box; for an initial state from a file, that file's box unless the TOML gives one.
+    pub simulation_box: SimulationBox,
+    pub species: Vec<Species>,
+    /// Key of all random numbers of the run.
+    pub seed: u64,
+    pub initial: InitialPlan,
+}
+
+impl SystemPlan {
+    pub fn particle_count(&self) -> usize {
+        self.species.iter().map(|species| species.count).sum()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "from", rename_all = "kebab-case")]
+pub enum InitialPlan {
+    /// Lattice sites occupied by randomly placed species; Maxwell-Boltzmann velocities with zero
+    /// total momentum, scaled to exactly this temperature.
+    Lattice { lattice: Lattice, temperature: f64 },
+    /// A frame of an H5MD, GSD or extended XYZ file or a checkpoint; `step = None` takes the last one.
+    /// `temperature = Some(T)` draws new velocities; without it the file must hold velocities.
+    File { path: PathBuf, step: Option<u64>, temperature: Option<f64> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lattice {
+    /// Face-centred cubic (3D).
+    Fcc,
+    /// Simple cubic (3D).
+    SimpleCubic,
+    /// Square (2D).
+    Square,
+    /// Hexagonal, also called triangular (2D).
+    Hexagonal,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    pub engine: EngineChoice,
+    pub precision: Precision,
+    pub timestep: f64,
+    /// Threads of the CPU engine; `None`: all cores.
+    pub threads: Option<usize>,
+    /// Width added to every cutoff in the neighbour lists; `None`: the engine's choice.
+    pub skin: Option<f64>,
+    /// Particles are sorted in memory along a Hilbert curve at every n-th rebuild of the lists.
+    pub sort_interval: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineChoice {
+    /// The GPU where there is one, else the CPU.
+    Auto,
+    /// The cores of this machine.
+    Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
+}
+
+/// How numbers are stored and summed. See [`crate::engine`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// Everything in 32-bit floats.
+    Single,
+    /// Positions, velocities and force sums as pairs of 32-bit floats; pair forces in 32-bit floats.
+    DoubleSingle,
+    /// Everything in 64-bit floats.
+    Double,
+    /// Positions as 64-bit fractions of the box, velocities and sums as 64-bit integers: the same
+    /// bits on every machine.
+    FixedPoint,
+}
+
+impl Precision {
+    pub const ALL: [Precision; 4] =
+        [Precision::Single, Precision::DoubleSingle, Precision::Double, Precision::FixedPoint];
+
+    /// The word of the configuration file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Single => "single",
+            Precision::DoubleSingle => "double-single",
+            Precision::Double => "double",
+            Precision::FixedPoint => "fixed-point",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StagePlan {
+    /// Unique; also the stem of this stage's files.
+    pub name: String,
+    pub steps: u64,
+    /// `None`: microcanonical.
+    pub thermostat: Option<ThermostatPlan>,
+    /// At the start of the stage, velocities are scaled so that the total energy per particle is this.
+    pub set_total_energy: Option<TotalEnergy>,
+    pub observe: ObservePlan,
+    pub correlations: Vec<CorrelationPlan>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TotalEnergy {
+    /// Total energy per particle.
+    Value(f64),
+    /// Mean of the total energy per particle over the thermodynamic samples of an earlier stage.
+    MeanOf(String),
+}
+
+/// Temperature, constant (`from == to`) or ramped linearly in the step over the stage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TemperatureRamp {
+    pub from: f64,
+    pub to: f64,
+}
+
+impl TemperatureRamp {
+    /// Temperature after `step` of `steps` steps of the stage.
+    pub fn at(&self, step: u64, steps: u64) -> f64 {
+        if self.from == self.to {
+            return self.from;
+        }
+        self.from + (self.to - self.from) * (step as f64 / steps as f64)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThermostatPlan {
+    #[serde(flatten)]
+    pub kind: Thermostat,
+    pub temperature: TemperatureRamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Thermostat {
+    /// New Boltzmann velocities for all particles every `1 / (rate * timestep)` steps; with
+    /// `exact`, rescaled to exactly the bath's temperature (Colberg & Hoefling 2011, section 2.3).
+    Andersen { rate: f64, exact: bool },
+    /// Nose-Hoover chain; `period` is the period of the thermostat's oscillation.
+    NoseHoover { period: f64, chain_length: usize },
+    /// Stochastic velocity rescaling (Bussi, Donadio & Parrinello 2007) with relaxation time `time`.
+    Bussi { time: f64 },
+    /// Langevin dynamics with friction coefficient `friction` (inverse time).
+    Langevin { friction: f64 },
+}
+
+/// Intervals in steps; `None`: not written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObservePlan {
+    pub thermodynamics: Option<u64>,
+    pub trajectory: Option<u64>,
+    /// Write the trajectory as GSD too.
+    pub gsd: bool,
+    pub structure: Option<StructurePlan>,
+}
+
+impl ObservePlan {
+    pub fn nothing() -> Self {
+        ObservePlan { thermodynamics: None, trajectory: None, gsd: false, structure: None }
+    }
+}
+
+/// Pair distribution g_ab(r) and partial structure factors S_ab(q), averaged over samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StructurePlan {
+    pub every: u64,
+    /// Largest distance of g_ab(r), at most half the shortest edge.
+    pub maximum_distance: f64,
+    pub bin_width: f64,
+    /// Largest wave number of S_ab(q).
+    pub maximum_wavenumber: f64,
+    /// Largest number of wave vectors in a shell.
+    pub vectors_per_shell: usize,
+}
+
+/// One blocking scheme (Colberg & Hoefling 2011, section 2.5) and what is correlated in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrelationPlan {
+    /// Finest interval between samples, in steps.
+    pub every: u64,
+    /// Samples in a block; the interval grows by this factor from level to level.
+    pub block_size: usize,
+    pub levels: usize,
+    /// Wave numbers wanted of F_s(q,t); the nearest shells that the box holds are taken.
+    pub wavenumbers: Vec<f64>,
+    /// Largest number of wave vectors in a shell.
+    pub vectors_per_shell: usize,
+    pub observables: Vec<DynamicObservable>,
+}
+
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum DynamicObservable {
+    /// <|dr|^2>.
+    MeanSquareDisplacement,
+    /// <|dr|^4>.
+    MeanQuarticDisplacement,
+    /// alpha_2(t) = D <|dr|^4> / ((D + 2) <|dr|^2>^2) - 1.
+    NonGaussianParameter,
+    /// <v(0) . v(t)>.
+    VelocityAutocorrelation,
+    /// Self part, F_s(q,t).
+    SelfIntermediateScatteringFunction,
+}
+
+impl DynamicObservable {
+    pub const ALL: [DynamicObservable; 5] = [
+        DynamicObservable::MeanSquareDisplacement,
+        DynamicObservable::MeanQuarticDisplacement,
+        DynamicObservable::NonGaussianParameter,
+        DynamicObservable::VelocityAutocorrelation,
+        DynamicObservable::SelfIntermediateScatteringFunction,
+    ];
+
+    /// Group name in the results file.
+    pub fn group_name(self) -> &'static str {
+        match self {
+            DynamicObservable::MeanSquareDisplacement => "mean_square_displacement",
+            DynamicObservable::MeanQuarticDisplacement => "mean_quartic_displacement",
+            DynamicObservable::NonGaussianParameter => "non_gaussian_parameter",
+            DynamicObservable::VelocityAutocorrelation => "velocity_autocorrelation",
+            DynamicObservable::SelfIntermediateScatteringFunction => {
+                "self_intermediate_scattering_function"
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckpointPlan {
+    /// Wall-clock minutes between checkpoints; they are also written at every stage's end.
+    pub minutes: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputPlan {
+    pub directory: PathBuf,
+}

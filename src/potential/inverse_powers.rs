@@ -1,0 +1,88 @@
+use super::PairParameters;
+use super::evaluator::Evaluator;
+use crate::arithmetic::Real;
+use crate::arithmetic::elementary::{exp_f64, ln_f64};
+
+/// Largest exponent of `sigma/r`.
+pub const LARGEST_EXPONENT: u32 = 63;
+const BITS: u32 = 6;
+
+/// `U(r) = a (sigma/r)^m - b (sigma/r)^n`: Mie (`b > 0`) and inverse power (`b = 0`) potentials.
+///
+/// `ODD` says whether an exponent is odd, which takes a square root; else the powers are those of
+/// `(sigma/r)^2` and the exponents held here are `m/2` and `n/2`.
+#[derive(Clone, Copy)]
+pub struct InversePowers<R, const ODD: bool> {
+    sigma2: R,
+    inv_sigma2: R,
+    m: u32,
+    n: u32,
+    energy_m: R,
+    energy_n: R,
+    force_m: R,
+    force_n: R,
+}
+
+impl<R: Real, const ODD: bool> InversePowers<R, ODD> {
+    /// Mie: `U(r) = C epsilon [(sigma/r)^m - (sigma/r)^n]`, `C = m/(m-n) (m/n)^(n/(m-n))`.
+    pub fn mie(pair: &PairParameters, m: u32, n: u32) -> Self {
+        let prefactor = mie_prefactor(m, n) * pair.epsilon;
+        Self::new(pair.sigma, (m, prefactor), (n, -prefactor))
+    }
+
+    /// `U(r) = epsilon (sigma/r)^n`.
+    pub fn inverse_power(pair: &PairParameters, n: u32) -> Self {
+        Self::new(pair.sigma, (n, pair.epsilon), (0, 0.0))
+    }
+
+    fn new(sigma: f64, (m, energy_m): (u32, f64), (n, energy_n): (u32, f64)) -> Self {
+        assert!(m <= LARGEST_EXPONENT && n <= LARGEST_EXPONENT);
+        assert!(ODD || (m % 2 == 0 && n % 2 == 0));
+        let step = if ODD { 1 } else { 2 };
+        InversePowers {
+            sigma2: R::from_f64(sigma * sigma),
+            inv_sigma2: R::from_f64(1.0 / (sigma * sigma)),
+            m: m / step,
+            n: n / step,
+            energy_m: R::from_f64(energy_m),
+            energy_n: R::from_f64(energy_n),
+            force_m: R::from_f64(f64::from(m) * energy_m),
+            force_n: R::from_f64(f64::from(n) * energy_n),
+        }
+    }
+}
+
+/// `C = m/(m-n) (m/n)^(n/(m-n))`, which makes the minimum of the Mie potential `-epsilon`.
+pub fn mie_prefactor(m: u32, n: u32) -> f64 {
+    let (m, n) = (f64::from(m), f64::from(n));
+    // Not the platform's power function: the constant decides over every bit of a trajectory.
+    m / (m - n) * exp_f64(ln_f64(m / n) * (n / (m - n)))
+}
+
+/// `base^exponent` by squaring, without a branch that depends on a particle.
+#[inline(always)]
+fn power<R: Real>(base: R, exponent: u32) -> R {
+    let mut result = R::ONE;
+    let mut square = base;
+    for bit in 0..BITS {
+        result = if exponent >> bit & 1 == 1 { result * square } else { result };
+        square = square * square;
+    }
+    result
+}
+
+impl<R: Real, const ODD: bool> Evaluator<R> for InversePowers<R, ODD> {
+    #[inline(always)]
+    fn evaluate(&self, r2: R) -> (R, R) {
+        let ratio2 = self.sigma2 * r2.inverse();
+        let base = if ODD { (r2 * self.inv_sigma2).inverse_sqrt() } else { ratio2 };
+        let (power_m, power_n) = (power(base, self.m), power(base, self.n));
+        let energy = self.energy_m.fused(power_m, self.energy_n * power_n);
+        let radial = self.force_m.fused(power_m, self.force_n * power_n);
+        (radial * (ratio2 * self.inv_sigma2), energy)
+    }
+
+    fn constants(&self) -> Vec<R> {
+        vec![self.sigma2, self.inv_sigma2, self.energy_m, self.energy_n, self.force_m, self.force_n]
+    }
+}

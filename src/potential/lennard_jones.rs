@@ -1,0 +1,42 @@
+use super::PairParameters;
+use super::evaluator::Evaluator;
+use crate::arithmetic::Real;
+
+/// Lennard-Jones 12-6, `U(r) = 4 epsilon [(sigma/r)^12 - (sigma/r)^6]`; also WCA by its cutoff.
+#[derive(Clone, Copy)]
+pub struct LennardJones<R> {
+    force_12: R,
+    force_6: R,
+    energy_12: R,
+    energy_6: R,
+}
+
+impl<R: Real> LennardJones<R> {
+    pub fn new(pair: &PairParameters) -> Self {
+        // Written out: `powi` may differ by a bit between a constant and a variable.
+        let sigma_2 = pair.sigma * pair.sigma;
+        let sigma_6 = sigma_2 * (sigma_2 * sigma_2);
+        let four_epsilon = 4.0 * pair.epsilon;
+        LennardJones {
+            force_12: R::from_f64(12.0 * four_epsilon * sigma_6 * sigma_6),
+            force_6: R::from_f64(-6.0 * four_epsilon * sigma_6),
+            energy_12: R::from_f64(four_epsilon * sigma_6 * sigma_6),
+            energy_6: R::from_f64(-four_epsilon * sigma_6),
+        }
+    }
+}
+
+impl<R: Real> Evaluator<R> for LennardJones<R> {
+    #[inline(always)]
+    fn evaluate(&self, r2: R) -> (R, R) {
+        let inv_r2 = r2.inverse();
+        let inv_r6 = inv_r2 * inv_r2 * inv_r2;
+        let force = inv_r6 * inv_r2 * self.force_12.fused(inv_r6, self.force_6);
+        let energy = inv_r6 * self.energy_12.fused(inv_r6, self.energy_6);
+        (force, energy)
+    }
+
+    fn constants(&self) -> Vec<R> {
+        vec![self.force_12, self.force_6, self.energy_12, self.energy_6]
+    }
+}

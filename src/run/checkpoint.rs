@@ -1,0 +1,176 @@
+//! A run as a checkpoint and back.
+use std::path::Path;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::stage::StageOutput;
+use super::{RunError, Simulation, Summary};
+use crate::engine::{self, ExactState, MemoryLayout, StageContext};
+use crate::integrator::ThermostatState;
+use crate::output::Checkpoint;
+use crate::plan::{Plan, Precision};
+use crate::run::StageSummary;
+use crate::system::SimulationBox;
+
+/// Small numbers of a state.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    precision: Precision,
+    simulation_box: SimulationBox,
+    timestep: f64,
+    step: u64,
+    thermostat: ThermostatState,
+    skin: Option<f64>,
+    rebuilds: u64,
+}
+
+/// Place of a run in its plan.
+#[derive(Serialize, Deserialize)]
+struct Place {
+    stage: usize,
+    /// Whether the stage has begun: its files are there.
+    begun: bool,
+    stages: Vec<StageSummary>,
+}
+
+impl Simulation {
+    pub(super) fn checkpoint(&self) -> miette::Result<Checkpoint> {
+        let mut checkpoint = Checkpoint::new();
+        checkpoint.put_json("plan", &self.plan)?;
+        checkpoint.put_json("toml", &self.toml_text)?;
+        checkpoint.put_json(
+            "place",
+            &Place {
+                stage: self.stage,
+                begun: self.output.is_some(),
+                stages: self.summary.stages.clone(),
+            },
+        )?;
+        checkpoint.put_json("seconds", &self.seconds())?;
+        put_state(&mut checkpoint, &self.engine.export())?;
+        if let Some(output) = &self.output {
+            output.save(&mut checkpoint)?;
+        }
+        Ok(checkpoint)
+    }
+
+    pub(super) fn restore(
+        checkpoint: &Checkpoint,
+        path: &Path,
+        directory: &Path,
+    ) -> miette::Result<Self> {
+        let mut plan: Plan = checkpoint.get_json("plan")?;
+        let toml_text: String = checkpoint.get_json("toml")?;
+        let place: Place = checkpoint.get_json("place")?;
+        plan.output.directory = directory.to_owned();
+        if place.stage > plan.stages.len() || place.stages.len() != plan.stages.len() {
+            let reason = "its place in the plan is none".to_owned();
+            return Err(RunError::Content { path: path.to_owned(), reason }.into());
+        }
+        let state = state_from_checkpoint(checkpoint, path)?;
+        let mut engine = engine::create(&plan, &state)?;
+        let mut output = None;
+        if place.begun {
+            let stage = &plan.stages[place.stage];
+            engine.begin_stage(&StageContext {
+                thermostat: stage.thermostat,
+                first_step: plan.first_step(place.stage),
+                steps: stage.steps,
+            });
+            let report = engine.report();
+            output = Some(StageOutput::restore(
+                &plan,
+                &toml_text,
+                place.stage,
+                directory,
+                &report,
+                checkpoint,
+            )?);
+        }
+        let mut summary = Summary::new(&plan);
+        summary.stages = place.stages;
+        summary.seconds = checkpoint.get_json("seconds")?;
+        let (stage, started) = (place.stage, Instant::now());
+        Ok(Simulation { plan, toml_text, engine, stage, output, summary, started })
+    }
+}
+
+fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> miette::Result<()> {
+    checkpoint.put_json(
+        "state",
+        &Header {
+            precision: state.precision,
+            simulation_box: state.simulation_box,
+            timestep: state.timestep,
+            step: state.step,
+            thermostat: state.thermostat.clone(),
+            skin: state.memory.as_ref().map(|memory| memory.skin),
+            rebuilds: state.memory.as_ref().map_or(0, |memory| memory.rebuilds),
+        },
+    )?;
+    checkpoint.put_u8("species", &state.species_of);
+    checkpoint.put_u64("position", state.position.as_flattened());
+    checkpoint.put_i32("image", state.image.as_flattened());
+    checkpoint.put_u64("velocity", state.velocity.as_flattened());
+    if let Some(memory) = &state.memory {
+        let order: Vec<i32> = memory.order.iter().map(|&id| id as i32).collect();
+        checkpoint.put_i32("order", &order);
+        checkpoint.put_u64("reference", memory.reference.as_flattened());
+    }
+    Ok(())
+}
+
+/// The exact state that a checkpoint holds.
+pub fn state_from_checkpoint(checkpoint: &Checkpoint, path: &Path) -> miette::Result<ExactState> {
+    let header: Header = checkpoint.get_json("state")?;
+    let species_of = checkpoint.get_u8("species")?;
+    let count = species_of.len();
+    let wrong = |reason: &str| RunError::Content { path: path.to_owned(), reason: reason.into() };
+    let triples = |values: Vec<u64>, what: &str| -> Result<Vec<[u64; 3]>, RunError> {
+        let (triples, rest) = values.as_chunks::<3>();
+        if triples.len() != count || !rest.is_empty() {
+            return Err(wrong(what));
+        }
+        Ok(triples.to_vec())
+    };
+    let position = triples(checkpoint.get_u64("position")?, "wrong number of positions")?;
+    let velocity = triples(checkpoint.get_u64("velocity")?, "wrong number of velocities")?;
+    let images = checkpoint.get_i32("image")?;
+    let (image, rest) = images.as_chunks::<3>();
+    if image.len() != count || !rest.is_empty() {
+        return Err(wrong("wrong number of images").into());
+    }
+    let memory = match header.skin {
+        None => None,
+        Some(skin) => {
+            let order: Vec<u32> =
+                checkpoint.get_i32("order")?.into_iter().map(|id| id as u32).collect();
+            let mut seen = vec![false; count];
+            for &id in &order {
+                match seen.get_mut(id as usize) {
+                    Some(seen) if !*seen => *seen = true,
+                    _ => return Err(wrong("the order in memory is no permutation").into()),
+                }
+            }
+            let reference =
+                triples(checkpoint.get_u64("reference")?, "wrong number of reference positions")?;
+            if order.len() != count {
+                return Err(wrong("the order in memory is no permutation").into());
+            }
+            Some(MemoryLayout { order, reference, skin, rebuilds: header.rebuilds })
+        }
+    };
+    Ok(ExactState {
+        precision: header.precision,
+        simulation_box: header.simulation_box,
+        timestep: header.timestep,
+        step: header.step,
+        species_of,
+        position,
+        image: image.to_vec(),
+        velocity,
+        thermostat: header.thermostat,
+        memory,
+    })
+}

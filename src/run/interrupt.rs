@@ -1,0 +1,118 @@
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+
+/// Why a run is to stop before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    Signal(i32),
+    Walltime,
+}
+
+impl std::fmt::Display for Interrupt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Interrupt::Signal(signal) => match signal_hook::low_level::signal_name(*signal) {
+                Some(name) => write!(f, "{name}"),
+                None => write!(f, "signal {signal}"),
+            },
+            Interrupt::Walltime => write!(f, "the time limit (--max-walltime)"),
+        }
+    }
+}
+
+/// Watches for signals and the clock.
+pub struct Watch {
+    signal: Arc<AtomicUsize>,
+    deadline: Option<Instant>,
+}
+
+impl Watch {
+    /// SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 ask for a checkpoint and the end.
+    pub fn new(walltime: Option<Duration>) -> io::Result<Self> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        for number in [SIGINT, SIGTERM, SIGUSR1, SIGUSR2] {
+            signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+        }
+        let deadline = walltime.and_then(|walltime| Instant::now().checked_add(walltime));
+        Ok(Watch { signal, deadline })
+    }
+
+    pub fn pending(&self) -> Option<Interrupt> {
+        match self.signal.load(Ordering::Relaxed) {
+            0 => {}
+            signal => return Some(Interrupt::Signal(signal as i32)),
+        }
+        self.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| Interrupt::Walltime)
+    }
+}
+
+/// A time limit as batch systems write it: `minutes`, `hours:minutes:seconds`, `minutes:seconds`,
+/// `days-hours[:minutes[:seconds]]`, or a number with one of the units s, m, h, d.
+pub fn parse_walltime(text: &str) -> Result<Duration, String> {
+    let wrong =
+        || format!("\"{text}\" is no time: write 90 (minutes), 45s, 12h, 1:30:00 or 2-12:00:00");
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    let seconds = |parts: &[(&str, u64)]| {
+        parts.iter().try_fold(0u64, |sum, (text, unit)| {
+            number(text)?
+                .checked_mul(*unit)
+                .and_then(|part| sum.checked_add(part))
+                .ok_or_else(wrong)
+        })
+    };
+    if let Some(unit) = text.chars().last().filter(char::is_ascii_alphabetic) {
+        let factor = match unit {
+            's' => 1.0,
+            'm' => 60.0,
+            'h' => 3600.0,
+            'd' => 86_400.0,
+            _ => return Err(wrong()),
+        };
+        let value: f64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+        return Duration::try_from_secs_f64(value * factor).map_err(|_| wrong());
+    }
+    let total = if let Some((days, rest)) = text.split_once('-') {
+        let mut parts = vec![(days, 86_400)];
+        parts.extend(rest.split(':').zip([3600, 60, 1]));
+        if rest.split(':').count() > 3 {
+            return Err(wrong());
+        }
+        seconds(&parts)?
+    } else {
+        match text.split(':').collect::<Vec<_>>()[..] {
+            [minutes] => seconds(&[(minutes, 60)])?,
+            [minutes, rest] => seconds(&[(minutes, 60), (rest, 1)])?,
+            [hours, minutes, rest] => seconds(&[(hours, 3600), (minutes, 60), (rest, 1)])?,
+            _ => return Err(wrong()),
+        }
+    };
+    Ok(Duration::from_secs(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_batch_systems_write_them() {
+        for (text, seconds) in [
+            ("90", 5400),
+            ("2:30", 150),
+            ("1:30:00", 5400),
+            ("2-12", 216_000),
+            ("1-0:10:05", 87_005),
+            ("45s", 45),
+            ("12h", 43_200),
+            ("0.5m", 30),
+        ] {
+            assert_eq!(parse_walltime(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "soon", "1:2:3:4", "-5", "1-2:3:4:5", "5x", "99999999999999999999", "é"] {
+            assert!(parse_walltime(text).is_err(), "{text}");
+        }
+    }
+}

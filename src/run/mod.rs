@@ -1,0 +1,289 @@
+//! Runs a plan: stages one after the other, observables and files at their intervals, checkpoints,
+//! signals and time limits.
+//!
+//! All state of a run is [`Simulation`]; a checkpoint is its exact image, so that a resumed run gives
+//! the bits of one that never stopped. Files are brought to the disk before a checkpoint counts on them.
+mod checkpoint;
+mod directory;
+mod error;
+mod interrupt;
+mod progress;
+mod stage;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub use self::checkpoint::state_from_checkpoint;
+pub use self::directory::OutputDirectory;
+pub use self::error::RunError;
+pub use self::interrupt::{Interrupt, parse_walltime};
+use self::progress::Progress;
+use self::stage::StageOutput;
+pub use self::summary::{StageSummary, Summary};
+use crate::engine::{self, Engine, StageContext};
+use crate::initial;
+use crate::output::latest_valid;
+use crate::plan::{InitialPlan, Plan, TotalEnergy};
+
+/// How a run is to be carried out; nothing here changes results.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Remove an earlier run's files from the output directory.
+    pub force: bool,
+    /// Leave after this time, with a checkpoint.
+    pub max_walltime: Option<Duration>,
+    /// No progress bar.
+    pub quiet: bool,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Outcome {
+    Finished(Box<Summary>),
+    /// A signal or the time limit came; the checkpoint to resume from.
+    Stopped {
+        step: u64,
+        checkpoint: PathBuf,
+        why: Interrupt,
+    },
+}
+
+/// Longest time between looks at signals and clocks.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Longest time between writes to the results files.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
+
+/// A run between two steps.
+struct Simulation {
+    plan: Plan,
+    toml_text: String,
+    engine: Box<dyn Engine>,
+    /// Index of the stage that runs or comes next.
+    stage: usize,
+    /// What the present stage observes; `None` before its start.
+    output: Option<StageOutput>,
+    summary: Summary,
+    started: Instant,
+}
+
+/// Runs a plan from its start.
+pub fn run(plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
+    let watch = watch(options)?;
+    // Looked at first: it may be one of the files that --force removes, and nothing is removed for a
+    // run that cannot start.
+    let state = initial::create(&plan)?;
+    let directory = OutputDirectory::create(&plan, options.force)?;
+    let mut engine = engine::create(&plan, &state)?;
+    match plan.system.initial {
+        InitialPlan::Lattice { temperature, .. }
+        | InitialPlan::File { temperature: Some(temperature), .. } => {
+            engine.draw_velocities(temperature, true)?;
+        }
+        InitialPlan::File { temperature: None, .. } => {}
+    }
+    let simulation = Simulation {
+        summary: Summary::new(&plan),
+        plan,
+        toml_text: toml_text.to_owned(),
+        engine,
+        stage: 0,
+        output: None,
+        started: Instant::now(),
+    };
+    simulation.drive(&directory, &watch, options)
+}
+
+/// Goes on from the last good checkpoint of a directory. Says which later ones were refused.
+pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
+    let watch = watch(options)?;
+    let directory = OutputDirectory::open(path)?;
+    let found = latest_valid(path)?;
+    for refused in &found.refused {
+        tracing::warn!("{} is not used: {}", refused.path.display(), refused.reason);
+    }
+    let (_, file, content) =
+        found.checkpoint.ok_or_else(|| RunError::NoCheckpoint { path: path.to_owned() })?;
+    tracing::info!("resuming from {}", file.display());
+    let simulation = Simulation::restore(&content, &file, path)?;
+    simulation.drive(&directory, &watch, options)
+}
+
+/// Signals and the clock, from the very start: a signal on the way to the first step waits for it.
+fn watch(options: &RunOptions) -> Result<interrupt::Watch, RunError> {
+    interrupt::Watch::new(options.max_walltime).map_err(|source| RunError::Signals { source })
+}
+
+impl Simulation {
+    fn drive(
+        mut self,
+        directory: &OutputDirectory,
+        interrupts: &interrupt::Watch,
+        options: &RunOptions,
+    ) -> miette::Result<Outcome> {
+        let mut progress = Progress::new(&self.plan, self.engine.step(), options.quiet);
+        let every = Duration::try_from_secs_f64(60.0 * self.plan.checkpoint.minutes)
+            .unwrap_or(Duration::MAX);
+        let mut last_checkpoint = Instant::now();
+        while self.stage < self.plan.stages.len() {
+            self.enter_stage(directory)?;
+            let stage_end = self.plan.first_step(self.stage) + self.plan.stages[self.stage].steps;
+            let mut last_flush = Instant::now();
+            while self.engine.step() < stage_end {
+                let before = self.engine.step();
+                let steps = self.next_event().min(stage_end) - before;
+                self.advance_in_parts(steps, interrupts, &mut progress)?;
+                // Told to stop before the first of these steps, this one was sampled already.
+                if self.engine.step() > before {
+                    self.observe(&progress)?;
+                }
+                if let Some(why) = interrupts.pending() {
+                    let checkpoint = self.save(directory)?;
+                    progress.abandon();
+                    return Ok(Outcome::Stopped { step: self.engine.step(), checkpoint, why });
+                }
+                if last_checkpoint.elapsed() >= every {
+                    self.save(directory)?;
+                    last_checkpoint = Instant::now();
+                    last_flush = Instant::now();
+                } else if last_flush.elapsed() >= FLUSH_INTERVAL {
+                    self.flush()?;
+                    last_flush = Instant::now();
+                }
+            }
+            self.leave_stage()?;
+            self.save(directory)?;
+            last_checkpoint = Instant::now();
+        }
+        progress.finish();
+        self.summary.seconds = self.seconds();
+        self.summary.engine = self.engine.report();
+        Ok(Outcome::Finished(Box::new(self.summary)))
+    }
+
+    /// Starts the present stage, unless a checkpoint has put us into its middle.
+    fn enter_stage(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
+        if self.output.is_some() {
+            return Ok(());
+        }
+        let stage = &self.plan.stages[self.stage];
+        let first_step = self.plan.first_step(self.stage);
+        self.engine.begin_stage(&StageContext {
+            thermostat: stage.thermostat,
+            first_step,
+            steps: stage.steps,
+        });
+        if let Some(target) = &stage.set_total_energy {
+            let energy = match target {
+                TotalEnergy::Value(energy) => *energy,
+                TotalEnergy::MeanOf(name) => {
+                    self.summary.mean_total_energy(name).ok_or_else(|| {
+                        RunError::NoEnergySamples { stage: stage.name.clone(), of: name.clone() }
+                    })?
+                }
+            };
+            let now = self.engine.thermodynamics()?;
+            let kinetic = energy - now.potential_energy;
+            if kinetic <= 0.0 || now.kinetic_energy <= 0.0 {
+                return Err(RunError::EnergyOutOfReach {
+                    stage: stage.name.clone(),
+                    energy,
+                    potential: now.potential_energy,
+                }
+                .into());
+            }
+            self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
+        }
+        self.output = Some(StageOutput::create(
+            &self.plan,
+            &self.toml_text,
+            self.stage,
+            directory.path(),
+            &self.engine.report(),
+        )?);
+        self.summary.begin(self.stage);
+        self.sample_due()
+    }
+
+    /// The next step at which something is measured.
+    fn next_event(&self) -> u64 {
+        let output = self.output.as_ref().expect("a stage is running");
+        let first = self.plan.first_step(self.stage);
+        first + output.next_event(self.engine.step() - first)
+    }
+
+    /// Advances, with looks at the clock and at signals in between.
+    fn advance_in_parts(
+        &mut self,
+        steps: u64,
+        interrupts: &interrupt::Watch,
+        progress: &mut Progress,
+    ) -> miette::Result<()> {
+        let target = self.engine.step() + steps;
+        while self.engine.step() < target && interrupts.pending().is_none() {
+            let part = progress.steps_in(PATIENCE).min(target - self.engine.step());
+            let start = Instant::now();
+            if let Err(error) = self.engine.advance(part) {
+                // What was measured before stays readable.
+                self.flush()?;
+                return Err(error.into());
+            }
+            progress.took(part, start.elapsed());
+            progress.at(self.engine.step(), self.stage);
+        }
+        Ok(())
+    }
+
+    /// Measures what is due at the present step.
+    fn observe(&mut self, progress: &Progress) -> miette::Result<()> {
+        self.sample_due()?;
+        if let Some(row) = self.summary.last_row() {
+            progress.state(row.temperature, row.total_energy());
+        }
+        Ok(())
+    }
+
+    fn sample_due(&mut self) -> miette::Result<()> {
+        let output = self.output.as_mut().expect("a stage is running");
+        let first = self.plan.first_step(self.stage);
+        let step = self.engine.step() - first;
+        if output.wants_thermodynamics(step) {
+            let row = self.engine.thermodynamics()?;
+            self.summary.add(self.stage, &row);
+            output.append_thermodynamics(&row)?;
+        }
+        if output.wants_snapshot(step) {
+            let snapshot = self.engine.snapshot();
+            output.sample(step, &snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// Time that the run has taken, in this process and in those that it was resumed from.
+    fn seconds(&self) -> f64 {
+        self.summary.seconds + self.started.elapsed().as_secs_f64()
+    }
+
+    fn flush(&mut self) -> miette::Result<()> {
+        if let Some(output) = &mut self.output {
+            output.flush(self.engine.step())?;
+        }
+        Ok(())
+    }
+
+    fn leave_stage(&mut self) -> miette::Result<()> {
+        if let Some(output) = self.output.take() {
+            output.finish(self.engine.step())?;
+        }
+        self.stage += 1;
+        Ok(())
+    }
+
+    /// Brings the files to the disk and writes a checkpoint.
+    fn save(&mut self, directory: &OutputDirectory) -> miette::Result<PathBuf> {
+        if let Some(output) = &mut self.output {
+            output.sync(self.engine.step())?;
+        }
+        Ok(self.checkpoint()?.write(directory.path(), self.engine.step())?)
+    }
+}

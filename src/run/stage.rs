@@ -1,0 +1,376 @@
+//! What a stage measures and writes.
+use std::path::{Path, PathBuf};
+
+use crate::engine::Thermodynamics;
+use crate::observable::{self, AxisName, Correlations, SampleContext, Series, Structure};
+use crate::output::{
+    Axis, Checkpoint, GsdWriter, ResultsWriter, RunDescription, SeriesLayout, StageLayout,
+    ThermodynamicsRow, TrajectoryWriter,
+};
+use crate::plan::{Plan, StagePlan};
+use crate::system::{Snapshot, species_of_particles};
+
+/// Observables and files of the stage that runs.
+pub struct StageOutput {
+    plan: StagePlan,
+    timestep: f64,
+    correlations: Vec<Correlations>,
+    structure: Option<Structure>,
+    results: Option<ResultsWriter>,
+    trajectory: Option<TrajectoryWriter>,
+    gsd: Option<GsdWriter>,
+}
+
+/// How many rows and frames a checkpoint counts on.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Written {
+    rows: u64,
+    frames: u64,
+    gsd_frames: u64,
+}
+
+struct Paths {
+    results: PathBuf,
+    trajectory: PathBuf,
+    gsd: PathBuf,
+}
+
+impl Paths {
+    fn new(directory: &Path, stage: &str) -> Self {
+        let path = |extension: &str| directory.join(format!("{stage}.{extension}"));
+        Paths { results: path("h5"), trajectory: path("h5md"), gsd: path("gsd") }
+    }
+}
+
+impl StageOutput {
+    /// Starts a stage's observables and files. Files that a crashed run left from this stage, which no
+    /// checkpoint counts on, are replaced.
+    pub fn create(
+        plan: &Plan,
+        toml_text: &str,
+        stage: usize,
+        directory: &Path,
+        engine: &serde_json::Value,
+    ) -> miette::Result<Self> {
+        let mut output = Self::observables(plan, stage)?;
+        let paths = Paths::new(directory, &output.plan.name);
+        for path in [&paths.results, &paths.trajectory, &paths.gsd] {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(super::RunError::Directory {
+                        path: path.clone(),
+                        what: "replaced",
+                        source: error,
+                    }
+                    .into());
+                }
+                _ => {}
+            }
+        }
+        let stage = output.plan.clone();
+        let description = describe(plan, toml_text, &stage.name, engine);
+        let layout = output.layout();
+        if layout.thermodynamics || !layout.series.is_empty() {
+            output.results = Some(ResultsWriter::create(&paths.results, &description, &layout)?);
+        }
+        if stage.observe.trajectory.is_some() {
+            output.trajectory = Some(TrajectoryWriter::create(&paths.trajectory, &description)?);
+            if stage.observe.gsd {
+                output.gsd = Some(GsdWriter::create(&paths.gsd, &description)?);
+            }
+        }
+        Ok(output)
+    }
+
+    /// Goes on with a stage's observables and files as a checkpoint knows them.
+    pub fn restore(
+        plan: &Plan,
+        toml_text: &str,
+        stage: usize,
+        directory: &Path,
+        engine: &serde_json::Value,
+        checkpoint: &Checkpoint,
+    ) -> miette::Result<Self> {
+        let mut output = Self::observables(plan, stage)?;
+        for (index, correlations) in output.correlations.iter_mut().enumerate() {
+            let (state, arrays) = load_arrays(checkpoint, &format!("correlation-{index}"))?;
+            correlations.restore(&state, &arrays).map_err(observable_error)?;
+        }
+        if let Some(structure) = &mut output.structure {
+            let (state, arrays) = load_arrays(checkpoint, "structure")?;
+            structure.restore(&state, &arrays).map_err(observable_error)?;
+        }
+        let written: Written = checkpoint.get_json("written")?;
+        let stage = output.plan.clone();
+        let paths = Paths::new(directory, &stage.name);
+        let layout = output.layout();
+        if layout.thermodynamics || !layout.series.is_empty() {
+            output.results =
+                Some(ResultsWriter::reopen(&paths.results, plan, &layout, written.rows)?);
+        }
+        if stage.observe.trajectory.is_some() {
+            output.trajectory =
+                Some(TrajectoryWriter::reopen(&paths.trajectory, plan, written.frames)?);
+            if stage.observe.gsd {
+                let description = describe(plan, toml_text, &stage.name, engine);
+                output.gsd = Some(GsdWriter::reopen(&paths.gsd, &description, written.gsd_frames)?);
+            }
+        }
+        Ok(output)
+    }
+
+    fn observables(plan: &Plan, stage: usize) -> miette::Result<Self> {
+        let stage = plan.stages[stage].clone();
+        let context = SampleContext {
+            simulation_box: plan.system.simulation_box,
+            species: plan.system.species.clone(),
+            species_of: species_of_particles(&plan.system.species),
+            timestep: plan.run.timestep,
+            stage_steps: stage.steps,
+        };
+        let correlations = stage
+            .correlations
+            .iter()
+            .map(|plan| Correlations::new(plan, &context))
+            .collect::<Result<_, _>>()
+            .map_err(observable_error)?;
+        let structure = match &stage.observe.structure {
+            Some(plan) => Some(Structure::new(plan, &context).map_err(observable_error)?),
+            None => None,
+        };
+        Ok(StageOutput {
+            plan: stage,
+            timestep: plan.run.timestep,
+            correlations,
+            structure,
+            results: None,
+            trajectory: None,
+            gsd: None,
+        })
+    }
+
+    fn layout(&self) -> StageLayout {
+        let mut series: Vec<SeriesLayout> = Vec::new();
+        for correlations in &self.correlations {
+            series.extend(correlations.layouts().iter().map(|layout| in_file("dynamics", layout)));
+        }
+        if let Some(structure) = &self.structure {
+            series.extend(structure.layouts().iter().map(|layout| in_file("structure", layout)));
+        }
+        StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), series }
+    }
+
+    /// First step of the stage after `step` at which something is due.
+    pub fn next_event(&self, step: u64) -> u64 {
+        let observe = &self.plan.observe;
+        let intervals = [observe.thermodynamics, observe.trajectory]
+            .into_iter()
+            .flatten()
+            .chain(observe.structure.iter().map(|structure| structure.every))
+            .chain(self.plan.correlations.iter().map(|correlation| correlation.every));
+        intervals
+            .map(|every| (step / every + 1) * every)
+            .min()
+            .unwrap_or(u64::MAX)
+            .min(self.plan.steps)
+    }
+
+    pub fn wants_thermodynamics(&self, step: u64) -> bool {
+        self.plan.observe.thermodynamics.is_some_and(|every| step.is_multiple_of(every))
+    }
+
+    pub fn wants_snapshot(&self, step: u64) -> bool {
+        self.wants_frame(step)
+            || self.structure.as_ref().is_some_and(|structure| structure.is_due(step))
+            || self.correlations.iter().any(|correlations| correlations.is_due(step))
+    }
+
+    fn wants_frame(&self, step: u64) -> bool {
+        self.plan.observe.trajectory.is_some_and(|every| step.is_multiple_of(every))
+    }
+
+    pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> miette::Result<()> {
+        if let Some(results) = &mut self.results {
+            results.append_thermodynamics(&ThermodynamicsRow {
+                step: row.step,
+                time: row.step as f64 * self.timestep,
+                potential_energy: row.potential_energy,
+                kinetic_energy: row.kinetic_energy,
+                internal_energy: row.total_energy(),
+                temperature: row.temperature,
+                pressure: row.pressure,
+                stress: row.stress,
+                center_of_mass_velocity: row.center_of_mass_velocity,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Feeds all that is due at a step of the stage.
+    pub fn sample(&mut self, step: u64, snapshot: &Snapshot) -> miette::Result<()> {
+        for correlations in &mut self.correlations {
+            if correlations.is_due(step) {
+                correlations.sample(snapshot);
+            }
+        }
+        if let Some(structure) = &mut self.structure
+            && structure.is_due(step)
+        {
+            structure.sample(snapshot);
+        }
+        if self.wants_frame(step) {
+            if let Some(trajectory) = &mut self.trajectory {
+                trajectory.append(snapshot, snapshot.step as f64 * self.timestep)?;
+            }
+            if let Some(gsd) = &mut self.gsd {
+                gsd.append(snapshot)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn update_results(&mut self) {
+        let Some(results) = &mut self.results else { return };
+        let mut update = |group: &str, series: Series| {
+            let path = format!("{group}/{}", series.path);
+            results.update_series(&path, &series.value, &series.error, &series.count);
+        };
+        for correlations in &self.correlations {
+            for series in correlations.results() {
+                update("dynamics", series);
+            }
+        }
+        if let Some(structure) = &self.structure {
+            for series in structure.results() {
+                update("structure", series);
+            }
+        }
+    }
+
+    /// Brings all that was measured into the files, for readers that follow them.
+    pub fn flush(&mut self, step: u64) -> miette::Result<()> {
+        self.update_results();
+        if let Some(results) = &mut self.results {
+            results.flush(step)?;
+        }
+        if let Some(trajectory) = &mut self.trajectory {
+            trajectory.flush()?;
+        }
+        Ok(())
+    }
+
+    /// The same, and onto the disk.
+    pub fn sync(&mut self, step: u64) -> miette::Result<()> {
+        self.update_results();
+        if let Some(results) = &mut self.results {
+            results.sync(step)?;
+        }
+        if let Some(trajectory) = &mut self.trajectory {
+            trajectory.sync()?;
+        }
+        if let Some(gsd) = &mut self.gsd {
+            gsd.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the stage: remaining blocks are correlated, files are marked as complete.
+    pub fn finish(mut self, step: u64) -> miette::Result<()> {
+        for correlations in &mut self.correlations {
+            correlations.finish();
+        }
+        self.sync(step)?;
+        if let Some(results) = self.results.take() {
+            results.finish(step)?;
+        }
+        Ok(())
+    }
+
+    /// Puts observables and counts into a checkpoint; files must be on the disk before.
+    pub fn save(&self, checkpoint: &mut Checkpoint) -> miette::Result<()> {
+        for (index, correlations) in self.correlations.iter().enumerate() {
+            save_arrays(checkpoint, &format!("correlation-{index}"), correlations.save())?;
+        }
+        if let Some(structure) = &self.structure {
+            save_arrays(checkpoint, "structure", structure.save())?;
+        }
+        let written = Written {
+            rows: self.results.as_ref().map_or(0, ResultsWriter::rows),
+            frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
+            gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
+        };
+        checkpoint.put_json("written", &written)?;
+        Ok(())
+    }
+}
+
+fn describe<'a>(
+    plan: &'a Plan,
+    toml_text: &'a str,
+    stage: &'a str,
+    engine: &'a serde_json::Value,
+) -> RunDescription<'a> {
+    RunDescription {
+        toml_text,
+        plan,
+        stage,
+        version: env!("CARGO_PKG_VERSION"),
+        author: "unknown",
+        hardware: engine,
+        tuning: engine,
+    }
+}
+
+/// An observable's layout as the results file has it.
+fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
+    let axes = layout
+        .axes
+        .iter()
+        .map(|axis| match axis.name {
+            AxisName::Time => Axis::time(axis.values.clone()),
+            AxisName::Distance => Axis::distance(axis.values.clone()),
+            AxisName::Wavenumber => {
+                let vectors = layout.vectors_per_shell.clone().unwrap_or_default();
+                Axis::wavenumber(axis.values.clone(), vectors)
+            }
+        })
+        .collect();
+    SeriesLayout {
+        path: format!("{group}/{}", layout.path),
+        axes,
+        unit: layout.unit.to_owned(),
+        description: layout.formula.to_owned(),
+    }
+}
+
+type Arrays = Vec<(String, Vec<f64>)>;
+
+fn save_arrays(
+    checkpoint: &mut Checkpoint,
+    name: &str,
+    (state, arrays): (serde_json::Value, Arrays),
+) -> miette::Result<()> {
+    checkpoint.put_json(name, &state)?;
+    let names: Vec<&str> = arrays.iter().map(|(name, _)| name.as_str()).collect();
+    checkpoint.put_json(&format!("{name}/arrays"), &names)?;
+    for (array, values) in &arrays {
+        checkpoint.put_f64(&format!("{name}/{array}"), values);
+    }
+    Ok(())
+}
+
+fn load_arrays(checkpoint: &Checkpoint, name: &str) -> miette::Result<(serde_json::Value, Arrays)> {
+    let names: Vec<String> = checkpoint.get_json(&format!("{name}/arrays"))?;
+    let arrays = names
+        .into_iter()
+        .map(|array| {
+            let values = checkpoint.get_f64(&format!("{name}/{array}"))?;
+            Ok((array, values))
+        })
+        .collect::<miette::Result<_>>()?;
+    Ok((checkpoint.get_json(name)?, arrays))
+}
+
+fn observable_error(error: observable::ObservableError) -> miette::Report {
+    miette::miette!("{error}")
+}

@@ -1,0 +1,10 @@
+//! What is simulated: the periodic box, the species, and the particles' state as plain numbers.
+mod hilbert;
+mod simulation_box;
+mod snapshot;
+mod species;
+
+pub use hilbert::hilbert_index;
+pub use simulation_box::SimulationBox;
+pub use snapshot::Snapshot;
+pub use species::{Species, species_of_particles};

@@ -1,0 +1,157 @@
+//! The program itself, run in a directory of its own.
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A directory with `job.toml`, whose results go to `out`.
+pub struct Job {
+    directory: PathBuf,
+    _temporary: Option<TempDir>,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None` after a signal.
+    pub code: Option<i32>,
+    pub stdout: String,
+    /// In one line: terminals wrap messages.
+    pub stderr: String,
+}
+
+impl Job {
+    pub fn new(toml: &str) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = temporary.path().to_owned();
+        Job { _temporary: Some(temporary), ..Job::at(&directory, toml) }
+    }
+
+    /// In a directory that is there already.
+    pub fn at(directory: &Path, toml: &str) -> Self {
+        std::fs::write(directory.join("job.toml"), toml).unwrap();
+        Job { directory: directory.to_owned(), _temporary: None }
+    }
+
+    /// Another configuration beside `job.toml`.
+    pub fn write(&self, name: &str, toml: &str) {
+        std::fs::write(self.directory.join(name), toml).unwrap();
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_supercool"));
+        command.args(arguments).current_dir(&self.directory).env_remove("RUST_LOG");
+        command
+    }
+
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    pub fn execute(&self, arguments: &[&str]) -> Ended {
+        Ended::of(self.start(arguments))
+    }
+
+    pub fn succeeds(&self, arguments: &[&str]) -> Ended {
+        let ended = self.execute(arguments);
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
+        ended
+    }
+
+    /// Ends with an error message that has all these parts.
+    pub fn fails(&self, arguments: &[&str], parts: &[&str]) {
+        let ended = self.execute(arguments);
+        assert_eq!(ended.code, Some(1), "{arguments:?}: {ended:?}");
+        for part in parts {
+            assert!(ended.stderr.contains(part), "{arguments:?}: no {part:?} in {}", ended.stderr);
+        }
+    }
+
+    /// Waits until a file is there; false if the process ended before.
+    pub fn appears(&self, name: &str, process: &mut Child) -> bool {
+        let path = self.path(name);
+        let start = Instant::now();
+        while !path.exists() {
+            if process.try_wait().unwrap().is_some() {
+                return path.exists();
+            }
+            assert!(start.elapsed() < Duration::from_secs(60), "no {name}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    pub fn results(&self, stage: &str) -> supercool_analysis::results::ResultsFile {
+        let path = self.path(&format!("out/{stage}.h5"));
+        supercool_analysis::results::ResultsFile::open(&path).unwrap()
+    }
+
+    /// Samples of one observable under `/observables`.
+    pub fn series(&self, stage: &str, name: &str) -> Vec<f64> {
+        let all = self.results(stage).observables().unwrap();
+        all.into_iter().find(|series| series.name == name).unwrap().value
+    }
+}
+
+impl Ended {
+    pub fn of(process: Child) -> Self {
+        let output = process.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let words = stderr.split_whitespace().filter(|word| *word != "\u{2502}");
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: words.collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+pub fn signal(process: &Child, name: &str) {
+    let id = process.id().to_string();
+    assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+}
+
+/// Kob-Andersen mixture at density 1.2, all of a configuration before its stages. `run` holds more
+/// lines of `[run]`.
+pub fn kob_andersen(dimension: usize, count: usize, precision: &str, run: &str) -> String {
+    let b = if dimension == 2 { count * 35 / 100 } else { count / 5 };
+    let lattice = if dimension == 2 { "square" } else { "fcc" };
+    format!(
+        r#"
+[system]
+dimension = {dimension}
+density = 1.2
+seed = 11
+species = [{{ name = "A", count = {a} }}, {{ name = "B", count = {b} }}]
+initial = {{ lattice = "{lattice}", temperature = 1.5 }}
+
+[potential]
+kind = "lennard-jones"
+cutoff = 2.5
+truncation = {{ kind = "smooth", width = 0.005 }}
+[potential.pairs]
+AA = {{ epsilon = 1.0, sigma = 1.0 }}
+AB = {{ epsilon = 1.5, sigma = 0.8 }}
+BB = {{ epsilon = 0.5, sigma = 0.88 }}
+
+[output]
+directory = "out"
+
+[run]
+engine = "cpu"
+precision = "{precision}"
+{run}
+"#,
+        a = count - b
+    )
+}

@@ -1,0 +1,160 @@
+//! Plans and states for tests.
+#![allow(dead_code)]
+pub mod contents;
+pub mod job;
+pub mod mounted;
+pub mod python;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use supercool::engine::{self, Engine, ExactState, StageContext};
+use supercool::plan::{
+    CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
+    SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
+};
+use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::system::{SimulationBox, Snapshot, Species, species_of_particles};
+
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+pub fn json(name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(data(name)).unwrap()).unwrap()
+}
+
+/// A plan of a system and potential, microcanonical, on the CPU.
+pub fn plan_of(
+    simulation_box: SimulationBox,
+    species: Vec<Species>,
+    potential: PotentialPlan,
+    precision: Precision,
+) -> Plan {
+    let lattice = if simulation_box.dimension() == 2 { Lattice::Square } else { Lattice::Fcc };
+    Plan {
+        system: SystemPlan {
+            simulation_box,
+            species,
+            seed: 42,
+            initial: InitialPlan::Lattice { lattice, temperature: 1.0 },
+        },
+        potential,
+        run: RunPlan {
+            engine: EngineChoice::Cpu,
+            precision,
+            timestep: 0.004,
+            threads: Some(1),
+            skin: None,
+            sort_interval: 1,
+        },
+        stages: Vec::new(),
+        checkpoint: CheckpointPlan { minutes: 1e9 },
+        output: OutputPlan { directory: PathBuf::new() },
+    }
+}
+
+pub fn pair(epsilon: f64, sigma: f64, cutoff: f64) -> PairParameters {
+    PairParameters { epsilon, sigma, cutoff: cutoff * sigma, kappa: 0.0 }
+}
+
+/// Kob-Andersen's interactions; cutoff in units of sigma.
+pub fn kob_andersen_potential(truncation: Truncation) -> PotentialPlan {
+    let (aa, ab, bb) = (pair(1.0, 1.0, 2.5), pair(1.5, 0.8, 2.5), pair(0.5, 0.88, 2.5));
+    PotentialPlan {
+        form: PairPotential::LennardJones,
+        truncation,
+        pairs: vec![vec![aa, ab], vec![ab, bb]],
+    }
+}
+
+pub fn two_species(a: usize, b: usize) -> Vec<Species> {
+    vec![
+        Species { name: "A".into(), count: a, mass: 1.0 },
+        Species { name: "B".into(), count: b, mass: 1.0 },
+    ]
+}
+
+/// Kob-Andersen mixture, 80:20 in three dimensions and 65:35 in two, at density 1.2.
+pub fn kob_andersen(dimension: usize, count: usize, precision: Precision) -> Plan {
+    let b = if dimension == 2 { count * 35 / 100 } else { count / 5 };
+    plan_of(
+        SimulationBox::cubic(dimension, count, 1.2),
+        two_species(count - b, b),
+        kob_andersen_potential(Truncation::Smooth { width: 0.005 }),
+        precision,
+    )
+}
+
+pub fn bath(kind: Thermostat, temperature: f64) -> Option<ThermostatPlan> {
+    Some(ThermostatPlan {
+        kind,
+        temperature: TemperatureRamp { from: temperature, to: temperature },
+    })
+}
+
+/// Enters a stage without end.
+pub fn begin(engine: &mut dyn Engine, thermostat: Option<ThermostatPlan>) {
+    let first_step = engine.step();
+    engine.begin_stage(&StageContext { thermostat, first_step, steps: u64::MAX / 2 });
+}
+
+/// Molten at T = 2 and brought to a temperature by a Langevin bath; then microcanonical.
+pub fn liquid(plan: &Plan, temperature: f64, steps: u64) -> Box<dyn Engine> {
+    let state = supercool::initial::create(plan).unwrap();
+    let mut engine = engine::create(plan, &state).unwrap();
+    engine.draw_velocities(2.0, true).unwrap();
+    for (temperature, steps) in [(2.0, steps / 2), (temperature, steps - steps / 2)] {
+        begin(engine.as_mut(), bath(Thermostat::Langevin { friction: 2.0 }, temperature));
+        engine.advance(steps).unwrap();
+    }
+    begin(engine.as_mut(), None);
+    engine
+}
+
+/// An engine that holds another's state under another plan.
+pub fn engine_with(plan: &Plan, state: &ExactState) -> Box<dyn Engine> {
+    let mut engine = engine::create(plan, state).unwrap();
+    begin(engine.as_mut(), None);
+    engine
+}
+
+/// The first frame of a file as a plan and a state, velocities zero where it has none.
+pub fn from_file(
+    path: &Path,
+    potential: PotentialPlan,
+    precision: Precision,
+) -> (Plan, ExactState) {
+    let frame = supercool_analysis::open(path).unwrap().read(0).unwrap();
+    let count = frame.particle_count();
+    let species: Vec<Species> = frame
+        .species_names
+        .iter()
+        .map(|name| Species {
+            name: name.clone(),
+            count: frame.particles_of(name).len(),
+            mass: 1.0,
+        })
+        .collect();
+    let plan = plan_of(SimulationBox::new(&frame.box_edges), species, potential, precision);
+    let snapshot = Snapshot {
+        step: 0,
+        position: frame.position,
+        image: vec![[0; 3]; count],
+        velocity: frame.velocity.unwrap_or_else(|| vec![[0.0; 3]; count]),
+    };
+    let state = exact(&plan, &snapshot);
+    (plan, state)
+}
+
+pub fn exact(plan: &Plan, snapshot: &Snapshot) -> ExactState {
+    ExactState::from_snapshot(
+        snapshot,
+        species_of_particles(&plan.system.species),
+        plan.system.simulation_box,
+        plan.run.timestep,
+        plan.run.precision,
+        &plan.system.species,
+    )
+    .unwrap()
+}

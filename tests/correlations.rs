@@ -1,0 +1,206 @@
+//! What a run averages while it runs, against plain evaluations of its stored trajectory: ours over
+//! all pairs of frames and particles, which shares no code with the online one, and those of
+//! tidynamics and freud from PyPI.
+mod common;
+
+use std::f64::consts::TAU;
+
+use common::job::{Job, kob_andersen};
+use common::python::check_with_python;
+use supercool_analysis::Frame;
+use supercool_analysis::correlation::{
+    Correlation, StoredTrajectory, TimePairs, mean_quartic_displacement, mean_square_displacement,
+    non_gaussian_parameter, self_intermediate_scattering_function, velocity_autocorrelation,
+};
+use supercool_analysis::results::{Curve, Function};
+use supercool_analysis::structure::{pair_distribution, structure_factor, wave_vectors};
+
+const EVERY: u64 = 4;
+const STEPS: u64 = 400;
+const BLOCK_SIZE: u64 = 5;
+
+/// A short liquid run whose trajectory has every sample of the correlations. All vectors of a shell
+/// are taken: none is left to choice.
+fn observed(dimension: usize, precision: &str) -> Job {
+    let toml = kob_andersen(dimension, 500, precision, "timestep = 0.004\nthreads = 2\nskin = 0.3")
+        + &format!(
+            r#"
+[[stage]]
+name = "melt"
+steps = 500
+thermostat = {{ kind = "langevin", temperature = 1.0, friction = 2.0 }}
+
+[[stage]]
+name = "production"
+steps = {STEPS}
+[stage.observe]
+trajectory = {EVERY}
+[stage.observe.structure]
+every = 40
+maximum_distance = 3.0
+bin_width = 0.05
+maximum_wavenumber = 9.0
+vectors_per_shell = 100_000
+[[stage.correlation]]
+every = {EVERY}
+block_size = {BLOCK_SIZE}
+wavenumbers = [1.0, 4.0, 7.25]
+vectors_per_shell = 100_000
+"#
+        );
+    let job = Job::new(&toml);
+    job.succeeds(&["run", "job.toml"]);
+    job
+}
+
+struct Stored {
+    frames: Vec<Frame>,
+    trajectory: StoredTrajectory,
+    /// Pairs of frames of the blocking scheme's origins.
+    pairs: TimePairs,
+}
+
+impl Stored {
+    fn of(job: &Job) -> Self {
+        let file = supercool_analysis::open(job.path("out/production.h5md")).unwrap();
+        let frames: Vec<Frame> = (0..file.len()).map(|index| file.read(index).unwrap()).collect();
+        assert_eq!(frames.len() as u64, STEPS / EVERY + 1);
+        let trajectory = StoredTrajectory::from_frames(frames.clone(), None).unwrap();
+        let first = trajectory.steps()[0];
+        // Lag m l^n, m < l, has the origins k l^n.
+        let is_origin = |lag: u64, step: u64| {
+            let (lag, origin) = (lag / EVERY, (step - first) / EVERY);
+            let interval = match lag {
+                0 => 1,
+                _ => BLOCK_SIZE.pow(lag.ilog(BLOCK_SIZE)),
+            };
+            lag.is_multiple_of(interval) && origin.is_multiple_of(interval)
+        };
+        let pairs = TimePairs::all(trajectory.steps()).keep(trajectory.steps(), is_origin);
+        Stored { frames, trajectory, pairs }
+    }
+
+    fn edges(&self) -> &[f64] {
+        &self.frames[0].box_edges
+    }
+
+    /// All wave vectors within 0.5 % of a length that the box holds, found by their mean length.
+    fn shell(&self, wavenumber: f64) -> Vec<[f64; 3]> {
+        let length = |q: &[f64; 3]| q.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let centres = wave_vectors(self.edges(), 0.99 * wavenumber, 1.01 * wavenumber);
+        centres
+            .iter()
+            .map(|centre| {
+                wave_vectors(self.edges(), 0.995 * length(centre), 1.005 * length(centre))
+            })
+            .find(|shell| {
+                let mean = shell.iter().map(length).sum::<f64>() / shell.len() as f64;
+                (mean - wavenumber).abs() < 1e-12 * wavenumber
+            })
+            .unwrap_or_else(|| panic!("{wavenumber} is not the mean of a shell"))
+    }
+
+    fn evaluate(&self, species: &str, name: &str, curve: &Curve) -> Correlation {
+        let particles = self.trajectory.particles_of(species);
+        let (trajectory, pairs) = (&self.trajectory, &self.pairs);
+        match name {
+            "mean_square_displacement" => mean_square_displacement(trajectory, &particles, pairs),
+            "mean_quartic_displacement" => mean_quartic_displacement(trajectory, &particles, pairs),
+            "non_gaussian_parameter" => {
+                let mut all = non_gaussian_parameter(trajectory, &particles, pairs);
+                // Not defined at lag 0.
+                for column in [&mut all.time, &mut all.value] {
+                    column.remove(0);
+                }
+                all.lag.remove(0);
+                all.count.remove(0);
+                all
+            }
+            "velocity_autocorrelation" => {
+                velocity_autocorrelation(trajectory, &particles, pairs).unwrap()
+            }
+            "self_intermediate_scattering_function" => {
+                let shell = self.shell(curve.wavenumber.unwrap());
+                self_intermediate_scattering_function(trajectory, &particles, &shell, pairs)
+            }
+            _ => panic!("{name} is not checked"),
+        }
+    }
+}
+
+/// Equal to rounding; `scale` is the size of the terms that were summed.
+fn assert_equal(what: &str, found: &[f64], expected: &[f64], scale: f64) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let tolerance = 1e-10 * expected.abs().max(scale);
+        assert!(
+            (found - expected).abs() <= tolerance,
+            "{what} [{index}]: {found:e}, plainly {expected:e}"
+        );
+    }
+}
+
+fn check_dynamics(stored: &Stored, functions: &[Function]) {
+    assert_eq!(functions.len(), 2 * 5, "species and observables");
+    for function in functions {
+        let scattering = function.name == "self_intermediate_scattering_function";
+        assert_eq!(function.curves.len(), if scattering { 3 } else { 1 });
+        for curve in &function.curves {
+            let what = format!("{}/{} {:?}", function.group, function.name, curve.wavenumber);
+            let expected = stored.evaluate(&function.group, &function.name, curve);
+            assert_equal(&format!("time of {what}"), &function.x, &expected.time, 1e-3);
+            // Sums of terms of both signs.
+            let scale = match function.name.as_str() {
+                "velocity_autocorrelation" | "self_intermediate_scattering_function" => 1.0,
+                "non_gaussian_parameter" => 1.0,
+                _ => 0.0,
+            };
+            assert_equal(&what, &curve.value, &expected.value, scale);
+            let particles = stored.trajectory.particles_of(&function.group).len() as u64;
+            let counts: Vec<u64> = curve.count.iter().map(|&count| count as u64).collect();
+            let origins: Vec<u64> = expected.count.iter().map(|count| count * particles).collect();
+            assert_eq!(counts, origins, "{what}");
+        }
+    }
+}
+
+fn check_structure(stored: &Stored, functions: &[Function]) {
+    assert_eq!(functions.len(), 3 * 2, "pairs and functions");
+    let frames: Vec<Frame> = stored.frames.iter().step_by(10).cloned().collect();
+    for function in functions {
+        let (a, b) = function.group.split_at(1);
+        let what = format!("{}/{}", function.group, function.name);
+        let expected = match function.name.as_str() {
+            "pair_distribution" => pair_distribution(&frames, a, b, 3.0, 0.05).unwrap(),
+            "structure_factor" => {
+                let smallest = TAU / stored.edges()[0];
+                assert!((function.x[0] - smallest).abs() < 1e-12, "{}", function.x[0]);
+                let shells: Vec<_> = function.x.iter().map(|&q| stored.shell(q)).collect();
+                structure_factor(&frames, a, b, &shells).unwrap()
+            }
+            _ => panic!("{what} is not checked"),
+        };
+        assert_equal(&what, &function.x, &expected.x, 0.0);
+        assert_equal(&what, &function.curves[0].value, &expected.value, 1.0);
+    }
+}
+
+fn online_equals_plain(dimension: usize, precision: &str) {
+    let job = observed(dimension, precision);
+    let stored = Stored::of(&job);
+    let results = job.results("production");
+    check_dynamics(&stored, &results.dynamics().unwrap());
+    check_structure(&stored, &results.structure().unwrap());
+    let paths = [job.path("out/production.h5"), job.path("out/production.h5md")];
+    check_with_python("tidynamics, freud", "correlations.py", &[&paths[0], &paths[1]]);
+}
+
+#[test]
+fn online_correlations_in_three_dimensions_equal_plain_ones_of_the_stored_trajectory() {
+    online_equals_plain(3, "double");
+}
+
+#[test]
+fn online_correlations_in_two_dimensions_equal_plain_ones_of_the_stored_trajectory() {
+    online_equals_plain(2, "fixed-point");
+}

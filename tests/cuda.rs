@@ -1,0 +1,315 @@
+//! The CUDA engine against the CPU engine, on a machine with a card; elsewhere every test says that it
+//! does nothing.
+use supercool::engine::cuda::device::cards;
+use supercool::engine::{self, Engine, ExactState, StageContext, Thermodynamics};
+use supercool::initial;
+use supercool::plan::{
+    CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
+    SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
+};
+use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::system::{SimulationBox, Species};
+
+/// False, with a word, where there is no card.
+fn card() -> bool {
+    match cards() {
+        Ok(_) => true,
+        Err(error) => {
+            println!("skipped: {error}");
+            false
+        }
+    }
+}
+
+fn pair(epsilon: f64, sigma: f64) -> PairParameters {
+    PairParameters { epsilon, sigma, cutoff: 2.5 * sigma, kappa: 0.0 }
+}
+
+/// Kob-Andersen mixture, 80:20 in three and 65:35 in two dimensions.
+fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
+    let b = if dimension == 3 { particles / 5 } else { particles * 35 / 100 };
+    let (aa, ab, bb) = (pair(1.0, 1.0), pair(1.5, 0.8), pair(0.5, 0.88));
+    let lattice = if dimension == 3 { Lattice::Fcc } else { Lattice::Hexagonal };
+    Plan {
+        system: SystemPlan {
+            simulation_box: SimulationBox::cubic(dimension, particles, 1.2),
+            species: vec![
+                Species { name: "A".into(), count: particles - b, mass: 1.0 },
+                Species { name: "B".into(), count: b, mass: 1.0 },
+            ],
+            seed: 7,
+            initial: InitialPlan::Lattice { lattice, temperature: 1.0 },
+        },
+        potential: PotentialPlan {
+            form: PairPotential::LennardJones,
+            truncation: Truncation::Shifted,
+            pairs: vec![vec![aa, ab], vec![ab, bb]],
+        },
+        run: RunPlan {
+            engine: EngineChoice::Cpu,
+            precision,
+            timestep: 0.004,
+            threads: None,
+            skin: None,
+            sort_interval: 1,
+        },
+        stages: Vec::new(),
+        checkpoint: CheckpointPlan { minutes: f64::INFINITY },
+        output: OutputPlan { directory: Default::default() },
+    }
+}
+
+fn engine_of(plan: &Plan, choice: EngineChoice, state: &ExactState) -> Box<dyn Engine> {
+    let mut plan = plan.clone();
+    plan.run.engine = choice;
+    engine::create(&plan, state).unwrap_or_else(|error| panic!("{choice:?}: {error}"))
+}
+
+fn stage(engine: &dyn Engine, thermostat: Option<Thermostat>, temperature: f64) -> StageContext {
+    StageContext {
+        thermostat: thermostat.map(|kind| ThermostatPlan {
+            kind,
+            temperature: TemperatureRamp { from: temperature, to: 0.9 * temperature },
+        }),
+        first_step: engine.step(),
+        steps: 1000,
+    }
+}
+
+/// A melt of the plan's lattice: 200 steps with Langevin's thermostat, then some with `thermostat`.
+fn history(
+    plan: &Plan,
+    choice: EngineChoice,
+    thermostat: Option<Thermostat>,
+    steps: u64,
+) -> (ExactState, Thermodynamics) {
+    let state = initial::create(plan).expect("the initial state fits");
+    let mut engine = engine_of(plan, choice, &state);
+    engine.draw_velocities(2.0, true).expect("velocities fit");
+    let melt = stage(engine.as_ref(), Some(Thermostat::Langevin { friction: 2.0 }), 2.0);
+    engine.begin_stage(&melt);
+    engine.advance(200).expect("the melt runs");
+    let next = stage(engine.as_ref(), thermostat, 1.0);
+    engine.begin_stage(&next);
+    engine.advance(steps).expect("the steps are taken");
+    let thermodynamics = engine.thermodynamics().expect("numbers fit");
+    println!("{}", engine.report());
+    (engine.export(), thermodynamics)
+}
+
+fn assert_same_bits(plan: &Plan, thermostat: Option<Thermostat>, steps: u64) {
+    let (cpu, cpu_thermodynamics) = history(plan, EngineChoice::Cpu, thermostat, steps);
+    let (cuda, cuda_thermodynamics) = history(plan, EngineChoice::Cuda, thermostat, steps);
+    let differing = (0..cpu.position.len())
+        .filter(|&i| cpu.position[i] != cuda.position[i] || cpu.velocity[i] != cuda.velocity[i])
+        .count();
+    assert_eq!(differing, 0, "particles that differ of {}", cpu.position.len());
+    assert_eq!(cpu.hash(), cuda.hash());
+    assert_eq!(cpu.thermostat, cuda.thermostat);
+    assert_eq!(cpu_thermodynamics, cuda_thermodynamics);
+}
+
+/// Fixed for good: on any processor and any card. (300 particles, melted, and 300 steps.)
+#[test]
+fn the_trajectory_of_record_is_found_again() {
+    const RECORD: &str = "5d60b59db2692ee53c3d29b95d1a2c5187e6a274f50396ee90683c20c7598d1b";
+    let plan = mixture(3, 300, Precision::FixedPoint);
+    let (cpu, _) = history(&plan, EngineChoice::Cpu, None, 300);
+    assert_eq!(cpu.hash().to_hex().as_str(), RECORD);
+    if card() {
+        let (cuda, _) = history(&plan, EngineChoice::Cuda, None, 300);
+        assert_eq!(cuda.hash().to_hex().as_str(), RECORD);
+    }
+}
+
+#[test]
+fn fixed_point_gives_the_bits_of_the_cpu() {
+    if !card() {
+        return;
+    }
+    for particles in [1000, 4000] {
+        let plan = mixture(3, particles, Precision::FixedPoint);
+        assert_same_bits(&plan, None, 1000);
+    }
+}
+
+#[test]
+fn two_dimensions_give_the_bits_of_the_cpu() {
+    if card() {
+        assert_same_bits(&mixture(2, 1000, Precision::FixedPoint), None, 1000);
+    }
+}
+
+#[test]
+fn every_thermostat_gives_the_bits_of_the_cpu() {
+    if !card() {
+        return;
+    }
+    let plan = mixture(3, 500, Precision::FixedPoint);
+    for thermostat in [
+        Thermostat::Langevin { friction: 1.0 },
+        Thermostat::NoseHoover { period: 0.5, chain_length: 3 },
+        Thermostat::Bussi { time: 0.2 },
+        Thermostat::Andersen { rate: 5.0, exact: false },
+        Thermostat::Andersen { rate: 5.0, exact: true },
+    ] {
+        println!("{thermostat:?}");
+        assert_same_bits(&plan, Some(thermostat), 300);
+    }
+}
+
+#[test]
+fn every_potential_and_truncation_gives_the_bits_of_the_cpu() {
+    if !card() {
+        return;
+    }
+    let smooth = Truncation::Smooth { width: 0.005 };
+    for (form, truncation) in [
+        (PairPotential::LennardJones, Truncation::Sharp),
+        (PairPotential::LennardJones, Truncation::ForceShifted),
+        (PairPotential::LennardJones, smooth),
+        (PairPotential::Mie { m: 12, n: 6 }, Truncation::Shifted),
+        (PairPotential::Mie { m: 11, n: 7 }, smooth),
+        (PairPotential::InversePower { n: 12 }, Truncation::ForceShifted),
+        (PairPotential::InversePower { n: 15 }, Truncation::Shifted),
+        (PairPotential::HarmonicSpheres, Truncation::Shifted),
+        (PairPotential::Yukawa, smooth),
+        (PairPotential::GaussianCore, Truncation::Shifted),
+    ] {
+        println!("{form:?} {truncation:?}");
+        let mut plan = mixture(3, 500, Precision::FixedPoint);
+        plan.potential.form = form;
+        plan.potential.truncation = truncation;
+        for pair in plan.potential.pairs.iter_mut().flatten() {
+            pair.kappa = if form == PairPotential::Yukawa { 3.0 } else { 0.0 };
+            if form == PairPotential::HarmonicSpheres {
+                pair.cutoff = pair.sigma;
+            }
+        }
+        assert_same_bits(&plan, None, 200);
+    }
+}
+
+#[test]
+fn unequal_masses_three_species_and_an_odd_box_give_the_bits_of_the_cpu() {
+    if !card() {
+        return;
+    }
+    let mut plan = mixture(3, 600, Precision::FixedPoint);
+    plan.system.simulation_box = SimulationBox::new(&[6.0, 8.0, 600.0 / 48.0]);
+    plan.system.species = vec![
+        Species { name: "A".into(), count: 300, mass: 1.0 },
+        Species { name: "B".into(), count: 200, mass: 1.7 },
+        Species { name: "C".into(), count: 100, mass: 0.3 },
+    ];
+    let (aa, ab, bb) = (pair(1.0, 1.0), pair(1.5, 0.8), pair(0.5, 0.88));
+    plan.potential.pairs = vec![vec![aa, ab, ab], vec![ab, bb, ab], vec![ab, ab, aa]];
+    assert_same_bits(&plan, None, 300);
+    assert_same_bits(&plan, Some(Thermostat::NoseHoover { period: 0.5, chain_length: 1 }), 100);
+}
+
+#[test]
+fn skin_and_thread_counts_leave_the_bits_alone() {
+    if !card() {
+        return;
+    }
+    let mut plan = mixture(3, 2000, Precision::FixedPoint);
+    let (expected, _) = history(&plan, EngineChoice::Cpu, None, 300);
+    for skin in [0.2, 0.45, 0.9] {
+        plan.run.skin = Some(skin);
+        let (found, _) = history(&plan, EngineChoice::Cuda, None, 300);
+        assert_eq!(found.hash(), expected.hash(), "skin {skin}");
+    }
+}
+
+#[test]
+fn a_checkpoint_moves_between_engines() {
+    if !card() {
+        return;
+    }
+    let plan = mixture(3, 1000, Precision::FixedPoint);
+    let (expected, _) = history(&plan, EngineChoice::Cpu, None, 300);
+    let (mut state, _) = history(&plan, EngineChoice::Cuda, None, 100);
+    for choice in [EngineChoice::Cpu, EngineChoice::Cuda] {
+        let mut engine = engine_of(&plan, choice, &state);
+        engine.advance(100).expect("the steps are taken");
+        state = engine.export();
+    }
+    assert_eq!(state.hash(), expected.hash());
+}
+
+/// Restarting in every precision gives the bits of the run without a break.
+#[test]
+fn a_restart_on_the_card_gives_the_same_bits() {
+    if !card() {
+        return;
+    }
+    for precision in Precision::ALL {
+        let plan = mixture(3, 1000, precision);
+        let (expected, _) = history(&plan, EngineChoice::Cuda, None, 230);
+        let (state, _) = history(&plan, EngineChoice::Cuda, None, 117);
+        let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
+        engine.advance(113).expect("the steps are taken");
+        assert_eq!(engine.export().hash(), expected.hash(), "{}", precision.name());
+    }
+}
+
+/// Forces of all precisions from the same positions agree with `double` to the rounding of their sites and sums.
+#[test]
+fn forces_agree_with_double_on_the_cpu() {
+    if !card() {
+        return;
+    }
+    let plan = mixture(3, 1000, Precision::FixedPoint);
+    let (melt, _) = history(&plan, EngineChoice::Cpu, None, 100);
+    let snapshot = engine_of(&plan, EngineChoice::Cpu, &melt).snapshot();
+    let forces = |precision: Precision, choice| {
+        let plan = mixture(3, 1000, precision);
+        let state = ExactState::from_snapshot(
+            &snapshot,
+            melt.species_of.clone(),
+            melt.simulation_box,
+            0.004,
+            precision,
+            &plan.system.species,
+        );
+        engine_of(&plan, choice, &state.expect("the state fits")).forces()
+    };
+    let exact = forces(Precision::Double, EngineChoice::Cpu);
+    let scale = exact.iter().flatten().fold(0.0f64, |largest, f| largest.max(f.abs()));
+    for (precision, bound) in [
+        (Precision::Double, 1e-13),
+        // A site is off by 2^-24 of the edge (9.4), a stiff pair force changes by some 1e3 a unit length.
+        (Precision::Single, 1e-5),
+        (Precision::DoubleSingle, 1e-5),
+        (Precision::FixedPoint, 1e-6),
+    ] {
+        let found = forces(precision, EngineChoice::Cuda);
+        let worst = found
+            .iter()
+            .flatten()
+            .zip(exact.iter().flatten())
+            .fold(0.0f64, |worst, (a, b)| worst.max((a - b).abs()));
+        println!("{}: {:.2e}", precision.name(), worst / scale);
+        assert!(worst < bound * scale, "{}: {worst} of {scale}", precision.name());
+    }
+}
+
+#[test]
+fn a_pair_too_close_is_named() {
+    if !card() {
+        return;
+    }
+    let plan = mixture(3, 500, Precision::FixedPoint);
+    let mut state = initial::create(&plan).expect("the initial state fits");
+    state.position[11] = state.position[5];
+    state.position[11][0] += 1 << 50;
+    let error = |choice: EngineChoice| {
+        let mut plan = plan.clone();
+        plan.run.engine = choice;
+        engine::create(&plan, &state).err().map(|error| error.to_string())
+    };
+    let found = error(EngineChoice::Cuda);
+    assert!(found.as_ref().is_some_and(|text| text.contains("particles 5 and 11")), "{found:?}");
+    assert_eq!(found, error(EngineChoice::Cpu));
+}

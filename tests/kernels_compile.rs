@@ -1,0 +1,307 @@
+//! All kernels compile for cards that need not be there: NVRTC is enough.
+//!
+//! NVRTC comes with a toolkit or as the wheel `nvidia-cuda-nvrtc` (`SUPERCOOL_NVRTC` says where it is);
+//! without it the tests say so and pass, but not in CI.
+use std::path::Path;
+use std::sync::{Mutex, OnceLock};
+
+use supercool::engine::EngineError;
+use supercool::engine::cuda::compile::{Architecture, Program, Resources, compile_in};
+use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
+use supercool::engine::cuda::library::Nvrtc;
+use supercool::engine::cuda::program;
+use supercool::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
+use supercool::plan::{
+    CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
+    SystemPlan,
+};
+use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::system::{SimulationBox, Species};
+
+fn nvrtc_is_there() -> bool {
+    match Nvrtc::get() {
+        Ok(_) => true,
+        Err(error) if std::env::var_os("CI").is_none() => {
+            println!("skipped: {error}");
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+const SMOOTH: Truncation = Truncation::Smooth { width: 0.005 };
+
+fn plan(
+    precision: Precision,
+    dimension: usize,
+    form: PairPotential,
+    truncation: Truncation,
+) -> Plan {
+    let pair = |epsilon, sigma: f64| {
+        let cutoff = if form == PairPotential::HarmonicSpheres { sigma } else { 2.5 * sigma };
+        PairParameters { epsilon, sigma, cutoff, kappa: 3.0 }
+    };
+    let (aa, ab, bb) = (pair(1.0, 1.0), pair(1.5, 0.8), pair(0.5, 0.88));
+    let species = |name: &str, count, mass| Species { name: name.into(), count, mass };
+    Plan {
+        system: SystemPlan {
+            simulation_box: SimulationBox::cubic(dimension, 1000, 1.2),
+            species: vec![species("A", 800, 1.0), species("B", 200, 2.0)],
+            seed: 1,
+            initial: InitialPlan::Lattice { lattice: Lattice::Fcc, temperature: 1.0 },
+        },
+        potential: PotentialPlan { form, truncation, pairs: vec![vec![aa, ab], vec![ab, bb]] },
+        run: RunPlan {
+            engine: EngineChoice::Cuda,
+            precision,
+            timestep: 0.004,
+            threads: None,
+            skin: None,
+            sort_interval: 1,
+        },
+        stages: Vec::new(),
+        checkpoint: CheckpointPlan { minutes: f64::INFINITY },
+        output: OutputPlan { directory: Default::default() },
+    }
+}
+
+/// Kernels that hold the pair loop.
+///
+/// With bytes of spills allowed in 32-bit policies and in `double`. `advance` has blocks of 1024 threads, so
+/// 64 registers: it spills what lives across the pair loop, and `double` has twice as much of everything.
+/// That is known and to be mended; it must not grow.
+const FORCE_KERNELS: [(&str, [u64; 2]); 2] = [("advance_wide", [0, 700]), ("advance", [512, 1200])];
+
+/// Compiles on all cores; what the kernels of each take.
+fn compile_all(cases: Vec<(String, Program, Architecture)>) -> Vec<(String, Vec<Resources>)> {
+    let (queue, done) = (Mutex::new(cases), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let case = queue.lock().expect("no thread has panicked").pop();
+                    let Some((name, program, architecture)) = case else { break };
+                    let resources = compile_in(&program, architecture, None)
+                        .map(|compiled| compiled.resources())
+                        .map_err(|error| error.to_string());
+                    done.lock().expect("no thread has panicked").push((name, resources));
+                }
+            });
+        }
+    });
+    let done = done.into_inner().expect("all threads have ended");
+    done.into_iter()
+        .map(|(name, resources)| match resources {
+            Ok(resources) => (name, resources),
+            Err(error) => panic!("{name}: {error}"),
+        })
+        .collect()
+}
+
+/// What the kernels take in all of policy x truncation x dimension for Lennard-Jones, each policy on each
+/// architecture, and in all other potentials once, spread over the rest. Compiled once for all tests.
+fn covering_cases() -> &'static [(String, Vec<Resources>)] {
+    static CASES: OnceLock<Vec<(String, Vec<Resources>)>> = OnceLock::new();
+    CASES.get_or_init(|| {
+        use PairPotential::{
+            GaussianCore, HarmonicSpheres, InversePower, LennardJones, Mie, Yukawa,
+        };
+        let mut cases = Vec::new();
+        let mut add = |number: usize, precision: Precision, dimension, form, truncation| {
+            let architecture = Architecture::Machine([80, 90, 100][number % 3]);
+            let plan = plan(precision, dimension, form, truncation);
+            let precision = precision.name();
+            let name =
+                format!("{precision}, {dimension}D, {form:?}, {truncation:?}, {architecture}");
+            cases.push((name, program(&plan), architecture));
+        };
+        for (row, precision) in Precision::ALL.into_iter().enumerate() {
+            for (column, (dimension, truncation)) in
+                [(3, Truncation::Shifted), (3, SMOOTH), (2, Truncation::Shifted), (2, SMOOTH)]
+                    .into_iter()
+                    .enumerate()
+            {
+                add(row + column, precision, dimension, LennardJones, truncation);
+            }
+        }
+        let others = [
+            (Mie { m: 12, n: 6 }, Truncation::ForceShifted),
+            (Mie { m: 11, n: 7 }, Truncation::Shifted),
+            (InversePower { n: 18 }, SMOOTH),
+            (InversePower { n: 9 }, Truncation::ForceShifted),
+            (HarmonicSpheres, Truncation::Sharp),
+            (Yukawa, Truncation::ForceShifted),
+            (GaussianCore, SMOOTH),
+        ];
+        for (number, (form, truncation)) in others.into_iter().enumerate() {
+            // From fixed point on, the policy for long runs.
+            let precision = Precision::ALL[3 - number % 4];
+            add(number, precision, 3 - number % 2, form, truncation);
+        }
+        compile_all(cases)
+    })
+}
+
+#[test]
+fn all_kernels_compile_for_three_architectures() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let kernels = |resources: &[Resources]| -> Vec<String> {
+        let kernels = resources.iter().filter(|of| of.is_kernel);
+        let mut names: Vec<String> = kernels.map(|of| of.function.clone()).collect();
+        names.sort();
+        names
+    };
+    let all = covering_cases();
+    for (name, resources) in all {
+        assert_eq!(kernels(resources), kernels(&all[0].1), "{name}");
+        for kernel in resources.iter().filter(|of| of.is_kernel) {
+            assert!(kernel.registers > 0, "{name}: {kernel:?}");
+        }
+    }
+}
+
+#[test]
+fn force_kernels_spill_no_more_than_is_known() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let mut spilling = Vec::new();
+    for (name, resources) in covering_cases() {
+        for (kernel, allowed) in FORCE_KERNELS {
+            let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
+            let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
+            if found.spills as u64 > allowed[usize::from(name.starts_with("double,"))] {
+                spilling.push(format!(
+                    "{name}: {kernel}: {} bytes beside {} registers",
+                    found.spills, found.registers
+                ));
+            }
+        }
+    }
+    assert!(spilling.is_empty(), "spills:\n{}", spilling.join("\n"));
+}
+
+/// A program of one line after the headers.
+fn small(text: &str, precision: Precision) -> Program {
+    let mut program = program(&plan(precision, 3, PairPotential::Mie { m: 12, n: 7 }, SMOOTH));
+    program.name = "small.cu".to_owned();
+    program.text = format!("#include \"run.cuh\"\n{text}\n");
+    program
+}
+
+#[test]
+fn a_wrong_kernel_shows_the_compilers_message_with_file_and_line() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let program = small("__device__ float wrong() { return undeclared; }", Precision::Single);
+    let error =
+        compile_in(&program, Architecture::Machine(90), None).expect_err("does not compile");
+    assert!(matches!(error, EngineError::Compilation { .. }));
+    let message = error.to_string();
+    for part in ["small.cu(2)", "\"undeclared\"", "sm_90"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn compiled_code_is_kept_by_its_content_and_a_damaged_copy_is_not_used() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // The folder of the cache need not be there.
+    let cache = folder.path().join("kernels");
+    let files = || -> Vec<_> {
+        std::fs::read_dir(&cache).expect("the cache").flatten().map(|entry| entry.path()).collect()
+    };
+    let compile = |program: &Program, version: u32| {
+        compile_in(program, Architecture::Machine(version), Some(&cache)).expect("compiles")
+    };
+    let program = small("extern \"C\" __global__ void nothing() {}", Precision::Single);
+    let first = compile(&program, 90);
+    assert!(!first.from_cache && first.resources().iter().any(|of| of.function == "nothing"));
+    let again = compile(&program, 90);
+    assert!(again.from_cache);
+    assert_eq!((&first.image, &first.log), (&again.image, &again.log));
+    assert_eq!(files().len(), 1);
+
+    let file = &files()[0];
+    let mut bytes = std::fs::read(file).expect("the file");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(file, &bytes).expect("is written");
+    assert!(!compile(&program, 90).from_cache, "a damaged file is made anew");
+    assert!(compile(&program, 90).from_cache);
+    std::fs::write(file, &bytes[..20]).expect("is written");
+    assert!(!compile(&program, 90).from_cache, "so is a short one");
+
+    assert!(!compile(&program, 80).from_cache, "another architecture is another file");
+    let mut other = program.clone();
+    other.macros.push(("OTHER".into(), "1".into()));
+    assert!(!compile(&other, 90).from_cache, "another macro is another file");
+    assert_eq!(files().len(), 3);
+    assert!(
+        files().iter().all(|file| file.extension().is_none()),
+        "nothing else is left: {:?}",
+        files()
+    );
+
+    // A cache that cannot be made costs only time.
+    let blocked = folder.path().join("file");
+    std::fs::write(&blocked, "").expect("is written");
+    let compiled = compile_in(&program, Architecture::Machine(90), Some(Path::new(&blocked)));
+    assert!(!compiled.expect("compiles").from_cache);
+}
+
+#[test]
+fn a_card_newer_than_the_compiler_gets_portable_code() {
+    assert_eq!(Architecture::of_card(90, &[80, 90, 100]), Architecture::Machine(90));
+    assert_eq!(Architecture::of_card(121, &[80, 90, 100]), Architecture::Portable(100));
+    if !nvrtc_is_there() {
+        return;
+    }
+    let program = small("extern \"C\" __global__ void nothing() {}", Precision::Single);
+    let compiled = compile_in(&program, Architecture::Portable(90), None).expect("compiles");
+    let text = String::from_utf8(compiled.image).expect("a text");
+    assert!(text.contains(".target sm_90") && text.ends_with('\0'), "{text}");
+}
+
+fn constants_agree<P: DevicePolicy>(precision: Precision) {
+    let plan = plan(precision, 3, PairPotential::Mie { m: 12, n: 7 }, SMOOTH);
+    let system = &plan.system;
+    let policy = P::new(&system.simulation_box, plan.run.timestep, &system.species);
+    let (constants, pairs) = (policy.constants(), PairTable::new(&policy, &plan.potential));
+    let text = format!(
+        "__device__ PolicyConstants first = {};\n__device__ Pair second[4] = {};\n\
+         static_assert(sizeof(first) == {} && sizeof(second) == {}, \"one layout\");\n\
+         extern \"C\" __global__ void use(void **out) {{ out[0] = &first; out[1] = &second; }}",
+        constants.initializer(),
+        pairs.initializer(),
+        constants.bytes().len(),
+        pairs.bytes().len(),
+    );
+    let compiled = compile_in(&small(&text, precision), Architecture::Machine(90), None)
+        .unwrap_or_else(|error| panic!("{error}"));
+    for bytes in [constants.bytes(), pairs.bytes()] {
+        assert!(
+            compiled.image.windows(bytes.len()).any(|window| window == bytes),
+            "{}: the image holds other numbers",
+            P::NAME
+        );
+    }
+}
+
+#[test]
+fn constants_written_as_text_are_those_written_as_bytes() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    constants_agree::<Single>(Precision::Single);
+    constants_agree::<DoubleSingles>(Precision::DoubleSingle);
+    constants_agree::<Double>(Precision::Double);
+    constants_agree::<FixedPoint>(Precision::FixedPoint);
+}

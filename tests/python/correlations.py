@@ -1,0 +1,86 @@
+"""Compares a results file with tidynamics and freud on its trajectory: correlations.py RESULTS TRAJECTORY
+
+The trajectory has a frame for every sample of the correlations; the finest interval is that of its frames.
+"""
+
+import json
+import sys
+
+import freud
+import h5py
+import numpy as np
+import tidynamics
+
+results, trajectory = (h5py.File(path, "r") for path in sys.argv[1:])
+plan = json.loads(results["parameters/plan"][()])
+stage = plan["stages"][-1]
+block_size = stage["correlations"][0]["block_size"]
+every = stage["correlations"][0]["every"]
+dimension = plan["system"]["simulation_box"]["dimension"]
+
+particles = trajectory["particles/trajectory"]
+step = particles["position/step"][:]
+edges = particles["box/edges/value"][0][:dimension]
+wrapped = particles["position/value"][:, :, :dimension]
+position = wrapped + particles["image/value"][:, :, :dimension] * edges
+velocity = particles["velocity/value"][:, :, :dimension]
+species = np.repeat(
+    np.arange(len(plan["system"]["species"])), [s["count"] for s in plan["system"]["species"]]
+)
+names = [s["name"] for s in plan["system"]["species"]]
+assert (np.diff(step) == every).all()
+
+# Time correlations. Lags of level n have the origins 0, l^n, 2 l^n, ...: those of every l^n-th frame.
+compared = 0
+for index, name in enumerate(names):
+    own = np.flatnonzero(species == index)
+    online = {
+        "mean_square_displacement": lambda r, v: tidynamics.msd(r - r[0]),
+        "velocity_autocorrelation": lambda r, v: tidynamics.acf(v),
+    }
+    for observable, evaluate in online.items():
+        group = results[f"dynamics/{name}/{observable}"]
+        lags = np.rint(group["time"][:] / (plan["run"]["timestep"] * every)).astype(int)
+        level = 0
+        while block_size**level < len(step):
+            interval = block_size**level
+            values = np.mean(
+                [evaluate(position[::interval, i], velocity[::interval, i]) for i in own], axis=0
+            )
+            for multiple in range(0 if level == 0 else 1, block_size):
+                place = np.flatnonzero(lags == multiple * interval)
+                if multiple < len(values) and len(place):
+                    # A sum of squares by Fourier transforms: rounding of the largest term.
+                    np.testing.assert_allclose(
+                        group["value"][place[0]], values[multiple], rtol=1e-9, atol=1e-12 * values.max()
+                    )
+                    compared += 1
+            level += 1
+assert compared >= 4 * 2 * block_size, compared
+
+# Pair distributions. freud has 32-bit floats: some pairs change the bin.
+box = freud.box.Box(*edges, *([] if dimension == 3 else [0]))
+frames = wrapped[:: stage["observe"]["structure"]["every"] // every]
+for a in range(len(names)):
+    for b in range(a, len(names)):
+        group = results[f"structure/{names[a]}{names[b]}/pair_distribution"]
+        distance, value = group["distance"][:], group["value"][:]
+        width = distance[1] - distance[0]
+        rdf = freud.density.RDF(bins=len(distance), r_max=len(distance) * width)
+        pairs = np.zeros(len(distance))
+        for frame in frames:
+            points = np.zeros((len(frame), 3))
+            points[:, :dimension] = frame - edges / 2
+            query = {"r_max": len(distance) * width, "exclude_ii": a == b}
+            system = (box, points[species == a])
+            rdf.compute(system, query_points=points[species == b], neighbors=query)
+            pairs += rdf.bin_counts
+        inner, outer = distance - width / 2, distance + width / 2
+        power, unit = (3, 4 * np.pi / 3) if dimension == 3 else (2, np.pi)
+        shell = unit * (outer**power - inner**power)
+        counts = [(species == s).sum() for s in (a, b)]
+        ordered = counts[0] * (counts[1] - (a == b))
+        expected = len(frames) * ordered * shell / np.prod(edges)
+        assert pairs.sum() > 1000
+        assert np.abs(value * expected - pairs).max() <= 4, np.abs(value * expected - pairs).max()
+print("ok")

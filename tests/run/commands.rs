@@ -1,0 +1,94 @@
+//! What each command prints and writes.
+use std::fs;
+
+use supercool::command::init::names;
+
+use crate::common::job::{Ended, Job, kob_andersen};
+
+fn short_run() -> Job {
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3")
+        + r#"
+[[stage]]
+name = "equilibrate"
+steps = 300
+thermostat = { kind = "langevin", temperature = 1.0, friction = 2.0 }
+observe = { thermodynamics = 10 }
+
+[[stage]]
+name = "production"
+steps = 200
+set_total_energy = "mean of equilibrate"
+observe = { thermodynamics = 10, trajectory = 50, gsd = true, structure = { every = 50 } }
+[[stage.correlation]]
+every = 5
+wavenumbers = [7.25]
+"#;
+    let job = Job::new(&toml);
+    let ended = job.succeeds(&["run", "job.toml"]);
+    for part in ["equilibrate", "production", "T", "U/N", "fixed-point", "Results are in out"] {
+        assert!(ended.stdout.contains(part), "{ended:?}");
+    }
+    job
+}
+
+#[test]
+fn a_run_leaves_files_that_info_and_plot_read() {
+    let job = short_run();
+    for (file, parts) in [
+        ("equilibrate.h5", vec!["stage complete", "step 300", "temperature"]),
+        ("production.h5", vec!["self_intermediate_scattering_function", "pair_distribution"]),
+        ("production.h5md", vec!["256"]),
+        ("production.gsd", vec!["256"]),
+    ] {
+        let ended = job.succeeds(&["info", &format!("out/{file}")]);
+        for part in parts {
+            assert!(ended.stdout.contains(part), "{file}: no {part} in {}", ended.stdout);
+        }
+    }
+    let two = ["out/production.h5", "out/equilibrate.h5"];
+    let ended = job.succeeds(&["plot", two[0], two[1], "-o", "both.svg"]);
+    assert_eq!(ended.stdout.trim(), "both.svg");
+    let svg = fs::read_to_string(job.path("both.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    job.succeeds(&["plot", two[0], "-q", "mean-square-displacement", "-o", "msd.png"]);
+    assert!(fs::read(job.path("msd.png")).unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
+    job.fails(&["plot", two[1], "-q", "mean-square-displacement"], &["equilibrate.h5"]);
+    job.fails(&["info", "out/missing.h5"], &["out/missing.h5", "No such file"]);
+    job.fails(&["info", "job.toml"], &["job.toml"]);
+}
+
+#[test]
+fn every_preset_is_a_configuration_that_checks() {
+    let job = Job::new("");
+    let listed = job.succeeds(&["init"]);
+    assert_eq!(listed.stdout.lines().collect::<Vec<_>>(), names());
+    for name in names() {
+        let preset = job.succeeds(&["init", name]);
+        job.write("my.toml", &preset.stdout);
+        let report = job.succeeds(&["check", "my.toml"]).stdout;
+        for part in ["particles", "memory", "stages", "results/my"] {
+            assert!(report.contains(part), "{name}: no {part} in {report}");
+        }
+    }
+    assert!(!job.path("results").exists(), "check runs nothing");
+    job.fails(&["init", "water"], &["water", "kob-andersen"]);
+    job.fails(&["check", "job.toml"], &["job.toml", "system"]);
+}
+
+#[test]
+fn schema_and_reference_are_printed() {
+    let job = Job::new("");
+    let schema: serde_json::Value =
+        serde_json::from_str(&job.succeeds(&["schema"]).stdout).unwrap();
+    assert!(schema["properties"]["system"].is_object(), "{schema}");
+    assert!(job.succeeds(&["reference"]).stdout.contains("vectors_per_shell"));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let job = Job::new("");
+    let mut process = job.start(&["reference"]);
+    drop(process.stdout.take());
+    let ended = Ended::of(process);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+}

@@ -1,0 +1,52 @@
+//! Microcanonical stages at a wanted energy.
+use crate::common::job::{Job, kob_andersen};
+
+#[test]
+fn set_total_energy_lands_at_the_mean_of_an_earlier_stage() {
+    for precision in ["double", "fixed-point", "double-single"] {
+        let toml = kob_andersen(3, 256, precision, "timestep = 0.0005\nthreads = 1")
+            + r#"
+[[stage]]
+name = "bath"
+steps = 1000
+thermostat = { kind = "langevin", temperature = 1.0, friction = 5.0 }
+observe = { thermodynamics = 10 }
+
+[[stage]]
+name = "between"
+steps = 100
+
+[[stage]]
+name = "production"
+steps = 500
+set_total_energy = "mean of bath"
+observe = { thermodynamics = 5 }
+"#;
+        let job = Job::new(&toml);
+        job.succeeds(&["run", "job.toml"]);
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        // The first sample of a stage is the end of the one before.
+        let wanted = mean(&job.series("bath", "internal_energy")[1..]);
+        let energy = job.series("production", "internal_energy");
+        assert!((energy[0] - wanted).abs() < 1e-7, "{precision}: {} for {wanted}", energy[0]);
+        assert!(
+            (mean(&energy) - wanted).abs() < 1e-6,
+            "{precision}: {} for {wanted}",
+            mean(&energy)
+        );
+        let before = *job.series("bath", "internal_energy").last().unwrap();
+        assert!((before - wanted).abs() > 1e-3, "{precision}: there was nothing to change");
+    }
+}
+
+#[test]
+fn an_energy_below_the_potential_energy_is_refused() {
+    let toml = kob_andersen(3, 256, "double", "timestep = 0.004\nthreads = 1\nskin = 0.3")
+        + r#"
+[[stage]]
+name = "production"
+steps = 10
+set_total_energy = -100.0
+"#;
+    Job::new(&toml).fails(&["run", "job.toml"], &["production", "set_total_energy", "-100"]);
+}

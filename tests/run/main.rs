@@ -1,0 +1,9 @@
+//! The program as a user meets it: the binary, run on small systems in directories of its own.
+#[path = "../common/mod.rs"]
+mod common;
+
+mod commands;
+mod energy;
+mod initial;
+mod refused;
+mod resume;

@@ -1,0 +1,109 @@
+//! Directories and disks that a run cannot use, and what it says then.
+use std::fs;
+
+use supercool::output::latest_valid;
+
+use crate::common::contents::assert_same_numbers;
+use crate::common::job::{Ended, Job, kob_andersen, signal};
+use crate::common::mounted::Mounted;
+
+fn toml(steps: u64, observe: &str) -> String {
+    kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3")
+        + &format!("[[stage]]\nname = \"melt\"\nsteps = {steps}\nobserve = {{ {observe} }}\n")
+}
+
+#[test]
+fn a_second_process_is_refused_and_the_first_goes_on() {
+    let job = Job::new(&toml(10_000_000, "thermodynamics = 100"));
+    let mut first = job.start(&["run", "job.toml"]);
+    assert!(job.appears("out/melt.h5", &mut first));
+    let reason = ["out", "another supercool is running"];
+    job.fails(&["run", "job.toml"], &reason);
+    job.fails(&["run", "job.toml", "--force"], &reason);
+    job.fails(&["resume", "out"], &reason);
+    assert!(first.try_wait().unwrap().is_none());
+    signal(&first, "TERM");
+    assert_eq!(Ended::of(first).code, Some(75));
+    // Its end frees the directory.
+    let again = job.execute(&["resume", "out", "--max-walltime", "0s"]);
+    assert_eq!(again.code, Some(75), "{again:?}");
+}
+
+#[test]
+fn results_are_only_replaced_with_force() {
+    let job = Job::new(&toml(20, "thermodynamics = 10"));
+    job.succeeds(&["run", "job.toml"]);
+    job.write("longer.toml", &toml(40, "thermodynamics = 10"));
+    let before = fs::read(job.path("out/melt.h5")).unwrap();
+    job.fails(&["run", "longer.toml"], &["out", "earlier run", "--force", "supercool resume out"]);
+    assert_eq!(before, fs::read(job.path("out/melt.h5")).unwrap());
+    // A run that cannot start removes nothing.
+    let lost = toml(40, "thermodynamics = 10").replace("lattice = \"fcc\"", "file = \"lost.gsd\"");
+    job.write("lost.toml", &lost);
+    job.fails(&["run", "lost.toml", "--force"], &["system.initial.file", "lost.gsd"]);
+    assert_eq!(before, fs::read(job.path("out/melt.h5")).unwrap());
+    job.succeeds(&["run", "longer.toml", "--force"]);
+    assert_eq!(job.series("melt", "temperature").len(), 5);
+    assert!(!job.path("out/checkpoint-20.scp").exists());
+    job.succeeds(&["run", "job.toml", "--output", "elsewhere"]);
+    assert!(job.path("elsewhere/melt.h5").exists());
+}
+
+#[test]
+fn nothing_to_resume_is_said() {
+    let job = Job::new(&toml(20, "thermodynamics = 10"));
+    job.fails(&["resume", "missing"], &["missing", "No such file"]);
+    fs::create_dir(job.path("empty")).unwrap();
+    job.fails(&["resume", "empty"], &["empty", "no checkpoint to resume from"]);
+}
+
+#[test]
+fn a_read_only_directory_is_named() {
+    let Some(mounted) = Mounted::new("size=1m") else { return };
+    let job = Job::at(mounted.path(), &toml(20, "thermodynamics = 10"));
+    mounted.remount("ro");
+    job.fails(&["run", "job.toml"], &["output.directory", "out", "Read-only"]);
+}
+
+#[test]
+fn on_a_full_disk_a_run_ends_with_a_message_and_goes_on_when_there_is_room() {
+    let Some(mounted) = Mounted::new("size=2m") else { return };
+    // A frame has 256 (3 8 + 3 8 + 3 4) = 15360 bytes.
+    let text =
+        toml(2000, "thermodynamics = 10, trajectory = 10") + "\n[checkpoint]\nminutes = 0.0001\n";
+    let job = Job::at(mounted.path(), &text);
+    let ended = job.execute(&["run", "job.toml"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("no space left"), "{ended:?}");
+    assert!(ended.stderr.contains("out/"), "{ended:?}");
+    assert!(ended.stderr.contains("resume"), "{ended:?}");
+    let found = latest_valid(&job.path("out")).unwrap();
+    assert!(found.refused.is_empty(), "{found:?}");
+    assert!(found.checkpoint.is_some_and(|(step, ..)| step > 0 && step < 2000));
+
+    mounted.remount("size=20m");
+    job.succeeds(&["resume", "out"]);
+    let whole = Job::new(&text);
+    whole.succeeds(&["run", "job.toml"]);
+    for file in ["out/melt.h5", "out/melt.h5md"] {
+        assert_same_numbers(&whole.path(file), &job.path(file));
+    }
+}
+
+#[test]
+fn particles_on_top_of_each_other_end_the_run_with_a_message() {
+    let mut xyz = "256\nLattice=\"5.975206329 0 0 0 5.975206329 0 0 0 5.975206329\" \
+                   Properties=species:S:1:pos:R:3\n"
+        .to_owned();
+    for particle in 0..256 {
+        let species = if particle < 205 { "A" } else { "B" };
+        xyz += &format!("{species} {} 1.0 1.0\n", 0.01 * f64::from(particle / 2));
+    }
+    let text =
+        toml(20, "thermodynamics = 10").replace("lattice = \"fcc\"", "file = \"on_top.xyz\"");
+    let job = Job::new(&text);
+    job.write("on_top.xyz", &xyz);
+    let ended = job.execute(&["run", "job.toml"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("particle") && !ended.stderr.contains("panicked"), "{ended:?}");
+}
