@@ -81,6 +81,10 @@ pub struct RunPlan {
     pub threads: Option<usize>,
     /// Width added to every cutoff in the neighbour lists; `None`: the engine's choice.
     pub skin: Option<f64>,
+    /// Threads that share a particle's neighbours on a GPU, a power of two up to 32; `None`: the engine's choice.
+    pub threads_per_particle: Option<u32>,
+    /// Whether an engine times what it may choose, at the start of a stage.
+    pub tune: bool,
     /// Particles are sorted in memory along a Hilbert curve at every n-th rebuild of the lists.
     pub sort_interval: u32,
 }

@@ -51,6 +51,8 @@ fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
             timestep: 0.004,
             threads: None,
             skin: None,
+            threads_per_particle: None,
+            tune: false,
             sort_interval: 1,
         },
         stages: Vec::new(),
@@ -109,16 +111,123 @@ fn assert_same_bits(plan: &Plan, thermostat: Option<Thermostat>, steps: u64) {
     assert_eq!(cpu_thermodynamics, cuda_thermodynamics);
 }
 
-/// Fixed for good: on any processor and any card. (300 particles, melted, and 300 steps.)
+/// A trajectory of the Kob-Andersen mixture that was melted and then left alone, and the hash of where it ended:
+/// fixed for good, on any processor and any card.
+struct Record {
+    dimension: usize,
+    particles: usize,
+    steps: u64,
+    hash: &'static str,
+}
+
+const RECORDS: [Record; 6] = [
+    Record {
+        dimension: 3,
+        particles: 300,
+        steps: 300,
+        hash: "c288fa152c9b64053af397c4aed2a7d5b3e4fd475b17d99d5555597090d06a06",
+    },
+    Record {
+        dimension: 3,
+        particles: 1000,
+        steps: 10_000,
+        hash: "4d71e7481da7589c21c132c3203fa481125001fd5d3a876169dc6863fbc34f4d",
+    },
+    Record {
+        dimension: 3,
+        particles: 4000,
+        steps: 10_000,
+        hash: "906b2e9ecae210b778e1faac9849c6fb0cd6e5350b58680f1cdb8f1add80fc96",
+    },
+    Record {
+        dimension: 2,
+        particles: 1000,
+        steps: 10_000,
+        hash: "a5b5307b5b5883f72f8dfc971c76c5b10b1836043594fe024a748d266efd8394",
+    },
+    Record {
+        dimension: 3,
+        particles: 50_000,
+        steps: 10_000,
+        hash: "8398ac9678af76610c935db972ba1186783149bbaae5d1d1e46b08d9d2233083",
+    },
+    Record {
+        dimension: 3,
+        particles: 256_000,
+        steps: 1000,
+        hash: "476f1b87bdc22a32686c3e606f6063514021602eccfa8f6c249abd7001eec553",
+    },
+];
+
+impl Record {
+    fn plan(&self) -> Plan {
+        mixture(self.dimension, self.particles, Precision::FixedPoint)
+    }
+
+    /// Hash of positions, velocities, energies and stress at the end.
+    fn found(&self, plan: &Plan, choice: EngineChoice) -> String {
+        let (state, measured) = history(plan, choice, None, self.steps);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(state.hash().as_bytes());
+        let energies = [measured.potential_energy, measured.kinetic_energy];
+        for number in energies.iter().chain(measured.stress.as_flattened()) {
+            hasher.update(&number.to_le_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    fn name(&self) -> String {
+        format!("{} particles, {}D, {} steps", self.particles, self.dimension, self.steps)
+    }
+}
+
 #[test]
-fn the_trajectory_of_record_is_found_again() {
-    const RECORD: &str = "5d60b59db2692ee53c3d29b95d1a2c5187e6a274f50396ee90683c20c7598d1b";
-    let plan = mixture(3, 300, Precision::FixedPoint);
-    let (cpu, _) = history(&plan, EngineChoice::Cpu, None, 300);
-    assert_eq!(cpu.hash().to_hex().as_str(), RECORD);
-    if card() {
-        let (cuda, _) = history(&plan, EngineChoice::Cuda, None, 300);
-        assert_eq!(cuda.hash().to_hex().as_str(), RECORD);
+fn the_cpu_finds_the_trajectories_of_record() {
+    the_cpu_finds(RECORDS.iter().filter(|record| record.particles <= 4000));
+}
+
+#[test]
+#[ignore = "takes minutes on two cores"]
+fn the_cpu_finds_the_long_trajectories_of_record() {
+    the_cpu_finds(RECORDS.iter().filter(|record| record.particles > 4000));
+}
+
+fn the_cpu_finds<'a>(records: impl Iterator<Item = &'a Record>) {
+    let named = |record: &Record, hash: &str| format!("{}: {hash}", record.name());
+    let (found, expected): (Vec<_>, Vec<_>) = records
+        .map(|record| {
+            let found = record.found(&record.plan(), EngineChoice::Cpu);
+            (named(record, &found), named(record, record.hash))
+        })
+        .unzip();
+    assert_eq!(found, expected);
+}
+
+/// With the engine's choices and with others.
+#[test]
+fn a_card_finds_the_trajectories_of_record() {
+    if !card() {
+        return;
+    }
+    for record in &RECORDS {
+        let mut choices = vec![(None, None), (Some(0.3), Some(1)), (Some(0.6), Some(2))];
+        if record.particles <= 50_000 {
+            choices.extend([(Some(0.45), Some(4)), (None, Some(8))]);
+        }
+        if record.particles <= 4000 {
+            choices.extend([(Some(0.9), Some(16)), (None, Some(32))]);
+        }
+        for (skin, threads_per_particle) in choices {
+            let mut plan = record.plan();
+            plan.run.skin = skin;
+            plan.run.threads_per_particle = threads_per_particle;
+            let found = record.found(&plan, EngineChoice::Cuda);
+            let name = record.name();
+            assert_eq!(
+                found, record.hash,
+                "{name}, skin {skin:?}, {threads_per_particle:?} threads"
+            );
+        }
     }
 }
 
@@ -220,6 +329,49 @@ fn skin_and_thread_counts_leave_the_bits_alone() {
         let (found, _) = history(&plan, EngineChoice::Cuda, None, 300);
         assert_eq!(found.hash(), expected.hash(), "skin {skin}");
     }
+}
+
+/// Timing the choices at the start of a stage puts the state back to the bit.
+#[test]
+fn tuning_leaves_the_state_alone() {
+    if !card() {
+        return;
+    }
+    for precision in [Precision::FixedPoint, Precision::DoubleSingle] {
+        let mut plan = mixture(3, 2000, precision);
+        plan.run.engine = EngineChoice::Cuda;
+        let state = initial::create(&plan).expect("the initial state fits");
+        for thermostat in [None, Some(Thermostat::NoseHoover { period: 0.5, chain_length: 3 })] {
+            plan.run.tune = true;
+            let mut engine = engine::create(&plan, &state).expect("an engine");
+            engine.draw_velocities(1.0, true).expect("velocities fit");
+            let before = engine.export();
+            let mut long = stage(engine.as_ref(), thermostat, 1.0);
+            long.steps = u64::MAX;
+            engine.begin_stage(&long);
+            let after = engine.export();
+            assert_eq!(after.hash(), before.hash());
+            assert_eq!(after.thermostat.heat, 0.0);
+            let trials = engine.report()["tuning"].as_array().map_or(0, Vec::len);
+            assert!(trials > 2, "{trials} trials");
+            engine.advance(100).expect("the steps are taken");
+            // The same choice without timing gives the same bits.
+            let memory = after.memory.expect("a layout");
+            plan.run.tune = false;
+            plan.run.skin = Some(memory.skin);
+            plan.run.threads_per_particle = memory.threads_per_particle;
+            let mut again = engine_of(&plan, EngineChoice::Cuda, &after_without_layout(&before));
+            again.begin_stage(&long);
+            again.advance(100).expect("the steps are taken");
+            assert_eq!(again.export().hash(), engine.export().hash(), "{}", precision.name());
+            plan.run.skin = None;
+            plan.run.threads_per_particle = None;
+        }
+    }
+}
+
+fn after_without_layout(state: &ExactState) -> ExactState {
+    ExactState { memory: None, ..state.clone() }
 }
 
 #[test]

@@ -43,7 +43,8 @@ fn plan(edges: &[f64], counts: [usize; 2]) -> Plan {
         },
         "run": {
             "engine": "cpu", "precision": "fixed-point", "timestep": 0.001,
-            "threads": null, "skin": null, "sort_interval": 10,
+            "threads": null, "skin": null, "threads_per_particle": null,
+            "tune": false, "sort_interval": 10,
         },
         "stages": [],
         "checkpoint": {"minutes": 10.0},

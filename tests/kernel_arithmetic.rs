@@ -448,7 +448,7 @@ fn policy_agrees<P: Numbers>(stream: u64) {
         let (x, _) = policy.coordinate_from_f64(x, axis);
         let mut site = || {
             let (site, _) = policy.coordinate_from_f64(inputs.uniform(0.0, edge), axis);
-            P::site_to_bits(P::site(site))
+            P::site_to_bits(policy.site(site, axis))
         };
         let (a, b) = (site(), site());
         let speed =
@@ -543,7 +543,7 @@ fn policy_agrees<P: Numbers>(stream: u64) {
             P::real_word(length),
             P::real_word(policy.impulse(terms[0])),
             P::real_word(P::arm(displacement, length)),
-            Word::Bits(P::site_to_bits(P::site(x))),
+            Word::Bits(P::site_to_bits(policy.site(x, axis))),
             Word::Bits(u64::from(policy.slab(a, axis, record[7] as u32))),
             Word::Bits(P::velocity_to_bits(P::negate(v))),
             refused(scaled, 0),

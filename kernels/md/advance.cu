@@ -43,7 +43,7 @@ INLINE void present_sites(const Work &work) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         Site site[DIMENSION];
 #pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(particles.position[axis][p]);
+        for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(policy, particles.position[axis][p], axis);
         store_site(system.sites[work.site_copy], p, site);
     }
 }

@@ -59,7 +59,7 @@ struct Body {
         for (int axis = 0; axis < DIMENSION; ++axis) {
             runaway |= Policy::is_runaway(policy, velocity[axis], axis);
             position[axis] = Policy::drift(policy, position[axis], velocity[axis], axis, image[axis]);
-            site[axis] = Policy::site(position[axis]);
+            site[axis] = Policy::site(policy, position[axis], axis);
         }
         store_site(sites, p, site);
         Real displacement[DIMENSION], length[DIMENSION];
@@ -132,7 +132,7 @@ struct AxisBody {
             report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
         }
         position = Policy::drift(policy, position, velocity, axis, image);
-        Site site = Policy::site(position);
+        Site site = Policy::site(policy, position, axis);
         sites[at] = site;
         particles.position[axis][p] = position;
         particles.image[axis][p] = image;

@@ -3,7 +3,7 @@
 // One counting sort over cells along the Hilbert curve and species gives the order of memory and the cell
 // lists; inside a cell and species the order is that of the ids, so that it does not depend on who came first.
 #pragma once
-#include "md/lists.cuh"
+#include "md/coarse.cuh"
 
 // Rank along the curve of the cell that holds a site.
 INLINE u32 cell_of(const Site (&site)[DIMENSION]) {
@@ -67,6 +67,7 @@ INLINE void move_particle(const Particles &from, const Particles &to, const Site
     load_site(sites, source, site);
     store_site(sorted_sites, place, site);
     store_site(system.reference, place, site);
+    if (system.coarse) store_coarse(site, place);
 }
 
 // Copies particles and sites into the other copy, sorted by bin and id.
@@ -136,13 +137,13 @@ struct Search {
     Pending pending;
 };
 
-// Adds the particles [first, last) that are within reach (`ALONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
+// Adds the particles [first, last) that are within reach (`BY_ONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
 // those found are written after the ones of the lanes before.
-template <bool ALONE>
+template <bool BY_ONE>
 INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u32 first, u32 last, Search &search) {
-    const u32 lanes_log2 = ALONE ? 0 : group.lanes_log2, lanes = 1u << lanes_log2;
+    const u32 lanes_log2 = BY_ONE ? 0 : group.lanes_log2, lanes = 1u << lanes_log2;
     for (u32 base = first; base < last; base += 32 << lanes_log2) {
-        u32 start = ALONE ? base : base + group.member, near = 0;
+        u32 start = BY_ONE ? base : base + group.member, near = 0;
         u32 mine = start < last ? (last - start + lanes - 1) >> lanes_log2 : 0;
         mine = mine < 32 ? mine : 32;
 #pragma unroll 4
@@ -159,7 +160,7 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
         u32 self = search.particle - start;
         if (self < 32u << lanes_log2 && (self & (lanes - 1)) == 0) near &= ~(1u << (self >> lanes_log2));
         u32 found = __popc(near), index = search.length;
-        if (ALONE) {
+        if (BY_ONE) {
             search.length += found;
         } else {
             u32 inclusive = found;
@@ -172,7 +173,7 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
         }
         for (; near != 0; near &= near - 1, ++index) {
             u32 entry = start + ((u32)(__ffs(near) - 1) << lanes_log2);
-            if (ALONE) {
+            if (BY_ONE) {
                 search.pending.put(search.writer, index, entry);
             } else {
                 search.writer.put(index, entry);
@@ -181,13 +182,16 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
     }
 }
 
+// How a list is searched for: by the lanes of a group together, by one lane alone, or by one lane with 16-bit floats.
+enum SearchKind { TOGETHER, ALONE, COARSE };
+
 // Lists of all particles from the sorted sites. Returns whether a list had no room.
-template <bool ALONE>
+template <int KIND>
 INLINE bool build_lists(const Particles &particles, const Site *sites) {
     Group group = group_of();
     u32 first_tile, last_tile;
     share_of_block(tile_count(group), first_tile, last_tile);
-    const u32 lanes_log2 = ALONE ? 0 : group.lanes_log2, lanes = 1u << lanes_log2, per_row = 4u << lanes_log2;
+    const u32 lanes_log2 = KIND == TOGETHER ? group.lanes_log2 : 0, lanes = 1u << lanes_log2, per_row = 4u << lanes_log2;
     bool full = false;
     for (u32 tile = first_tile + (threadIdx.x >> 5); tile < last_tile; tile += blockDim.x >> 5) {
         Search search;
@@ -199,23 +203,33 @@ INLINE bool build_lists(const Particles &particles, const Site *sites) {
                                    group.lane - group.member};
         search.length = 0;
         const u32 *around = system.around + (size_t)cell_of(search.site) * system.around_count;
+        float place[DIMENSION];
+        if (KIND == COARSE) place_in_cell(search.site, place);
         for (u32 b = 0; b < SPECIES_COUNT; ++b) {
+            Half2 limit = KIND == COARSE ? coarse_limit(system.reach2[species * SPECIES_COUNT + b]) : 0;
             Real reach2 = (Real)system.reach2[species * SPECIES_COUNT + b];
             search.filling = search.particle;
-            u32 bin = around[0] * SPECIES_COUNT + b;
+            u32 cell = around[0], bin = (cell & ((1u << RANK_BITS) - 1)) * SPECIES_COUNT + b;
             u32 first = system.bin_start[bin], last = system.bin_start[bin + 1];
             for (u32 k = 0; k < system.around_count; ++k) {
-                u32 this_first = first, this_last = last;
+                u32 this_cell = cell, this_first = first, this_last = last;
                 if (k + 1 < system.around_count) {
-                    bin = around[k + 1] * SPECIES_COUNT + b;
+                    cell = around[k + 1];
+                    bin = (cell & ((1u << RANK_BITS) - 1)) * SPECIES_COUNT + b;
                     first = system.bin_start[bin];
                     last = system.bin_start[bin + 1];
                 }
-                add_candidates<ALONE>(group, sites, reach2, this_first, this_last, search);
+                if (KIND == COARSE) {
+                    Half2 seen[DIMENSION];
+                    seen_from(place, this_cell, seen);
+                    add_coarsely(seen, limit, this_first, this_last, search);
+                } else {
+                    add_candidates<KIND == ALONE>(group, sites, reach2, this_first, this_last, search);
+                }
             }
             u32 end = (search.length + per_row - 1) / per_row * per_row;
             for (u32 index = search.length + group.member; index < end; index += lanes) {
-                if (ALONE) {
+                if (KIND != TOGETHER) {
                     search.pending.put(search.writer, index, search.filling);
                 } else {
                     search.writer.put(index, search.filling);
@@ -248,7 +262,9 @@ static __device__ __noinline__ Rebuilt rebuild(Grid grid, u32 copy, u32 site_cop
     i64 sorted = clock64();
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
-    bool full = system.lanes_log2 == 0 ? build_lists<true>(particles, sites) : build_lists<false>(particles, sites);
+    bool full = system.lanes_log2 != 0 ? build_lists<TOGETHER>(particles, sites)
+                : system.coarse       ? build_lists<COARSE>(particles, sites)
+                                      : build_lists<ALONE>(particles, sites);
     full = synchronize(grid, full);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         system.control->rebuilds += 1;

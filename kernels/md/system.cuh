@@ -74,7 +74,8 @@ struct System {
     // Row after the last one of each segment of each list.
     u32 *row_ends;
     u32 *cell_rank;
-    // Ranks of the cells around each cell, itself included: as many for all.
+    // Cells around each cell, itself included, as many for all: rank, and above RANK_BITS the offset with a digit of
+    // base three (0, 1, 2 for -1, 0, 1) for each axis, x lowest.
     u32 *around;
     u32 *bin_count;
     u32 *bin_start;
@@ -82,6 +83,8 @@ struct System {
     u32 *bin_of;
     u32 *slot_of;
     u64 *sorted;
+    // Places in the cells as 16-bit floats (`coarse.cuh`).
+    unsigned short *coarse_place[3];
     // Squared reach of the lists of each pair of species.
     double *reach2;
     double *mass;
@@ -97,6 +100,12 @@ struct System {
     u32 lanes_log2;
     // Rows of four entries that each lane has room for.
     u32 rows;
+    // Edges of a cell in lengths of the widest, and the inverse of that one.
+    float cell_shape[3];
+    float inv_cell;
+    // Whether lists may be searched for with 16-bit floats: three cells or more along each axis.
+    u32 coarse;
+    u32 unused;
 };
 
 // Where everything lies: constant, so that every function reads it at no cost.

@@ -38,13 +38,17 @@ struct Double {
 
     static INLINE double force_to_f64(const Constants &, double force, int) { return force; }
 
-    static INLINE double site(double x) { return x; }
+    static INLINE double site(const Constants &, double x, int) { return x; }
     static INLINE u64 site_to_bits(double site) { return to_bits(site); }
     static INLINE double site_from_bits(u64 bits) { return double_from_bits(bits); }
     // Which of `count` equal slabs of the box along an axis holds the site.
     static INLINE u32 slab(const Constants &c, double site, int axis, u32 count) {
         u32 at = truncate_to_u32(mul(mul(site, c.inv_edges[axis]), (double)count));
         return at < count - 1 ? at : count - 1;
+    }
+    // Place within that slab: 0 at its lower and 1 at its upper end.
+    static INLINE float in_slab(const Constants &c, double site, int axis, u32 count) {
+        return to_float(sub(mul(mul(site, c.inv_edges[axis]), (double)count), (double)slab(c, site, axis, count)));
     }
 
     static INLINE double half_kick(const Constants &c, double v, double force, u32 species) {

@@ -1,14 +1,15 @@
 // Positions, velocities and sums as pairs of 32-bit floats; pair forces in 32-bit floats from the leading
-// parts. Mirrors src/engine/precision/double_single.rs.
+// 32 bits of the positions, as fractions of the edges. Mirrors src/engine/precision/double_single.rs.
 #pragma once
 #include "arithmetic/double_single.cuh"
-#include "precision/single.cuh"
+#include "precision/box_fraction.cuh"
+#include "precision/species.cuh"
 
 struct DoubleSingles {
     typedef DoubleSingle Coordinate;
     typedef DoubleSingle Velocity;
     typedef DoubleSingle Force;
-    typedef float Site;
+    typedef i32 Site;
     typedef float Real;
     // Partial sum of the pair loop: leading part and errors, normalised only by `total`.
     struct Sum {
@@ -18,7 +19,9 @@ struct DoubleSingles {
 
     struct Constants {
         DoubleSingle edges[3];
-        float inv_edges[3];
+        DoubleSingle inv_edges[3];
+        // Length of one unit of the site along each axis.
+        float site_length[3];
         DoubleSingle timestep;
         // dt / (2 m) of each species.
         DoubleSingle half_kick[SPECIES_COUNT];
@@ -43,13 +46,16 @@ struct DoubleSingles {
 
     static INLINE double force_to_f64(const Constants &, DoubleSingle force, int) { return to_f64(force); }
 
-    static INLINE float site(DoubleSingle x) { return x.hi; }
-    static INLINE u64 site_to_bits(float site) { return to_bits(site); }
-    static INLINE float site_from_bits(u64 bits) { return float_from_bits((u32)bits); }
-    // Which of `count` equal slabs of the box along an axis holds the site.
-    static INLINE u32 slab(const Constants &c, float site, int axis, u32 count) {
-        return slab_f32(site, c.inv_edges[axis], count);
+    static INLINE i32 site(const Constants &c, DoubleSingle x, int axis) {
+        DoubleSingle part = mul(x, c.inv_edges[axis]);
+        return (i32)(u32)(site_units(part.hi) + site_units(part.lo));
     }
+    static INLINE u64 site_units(float part) { return (u64)round_to_i64(mul(part, 4294967296.0f)); }
+    static INLINE u64 site_to_bits(i32 site) { return (u32)site; }
+    static INLINE i32 site_from_bits(u64 bits) { return (i32)(u32)bits; }
+    // Which of `count` equal slabs of the box along an axis holds the site.
+    static INLINE u32 slab(const Constants &, i32 site, int, u32 count) { return fraction_slab(site, count); }
+    static INLINE float in_slab(const Constants &, i32 site, int, u32 count) { return fraction_in_slab(site, count); }
 
     static INLINE DoubleSingle half_kick(const Constants &c, DoubleSingle v, DoubleSingle force, u32 species) {
         return add(v, mul(force, c.half_kick[species]));
@@ -77,8 +83,8 @@ struct DoubleSingles {
         return !(magnitude(mul(v.hi, c.timestep.hi)) < mul(0.25f, c.edges[axis].hi));
     }
 
-    static INLINE float displacement(const Constants &c, float a, float b, int axis) {
-        return nearest_image(sub(a, b), c.edges[axis].hi);
+    static INLINE float displacement(const Constants &c, i32 a, i32 b, int axis) {
+        return mul(fraction_displacement(a, b), c.site_length[axis]);
     }
     static INLINE float length(const Constants &, float displacement, int) { return displacement; }
     static INLINE float impulse(const Constants &, float force_over_r) { return force_over_r; }

@@ -3,6 +3,7 @@
 #pragma once
 #include "arithmetic/fixed_point.cuh"
 #include "arithmetic/real.cuh"
+#include "precision/box_fraction.cuh"
 #include "precision/species.cuh"
 
 struct FixedPoint {
@@ -56,11 +57,12 @@ struct FixedPoint {
         return mul((double)force, c.force_quantum[axis]);
     }
 
-    static INLINE i32 site(u64 x) { return (i32)(x >> 32); }
+    static INLINE i32 site(const Constants &, u64 x, int) { return (i32)(x >> 32); }
     static INLINE u64 site_to_bits(i32 site) { return (u32)site; }
     static INLINE i32 site_from_bits(u64 bits) { return (i32)(u32)bits; }
     // Which of `count` equal slabs of the box along an axis holds the site.
-    static INLINE u32 slab(const Constants &, i32 site, int, u32 count) { return multiply_high((u32)site, count); }
+    static INLINE u32 slab(const Constants &, i32 site, int, u32 count) { return fraction_slab(site, count); }
+    static INLINE float in_slab(const Constants &, i32 site, int, u32 count) { return fraction_in_slab(site, count); }
 
     static INLINE i64 half_kick(const Constants &c, i64 v, i64 force, u32 species) {
         if (magnitude(force) >= 1ull << (61 - c.shift)) return runaway();
@@ -85,7 +87,7 @@ struct FixedPoint {
     }
     static INLINE bool is_runaway(const Constants &, i64 v, int) { return magnitude(v) >= 1ull << 62; }
 
-    static INLINE float displacement(const Constants &, i32 a, i32 b, int) { return (float)wrapping_sub(a, b); }
+    static INLINE float displacement(const Constants &, i32 a, i32 b, int) { return fraction_displacement(a, b); }
     static INLINE float length(const Constants &c, float displacement, int axis) {
         return mul(displacement, c.site_length[axis]);
     }

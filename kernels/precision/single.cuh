@@ -51,12 +51,17 @@ struct Single {
 
     static INLINE double force_to_f64(const Constants &, float force, int) { return (double)force; }
 
-    static INLINE float site(float x) { return x; }
+    static INLINE float site(const Constants &, float x, int) { return x; }
     static INLINE u64 site_to_bits(float site) { return to_bits(site); }
     static INLINE float site_from_bits(u64 bits) { return float_from_bits((u32)bits); }
     // Which of `count` equal slabs of the box along an axis holds the site.
     static INLINE u32 slab(const Constants &c, float site, int axis, u32 count) {
         return slab_f32(site, c.inv_edges[axis], count);
+    }
+    // Place within that slab: 0 at its lower and 1 at its upper end.
+    static INLINE float in_slab(const Constants &c, float site, int axis, u32 count) {
+        double along = mul(mul((double)site, (double)c.inv_edges[axis]), (double)count);
+        return to_float(sub(along, (double)slab(c, site, axis, count)));
     }
 
     static INLINE float half_kick(const Constants &c, float v, float force, u32 species) {

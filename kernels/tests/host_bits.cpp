@@ -168,7 +168,7 @@ static void policy(const Constants &constants, const u64 *in, u64 *out) {
     out[5] = word(length);
     out[6] = word(P::impulse(c, terms[0]));
     out[7] = word(P::arm(displacement, length));
-    out[8] = P::site_to_bits(P::site(x));
+    out[8] = P::site_to_bits(P::site(c, x, axis));
     out[9] = P::slab(c, a, axis, count);
     out[10] = P::velocity_to_bits(P::negate(v));
     bool fits = true;

@@ -3,6 +3,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::run::Tune;
 use crate::engine::{self, Engine, StageContext};
 use crate::initial;
 use crate::plan::{
@@ -34,6 +35,12 @@ pub struct BenchArguments {
     /// Width added to the cutoff in the neighbour lists.
     #[arg(long)]
     pub skin: Option<f64>,
+    /// Threads that share a particle's neighbours on a GPU.
+    #[arg(long, value_parser = ["1", "2", "4", "8", "16", "32"])]
+    pub threads_per_particle: Option<String>,
+    /// Whether the GPU's choices are timed first.
+    #[arg(long, value_enum, default_value = "on")]
+    pub tune: Tune,
     /// Steps to measure; if not given, as many as take about five seconds.
     #[arg(long)]
     pub steps: Option<u64>,
@@ -117,6 +124,11 @@ pub fn kob_andersen(particles: usize, precision: Precision, arguments: &BenchArg
             timestep: TIMESTEP,
             threads: arguments.threads,
             skin: arguments.skin,
+            threads_per_particle: arguments
+                .threads_per_particle
+                .as_ref()
+                .and_then(|n| n.parse().ok()),
+            tune: arguments.tune == Tune::On,
             sort_interval: 1,
         },
         stages: Vec::new(),

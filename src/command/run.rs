@@ -31,8 +31,17 @@ pub struct RunArguments {
     /// Remove the files of an earlier run in that directory.
     #[arg(long)]
     force: bool,
+    /// Whether a GPU's choices are timed at the start of long stages, instead of run.tune.
+    #[arg(long, value_enum)]
+    tune: Option<Tune>,
     #[command(flatten)]
     limits: Limits,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Tune {
+    On,
+    Off,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -47,6 +56,9 @@ pub fn run(arguments: &RunArguments) -> miette::Result<ExitCode> {
     let mut loaded = config::load(&arguments.file)?;
     if let Some(directory) = &arguments.output {
         loaded.plan.output.directory.clone_from(directory);
+    }
+    if let Some(tune) = arguments.tune {
+        loaded.plan.run.tune = tune == Tune::On;
     }
     let directory = loaded.plan.output.directory.clone();
     let options = RunOptions {

@@ -21,6 +21,7 @@ pub const MASS: f64 = 1.0;
 pub const ENGINE: EngineChoice = EngineChoice::Auto;
 pub const PRECISION: Precision = Precision::DoubleSingle;
 pub const SORT_INTERVAL: u32 = 1;
+pub const TUNE: bool = true;
 pub const ANDERSEN_EXACT: bool = false;
 pub const CHAIN_LENGTH: usize = 3;
 pub const BLOCK_SIZE: usize = 10;

@@ -32,6 +32,8 @@ pub struct MemoryLayout {
     /// Sites (see [`crate::engine::precision`]) at the last building of the lists, in that order.
     pub reference: Vec<[u64; 3]>,
     pub skin: f64,
+    /// On a GPU; `None`: the CPU engine's layout.
+    pub threads_per_particle: Option<u32>,
     /// Number of list buildings so far.
     pub rebuilds: u64,
 }

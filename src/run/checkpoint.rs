@@ -22,6 +22,7 @@ struct Header {
     step: u64,
     thermostat: ThermostatState,
     skin: Option<f64>,
+    threads_per_particle: Option<u32>,
     rebuilds: u64,
 }
 
@@ -106,6 +107,10 @@ fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> miette::Result<
             step: state.step,
             thermostat: state.thermostat.clone(),
             skin: state.memory.as_ref().map(|memory| memory.skin),
+            threads_per_particle: state
+                .memory
+                .as_ref()
+                .and_then(|memory| memory.threads_per_particle),
             rebuilds: state.memory.as_ref().map_or(0, |memory| memory.rebuilds),
         },
     )?;
@@ -158,7 +163,14 @@ pub fn state_from_checkpoint(checkpoint: &Checkpoint, path: &Path) -> miette::Re
             if order.len() != count {
                 return Err(wrong("the order in memory is no permutation").into());
             }
-            Some(MemoryLayout { order, reference, skin, rebuilds: header.rebuilds })
+            let threads_per_particle = header.threads_per_particle;
+            if threads_per_particle
+                .is_some_and(|threads| !threads.is_power_of_two() || threads > 32)
+            {
+                return Err(wrong("the threads per particle are no power of two up to 32").into());
+            }
+            let rebuilds = header.rebuilds;
+            Some(MemoryLayout { order, reference, skin, threads_per_particle, rebuilds })
         }
     };
     Ok(ExactState {

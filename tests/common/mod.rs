@@ -46,6 +46,8 @@ pub fn plan_of(
             timestep: 0.004,
             threads: Some(1),
             skin: None,
+            threads_per_particle: None,
+            tune: false,
             sort_interval: 1,
         },
         stages: Vec::new(),

@@ -1,7 +1,7 @@
 //! `[run]` and `[checkpoint]`.
 use super::checker::Checker;
 use crate::config::defaults;
-use crate::config::written::{Checkpoint, Run, Table};
+use crate::config::written::{Checkpoint, Integer, Run, Table, Written};
 use crate::plan::{CheckpointPlan, RunPlan};
 
 const MAXIMUM_THREADS: u64 = 1024;
@@ -38,6 +38,20 @@ pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan>
             Some(None)
         }
     };
+    let threads_per_particle = match &written.threads_per_particle {
+        Some(threads) => threads_per_particle(threads, checker).map(Some),
+        None => {
+            checker.filled_in(span, "threads_per_particle", "the engine's choice");
+            Some(None)
+        }
+    };
+    let tune = match &written.tune {
+        Some(tune) => tune.value,
+        None => {
+            checker.filled_in(span, "tune", defaults::TUNE);
+            defaults::TUNE
+        }
+    };
     let sort_interval = checker.integer_or(
         span,
         "sort_interval",
@@ -51,8 +65,23 @@ pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan>
         timestep: timestep?,
         threads: threads?,
         skin: skin?,
+        threads_per_particle: threads_per_particle?,
+        tune,
         sort_interval: u32::try_from(sort_interval?).ok()?,
     })
+}
+
+fn threads_per_particle(written: &Written<Integer>, checker: &mut Checker<'_>) -> Option<u32> {
+    let threads = checker.integer(written, 1..=32)?;
+    if !threads.is_power_of_two() {
+        checker.reject(
+            &written.span,
+            format!("{threads} is not a power of two"),
+            "1, 2, 4, 8, 16 or 32",
+        );
+        return None;
+    }
+    Some(threads as u32)
 }
 
 pub fn checkpoint(

@@ -25,6 +25,14 @@ pub struct Run {
     /// given.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub skin: Option<Written<Number>>,
+    /// Threads that share the neighbours of one particle on a GPU: 1, 2, 4, 8, 16 or 32; the engine's choice if
+    /// not given.
+    #[schemars(extend("enum" = [1, 2, 4, 8, 16, 32]))]
+    pub threads_per_particle: Option<Written<Integer>>,
+    /// Whether a GPU's choices (`skin`, `threads_per_particle`) are timed at the start of every long stage. They
+    /// change the last bits of all precisions but `fixed-point`.
+    #[schemars(extend("default" = defaults::TUNE))]
+    pub tune: Option<Written<bool>>,
     /// Particles are sorted in memory at every n-th rebuild of the neighbour lists.
     #[schemars(extend("minimum" = 1, "default" = defaults::SORT_INTERVAL))]
     pub sort_interval: Option<Written<Integer>>,

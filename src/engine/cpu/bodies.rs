@@ -32,7 +32,7 @@ pub fn kick_and_drift<P: Policy>(
             let (x, crossed) = policy.drift(position[i], velocity[i], axis);
             position[i] = x;
             image[i] = image[i].wrapping_add(crossed);
-            sites[i] = P::site(x);
+            sites[i] = policy.site(x, axis);
             let displacement = policy.displacement(sites[i], reference[i], axis);
             let length = policy.length(displacement, axis);
             moved[i] = length.fused(length, if axis == 0 { P::Real::ZERO } else { moved[i] });

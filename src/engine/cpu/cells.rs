@@ -56,7 +56,8 @@ impl CellGrid {
         for (flat, &along) in rank.iter().enumerate() {
             flat_of[along as usize] = flat as u32;
         }
-        let around = flat_of.iter().map(|&flat| neighbors_of(flat, count, &rank)).collect();
+        let ranks = |flat| neighbors_of(flat, count, &rank).iter().map(|cell| cell.rank).collect();
+        let around = flat_of.iter().map(|&flat| ranks(flat)).collect();
         CellGrid { count, rank, around }
     }
 
@@ -80,25 +81,35 @@ impl CellGrid {
     }
 }
 
-/// Ranks of the cells around one, itself included, each once, in increasing order.
-pub(in crate::engine) fn neighbors_of(flat: u32, count: [u32; 3], rank: &[u32]) -> Vec<u32> {
+/// A cell around another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct NeighborCell {
+    pub rank: u32,
+    /// Steps to it along each axis: -1, 0 or 1. Where an axis has fewer than three cells, one of the ways.
+    pub offset: [i32; 3],
+}
+
+/// The cells around one, itself included, each once, in increasing rank.
+pub(in crate::engine) fn neighbors_of(
+    flat: u32,
+    count: [u32; 3],
+    rank: &[u32],
+) -> Vec<NeighborCell> {
     let [nx, ny, nz] = count;
     let (x, y, z) = (flat % nx, flat / nx % ny, flat / (nx * ny));
-    let along = |at: u32, n: u32| {
-        let mut cells = vec![(at + n - 1) % n, at, (at + 1) % n];
-        cells.sort_unstable();
-        cells.dedup();
-        cells
-    };
+    let along = |at: u32, n: u32, offset: i32| (at + n).wrapping_add_signed(offset) % n;
     let mut around = Vec::new();
-    for &z in &along(z, nz) {
-        for &y in &along(y, ny) {
-            for &x in &along(x, nx) {
-                around.push(rank[((z * ny + y) * nx + x) as usize]);
+    for dz in [0, -1, 1] {
+        for dy in [0, -1, 1] {
+            for dx in [0, -1, 1] {
+                let (x, y, z) = (along(x, nx, dx), along(y, ny, dy), along(z, nz, dz));
+                let rank = rank[((z * ny + y) * nx + x) as usize];
+                around.push(NeighborCell { rank, offset: [dx, dy, dz] });
             }
         }
     }
-    around.sort_unstable();
+    around.sort_by_key(|cell| cell.rank);
+    around.dedup_by_key(|cell| cell.rank);
     around
 }
 

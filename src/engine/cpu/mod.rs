@@ -85,7 +85,8 @@ impl<P: Policy> CpuEngine<P> {
             .thread_name(|index| format!("cpu-engine-{index}"))
             .build()?;
         let pool = Arc::new(pool);
-        let layout = state.memory.as_ref();
+        // A GPU's skin would be slow here.
+        let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
         let cutoff = plan.potential.largest_cutoff();
         let skin =
             plan.run.skin.or(layout.map(|memory| memory.skin)).unwrap_or(default_skin(cutoff));
@@ -273,7 +274,8 @@ impl<P: Policy> CpuEngine<P> {
         for axis in 0..3 {
             self.sites[axis].clear();
             for chunk in &self.chunks {
-                self.sites[axis].extend(chunk.position[axis].iter().map(|&x| P::site(x)));
+                self.sites[axis]
+                    .extend(chunk.position[axis].iter().map(|&x| self.policy.site(x, axis)));
             }
         }
     }
@@ -505,6 +507,7 @@ impl<P: Policy> Engine for CpuEngine<P> {
                     })
                     .collect(),
                 skin: self.skin,
+                threads_per_particle: None,
                 rebuilds: self.rebuilds,
             }),
         }

@@ -37,6 +37,7 @@ pub struct System {
     bin_of: CUdeviceptr,
     slot_of: CUdeviceptr,
     sorted: CUdeviceptr,
+    coarse_place: [CUdeviceptr; 3],
     reach2: CUdeviceptr,
     mass: CUdeviceptr,
     control: CUdeviceptr,
@@ -47,13 +48,19 @@ pub struct System {
     pub around_count: u32,
     pub lanes_log2: u32,
     pub rows: u32,
+    /// Edges of a cell and the inverse of the widest, in lengths of the widest.
+    pub cell_shape: [f32; 3],
+    pub inv_cell: f32,
+    /// Whether lists may be searched for with 16-bit floats.
+    pub coarse: u32,
+    pub unused: u32,
 }
 
 impl System {
     /// As it lies in memory.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the fields fill the struct without gaps: addresses and a float of eight bytes each, then
-        // eight integers of four.
+        // fourteen numbers of four.
         unsafe { std::slice::from_raw_parts((self as *const System).cast(), size_of::<System>()) }
     }
 }
@@ -212,6 +219,12 @@ impl ParticleBuffers {
         })
     }
 
+    /// All arrays, in an order of their own.
+    pub fn all(&self) -> impl Iterator<Item = &Buffer> {
+        let axes = [&self.position, &self.velocity, &self.image];
+        axes.into_iter().flatten().chain([&self.id, &self.species])
+    }
+
     fn pointers(&self) -> Particles {
         Particles {
             position: pointers(&self.position),
@@ -237,6 +250,7 @@ pub struct Buffers {
     bin_of: Buffer,
     slot_of: Buffer,
     sorted: Buffer,
+    coarse_place: Vec<Buffer>,
     block_total: Buffer,
     mass: Buffer,
     pub control: Buffer,
@@ -248,7 +262,7 @@ pub fn bytes_per_particle(widths: Widths) -> usize {
     let d = widths.dimension;
     2 * (d * (2 * widths.coordinate + 4) + 5)
         + 3 * widths.site * widths.site_stride()
-        + d * widths.force
+        + d * (widths.force + 2)
         + 20
 }
 
@@ -278,6 +292,10 @@ impl Buffers {
             bin_of: buffer(count * 4)?,
             slot_of: buffer(count * 4)?,
             sorted: buffer(count * 8)?,
+            // Read in fours.
+            coarse_place: (0..widths.dimension)
+                .map(|_| buffer((count + 4) * 2))
+                .collect::<Result<_, _>>()?,
             block_total: buffer(MOST_BLOCKS * 4)?,
             mass: Buffer::holding(session, masses)?,
             control: buffer(size_of::<Control>())?,
@@ -295,6 +313,7 @@ impl Buffers {
         system.bin_of = self.bin_of.pointer();
         system.slot_of = self.slot_of.pointer();
         system.sorted = self.sorted.pointer();
+        system.coarse_place = pointers(&self.coarse_place);
         system.block_total = self.block_total.pointer();
         system.mass = self.mass.pointer();
         system.control = self.control.pointer();

@@ -148,7 +148,8 @@ impl DevicePolicy for DoubleSingles {
     fn constants(&self) -> DeviceStruct {
         let mut constants = DeviceStruct::default();
         self.edges.iter().for_each(|&edge| constants.double_single(edge));
-        self.inv_edges.iter().for_each(|&inverse| constants.f32(inverse));
+        self.inv_edges.iter().for_each(|&inverse| constants.double_single(inverse));
+        self.site_length.iter().for_each(|&length| constants.f32(length));
         constants.double_single(self.timestep);
         self.half_kick.iter().for_each(|&factor| constants.double_single(factor));
         constants

@@ -11,7 +11,7 @@ use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
 use super::thermostat::{Kind, Thermostat};
-use super::tuning;
+use super::tuning::{self, Choice, Trial};
 use crate::engine::{Engine, EngineError, ExactState, MemoryLayout, StageContext, Thermodynamics};
 use crate::integrator::{ThermostatState, andersen};
 use crate::plan::{self, Plan};
@@ -30,7 +30,8 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) kernels: Kernels,
     pub(super) widths: Widths,
     pub(super) buffers: Buffers,
-    lists: ListBuffers,
+    /// `None` only while others are made.
+    lists: Option<ListBuffers>,
     pub(super) shape: ListShape,
     pub(super) system: System,
     pub(super) control: Control,
@@ -38,6 +39,8 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) step: u64,
     pub(super) stage: StageContext,
     pub(super) thermostat: ThermostatState,
+    /// What was timed at the start of the stage.
+    pub(super) trials: Vec<Trial>,
 }
 
 /// Argument of the kernels that take steps. Mirrors `Launch` in `kernels/md/advance.cu`.
@@ -49,6 +52,12 @@ struct Launch {
     steps: u32,
     rebuild: u32,
     restore: u32,
+}
+
+/// The choice of a state that this engine has run.
+fn choice_of(memory: &MemoryLayout) -> Option<Choice> {
+    let lanes_log2 = memory.threads_per_particle?.ilog2();
+    Some(Choice { skin: memory.skin, lanes_log2 })
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -68,7 +77,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let shape = tuning::first_shape(
             plan,
             &simulation_box,
-            layout.map(|memory| memory.skin),
+            layout.and_then(choice_of),
             session.card.multiprocessors,
         );
         let widths = Widths::new(P::PRECISION, simulation_box.dimension());
@@ -90,15 +99,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
             kernels,
             widths,
             buffers,
-            lists,
+            lists: Some(lists),
             shape,
             system,
             control: Control::default(),
             step: state.step,
             stage: StageContext { thermostat: None, first_step: state.step, steps: 0 },
             thermostat: state.thermostat.clone(),
+            trials: Vec::new(),
         };
-        let layout = layout.filter(|memory| memory.skin == shape.skin);
+        let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
+        let layout = layout.filter(|memory| choice_of(memory) == Some(same));
         engine.load(state, layout)?;
         Ok(engine)
     }
@@ -131,8 +142,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let species: Vec<u8> = order.iter().map(|&id| state.species_of[id as usize]).collect();
         to.species.write(&species)?;
         // Sites for the lists: those at their last building, else the present ones.
-        let site = |position: &[u64; 3]| {
-            position.map(|bits| P::site_to_bits(P::site(P::coordinate_from_bits(bits))))
+        let site = |position: &[u64; 3]| -> [u64; 3] {
+            std::array::from_fn(|axis| {
+                let coordinate = P::coordinate_from_bits(position[axis]);
+                P::site_to_bits(self.policy.site(coordinate, axis))
+            })
         };
         let sites: Vec<[u64; 3]> = match layout {
             Some(memory) => memory.reference.clone(),
@@ -248,13 +262,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn set_shape(&mut self, shape: ListShape) -> Result<(), EngineError> {
         tracing::debug!("neighbour lists: {shape:?}");
         self.shape = shape;
-        self.lists = lists::allocate::<P>(
+        // The memory of the old ones may be needed.
+        self.lists = None;
+        let lists = lists::allocate::<P>(
             &self.session,
             &self.plan,
             &self.simulation_box,
             shape,
             &mut self.system,
         )?;
+        self.lists = Some(lists);
         self.kernels.set("system", self.system.bytes())
     }
 
@@ -309,6 +326,13 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
     fn begin_stage(&mut self, stage: &StageContext) {
         self.stage = stage.clone();
         self.prepare_thermostat();
+        self.trials.clear();
+        if self.plan.run.tune && self.step == stage.first_step {
+            // What goes wrong here goes wrong in the steps too, where it is told.
+            if let Err(error) = self.tune() {
+                tracing::debug!("not tuned: {error}");
+            }
+        }
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
@@ -379,6 +403,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
             "registers": registers,
             "local_bytes": local,
             "skin": self.shape.skin,
+            "tuning": self.trials,
             "sort_interval": 1,
             "list_entries_per_particle": self.mean_entries(),
             "time": {"pass": share[0], "wait": share[1], "sort": share[2], "build": share[3]},

@@ -51,6 +51,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 order,
                 reference: self.widths.read_sites(&self.buffers.reference, count)?,
                 skin: self.shape.skin,
+                threads_per_particle: Some(1 << self.shape.lanes_log2),
                 rebuilds: self.control.rebuilds,
             }),
         })

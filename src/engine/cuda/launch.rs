@@ -47,14 +47,8 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
         name: "engine.cu".into(),
         text: include_str!("../../../kernels/md/engine.cu").into(),
         macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        options: extra_options(),
+        options: Vec::new(),
     }
-}
-
-/// Options for experiments, from the environment.
-fn extra_options() -> Vec<String> {
-    let options = std::env::var("SUPERCOOL_NVRTC_OPTIONS").unwrap_or_default();
-    options.split_whitespace().map(str::to_owned).collect()
 }
 
 impl Kernels {

@@ -6,7 +6,7 @@ use super::memory::Session;
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::engine::cpu::SKIN_SHARE;
-use crate::engine::cpu::cells::{neighbors_of, number_cells};
+use crate::engine::cpu::cells::{NeighborCell, neighbors_of, number_cells};
 use crate::engine::precision::Policy;
 use crate::plan::Plan;
 use crate::system::SimulationBox;
@@ -52,8 +52,11 @@ pub fn allocate<P: Policy>(
     for (flat, &rank) in ranks.iter().enumerate() {
         flat_of[rank as usize] = flat as u32;
     }
-    let around: Vec<u32> =
-        flat_of.iter().flat_map(|&flat| neighbors_of(flat, cells, &ranks)).collect();
+    let around: Vec<u32> = flat_of
+        .iter()
+        .flat_map(|&flat| neighbors_of(flat, cells, &ranks))
+        .map(rank_and_offset)
+        .collect();
     let (rows, words) = size(count, species, shape);
     // Rounded to the precision of the pair loop, as on the CPU.
     let reach2: Vec<f64> = plan
@@ -67,11 +70,39 @@ pub fn allocate<P: Policy>(
     buffers.describe(system);
     system.limit2 = (SKIN_SHARE * shape.skin).powi(2);
     system.cells = cells;
+    describe_cells(simulation_box, system);
     system.bins = bins as u32;
     system.around_count = (around.len() / ranks.len()) as u32;
     system.lanes_log2 = shape.lanes_log2;
     system.rows = rows as u32;
     Ok(buffers)
+}
+
+/// Bits of a cell's rank in `around`; the offset is above.
+const RANK_BITS: u32 = 27;
+
+/// A cell around another one as the kernels have it: rank, and above it the offset with a digit of
+/// base three for each axis, x lowest.
+fn rank_and_offset(cell: NeighborCell) -> u32 {
+    assert!(cell.rank < 1 << RANK_BITS, "at most 512 cells along an axis");
+    let digits =
+        cell.offset.iter().rev().fold(0, |digits, offset| 3 * digits + (offset + 1) as u32);
+    digits << RANK_BITS | cell.rank
+}
+
+/// What the search with 16-bit floats (`kernels/md/coarse.cuh`) must know: cells are measured by the widest
+/// edge of one. With fewer than three cells along an axis an offset has two meanings.
+fn describe_cells(simulation_box: &SimulationBox, system: &mut System) {
+    let edges = simulation_box.edges();
+    let cell_edge: Vec<f64> =
+        edges.iter().zip(system.cells).map(|(edge, cells)| edge / f64::from(cells)).collect();
+    let widest = cell_edge.iter().copied().fold(0.0, f64::max);
+    system.cell_shape = [0.0; 3];
+    for (shape, edge) in system.cell_shape.iter_mut().zip(&cell_edge) {
+        *shape = (edge / widest) as f32;
+    }
+    system.inv_cell = (1.0 / widest) as f32;
+    system.coarse = system.cells[..edges.len()].iter().all(|&cells| cells >= 3).into();
 }
 
 /// Rows of four entries for each lane, and 32-bit words of all lists.

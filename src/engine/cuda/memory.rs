@@ -99,6 +99,22 @@ impl Buffer {
             .map_err(|error| failed("copy to the card", error))
     }
 
+    /// Another buffer with the same contents.
+    pub fn duplicate(&self) -> Result<Buffer, EngineError> {
+        let copy = Buffer::new(&self.session, self.bytes)?;
+        copy.copy_from(self)?;
+        Ok(copy)
+    }
+
+    /// Copies all of a buffer of the same size.
+    pub fn copy_from(&self, from: &Buffer) -> Result<(), EngineError> {
+        assert_eq!(self.bytes, from.bytes);
+        self.session.enter()?;
+        // SAFETY: both buffers are as long.
+        unsafe { result::memcpy_dtod_sync(self.pointer, from.pointer, self.bytes) }
+            .map_err(|error| failed("copy on the card", error))
+    }
+
     /// Copies the first `count` values out; waits for what was launched before.
     pub fn read<T: Plain>(&self, count: usize) -> Result<Vec<T>, EngineError> {
         assert!(count * size_of::<T>() <= self.bytes);

@@ -1,30 +1,39 @@
 //! Choices that change the speed and nothing else: skin, threads per particle.
+//!
+//! At the start of a long stage they are timed on the present state, which is then put back to the bit.
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
 use super::buffers::{Widths, bytes_per_particle};
+use super::constants::DevicePolicy;
+use super::engine::CudaEngine;
 use super::lists::{self, ListShape};
-use super::memory::Session;
+use super::memory::{Buffer, Session};
 use super::thermostat::SMALL_BLOCK;
 use crate::engine::EngineError;
+use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 use crate::system::SimulationBox;
 
-/// What is taken without measuring.
+/// What is taken without measuring. `restored`: of a checkpoint of this engine.
 pub fn first_shape(
     plan: &Plan,
     simulation_box: &SimulationBox,
-    layout_skin: Option<f64>,
+    restored: Option<Choice>,
     multiprocessors: u32,
 ) -> ListShape {
     let count = plan.system.particle_count();
     let skin = plan
         .run
         .skin
-        .or(layout_skin)
-        .or(number("SUPERCOOL_SKIN"))
+        .or(restored.map(|choice| choice.skin))
         .unwrap_or_else(|| default_skin(plan.potential.largest_cutoff(), count));
-    let lanes_log2 = number("SUPERCOOL_LANES").map_or_else(
-        || default_lanes_log2(count, multiprocessors),
-        |lanes| (lanes as usize).clamp(1, 32).ilog2(),
-    );
+    let threads = plan.run.threads_per_particle;
+    let lanes_log2 = threads
+        .map(u32::ilog2)
+        .or(restored.map(|choice| choice.lanes_log2))
+        .unwrap_or_else(|| default_lanes_log2(count, multiprocessors));
     ListShape { skin, lanes_log2, room: lists::expected_room(plan, simulation_box, skin) }
 }
 
@@ -52,11 +61,6 @@ fn default_lanes_log2(count: usize, multiprocessors: u32) -> u32 {
     }
 }
 
-/// A number from the environment, for experiments.
-fn number(name: &str) -> Option<f64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 /// # Errors
 /// If the particles do not fit on the card.
 pub fn check_memory(
@@ -74,4 +78,227 @@ pub fn check_memory(
     }
     let card = session.card.name.clone();
     Err(EngineError::OutOfDeviceMemory { particles, need, size, free, card })
+}
+
+/// What is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    pub skin: f64,
+    pub lanes_log2: u32,
+}
+
+/// A choice that was timed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    pub skin: f64,
+    pub threads_per_particle: u32,
+    pub steps_per_second: f64,
+}
+
+/// Within what choices are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Freedom {
+    /// Smallest and largest skin; equal where it is given.
+    pub skin: (f64, f64),
+    /// Smallest and largest number of lanes; equal where it is given.
+    pub lanes_log2: (u32, u32),
+}
+
+/// Factor between neighbouring skins.
+const SKIN_STEP: f64 = 1.2;
+/// A choice must be faster by this factor to be taken: timings scatter.
+const GAIN: f64 = 1.01;
+
+/// Goes from `start` in each direction as long as steps become faster. `time` gives the seconds of a step, or
+/// `None` for a choice that cannot be tried; no more are tried once `enough` says so. Returns the fastest.
+pub fn fastest(
+    start: Choice,
+    freedom: &Freedom,
+    mut time: impl FnMut(Choice) -> Option<f64>,
+    enough: impl Fn() -> bool,
+) -> Choice {
+    let Some(mut best_time) = time(start) else { return start };
+    let mut best = start;
+    let more_lanes = |choice: Choice| Choice { lanes_log2: choice.lanes_log2 + 1, ..choice };
+    let fewer_lanes =
+        |choice: Choice| Choice { lanes_log2: choice.lanes_log2.wrapping_sub(1), ..choice };
+    let wider = |choice: Choice| Choice { skin: choice.skin * SKIN_STEP, ..choice };
+    let narrower = |choice: Choice| Choice { skin: choice.skin / SKIN_STEP, ..choice };
+    let pairs: [[&dyn Fn(Choice) -> Choice; 2]; 2] =
+        [[&more_lanes, &fewer_lanes], [&wider, &narrower]];
+    for ways in pairs {
+        for way in ways {
+            let before = best;
+            loop {
+                let next = way(best);
+                let allowed = (freedom.skin.0..=freedom.skin.1).contains(&next.skin)
+                    && (freedom.lanes_log2.0..=freedom.lanes_log2.1).contains(&next.lanes_log2);
+                if !allowed || enough() {
+                    break;
+                }
+                match time(next) {
+                    Some(seconds) if seconds * GAIN < best_time => {
+                        (best, best_time) = (next, seconds);
+                    }
+                    _ => break,
+                }
+            }
+            if best != before {
+                // The other way lies what was there before.
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// A stage is timed if it would take longer than this.
+const LONG_STAGE: Duration = Duration::from_secs(10);
+/// Time of one trial, and of all of them.
+const TRIAL: Duration = Duration::from_millis(40);
+const ALL_TRIALS: Duration = Duration::from_millis(900);
+/// Steps of the first look at how long a step takes.
+const FIRST_LOOK: u64 = 50;
+
+/// A copy of what steps change.
+struct Saved {
+    particles: Vec<Buffer>,
+    sites: Buffer,
+    step: u64,
+    thermostat: ThermostatState,
+    rebuilds: u64,
+}
+
+impl<P: DevicePolicy> CudaEngine<P> {
+    /// Times choices on the present state, and takes the fastest.
+    pub(super) fn tune(&mut self) -> Result<(), EngineError> {
+        let start = Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 };
+        let cutoff = self.plan.potential.largest_cutoff();
+        let freedom = Freedom {
+            skin: match self.plan.run.skin {
+                Some(skin) => (skin, skin),
+                None => (0.08 * cutoff, 0.6 * cutoff),
+            },
+            lanes_log2: match self.plan.run.threads_per_particle {
+                Some(threads) => (threads.ilog2(), threads.ilog2()),
+                None => (0, 5),
+            },
+        };
+        let begin = Instant::now();
+        let saved = self.save()?;
+        let look = self.time_steps(&saved, start, FIRST_LOOK);
+        let mut trials = Vec::new();
+        let mut best = start;
+        if let Some(first) = look
+            && first * self.stage.steps as f64 > LONG_STAGE.as_secs_f64()
+        {
+            let steps = ((TRIAL.as_secs_f64() / first) as u64).clamp(20, 20_000);
+            let time = |choice: Choice| {
+                let seconds = self.time_steps(&saved, choice, steps)?;
+                trials.push(Trial {
+                    skin: choice.skin,
+                    threads_per_particle: 1 << choice.lanes_log2,
+                    steps_per_second: 1.0 / seconds,
+                });
+                Some(seconds)
+            };
+            best = fastest(start, &freedom, time, || begin.elapsed() > ALL_TRIALS);
+        }
+        self.take(best)?;
+        self.put_back(&saved)?;
+        self.trials = trials;
+        Ok(())
+    }
+
+    /// Seconds of a step from the saved state on; `None` if steps cannot be taken so.
+    fn time_steps(&mut self, saved: &Saved, choice: Choice, steps: u64) -> Option<f64> {
+        self.take(choice).ok()?;
+        self.put_back(saved).ok()?;
+        let start = Instant::now();
+        self.run(steps, false, false).ok()?;
+        Some(start.elapsed().as_secs_f64() / steps as f64)
+    }
+
+    fn take(&mut self, choice: Choice) -> Result<(), EngineError> {
+        if choice == (Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 }) {
+            return Ok(());
+        }
+        let room = lists::expected_room(&self.plan, &self.simulation_box, choice.skin);
+        self.set_shape(ListShape { skin: choice.skin, lanes_log2: choice.lanes_log2, room })
+    }
+
+    fn save(&self) -> Result<Saved, EngineError> {
+        let copy = |buffer: &Buffer| buffer.duplicate();
+        let particles = &self.buffers.particles[self.control.copy as usize];
+        Ok(Saved {
+            particles: particles.all().map(copy).collect::<Result<_, _>>()?,
+            sites: copy(&self.buffers.sites[self.control.site_copy as usize])?,
+            step: self.step,
+            thermostat: self.thermostat.clone(),
+            rebuilds: self.control.rebuilds,
+        })
+    }
+
+    /// The saved state again, with lists of the present shape, and its forces.
+    fn put_back(&mut self, saved: &Saved) -> Result<(), EngineError> {
+        let particles = &self.buffers.particles[self.control.copy as usize];
+        for (to, from) in particles.all().zip(&saved.particles) {
+            to.copy_from(from)?;
+        }
+        self.buffers.sites[self.control.site_copy as usize].copy_from(&saved.sites)?;
+        self.step = saved.step;
+        self.thermostat.clone_from(&saved.thermostat);
+        self.run(0, true, false)?;
+        self.thermostat.clone_from(&saved.thermostat);
+        self.control.rebuilds = saved.rebuilds + 1;
+        self.control.cycles = Default::default();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Choice = Choice { skin: 0.4, lanes_log2: 2 };
+    const ANY: Freedom = Freedom { skin: (0.1, 1.0), lanes_log2: (0, 5) };
+
+    /// Seconds of a step: a valley along both axes.
+    fn valley(skin: f64, lanes: f64) -> impl Fn(Choice) -> f64 {
+        move |choice| {
+            1.0 + (choice.skin / skin).ln().powi(2) + (f64::from(choice.lanes_log2) - lanes).powi(2)
+        }
+    }
+
+    #[test]
+    fn the_bottom_of_a_valley_is_found_from_any_side() {
+        for (skin, lanes) in [(0.4, 2.0), (0.7, 0.0), (0.2, 5.0), (0.15, 0.0), (0.9, 4.0)] {
+            let time = valley(skin, lanes);
+            let best = fastest(START, &ANY, |choice| Some(time(choice)), || false);
+            assert_eq!(f64::from(best.lanes_log2), lanes);
+            assert!((best.skin / skin).ln().abs() <= SKIN_STEP.ln(), "{} for {skin}", best.skin);
+        }
+    }
+
+    #[test]
+    fn given_values_stay() {
+        let time = valley(0.8, 0.0);
+        let given_skin = Freedom { skin: (0.4, 0.4), ..ANY };
+        let best = fastest(START, &given_skin, |choice| Some(time(choice)), || false);
+        assert_eq!(best, Choice { skin: 0.4, lanes_log2: 0 });
+        let given_lanes = Freedom { lanes_log2: (2, 2), ..ANY };
+        let best = fastest(START, &given_lanes, |choice| Some(time(choice)), || false);
+        assert_eq!(best.lanes_log2, 2);
+        assert!(best.skin > 0.6);
+    }
+
+    #[test]
+    fn what_cannot_be_tried_or_gains_nothing_is_not_taken() {
+        let time = valley(0.8, 5.0);
+        let only_start = |choice| (choice == START).then(|| time(choice));
+        assert_eq!(fastest(START, &ANY, only_start, || false), START);
+        assert_eq!(fastest(START, &ANY, |_| Some(1.0), || false), START);
+        assert_eq!(fastest(START, &ANY, |choice| Some(time(choice)), || true), START);
+        assert_eq!(fastest(START, &ANY, |_| None, || false), START);
+    }
 }

@@ -82,7 +82,7 @@ impl Policy for Double {
     }
 
     #[inline(always)]
-    fn site(x: f64) -> f64 {
+    fn site(&self, x: f64, _axis: usize) -> f64 {
         x
     }
     fn site_to_bits(site: f64) -> u64 {

@@ -1,17 +1,19 @@
-use super::Policy;
 use super::double::wrap;
-use super::single::{nearest_image, slab};
+use super::{Policy, box_fraction};
 use crate::arithmetic::DoubleSingle;
 use crate::arithmetic::double_single::two_sum;
+use crate::arithmetic::fixed_point::round_to_i64_f64;
 use crate::plan::Precision;
 use crate::system::{SimulationBox, Species};
 
-/// Positions, velocities and sums as pairs of 32-bit floats; pair forces in 32-bit floats from the
-/// leading parts (Colberg & Hoefling 2011, section 2.4).
+/// Positions, velocities and sums as pairs of 32-bit floats (Colberg & Hoefling 2011, section 2.4); pair
+/// forces in 32-bit floats from the leading 32 bits of the positions, as fractions of the edges.
 #[derive(Clone)]
 pub struct DoubleSingles {
     pub(in crate::engine) edges: [DoubleSingle; 3],
-    pub(in crate::engine) inv_edges: [f32; 3],
+    pub(in crate::engine) inv_edges: [DoubleSingle; 3],
+    /// Length of one unit of the site along each axis.
+    pub(in crate::engine) site_length: [f32; 3],
     pub(in crate::engine) timestep: DoubleSingle,
     pub(in crate::engine) half_kick: Vec<DoubleSingle>,
 }
@@ -21,7 +23,7 @@ impl Policy for DoubleSingles {
     type Coordinate = DoubleSingle;
     type Velocity = DoubleSingle;
     type Force = DoubleSingle;
-    type Site = f32;
+    type Site = i32;
     type Real = f32;
     type Sums<const LANES: usize> = Lanes<LANES>;
 
@@ -29,7 +31,8 @@ impl Policy for DoubleSingles {
         let edges = simulation_box.padded_edges();
         DoubleSingles {
             edges: edges.map(DoubleSingle::from_f64),
-            inv_edges: edges.map(|edge| (1.0 / edge) as f32),
+            inv_edges: edges.map(|edge| DoubleSingle::from_f64(1.0 / edge)),
+            site_length: edges.map(box_fraction::unit_length),
             timestep: DoubleSingle::from_f64(timestep),
             half_kick: species
                 .iter()
@@ -95,18 +98,20 @@ impl Policy for DoubleSingles {
     }
 
     #[inline(always)]
-    fn site(x: DoubleSingle) -> f32 {
-        x.hi()
+    fn site(&self, x: DoubleSingle, axis: usize) -> i32 {
+        let part = x * self.inv_edges[axis];
+        let units = |part: f32| round_to_i64_f64(f64::from(part) * box_fraction::UNITS);
+        units(part.hi()).wrapping_add(units(part.lo())) as i32
     }
-    fn site_to_bits(site: f32) -> u64 {
-        u64::from(site.to_bits())
+    fn site_to_bits(site: i32) -> u64 {
+        u64::from(site as u32)
     }
-    fn site_from_bits(bits: u64) -> f32 {
-        f32::from_bits(bits as u32)
+    fn site_from_bits(bits: u64) -> i32 {
+        bits as u32 as i32
     }
     #[inline(always)]
-    fn slab(&self, site: f32, axis: usize, count: u32) -> u32 {
-        slab(site, self.inv_edges[axis], count)
+    fn slab(&self, site: i32, _axis: usize, count: u32) -> u32 {
+        box_fraction::slab(site, count)
     }
 
     #[inline(always)]
@@ -132,8 +137,8 @@ impl Policy for DoubleSingles {
     }
 
     #[inline(always)]
-    fn displacement(&self, a: f32, b: f32, axis: usize) -> f32 {
-        nearest_image(a - b, self.edges[axis].hi())
+    fn displacement(&self, a: i32, b: i32, axis: usize) -> f32 {
+        box_fraction::displacement(a, b) * self.site_length[axis]
     }
     #[inline(always)]
     fn length(&self, displacement: f32, _axis: usize) -> f32 {

@@ -1,4 +1,4 @@
-use super::Policy;
+use super::{Policy, box_fraction};
 use crate::arithmetic::fixed_point::{
     Ratio, fraction_from_f64, fraction_to_f64, mul_round, round_to_i64_f64, scale_i64, wide_round,
 };
@@ -73,7 +73,7 @@ impl Policy for FixedPoint {
         let impulse_factor = (factor / 2f64.powi(shift)) as f32;
         FixedPoint {
             edges,
-            site_length: edges.map(|edge| (edge / 2f64.powi(32)) as f32),
+            site_length: edges.map(box_fraction::unit_length),
             timestep: (f64::from(impulse_factor) * 2f64.powi(shift) * lightest_mass
                 / 2f64.powi(31))
             .sqrt(),
@@ -152,7 +152,7 @@ impl Policy for FixedPoint {
     }
 
     #[inline(always)]
-    fn site(x: u64) -> i32 {
+    fn site(&self, x: u64, _axis: usize) -> i32 {
         (x >> 32) as i32
     }
     fn site_to_bits(site: i32) -> u64 {
@@ -163,7 +163,7 @@ impl Policy for FixedPoint {
     }
     #[inline(always)]
     fn slab(&self, site: i32, _axis: usize, count: u32) -> u32 {
-        ((u64::from(site as u32) * u64::from(count)) >> 32) as u32
+        box_fraction::slab(site, count)
     }
 
     #[inline(always)]
@@ -191,7 +191,7 @@ impl Policy for FixedPoint {
 
     #[inline(always)]
     fn displacement(&self, a: i32, b: i32, _axis: usize) -> f32 {
-        a.wrapping_sub(b) as f32
+        box_fraction::displacement(a, b)
     }
     #[inline(always)]
     fn length(&self, displacement: f32, axis: usize) -> f32 {

@@ -8,7 +8,10 @@
 //! | [`FixedPoint`] | 64-bit fraction of the edge | 64-bit integer | f32 | 64-bit integer |
 //!
 //! A position is kept as one *coordinate* per axis, wrapped into the box, and an image count. The pair
-//! loop reads only the *site*: the part of a coordinate that 32 bits hold (64 in [`Double`]).
+//! loop reads only the *site*: the part of a coordinate that 32 bits hold (64 in [`Double`]). Where more
+//! than that is kept the site is a 32-bit fraction of the edge ([`box_fraction`]): seven digits more exact
+//! at the far end of the box than a 32-bit float, and the nearest image is the overflow of a subtraction.
+mod box_fraction;
 mod double;
 mod double_single;
 mod fixed_point;
@@ -72,7 +75,7 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
 
     fn force_to_f64(&self, force: Self::Force, axis: usize) -> f64;
 
-    fn site(x: Self::Coordinate) -> Self::Site;
+    fn site(&self, x: Self::Coordinate, axis: usize) -> Self::Site;
     fn site_to_bits(site: Self::Site) -> u64;
     fn site_from_bits(bits: u64) -> Self::Site;
     /// Which of `count` equal slabs of the box along an axis holds the site.

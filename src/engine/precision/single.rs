@@ -84,7 +84,7 @@ impl Policy for Single {
     }
 
     #[inline(always)]
-    fn site(x: f32) -> f32 {
+    fn site(&self, x: f32, _axis: usize) -> f32 {
         x
     }
     fn site_to_bits(site: f32) -> u64 {
@@ -167,13 +167,13 @@ impl Policy for Single {
 
 /// Which of `count` slabs holds a wrapped 32-bit coordinate.
 #[inline(always)]
-pub(super) fn slab(site: f32, inv_edge: f32, count: u32) -> u32 {
+fn slab(site: f32, inv_edge: f32, count: u32) -> u32 {
     ((f64::from(site) * f64::from(inv_edge) * f64::from(count)) as u32).min(count - 1)
 }
 
 /// A difference of two wrapped coordinates, moved by an edge if that makes it shorter.
 #[inline(always)]
-pub(super) fn nearest_image(d: f32, edge: f32) -> f32 {
+fn nearest_image(d: f32, edge: f32) -> f32 {
     let half = 0.5 * edge;
     let d = if d > half { d - edge } else { d };
     if d < -half { d + edge } else { d }

@@ -1,0 +1,117 @@
+// Neighbours of one particle searched for with 16-bit floats, two candidates an instruction.
+//
+// Places are kept relative to their cell, in units of the widest edge of a cell: in [0, 1] for a candidate and in
+// [-1, 2] for the particle as seen from the candidate's cell. With u = 2^-12 they are rounded by at most u and 2u
+// and their difference, where it matters, by 2u: a distance is off by 5 sqrt(3) u < 0.0022. Near the limit the operations of
+// r^2 - limit round by at most 2u each but the last by next to nothing: 4u < 0.0011. A limit that is enlarged by both
+// loses nobody within reach; lists become longer by about one in a hundred.
+#pragma once
+#include "md/lists.cuh"
+
+#define RANK_BITS 27
+
+// Two 16-bit floats in a word.
+typedef u32 Half2;
+
+INLINE Half2 half2_of(float x) {
+    Half2 both;
+    asm("{\n\t.reg .b16 h;\n\tcvt.rn.f16.f32 h, %1;\n\tmov.b32 %0, {h, h};\n\t}" : "=r"(both) : "f"(x));
+    return both;
+}
+INLINE unsigned short half_of(float x) {
+    unsigned short half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
+    return half;
+}
+INLINE Half2 sub_half2(Half2 a, Half2 b) {
+    Half2 result;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    return result;
+}
+INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
+    Half2 result;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
+    return result;
+}
+
+// Place of a site in its cell.
+INLINE void place_in_cell(const Site (&site)[DIMENSION], float (&place)[DIMENSION]) {
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        place[axis] = Policy::in_slab(policy, site[axis], axis, system.cells[axis]) * system.cell_shape[axis];
+    }
+}
+
+INLINE void store_coarse(const Site (&site)[DIMENSION], u32 p) {
+    float place[DIMENSION];
+    place_in_cell(site, place);
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) system.coarse_place[axis][p] = half_of(place[axis]);
+}
+
+// Minus the enlarged square of a reach.
+INLINE Half2 coarse_limit(double reach2) {
+    float reach = sqrtf((float)reach2) * system.inv_cell + 0.0022f;
+    // Rounded to 16 bits, the limit may become smaller by 2^-11 of itself.
+    return half2_of(-(reach * reach * 1.0005f + 0.0011f));
+}
+
+// The particle as seen from a cell around its own.
+INLINE void seen_from(const float (&place)[DIMENSION], u32 rank_and_offset, Half2 (&seen)[DIMENSION]) {
+    u32 digits = rank_and_offset >> RANK_BITS;
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        float offset = (float)(int)(digits % 3) - 1.0f;
+        digits /= 3;
+        seen[axis] = half2_of(place[axis] - offset * system.cell_shape[axis]);
+    }
+}
+
+// r^2 - limit of candidates `first` (a multiple of four) to `first + 3`, two a word.
+INLINE void beyond_limit(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first, Half2 &low, Half2 &high) {
+    low = high = limit;
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        uint2 four = *(const uint2 *)(system.coarse_place[axis] + first);
+        Half2 a = sub_half2(seen[axis], four.x), b = sub_half2(seen[axis], four.y);
+        low = fused_half2(a, a, low);
+        high = fused_half2(b, b, high);
+    }
+}
+
+// A block of 32 candidates from `base` on has candidate 2 i in bit i and candidate 2 i + 1 in bit 16 + i.
+INLINE u32 bit_of_candidate(u32 k) { return (k >> 1) | (k & 1) << 4; }
+INLINE u32 candidate_of_bit(u32 bit) { return (bit & 15) << 1 | bit >> 4; }
+
+// The candidates [first, last) of the block, in these bits.
+INLINE u32 candidates(u32 first, u32 last) {
+    u32 even = ((1u << ((last + 1) >> 1)) - 1) & ~((1u << ((first + 1) >> 1)) - 1);
+    u32 odd = ((1u << (last >> 1)) - 1) & ~((1u << (first >> 1)) - 1);
+    return even | odd << 16;
+}
+
+// Adds the particles [first, last) of one cell and species that are within the limit.
+template <typename Search>
+INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first, u32 last, Search &search) {
+    for (u32 base = first & ~3u; base < last; base += 32) {
+        u32 end = last - base < 32 ? last - base : 32, groups = (end + 3) >> 2, near = 0;
+#pragma unroll 2
+        for (u32 k = 0; k < groups; ++k) {
+            Half2 low, high;
+            beyond_limit(seen, limit, base + 4 * k, low, high);
+            near = near >> 1 | (low & 0x80008000u);
+            near = near >> 1 | (high & 0x80008000u);
+        }
+        near >>= 16 - 2 * groups;
+        u32 valid = candidates(first > base ? first - base : 0, end);
+        near &= valid;
+        u32 far = valid & ~near;
+        if (far != 0) search.filling = base + candidate_of_bit(__ffs(far) - 1);
+        // The particle is no neighbour of itself.
+        u32 self = search.particle - base;
+        if (self < 32) near &= ~(1u << bit_of_candidate(self));
+        for (; near != 0; near &= near - 1) {
+            search.pending.put(search.writer, search.length++, base + candidate_of_bit(__ffs(near) - 1));
+        }
+    }
+}

@@ -1,0 +1,15 @@
+// Sites as 32-bit fractions of the box edge. Mirrors src/engine/precision/box_fraction.rs.
+#pragma once
+#include "arithmetic/fixed_point.cuh"
+#include "arithmetic/real.cuh"
+
+// Displacement a - b of the nearest images in units: overflow is the periodic boundary.
+INLINE float fraction_displacement(i32 a, i32 b) { return (float)wrapping_sub(a, b); }
+
+// Which of `count` equal slabs of the box holds the site.
+INLINE u32 fraction_slab(i32 site, u32 count) { return multiply_high((u32)site, count); }
+
+// Place within that slab: 0 at its lower and 1 at its upper end.
+INLINE float fraction_in_slab(i32 site, u32 count) {
+    return mul((float)((u32)site * count), 2.3283064365386963e-10f);
+}

@@ -1,0 +1,137 @@
+"""Conservation of energy and momentum over long runs: section 4 of Colberg & Hoefling, Comput. Phys. Commun.
+182, 1120 (2011), figures 4 and 5.
+
+    python drift.py SUPERCOOL [--steps 10000000] [--only lj-smooth-0.001 ...] [--precisions ...] [--output DIR]
+
+10,000 particles at density 0.75 and T = 1.12, Lennard-Jones (cutoff 2.5) and WCA, with and without smoothing
+(h = 0.005), time steps 0.001 and 0.003: equilibrated over 1e5 steps with an Andersen thermostat, then at constant
+energy. A run whose results are there is not repeated; one that was stopped goes on. Needs h5py and numpy.
+
+Drift: slope of a straight line through the total energy per particle, times 1e7 steps, divided by the mean.
+The centre-of-mass velocity is its largest magnitude in thermal velocities sqrt(3 T).
+"""
+
+import argparse
+import itertools
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+# Per 1e7 steps, from section 4.2 of the paper: in single precision, and in double-single smoothed at dt = 0.001.
+PAPER = {("lj", "single"): 1e-3, ("wca", "single"): 1e-3, ("lj", "smooth"): 6e-5, ("wca", "smooth"): 5e-6}
+
+TEMPLATE = """
+[system]
+dimension = 3
+density = 0.75
+seed = 20110
+species = [{{ name = "A", count = 10000 }}]
+initial = {{ lattice = "fcc", temperature = 1.12 }}
+
+[potential]
+kind = "{kind}"
+{cutoff}
+truncation = {truncation}
+pairs = {{ AA = {{ epsilon = 1.0, sigma = 1.0 }} }}
+
+[run]
+engine = "{engine}"
+precision = "{precision}"
+timestep = {timestep}
+
+[[stage]]
+name = "equilibrate"
+steps = 100_000
+thermostat = {{ kind = "andersen", temperature = 1.12, rate = 1.0 }}
+
+[[stage]]
+name = "constant-energy"
+steps = {steps}
+observe = {{ thermodynamics = {every} }}
+"""
+
+
+def cases():
+    for potential, smooth, timestep in itertools.product(["lj", "wca"], [True, False], [0.001, 0.003]):
+        yield f"{potential}-{'smooth' if smooth else 'plain'}-{timestep}", potential, smooth, timestep
+
+
+def write(path, potential, smooth, timestep, precision, steps, engine):
+    path.write_text(TEMPLATE.format(
+        kind="lennard-jones" if potential == "lj" else "wca",
+        cutoff="cutoff = 2.5" if potential == "lj" else "",
+        truncation='{ kind = "smooth", width = 0.005 }' if smooth else '"shifted"',
+        engine=engine, precision=precision, timestep=timestep, steps=steps, every=max(steps // 1000, 1)))
+
+
+def run(supercool, path, directory):
+    begin = time.monotonic()
+    if (directory / "constant-energy.h5").exists():
+        command = [supercool, "resume", directory, "--quiet"]
+    else:
+        command = [supercool, "run", path, "--output", directory, "--force", "--quiet"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - begin
+
+
+def finished(directory):
+    path = directory / "constant-energy.h5"
+    if not path.exists():
+        return False
+    with h5py.File(path, "r", swmr=True) as f:
+        return bool(f["progress/complete"][()])
+
+
+def evaluate(directory):
+    with h5py.File(directory / "constant-energy.h5", "r") as f:
+        step = f["observables/internal_energy/step"][:].astype(float)
+        energy = f["observables/internal_energy/value"][:]
+        velocity = f["observables/center_of_mass_velocity/value"][:]
+    slope = np.polyfit(step - step[0], energy, 1)[0]
+    mean = abs(energy.mean())
+    return {
+        "steps": int(step[-1] - step[0]),
+        "drift": slope * 1e7 / mean,
+        "change": (energy[-1] - energy[0]) / mean,
+        "scatter": float(np.std(energy - np.polyval(np.polyfit(step, energy, 1), step)) / mean),
+        "center_of_mass": float(np.linalg.norm(velocity, axis=1).max() / np.sqrt(3 * 1.12)),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("supercool", type=Path)
+    parser.add_argument("--steps", type=int, default=10_000_000)
+    parser.add_argument("--only", nargs="*", help="names such as lj-smooth-0.001")
+    parser.add_argument("--precisions", nargs="+", default=["fixed-point", "double-single", "single", "double"])
+    parser.add_argument("--engine", default="auto")
+    parser.add_argument("--output", type=Path, default=Path("results/energy_drift"))
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    rows = []
+    print(f"{'case':18}{'precision':>15}{'steps':>10}{'drift/1e7':>11}{'paper':>9}"
+          f"{'change':>10}{'scatter':>10}{'v_cm':>10}{'seconds':>9}", flush=True)
+    for name, potential, smooth, timestep in cases():
+        if arguments.only and name not in arguments.only:
+            continue
+        for precision in arguments.precisions:
+            directory = arguments.output / f"{name}-{precision}"
+            config = arguments.output / f"{name}-{precision}.toml"
+            write(config, potential, smooth, timestep, precision, arguments.steps, arguments.engine)
+            seconds = 0.0 if finished(directory) else run(arguments.supercool, config, directory)
+            row = {"case": name, "precision": precision, "seconds": seconds, **evaluate(directory)}
+            rows.append(row)
+            paper = PAPER.get((potential, "single" if precision == "single" else "smooth" if smooth else ""))
+            paper = f"{paper:.0e}" if paper and timestep == 0.001 else "-"
+            print(f"{name:18}{precision:>15}{row['steps']:>10}{row['drift']:>11.1e}{paper:>9}"
+                  f"{row['change']:>10.1e}{row['scatter']:>10.1e}{row['center_of_mass']:>10.1e}{seconds:>9.1f}",
+                  flush=True)
+    (arguments.output / "drift.json").write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
