@@ -94,7 +94,7 @@ fn history(
     engine.advance(steps).expect("the steps are taken");
     let thermodynamics = engine.thermodynamics().expect("numbers fit");
     println!("{}", engine.report());
-    (engine.export(), thermodynamics)
+    (engine.export().unwrap(), thermodynamics)
 }
 
 fn assert_same_bits(plan: &Plan, thermostat: Option<Thermostat>, steps: u64) {
@@ -233,7 +233,7 @@ fn a_checkpoint_moves_between_engines() {
     for choice in [EngineChoice::Cpu, EngineChoice::Cuda] {
         let mut engine = engine_of(&plan, choice, &state);
         engine.advance(100).expect("the steps are taken");
-        state = engine.export();
+        state = engine.export().unwrap();
     }
     assert_eq!(state.hash(), expected.hash());
 }
@@ -250,7 +250,7 @@ fn a_restart_on_the_card_gives_the_same_bits() {
         let (state, _) = history(&plan, EngineChoice::Cuda, None, 117);
         let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
         engine.advance(113).expect("the steps are taken");
-        assert_eq!(engine.export().hash(), expected.hash(), "{}", precision.name());
+        assert_eq!(engine.export().unwrap().hash(), expected.hash(), "{}", precision.name());
     }
 }
 
@@ -262,7 +262,7 @@ fn forces_agree_with_double_on_the_cpu() {
     }
     let plan = mixture(3, 1000, Precision::FixedPoint);
     let (melt, _) = history(&plan, EngineChoice::Cpu, None, 100);
-    let snapshot = engine_of(&plan, EngineChoice::Cpu, &melt).snapshot();
+    let snapshot = engine_of(&plan, EngineChoice::Cpu, &melt).snapshot().unwrap();
     let forces = |precision: Precision, choice| {
         let plan = mixture(3, 1000, precision);
         let state = ExactState::from_snapshot(
@@ -273,7 +273,7 @@ fn forces_agree_with_double_on_the_cpu() {
             precision,
             &plan.system.species,
         );
-        engine_of(&plan, choice, &state.expect("the state fits")).forces()
+        engine_of(&plan, choice, &state.expect("the state fits")).forces().unwrap()
     };
     let exact = forces(Precision::Double, EngineChoice::Cpu);
     let scale = exact.iter().flatten().fold(0.0f64, |largest, f| largest.max(f.abs()));

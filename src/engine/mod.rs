@@ -44,13 +44,22 @@ pub trait Engine: Send {
     fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError>;
 
     /// All particles as 64-bit floats, in id order.
-    fn snapshot(&self) -> Snapshot;
+    ///
+    /// # Errors
+    /// If the card is lost.
+    fn snapshot(&self) -> Result<Snapshot, EngineError>;
 
     /// Forces in reduced units, in id order.
-    fn forces(&self) -> Vec<[f64; 3]>;
+    ///
+    /// # Errors
+    /// If the card is lost.
+    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError>;
 
     /// The state to the bit.
-    fn export(&self) -> ExactState;
+    ///
+    /// # Errors
+    /// If the card is lost.
+    fn export(&self) -> Result<ExactState, EngineError>;
 
     /// Draws Maxwell-Boltzmann velocities with zero total momentum; `exactly` scales them to the
     /// temperature.
@@ -60,7 +69,7 @@ pub trait Engine: Send {
     fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError>;
 
     /// Turns all velocities round: in fixed point the trajectory then runs back.
-    fn reverse_velocities(&mut self);
+    fn reverse_velocities(&mut self) -> Result<(), EngineError>;
 
     /// What runs and how: name, processor, threads, instruction set, skin and so on.
     fn report(&self) -> serde_json::Value;

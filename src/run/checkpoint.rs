@@ -48,7 +48,7 @@ impl Simulation {
             },
         )?;
         checkpoint.put_json("seconds", &self.seconds())?;
-        put_state(&mut checkpoint, &self.engine.export())?;
+        put_state(&mut checkpoint, &self.engine.export()?)?;
         if let Some(output) = &self.output {
             output.save(&mut checkpoint)?;
         }

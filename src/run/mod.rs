@@ -253,7 +253,7 @@ impl Simulation {
             output.append_thermodynamics(&row)?;
         }
         if output.wants_snapshot(step) {
-            let snapshot = self.engine.snapshot();
+            let snapshot = self.engine.snapshot()?;
             output.sample(step, &snapshot)?;
         }
         Ok(())

@@ -7,6 +7,7 @@
 mod bodies;
 pub(in crate::engine) mod cells;
 mod chunk;
+mod export;
 mod forces;
 pub(in crate::engine) mod kernels;
 mod neighbors;
@@ -413,17 +414,6 @@ impl<P: Policy> CpuEngine<P> {
             .collect();
         self.update_sites();
     }
-
-    /// Calls `set(id, value)` with what `get(chunk, i)` gives for every particle.
-    fn in_id_order<T: Copy + Default>(&self, get: impl Fn(&Chunk<P>, usize) -> T) -> Vec<T> {
-        let mut all = vec![T::default(); self.particle_count()];
-        for chunk in &self.chunks {
-            for i in 0..chunk.len() {
-                all[chunk.id[i] as usize] = get(chunk, i);
-            }
-        }
-        all
-    }
 }
 
 impl<P: Policy> Engine for CpuEngine<P> {
@@ -449,65 +439,16 @@ impl<P: Policy> Engine for CpuEngine<P> {
         self.parallel(|engine| engine.measure())
     }
 
-    fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            step: self.step,
-            position: self.in_id_order(|chunk, i| {
-                std::array::from_fn(|axis| {
-                    self.policy.coordinate_to_f64(chunk.position[axis][i], axis)
-                })
-            }),
-            image: self.in_id_order(|chunk, i| std::array::from_fn(|axis| chunk.image[axis][i])),
-            velocity: self.in_id_order(|chunk, i| {
-                std::array::from_fn(|axis| {
-                    self.policy.velocity_to_f64(chunk.velocity[axis][i], axis)
-                })
-            }),
-        }
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        Ok(self.copied().snapshot())
     }
 
-    fn forces(&self) -> Vec<[f64; 3]> {
-        self.in_id_order(|chunk, i| {
-            std::array::from_fn(|axis| self.policy.force_to_f64(chunk.force[axis][i], axis))
-        })
+    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
+        Ok(self.forces_by_id())
     }
 
-    fn export(&self) -> ExactState {
-        let mut species_of = vec![0; self.particle_count()];
-        for chunk in &self.chunks {
-            for i in 0..chunk.len() {
-                species_of[chunk.id[i] as usize] = chunk.species[i];
-            }
-        }
-        ExactState {
-            precision: P::PRECISION,
-            simulation_box: self.simulation_box,
-            timestep: self.nominal_timestep,
-            step: self.step,
-            species_of,
-            position: self.in_id_order(|chunk, i| {
-                std::array::from_fn(|axis| P::coordinate_to_bits(chunk.position[axis][i]))
-            }),
-            image: self.in_id_order(|chunk, i| std::array::from_fn(|axis| chunk.image[axis][i])),
-            velocity: self.in_id_order(|chunk, i| {
-                std::array::from_fn(|axis| P::velocity_to_bits(chunk.velocity[axis][i]))
-            }),
-            thermostat: self.thermostat.clone(),
-            memory: Some(MemoryLayout {
-                order: self.chunks.iter().flat_map(|chunk| chunk.id.iter().copied()).collect(),
-                reference: self
-                    .chunks
-                    .iter()
-                    .flat_map(|chunk| {
-                        (0..chunk.len()).map(|i| {
-                            std::array::from_fn(|axis| P::site_to_bits(chunk.reference[axis][i]))
-                        })
-                    })
-                    .collect(),
-                skin: self.skin,
-                rebuilds: self.rebuilds,
-            }),
-        }
+    fn export(&self) -> Result<ExactState, EngineError> {
+        Ok(self.copied().state(&self.copied_layout()))
     }
 
     fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
@@ -526,12 +467,13 @@ impl<P: Policy> Engine for CpuEngine<P> {
         })
     }
 
-    fn reverse_velocities(&mut self) {
+    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
         for chunk in &mut self.chunks {
             for velocity in chunk.velocity.iter_mut().flatten() {
                 *velocity = P::negate(*velocity);
             }
         }
+        Ok(())
     }
 
     fn report(&self) -> serde_json::Value {

@@ -333,15 +333,15 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.measure()
     }
 
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
         self.read_snapshot()
     }
 
-    fn forces(&self) -> Vec<[f64; 3]> {
+    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
         self.read_forces()
     }
 
-    fn export(&self) -> ExactState {
+    fn export(&self) -> Result<ExactState, EngineError> {
         self.read_state()
     }
 
@@ -357,8 +357,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         Ok(())
     }
 
-    fn reverse_velocities(&mut self) {
-        self.reverse_all();
+    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
+        self.reverse_all()
     }
 
     fn report(&self) -> serde_json::Value {

@@ -28,7 +28,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(all)
     }
 
-    fn try_state(&self) -> Result<ExactState, EngineError> {
+    pub(super) fn read_state(&self) -> Result<ExactState, EngineError> {
         let count = self.particle_count();
         let order = self.order()?;
         let particles = &self.buffers.particles[self.control.copy as usize];
@@ -56,12 +56,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         })
     }
 
-    pub(super) fn read_state(&self) -> ExactState {
-        self.try_state().unwrap_or_else(|error| panic!("the state cannot be read: {error}"))
-    }
-
-    pub(super) fn read_snapshot(&self) -> Snapshot {
-        let state = self.read_state();
+    pub(super) fn read_snapshot(&self) -> Result<Snapshot, EngineError> {
+        let state = self.read_state()?;
         let dimension = self.simulation_box.dimension();
         let convert = |all: &[[u64; 3]], convert: &dyn Fn(u64, usize) -> f64| {
             let one =
@@ -72,7 +68,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 };
             all.iter().map(one).collect()
         };
-        Snapshot {
+        Ok(Snapshot {
             step: self.step,
             position: convert(&state.position, &|bits, axis| {
                 self.policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis)
@@ -81,17 +77,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
             velocity: convert(&state.velocity, &|bits, axis| {
                 self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis)
             }),
-        }
+        })
     }
 
-    pub(super) fn read_forces(&self) -> Vec<[f64; 3]> {
+    pub(super) fn read_forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
         let count = self.particle_count();
-        let forces = self.order().and_then(|order| {
-            self.in_id_order(&order, &self.buffers.force, |buffer| self.widths.read(buffer, count))
-        });
-        let forces = forces.unwrap_or_else(|error| panic!("forces cannot be read: {error}"));
+        let order = self.order()?;
+        let read = |buffer: &Buffer| self.widths.read(buffer, count);
+        let forces = self.in_id_order(&order, &self.buffers.force, read)?;
         let dimension = self.simulation_box.dimension();
-        forces
+        let forces = forces
             .iter()
             .map(|bits| {
                 std::array::from_fn(|axis| {
@@ -101,7 +96,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
                     self.policy.force_to_f64(P::force_from_bits(bits[axis]), axis)
                 })
             })
-            .collect()
+            .collect();
+        Ok(forces)
     }
 
     /// What the last launch ended with.
@@ -118,15 +114,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 },
                 Err(error) => error,
             },
-            status::RUNAWAY => {
-                let snapshot = self.read_snapshot();
-                EngineError::Runaway {
+            status::RUNAWAY => match self.read_snapshot() {
+                Ok(snapshot) => EngineError::Runaway {
                     step: self.step + 1,
                     particle: culprit,
                     position: snapshot.position[culprit as usize],
                     velocity: snapshot.velocity[culprit as usize],
-                }
-            }
+                },
+                Err(error) => error,
+            },
             status => self.range_error(status, culprit),
         }
     }
