@@ -313,3 +313,58 @@ fn a_pair_too_close_is_named() {
     assert!(found.as_ref().is_some_and(|text| text.contains("particles 5 and 11")), "{found:?}");
     assert_eq!(found, error(EngineChoice::Cpu));
 }
+
+/// Copies are of the moment at which they were begun, however many are under way, in whatever order and
+/// on whatever thread they are waited for.
+#[test]
+fn copies_are_of_their_moment_while_steps_run() {
+    if !card() {
+        return;
+    }
+    for (dimension, precision) in [2, 3].into_iter().flat_map(|d| Precision::ALL.map(|p| (d, p))) {
+        let plan = mixture(dimension, 3000, precision);
+        let (state, _) = history(&plan, EngineChoice::Cuda, None, 50);
+        let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
+        let mut begun = Vec::new();
+        for _ in 0..6 {
+            let now = (engine.export().unwrap(), engine.snapshot().unwrap());
+            let copies = (engine.begin_export().unwrap(), engine.begin_snapshot().unwrap());
+            // A copy that nobody waits for.
+            drop(engine.begin_snapshot().unwrap());
+            engine.advance(40).expect("the steps are taken");
+            begun.push((now, copies));
+        }
+        // The engine may end before its copies are taken.
+        drop(engine);
+        let waiting = std::thread::spawn(move || {
+            for ((state, snapshot), (later_state, later_snapshot)) in begun.into_iter().rev() {
+                assert!(later_snapshot.wait().unwrap() == snapshot, "{dimension}, {precision:?}");
+                assert!(later_state.wait().unwrap() == state, "{dimension}, {precision:?}");
+            }
+        });
+        waiting.join().expect("the copies are right");
+    }
+}
+
+/// Copying frames out changes no trajectory.
+#[test]
+fn copies_leave_the_bits_alone() {
+    if !card() {
+        return;
+    }
+    let plan = mixture(3, 4000, Precision::FixedPoint);
+    let (state, _) = history(&plan, EngineChoice::Cuda, None, 10);
+    let run = |every: u64| {
+        let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
+        let mut frames = Vec::new();
+        for _ in 0..(400 / every) {
+            frames.push(engine.begin_snapshot().unwrap());
+            engine.advance(every).expect("the steps are taken");
+        }
+        for (k, frame) in frames.into_iter().enumerate() {
+            assert_eq!(frame.wait().unwrap().step, state.step + k as u64 * every);
+        }
+        engine.export().unwrap().hash()
+    };
+    assert_eq!(run(4), run(400));
+}

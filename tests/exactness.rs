@@ -186,3 +186,25 @@ fn a_runaway_particle_is_an_error_and_not_a_wrap() {
         assert!(error.contains("a quarter of the box"), "{precision:?}: {error}");
     }
 }
+
+/// Whatever the engine does before they are waited for.
+#[test]
+fn copies_are_of_the_moment_at_which_they_were_begun() {
+    for precision in Precision::ALL {
+        let plan = kob_andersen(3, 500, precision);
+        let mut engine = engine_with(&plan, &start(&plan));
+        let begun: Vec<_> = (0..3)
+            .map(|_| {
+                let now = (engine.export().unwrap(), engine.snapshot().unwrap());
+                let copies = (engine.begin_export().unwrap(), engine.begin_snapshot().unwrap());
+                engine.advance(30).unwrap();
+                (now, copies)
+            })
+            .collect();
+        assert_ne!(begun[0].0, begun[1].0);
+        for ((state, snapshot), (later_state, later_snapshot)) in begun {
+            assert_eq!(later_state.wait().unwrap(), state);
+            assert_eq!(later_snapshot.wait().unwrap(), snapshot);
+        }
+    }
+}

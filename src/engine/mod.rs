@@ -5,11 +5,13 @@
 pub mod cpu;
 pub mod cuda;
 mod error;
+mod pending;
 pub mod precision;
 mod state;
 mod thermodynamics;
 
 pub use error::EngineError;
+pub use pending::{Pending, PendingSnapshot, PendingState};
 pub use state::{ExactState, MemoryLayout};
 pub use thermodynamics::Thermodynamics;
 
@@ -48,6 +50,18 @@ pub trait Engine: Send {
     /// # Errors
     /// If the card is lost.
     fn snapshot(&self) -> Result<Snapshot, EngineError>;
+
+    /// Begins to copy all particles out, as they are now; the engine can go on before they are there.
+    ///
+    /// # Errors
+    /// If the card is lost, or the host has no memory for the copy.
+    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError>;
+
+    /// The same for the state.
+    ///
+    /// # Errors
+    /// As [`begin_snapshot`](Self::begin_snapshot).
+    fn begin_export(&mut self) -> Result<PendingState, EngineError>;
 
     /// Forces in reduced units, in id order.
     ///

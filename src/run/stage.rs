@@ -1,6 +1,7 @@
 //! What a stage measures and writes.
 use std::path::{Path, PathBuf};
 
+use super::schedule::Schedule;
 use crate::engine::Thermodynamics;
 use crate::observable::{self, AxisName, Correlations, SampleContext, Series, Structure};
 use crate::output::{
@@ -13,6 +14,7 @@ use crate::system::{Snapshot, species_of_particles};
 /// Observables and files of the stage that runs.
 pub struct StageOutput {
     plan: StagePlan,
+    schedule: Schedule,
     timestep: f64,
     correlations: Vec<Correlations>,
     structure: Option<Structure>,
@@ -139,6 +141,7 @@ impl StageOutput {
             None => None,
         };
         Ok(StageOutput {
+            schedule: Schedule::new(&stage),
             plan: stage,
             timestep: plan.run.timestep,
             correlations,
@@ -160,33 +163,8 @@ impl StageOutput {
         StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), series }
     }
 
-    /// First step of the stage after `step` at which something is due.
-    pub fn next_event(&self, step: u64) -> u64 {
-        let observe = &self.plan.observe;
-        let intervals = [observe.thermodynamics, observe.trajectory]
-            .into_iter()
-            .flatten()
-            .chain(observe.structure.iter().map(|structure| structure.every))
-            .chain(self.plan.correlations.iter().map(|correlation| correlation.every));
-        intervals
-            .map(|every| (step / every + 1) * every)
-            .min()
-            .unwrap_or(u64::MAX)
-            .min(self.plan.steps)
-    }
-
-    pub fn wants_thermodynamics(&self, step: u64) -> bool {
-        self.plan.observe.thermodynamics.is_some_and(|every| step.is_multiple_of(every))
-    }
-
-    pub fn wants_snapshot(&self, step: u64) -> bool {
-        self.wants_frame(step)
-            || self.structure.as_ref().is_some_and(|structure| structure.is_due(step))
-            || self.correlations.iter().any(|correlations| correlations.is_due(step))
-    }
-
-    fn wants_frame(&self, step: u64) -> bool {
-        self.plan.observe.trajectory.is_some_and(|every| step.is_multiple_of(every))
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
     }
 
     pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> miette::Result<()> {
@@ -218,7 +196,7 @@ impl StageOutput {
         {
             structure.sample(snapshot);
         }
-        if self.wants_frame(step) {
+        if self.schedule.wants_frame(step) {
             if let Some(trajectory) = &mut self.trajectory {
                 trajectory.append(snapshot, snapshot.step as f64 * self.timestep)?;
             }

@@ -24,7 +24,10 @@ use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
 use self::neighbors::{ListOf, SortedParticles};
 use crate::arithmetic::Real;
 use crate::engine::precision::{ExactSum, Policy};
-use crate::engine::{Engine, EngineError, ExactState, MemoryLayout, StageContext, Thermodynamics};
+use crate::engine::{
+    Engine, EngineError, ExactState, MemoryLayout, Pending, PendingSnapshot, PendingState,
+    StageContext, Thermodynamics,
+};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, Species};
@@ -441,6 +444,16 @@ impl<P: Policy> Engine for CpuEngine<P> {
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         Ok(self.copied().snapshot())
+    }
+
+    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
+        let copied = self.copied();
+        Ok(Pending::new(move || Ok(copied.snapshot())))
+    }
+
+    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
+        let (copied, layout) = (self.copied(), self.copied_layout());
+        Ok(Pending::new(move || Ok(copied.state(&layout))))
     }
 
     fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {

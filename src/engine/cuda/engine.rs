@@ -1,4 +1,5 @@
 //! The CUDA engine: all particles stay on the card; a launch takes many steps.
+use std::cell::OnceCell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -11,8 +12,12 @@ use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
 use super::thermostat::{Kind, Thermostat};
+use super::transfer::Transfer;
 use super::tuning;
-use crate::engine::{Engine, EngineError, ExactState, MemoryLayout, StageContext, Thermodynamics};
+use crate::engine::{
+    Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState, StageContext,
+    Thermodynamics,
+};
 use crate::integrator::{ThermostatState, andersen};
 use crate::plan::{self, Plan};
 use crate::system::{SimulationBox, Snapshot, Species};
@@ -34,6 +39,8 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) shape: ListShape,
     pub(super) system: System,
     pub(super) control: Control,
+    /// Made for the first copy; `None` inside where the card has no room for it.
+    pub(super) transfer: OnceCell<Option<Transfer>>,
 
     pub(super) step: u64,
     pub(super) stage: StageContext,
@@ -94,6 +101,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             shape,
             system,
             control: Control::default(),
+            transfer: OnceCell::new(),
             step: state.step,
             stage: StageContext { thermostat: None, first_step: state.step, steps: 0 },
             thermostat: state.thermostat.clone(),
@@ -335,6 +343,14 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         self.read_snapshot()
+    }
+
+    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
+        self.begin_frame()
+    }
+
+    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
+        self.begin_state()
     }
 
     fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
