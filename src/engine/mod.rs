@@ -85,8 +85,11 @@ pub trait Engine: Send {
     /// Turns all velocities round: in fixed point the trajectory then runs back.
     fn reverse_velocities(&mut self) -> Result<(), EngineError>;
 
-    /// What runs and how: name, processor, threads, instruction set, skin and so on.
+    /// What runs and how: name, threads, instruction set, skin and so on.
     fn report(&self) -> serde_json::Value;
+
+    /// The machine: name of the engine, processor or card, its driver, threads, instruction set.
+    fn hardware(&self) -> serde_json::Value;
 }
 
 /// The engine of a plan, holding `state`.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::description::Provenance;
 use super::stage::StageOutput;
 use super::writer::Writer;
 use super::{RunError, Simulation, Summary};
@@ -108,13 +109,13 @@ impl Simulation {
                 first_step: plan.first_step(place.stage),
                 steps: stage.steps,
             });
-            let report = engine.report();
+            let provenance = Provenance::of(engine.as_ref());
             let output = StageOutput::restore(
                 &plan,
                 &toml_text,
                 place.stage,
                 directory,
-                &report,
+                &provenance,
                 checkpoint,
             )?;
             let first_step = plan.first_step(place.stage);

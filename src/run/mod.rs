@@ -5,6 +5,7 @@
 //! the bits of one that never stopped. Files are brought to the disk before a checkpoint counts on them.
 //! What is measured is correlated and written by another thread ([`writer`]) while the engine goes on.
 mod checkpoint;
+mod description;
 mod directory;
 mod error;
 mod interrupt;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use self::checkpoint::state_from_checkpoint;
+use self::description::Provenance;
 pub use self::directory::OutputDirectory;
 pub use self::error::RunError;
 pub use self::interrupt::{Interrupt, parse_walltime};
@@ -229,7 +231,7 @@ impl Simulation {
             &self.toml_text,
             self.stage,
             directory.path(),
-            &self.engine.report(),
+            &Provenance::of(self.engine.as_ref()),
         )?;
         let step = self.engine.step();
         self.writer = Some(Writer::start(output, first_step, step, directory.path())?);

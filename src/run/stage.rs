@@ -1,12 +1,13 @@
 //! What a stage measures and writes.
 use std::path::{Path, PathBuf};
 
+use super::description::Provenance;
 use super::schedule::Schedule;
 use crate::engine::Thermodynamics;
 use crate::observable::{self, AxisName, Correlations, SampleContext, Series, Structure};
 use crate::output::{
-    Axis, Checkpoint, GsdWriter, ResultsWriter, RunDescription, SeriesLayout, StageLayout,
-    ThermodynamicsRow, TrajectoryWriter,
+    Axis, Checkpoint, GsdWriter, ResultsWriter, SeriesLayout, StageLayout, ThermodynamicsRow,
+    TrajectoryWriter,
 };
 use crate::plan::{Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
@@ -52,7 +53,7 @@ impl StageOutput {
         toml_text: &str,
         stage: usize,
         directory: &Path,
-        engine: &serde_json::Value,
+        provenance: &Provenance,
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
         let paths = Paths::new(directory, &output.plan.name);
@@ -70,7 +71,7 @@ impl StageOutput {
             }
         }
         let stage = output.plan.clone();
-        let description = describe(plan, toml_text, &stage.name, engine);
+        let description = provenance.describe(plan, toml_text, &stage.name);
         let layout = output.layout();
         if layout.thermodynamics || !layout.series.is_empty() {
             output.results = Some(ResultsWriter::create(&paths.results, &description, &layout)?);
@@ -90,7 +91,7 @@ impl StageOutput {
         toml_text: &str,
         stage: usize,
         directory: &Path,
-        engine: &serde_json::Value,
+        provenance: &Provenance,
         checkpoint: &Checkpoint,
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
@@ -114,7 +115,7 @@ impl StageOutput {
             output.trajectory =
                 Some(TrajectoryWriter::reopen(&paths.trajectory, plan, written.frames)?);
             if stage.observe.gsd {
-                let description = describe(plan, toml_text, &stage.name, engine);
+                let description = provenance.describe(plan, toml_text, &stage.name);
                 output.gsd = Some(GsdWriter::reopen(&paths.gsd, &description, written.gsd_frames)?);
             }
         }
@@ -279,23 +280,6 @@ impl StageOutput {
         };
         checkpoint.put_json("written", &written)?;
         Ok(())
-    }
-}
-
-fn describe<'a>(
-    plan: &'a Plan,
-    toml_text: &'a str,
-    stage: &'a str,
-    engine: &'a serde_json::Value,
-) -> RunDescription<'a> {
-    RunDescription {
-        toml_text,
-        plan,
-        stage,
-        version: env!("CARGO_PKG_VERSION"),
-        author: "unknown",
-        hardware: engine,
-        tuning: engine,
     }
 }
 

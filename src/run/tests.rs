@@ -69,6 +69,9 @@ impl Engine for Losing {
     fn report(&self) -> serde_json::Value {
         self.engine.report()
     }
+    fn hardware(&self) -> serde_json::Value {
+        self.engine.hardware()
+    }
 }
 
 /// Two stages of 40 steps, rows every 5 steps and frames every 10; a checkpoint after the first.
@@ -162,4 +165,23 @@ fn a_card_lost_while_a_frame_is_copied_leaves_what_was_before_it() {
     assert!(error.contains("results are whole up to step 50"), "{error}");
     let [rows, frames] = steps_in_files(directory.path(), "second");
     assert_eq!((rows.last(), frames), (Some(&60), vec![40, 50]));
+}
+
+#[test]
+fn files_tell_the_machine_from_what_was_chosen_on_it() {
+    let directory = tempfile::tempdir().unwrap();
+    run_and_lose(directory.path(), Loss::Stepping(65));
+    let path = directory.path().join("out/first.h5");
+    let results = supercool_analysis::results::ResultsFile::open(&path).unwrap();
+    let object = |name: &str| -> serde_json::Map<String, serde_json::Value> {
+        serde_json::from_str(&results.parameter(name).unwrap()).unwrap()
+    };
+    let (hardware, tuning) = (object("hardware"), object("tuning"));
+    for (object, keys) in [
+        (&hardware, ["engine", "processor", "threads", "instructions"].as_slice()),
+        (&tuning, ["skin", "sort_interval"].as_slice()),
+    ] {
+        assert!(keys.iter().all(|key| object.contains_key(*key)), "{keys:?} in {object:?}");
+    }
+    assert!(hardware.keys().all(|key| !tuning.contains_key(key)), "{hardware:?} {tuning:?}");
 }

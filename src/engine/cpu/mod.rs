@@ -73,6 +73,15 @@ pub fn instruction_set() -> &'static str {
     InstructionSet::detect().name()
 }
 
+/// The processor's name as the system gives it, else its architecture.
+pub fn processor() -> String {
+    let model = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    model.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}
+
 impl<P: Policy> CpuEngine<P> {
     pub fn new(plan: &Plan, state: &ExactState) -> Result<Self, EngineError> {
         let species = plan.system.species.clone();
@@ -501,6 +510,15 @@ impl<P: Policy> Engine for CpuEngine<P> {
             "list_entries_per_particle": entries as f64 / self.particle_count() as f64,
             "list_rebuilds": self.rebuilds,
             "effective_timestep": self.policy.effective_timestep(),
+        })
+    }
+
+    fn hardware(&self) -> serde_json::Value {
+        serde_json::json!({
+            "engine": "cpu",
+            "processor": processor(),
+            "threads": self.pool.current_num_threads(),
+            "instructions": self.set.name(),
         })
     }
 }

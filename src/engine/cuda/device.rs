@@ -3,7 +3,7 @@ use cudarc::driver::CudaContext;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
 
-use super::library::{CudaVersion, driver_version};
+use super::library::{CudaVersion, Nvrtc, driver_version};
 use crate::engine::EngineError;
 
 /// A card that the driver shows.
@@ -18,6 +18,22 @@ pub struct Card {
     /// In bytes.
     pub memory: u64,
     pub cooperative_launch: bool,
+}
+
+impl Card {
+    /// The card and what drives it, for the files of a run.
+    pub fn hardware(&self) -> serde_json::Value {
+        let version = |version: Option<CudaVersion>| version.map(|version| version.to_string());
+        serde_json::json!({
+            "engine": "cuda",
+            "card": self.name,
+            "instructions": format!("sm_{}", self.compute_capability),
+            "multiprocessors": self.multiprocessors,
+            "memory_bytes": self.memory,
+            "driver": version(driver_version().ok()),
+            "nvrtc": version(Nvrtc::get().ok().map(Nvrtc::version)),
+        })
+    }
 }
 
 /// The oldest cards that the kernels are compiled for.

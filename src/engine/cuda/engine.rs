@@ -403,4 +403,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
             "effective_timestep": self.policy.effective_timestep(),
         })
     }
+
+    fn hardware(&self) -> serde_json::Value {
+        self.session.card.hardware()
+    }
 }
