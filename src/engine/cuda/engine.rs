@@ -34,13 +34,14 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) session: Arc<Session>,
     pub(super) kernels: Kernels,
     pub(super) widths: Widths,
+    /// Made for the first copy; `None` inside where the card has no room for it. Before the buffers: it
+    /// waits for copies out of them when it is dropped.
+    pub(super) transfer: OnceCell<Option<Transfer>>,
     pub(super) buffers: Buffers,
     lists: ListBuffers,
     pub(super) shape: ListShape,
     pub(super) system: System,
     pub(super) control: Control,
-    /// Made for the first copy; `None` inside where the card has no room for it.
-    pub(super) transfer: OnceCell<Option<Transfer>>,
 
     pub(super) step: u64,
     pub(super) stage: StageContext,
