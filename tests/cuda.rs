@@ -96,7 +96,7 @@ fn history(
     engine.advance(steps).expect("the steps are taken");
     let thermodynamics = engine.thermodynamics().expect("numbers fit");
     println!("{}", engine.report());
-    (engine.export(), thermodynamics)
+    (engine.export().unwrap(), thermodynamics)
 }
 
 fn assert_same_bits(plan: &Plan, thermostat: Option<Thermostat>, steps: u64) {
@@ -345,14 +345,14 @@ fn tuning_leaves_the_state_alone() {
             plan.run.tune = true;
             let mut engine = engine::create(&plan, &state).expect("an engine");
             engine.draw_velocities(1.0, true).expect("velocities fit");
-            let before = engine.export();
+            let before = engine.export().expect("a state");
             let mut long = stage(engine.as_ref(), thermostat, 1.0);
             long.steps = u64::MAX;
             engine.begin_stage(&long);
-            let after = engine.export();
+            let after = engine.export().expect("a state");
             assert_eq!(after.hash(), before.hash());
             assert_eq!(after.thermostat.heat, 0.0);
-            let trials = engine.report()["tuning"].as_array().map_or(0, Vec::len);
+            let trials = engine.report()["trials"].as_array().map_or(0, Vec::len);
             assert!(trials > 2, "{trials} trials");
             engine.advance(100).expect("the steps are taken");
             // The same choice without timing gives the same bits.
@@ -363,7 +363,12 @@ fn tuning_leaves_the_state_alone() {
             let mut again = engine_of(&plan, EngineChoice::Cuda, &after_without_layout(&before));
             again.begin_stage(&long);
             again.advance(100).expect("the steps are taken");
-            assert_eq!(again.export().hash(), engine.export().hash(), "{}", precision.name());
+            assert_eq!(
+                again.export().expect("a state").hash(),
+                engine.export().expect("a state").hash(),
+                "{}",
+                precision.name()
+            );
             plan.run.skin = None;
             plan.run.threads_per_particle = None;
         }
@@ -385,7 +390,7 @@ fn a_checkpoint_moves_between_engines() {
     for choice in [EngineChoice::Cpu, EngineChoice::Cuda] {
         let mut engine = engine_of(&plan, choice, &state);
         engine.advance(100).expect("the steps are taken");
-        state = engine.export();
+        state = engine.export().unwrap();
     }
     assert_eq!(state.hash(), expected.hash());
 }
@@ -402,7 +407,7 @@ fn a_restart_on_the_card_gives_the_same_bits() {
         let (state, _) = history(&plan, EngineChoice::Cuda, None, 117);
         let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
         engine.advance(113).expect("the steps are taken");
-        assert_eq!(engine.export().hash(), expected.hash(), "{}", precision.name());
+        assert_eq!(engine.export().unwrap().hash(), expected.hash(), "{}", precision.name());
     }
 }
 
@@ -414,7 +419,7 @@ fn forces_agree_with_double_on_the_cpu() {
     }
     let plan = mixture(3, 1000, Precision::FixedPoint);
     let (melt, _) = history(&plan, EngineChoice::Cpu, None, 100);
-    let snapshot = engine_of(&plan, EngineChoice::Cpu, &melt).snapshot();
+    let snapshot = engine_of(&plan, EngineChoice::Cpu, &melt).snapshot().unwrap();
     let forces = |precision: Precision, choice| {
         let plan = mixture(3, 1000, precision);
         let state = ExactState::from_snapshot(
@@ -425,7 +430,7 @@ fn forces_agree_with_double_on_the_cpu() {
             precision,
             &plan.system.species,
         );
-        engine_of(&plan, choice, &state.expect("the state fits")).forces()
+        engine_of(&plan, choice, &state.expect("the state fits")).forces().unwrap()
     };
     let exact = forces(Precision::Double, EngineChoice::Cpu);
     let scale = exact.iter().flatten().fold(0.0f64, |largest, f| largest.max(f.abs()));
@@ -464,4 +469,59 @@ fn a_pair_too_close_is_named() {
     let found = error(EngineChoice::Cuda);
     assert!(found.as_ref().is_some_and(|text| text.contains("particles 5 and 11")), "{found:?}");
     assert_eq!(found, error(EngineChoice::Cpu));
+}
+
+/// Copies are of the moment at which they were begun, however many are under way, in whatever order and
+/// on whatever thread they are waited for.
+#[test]
+fn copies_are_of_their_moment_while_steps_run() {
+    if !card() {
+        return;
+    }
+    for (dimension, precision) in [2, 3].into_iter().flat_map(|d| Precision::ALL.map(|p| (d, p))) {
+        let plan = mixture(dimension, 3000, precision);
+        let (state, _) = history(&plan, EngineChoice::Cuda, None, 50);
+        let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
+        let mut begun = Vec::new();
+        for _ in 0..6 {
+            let now = (engine.export().unwrap(), engine.snapshot().unwrap());
+            let copies = (engine.begin_export().unwrap(), engine.begin_snapshot().unwrap());
+            // A copy that nobody waits for.
+            drop(engine.begin_snapshot().unwrap());
+            engine.advance(40).expect("the steps are taken");
+            begun.push((now, copies));
+        }
+        // The engine may end before its copies are taken.
+        drop(engine);
+        let waiting = std::thread::spawn(move || {
+            for ((state, snapshot), (later_state, later_snapshot)) in begun.into_iter().rev() {
+                assert!(later_snapshot.wait().unwrap() == snapshot, "{dimension}, {precision:?}");
+                assert!(later_state.wait().unwrap() == state, "{dimension}, {precision:?}");
+            }
+        });
+        waiting.join().expect("the copies are right");
+    }
+}
+
+/// Copying frames out changes no trajectory.
+#[test]
+fn copies_leave_the_bits_alone() {
+    if !card() {
+        return;
+    }
+    let plan = mixture(3, 4000, Precision::FixedPoint);
+    let (state, _) = history(&plan, EngineChoice::Cuda, None, 10);
+    let run = |every: u64| {
+        let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
+        let mut frames = Vec::new();
+        for _ in 0..(400 / every) {
+            frames.push(engine.begin_snapshot().unwrap());
+            engine.advance(every).expect("the steps are taken");
+        }
+        for (k, frame) in frames.into_iter().enumerate() {
+            assert_eq!(frame.wait().unwrap().step, state.step + k as u64 * every);
+        }
+        engine.export().unwrap().hash()
+    };
+    assert_eq!(run(4), run(400));
 }

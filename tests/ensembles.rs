@@ -119,7 +119,7 @@ fn energy_error_scales_with_the_square_of_the_time_step() {
     ] {
         let mut plan = kob_andersen(3, 1000, precision);
         plan.potential = common::kob_andersen_potential(Truncation::Smooth { width: 0.05 });
-        let start = liquid(&plan, 1.0, 1000).snapshot();
+        let start = liquid(&plan, 1.0, 1000).snapshot().unwrap();
         let error = |timestep: f64| {
             let mut plan = plan.clone();
             plan.run.timestep = timestep;

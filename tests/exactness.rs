@@ -8,7 +8,7 @@ use supercool::plan::{Plan, Precision, Thermostat};
 
 /// The liquid of the tests: Kob-Andersen from an fcc (or square) lattice, T = 0.8.
 fn start(plan: &Plan) -> ExactState {
-    liquid(plan, 0.8, 400).export()
+    liquid(plan, 0.8, 400).export().unwrap()
 }
 
 fn hash_after(plan: &Plan, state: &ExactState, steps: u64) -> String {
@@ -17,7 +17,7 @@ fn hash_after(plan: &Plan, state: &ExactState, steps: u64) -> String {
     fresh.memory = None;
     let mut engine = engine_with(plan, &fresh);
     engine.advance(steps).unwrap();
-    engine.export().hash().to_hex().to_string()
+    engine.export().unwrap().hash().to_hex().to_string()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn fixed_point_gives_the_golden_hashes() {
         let mut engine = liquid(&plan, 0.8, 100);
         begin(engine.as_mut(), thermostat.and_then(|kind| bath(kind, 0.8)));
         engine.advance(100).unwrap();
-        engine.export().hash().to_hex()[..16].to_string()
+        engine.export().unwrap().hash().to_hex()[..16].to_string()
     };
     let found = [
         hash(3, 1000, None),
@@ -83,11 +83,11 @@ fn fixed_point_returns_exactly_when_velocities_are_reversed() {
     let state = start(&plan);
     let mut engine = engine_with(&plan, &state);
     engine.advance(10_000).unwrap();
-    assert_ne!(engine.export().position, state.position);
-    engine.reverse_velocities();
+    assert_ne!(engine.export().unwrap().position, state.position);
+    engine.reverse_velocities().unwrap();
     engine.advance(10_000).unwrap();
-    engine.reverse_velocities();
-    let back = engine.export();
+    engine.reverse_velocities().unwrap();
+    let back = engine.export().unwrap();
     assert_eq!(back.position, state.position);
     assert_eq!(back.image, state.image);
     assert_eq!(back.velocity, state.velocity);
@@ -110,14 +110,15 @@ fn fixed_point_conserves_momentum_to_the_bit_and_forces_sum_to_zero() {
     let state = start(&plan);
     let mut engine = engine_with(&plan, &state);
     engine.draw_velocities(0.8, true).unwrap();
-    assert_eq!(momentum(&engine.export()), [0; 3]);
+    assert_eq!(momentum(&engine.export().unwrap()), [0; 3]);
     for _ in 0..10 {
         engine.advance(50).unwrap();
-        assert_eq!(momentum(&engine.export()), [0; 3]);
+        assert_eq!(momentum(&engine.export().unwrap()), [0; 3]);
         // Momentum changes by the sum of forces, so that is zero to the bit; in 64-bit floats it is so up
         // to rounding.
         for axis in 0..3 {
-            let forces: Vec<f64> = engine.forces().iter().map(|force| force[axis]).collect();
+            let forces: Vec<f64> =
+                engine.forces().unwrap().iter().map(|force| force[axis]).collect();
             let size: f64 = forces.iter().map(|force| force.abs()).sum();
             assert!(forces.iter().sum::<f64>().abs() < 1e-15 * size);
         }
@@ -143,14 +144,14 @@ fn a_restart_gives_the_same_bits_in_every_precision() {
             };
             whole.begin_stage(&stage);
             whole.advance(157).unwrap();
-            let middle = whole.export();
+            let middle = whole.export().unwrap();
             whole.advance(143).unwrap();
             let mut plan = plan.clone();
             plan.run.threads = Some(2);
             let mut resumed = supercool::engine::create(&plan, &middle).unwrap();
             resumed.begin_stage(&stage);
             resumed.advance(143).unwrap();
-            let (a, b) = (resumed.export(), whole.export());
+            let (a, b) = (resumed.export().unwrap(), whole.export().unwrap());
             assert_eq!(a.hash(), b.hash(), "{precision:?}, {kind:?}");
             assert_eq!(a.thermostat, b.thermostat, "{precision:?}, {kind:?}");
         }
@@ -183,5 +184,27 @@ fn a_runaway_particle_is_an_error_and_not_a_wrap() {
         let error = engine.advance(1).unwrap_err().to_string();
         assert!(error.contains("particle 33"), "{precision:?}: {error}");
         assert!(error.contains("a quarter of the box"), "{precision:?}: {error}");
+    }
+}
+
+/// Whatever the engine does before they are waited for.
+#[test]
+fn copies_are_of_the_moment_at_which_they_were_begun() {
+    for precision in Precision::ALL {
+        let plan = kob_andersen(3, 500, precision);
+        let mut engine = engine_with(&plan, &start(&plan));
+        let begun: Vec<_> = (0..3)
+            .map(|_| {
+                let now = (engine.export().unwrap(), engine.snapshot().unwrap());
+                let copies = (engine.begin_export().unwrap(), engine.begin_snapshot().unwrap());
+                engine.advance(30).unwrap();
+                (now, copies)
+            })
+            .collect();
+        assert_ne!(begun[0].0, begun[1].0);
+        for ((state, snapshot), (later_state, later_snapshot)) in begun {
+            assert_eq!(later_state.wait().unwrap(), state);
+            assert_eq!(later_snapshot.wait().unwrap(), snapshot);
+        }
     }
 }

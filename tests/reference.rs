@@ -26,7 +26,7 @@ fn evaluate(plan: &Plan, snapshot: &Snapshot) -> Evaluated {
         energy: thermodynamics.potential_energy * plan.system.particle_count() as f64,
         virial: [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]
             .map(|(a, b)| -stress[a][b] * volume),
-        forces: engine.forces(),
+        forces: engine.forces().unwrap(),
     }
 }
 
@@ -183,7 +183,7 @@ fn a_trajectory_of_100_steps_follows_lammps() {
     }
     let end = data(trajectory["end"].as_str().unwrap());
     let end = supercool_analysis::open(&end).unwrap().read(0).unwrap();
-    let found = engine.snapshot();
+    let found = engine.snapshot().unwrap();
     let edges = plan.system.simulation_box.padded_edges();
     for particle in 0..found.position.len() {
         for k in 0..3 {

@@ -1,21 +1,23 @@
-//! `supercool bench`: steps per second of a Kob-Andersen liquid.
+//! `supercool bench`: steps per second of liquids that others measure too.
+mod model;
+
 use std::time::Instant;
 
 use serde::Serialize;
 
+pub use self::model::{Model, State};
 use super::run::Tune;
+use super::say;
 use crate::engine::{self, Engine, StageContext};
 use crate::initial;
-use crate::plan::{
-    CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
-    SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
-};
-use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
-use crate::system::{SimulationBox, Species};
+use crate::plan::{EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan};
 
 /// What is measured.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BenchArguments {
+    /// Liquid.
+    #[arg(long, value_enum, default_value_t = Model::KobAndersen)]
+    pub model: Model,
     /// Numbers of particles.
     #[arg(long, value_delimiter = ',', default_value = "4000,32000")]
     pub particles: Vec<usize>,
@@ -26,8 +28,8 @@ pub struct BenchArguments {
     /// Engine: auto, cpu or cuda.
     #[arg(long, value_parser = engine_choice, default_value = "auto")]
     pub engine: EngineChoice,
-    /// Truncation of the potential: shifted or smooth.
-    #[arg(long, value_parser = ["shifted", "smooth"], default_value = "shifted")]
+    /// Truncation of the potential: sharp, shifted or smooth.
+    #[arg(long, value_parser = ["sharp", "shifted", "smooth"], default_value = "shifted")]
     pub truncation: String,
     /// Threads of the CPU engine; all cores if not given.
     #[arg(long)]
@@ -41,6 +43,12 @@ pub struct BenchArguments {
     /// Whether the GPU's choices are timed first.
     #[arg(long, value_enum, default_value = "on")]
     pub tune: Tune,
+    /// Steps in a Langevin bath at the model's first temperature, instead of the model's number.
+    #[arg(long)]
+    pub melt_steps: Option<u64>,
+    /// Steps of equilibration after that, instead of the model's number.
+    #[arg(long)]
+    pub equilibration_steps: Option<u64>,
     /// Steps to measure; if not given, as many as take about five seconds.
     #[arg(long)]
     pub steps: Option<u64>,
@@ -68,6 +76,7 @@ fn precision(word: &str) -> Result<Precision, String> {
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
+    pub model: &'static str,
     pub particles: usize,
     pub precision: &'static str,
     pub truncation: String,
@@ -77,87 +86,44 @@ pub struct Measurement {
     pub particle_steps_per_second: f64,
     pub temperature: f64,
     pub potential_energy: f64,
+    /// Of what the model's dynamics conserves, per particle.
     pub energy_change: f64,
+    /// Memory on the card, where the engine has one and says so.
+    pub device_bytes_per_particle: Option<f64>,
     pub engine: serde_json::Value,
 }
 
-const DENSITY: f64 = 1.2;
-const TEMPERATURE: f64 = 0.8;
-const TIMESTEP: f64 = 0.004;
-const MELT_STEPS: u64 = 1000;
-const EQUILIBRATION_STEPS: u64 = 2000;
 /// Thermodynamics are evaluated this often, as a run would.
 const THERMODYNAMICS_INTERVAL: u64 = 1000;
 const WANTED_SECONDS: f64 = 5.0;
 
-/// The Kob-Andersen mixture (Phys. Rev. Lett. 73, 1376 (1994)) of 80 % A and 20 % B.
-pub fn kob_andersen(particles: usize, precision: Precision, arguments: &BenchArguments) -> Plan {
-    let b = particles / 5;
-    let pair = |epsilon: f64, sigma: f64| PairParameters {
-        epsilon,
-        sigma,
-        cutoff: 2.5 * sigma,
-        kappa: 0.0,
-    };
-    let (aa, ab, bb) = (pair(1.0, 1.0), pair(1.5, 0.8), pair(0.5, 0.88));
-    Plan {
-        system: SystemPlan {
-            simulation_box: SimulationBox::cubic(3, particles, DENSITY),
-            species: vec![
-                Species { name: "A".into(), count: particles - b, mass: 1.0 },
-                Species { name: "B".into(), count: b, mass: 1.0 },
-            ],
-            seed: 1,
-            initial: InitialPlan::Lattice { lattice: Lattice::Fcc, temperature: 2.0 },
-        },
-        potential: PotentialPlan {
-            form: PairPotential::LennardJones,
-            truncation: match arguments.truncation.as_str() {
-                "smooth" => Truncation::Smooth { width: 0.005 },
-                _ => Truncation::Shifted,
-            },
-            pairs: vec![vec![aa, ab], vec![ab, bb]],
-        },
-        run: RunPlan {
-            engine: arguments.engine,
-            precision,
-            timestep: TIMESTEP,
-            threads: arguments.threads,
-            skin: arguments.skin,
-            threads_per_particle: arguments
-                .threads_per_particle
-                .as_ref()
-                .and_then(|n| n.parse().ok()),
-            tune: arguments.tune == Tune::On,
-            sort_interval: 1,
-        },
-        stages: Vec::new(),
-        checkpoint: CheckpointPlan { minutes: f64::INFINITY },
-        output: OutputPlan { directory: Default::default() },
-    }
-}
-
-fn liquid(plan: &Plan) -> miette::Result<Box<dyn Engine>> {
+/// An engine whose particles are in the model's state, ready to be measured.
+fn prepared(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Box<dyn Engine>> {
+    let model = arguments.model.state();
     let state = initial::create(plan)?;
     let mut engine = engine::create(plan, &state)?;
-    engine.draw_velocities(2.0, true)?;
-    for (temperature, steps) in [(2.0, MELT_STEPS), (TEMPERATURE, EQUILIBRATION_STEPS)] {
-        engine.begin_stage(&StageContext {
-            thermostat: Some(ThermostatPlan {
-                kind: Thermostat::Langevin { friction: 2.0 },
-                temperature: TemperatureRamp { from: temperature, to: temperature },
-            }),
-            first_step: engine.step(),
-            steps,
-        });
-        engine.advance(steps)?;
+    engine.draw_velocities(model.start, true)?;
+    let langevin = |temperature| (Thermostat::Langevin { friction: 2.0 }, temperature);
+    let melt = arguments.melt_steps.unwrap_or(model.melt_steps);
+    let equilibration = arguments.equilibration_steps.unwrap_or(model.equilibration_steps);
+    for (bath, steps) in
+        [(Some(langevin(model.start)), melt), (model.bath.map(langevin), equilibration)]
+    {
+        if steps > 0 {
+            begin(engine.as_mut(), bath, steps);
+            engine.advance(steps)?;
+        }
     }
-    engine.begin_stage(&StageContext {
-        thermostat: None,
-        first_step: engine.step(),
-        steps: u64::MAX,
-    });
+    begin(engine.as_mut(), model.thermostat, u64::MAX / 2);
     Ok(engine)
+}
+
+fn begin(engine: &mut dyn Engine, bath: Option<(Thermostat, f64)>, steps: u64) {
+    let thermostat = bath.map(|(kind, temperature)| ThermostatPlan {
+        kind,
+        temperature: TemperatureRamp { from: temperature, to: temperature },
+    });
+    engine.begin_stage(&StageContext { thermostat, first_step: engine.step(), steps });
 }
 
 fn timed(engine: &mut dyn Engine, steps: u64) -> miette::Result<f64> {
@@ -174,7 +140,7 @@ fn timed(engine: &mut dyn Engine, steps: u64) -> miette::Result<f64> {
 
 /// Measures one system.
 pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Measurement> {
-    let mut engine = liquid(plan)?;
+    let mut engine = prepared(plan, arguments)?;
     let steps = match arguments.steps {
         Some(steps) => steps.max(1),
         None => {
@@ -187,7 +153,9 @@ pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Measur
     let seconds = timed(engine.as_mut(), steps)?;
     let after = engine.thermodynamics()?;
     let particles = plan.system.particle_count();
+    let report = engine.report();
     Ok(Measurement {
+        model: arguments.model.name(),
         particles,
         precision: plan.run.precision.name(),
         truncation: arguments.truncation.clone(),
@@ -197,8 +165,11 @@ pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Measur
         particle_steps_per_second: steps as f64 / seconds * particles as f64,
         temperature: after.temperature,
         potential_energy: after.potential_energy,
-        energy_change: after.total_energy() - before.total_energy(),
-        engine: engine.report(),
+        energy_change: after.conserved_energy - before.conserved_energy,
+        device_bytes_per_particle: report["device_bytes"]
+            .as_u64()
+            .map(|bytes| bytes as f64 / particles as f64),
+        engine: report,
     })
 }
 
@@ -206,38 +177,56 @@ pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Measur
 pub fn run(arguments: &BenchArguments) -> miette::Result<()> {
     let mut measurements = Vec::new();
     if !arguments.json {
-        println!(
-            "Kob-Andersen, density {DENSITY}, T = {TEMPERATURE}, dt = {TIMESTEP}, truncation {}",
-            arguments.truncation
-        );
-        println!(
-            "{:>10} {:>14} {:>9} {:>12} {:>20} {:>8} {:>12}  engine",
-            "particles", "precision", "steps", "steps/s", "particle-steps/s", "T", "dE/N"
-        );
+        let state = arguments.model.state();
+        say(format!(
+            "{}: density {:.4}, dt = {}, cutoff {} sigma, truncation {}, {}\n\
+             {:>10} {:>14} {:>9} {:>12} {:>20} {:>8} {:>12} {:>12}  engine\n",
+            arguments.model.name(),
+            state.density,
+            state.timestep,
+            state.cutoff,
+            arguments.truncation,
+            if state.thermostat.is_some() { "constant temperature" } else { "constant energy" },
+            "particles",
+            "precision",
+            "steps",
+            "steps/s",
+            "particle-steps/s",
+            "T",
+            "dE/N",
+            "card bytes/N"
+        ))?;
     }
     for &particles in &arguments.particles {
         for &precision in &arguments.precision {
-            let measurement = measure(&kob_andersen(particles, precision, arguments), arguments)?;
+            let plan = arguments.model.plan(particles, precision, arguments);
+            let measurement = measure(&plan, arguments)?;
             if !arguments.json {
-                println!(
-                    "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e}  {} {} x {}",
-                    measurement.particles,
-                    measurement.precision,
-                    measurement.steps,
-                    measurement.steps_per_second,
-                    measurement.particle_steps_per_second,
-                    measurement.temperature,
-                    measurement.energy_change,
-                    measurement.engine["engine"].as_str().unwrap_or("?"),
-                    measurement.engine["instructions"].as_str().unwrap_or("?"),
-                    measurement.engine["threads"],
-                );
+                say(line(&measurement))?;
             }
             measurements.push(measurement);
         }
     }
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&measurements).expect("numbers make JSON"));
+        say(serde_json::to_string_pretty(&measurements).expect("numbers make JSON") + "\n")?;
     }
     Ok(())
+}
+
+fn line(measurement: &Measurement) -> String {
+    let memory = measurement.device_bytes_per_particle;
+    format!(
+        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}\n",
+        measurement.particles,
+        measurement.precision,
+        measurement.steps,
+        measurement.steps_per_second,
+        measurement.particle_steps_per_second,
+        measurement.temperature,
+        measurement.energy_change,
+        memory.map_or("-".to_owned(), |bytes| format!("{bytes:.0}")),
+        measurement.engine["engine"].as_str().unwrap_or("?"),
+        measurement.engine["instructions"].as_str().unwrap_or("?"),
+        measurement.engine["threads"],
+    )
 }

@@ -57,8 +57,7 @@ impl Report {
 }
 
 fn processor(report: &mut Report) {
-    let model = first_field("/proc/cpuinfo", "model name");
-    report.item("processor", model.as_deref().unwrap_or(std::env::consts::ARCH));
+    report.item("processor", &cpu::processor());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     report.item("threads", &threads.to_string());
     report.item("instructions", cpu::instruction_set());

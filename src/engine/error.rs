@@ -49,6 +49,10 @@ pub enum EngineError {
     #[error("the NVIDIA driver could not {what}: {message}")]
     Cuda { what: String, message: String },
 
+    #[error("the card was lost: the NVIDIA driver could not {what}: {message}")]
+    #[diagnostic(help("`nvidia-smi` and the system log (\"Xid\") say what became of it"))]
+    CardLost { what: String, message: String },
+
     #[error(
         "step {step}: particles {first} and {second} are at a distance of {distance:.4}: their force does \
          not fit into the number format of precision \"{precision}\""

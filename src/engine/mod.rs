@@ -5,11 +5,13 @@
 pub mod cpu;
 pub mod cuda;
 mod error;
+mod pending;
 pub mod precision;
 mod state;
 mod thermodynamics;
 
 pub use error::EngineError;
+pub use pending::{Pending, PendingSnapshot, PendingState};
 pub use state::{ExactState, MemoryLayout};
 pub use thermodynamics::Thermodynamics;
 
@@ -44,13 +46,34 @@ pub trait Engine: Send {
     fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError>;
 
     /// All particles as 64-bit floats, in id order.
-    fn snapshot(&self) -> Snapshot;
+    ///
+    /// # Errors
+    /// If the card is lost.
+    fn snapshot(&self) -> Result<Snapshot, EngineError>;
+
+    /// Begins to copy all particles out, as they are now; the engine can go on before they are there.
+    ///
+    /// # Errors
+    /// If the card is lost, or the host has no memory for the copy.
+    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError>;
+
+    /// The same for the state.
+    ///
+    /// # Errors
+    /// As [`begin_snapshot`](Self::begin_snapshot).
+    fn begin_export(&mut self) -> Result<PendingState, EngineError>;
 
     /// Forces in reduced units, in id order.
-    fn forces(&self) -> Vec<[f64; 3]>;
+    ///
+    /// # Errors
+    /// If the card is lost.
+    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError>;
 
     /// The state to the bit.
-    fn export(&self) -> ExactState;
+    ///
+    /// # Errors
+    /// If the card is lost.
+    fn export(&self) -> Result<ExactState, EngineError>;
 
     /// Draws Maxwell-Boltzmann velocities with zero total momentum; `exactly` scales them to the
     /// temperature.
@@ -60,10 +83,13 @@ pub trait Engine: Send {
     fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError>;
 
     /// Turns all velocities round: in fixed point the trajectory then runs back.
-    fn reverse_velocities(&mut self);
+    fn reverse_velocities(&mut self) -> Result<(), EngineError>;
 
-    /// What runs and how: name, processor, threads, instruction set, skin and so on.
+    /// What runs and how: name, threads, instruction set, skin and so on.
     fn report(&self) -> serde_json::Value;
+
+    /// The machine: name of the engine, processor or card, its driver, threads, instruction set.
+    fn hardware(&self) -> serde_json::Value;
 }
 
 /// The engine of a plan, holding `state`.

@@ -1,12 +1,14 @@
 //! A run as a checkpoint and back.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::description::Provenance;
 use super::stage::StageOutput;
+use super::writer::Writer;
 use super::{RunError, Simulation, Summary};
-use crate::engine::{self, ExactState, MemoryLayout, StageContext};
+use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
 use crate::integrator::ThermostatState;
 use crate::output::Checkpoint;
 use crate::plan::{Plan, Precision};
@@ -35,8 +37,39 @@ struct Place {
     stages: Vec<StageSummary>,
 }
 
+/// A checkpoint whose state is still on its way out of the engine.
+pub struct Draft {
+    checkpoint: Checkpoint,
+    state: PendingState,
+    step: u64,
+    directory: PathBuf,
+}
+
+impl Draft {
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Brings the stage's files to the disk, and then the checkpoint, which counts on them.
+    pub fn write(self, output: Option<&mut StageOutput>) -> miette::Result<()> {
+        let Draft { mut checkpoint, state, step, directory } = self;
+        let mut output = output;
+        if let Some(output) = &mut output {
+            output.sync(step)?;
+        }
+        let state = state.wait().map_err(|error| RunError::of_engine(error, step, &directory))?;
+        put_state(&mut checkpoint, &state)?;
+        if let Some(output) = output {
+            output.save(&mut checkpoint)?;
+        }
+        checkpoint.write(&directory, step)?;
+        Ok(())
+    }
+}
+
 impl Simulation {
-    pub(super) fn checkpoint(&self) -> miette::Result<Checkpoint> {
+    /// The checkpoint of this moment.
+    pub(super) fn draft(&mut self, directory: &Path) -> miette::Result<Draft> {
         let mut checkpoint = Checkpoint::new();
         checkpoint.put_json("plan", &self.plan)?;
         checkpoint.put_json("toml", &self.toml_text)?;
@@ -44,16 +77,14 @@ impl Simulation {
             "place",
             &Place {
                 stage: self.stage,
-                begun: self.output.is_some(),
+                begun: self.writer.is_some(),
                 stages: self.summary.stages.clone(),
             },
         )?;
         checkpoint.put_json("seconds", &self.seconds())?;
-        put_state(&mut checkpoint, &self.engine.export())?;
-        if let Some(output) = &self.output {
-            output.save(&mut checkpoint)?;
-        }
-        Ok(checkpoint)
+        let state = self.engine.begin_export()?;
+        let directory = directory.to_owned();
+        Ok(Draft { checkpoint, state, step: self.engine.step(), directory })
     }
 
     pub(super) fn restore(
@@ -71,7 +102,7 @@ impl Simulation {
         }
         let state = state_from_checkpoint(checkpoint, path)?;
         let mut engine = engine::create(&plan, &state)?;
-        let mut output = None;
+        let mut writer = None;
         if place.begun {
             let stage = &plan.stages[place.stage];
             engine.begin_stage(&StageContext {
@@ -79,21 +110,23 @@ impl Simulation {
                 first_step: plan.first_step(place.stage),
                 steps: stage.steps,
             });
-            let report = engine.report();
-            output = Some(StageOutput::restore(
+            let provenance = Provenance::of(engine.as_ref());
+            let output = StageOutput::restore(
                 &plan,
                 &toml_text,
                 place.stage,
                 directory,
-                &report,
+                &provenance,
                 checkpoint,
-            )?);
+            )?;
+            let first_step = plan.first_step(place.stage);
+            writer = Some(Writer::start(output, first_step, state.step, directory)?);
         }
         let mut summary = Summary::new(&plan);
         summary.stages = place.stages;
         summary.seconds = checkpoint.get_json("seconds")?;
         let (stage, started) = (place.stage, Instant::now());
-        Ok(Simulation { plan, toml_text, engine, stage, output, summary, started })
+        Ok(Simulation { plan, toml_text, engine, stage, writer, summary, started })
     }
 }
 

@@ -1,8 +1,10 @@
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
 use thiserror::Error;
+
+use crate::engine::EngineError;
 
 /// Why a run cannot start, go on or be resumed.
 #[derive(Debug, Error, Diagnostic)]
@@ -42,6 +44,28 @@ pub enum RunError {
     )]
     EnergyOutOfReach { stage: String, energy: f64, potential: f64 },
 
+    #[error("{error}; results are whole up to step {step}")]
+    #[diagnostic(help(
+        "`supercool resume {}` goes on from the last checkpoint; `nvidia-smi` and the system log (\"Xid\") say \
+         what became of the card", directory.display()
+    ))]
+    CardLost { error: EngineError, step: u64, directory: PathBuf },
+
     #[error("signals cannot be caught: {source}")]
     Signals { source: io::Error },
+
+    #[error("the thread that writes files could not be started: {source}")]
+    Writer { source: io::Error },
+}
+
+impl RunError {
+    /// An engine's error in a run whose files reach to `step`.
+    pub(super) fn of_engine(error: EngineError, step: u64, directory: &Path) -> miette::Report {
+        match error {
+            EngineError::CardLost { .. } => {
+                RunError::CardLost { error, step, directory: directory.to_owned() }.into()
+            }
+            error => error.into(),
+        }
+    }
 }

@@ -3,27 +3,35 @@
 //!
 //! All state of a run is [`Simulation`]; a checkpoint is its exact image, so that a resumed run gives
 //! the bits of one that never stopped. Files are brought to the disk before a checkpoint counts on them.
+//! What is measured is correlated and written by another thread ([`writer`]) while the engine goes on.
 mod checkpoint;
+mod description;
 mod directory;
 mod error;
 mod interrupt;
 mod progress;
+mod schedule;
 mod stage;
 mod summary;
+#[cfg(test)]
+mod tests;
+mod writer;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use self::checkpoint::state_from_checkpoint;
+use self::description::Provenance;
 pub use self::directory::OutputDirectory;
 pub use self::error::RunError;
 pub use self::interrupt::{Interrupt, parse_walltime};
 use self::progress::Progress;
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
-use crate::engine::{self, Engine, StageContext};
+use self::writer::Writer;
+use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
-use crate::output::latest_valid;
+use crate::output::{checkpoint_path, latest_valid};
 use crate::plan::{InitialPlan, Plan, TotalEnergy};
 
 /// How a run is to be carried out; nothing here changes results.
@@ -61,8 +69,8 @@ struct Simulation {
     engine: Box<dyn Engine>,
     /// Index of the stage that runs or comes next.
     stage: usize,
-    /// What the present stage observes; `None` before its start.
-    output: Option<StageOutput>,
+    /// Takes what the present stage measures; `None` before its start.
+    writer: Option<Writer>,
     summary: Summary,
     started: Instant,
 }
@@ -88,7 +96,7 @@ pub fn run(plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<
         toml_text: toml_text.to_owned(),
         engine,
         stage: 0,
-        output: None,
+        writer: None,
         started: Instant::now(),
     };
     simulation.drive(&directory, &watch, options)
@@ -121,6 +129,24 @@ impl Simulation {
         interrupts: &interrupt::Watch,
         options: &RunOptions,
     ) -> miette::Result<Outcome> {
+        self.go(directory, interrupts, options).or_else(|report| {
+            let error = report.downcast::<EngineError>()?;
+            // What was measured before stays readable.
+            let step = self.engine.step();
+            if let Some(mut writer) = self.writer.take() {
+                writer.flush(step)?;
+                writer.close()?;
+            }
+            Err(RunError::of_engine(error, step, directory.path()))
+        })
+    }
+
+    fn go(
+        &mut self,
+        directory: &OutputDirectory,
+        interrupts: &interrupt::Watch,
+        options: &RunOptions,
+    ) -> miette::Result<Outcome> {
         let mut progress = Progress::new(&self.plan, self.engine.step(), options.quiet);
         let every = Duration::try_from_secs_f64(60.0 * self.plan.checkpoint.minutes)
             .unwrap_or(Duration::MAX);
@@ -138,16 +164,22 @@ impl Simulation {
                     self.observe(&progress)?;
                 }
                 if let Some(why) = interrupts.pending() {
-                    let checkpoint = self.save(directory)?;
+                    self.save(directory)?;
+                    if let Some(writer) = self.writer.take() {
+                        writer.close()?;
+                    }
                     progress.abandon();
-                    return Ok(Outcome::Stopped { step: self.engine.step(), checkpoint, why });
+                    let step = self.engine.step();
+                    let checkpoint = checkpoint_path(directory.path(), step);
+                    return Ok(Outcome::Stopped { step, checkpoint, why });
                 }
                 if last_checkpoint.elapsed() >= every {
                     self.save(directory)?;
                     last_checkpoint = Instant::now();
                     last_flush = Instant::now();
                 } else if last_flush.elapsed() >= FLUSH_INTERVAL {
-                    self.flush()?;
+                    let step = self.engine.step();
+                    self.writer().flush(step)?;
                     last_flush = Instant::now();
                 }
             }
@@ -158,12 +190,12 @@ impl Simulation {
         progress.finish();
         self.summary.seconds = self.seconds();
         self.summary.engine = self.engine.report();
-        Ok(Outcome::Finished(Box::new(self.summary)))
+        Ok(Outcome::Finished(Box::new(self.summary.clone())))
     }
 
     /// Starts the present stage, unless a checkpoint has put us into its middle.
     fn enter_stage(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
-        if self.output.is_some() {
+        if self.writer.is_some() {
             return Ok(());
         }
         let stage = &self.plan.stages[self.stage];
@@ -194,22 +226,28 @@ impl Simulation {
             }
             self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
         }
-        self.output = Some(StageOutput::create(
+        let output = StageOutput::create(
             &self.plan,
             &self.toml_text,
             self.stage,
             directory.path(),
-            &self.engine.report(),
-        )?);
+            &Provenance::of(self.engine.as_ref()),
+        )?;
+        let step = self.engine.step();
+        self.writer = Some(Writer::start(output, first_step, step, directory.path())?);
         self.summary.begin(self.stage);
         self.sample_due()
     }
 
+    fn writer(&mut self) -> &mut Writer {
+        self.writer.as_mut().expect("a stage is running")
+    }
+
     /// The next step at which something is measured.
-    fn next_event(&self) -> u64 {
-        let output = self.output.as_ref().expect("a stage is running");
+    fn next_event(&mut self) -> u64 {
         let first = self.plan.first_step(self.stage);
-        first + output.next_event(self.engine.step() - first)
+        let step = self.engine.step() - first;
+        first + self.writer().schedule.next_event(step)
     }
 
     /// Advances, with looks at the clock and at signals in between.
@@ -223,11 +261,8 @@ impl Simulation {
         while self.engine.step() < target && interrupts.pending().is_none() {
             let part = progress.steps_in(PATIENCE).min(target - self.engine.step());
             let start = Instant::now();
-            if let Err(error) = self.engine.advance(part) {
-                // What was measured before stays readable.
-                self.flush()?;
-                return Err(error.into());
-            }
+            self.engine.advance(part)?;
+            self.writer().check()?;
             progress.took(part, start.elapsed());
             progress.at(self.engine.step(), self.stage);
         }
@@ -244,17 +279,16 @@ impl Simulation {
     }
 
     fn sample_due(&mut self) -> miette::Result<()> {
-        let output = self.output.as_mut().expect("a stage is running");
-        let first = self.plan.first_step(self.stage);
-        let step = self.engine.step() - first;
-        if output.wants_thermodynamics(step) {
+        let writer = self.writer.as_mut().expect("a stage is running");
+        let step = self.engine.step();
+        let step_in_stage = step - self.plan.first_step(self.stage);
+        if writer.schedule.wants_thermodynamics(step_in_stage) {
             let row = self.engine.thermodynamics()?;
             self.summary.add(self.stage, &row);
-            output.append_thermodynamics(&row)?;
+            writer.append_thermodynamics(&row)?;
         }
-        if output.wants_snapshot(step) {
-            let snapshot = self.engine.snapshot();
-            output.sample(step, &snapshot)?;
+        if writer.schedule.wants_snapshot(step_in_stage) {
+            writer.sample(step, self.engine.begin_snapshot()?)?;
         }
         Ok(())
     }
@@ -264,26 +298,20 @@ impl Simulation {
         self.summary.seconds + self.started.elapsed().as_secs_f64()
     }
 
-    fn flush(&mut self) -> miette::Result<()> {
-        if let Some(output) = &mut self.output {
-            output.flush(self.engine.step())?;
-        }
-        Ok(())
-    }
-
     fn leave_stage(&mut self) -> miette::Result<()> {
-        if let Some(output) = self.output.take() {
-            output.finish(self.engine.step())?;
+        if let Some(writer) = self.writer.take() {
+            writer.finish(self.engine.step())?;
         }
         self.stage += 1;
         Ok(())
     }
 
-    /// Brings the files to the disk and writes a checkpoint.
-    fn save(&mut self, directory: &OutputDirectory) -> miette::Result<PathBuf> {
-        if let Some(output) = &mut self.output {
-            output.sync(self.engine.step())?;
+    /// Has the files brought to the disk and a checkpoint written; between stages it is there at once.
+    fn save(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
+        let draft = self.draft(directory.path())?;
+        match &mut self.writer {
+            Some(writer) => writer.checkpoint(draft),
+            None => draft.write(None),
         }
-        Ok(self.checkpoint()?.write(directory.path(), self.engine.step())?)
     }
 }

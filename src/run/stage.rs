@@ -1,11 +1,13 @@
 //! What a stage measures and writes.
 use std::path::{Path, PathBuf};
 
+use super::description::Provenance;
+use super::schedule::Schedule;
 use crate::engine::Thermodynamics;
 use crate::observable::{self, AxisName, Correlations, SampleContext, Series, Structure};
 use crate::output::{
-    Axis, Checkpoint, GsdWriter, ResultsWriter, RunDescription, SeriesLayout, StageLayout,
-    ThermodynamicsRow, TrajectoryWriter,
+    Axis, Checkpoint, GsdWriter, ResultsWriter, SeriesLayout, StageLayout, ThermodynamicsRow,
+    TrajectoryWriter,
 };
 use crate::plan::{Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
@@ -13,6 +15,7 @@ use crate::system::{Snapshot, species_of_particles};
 /// Observables and files of the stage that runs.
 pub struct StageOutput {
     plan: StagePlan,
+    schedule: Schedule,
     timestep: f64,
     correlations: Vec<Correlations>,
     structure: Option<Structure>,
@@ -50,7 +53,7 @@ impl StageOutput {
         toml_text: &str,
         stage: usize,
         directory: &Path,
-        engine: &serde_json::Value,
+        provenance: &Provenance,
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
         let paths = Paths::new(directory, &output.plan.name);
@@ -68,7 +71,7 @@ impl StageOutput {
             }
         }
         let stage = output.plan.clone();
-        let description = describe(plan, toml_text, &stage.name, engine);
+        let description = provenance.describe(plan, toml_text, &stage.name);
         let layout = output.layout();
         if layout.thermodynamics || !layout.series.is_empty() {
             output.results = Some(ResultsWriter::create(&paths.results, &description, &layout)?);
@@ -88,7 +91,7 @@ impl StageOutput {
         toml_text: &str,
         stage: usize,
         directory: &Path,
-        engine: &serde_json::Value,
+        provenance: &Provenance,
         checkpoint: &Checkpoint,
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
@@ -112,7 +115,7 @@ impl StageOutput {
             output.trajectory =
                 Some(TrajectoryWriter::reopen(&paths.trajectory, plan, written.frames)?);
             if stage.observe.gsd {
-                let description = describe(plan, toml_text, &stage.name, engine);
+                let description = provenance.describe(plan, toml_text, &stage.name);
                 output.gsd = Some(GsdWriter::reopen(&paths.gsd, &description, written.gsd_frames)?);
             }
         }
@@ -139,6 +142,7 @@ impl StageOutput {
             None => None,
         };
         Ok(StageOutput {
+            schedule: Schedule::new(&stage),
             plan: stage,
             timestep: plan.run.timestep,
             correlations,
@@ -160,33 +164,8 @@ impl StageOutput {
         StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), series }
     }
 
-    /// First step of the stage after `step` at which something is due.
-    pub fn next_event(&self, step: u64) -> u64 {
-        let observe = &self.plan.observe;
-        let intervals = [observe.thermodynamics, observe.trajectory]
-            .into_iter()
-            .flatten()
-            .chain(observe.structure.iter().map(|structure| structure.every))
-            .chain(self.plan.correlations.iter().map(|correlation| correlation.every));
-        intervals
-            .map(|every| (step / every + 1) * every)
-            .min()
-            .unwrap_or(u64::MAX)
-            .min(self.plan.steps)
-    }
-
-    pub fn wants_thermodynamics(&self, step: u64) -> bool {
-        self.plan.observe.thermodynamics.is_some_and(|every| step.is_multiple_of(every))
-    }
-
-    pub fn wants_snapshot(&self, step: u64) -> bool {
-        self.wants_frame(step)
-            || self.structure.as_ref().is_some_and(|structure| structure.is_due(step))
-            || self.correlations.iter().any(|correlations| correlations.is_due(step))
-    }
-
-    fn wants_frame(&self, step: u64) -> bool {
-        self.plan.observe.trajectory.is_some_and(|every| step.is_multiple_of(every))
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
     }
 
     pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> miette::Result<()> {
@@ -218,7 +197,7 @@ impl StageOutput {
         {
             structure.sample(snapshot);
         }
-        if self.wants_frame(step) {
+        if self.schedule.wants_frame(step) {
             if let Some(trajectory) = &mut self.trajectory {
                 trajectory.append(snapshot, snapshot.step as f64 * self.timestep)?;
             }
@@ -301,23 +280,6 @@ impl StageOutput {
         };
         checkpoint.put_json("written", &written)?;
         Ok(())
-    }
-}
-
-fn describe<'a>(
-    plan: &'a Plan,
-    toml_text: &'a str,
-    stage: &'a str,
-    engine: &'a serde_json::Value,
-) -> RunDescription<'a> {
-    RunDescription {
-        toml_text,
-        plan,
-        stage,
-        version: env!("CARGO_PKG_VERSION"),
-        author: "unknown",
-        hardware: engine,
-        tuning: engine,
     }
 }
 

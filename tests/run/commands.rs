@@ -92,3 +92,52 @@ fn a_reader_that_leaves_early_is_no_error() {
     let ended = Ended::of(process);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
 }
+
+/// Every model, from its lattice, without the way to its state.
+const QUICK: [&str; 9] = [
+    "--engine",
+    "cpu",
+    "--threads",
+    "1",
+    "--melt-steps",
+    "0",
+    "--equilibration-steps",
+    "0",
+    "--steps=20",
+];
+
+#[test]
+fn bench_measures_every_model() {
+    let job = Job::new("");
+    for (model, temperature) in [("kob-andersen", 2.0), ("lj-fluid", 2.0), ("lj-nve", 1.44)] {
+        let mut arguments = vec!["bench", "--particles", "500", "--model", model, "--json"];
+        arguments.extend(["--precision", "double,fixed-point"]);
+        arguments.extend(QUICK);
+        let ended = job.succeeds(&arguments);
+        let measured: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        let measured = measured.as_array().unwrap();
+        assert_eq!(measured.len(), 2, "{measured:?}");
+        for one in measured {
+            assert_eq!((&one["model"], &one["steps"]), (&model.into(), &20.into()));
+            assert_eq!(one["device_bytes_per_particle"], serde_json::Value::Null);
+            // Few steps off the lattice: no bath has changed the temperature yet, and energy is kept.
+            let number = |key: &str| one[key].as_f64().unwrap();
+            assert!(number("temperature") < temperature, "{one}");
+            assert!(number("temperature") > 0.4 * temperature, "{one}");
+            assert!(number("energy_change").abs() < 0.02, "{one}");
+        }
+    }
+}
+
+#[test]
+fn output_that_nobody_reads_is_no_error() {
+    let job = Job::new("");
+    let mut bench = vec!["bench", "--particles", "256", "--precision", "single,double"];
+    bench.extend(QUICK);
+    for arguments in [bench, vec!["reference"], vec!["init"]] {
+        let mut process = job.start(&arguments);
+        drop(process.stdout.take());
+        let ended = Ended::of(process);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}

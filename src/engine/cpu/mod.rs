@@ -7,6 +7,7 @@
 mod bodies;
 pub(in crate::engine) mod cells;
 mod chunk;
+mod export;
 mod forces;
 pub(in crate::engine) mod kernels;
 mod neighbors;
@@ -23,7 +24,10 @@ use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
 use self::neighbors::{ListOf, SortedParticles};
 use crate::arithmetic::Real;
 use crate::engine::precision::{ExactSum, Policy};
-use crate::engine::{Engine, EngineError, ExactState, MemoryLayout, StageContext, Thermodynamics};
+use crate::engine::{
+    Engine, EngineError, ExactState, MemoryLayout, Pending, PendingSnapshot, PendingState,
+    StageContext, Thermodynamics,
+};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, Species};
@@ -67,6 +71,15 @@ fn default_skin(cutoff: f64) -> f64 {
 /// The widest instructions of this processor that the loops are compiled for.
 pub fn instruction_set() -> &'static str {
     InstructionSet::detect().name()
+}
+
+/// The processor's name as the system gives it, else its architecture.
+pub fn processor() -> String {
+    let model = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    model.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
 impl<P: Policy> CpuEngine<P> {
@@ -415,17 +428,6 @@ impl<P: Policy> CpuEngine<P> {
             .collect();
         self.update_sites();
     }
-
-    /// Calls `set(id, value)` with what `get(chunk, i)` gives for every particle.
-    fn in_id_order<T: Copy + Default>(&self, get: impl Fn(&Chunk<P>, usize) -> T) -> Vec<T> {
-        let mut all = vec![T::default(); self.particle_count()];
-        for chunk in &self.chunks {
-            for i in 0..chunk.len() {
-                all[chunk.id[i] as usize] = get(chunk, i);
-            }
-        }
-        all
-    }
 }
 
 impl<P: Policy> Engine for CpuEngine<P> {
@@ -451,66 +453,26 @@ impl<P: Policy> Engine for CpuEngine<P> {
         self.parallel(|engine| engine.measure())
     }
 
-    fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            step: self.step,
-            position: self.in_id_order(|chunk, i| {
-                std::array::from_fn(|axis| {
-                    self.policy.coordinate_to_f64(chunk.position[axis][i], axis)
-                })
-            }),
-            image: self.in_id_order(|chunk, i| std::array::from_fn(|axis| chunk.image[axis][i])),
-            velocity: self.in_id_order(|chunk, i| {
-                std::array::from_fn(|axis| {
-                    self.policy.velocity_to_f64(chunk.velocity[axis][i], axis)
-                })
-            }),
-        }
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        Ok(self.copied().snapshot())
     }
 
-    fn forces(&self) -> Vec<[f64; 3]> {
-        self.in_id_order(|chunk, i| {
-            std::array::from_fn(|axis| self.policy.force_to_f64(chunk.force[axis][i], axis))
-        })
+    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
+        let copied = self.copied();
+        Ok(Pending::new(move || Ok(copied.snapshot())))
     }
 
-    fn export(&self) -> ExactState {
-        let mut species_of = vec![0; self.particle_count()];
-        for chunk in &self.chunks {
-            for i in 0..chunk.len() {
-                species_of[chunk.id[i] as usize] = chunk.species[i];
-            }
-        }
-        ExactState {
-            precision: P::PRECISION,
-            simulation_box: self.simulation_box,
-            timestep: self.nominal_timestep,
-            step: self.step,
-            species_of,
-            position: self.in_id_order(|chunk, i| {
-                std::array::from_fn(|axis| P::coordinate_to_bits(chunk.position[axis][i]))
-            }),
-            image: self.in_id_order(|chunk, i| std::array::from_fn(|axis| chunk.image[axis][i])),
-            velocity: self.in_id_order(|chunk, i| {
-                std::array::from_fn(|axis| P::velocity_to_bits(chunk.velocity[axis][i]))
-            }),
-            thermostat: self.thermostat.clone(),
-            memory: Some(MemoryLayout {
-                order: self.chunks.iter().flat_map(|chunk| chunk.id.iter().copied()).collect(),
-                reference: self
-                    .chunks
-                    .iter()
-                    .flat_map(|chunk| {
-                        (0..chunk.len()).map(|i| {
-                            std::array::from_fn(|axis| P::site_to_bits(chunk.reference[axis][i]))
-                        })
-                    })
-                    .collect(),
-                skin: self.skin,
-                threads_per_particle: None,
-                rebuilds: self.rebuilds,
-            }),
-        }
+    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
+        let (copied, layout) = (self.copied(), self.copied_layout());
+        Ok(Pending::new(move || Ok(copied.state(&layout))))
+    }
+
+    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
+        Ok(self.forces_by_id())
+    }
+
+    fn export(&self) -> Result<ExactState, EngineError> {
+        Ok(self.copied().state(&self.copied_layout()))
     }
 
     fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
@@ -529,12 +491,13 @@ impl<P: Policy> Engine for CpuEngine<P> {
         })
     }
 
-    fn reverse_velocities(&mut self) {
+    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
         for chunk in &mut self.chunks {
             for velocity in chunk.velocity.iter_mut().flatten() {
                 *velocity = P::negate(*velocity);
             }
         }
+        Ok(())
     }
 
     fn report(&self) -> serde_json::Value {
@@ -549,6 +512,15 @@ impl<P: Policy> Engine for CpuEngine<P> {
             "list_entries_per_particle": entries as f64 / self.particle_count() as f64,
             "list_rebuilds": self.rebuilds,
             "effective_timestep": self.policy.effective_timestep(),
+        })
+    }
+
+    fn hardware(&self) -> serde_json::Value {
+        serde_json::json!({
+            "engine": "cpu",
+            "processor": processor(),
+            "threads": self.pool.current_num_threads(),
+            "instructions": self.set.name(),
         })
     }
 }

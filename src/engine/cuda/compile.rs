@@ -1,11 +1,12 @@
 //! Kernel text to machine code: NVRTC, and a cache on disk.
 //!
 //! Code is compiled once for each text, set of options, architecture and compiler, and kept under
-//! `$XDG_CACHE_HOME/supercool/kernels` (or `~/.cache/...`) by the hash of all of these. A cache that
-//! cannot be read or written only costs time.
+//! `$XDG_CACHE_HOME/supercool/kernels` (or `~/.cache/...`) by the hash of all of these. What was used
+//! longest ago goes when there is too much. A cache that cannot be read or written only costs time.
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
 use super::library::{CudaVersion, Nvrtc};
 use super::sources::HEADERS;
@@ -141,7 +142,10 @@ pub fn compile_in(
     let nvrtc = Nvrtc::get()?;
     let options = options(program, architecture);
     let entry = cache.map(|folder| folder.join(key(program, &options, nvrtc.version())));
-    if let Some(compiled) = entry.as_deref().and_then(read) {
+    if let Some(entry) = &entry
+        && let Some(compiled) = read(entry)
+    {
+        mark_as_used(entry);
         return Ok(compiled);
     }
     let output = nvrtc.compile(&program.name, &program.text, HEADERS, &options).map_err(|log| {
@@ -152,8 +156,9 @@ pub fn compile_in(
         }
     })?;
     let compiled = Compiled { image: output.image, log: output.log, from_cache: false };
-    if let Some(entry) = entry {
+    if let (Some(entry), Some(folder)) = (entry, cache) {
         write(&entry, &compiled);
+        prune(folder, MOST_FILES, MOST_BYTES);
     }
     Ok(compiled)
 }
@@ -219,6 +224,61 @@ fn read(path: &Path) -> Option<Compiled> {
     })
 }
 
+/// The time of a file's last change tells when it was last used.
+fn mark_as_used(path: &Path) {
+    let file = std::fs::File::options().append(true).open(path);
+    if let Err(error) = file.and_then(|file| file.set_modified(SystemTime::now())) {
+        tracing::debug!("{}: its time cannot be set: {error}", path.display());
+    }
+}
+
+/// What the cache holds at most.
+const MOST_FILES: usize = 256;
+const MOST_BYTES: u64 = 256 << 20;
+/// What a killed process left half-written goes after this time.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+
+/// Removes the entries that were used longest ago beyond so many files and bytes. Other files stay;
+/// what cannot be removed stays too.
+fn prune(folder: &Path, most_files: usize, most_bytes: u64) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let now = SystemTime::now();
+    let mut found: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+    for entry in entries.flatten() {
+        let Ok(metadata) = entry.metadata() else { continue };
+        let Ok(used) = metadata.modified() else { continue };
+        let path = entry.path();
+        let is_key = |name: &str| name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
+        if !metadata.is_file()
+            || !path.file_stem().and_then(|stem| stem.to_str()).is_some_and(is_key)
+        {
+            continue;
+        }
+        match path.extension().and_then(|extension| extension.to_str()) {
+            None => found.push((used, metadata.len(), path)),
+            Some("tmp") if now.duration_since(used).is_ok_and(|age| age > ABANDONED) => {
+                remove(&path)
+            }
+            Some(_) => {}
+        }
+    }
+    // The last used first.
+    found.sort_by(|a, b| b.cmp(a));
+    let mut bytes = 0;
+    for (index, (_, length, path)) in found.iter().enumerate() {
+        bytes += length;
+        if index >= most_files || bytes > most_bytes {
+            remove(path);
+        }
+    }
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = std::fs::remove_file(path) {
+        tracing::debug!("{} cannot be removed: {error}", path.display());
+    }
+}
+
 /// Written under another name first, so that no reader sees half a file.
 fn write(path: &Path, compiled: &Compiled) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -237,5 +297,59 @@ fn write(path: &Path, compiled: &Compiled) {
     if let Err(error) = written {
         tracing::debug!("compiled kernels were not cached in {}: {error}", path.display());
         let _ = std::fs::remove_file(&temporary);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+
+    /// Makes a file that was used so many hours ago.
+    fn file(folder: &Path, name: &str, length: usize, hours: u64) {
+        let path = folder.join(name);
+        fs::write(&path, vec![0; length]).unwrap();
+        let used = SystemTime::now() - Duration::from_secs(3600 * hours);
+        File::options().append(true).open(path).unwrap().set_modified(used).unwrap();
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_leaves_the_cache_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let key = |digit: char| String::from(digit).repeat(64);
+        let half = |digit: char| format!("{}.1-0.tmp", key(digit));
+        for (digit, hours) in [('a', 3), ('b', 1), ('c', 2), ('d', 4)] {
+            file(folder, &key(digit), 100, hours);
+        }
+        file(folder, &half('e'), 100, 30);
+        file(folder, &half('f'), 100, 1);
+        file(folder, "notes", 100, 1000);
+        fs::create_dir(folder.join(key('0'))).unwrap();
+        prune(folder, 3, 1000);
+        let rest = |keys: &str| {
+            let mut names: Vec<String> = keys.chars().map(key).collect();
+            names.extend([half('f'), "notes".to_owned(), key('0')]);
+            names.sort();
+            names
+        };
+        assert_eq!(names(folder), rest("abc"));
+        prune(folder, 3, 250);
+        assert_eq!(names(folder), rest("bc"));
+        mark_as_used(&folder.join(key('c')));
+        prune(folder, 1, 1000);
+        assert_eq!(names(folder), rest("c"));
+        // A folder that is not there is no error.
+        prune(&folder.join("missing"), 1, 1);
     }
 }

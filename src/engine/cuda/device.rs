@@ -3,7 +3,7 @@ use cudarc::driver::CudaContext;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
 
-use super::library::{CudaVersion, driver_version};
+use super::library::{CudaVersion, Nvrtc, driver_version};
 use crate::engine::EngineError;
 
 /// A card that the driver shows.
@@ -18,6 +18,22 @@ pub struct Card {
     /// In bytes.
     pub memory: u64,
     pub cooperative_launch: bool,
+}
+
+impl Card {
+    /// The card and what drives it, for the files of a run.
+    pub fn hardware(&self) -> serde_json::Value {
+        let version = |version: Option<CudaVersion>| version.map(|version| version.to_string());
+        serde_json::json!({
+            "engine": "cuda",
+            "card": self.name,
+            "instructions": format!("sm_{}", self.compute_capability),
+            "multiprocessors": self.multiprocessors,
+            "memory_bytes": self.memory,
+            "driver": version(driver_version().ok()),
+            "nvrtc": version(Nvrtc::get().ok().map(Nvrtc::version)),
+        })
+    }
 }
 
 /// The oldest cards that the kernels are compiled for.
@@ -116,8 +132,39 @@ pub fn failed(what: &str, error: DriverError) -> EngineError {
     let text = |text: Result<&std::ffi::CStr, DriverError>| {
         text.map_or_else(|_| "unknown error".to_owned(), |text| text.to_string_lossy().into_owned())
     };
-    EngineError::Cuda {
-        what: what.to_owned(),
-        message: format!("{} ({})", text(error.error_string()), text(error.error_name())),
+    let what = what.to_owned();
+    let message = format!("{} ({})", text(error.error_string()), text(error.error_name()));
+    if is_lost(error) {
+        EngineError::CardLost { what, message }
+    } else {
+        EngineError::Cuda { what, message }
     }
+}
+
+/// Whether nothing can be had from the card any more in this process: the errors that the driver's
+/// reference says leave the process in an inconsistent state, and those of broken hardware.
+fn is_lost(error: DriverError) -> bool {
+    use sys::CUresult::*;
+    matches!(
+        error.0,
+        CUDA_ERROR_DEINITIALIZED
+            | CUDA_ERROR_DEVICE_UNAVAILABLE
+            | CUDA_ERROR_ECC_UNCORRECTABLE
+            | CUDA_ERROR_NVLINK_UNCORRECTABLE
+            | CUDA_ERROR_CONTAINED
+            | CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUDA_ERROR_LAUNCH_TIMEOUT
+            | CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | CUDA_ERROR_ASSERT
+            | CUDA_ERROR_HARDWARE_STACK_ERROR
+            | CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | CUDA_ERROR_INVALID_PC
+            | CUDA_ERROR_LAUNCH_FAILED
+            | CUDA_ERROR_TENSOR_MEMORY_LEAK
+            | CUDA_ERROR_MPS_CLIENT_TERMINATED
+            | CUDA_ERROR_EXTERNAL_DEVICE
+            | CUDA_ERROR_UNKNOWN
+    )
 }

@@ -1,4 +1,5 @@
 //! The CUDA engine: all particles stay on the card; a launch takes many steps.
+use std::cell::OnceCell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -11,8 +12,12 @@ use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
 use super::thermostat::{Kind, Thermostat};
+use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
-use crate::engine::{Engine, EngineError, ExactState, MemoryLayout, StageContext, Thermodynamics};
+use crate::engine::{
+    Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState, StageContext,
+    Thermodynamics,
+};
 use crate::integrator::{ThermostatState, andersen};
 use crate::plan::{self, Plan};
 use crate::system::{SimulationBox, Snapshot, Species};
@@ -29,6 +34,9 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) session: Arc<Session>,
     pub(super) kernels: Kernels,
     pub(super) widths: Widths,
+    /// Made for the first copy; `None` inside where the card has no room for it. Before the buffers: it
+    /// waits for copies out of them when it is dropped.
+    pub(super) transfer: OnceCell<Option<Transfer>>,
     pub(super) buffers: Buffers,
     /// `None` only while others are made.
     lists: Option<ListBuffers>,
@@ -103,6 +111,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             shape,
             system,
             control: Control::default(),
+            transfer: OnceCell::new(),
             step: state.step,
             stage: StageContext { thermostat: None, first_step: state.step, steps: 0 },
             thermostat: state.thermostat.clone(),
@@ -357,15 +366,23 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.measure()
     }
 
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
         self.read_snapshot()
     }
 
-    fn forces(&self) -> Vec<[f64; 3]> {
+    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
+        self.begin_frame()
+    }
+
+    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
+        self.begin_state()
+    }
+
+    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
         self.read_forces()
     }
 
-    fn export(&self) -> ExactState {
+    fn export(&self) -> Result<ExactState, EngineError> {
         self.read_state()
     }
 
@@ -381,8 +398,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         Ok(())
     }
 
-    fn reverse_velocities(&mut self) {
-        self.reverse_all();
+    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
+        self.reverse_all()
     }
 
     fn report(&self) -> serde_json::Value {
@@ -403,7 +420,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
             "registers": registers,
             "local_bytes": local,
             "skin": self.shape.skin,
-            "tuning": self.trials,
+            "trials": self.trials,
             "sort_interval": 1,
             "list_entries_per_particle": self.mean_entries(),
             "time": {"pass": share[0], "wait": share[1], "sort": share[2], "build": share[3]},
@@ -411,5 +428,9 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
             "list_rebuilds": self.control.rebuilds,
             "effective_timestep": self.policy.effective_timestep(),
         })
+    }
+
+    fn hardware(&self) -> serde_json::Value {
+        self.session.card.hardware()
     }
 }

@@ -1,9 +1,11 @@
 //! The state out of the card's memory, in id order, and errors that tell of particles.
 use super::buffers::status;
 use super::constants::DevicePolicy;
+use super::copied::Moment;
 use super::engine::CudaEngine;
 use super::memory::Buffer;
-use crate::engine::{EngineError, ExactState, MemoryLayout};
+use super::transfer::{Piece, Transfer, room};
+use crate::engine::{EngineError, ExactState, Pending, PendingSnapshot, PendingState};
 use crate::system::Snapshot;
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -28,71 +30,92 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(all)
     }
 
-    fn try_state(&self) -> Result<ExactState, EngineError> {
-        let count = self.particle_count();
-        let order = self.order()?;
-        let particles = &self.buffers.particles[self.control.copy as usize];
-        let mut species_of = vec![0; count];
-        for (&id, species) in order.iter().zip(particles.species.read::<u8>(count)?) {
-            species_of[id as usize] = species;
-        }
-        let words = |buffer: &Buffer| self.widths.read(buffer, count);
-        Ok(ExactState {
-            precision: P::PRECISION,
+    fn moment(&self) -> Moment<P> {
+        Moment {
+            policy: self.policy.clone(),
+            widths: self.widths,
             simulation_box: self.simulation_box,
             timestep: self.plan.run.timestep,
             step: self.step,
-            species_of,
-            position: self.in_id_order(&order, &particles.position, words)?,
-            image: self.in_id_order(&order, &particles.image, |buffer| buffer.read(count))?,
-            velocity: self.in_id_order(&order, &particles.velocity, words)?,
+            count: self.particle_count(),
             thermostat: self.thermostat.clone(),
-            memory: Some(MemoryLayout {
-                order,
-                reference: self.widths.read_sites(&self.buffers.reference, count)?,
-                skin: self.shape.skin,
-                threads_per_particle: Some(1 << self.shape.lanes_log2),
-                rebuilds: self.control.rebuilds,
-            }),
-        })
-    }
-
-    pub(super) fn read_state(&self) -> ExactState {
-        self.try_state().unwrap_or_else(|error| panic!("the state cannot be read: {error}"))
-    }
-
-    pub(super) fn read_snapshot(&self) -> Snapshot {
-        let state = self.read_state();
-        let dimension = self.simulation_box.dimension();
-        let convert = |all: &[[u64; 3]], convert: &dyn Fn(u64, usize) -> f64| {
-            let one =
-                |bits: &[u64; 3]| {
-                    std::array::from_fn(|axis| {
-                        if axis < dimension { convert(bits[axis], axis) } else { 0.0 }
-                    })
-                };
-            all.iter().map(one).collect()
-        };
-        Snapshot {
-            step: self.step,
-            position: convert(&state.position, &|bits, axis| {
-                self.policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis)
-            }),
-            image: state.image,
-            velocity: convert(&state.velocity, &|bits, axis| {
-                self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis)
-            }),
+            skin: self.shape.skin,
+            threads_per_particle: 1 << self.shape.lanes_log2,
+            rebuilds: self.control.rebuilds,
         }
     }
 
-    pub(super) fn read_forces(&self) -> Vec<[f64; 3]> {
-        let count = self.particle_count();
-        let forces = self.order().and_then(|order| {
-            self.in_id_order(&order, &self.buffers.force, |buffer| self.widths.read(buffer, count))
+    /// The arrays that a state or a snapshot is made of (see [`Moment::lengths`]).
+    fn pieces(&self, moment: &Moment<P>, of_state: bool) -> Vec<Piece<'_>> {
+        let particles = &self.buffers.particles[self.control.copy as usize];
+        let axes = particles.position.iter().chain(&particles.velocity).chain(&particles.image);
+        let buffers = axes.chain([&particles.id, &particles.species, &self.buffers.reference]);
+        let piece = |(buffer, bytes)| Piece { buffer, bytes };
+        buffers.zip(moment.lengths(of_state)).map(piece).collect()
+    }
+
+    /// Copies the arrays out and waits for them.
+    fn read_pieces(&self, pieces: &[Piece]) -> Result<Vec<u8>, EngineError> {
+        let mut all = Vec::new();
+        for piece in pieces {
+            all.extend(piece.buffer.read::<u8>(piece.bytes)?);
+            all.resize(room(all.len()), 0);
+        }
+        Ok(all)
+    }
+
+    /// Has the arrays copied out while the next steps run, or, where the card has no room for that, at
+    /// once. `finish` makes of the bytes what is wanted.
+    fn begin_copy<T: Send + 'static>(
+        &self,
+        of_state: bool,
+        finish: fn(&Moment<P>, &[u8]) -> T,
+    ) -> Result<Pending<T>, EngineError> {
+        let moment = self.moment();
+        let transfer = self.transfer.get_or_init(|| {
+            let bytes = moment.lengths(true).into_iter().map(room).sum();
+            Transfer::new(&self.session, bytes)
+                .inspect_err(|error| tracing::debug!("frames are copied at once: {error}"))
+                .ok()
         });
-        let forces = forces.unwrap_or_else(|error| panic!("forces cannot be read: {error}"));
+        let pieces = self.pieces(&moment, of_state);
+        match transfer {
+            Some(transfer) => {
+                let arriving = transfer.begin(&pieces)?;
+                Ok(Pending::new(move || Ok(finish(&moment, arriving.wait()?))))
+            }
+            None => {
+                let bytes = self.read_pieces(&pieces)?;
+                Ok(Pending::new(move || Ok(finish(&moment, &bytes))))
+            }
+        }
+    }
+
+    pub(super) fn begin_state(&self) -> Result<PendingState, EngineError> {
+        self.begin_copy(true, Moment::state)
+    }
+
+    pub(super) fn begin_frame(&self) -> Result<PendingSnapshot, EngineError> {
+        self.begin_copy(false, Moment::snapshot)
+    }
+
+    pub(super) fn read_state(&self) -> Result<ExactState, EngineError> {
+        let moment = self.moment();
+        Ok(moment.state(&self.read_pieces(&self.pieces(&moment, true))?))
+    }
+
+    pub(super) fn read_snapshot(&self) -> Result<Snapshot, EngineError> {
+        let moment = self.moment();
+        Ok(moment.snapshot(&self.read_pieces(&self.pieces(&moment, false))?))
+    }
+
+    pub(super) fn read_forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
+        let count = self.particle_count();
+        let order = self.order()?;
+        let read = |buffer: &Buffer| self.widths.read(buffer, count);
+        let forces = self.in_id_order(&order, &self.buffers.force, read)?;
         let dimension = self.simulation_box.dimension();
-        forces
+        let forces = forces
             .iter()
             .map(|bits| {
                 std::array::from_fn(|axis| {
@@ -102,7 +125,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
                     self.policy.force_to_f64(P::force_from_bits(bits[axis]), axis)
                 })
             })
-            .collect()
+            .collect();
+        Ok(forces)
     }
 
     /// What the last launch ended with.
@@ -119,15 +143,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 },
                 Err(error) => error,
             },
-            status::RUNAWAY => {
-                let snapshot = self.read_snapshot();
-                EngineError::Runaway {
+            status::RUNAWAY => match self.read_snapshot() {
+                Ok(snapshot) => EngineError::Runaway {
                     step: self.step + 1,
                     particle: culprit,
                     position: snapshot.position[culprit as usize],
                     velocity: snapshot.velocity[culprit as usize],
-                }
-            }
+                },
+                Err(error) => error,
+            },
             status => self.range_error(status, culprit),
         }
     }

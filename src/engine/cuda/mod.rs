@@ -2,6 +2,7 @@
 mod buffers;
 pub mod compile;
 pub mod constants;
+mod copied;
 pub mod device;
 mod engine;
 mod export;
@@ -12,6 +13,7 @@ mod memory;
 pub mod sources;
 mod thermo;
 mod thermostat;
+mod transfer;
 mod tuning;
 
 use crate::engine::{Engine, EngineError, ExactState, precision};

@@ -58,11 +58,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.check_ranges()
     }
 
-    pub(super) fn reverse_all(&self) {
-        let launched = self.over_particles("reverse_velocities", &[]);
-        if let Err(error) = launched.and_then(|()| self.session.wait()) {
-            tracing::error!("velocities were not reversed: {error}");
-        }
+    pub(super) fn reverse_all(&self) -> Result<(), EngineError> {
+        self.over_particles("reverse_velocities", &[])?;
+        self.session.wait()
     }
 
     fn total_mass(&self) -> f64 {

@@ -1,0 +1,150 @@
+use super::BenchArguments;
+use crate::command::run::Tune;
+use crate::plan::{
+    CheckpointPlan, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan, SystemPlan,
+    Thermostat,
+};
+use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use crate::system::{SimulationBox, Species};
+
+/// The liquids that are measured, each of one-component or 80:20 Lennard-Jones particles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Model {
+    /// Kob-Andersen mixture, density 1.2, T = 0.8, constant energy.
+    KobAndersen,
+    /// Lennard-Jones fluid at packing fraction 0.2, T = 1.2, Nose-Hoover thermostat.
+    LjFluid,
+    /// Lennard-Jones particles from an fcc lattice of density 0.8442 and T = 1.44, constant energy.
+    LjNve,
+}
+
+/// A thermodynamic state and the way to it.
+///
+/// - `kob-andersen`: Phys. Rev. Lett. 73, 1376 (1994); the state that peers are compared at.
+/// - `lj-fluid`: the liquid of Glaser et al., Comput. Phys. Commun. 192, 97 (2015), section 6.1 (packing
+///   fraction 0.2, cutoff 3 sigma), at T = 1.2. Their thermostat is one Nose-Hoover variable: here a chain
+///   of one link of relaxation time 0.5.
+/// - `lj-nve`: the melting benchmark `bench/in.lj` of LAMMPS ("LJ-Melt" of Crozier, 2011).
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    pub density: f64,
+    pub timestep: f64,
+    /// In units of a pair's sigma.
+    pub cutoff: f64,
+    /// Of the first velocities.
+    pub start: f64,
+    /// Steps of a Langevin bath at the first temperature, unless told otherwise.
+    pub melt_steps: u64,
+    /// Temperature of the Langevin bath of the equilibration; without it that is at constant energy.
+    pub bath: Option<f64>,
+    pub equilibration_steps: u64,
+    /// Of the measured steps.
+    pub thermostat: Option<(Thermostat, f64)>,
+}
+
+impl Model {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::KobAndersen => "kob-andersen",
+            Model::LjFluid => "lj-fluid",
+            Model::LjNve => "lj-nve",
+        }
+    }
+
+    pub fn state(self) -> State {
+        use std::f64::consts::PI;
+        match self {
+            Model::KobAndersen => State {
+                density: 1.2,
+                timestep: 0.004,
+                cutoff: 2.5,
+                start: 2.0,
+                melt_steps: 1000,
+                bath: Some(0.8),
+                equilibration_steps: 2000,
+                thermostat: None,
+            },
+            Model::LjFluid => State {
+                // Spheres of diameter sigma fill a fifth.
+                density: 0.2 * 6.0 / PI,
+                timestep: 0.005,
+                cutoff: 3.0,
+                start: 2.0,
+                melt_steps: 1000,
+                bath: Some(1.2),
+                equilibration_steps: 2000,
+                thermostat: Some((
+                    Thermostat::NoseHoover { period: 2.0 * PI * 0.5, chain_length: 1 },
+                    1.2,
+                )),
+            },
+            Model::LjNve => State {
+                density: 0.8442,
+                timestep: 0.005,
+                cutoff: 2.5,
+                start: 1.44,
+                melt_steps: 0,
+                bath: None,
+                equilibration_steps: 1000,
+                thermostat: None,
+            },
+        }
+    }
+
+    /// Without stages; the velocities are drawn by the benchmark.
+    pub fn plan(self, particles: usize, precision: Precision, arguments: &BenchArguments) -> Plan {
+        let state = self.state();
+        let pair = |epsilon: f64, sigma: f64| PairParameters {
+            epsilon,
+            sigma,
+            cutoff: state.cutoff * sigma,
+            kappa: 0.0,
+        };
+        let species = |name: &str, count| Species { name: name.into(), count, mass: 1.0 };
+        let (species, pairs) = match self {
+            Model::KobAndersen => {
+                let b = particles / 5;
+                let (aa, ab, bb) = (pair(1.0, 1.0), pair(1.5, 0.8), pair(0.5, 0.88));
+                let species = vec![species("A", particles - b), species("B", b)];
+                (species, vec![vec![aa, ab], vec![ab, bb]])
+            }
+            Model::LjFluid | Model::LjNve => {
+                (vec![species("A", particles)], vec![vec![pair(1.0, 1.0)]])
+            }
+        };
+        Plan {
+            system: SystemPlan {
+                simulation_box: SimulationBox::cubic(3, particles, state.density),
+                species,
+                seed: 1,
+                initial: InitialPlan::Lattice { lattice: Lattice::Fcc, temperature: state.start },
+            },
+            potential: PotentialPlan {
+                form: PairPotential::LennardJones,
+                truncation: match arguments.truncation.as_str() {
+                    "smooth" => Truncation::Smooth { width: 0.005 },
+                    "sharp" => Truncation::Sharp,
+                    _ => Truncation::Shifted,
+                },
+                pairs,
+            },
+            run: RunPlan {
+                engine: arguments.engine,
+                precision,
+                timestep: state.timestep,
+                threads: arguments.threads,
+                skin: arguments.skin,
+                threads_per_particle: arguments
+                    .threads_per_particle
+                    .as_ref()
+                    .and_then(|n| n.parse().ok()),
+                tune: arguments.tune == Tune::On,
+                sort_interval: 1,
+            },
+            stages: Vec::new(),
+            checkpoint: CheckpointPlan { minutes: f64::INFINITY },
+            output: OutputPlan { directory: Default::default() },
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Copies of the particles that leave the card while the next steps run.
+//!
+//! On the engine's stream (the null stream) the arrays are gathered in a staging buffer on the card; a
+//! second stream, which does not wait for the first one's kernels, takes them on to page-locked memory
+//! of the host. The next gathering waits, on the card, until the staging buffer has been read. Takes one
+//! staging buffer, and page-locked memory for as many copies as are under way.
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::result::{self, DriverError, event, stream};
+use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUstream};
+
+use super::device::failed;
+use super::memory::{Buffer, Session};
+use crate::engine::EngineError;
+
+/// An array of the card's memory that is to be copied: its place and length in bytes.
+#[derive(Clone, Copy)]
+pub struct Piece<'a> {
+    pub buffer: &'a Buffer,
+    pub bytes: usize,
+}
+
+/// In a copy pieces follow each other, each at a multiple of this.
+const ALIGNMENT: usize = 16;
+
+/// Bytes that a piece takes in a copy.
+pub fn room(bytes: usize) -> usize {
+    bytes.next_multiple_of(ALIGNMENT)
+}
+
+/// The way out of the card.
+pub struct Transfer {
+    session: Arc<Session>,
+    staging: Buffer,
+    bytes: usize,
+    stream: Stream,
+    /// The arrays lie in the staging buffer.
+    gathered: Event,
+    /// The staging buffer has been read.
+    taken: Event,
+    free: Free,
+}
+
+/// Page-locked memory that no copy uses.
+type Free = Arc<Mutex<Vec<PageLocked>>>;
+
+/// A copy on its way.
+pub struct Arriving {
+    /// `None` only while it is dropped.
+    memory: Option<PageLocked>,
+    bytes: usize,
+    free: Free,
+}
+
+impl Transfer {
+    /// For copies of at most `bytes` bytes, with the [`room`] of every piece.
+    ///
+    /// # Errors
+    /// If the card has no room for the staging buffer.
+    pub fn new(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
+        let staging = Buffer::new(session, bytes)?;
+        Ok(Transfer {
+            staging,
+            bytes,
+            stream: Stream::new(session)?,
+            gathered: Event::new(session)?,
+            taken: Event::new(session)?,
+            free: Free::default(),
+            session: session.clone(),
+        })
+    }
+
+    /// Has the pieces copied as they are after all that was launched before. Does not wait.
+    ///
+    /// # Errors
+    /// If there is no page-locked memory, or the card is lost.
+    pub fn begin(&self, pieces: &[Piece]) -> Result<Arriving, EngineError> {
+        let bytes = pieces.iter().map(|piece| room(piece.bytes)).sum();
+        assert!(bytes <= self.bytes, "the staging buffer is long enough");
+        self.session.enter()?;
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let memory = match free {
+            Some(memory) => memory,
+            None => PageLocked::new(&self.session, self.bytes)?,
+        };
+        // From here on the copy owns the memory: it is not given back before the driver is done with it.
+        let arriving = Arriving { memory: Some(memory), bytes, free: self.free.clone() };
+        self.enqueue(pieces, &arriving).map_err(|error| failed("copy from the card", error))?;
+        Ok(arriving)
+    }
+
+    fn enqueue(&self, pieces: &[Piece], to: &Arriving) -> Result<(), DriverError> {
+        let memory = to.memory.as_ref().expect("it is not dropped");
+        let (engine, beside) = (stream::null(), self.stream.stream);
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: streams and events live as long as this. Pieces are as long as they say, and those of the
+        // staging buffer do not overlap and end before it does. The page-locked memory is at least as
+        // long, and nobody touches it before `arrived`.
+        unsafe {
+            stream::wait_event(engine, self.taken.event, flags)?;
+            let mut at: CUdeviceptr = self.staging.pointer();
+            for piece in pieces {
+                result::memcpy_dtod_async(at, piece.buffer.pointer(), piece.bytes, engine)?;
+                at += room(piece.bytes) as CUdeviceptr;
+            }
+            event::record(self.gathered.event, engine)?;
+            stream::wait_event(beside, self.gathered.event, flags)?;
+            let target = std::slice::from_raw_parts_mut(memory.pointer, to.bytes);
+            result::memcpy_dtoh_async(target, self.staging.pointer(), beside)?;
+            event::record(self.taken.event, beside)?;
+            event::record(memory.arrived.event, beside)
+        }
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        if self.session.enter().is_ok() {
+            // SAFETY: the stream is destroyed after this. A lost card reads no staging buffer.
+            let _ = unsafe { stream::synchronize(self.stream.stream) };
+        }
+    }
+}
+
+impl Arriving {
+    /// Waits until the copy is there; pieces lie in it one after the other.
+    ///
+    /// # Errors
+    /// If the card is lost.
+    pub fn wait(&self) -> Result<&[u8], EngineError> {
+        let memory = self.memory.as_ref().expect("it is not dropped");
+        memory.wait()?;
+        // SAFETY: the memory is at least as long, was cleared when it was made, and the copy, which alone
+        // writes there, is done.
+        Ok(unsafe { std::slice::from_raw_parts(memory.pointer, self.bytes) })
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take()
+            && memory.wait().is_ok()
+        {
+            self.free.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+        }
+    }
+}
+
+/// Memory of the host that the card writes to by itself.
+struct PageLocked {
+    session: Arc<Session>,
+    pointer: *mut u8,
+    arrived: Event,
+}
+
+// SAFETY: the memory belongs to this alone; the driver's calls may come from any thread that has entered
+// the context, and every use here enters it.
+unsafe impl Send for PageLocked {}
+
+impl PageLocked {
+    fn new(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
+        let arrived = Event::new(session)?;
+        // SAFETY: freed once, when this is dropped.
+        let pointer = unsafe { result::malloc_host(bytes, 0) }
+            .map_err(|error| failed("give page-locked memory", error))?
+            .cast::<u8>();
+        // SAFETY: the memory is ours and as long.
+        unsafe { pointer.write_bytes(0, bytes) };
+        Ok(PageLocked { session: session.clone(), pointer, arrived })
+    }
+
+    /// Waits for the copy into it, if there is one.
+    fn wait(&self) -> Result<(), EngineError> {
+        self.session.enter()?;
+        // SAFETY: the event lives as long as this.
+        unsafe { event::synchronize(self.arrived.event) }
+            .map_err(|error| failed("copy from the card", error))
+    }
+}
+
+impl Drop for PageLocked {
+    fn drop(&mut self) {
+        if self.session.enter().is_ok() {
+            // SAFETY: the pointer came from the driver and is used no more.
+            let _ = unsafe { result::free_host(self.pointer.cast()) };
+        }
+    }
+}
+
+/// A stream that runs beside the null stream.
+struct Stream {
+    session: Arc<Session>,
+    stream: CUstream,
+}
+
+// SAFETY: as for page-locked memory.
+unsafe impl Send for Stream {}
+
+impl Stream {
+    fn new(session: &Arc<Session>) -> Result<Self, EngineError> {
+        session.enter()?;
+        let stream = stream::create(stream::StreamKind::NonBlocking)
+            .map_err(|error| failed("make a stream", error))?;
+        Ok(Stream { session: session.clone(), stream })
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.session.enter().is_ok() {
+            // SAFETY: made by the driver and used no more.
+            let _ = unsafe { stream::destroy(self.stream) };
+        }
+    }
+}
+
+/// A point in a stream; whoever waits for it sleeps.
+struct Event {
+    session: Arc<Session>,
+    event: CUevent,
+}
+
+// SAFETY: as for page-locked memory.
+unsafe impl Send for Event {}
+
+impl Event {
+    fn new(session: &Arc<Session>) -> Result<Self, EngineError> {
+        session.enter()?;
+        let flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32
+            | CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle.
+        unsafe { sys::cuEventCreate(&raw mut event, flags) }
+            .result()
+            .map_err(|error| failed("make an event", error))?;
+        Ok(Event { session: session.clone(), event })
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        if self.session.enter().is_ok() {
+            // SAFETY: made by the driver and used no more.
+            let _ = unsafe { event::destroy(self.event) };
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Who runs, on what, and with which choices: what files say of a run besides its plan.
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::engine::Engine;
+use crate::output::RunDescription;
+use crate::plan::Plan;
+
+/// What a run's files say of the machine.
+pub struct Provenance {
+    author: &'static str,
+    hardware: Value,
+    tuning: Value,
+}
+
+impl Provenance {
+    pub fn of(engine: &dyn Engine) -> Self {
+        let hardware = engine.hardware();
+        let mut tuning = engine.report();
+        if let (Some(tuning), Some(hardware)) = (tuning.as_object_mut(), hardware.as_object()) {
+            // The precision stands in the files by itself.
+            tuning.retain(|key, _| !hardware.contains_key(key) && key != "precision");
+        }
+        Provenance { author: author(), hardware, tuning }
+    }
+
+    pub fn describe<'a>(
+        &'a self,
+        plan: &'a Plan,
+        toml_text: &'a str,
+        stage: &'a str,
+    ) -> RunDescription<'a> {
+        RunDescription {
+            toml_text,
+            plan,
+            stage,
+            version: env!("CARGO_PKG_VERSION"),
+            author: self.author,
+            hardware: &self.hardware,
+            tuning: &self.tuning,
+        }
+    }
+}
+
+/// The name that git knows, else that of the account; H5MD demands one.
+fn author() -> &'static str {
+    static AUTHOR: OnceLock<String> = OnceLock::new();
+    AUTHOR.get_or_init(|| {
+        let variable = |name: &str| std::env::var(name).ok();
+        [of_git(), variable("USER"), variable("LOGNAME")]
+            .into_iter()
+            .flatten()
+            .map(|name| name.replace('\0', "").trim().to_owned())
+            .find(|name| !name.is_empty())
+            .unwrap_or_else(|| "unknown".to_owned())
+    })
+}
+
+fn of_git() -> Option<String> {
+    let output = Command::new("git")
+        .args(["config", "--get", "user.name"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,160 @@
+//! Writes what a stage measures, on a thread of its own, while the engine takes the next steps.
+//!
+//! Rows, samples, flushes and checkpoints go through one short queue in the order in which they were
+//! measured, so that a checkpoint is written when all that it counts on is on the disk, and the engine
+//! waits when the disk or the observables are slower than it is. The first error ends the thread; the run
+//! meets it at its next word to the writer.
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use super::RunError;
+use super::checkpoint::Draft;
+use super::schedule::Schedule;
+use super::stage::StageOutput;
+use crate::engine::{PendingSnapshot, Thermodynamics};
+
+/// Jobs that wait at most: each may hold a copy of all particles.
+const QUEUE: usize = 2;
+/// Rows that are collected before they are a job of their own.
+const ROWS: usize = 1024;
+
+/// The thread that owns a stage's observables and files.
+pub struct Writer {
+    pub schedule: Schedule,
+    /// Rows that go with the next job.
+    rows: Vec<Thermodynamics>,
+    /// `None` only while it is dropped.
+    queue: Option<SyncSender<Job>>,
+    /// `None` once it was joined.
+    thread: Option<JoinHandle<miette::Result<()>>>,
+}
+
+struct Job {
+    /// Of the run.
+    step: u64,
+    /// To be appended first.
+    rows: Vec<Thermodynamics>,
+    task: Task,
+}
+
+enum Task {
+    Nothing,
+    Sample(PendingSnapshot),
+    Flush,
+    Checkpoint(Box<Draft>),
+    Finish,
+}
+
+impl Writer {
+    /// `first_step` is that of the stage, `step` the present one of the run.
+    pub fn start(
+        output: StageOutput,
+        first_step: u64,
+        step: u64,
+        directory: &Path,
+    ) -> miette::Result<Self> {
+        let schedule = output.schedule().clone();
+        let (queue, jobs) = sync_channel(QUEUE);
+        let directory = directory.to_owned();
+        let thread = thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || work(output, &jobs, first_step, step, &directory))
+            .map_err(|source| RunError::Writer { source })?;
+        Ok(Writer { schedule, rows: Vec::new(), queue: Some(queue), thread: Some(thread) })
+    }
+
+    pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> miette::Result<()> {
+        self.rows.push(*row);
+        if self.rows.len() < ROWS { Ok(()) } else { self.send(row.step, Task::Nothing) }
+    }
+
+    /// All that is due at a step of the run.
+    pub fn sample(&mut self, step: u64, snapshot: PendingSnapshot) -> miette::Result<()> {
+        self.send(step, Task::Sample(snapshot))
+    }
+
+    /// Brings all that was measured into the files, for readers that follow them.
+    pub fn flush(&mut self, step: u64) -> miette::Result<()> {
+        self.send(step, Task::Flush)
+    }
+
+    /// The same onto the disk, and the checkpoint after it.
+    pub fn checkpoint(&mut self, draft: Draft) -> miette::Result<()> {
+        self.send(draft.step(), Task::Checkpoint(Box::new(draft)))
+    }
+
+    /// Ends the stage; waits until everything is on the disk.
+    pub fn finish(mut self, step: u64) -> miette::Result<()> {
+        self.send(step, Task::Finish)?;
+        self.close()
+    }
+
+    /// Waits until all jobs are done.
+    pub fn close(mut self) -> miette::Result<()> {
+        self.queue = None;
+        self.join()
+    }
+
+    /// # Errors
+    /// That of the thread, if it has met one.
+    pub fn check(&mut self) -> miette::Result<()> {
+        let ended = self.thread.as_ref().is_none_or(JoinHandle::is_finished);
+        if ended { self.join() } else { Ok(()) }
+    }
+
+    fn send(&mut self, step: u64, task: Task) -> miette::Result<()> {
+        let job = Job { step, rows: std::mem::take(&mut self.rows), task };
+        let queue = self.queue.as_ref().expect("it is not closed");
+        match queue.send(job) {
+            Ok(()) => Ok(()),
+            // Nobody takes jobs any more: the thread has met an error.
+            Err(_) => self.join(),
+        }
+    }
+
+    fn join(&mut self) -> miette::Result<()> {
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Err(miette::miette!("the files of this stage are written no more")),
+        }
+    }
+}
+
+impl Drop for Writer {
+    /// The process must not end within a write.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(
+    mut output: StageOutput,
+    jobs: &Receiver<Job>,
+    first_step: u64,
+    mut reached: u64,
+    directory: &Path,
+) -> miette::Result<()> {
+    for Job { step, rows, task } in jobs {
+        rows.iter().try_for_each(|row| output.append_thermodynamics(row))?;
+        match task {
+            Task::Nothing => {}
+            Task::Sample(snapshot) => match snapshot.wait() {
+                Ok(snapshot) => output.sample(step - first_step, &snapshot)?,
+                Err(error) => {
+                    output.flush(reached)?;
+                    return Err(RunError::of_engine(error, reached, directory));
+                }
+            },
+            Task::Flush => output.flush(step)?,
+            Task::Checkpoint(draft) => draft.write(Some(&mut output))?,
+            Task::Finish => return output.finish(step),
+        }
+        reached = step;
+    }
+    Ok(())
+}
