@@ -8,7 +8,7 @@
 #pragma once
 #include "md/lists.cuh"
 
-#define RANK_BITS 27
+#define RANK_BITS 26
 
 // Two 16-bit floats in a word.
 typedef u32 Half2;
@@ -58,12 +58,10 @@ INLINE Half2 coarse_limit(double reach2) {
 
 // The particle as seen from a cell around its own.
 INLINE void seen_from(const float (&place)[DIMENSION], u32 rank_and_offset, Half2 (&seen)[DIMENSION]) {
-    u32 digits = rank_and_offset >> RANK_BITS;
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
-        float offset = (float)(int)(digits % 3) - 1.0f;
-        digits /= 3;
-        seen[axis] = half2_of(place[axis] - offset * system.cell_shape[axis]);
+        float digit = (float)(rank_and_offset >> (RANK_BITS + 2 * axis) & 3);
+        seen[axis] = half2_of(__fmaf_rn(-digit, system.cell_shape[axis], place[axis] + system.cell_shape[axis]));
     }
 }
 

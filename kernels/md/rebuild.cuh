@@ -187,7 +187,7 @@ enum SearchKind { TOGETHER, ALONE, COARSE };
 
 // Lists of all particles from the sorted sites. Returns whether a list had no room.
 template <int KIND>
-INLINE bool build_lists(const Particles &particles, const Site *sites) {
+static __device__ __noinline__ bool build_lists(const Particles &particles, const Site *sites) {
     Group group = group_of();
     u32 first_tile, last_tile;
     share_of_block(tile_count(group), first_tile, last_tile);

@@ -74,8 +74,8 @@ struct System {
     // Row after the last one of each segment of each list.
     u32 *row_ends;
     u32 *cell_rank;
-    // Cells around each cell, itself included, as many for all: rank, and above RANK_BITS the offset with a digit of
-    // base three (0, 1, 2 for -1, 0, 1) for each axis, x lowest.
+    // Cells around each cell, itself included, as many for all: rank, and above RANK_BITS the offset with two bits
+    // (0, 1, 2 for -1, 0, 1) for each axis, x lowest.
     u32 *around;
     u32 *bin_count;
     u32 *bin_start;

@@ -11,8 +11,8 @@ pub struct CellGrid {
     around: Vec<Vec<u32>>,
 }
 
-/// A box has at most this many cells along an axis.
-const MOST_CELLS: f64 = 512.0;
+/// A box has at most this many cells along an axis: fewer than 2^26 in all.
+const MOST_CELLS: f64 = 400.0;
 /// Cells are wider than the reach by this factor, so that rounding cannot put a neighbour two cells away.
 const MARGIN: f64 = 1.0 + 1e-5;
 

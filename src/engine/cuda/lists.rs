@@ -79,14 +79,14 @@ pub fn allocate<P: Policy>(
 }
 
 /// Bits of a cell's rank in `around`; the offset is above.
-const RANK_BITS: u32 = 27;
+const RANK_BITS: u32 = 26;
 
-/// A cell around another one as the kernels have it: rank, and above it the offset with a digit of
-/// base three for each axis, x lowest.
+/// A cell around another one as the kernels have it: rank, and above it two bits of the offset for each
+/// axis, x lowest.
 fn rank_and_offset(cell: NeighborCell) -> u32 {
-    assert!(cell.rank < 1 << RANK_BITS, "at most 512 cells along an axis");
+    assert!(cell.rank < 1 << RANK_BITS, "cells are limited to fit");
     let digits =
-        cell.offset.iter().rev().fold(0, |digits, offset| 3 * digits + (offset + 1) as u32);
+        cell.offset.iter().rev().fold(0, |digits, offset| digits << 2 | (offset + 1) as u32);
     digits << RANK_BITS | cell.rank
 }
 
