@@ -120,9 +120,10 @@ fn bench_measures_every_model() {
         for one in measured {
             assert_eq!((&one["model"], &one["steps"]), (&model.into(), &20.into()));
             assert_eq!(one["device_bytes_per_particle"], serde_json::Value::Null);
-            // Few steps off the lattice: no bath has changed the temperature yet, and energy is kept.
+            // Few steps off the lattice, a minimum of the energy or (in the dilute fluid) nearly a flat
+            // place of it; what is conserved is.
             let number = |key: &str| one[key].as_f64().unwrap();
-            assert!(number("temperature") < temperature, "{one}");
+            assert!(number("temperature") < 1.2 * temperature, "{one}");
             assert!(number("temperature") > 0.4 * temperature, "{one}");
             assert!(number("energy_change").abs() < 0.02, "{one}");
         }

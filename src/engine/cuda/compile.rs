@@ -249,9 +249,9 @@ fn prune(folder: &Path, most_files: usize, most_bytes: u64) {
         let Ok(used) = metadata.modified() else { continue };
         let path = entry.path();
         let is_key = |name: &str| name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
-        if !metadata.is_file()
-            || !path.file_stem().and_then(|stem| stem.to_str()).is_some_and(is_key)
-        {
+        let name = entry.file_name();
+        let key = name.to_str().and_then(|name| name.split('.').next());
+        if !metadata.is_file() || !key.is_some_and(is_key) {
             continue;
         }
         match path.extension().and_then(|extension| extension.to_str()) {
