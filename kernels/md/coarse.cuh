@@ -92,15 +92,16 @@ INLINE u32 candidates(u32 first, u32 last) {
 template <typename Search>
 INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first, u32 last, Search &search) {
     for (u32 base = first & ~3u; base < last; base += 32) {
-        u32 end = last - base < 32 ? last - base : 32, groups = (end + 3) >> 2, near = 0;
-#pragma unroll 2
-        for (u32 k = 0; k < groups; ++k) {
-            Half2 low, high;
-            beyond_limit(seen, limit, base + 4 * k, low, high);
-            near = near >> 1 | (low & 0x80008000u);
-            near = near >> 1 | (high & 0x80008000u);
+        u32 end = last - base < 32 ? last - base : 32, tested = (end + 7) & ~7u, near = 0;
+#pragma unroll 1
+        for (u32 k = 0; k < tested; k += 8) {
+            Half2 words[4];
+            beyond_limit(seen, limit, base + k, words[0], words[1]);
+            beyond_limit(seen, limit, base + k + 4, words[2], words[3]);
+#pragma unroll
+            for (int word = 0; word < 4; ++word) near = near >> 1 | (words[word] & 0x80008000u);
         }
-        near >>= 16 - 2 * groups;
+        near >>= 16 - (tested >> 1);
         u32 valid = candidates(first > base ? first - base : 0, end);
         near &= valid;
         u32 far = valid & ~near;

@@ -292,9 +292,9 @@ impl Buffers {
             bin_of: buffer(count * 4)?,
             slot_of: buffer(count * 4)?,
             sorted: buffer(count * 8)?,
-            // Read in fours.
+            // Read in eights from multiples of four on.
             coarse_place: (0..widths.dimension)
-                .map(|_| buffer((count + 4) * 2))
+                .map(|_| buffer((count + 8) * 2))
                 .collect::<Result<_, _>>()?,
             block_total: buffer(MOST_BLOCKS * 4)?,
             mass: Buffer::holding(session, masses)?,

@@ -419,6 +419,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
             "threads_per_particle": 1 << self.shape.lanes_log2,
             "registers": registers,
             "local_bytes": local,
+            "device_bytes": tuning::device_bytes(self.particle_count(), self.species.len(), self.widths, self.shape),
             "skin": self.shape.skin,
             "trials": self.trials,
             "sort_interval": 1,

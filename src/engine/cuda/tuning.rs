@@ -61,6 +61,11 @@ fn default_lanes_log2(count: usize, multiprocessors: u32) -> u32 {
     }
 }
 
+/// Bytes on the card of particles and lists; cells and what all particles share take little beside.
+pub fn device_bytes(particles: usize, species: usize, widths: Widths, shape: ListShape) -> u64 {
+    (particles * bytes_per_particle(widths) + lists::bytes(particles, species, shape)) as u64
+}
+
 /// # Errors
 /// If the particles do not fit on the card.
 pub fn check_memory(
@@ -70,8 +75,7 @@ pub fn check_memory(
     widths: Widths,
     shape: ListShape,
 ) -> Result<(), EngineError> {
-    let need =
-        (particles * bytes_per_particle(widths) + lists::bytes(particles, species, shape)) as u64;
+    let need = device_bytes(particles, species, widths, shape);
     let (free, size) = session.memory()?;
     if need < free {
         return Ok(());
