@@ -161,17 +161,18 @@ fn functions(title: &str, functions: &[Function]) -> String {
 /// D of every species and 1/e time of every F_s.
 fn estimates(dynamics: &[Function], dimension: usize) -> String {
     let mut lines = Vec::new();
+    let level = (-1.0_f64).exp();
     for function in dynamics {
         let species = &function.group;
         for curve in &function.curves {
             if function.name == "mean_square_displacement"
-                && let Some(found) = diffusion(&function.x, &curve.value, dimension)
+                && let Some(found) = diffusion(&function.x, &curve.value, &curve.error, dimension)
             {
-                let warning = if found.exponent < 0.9 { ": not diffusive yet" } else { "" };
+                let warning = if found.is_diffusive() { "" } else { ": not diffusive yet" };
                 lines.push(format!(
                     "  D_{species} = {} (slope of the displacement over t = {} to {}, where it grows as \
                      t^{:.2}{warning})\n",
-                    short(found.coefficient),
+                    short(found.coefficient.value),
                     short(found.from),
                     short(found.to),
                     found.exponent
@@ -179,8 +180,11 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
             }
             if function.name == "self_intermediate_scattering_function" {
                 let q = short(curve.wavenumber.unwrap_or(f64::NAN));
-                lines.push(match time_of_decay(&function.x, &curve.value, (-1.0_f64).exp()) {
-                    Some(tau) => format!("  tau_{species}(q = {q}) = {} (F_s = 1/e)\n", short(tau)),
+                lines.push(match time_of_decay(&function.x, &curve.value, &curve.error, level) {
+                    Some(found) => {
+                        let tau = short(found.time.value);
+                        format!("  tau_{species}(q = {q}) = {tau} (F_s = 1/e)\n")
+                    }
                     None => format!("  tau_{species}(q = {q}): F_s does not cross 1/e\n"),
                 });
             }
@@ -241,7 +245,7 @@ fn temperature(frame: &Frame) -> Option<f64> {
 }
 
 /// Five significant digits.
-fn short(x: f64) -> String {
+pub(crate) fn short(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return x.to_string();
     }
@@ -258,7 +262,7 @@ fn short(x: f64) -> String {
 }
 
 /// Value and error to two digits of the error.
-fn with_error(value: f64, error: f64) -> (String, String) {
+pub(crate) fn with_error(value: f64, error: f64) -> (String, String) {
     if !error.is_finite() {
         return (short(value), "-".into());
     }

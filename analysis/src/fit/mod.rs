@@ -1,0 +1,76 @@
+//! Fits of transport and relaxation, with errors.
+//!
+//! All fits are weighted least squares: `chi^2 = sum_k ((y_k - f(x_k)) / sigma_k)^2` is least, with the
+//! standard errors `sigma_k` of the points. Errors of the parameters are the roots of the diagonal of
+//! `(J^T J)^-1`, `J_ki = (df/dp_i) / sigma_k` at the minimum. Where the points have no errors they count
+//! equally and the covariance is scaled by `chi^2` per degree of freedom.
+//!
+//! This is right for independent points. Points of one correlation function rest on the same trajectory
+//! and are correlated: then the error of a parameter is a lower bound, and `chi^2` per degree of freedom
+//! is below one. With several independent runs `analyze` adds a jackknife over the runs, which
+//! does not depend on how points are correlated.
+mod decay;
+mod diffusion;
+mod least_squares;
+mod line;
+mod points;
+mod temperature;
+
+pub use decay::{
+    Crossing, StretchedExponential, decay_window, stretched_exponential, time_of_decay,
+};
+pub use diffusion::{Diffusion, diffusion, diffusion_between, diffusive_window};
+pub use least_squares::{Fit, least_squares};
+pub use line::{Line, line};
+pub use points::Points;
+pub use temperature::{AtTemperature, ModeCoupling, Vft, mode_coupling, vogel_fulcher_tammann};
+
+use serde::Serialize;
+
+/// A value and its standard error; the error is NaN if not known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// One standard deviation.
+    pub error: f64,
+}
+
+impl Estimate {
+    /// `exp` of a value: the relative error is the error of the logarithm.
+    fn exp(logarithm: f64, error: f64) -> Self {
+        Estimate { value: logarithm.exp(), error: logarithm.exp() * error }
+    }
+}
+
+/// Pulls `(found - true) / error` of repeated synthetic measurements, for the tests of all fits.
+#[cfg(test)]
+mod pulls {
+    use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+    use super::Estimate;
+
+    #[derive(Default)]
+    pub struct Pulls(Vec<f64>);
+
+    impl Pulls {
+        pub fn add(&mut self, found: Estimate, expected: f64) {
+            self.0.push((found.value - expected) / found.error);
+        }
+
+        pub fn mean_square(&self) -> f64 {
+            self.0.iter().map(|pull| pull * pull).sum::<f64>() / self.0.len() as f64
+        }
+
+        /// Their squares follow the chi-squared distribution: a test of level 2e-3.
+        pub fn have_unit_variance(&self, name: &str) {
+            let count = self.0.len() as f64;
+            let below = ChiSquared::new(count).unwrap().cdf(self.mean_square() * count);
+            let mean_square = self.mean_square();
+            assert!(
+                (1e-3..0.999).contains(&below),
+                "{name}: <pull^2> = {mean_square} of {count}, p = {below}"
+            );
+        }
+    }
+}
