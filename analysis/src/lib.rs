@@ -6,10 +6,13 @@
 //! - [`results`]: thermodynamics, time correlations and structure of a results file.
 //! - [`correlation`], [`structure`]: plain evaluation over stored frames, the independent check of
 //!   what a simulation computes while it runs.
-//! - [`statistics`], [`fit`]: means with errors, diffusion coefficient, relaxation time.
+//! - [`statistics`], [`fit`]: means with errors; diffusion coefficient, relaxation time, their dependence
+//!   on temperature.
+//! - [`mod@analyze`]: averages over runs and all fits, as tables.
 //! - [`mod@plot`], [`mod@info`]: what a file holds, as a figure and as text.
 #![warn(missing_docs)]
 
+pub mod analyze;
 pub mod correlation;
 mod error;
 pub mod fit;
@@ -21,6 +24,7 @@ pub mod statistics;
 pub mod structure;
 pub mod trajectory;
 
+pub use analyze::{Analysis, analyze};
 pub use error::{AnalysisError, Result};
 pub use info::info;
 pub use plot::{Quantity, plot};

@@ -7,7 +7,7 @@
 //!
 //! This is right for independent points. Points of one correlation function rest on the same trajectory
 //! and are correlated: then the error of a parameter is a lower bound, and `chi^2` per degree of freedom
-//! is below one. With several independent runs `analyze` adds a jackknife over the runs, which
+//! is below one. With several independent runs [`mod@crate::analyze`] adds a jackknife over the runs, which
 //! does not depend on how points are correlated.
 mod decay;
 mod diffusion;

@@ -1,0 +1,98 @@
+//! Transport and relaxation of one or several runs: averages over independent runs, fits, how they
+//! depend on temperature.
+//!
+//! `results files -> runs -> state points -> averages -> estimates -> fits over temperature`. Runs of one
+//! model whose mean temperatures agree are independent runs of one state point ([`state_points`]).
+//!
+//! Errors are those of [`crate::fit`]; of several runs, where it is larger, that of a delete-one
+//! jackknife over the runs with the same window: it counts the correlation between points, but is
+//! itself known to a fraction `(2 (R - 1))^(-1/2)` only.
+mod average;
+mod over_temperature;
+mod runs;
+mod state_point;
+mod tables;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+pub use average::{Average, AverageCurve};
+pub use runs::{Run, results_files, state_points};
+
+use crate::Result;
+use crate::fit::Estimate;
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Mean temperature of the state point; `None` if not known, and for fits over temperatures.
+    pub temperature: Option<f64>,
+    /// `D`, `tau` (`F_s = 1/e`), `A_kww`, `tau_kww`, `beta_kww`, `tau0_vft`, `B_vft`, `T0_vft`, `Tc_mct(D)`,
+    /// `gamma_mct(D)`, `Tc_mct(tau)`, `gamma_mct(tau)`.
+    pub quantity: String,
+    /// Species.
+    pub species: String,
+    /// Wave number of `F_s`.
+    pub wavenumber: Option<f64>,
+    /// Value and error.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+    /// `fit` (covariance, or the errors of the neighbours of a crossing) or `jackknife`.
+    pub error_from: &'static str,
+    /// Range of time or, of fits over temperatures, of temperature.
+    pub from: f64,
+    /// See `from`.
+    pub to: f64,
+    /// Of the fit, per degree of freedom; NaN (in JSON null) where there is none.
+    pub reduced_chi_squared: f64,
+    /// What to know of it.
+    pub remark: String,
+}
+
+/// Runs of one temperature.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatePoint {
+    /// Mean temperature.
+    pub temperature: Option<Estimate>,
+    /// Files of the runs.
+    pub files: Vec<PathBuf>,
+    /// Estimates.
+    pub estimates: Vec<Row>,
+    /// What could not be estimated, and why.
+    pub notes: Vec<String>,
+    /// Averages over the runs.
+    #[serde(skip)]
+    pub averages: Vec<Average>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Analysis {
+    /// Hottest first.
+    pub state_points: Vec<StatePoint>,
+    /// Fits over all state points.
+    pub over_temperature: Vec<Row>,
+    /// What could not be fitted, and why.
+    pub notes: Vec<String>,
+}
+
+/// Analyses results files; see [`results_files`] for directories.
+///
+/// # Errors
+/// If a file cannot be read or holds nothing to fit, or if files do not belong together
+/// ([`state_points`]).
+pub fn analyze(files: &[impl AsRef<Path>]) -> Result<Analysis> {
+    let runs = files.iter().map(|file| Run::read(file.as_ref())).collect::<Result<Vec<_>>>()?;
+    let state_points: Vec<StatePoint> =
+        runs::state_points(runs)?.iter().map(|runs| state_point::estimates(runs)).collect();
+    let (over_temperature, notes) = over_temperature::fits(&state_points);
+    Ok(Analysis { state_points, over_temperature, notes })
+}
+
+impl Analysis {
+    /// All rows, in order of the table.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.state_points.iter().flat_map(|point| &point.estimates).chain(&self.over_temperature)
+    }
+}

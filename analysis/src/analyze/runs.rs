@@ -1,0 +1,223 @@
+//! Runs, and which of them are independent runs of one state point.
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::fit::Estimate;
+use crate::results::{Function, ResultsFile};
+use crate::statistics::block_average;
+use crate::{AnalysisError, Result};
+
+pub(super) const MSD: &str = "mean_square_displacement";
+pub(super) const FS: &str = "self_intermediate_scattering_function";
+
+/// Of one results file, what is averaged and fitted.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The file.
+    pub file: PathBuf,
+    /// 2 or 3.
+    pub dimension: usize,
+    /// Mean of `/observables/temperature`.
+    pub temperature: Option<Estimate>,
+    /// Time correlations.
+    pub functions: Vec<Function>,
+    /// Names of what must agree between runs, with its value.
+    model: Vec<(&'static str, Value)>,
+}
+
+/// Temperatures of independent runs agree within this many combined errors or this fraction.
+const SAME_ERRORS: f64 = 3.0;
+const SAME_FRACTION: f64 = 0.005;
+
+/// Results files named, and in directories those `*.h5` that hold a mean-square displacement or an `F_s`.
+///
+/// # Errors
+/// If a directory holds none of these, or a file is named twice.
+pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(path).map_err(AnalysisError::io(path))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let file = entry.map_err(AnalysisError::io(path))?.path();
+            let is_results = file.extension().is_some_and(|ending| ending == "h5");
+            if is_results && ResultsFile::open(&file)?.dynamics()?.iter().any(is_fitted) {
+                found.push(file);
+            }
+        }
+        if found.is_empty() {
+            let what = format!("no results file *.h5 here holds a {MSD} or {FS}");
+            return Err(AnalysisError::content(path, what));
+        }
+        found.sort();
+        files.extend(found);
+    }
+    let mut known = Vec::new();
+    for file in &files {
+        let absolute = file.canonicalize().map_err(AnalysisError::io(file))?;
+        if known.contains(&absolute) {
+            return Err(AnalysisError::content(file, "named twice"));
+        }
+        known.push(absolute);
+    }
+    Ok(files)
+}
+
+fn is_fitted(function: &Function) -> bool {
+    function.argument == "time" && (function.name == MSD || function.name == FS)
+}
+
+impl Run {
+    /// Reads a results file.
+    ///
+    /// # Errors
+    /// If it holds neither a mean-square displacement nor an `F_s`.
+    pub fn read(path: &Path) -> Result<Run> {
+        let file = ResultsFile::open(path)?;
+        let functions: Vec<Function> =
+            file.dynamics()?.into_iter().filter(|function| function.argument == "time").collect();
+        if !functions.iter().any(is_fitted) {
+            let what = format!(
+                "neither /dynamics/*/{MSD} nor /dynamics/*/{FS}: a stage writes them with \
+                 [[stage.correlation]]"
+            );
+            return Err(AnalysisError::content(path, what));
+        }
+        let temperature = file.observables()?.into_iter().find(|each| each.name == "temperature");
+        let temperature = temperature.filter(|each| !each.value.is_empty()).map(|each| {
+            let mean = block_average(&each.value);
+            Estimate { value: mean.value, error: mean.error }
+        });
+        let dimension = file.dimension();
+        let plan = file.plan().unwrap_or_default();
+        let system = &plan["system"];
+        let edges = system["simulation_box"]["edges"].as_array();
+        let volume: Option<f64> =
+            edges.map(|edges| edges.iter().take(dimension).filter_map(Value::as_f64).product());
+        let count: u64 = file.species().iter().map(|(_, count)| count).sum();
+        // To ten digits: edges of equal boxes may differ in rounding.
+        let density = volume.map(|volume| format!("{:.9e}", count as f64 / volume));
+        let model = vec![
+            ("dimension", dimension.into()),
+            ("species", system["species"].clone()),
+            ("potential", plan["potential"].clone()),
+            ("density", density.and_then(|text| text.parse::<f64>().ok()).into()),
+        ];
+        Ok(Run { file: path.to_owned(), dimension, temperature, functions, model })
+    }
+
+    /// Whether this is the same liquid as `first`, at any temperature.
+    fn same_model(&self, first: &Run) -> Result<()> {
+        for ((name, here), (_, there)) in self.model.iter().zip(&first.model) {
+            if here != there {
+                let what = format!(
+                    "another {name} than in {}: {here} instead of {there}",
+                    first.file.display()
+                );
+                return Err(AnalysisError::content(&self.file, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the functions of both can be averaged: same functions, times and wave numbers, and
+    /// not the same numbers.
+    fn same_axes(&self, first: &Run) -> Result<()> {
+        let differs = |what: String| {
+            let what =
+                format!("{what} in {}, which has the same temperature", first.file.display());
+            Err(AnalysisError::content(&self.file, what))
+        };
+        let names = |run: &Run| -> Vec<String> {
+            run.functions.iter().map(|each| format!("{}/{}", each.group, each.name)).collect()
+        };
+        let (here, there) = (names(self), names(first));
+        for name in &here {
+            if !there.contains(name) {
+                return differs(format!("has {name}, which is not"));
+            }
+        }
+        for name in &there {
+            if !here.contains(name) {
+                return differs(format!("has no {name}, which is"));
+            }
+        }
+        for ((name, a), b) in here.iter().zip(&self.functions).zip(&first.functions) {
+            if !close(&a.x, &b.x) {
+                let grid = |x: &[f64]| format!("{} up to {}", x.len(), x.last().unwrap_or(&0.0));
+                return differs(format!(
+                    "other times of {name}: {} instead of {}",
+                    grid(&a.x),
+                    grid(&b.x)
+                ));
+            }
+            let wavenumbers = |function: &Function| -> Vec<f64> {
+                function.curves.iter().filter_map(|curve| curve.wavenumber).collect()
+            };
+            let (q, expected) = (wavenumbers(a), wavenumbers(b));
+            if a.curves.len() != b.curves.len() || !close(&q, &expected) {
+                return differs(format!(
+                    "other wave numbers of {name}: {q:?} instead of {expected:?}"
+                ));
+            }
+        }
+        let equal = |a: &Function, b: &Function| {
+            let values = |function: &Function| -> Vec<u64> {
+                let all = function.curves.iter().flat_map(|curve| &curve.value);
+                all.map(|value| value.to_bits()).collect()
+            };
+            values(a) == values(b)
+        };
+        if self.functions.iter().zip(&first.functions).all(|(a, b)| equal(a, b)) {
+            return differs("not an independent run: the same numbers as".into());
+        }
+        Ok(())
+    }
+
+    fn same_temperature(&self, other: &Run) -> bool {
+        let (Some(a), Some(b)) = (self.temperature, other.temperature) else { return false };
+        let error = a.error.hypot(b.error);
+        let within = if error.is_finite() { SAME_ERRORS * error } else { 0.0 };
+        (a.value - b.value).abs() <= within.max(SAME_FRACTION * a.value.abs())
+    }
+}
+
+fn close(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()))
+}
+
+/// Groups of independent runs, hottest first: those whose mean temperatures agree with the first of the
+/// group within three combined errors or 0.5 %.
+///
+/// # Errors
+/// If files are not of one model (dimension, species, potential, density), if runs of one temperature
+/// differ in functions, times or wave numbers or hold the same numbers, or if one of several has no
+/// temperature.
+pub fn state_points(runs: Vec<Run>) -> Result<Vec<Vec<Run>>> {
+    let several = runs.len() > 1;
+    let mut groups: Vec<Vec<Run>> = Vec::new();
+    for run in runs {
+        if several && run.temperature.is_none() {
+            let what = "no /observables/temperature: which state point is it?";
+            return Err(AnalysisError::content(&run.file, what));
+        }
+        if let Some(first) = groups.first() {
+            run.same_model(&first[0])?;
+        }
+        match groups.iter_mut().find(|group| run.same_temperature(&group[0])) {
+            Some(group) => {
+                group.iter().try_for_each(|other| run.same_axes(other))?;
+                group.push(run);
+            }
+            None => groups.push(vec![run]),
+        }
+    }
+    let temperature = |group: &[Run]| group[0].temperature.map_or(0.0, |t| t.value);
+    groups.sort_by(|a, b| temperature(b).total_cmp(&temperature(a)));
+    Ok(groups)
+}

@@ -1,0 +1,171 @@
+//! D, tau and the stretched exponential of one state point.
+use super::average::{average, jackknife, mean_temperature};
+use super::runs::{FS, MSD};
+use super::{Average, AverageCurve, Row, Run, StatePoint};
+use crate::fit::{
+    Estimate, decay_window, diffusion, diffusion_between, stretched_exponential, time_of_decay,
+};
+use crate::info::short;
+use crate::results::Function;
+
+/// One curve of a state point: averaged over all runs, and over all but each.
+struct Curves<'a> {
+    time: &'a [f64],
+    all: &'a AverageCurve,
+    without: Vec<AverageCurve>,
+}
+
+impl Curves<'_> {
+    /// `of(values, errors)` of the average, with errors that are the larger of its own and of the
+    /// jackknife.
+    fn estimate<const N: usize>(
+        &self,
+        of: impl Fn(&[f64], &[f64]) -> Option<[Estimate; N]>,
+    ) -> Option<[(Estimate, &'static str); N]> {
+        let found = of(&self.all.mean, &self.all.weights())?;
+        let without = |r: usize| {
+            let curve: &AverageCurve = &self.without[r];
+            of(&curve.mean, &curve.weights()).map(|estimates| estimates.map(|each| each.value))
+        };
+        let scatter = jackknife(self.without.len(), without);
+        Some(std::array::from_fn(|i| match scatter.map(|errors| errors[i]) {
+            Some(error) if !(error <= found[i].error) => {
+                (Estimate { error, ..found[i] }, "jackknife")
+            }
+            _ => (found[i], "fit"),
+        }))
+    }
+}
+
+pub(super) fn estimates(runs: &[Run]) -> StatePoint {
+    let temperatures: Vec<Estimate> = runs.iter().filter_map(|run| run.temperature).collect();
+    let mut point = StatePoint {
+        temperature: mean_temperature(&temperatures),
+        files: runs.iter().map(|run| run.file.clone()).collect(),
+        estimates: Vec::new(),
+        notes: Vec::new(),
+        averages: Vec::new(),
+    };
+    for index in 0..runs[0].functions.len() {
+        let functions: Vec<&Function> = runs.iter().map(|run| &run.functions[index]).collect();
+        let all = average(&functions);
+        if all.name == MSD || all.name == FS {
+            let without: Vec<Average> = (0..functions.len())
+                .filter(|_| functions.len() > 1)
+                .map(|out| {
+                    let mut others = functions.clone();
+                    others.remove(out);
+                    average(&others)
+                })
+                .collect();
+            for (k, curve) in all.curves.iter().enumerate() {
+                let without = without.iter().map(|average| average.curves[k].clone()).collect();
+                let curves = Curves { time: &all.time, all: curve, without };
+                if all.name == MSD {
+                    displacement(&mut point, &all.species, &curves, runs[0].dimension);
+                } else {
+                    relaxation(&mut point, &all.species, &curves);
+                }
+            }
+        }
+        point.averages.push(all);
+    }
+    point
+}
+
+impl StatePoint {
+    fn row(&self, quantity: &str, species: &str, estimate: (Estimate, &'static str)) -> Row {
+        Row {
+            temperature: self.temperature.map(|t| t.value),
+            quantity: quantity.into(),
+            species: species.into(),
+            wavenumber: None,
+            estimate: estimate.0,
+            error_from: estimate.1,
+            from: f64::NAN,
+            to: f64::NAN,
+            reduced_chi_squared: f64::NAN,
+            remark: String::new(),
+        }
+    }
+
+    fn note(&mut self, what: String) {
+        let at = self.temperature.map(|t| format!("T = {}: ", short(t.value)));
+        self.notes.push(at.unwrap_or_default() + &what);
+    }
+}
+
+/// Points further from the curve than their errors explain.
+pub(super) fn poor(reduced_chi_squared: f64) -> &'static str {
+    if reduced_chi_squared > 3.0 { "poor fit: its errors mean little" } else { "" }
+}
+
+fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimension: usize) {
+    let time = curves.time;
+    let Some(found) = diffusion(time, &curves.all.mean, &curves.all.weights(), dimension) else {
+        return point.note(format!("no D of {species}: fewer than three points"));
+    };
+    let (from, to) = (found.from, found.to);
+    let of = |msd: &[f64], error: &[f64]| {
+        Some([diffusion_between(time, msd, error, dimension, from, to)?.coefficient])
+    };
+    let Some([estimate]) = curves.estimate(of) else { return };
+    let grows = format!("MSD ~ t^{:.2}", found.exponent);
+    let row = Row {
+        from,
+        to,
+        reduced_chi_squared: found.reduced_chi_squared,
+        remark: if found.is_diffusive() { grows } else { format!("not diffusive: {grows}") },
+        ..point.row("D", species, estimate)
+    };
+    point.estimates.push(row);
+}
+
+fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
+    let time = curves.time;
+    let wavenumber = curves.all.wavenumber;
+    let label = match wavenumber {
+        Some(q) => format!("{species} at q = {}", short(q)),
+        None => species.to_owned(),
+    };
+    let (f, weights) = (&curves.all.mean, curves.all.weights());
+    let level = (-1.0_f64).exp();
+    let of = |f: &[f64], error: &[f64]| Some([time_of_decay(time, f, error, level)?.time]);
+    match (time_of_decay(time, f, &weights, level), curves.estimate(of)) {
+        (Some(crossing), Some([estimate])) => {
+            let row = point.row("tau", species, estimate);
+            let (from, to) = (crossing.from, crossing.to);
+            let remark = "F_s = 1/e".into();
+            point.estimates.push(Row { wavenumber, from, to, remark, ..row });
+        }
+        _ => point.note(format!("no tau of {label}: F_s does not cross 1/e")),
+    }
+    let Some((from, to)) = decay_window(time, f, &weights) else {
+        return point
+            .note(format!("no stretched exponential of {label}: F_s does not fall to 1/2"));
+    };
+    let of = |f: &[f64], error: &[f64]| {
+        let fit = stretched_exponential(time, f, error, from, to)?;
+        Some([fit.amplitude, fit.time, fit.exponent])
+    };
+    let (Some(fit), Some(found)) =
+        (stretched_exponential(time, f, &weights, from, to), curves.estimate(of))
+    else {
+        return point.note(format!(
+            "no stretched exponential of {label}: the points from t = {} to {} do not determine it",
+            short(from),
+            short(to)
+        ));
+    };
+    for (name, estimate) in ["A_kww", "tau_kww", "beta_kww"].into_iter().zip(found) {
+        let row = Row {
+            wavenumber,
+            from: fit.from,
+            to: fit.to,
+            reduced_chi_squared: fit.reduced_chi_squared,
+            remark: poor(fit.reduced_chi_squared).into(),
+            ..point.row(name, species, estimate)
+        };
+        point.estimates.push(row);
+    }
+}

@@ -1,0 +1,249 @@
+//! Results files of known diffusion and relaxation, analysed.
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array1, Array2};
+use serde_json::json;
+use supercool_analysis::analyze::{Row, results_files};
+use supercool_analysis::{Analysis, analyze};
+
+/// Uniform numbers from a linear congruence; normal ones by Box and Muller.
+struct Noise(u64);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+}
+
+/// What a synthetic run is made of.
+#[derive(Clone)]
+struct Liquid {
+    temperature: f64,
+    seed: u64,
+    density: f64,
+    dimension: usize,
+    longest: i32,
+    scattering: bool,
+}
+
+const Q: f64 = 7.25;
+const ERROR: f64 = 0.01;
+
+impl Liquid {
+    fn new(temperature: f64, seed: u64) -> Self {
+        Liquid { temperature, seed, density: 1.2, dimension: 3, longest: 60, scattering: true }
+    }
+
+    /// D = 0.05 (T - 0.4)^2, a power law with T_c = 0.4.
+    fn d(&self) -> f64 {
+        0.05 * (self.temperature - 0.4).powi(2)
+    }
+
+    /// tau = 0.2 exp(1 / (T - 0.3)), at which F_s = 1/e exactly.
+    fn tau(&self) -> f64 {
+        0.2 * (1.0 / (self.temperature - 0.3)).exp()
+    }
+
+    /// Noise is 1 %, half of it common to all times.
+    fn write(&self, path: &Path) {
+        let mut noise = Noise(self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let time: Vec<f64> =
+            (0..=self.longest).map(|k| 1e-2 * 10_f64.powf(0.12 * f64::from(k))).collect();
+        let (common, part) = (noise.normal(), 0.5_f64.sqrt());
+        let mut measured = |truth: f64| truth * (1.0 + ERROR * part * (common + noise.normal()));
+        let msd: Vec<f64> = time
+            .iter()
+            .map(|t| measured(2.0 * self.dimension as f64 * self.d() * t + 0.02))
+            .collect();
+        let fs: Vec<f64> =
+            time.iter().map(|t| measured((-(t / self.tau()).powf(0.7)).exp())).collect();
+        let temperature: Vec<f64> =
+            (0..256).map(|_| self.temperature + 0.002 * noise.normal()).collect();
+        let edge = (1000.0 / self.density).powf(1.0 / self.dimension as f64);
+        let plan = json!({
+            "system": {
+                "simulation_box": {"dimension": self.dimension, "edges": [edge, edge, edge]},
+                "species": [{"name": "A", "count": 1000, "mass": 1.0}],
+            },
+            "potential": {"form": {"kind": "lennard-jones"}},
+        });
+        let file = hdf5::File::create(path).unwrap();
+        let put = |name: &str, values: &[f64]| {
+            let (parent, name) = name.rsplit_once('/').unwrap();
+            let group = file.group(parent).or_else(|_| file.create_group(parent)).unwrap();
+            let array = Array1::from(values.to_vec());
+            group.new_dataset_builder().with_data(&array).create(name).unwrap();
+        };
+        put("observables/temperature/value", &temperature);
+        put("observables/temperature/time", &(0..256).map(f64::from).collect::<Vec<_>>());
+        let steps = Array1::from_iter(0..256_u64);
+        let group = file.group("observables/temperature").unwrap();
+        group.new_dataset_builder().with_data(&steps).create("step").unwrap();
+        put("dynamics/A/mean_square_displacement/time", &time);
+        put("dynamics/A/mean_square_displacement/value", &msd);
+        let errors = |values: &[f64]| values.iter().map(|x| ERROR * x.abs()).collect::<Vec<_>>();
+        put("dynamics/A/mean_square_displacement/error", &errors(&msd));
+        if self.scattering {
+            const FS: &str = "dynamics/A/self_intermediate_scattering_function";
+            put(&format!("{FS}/time"), &time);
+            put(&format!("{FS}/wavenumber"), &[Q]);
+            let group = file.group(FS).unwrap();
+            for (name, values) in [("value", fs.clone()), ("error", errors(&fs))] {
+                let rows = Array2::from_shape_vec((1, time.len()), values).unwrap();
+                group.new_dataset_builder().with_data(&rows).create(name).unwrap();
+            }
+        }
+        let parameters = file.create_group("parameters").unwrap();
+        let text: hdf5::types::VarLenUnicode = plan.to_string().parse().unwrap();
+        parameters
+            .new_dataset::<hdf5::types::VarLenUnicode>()
+            .create("plan")
+            .unwrap()
+            .write_scalar(&text)
+            .unwrap();
+        let species = parameters.create_group("species").unwrap();
+        let name: hdf5::types::VarLenUnicode = "A".parse().unwrap();
+        species.new_dataset_builder().with_data(&Array1::from(vec![name])).create("name").unwrap();
+        species
+            .new_dataset_builder()
+            .with_data(&Array1::from(vec![1000_u64]))
+            .create("count")
+            .unwrap();
+    }
+}
+
+fn written(folder: &Path, name: &str, liquid: &Liquid) -> PathBuf {
+    let path = folder.join(name);
+    liquid.write(&path);
+    path
+}
+
+fn row<'a>(analysis: &'a Analysis, quantity: &str) -> &'a Row {
+    let found = analysis.rows().find(|row| row.quantity == quantity);
+    found.unwrap_or_else(|| panic!("no {quantity} in\n{}", analysis.text()))
+}
+
+/// Within `sigmas` errors, and the error no more than `fraction` of the value.
+fn is(row: &Row, expected: f64, sigmas: f64, fraction: f64) {
+    let (value, error) = (row.estimate.value, row.estimate.error);
+    assert!((value - expected).abs() <= sigmas * error, "{expected}: {row:?}");
+    assert!(error > 0.0 && error <= fraction * expected, "{expected}: {row:?}");
+}
+
+#[test]
+fn one_run_gives_d_tau_and_the_stretched_exponential() {
+    let folder = tempfile::tempdir().unwrap();
+    for dimension in [2, 3] {
+        let liquid = Liquid { dimension, ..Liquid::new(0.7, 4) };
+        let file = written(folder.path(), &format!("{dimension}d.h5"), &liquid);
+        let analysis = analyze(&[file]).unwrap();
+        // Half of the variance is common to all times: the error of one run is a lower bound.
+        is(row(&analysis, "D"), liquid.d(), 4.0, 0.02);
+        is(row(&analysis, "tau"), liquid.tau(), 4.0, 0.05);
+        is(row(&analysis, "tau_kww"), liquid.tau(), 6.0, 0.05);
+        is(row(&analysis, "beta_kww"), 0.7, 4.0, 0.05);
+        assert_eq!(row(&analysis, "tau").wavenumber, Some(Q));
+        // `not diffusive` would stand first.
+        assert!(row(&analysis, "D").remark.starts_with("MSD ~ t^"), "{:?}", row(&analysis, "D"));
+        assert!(analysis.notes[0].contains("1 temperature, 4 are needed"), "{:?}", analysis.notes);
+    }
+}
+
+#[test]
+fn independent_runs_are_averaged_and_their_jackknife_counts_common_noise() {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<PathBuf> = (1..=12)
+        .map(|seed| written(folder.path(), &format!("{seed}.h5"), &Liquid::new(0.7, seed)))
+        .collect();
+    assert_eq!(results_files(&[folder.path().to_owned()]).unwrap().len(), 12);
+    let analysis = analyze(&files).unwrap();
+    assert_eq!(analysis.state_points.len(), 1);
+    let d = row(&analysis, "D");
+    is(d, Liquid::new(0.7, 0).d(), 4.0, 0.01);
+    // Common noise of 1 % / 2^(1/2) alone gives this in D; 11 degrees of freedom.
+    let expected = ERROR * 0.5_f64.sqrt() / 12_f64.sqrt() * d.estimate.value;
+    assert!((0.4..2.0).contains(&(d.estimate.error / expected)), "{d:?} {expected}");
+    assert_eq!(d.error_from, "jackknife");
+
+    let average = &analysis.state_points[0].averages[0].curves[0];
+    for k in 0..average.mean.len() {
+        let scatter = average.scatter[k] / average.mean[k];
+        assert!((0.3..2.0).contains(&(scatter / ERROR)), "{scatter}");
+        let error = average.error[k] / average.mean[k];
+        assert!((error * 12_f64.sqrt() / ERROR - 1.0).abs() < 0.05, "{error}");
+    }
+    let table = analysis.averages_csv();
+    assert_eq!(table.lines().count(), 1 + 2 * 61);
+    assert!(table.lines().all(|line| line.split(',').count() == 9));
+}
+
+#[test]
+fn temperatures_give_vft_and_mode_coupling() {
+    let folder = tempfile::tempdir().unwrap();
+    let temperatures = [1.2, 1.0, 0.85, 0.75, 0.65, 0.6, 0.55];
+    let files: Vec<PathBuf> = (0..7)
+        .map(|k| {
+            let liquid = Liquid::new(temperatures[k], 100 + k as u64);
+            written(folder.path(), &format!("T{}.h5", temperatures[k]), &liquid)
+        })
+        .collect();
+    let analysis = analyze(&files).unwrap();
+    assert_eq!(analysis.state_points.len(), 7);
+    is(row(&analysis, "T0_vft"), 0.3, 4.0, 0.2);
+    is(row(&analysis, "B_vft"), 1.0, 4.0, 0.5);
+    is(row(&analysis, "tau0_vft"), 0.2, 4.0, 0.5);
+    is(row(&analysis, "Tc_mct(D)"), 0.4, 4.0, 0.05);
+    is(row(&analysis, "gamma_mct(D)"), 2.0, 4.0, 0.1);
+
+    let json: serde_json::Value = serde_json::from_str(&analysis.json()).unwrap();
+    assert_eq!(json["state_points"].as_array().unwrap().len(), 7);
+    assert_eq!(json["state_points"][0]["estimates"][0]["quantity"], "D");
+    assert!(json["over_temperature"][0]["error"].as_f64().unwrap() > 0.0);
+    let csv = analysis.csv();
+    assert_eq!(csv.lines().count(), 1 + analysis.rows().count());
+    assert!(csv.lines().all(|line| line.split(',').count() == 11), "{csv}");
+    let text = analysis.text();
+    assert!(text.contains("T0_vft") && text.contains("window"), "{text}");
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_errors_that_name_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = written(folder.path(), "first.h5", &Liquid::new(0.7, 1));
+    let others = [
+        (Liquid { density: 1.1, ..Liquid::new(0.7, 2) }, "density"),
+        (Liquid { dimension: 2, ..Liquid::new(0.7, 2) }, "dimension"),
+        (Liquid { longest: 50, ..Liquid::new(0.7, 2) }, "times of A/mean_square_displacement"),
+        (Liquid { scattering: false, ..Liquid::new(0.7, 2) }, "self_intermediate"),
+        (Liquid::new(0.7, 1), "not an independent run"),
+    ];
+    for (other, what) in others {
+        let second = written(folder.path(), "second.h5", &other);
+        let message = analyze(&[&first, &second]).unwrap_err().to_string();
+        for part in ["second.h5", "first.h5", what] {
+            assert!(message.contains(part), "no {part} in: {message}");
+        }
+    }
+    let message = results_files(&[first.clone(), first]).unwrap_err().to_string();
+    assert!(message.contains("named twice"), "{message}");
+}
+
+#[test]
+fn files_without_the_series_are_errors_that_say_how_to_get_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.h5");
+    drop(hdf5::File::create(&empty).unwrap());
+    let message = analyze(std::slice::from_ref(&empty)).unwrap_err().to_string();
+    for part in ["empty.h5", "mean_square_displacement", "[[stage.correlation]]"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let message = results_files(&[folder.path().to_owned()]).unwrap_err().to_string();
+    assert!(message.contains("no results file *.h5 here"), "{message}");
+    assert!(analyze(&[folder.path().join("missing.h5")]).is_err());
+}
