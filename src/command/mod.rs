@@ -1,4 +1,5 @@
 //! The command line.
+mod analyze;
 pub mod bench;
 pub mod check;
 pub mod doctor;
@@ -58,6 +59,8 @@ enum Command {
         #[arg(short, long, value_delimiter = ',')]
         quantities: Vec<Quantity>,
     },
+    /// Fit diffusion and relaxation in results files, with errors; average independent runs.
+    Analyze(analyze::AnalyzeArguments),
     /// Measure steps per second.
     Bench(bench::BenchArguments),
     /// Print the JSON schema of configurations, for editors.
@@ -95,6 +98,7 @@ pub fn main() -> miette::Result<ExitCode> {
             supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
             say(format!("{}\n", output.display()))?;
         }
+        Command::Analyze(arguments) => say(analyze::analyze(&arguments)?)?,
         Command::Bench(arguments) => bench::run(&arguments)?,
         Command::Doctor => say(doctor::doctor())?,
         Command::Schema => say(format!("{:#}\n", config::schema()))?,

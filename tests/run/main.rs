@@ -2,6 +2,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod analyze;
 mod commands;
 mod energy;
 mod initial;

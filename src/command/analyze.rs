@@ -1,0 +1,49 @@
+//! `supercool analyze`.
+use std::path::{Path, PathBuf};
+
+use miette::{IntoDiagnostic, WrapErr};
+use supercool_analysis::analyze::results_files;
+use supercool_analysis::{Quantity, plot};
+
+/// Files of one temperature are averaged as independent runs.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AnalyzeArguments {
+    /// Results files; of a directory, all *.h5 with a mean-square displacement or F_s.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Write the table as JSON, with the files of each temperature.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the table as comma-separated values.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write mean, error and scatter over runs of every point, as comma-separated values.
+    #[arg(long, value_name = "FILE")]
+    averages: Option<PathBuf>,
+    /// Draw mean-square displacement and F_s of all files, .svg or .png.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// The table.
+pub fn analyze(arguments: &AnalyzeArguments) -> miette::Result<String> {
+    let files = results_files(&arguments.files).into_diagnostic()?;
+    let analysis = supercool_analysis::analyze(&files).into_diagnostic()?;
+    let write = |path: &Option<PathBuf>, text: &dyn Fn() -> String| match path {
+        Some(path) => write_file(path, &text()),
+        None => Ok(()),
+    };
+    write(&arguments.json, &|| analysis.json())?;
+    write(&arguments.csv, &|| analysis.csv())?;
+    write(&arguments.averages, &|| analysis.averages_csv())?;
+    if let Some(figure) = &arguments.plot {
+        let quantities =
+            [Quantity::MeanSquareDisplacement, Quantity::SelfIntermediateScatteringFunction];
+        plot(&files, figure, &quantities).into_diagnostic()?;
+    }
+    Ok(analysis.text())
+}
+
+fn write_file(path: &Path, text: &str) -> miette::Result<()> {
+    std::fs::write(path, text).into_diagnostic().wrap_err_with(|| path.display().to_string())
+}

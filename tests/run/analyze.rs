@@ -1,0 +1,52 @@
+//! `supercool analyze` on files that the program wrote.
+use std::fs;
+
+use crate::common::job::{Job, kob_andersen};
+
+#[test]
+fn analyze_fits_what_a_run_wrote() {
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3")
+        + r#"
+[[stage]]
+name = "melt"
+steps = 300
+thermostat = { kind = "langevin", temperature = 2.0, friction = 2.0 }
+observe = { thermodynamics = 10 }
+
+[[stage]]
+name = "production"
+steps = 3000
+observe = { thermodynamics = 10 }
+[[stage.correlation]]
+every = 5
+wavenumbers = [7.25]
+"#;
+    let job = Job::new(&toml);
+    job.succeeds(&["run", "job.toml"]);
+    let files = ["--json", "a.json", "--csv", "a.csv", "--averages", "mean.csv", "--plot", "a.svg"];
+    // The directory stands for its stage with correlations.
+    let ended = job.succeeds(&[&["analyze", "out"], &files[..]].concat());
+    for part in ["out/production.h5", "D ", "tau ", "tau_kww", "beta_kww", "4 are needed"] {
+        assert!(ended.stdout.contains(part), "no {part} in {}", ended.stdout);
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(job.path("a.json")).unwrap()).unwrap();
+    let rows = json["state_points"][0]["estimates"].as_array().unwrap();
+    let of = |quantity: &str, species: &str| {
+        let row = rows.iter().find(|row| row["quantity"] == quantity && row["species"] == species);
+        let row = row.unwrap_or_else(|| panic!("no {quantity} of {species} in {json}"));
+        (row["value"].as_f64().unwrap(), row["error"].as_f64().unwrap())
+    };
+    // A liquid near T = 2 flows within 12 time units; small particles are faster.
+    let ((d_a, error), (d_b, _)) = (of("D", "A"), of("D", "B"));
+    assert!((0.01..0.3).contains(&d_a) && error > 0.0 && error < 0.2 * d_a, "{d_a} +- {error}");
+    assert!(d_b > d_a, "{d_b} {d_a}");
+    let (tau, error) = of("tau", "A");
+    assert!((0.05..2.0).contains(&tau) && error > 0.0 && error < 0.2 * tau, "{tau} +- {error}");
+    assert!(fs::read_to_string(job.path("a.csv")).unwrap().contains("tau_kww,A"));
+    assert!(
+        fs::read_to_string(job.path("mean.csv")).unwrap().contains("mean_square_displacement,B")
+    );
+    assert!(fs::read_to_string(job.path("a.svg")).unwrap().starts_with("<svg"));
+    job.fails(&["analyze", "out/melt.h5"], &["melt.h5", "[[stage.correlation]]"]);
+}
