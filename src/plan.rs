@@ -223,10 +223,12 @@ pub struct CorrelationPlan {
     /// Samples in a block; the interval grows by this factor from level to level.
     pub block_size: usize,
     pub levels: usize,
-    /// Wave numbers wanted of F_s(q,t); the nearest shells that the box holds are taken.
+    /// Wave numbers wanted of functions of q; the nearest shells that the box holds are taken.
     pub wavenumbers: Vec<f64>,
     /// Largest number of wave vectors in a shell.
     pub vectors_per_shell: usize,
+    /// Length a of the overlap functions.
+    pub overlap_length: f64,
     pub observables: Vec<DynamicObservable>,
 }
 
@@ -245,10 +247,28 @@ pub enum DynamicObservable {
     VelocityAutocorrelation,
     /// Self part, F_s(q,t).
     SelfIntermediateScatteringFunction,
+    /// Q_s(t), fraction of particles with |dr| < a.
+    SelfOverlap,
+    /// chi_4(t) = N (<Q_s^2> - <Q_s>^2), from the fluctuation over time origins.
+    SelfOverlapSusceptibility,
+    /// chi_4(q,t) = N (<F_s^2> - <F_s>^2), from the fluctuation over time origins.
+    SelfScatteringSusceptibility,
 }
 
 impl DynamicObservable {
-    pub const ALL: [DynamicObservable; 5] = [
+    pub const ALL: [DynamicObservable; 8] = [
+        DynamicObservable::MeanSquareDisplacement,
+        DynamicObservable::MeanQuarticDisplacement,
+        DynamicObservable::NonGaussianParameter,
+        DynamicObservable::VelocityAutocorrelation,
+        DynamicObservable::SelfIntermediateScatteringFunction,
+        DynamicObservable::SelfOverlap,
+        DynamicObservable::SelfOverlapSusceptibility,
+        DynamicObservable::SelfScatteringSusceptibility,
+    ];
+
+    /// What is correlated where nothing is named.
+    pub const DEFAULT: [DynamicObservable; 5] = [
         DynamicObservable::MeanSquareDisplacement,
         DynamicObservable::MeanQuarticDisplacement,
         DynamicObservable::NonGaussianParameter,
@@ -266,7 +286,27 @@ impl DynamicObservable {
             DynamicObservable::SelfIntermediateScatteringFunction => {
                 "self_intermediate_scattering_function"
             }
+            DynamicObservable::SelfOverlap => "self_overlap",
+            DynamicObservable::SelfOverlapSusceptibility => "self_overlap_susceptibility",
+            DynamicObservable::SelfScatteringSusceptibility => "self_scattering_susceptibility",
         }
+    }
+
+    /// Whether it is a function of the wave number.
+    pub fn takes_wavenumbers(self) -> bool {
+        matches!(
+            self,
+            DynamicObservable::SelfIntermediateScatteringFunction
+                | DynamicObservable::SelfScatteringSusceptibility
+        )
+    }
+
+    /// Whether it counts particles by how far they moved.
+    pub fn takes_overlap_length(self) -> bool {
+        matches!(
+            self,
+            DynamicObservable::SelfOverlap | DynamicObservable::SelfOverlapSusceptibility
+        )
     }
 }
 

@@ -10,7 +10,8 @@ use common::python::check_with_python;
 use supercool_analysis::Frame;
 use supercool_analysis::correlation::{
     Correlation, StoredTrajectory, TimePairs, mean_quartic_displacement, mean_square_displacement,
-    non_gaussian_parameter, self_intermediate_scattering_function, velocity_autocorrelation,
+    non_gaussian_parameter, self_intermediate_scattering_function, self_overlap,
+    self_overlap_susceptibility, self_scattering_susceptibility, velocity_autocorrelation,
 };
 use supercool_analysis::results::{Curve, Function};
 use supercool_analysis::structure::{pair_distribution, structure_factor, wave_vectors};
@@ -18,10 +19,24 @@ use supercool_analysis::structure::{pair_distribution, structure_factor, wave_ve
 const EVERY: u64 = 4;
 const STEPS: u64 = 400;
 const BLOCK_SIZE: u64 = 5;
+const OVERLAP_LENGTH: f64 = 0.2;
+
+/// Observables and the number of groups of the file that have them: two species, and all particles.
+const OBSERVABLES: [(&str, usize); 8] = [
+    ("mean-square-displacement", 2),
+    ("mean-quartic-displacement", 2),
+    ("non-gaussian-parameter", 2),
+    ("velocity-autocorrelation", 2),
+    ("self-intermediate-scattering-function", 2),
+    ("self-overlap", 3),
+    ("self-overlap-susceptibility", 3),
+    ("self-scattering-susceptibility", 3),
+];
 
 /// A short liquid run whose trajectory has every sample of the correlations. All vectors of a shell
 /// are taken: none is left to choice.
 fn observed(dimension: usize, precision: &str) -> Job {
+    let observables = OBSERVABLES.map(|(name, _)| name);
     let toml = kob_andersen(dimension, 500, precision, "timestep = 0.004\nthreads = 2\nskin = 0.3")
         + &format!(
             r#"
@@ -46,6 +61,8 @@ every = {EVERY}
 block_size = {BLOCK_SIZE}
 wavenumbers = [1.0, 4.0, 7.25]
 vectors_per_shell = 100_000
+overlap_length = {OVERLAP_LENGTH}
+observables = {observables:?}
 "#
         );
     let job = Job::new(&toml);
@@ -100,8 +117,12 @@ impl Stored {
             .unwrap_or_else(|| panic!("{wavenumber} is not the mean of a shell"))
     }
 
+    fn particles(&self, group: &str) -> Vec<usize> {
+        self.trajectory.particles_of(if group == "all-particles" { "" } else { group })
+    }
+
     fn evaluate(&self, species: &str, name: &str, curve: &Curve) -> Correlation {
-        let particles = self.trajectory.particles_of(species);
+        let particles = self.particles(species);
         let (trajectory, pairs) = (&self.trajectory, &self.pairs);
         match name {
             "mean_square_displacement" => mean_square_displacement(trajectory, &particles, pairs),
@@ -123,6 +144,14 @@ impl Stored {
                 let shell = self.shell(curve.wavenumber.unwrap());
                 self_intermediate_scattering_function(trajectory, &particles, &shell, pairs)
             }
+            "self_overlap" => self_overlap(trajectory, &particles, OVERLAP_LENGTH, pairs),
+            "self_overlap_susceptibility" => {
+                self_overlap_susceptibility(trajectory, &particles, OVERLAP_LENGTH, pairs)
+            }
+            "self_scattering_susceptibility" => {
+                let shell = self.shell(curve.wavenumber.unwrap());
+                self_scattering_susceptibility(trajectory, &particles, &shell, pairs)
+            }
             _ => panic!("{name} is not checked"),
         }
     }
@@ -141,9 +170,13 @@ fn assert_equal(what: &str, found: &[f64], expected: &[f64], scale: f64) {
 }
 
 fn check_dynamics(stored: &Stored, functions: &[Function]) {
-    assert_eq!(functions.len(), 2 * 5, "species and observables");
+    for (observable, groups) in OBSERVABLES {
+        let name = observable.replace('-', "_");
+        let found = functions.iter().filter(|function| function.name == name).count();
+        assert_eq!(found, groups, "{name}");
+    }
     for function in functions {
-        let scattering = function.name == "self_intermediate_scattering_function";
+        let scattering = function.name.contains("scattering");
         assert_eq!(function.curves.len(), if scattering { 3 } else { 1 });
         for curve in &function.curves {
             let what = format!("{}/{} {:?}", function.group, function.name, curve.wavenumber);
@@ -153,10 +186,15 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
             let scale = match function.name.as_str() {
                 "velocity_autocorrelation" | "self_intermediate_scattering_function" => 1.0,
                 "non_gaussian_parameter" => 1.0,
+                // A small difference of numbers of order N.
+                "self_overlap_susceptibility" | "self_scattering_susceptibility" => 500.0,
                 _ => 0.0,
             };
             assert_equal(&what, &curve.value, &expected.value, scale);
-            let particles = stored.trajectory.particles_of(&function.group).len() as u64;
+            let particles = match function.name.ends_with("susceptibility") {
+                true => 1,
+                false => stored.particles(&function.group).len() as u64,
+            };
             let counts: Vec<u64> = curve.count.iter().map(|&count| count as u64).collect();
             let origins: Vec<u64> = expected.count.iter().map(|count| count * particles).collect();
             assert_eq!(counts, origins, "{what}");

@@ -13,8 +13,11 @@
 //! # Ok(()) }
 //! # assert!(f(frames).is_err());
 //! ```
+mod overlap;
+
 use std::collections::BTreeMap;
 
+pub use overlap::{self_overlap, self_overlap_susceptibility, self_scattering_susceptibility};
 use rayon::prelude::*;
 
 use crate::{AnalysisError, Frame, Result, TrajectoryReader};

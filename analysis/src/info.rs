@@ -143,7 +143,7 @@ fn functions(title: &str, functions: &[Function]) -> String {
         };
         let _ = write!(
             text,
-            "  {:<3} {:<38} {:>4} points, {range}",
+            "  {:<13} {:<38} {:>4} points, {range}",
             function.group,
             function.name,
             function.x.len()
@@ -177,6 +177,17 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
                     found.exponent
                 ));
             }
+            if function.name.ends_with("_susceptibility")
+                && let Some((time, value)) = peak(&function.x, &curve.value)
+            {
+                let of = match curve.wavenumber {
+                    Some(q) => format!("F_s, q = {}", short(q)),
+                    None => "overlap".to_owned(),
+                };
+                let (time, value) = (short(time), short(value));
+                lines
+                    .push(format!("  chi_4 of {species} ({of}): largest {value}, at t = {time}\n"));
+            }
             if function.name == "self_intermediate_scattering_function" {
                 let q = short(curve.wavenumber.unwrap_or(f64::NAN));
                 lines.push(match time_of_decay(&function.x, &curve.value, (-1.0_f64).exp()) {
@@ -187,6 +198,13 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
         }
     }
     if lines.is_empty() { String::new() } else { format!("\nEstimates\n{}", lines.concat()) }
+}
+
+/// Argument and value of the largest value.
+fn peak(x: &[f64], value: &[f64]) -> Option<(f64, f64)> {
+    let finite =
+        x.iter().copied().zip(value.iter().copied()).filter(|(_, value)| value.is_finite());
+    finite.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn trajectory_info(reader: &dyn TrajectoryReader) -> Result<String> {

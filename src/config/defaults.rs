@@ -25,6 +25,7 @@ pub const ANDERSEN_EXACT: bool = false;
 pub const CHAIN_LENGTH: usize = 3;
 pub const BLOCK_SIZE: usize = 10;
 pub const CORRELATION_VECTORS_PER_SHELL: usize = 24;
+pub const OVERLAP_LENGTH: f64 = 0.3;
 pub const BIN_WIDTH: f64 = 0.02;
 pub const MAXIMUM_WAVENUMBER: f64 = 15.0;
 pub const STRUCTURE_VECTORS_PER_SHELL: usize = 20;

@@ -1,5 +1,5 @@
 use super::correlation::Correlation;
-use super::sample::PairChunk;
+use super::terms::Source;
 use crate::plan::DynamicObservable;
 
 /// `<|r_i(t) - r_i(0)|^2>` over the particles of a species (length squared).
@@ -14,11 +14,15 @@ impl Correlation for MeanSquareDisplacement {
         "sigma2"
     }
 
-    fn formula(&self) -> &'static str {
-        "<|r_i(t) - r_i(0)|^2>"
+    fn formula(&self) -> String {
+        "<|r_i(t) - r_i(0)|^2>".into()
     }
 
-    fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
-        sums[0] += chunk.sum(|i| chunk.squared_displacement(i));
+    fn source(&self) -> Source {
+        Source::DisplacementMoments
+    }
+
+    fn of_origin(&self, terms: &[f64], components: &mut [f64]) {
+        components[0] = terms[0];
     }
 }

@@ -16,22 +16,27 @@
 //! threads, and `save` / `restore` carry the complete state, so that a resumed run ends with the same
 //! bits.
 //!
-//! Adding a time correlation: one file that implements [`Correlation`], one variant of
+//! Adding a time correlation: one file that implements [`Correlation`] and, unless there is a
+//! [`terms::Source`] to share, its terms; one variant of
 //! [`DynamicObservable`](crate::plan::DynamicObservable), one line in [`correlation::build`].
 pub mod accumulator;
 pub mod blocking;
 pub mod correlation;
 mod correlations;
 mod cosines;
+mod displacement_moments;
 pub mod mean_quartic_displacement;
 pub mod mean_square_displacement;
 pub mod non_gaussian_parameter;
 pub mod pair_distribution;
 pub mod sample;
 pub mod self_intermediate_scattering_function;
+pub mod self_overlap;
 pub mod series;
 mod structure;
 pub mod structure_factor;
+pub mod susceptibility;
+pub mod terms;
 mod vectors;
 pub mod velocity_autocorrelation;
 pub mod wavevectors;
@@ -41,7 +46,7 @@ mod tests;
 #[cfg(test)]
 mod trajectories;
 
-pub use correlation::Correlation;
+pub use correlation::{Correlation, Part};
 pub use correlations::Correlations;
 pub use series::{Axis, AxisName, Series, SeriesLayout};
 pub use structure::Structure;

@@ -1,6 +1,7 @@
 use super::correlation::Correlation;
 use super::cosines::cosine_rows;
 use super::sample::{LANES, PairChunk};
+use super::terms::{ParticleTerms, Rows, Source};
 use super::vectors::{InnerLoop, on_widest_registers};
 use super::wavevectors::{WaveVectorShell, orbit_size};
 use crate::plan::DynamicObservable;
@@ -8,10 +9,27 @@ use crate::system::SimulationBox;
 
 /// `F_s(q, t) = <cos(q . [r_i(t) - r_i(0)])>` over the particles of a species and the wave vectors of a
 /// shell.
+pub struct SelfIntermediateScatteringFunction;
+
+impl Correlation for SelfIntermediateScatteringFunction {
+    fn kind(&self) -> DynamicObservable {
+        DynamicObservable::SelfIntermediateScatteringFunction
+    }
+
+    fn formula(&self) -> String {
+        "<cos(q . [r_i(t) - r_i(0)])>, averaged over the wave vectors of a shell".into()
+    }
+
+    fn source(&self) -> Source {
+        Source::SelfScattering
+    }
+}
+
+/// `cos(q . [r(t) - r(0)])`, averaged over the wave vectors of a shell.
 ///
 /// Shells consist of whole sign orbits of `q = 2 pi n / L`, over which the average is
 /// `cos(q_x dx) cos(q_y dy) cos(q_z dz)`: three factors from one table per axis and particle.
-pub struct SelfIntermediateScatteringFunction {
+pub struct SelfScattering {
     inverse_edges: [f64; 3],
     shells: Vec<WaveVectorShell>,
     /// Integers `n` that occur along each axis, ascending.
@@ -20,7 +38,7 @@ pub struct SelfIntermediateScatteringFunction {
     terms: Vec<Vec<([usize; 3], f64)>>,
 }
 
-impl SelfIntermediateScatteringFunction {
+impl SelfScattering {
     pub fn new(simulation_box: &SimulationBox, shells: Vec<WaveVectorShell>) -> Self {
         let orders: [Vec<u32>; 3] = std::array::from_fn(|axis| {
             let mut orders: Vec<u32> =
@@ -38,7 +56,7 @@ impl SelfIntermediateScatteringFunction {
             .iter()
             .map(|shell| shell.orbits.iter().map(|&n| term(n, shell.count())).collect())
             .collect();
-        SelfIntermediateScatteringFunction {
+        SelfScattering {
             inverse_edges: simulation_box.padded_edges().map(f64::recip),
             orders,
             terms,
@@ -93,7 +111,7 @@ impl SelfIntermediateScatteringFunction {
 }
 
 struct AddBatches<'a> {
-    function: &'a SelfIntermediateScatteringFunction,
+    terms: &'a SelfScattering,
     chunk: &'a mut PairChunk,
     sums: &'a mut [f64],
 }
@@ -103,25 +121,17 @@ impl InnerLoop for AddBatches<'_> {
 
     #[inline(always)]
     fn run(self) {
-        self.function.add_batches(self.chunk, self.sums);
+        self.terms.add_batches(self.chunk, self.sums);
     }
 }
 
-impl Correlation for SelfIntermediateScatteringFunction {
-    fn kind(&self) -> DynamicObservable {
-        DynamicObservable::SelfIntermediateScatteringFunction
-    }
-
-    fn formula(&self) -> &'static str {
-        "<cos(q . [r_i(t) - r_i(0)])>, averaged over the wave vectors of a shell"
-    }
-
-    fn shells(&self) -> Option<&[WaveVectorShell]> {
-        Some(&self.shells)
+impl ParticleTerms for SelfScattering {
+    fn rows(&self) -> Rows<'_> {
+        Rows::Shells(&self.shells)
     }
 
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
-        on_widest_registers(AddBatches { function: self, chunk, sums });
+        on_widest_registers(AddBatches { terms: self, chunk, sums });
     }
 }
 
@@ -137,7 +147,7 @@ mod tests {
         let context = context(&[6.0, 7.0, 8.0], &[201], 10);
         let box_ = context.simulation_box;
         let shells = shells(&box_, &[1.0, 7.2, 20.0], 30).unwrap();
-        let function = SelfIntermediateScatteringFunction::new(&box_, shells);
+        let function = SelfScattering::new(&box_, shells);
         let order = ParticleOrder::new(&context).unwrap();
         let samples: Vec<_> = random_walk(&context, 2, 0.7, 0, 1, 2)
             .iter()

@@ -1,5 +1,6 @@
 use super::correlation::Correlation;
 use super::sample::PairChunk;
+use super::terms::{ParticleTerms, Source};
 use crate::plan::DynamicObservable;
 
 /// `<v_i(t) . v_i(0)>` over the particles of a species (velocity squared): the full scalar product, neither
@@ -15,10 +16,19 @@ impl Correlation for VelocityAutocorrelation {
         "sigma2 tau-2"
     }
 
-    fn formula(&self) -> &'static str {
-        "<v_i(t) . v_i(0)>"
+    fn formula(&self) -> String {
+        "<v_i(t) . v_i(0)>".into()
     }
 
+    fn source(&self) -> Source {
+        Source::VelocityProduct
+    }
+}
+
+/// `v(t) . v(0)`.
+pub struct VelocityProduct;
+
+impl ParticleTerms for VelocityProduct {
     fn needs_velocity(&self) -> bool {
         true
     }

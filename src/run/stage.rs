@@ -339,7 +339,7 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
         path: format!("{group}/{}", layout.path),
         axes,
         unit: layout.unit.to_owned(),
-        description: layout.formula.to_owned(),
+        description: layout.formula.clone(),
     }
 }
 

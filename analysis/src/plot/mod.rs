@@ -31,6 +31,12 @@ pub enum Quantity {
     NonGaussianParameter,
     /// `<v(t) . v(0)>`.
     VelocityAutocorrelation,
+    /// `Q_s(t)`.
+    SelfOverlap,
+    /// `chi_4(t)` of `Q_s`.
+    SelfOverlapSusceptibility,
+    /// `chi_4(q,t)` of `F_s`, one panel per wave number.
+    SelfScatteringSusceptibility,
     /// `g_ab(r)`.
     PairDistribution,
     /// `S_ab(q)`.
@@ -39,7 +45,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 10] = [
+    pub const ALL: [Quantity; 13] = [
         Quantity::Temperature,
         Quantity::PotentialEnergy,
         Quantity::InternalEnergy,
@@ -48,6 +54,9 @@ impl Quantity {
         Quantity::SelfIntermediateScatteringFunction,
         Quantity::NonGaussianParameter,
         Quantity::VelocityAutocorrelation,
+        Quantity::SelfOverlap,
+        Quantity::SelfOverlapSusceptibility,
+        Quantity::SelfScatteringSusceptibility,
         Quantity::PairDistribution,
         Quantity::StructureFactor,
     ];
@@ -63,6 +72,9 @@ impl Quantity {
             Quantity::SelfIntermediateScatteringFunction => "self_intermediate_scattering_function",
             Quantity::NonGaussianParameter => "non_gaussian_parameter",
             Quantity::VelocityAutocorrelation => "velocity_autocorrelation",
+            Quantity::SelfOverlap => "self_overlap",
+            Quantity::SelfOverlapSusceptibility => "self_overlap_susceptibility",
+            Quantity::SelfScatteringSusceptibility => "self_scattering_susceptibility",
             Quantity::PairDistribution => "pair_distribution",
             Quantity::StructureFactor => "structure_factor",
         }

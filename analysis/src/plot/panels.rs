@@ -115,6 +115,9 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
         }
         Q::NonGaussianParameter => ("t", "α₂(t)", Logarithmic, Linear, vec![0.0]),
         Q::VelocityAutocorrelation => ("t", "⟨v(t)·v(0)⟩", Logarithmic, Linear, vec![0.0]),
+        Q::SelfOverlap => ("t", "Qₛ(t)", Logarithmic, Linear, vec![0.0, 1.0]),
+        Q::SelfOverlapSusceptibility => ("t", "χ₄(t) of Qₛ", Logarithmic, Linear, vec![0.0]),
+        Q::SelfScatteringSusceptibility => ("t", "χ₄(q,t) of Fₛ", Logarithmic, Linear, vec![0.0]),
         Q::PairDistribution => ("r", "g(r)", Linear, Linear, vec![0.0]),
         _ => ("q", "S(q)", Linear, Linear, vec![0.0]),
     };
@@ -134,7 +137,7 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
         Panel {
             x_label: x_label.into(),
             y_label: match wavenumber {
-                Some(q) => format!("Fₛ(q,t),  q = {q:.2}"),
+                Some(q) => format!("{y_label},  q = {q:.2}"),
                 None => y_label.into(),
             },
             x_scale,

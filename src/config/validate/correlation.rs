@@ -34,9 +34,11 @@ pub fn check(
         .zip(block_size)
         .and_then(|(every, block_size)| levels(written, every, block_size, surroundings, checker));
     let observables = observables(written, checker);
-    let scattering = observables.as_ref().is_some_and(|observables| {
-        observables.contains(&DynamicObservable::SelfIntermediateScatteringFunction)
-    });
+    let any = |takes: fn(DynamicObservable) -> bool| {
+        observables.as_ref().is_some_and(|all| all.iter().any(|&observable| takes(observable)))
+    };
+    let scattering = any(DynamicObservable::takes_wavenumbers);
+    let overlap = any(DynamicObservable::takes_overlap_length);
     let wavenumbers = wavenumbers(written, surroundings.simulation_box, checker);
     let vectors_per_shell = match &written.vectors_per_shell {
         Some(vectors) => checker.integer(vectors, 1..=MAXIMUM_VECTORS),
@@ -48,9 +50,18 @@ pub fn check(
             Some(defaults::CORRELATION_VECTORS_PER_SHELL as u64)
         }
     };
+    let overlap_length = match &written.overlap_length {
+        Some(length) => checker.positive(length),
+        None => {
+            if overlap {
+                checker.filled_in(span, "overlap_length", defaults::OVERLAP_LENGTH);
+            }
+            Some(defaults::OVERLAP_LENGTH)
+        }
+    };
     let (observables, wavenumbers) = (observables?, wavenumbers?);
     if scattering && wavenumbers.is_empty() {
-        let help = "the self-intermediate scattering function needs them: wavenumbers = [7.25]; \
+        let help = "the intermediate scattering functions need them: wavenumbers = [7.25]; \
                     or list the other observables";
         checker.missing(span, "wavenumbers", help);
         return None;
@@ -62,12 +73,22 @@ pub fn check(
         checker.reject(&unused.span, message, help);
         return None;
     }
+    if let (false, Some(unused)) = (overlap, &written.overlap_length) {
+        let message = "no observable of this correlation takes an overlap length";
+        checker.reject(
+            &unused.span,
+            message,
+            "add \"self-overlap\" to observables, or leave it out",
+        );
+        return None;
+    }
     Some(CorrelationPlan {
         every: every?,
         block_size: block_size? as usize,
         levels: levels?,
         wavenumbers,
         vectors_per_shell: vectors_per_shell? as usize,
+        overlap_length: overlap_length?,
         observables,
     })
 }
@@ -149,11 +170,12 @@ fn observables(
     checker: &mut Checker<'_>,
 ) -> Option<Vec<DynamicObservable>> {
     let Some(typed) = &written.observables else {
-        checker.filled_in(&written.span, "observables", "all");
-        return Some(DynamicObservable::ALL.to_vec());
+        let names = DynamicObservable::DEFAULT.map(|each| each.group_name().replace('_', "-"));
+        checker.filled_in(&written.span, "observables", names.join(", "));
+        return Some(DynamicObservable::DEFAULT.to_vec());
     };
     if typed.value.is_empty() {
-        checker.reject(&typed.span, "names no observable", "leave it out for all of them");
+        checker.reject(&typed.span, "names no observable", "leave it out for the usual ones");
         return None;
     }
     let mut all = Vec::new();

@@ -149,12 +149,15 @@ pub struct Correlation {
     /// Number of levels. As many as the stage is long enough for if not given.
     #[schemars(extend("minimum" = 1))]
     pub levels: Option<Written<Integer>>,
-    /// Wave numbers q of the intermediate scattering function; the nearest shells of wave vectors
-    /// that the box holds are taken. Must be given if that function is among the observables.
+    /// Wave numbers q of the intermediate scattering functions; the nearest shells of wave vectors
+    /// that the box holds are taken. Must be given if a function of q is among the observables.
     pub wavenumbers: Option<Written<Vec<Written<Number>>>>,
     /// Largest number of wave vectors of a shell.
     #[schemars(extend("minimum" = 1, "default" = defaults::CORRELATION_VECTORS_PER_SHELL))]
     pub vectors_per_shell: Option<Written<Integer>>,
-    /// What is correlated; all if not given.
+    /// Length a of the overlap functions: particles that moved less count as where they were.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::OVERLAP_LENGTH))]
+    pub overlap_length: Option<Written<Number>>,
+    /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,
 }

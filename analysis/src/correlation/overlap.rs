@@ -1,0 +1,68 @@
+//! Overlap functions and their fluctuations, evaluated plainly.
+use super::{Correlation, StoredTrajectory, TimePairs, dot, mean_over, square};
+
+/// `Q_s(t)`: fraction of particles with `|r(t) - r(0)| < length`.
+pub fn self_overlap(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    length: f64,
+    pairs: &TimePairs,
+) -> Correlation {
+    trajectory.average(pairs, |pair| of_self_overlap(trajectory, particles, length, pair))
+}
+
+/// `chi_4(t) = N (<Q_s^2> - <Q_s>^2)` over the pairs of every lag. No error is given.
+pub fn self_overlap_susceptibility(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    length: f64,
+    pairs: &TimePairs,
+) -> Correlation {
+    susceptibility(trajectory, particles.len(), pairs, |pair| {
+        of_self_overlap(trajectory, particles, length, pair)
+    })
+}
+
+/// `chi_4(q,t) = N (<f^2> - <f>^2)` over the pairs of every lag, with `f` the mean of
+/// `cos(q . [r(t) - r(0)])` over particles and wave vectors. No error is given.
+pub fn self_scattering_susceptibility(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    wave_vectors: &[[f64; 3]],
+    pairs: &TimePairs,
+) -> Correlation {
+    susceptibility(trajectory, particles.len(), pairs, |pair| {
+        mean_over(particles, |particle| {
+            let displacement = trajectory.displacement(particle, pair);
+            wave_vectors.iter().map(|&q| dot(q, displacement).cos()).sum::<f64>()
+                / wave_vectors.len() as f64
+        })
+    })
+}
+
+fn of_self_overlap(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    length: f64,
+    pair: (usize, usize),
+) -> f64 {
+    mean_over(particles, |particle| {
+        f64::from(u8::from(square(trajectory.displacement(particle, pair)).sqrt() < length))
+    })
+}
+
+/// `number (<x^2> - <x>^2)` over the pairs of every lag.
+pub(super) fn susceptibility(
+    trajectory: &StoredTrajectory,
+    number: usize,
+    pairs: &TimePairs,
+    x: impl Fn((usize, usize)) -> f64 + Sync,
+) -> Correlation {
+    let mean = trajectory.average(pairs, &x);
+    let mut result = trajectory.average(pairs, |pair| x(pair).powi(2));
+    for (value, mean) in result.value.iter_mut().zip(&mean.value) {
+        *value = number as f64 * (*value - mean * mean);
+    }
+    result.error.fill(f64::NAN);
+    result
+}
