@@ -229,7 +229,16 @@ pub struct CorrelationPlan {
     pub vectors_per_shell: usize,
     /// Length a of the overlap functions.
     pub overlap_length: f64,
+    /// Bins of the self van Hove function.
+    pub van_hove: VanHovePlan,
     pub observables: Vec<DynamicObservable>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VanHovePlan {
+    /// Largest displacement.
+    pub maximum_distance: f64,
+    pub bin_width: f64,
 }
 
 #[derive(
@@ -253,10 +262,18 @@ pub enum DynamicObservable {
     SelfOverlapSusceptibility,
     /// chi_4(q,t) = N (<F_s^2> - <F_s>^2), from the fluctuation over time origins.
     SelfScatteringSusceptibility,
+    /// Q(t), fraction of places taken again within a, by any particle; of all particles.
+    CollectiveOverlap,
+    /// chi_4(t) = N (<Q^2> - <Q>^2), from the fluctuation over time origins.
+    CollectiveOverlapSusceptibility,
+    /// F_ab(q,t) = <rho_a(q,t) rho_b(-q,0)> / N of pairs of species and of all particles.
+    CoherentIntermediateScatteringFunction,
+    /// G_s(r,t), probability density of the displacement.
+    SelfVanHoveFunction,
 }
 
 impl DynamicObservable {
-    pub const ALL: [DynamicObservable; 8] = [
+    pub const ALL: [DynamicObservable; 12] = [
         DynamicObservable::MeanSquareDisplacement,
         DynamicObservable::MeanQuarticDisplacement,
         DynamicObservable::NonGaussianParameter,
@@ -265,6 +282,10 @@ impl DynamicObservable {
         DynamicObservable::SelfOverlap,
         DynamicObservable::SelfOverlapSusceptibility,
         DynamicObservable::SelfScatteringSusceptibility,
+        DynamicObservable::CollectiveOverlap,
+        DynamicObservable::CollectiveOverlapSusceptibility,
+        DynamicObservable::CoherentIntermediateScatteringFunction,
+        DynamicObservable::SelfVanHoveFunction,
     ];
 
     /// What is correlated where nothing is named.
@@ -289,6 +310,14 @@ impl DynamicObservable {
             DynamicObservable::SelfOverlap => "self_overlap",
             DynamicObservable::SelfOverlapSusceptibility => "self_overlap_susceptibility",
             DynamicObservable::SelfScatteringSusceptibility => "self_scattering_susceptibility",
+            DynamicObservable::CollectiveOverlap => "collective_overlap",
+            DynamicObservable::CollectiveOverlapSusceptibility => {
+                "collective_overlap_susceptibility"
+            }
+            DynamicObservable::SelfVanHoveFunction => "self_van_hove_function",
+            DynamicObservable::CoherentIntermediateScatteringFunction => {
+                "coherent_intermediate_scattering_function"
+            }
         }
     }
 
@@ -298,6 +327,7 @@ impl DynamicObservable {
             self,
             DynamicObservable::SelfIntermediateScatteringFunction
                 | DynamicObservable::SelfScatteringSusceptibility
+                | DynamicObservable::CoherentIntermediateScatteringFunction
         )
     }
 
@@ -305,7 +335,10 @@ impl DynamicObservable {
     pub fn takes_overlap_length(self) -> bool {
         matches!(
             self,
-            DynamicObservable::SelfOverlap | DynamicObservable::SelfOverlapSusceptibility
+            DynamicObservable::SelfOverlap
+                | DynamicObservable::SelfOverlapSusceptibility
+                | DynamicObservable::CollectiveOverlap
+                | DynamicObservable::CollectiveOverlapSusceptibility
         )
     }
 }

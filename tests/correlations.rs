@@ -9,9 +9,11 @@ use common::job::{Job, kob_andersen};
 use common::python::check_with_python;
 use supercool_analysis::Frame;
 use supercool_analysis::correlation::{
-    Correlation, StoredTrajectory, TimePairs, mean_quartic_displacement, mean_square_displacement,
-    non_gaussian_parameter, self_intermediate_scattering_function, self_overlap,
-    self_overlap_susceptibility, self_scattering_susceptibility, velocity_autocorrelation,
+    Correlation, StoredTrajectory, TimePairs, coherent_intermediate_scattering_function,
+    collective_overlap, collective_overlap_susceptibility, mean_quartic_displacement,
+    mean_square_displacement, non_gaussian_parameter, self_intermediate_scattering_function,
+    self_overlap, self_overlap_susceptibility, self_scattering_susceptibility,
+    self_van_hove_function, velocity_autocorrelation,
 };
 use supercool_analysis::results::{Curve, Function};
 use supercool_analysis::structure::{pair_distribution, structure_factor, wave_vectors};
@@ -20,9 +22,10 @@ const EVERY: u64 = 4;
 const STEPS: u64 = 400;
 const BLOCK_SIZE: u64 = 5;
 const OVERLAP_LENGTH: f64 = 0.2;
+const BIN_WIDTH: f64 = 0.125;
 
 /// Observables and the number of groups of the file that have them: two species, and all particles.
-const OBSERVABLES: [(&str, usize); 8] = [
+const OBSERVABLES: [(&str, usize); 12] = [
     ("mean-square-displacement", 2),
     ("mean-quartic-displacement", 2),
     ("non-gaussian-parameter", 2),
@@ -31,6 +34,11 @@ const OBSERVABLES: [(&str, usize); 8] = [
     ("self-overlap", 3),
     ("self-overlap-susceptibility", 3),
     ("self-scattering-susceptibility", 3),
+    ("collective-overlap", 1),
+    ("collective-overlap-susceptibility", 1),
+    ("self-van-hove-function", 2),
+    // Three pairs, and all particles.
+    ("coherent-intermediate-scattering-function", 4),
 ];
 
 /// A short liquid run whose trajectory has every sample of the correlations. All vectors of a shell
@@ -62,6 +70,7 @@ block_size = {BLOCK_SIZE}
 wavenumbers = [1.0, 4.0, 7.25]
 vectors_per_shell = 100_000
 overlap_length = {OVERLAP_LENGTH}
+van_hove = {{ maximum_distance = 1.0, bin_width = {BIN_WIDTH} }}
 observables = {observables:?}
 "#
         );
@@ -117,7 +126,13 @@ impl Stored {
             .unwrap_or_else(|| panic!("{wavenumber} is not the mean of a shell"))
     }
 
+    /// Particles of a species, of the first of a pair `A-B`, or all.
     fn particles(&self, group: &str) -> Vec<usize> {
+        if let Some((first, _)) = group.split_once('-')
+            && group != "all-particles"
+        {
+            return self.particles(first);
+        }
         self.trajectory.particles_of(if group == "all-particles" { "" } else { group })
     }
 
@@ -143,6 +158,17 @@ impl Stored {
             "self_intermediate_scattering_function" => {
                 let shell = self.shell(curve.wavenumber.unwrap());
                 self_intermediate_scattering_function(trajectory, &particles, &shell, pairs)
+            }
+            "coherent_intermediate_scattering_function" => {
+                let second = species.rsplit_once('-').filter(|_| species != "all-particles");
+                let second = self.particles(second.map_or(species, |(_, second)| second));
+                let shell = self.shell(curve.wavenumber.unwrap());
+                let both = [&particles[..], &second[..]];
+                coherent_intermediate_scattering_function(trajectory, both, &shell, pairs)
+            }
+            "collective_overlap" => collective_overlap(trajectory, OVERLAP_LENGTH, pairs),
+            "collective_overlap_susceptibility" => {
+                collective_overlap_susceptibility(trajectory, OVERLAP_LENGTH, pairs)
             }
             "self_overlap" => self_overlap(trajectory, &particles, OVERLAP_LENGTH, pairs),
             "self_overlap_susceptibility" => {
@@ -175,6 +201,9 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
         let found = functions.iter().filter(|function| function.name == name).count();
         assert_eq!(found, groups, "{name}");
     }
+    let (van_hove, functions): (Vec<&Function>, Vec<_>) =
+        functions.iter().partition(|function| function.name == "self_van_hove_function");
+    van_hove.into_iter().for_each(|function| check_van_hove(stored, function));
     for function in functions {
         let scattering = function.name.contains("scattering");
         assert_eq!(function.curves.len(), if scattering { 3 } else { 1 });
@@ -184,21 +213,44 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
             assert_equal(&format!("time of {what}"), &function.x, &expected.time, 1e-3);
             // Sums of terms of both signs.
             let scale = match function.name.as_str() {
+                "coherent_intermediate_scattering_function" => 1.0,
                 "velocity_autocorrelation" | "self_intermediate_scattering_function" => 1.0,
                 "non_gaussian_parameter" => 1.0,
                 // A small difference of numbers of order N.
+                "collective_overlap_susceptibility" => 500.0,
                 "self_overlap_susceptibility" | "self_scattering_susceptibility" => 500.0,
                 _ => 0.0,
             };
             assert_equal(&what, &curve.value, &expected.value, scale);
-            let particles = match function.name.ends_with("susceptibility") {
-                true => 1,
-                false => stored.particles(&function.group).len() as u64,
+            // One of each q, -q.
+            let vectors = || stored.shell(curve.wavenumber.unwrap()).len() as u64;
+            let per_origin = match function.name.as_str() {
+                "coherent_intermediate_scattering_function" => vectors(),
+                name if name.ends_with("susceptibility") => 1,
+                _ => stored.particles(&function.group).len() as u64,
             };
             let counts: Vec<u64> = curve.count.iter().map(|&count| count as u64).collect();
-            let origins: Vec<u64> = expected.count.iter().map(|count| count * particles).collect();
+            let origins: Vec<u64> = expected.count.iter().map(|count| count * per_origin).collect();
             assert_eq!(counts, origins, "{what}");
         }
+    }
+}
+
+fn check_van_hove(stored: &Stored, function: &Function) {
+    assert_eq!(function.x.len(), 8);
+    let particles = stored.particles(&function.group);
+    for (bin, centre) in function.x.iter().enumerate() {
+        let edges = [bin, bin + 1].map(|bin| bin as f64 * BIN_WIDTH);
+        assert!((centre - 0.5 * (edges[0] + edges[1])).abs() < 1e-14);
+        let expected = self_van_hove_function(&stored.trajectory, &particles, edges, &stored.pairs);
+        let column = |value: fn(&Curve, usize) -> f64| -> Vec<f64> {
+            function.curves.iter().map(|curve| value(curve, bin)).collect()
+        };
+        let what = format!("{}/{} in bin {bin}", function.group, function.name);
+        assert_equal(&what, &column(|curve, _| curve.time.unwrap()), &expected.time, 1e-3);
+        assert_equal(&what, &column(|curve, bin| curve.value[bin]), &expected.value, 0.0);
+        let counts = expected.count.iter().map(|&count| (count * particles.len() as u64) as f64);
+        assert_eq!(column(|curve, bin| curve.count[bin]), counts.collect::<Vec<_>>());
     }
 }
 

@@ -13,11 +13,19 @@
 //! # Ok(()) }
 //! # assert!(f(frames).is_err());
 //! ```
+mod collective;
 mod overlap;
 
 use std::collections::BTreeMap;
 
-pub use overlap::{self_overlap, self_overlap_susceptibility, self_scattering_susceptibility};
+pub use collective::{
+    coherent_intermediate_scattering_function, collective_overlap,
+    collective_overlap_susceptibility,
+};
+pub use overlap::{
+    self_overlap, self_overlap_susceptibility, self_scattering_susceptibility,
+    self_van_hove_function,
+};
 use rayon::prelude::*;
 
 use crate::{AnalysisError, Frame, Result, TrajectoryReader};

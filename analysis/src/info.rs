@@ -153,6 +153,9 @@ fn functions(title: &str, functions: &[Function]) -> String {
         if !wavenumbers.is_empty() {
             let _ = write!(text, "; wavenumber {}", wavenumbers.join(", "));
         }
+        if function.curves.iter().any(|curve| curve.time.is_some()) {
+            let _ = write!(text, "; at {} times", function.curves.len());
+        }
         text.push('\n');
     }
     text
@@ -182,7 +185,7 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
             {
                 let of = match curve.wavenumber {
                     Some(q) => format!("F_s, q = {}", short(q)),
-                    None => "overlap".to_owned(),
+                    None => function.name.trim_end_matches("_susceptibility").replace('_', " "),
                 };
                 let (time, value) = (short(time), short(value));
                 lines

@@ -1,13 +1,16 @@
 //! What a time correlation has to say about itself.
-use super::SampleContext;
+use super::coherent_intermediate_scattering_function::CoherentIntermediateScatteringFunction;
+use super::collective_overlap::CollectiveOverlap;
 use super::mean_quartic_displacement::MeanQuarticDisplacement;
 use super::mean_square_displacement::MeanSquareDisplacement;
 use super::non_gaussian_parameter::NonGaussianParameter;
 use super::self_intermediate_scattering_function::SelfIntermediateScatteringFunction;
 use super::self_overlap::SelfOverlap;
+use super::self_van_hove_function::SelfVanHoveFunction;
 use super::susceptibility::Susceptibility;
 use super::terms::Source;
 use super::velocity_autocorrelation::VelocityAutocorrelation;
+use super::{SampleContext, species_pairs};
 use crate::plan::{CorrelationPlan, DynamicObservable};
 
 /// What a function of time is averaged over.
@@ -15,6 +18,8 @@ use crate::plan::{CorrelationPlan, DynamicObservable};
 pub enum Part {
     /// The particles of a species.
     Species(usize),
+    /// Two species, which may be one.
+    Pair(usize, usize),
     /// All particles.
     All,
 }
@@ -26,6 +31,10 @@ impl Part {
     pub fn name(self, context: &SampleContext) -> String {
         match self {
             Part::Species(index) => context.species[index].name.clone(),
+            // With a hyphen, which no name of a species has.
+            Part::Pair(a, b) => {
+                format!("{}-{}", context.species[a].name, context.species[b].name)
+            }
             Part::All => Part::ALL_PARTICLES.to_owned(),
         }
     }
@@ -34,6 +43,8 @@ impl Part {
     pub fn particles(self, context: &SampleContext) -> usize {
         match self {
             Part::Species(index) => context.species[index].count,
+            Part::Pair(a, b) if a == b => context.species[a].count,
+            Part::Pair(a, b) => context.species[a].count + context.species[b].count,
             Part::All => context.species_of.len(),
         }
     }
@@ -46,6 +57,12 @@ impl Part {
     /// Every species, and all particles together.
     pub fn species_and_all(species: usize) -> Vec<Part> {
         (0..species).map(Part::Species).chain([Part::All]).collect()
+    }
+
+    /// Every unordered pair of species, and all particles together.
+    pub fn pairs_and_all(species: usize) -> Vec<Part> {
+        let pairs = species_pairs(species).into_iter().map(|(a, b)| Part::Pair(a, b));
+        pairs.chain([Part::All]).collect()
     }
 }
 
@@ -93,8 +110,8 @@ pub trait Correlation: Send + Sync {
         (averages[0], [1.0, 0.0])
     }
 
-    /// Number of samples that one time origin counts as.
-    fn samples_per_origin(&self, particles: usize) -> u64 {
+    /// Number of samples that one time origin counts as; `vectors`: those of the shell.
+    fn samples_per_origin(&self, particles: usize, _vectors: u64) -> u64 {
         particles as u64
     }
 }
@@ -113,8 +130,16 @@ pub(super) fn build(plan: &CorrelationPlan, context: &SampleContext) -> Vec<Box<
             DynamicObservable::SelfIntermediateScatteringFunction => {
                 Box::new(SelfIntermediateScatteringFunction)
             }
+            DynamicObservable::CoherentIntermediateScatteringFunction => {
+                Box::new(CoherentIntermediateScatteringFunction)
+            }
             DynamicObservable::SelfOverlap => Box::new(SelfOverlap::new(plan.overlap_length)),
+            DynamicObservable::CollectiveOverlap => {
+                Box::new(CollectiveOverlap::new(plan.overlap_length))
+            }
+            DynamicObservable::SelfVanHoveFunction => Box::new(SelfVanHoveFunction::new(dimension)),
             DynamicObservable::SelfOverlapSusceptibility
+            | DynamicObservable::CollectiveOverlapSusceptibility
             | DynamicObservable::SelfScatteringSusceptibility => {
                 Box::new(Susceptibility::new(kind, plan.overlap_length))
             }

@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::accumulator::{BlockAverage, MAX_COMPONENTS};
 use super::blocking::{BlockingScheme, Due};
 use super::correlation::{self, Correlation, Part};
-use super::sample::{CHUNK, PairChunk, ParticleOrder, Sample};
+use super::density_modes::DensityModes;
+use super::sample::{CHUNK, Contents, Origin, PairChunk, ParticleOrder, Sample};
 use super::series::{Axis, AxisName};
-use super::terms::{self, ParticleTerms, Rows, Source};
+use super::terms::{self, ParticleTerms, Rows, Source, Terms};
 use super::{ObservableError, SampleContext, Series, SeriesLayout, StateArrays, state_array};
 use crate::plan::CorrelationPlan;
 use crate::system::Snapshot;
@@ -22,9 +23,11 @@ pub struct Correlations {
     context: SampleContext,
     order: ParticleOrder,
     /// What one time origin gives; observables share it.
-    terms: Vec<(Source, Box<dyn ParticleTerms>)>,
+    terms: Vec<(Source, Terms)>,
     channels: Vec<Channel>,
-    with_velocity: bool,
+    /// Of a sample.
+    contents: Contents,
+    modes: Option<DensityModes>,
     /// In sampling intervals, ascending.
     lags: Vec<u64>,
     scheme: BlockingScheme<Sample>,
@@ -95,7 +98,7 @@ impl Correlations {
         let longest = context.stage_steps / plan.every;
         let mut lags = scheme.lags();
         lags.truncate(lags.partition_point(|&lag| lag <= longest));
-        let mut terms: Vec<(Source, Box<dyn ParticleTerms>)> = Vec::new();
+        let mut terms: Vec<(Source, Terms)> = Vec::new();
         let mut channels = Vec::new();
         for observable in correlation::build(plan, context) {
             let source = observable.source();
@@ -111,9 +114,18 @@ impl Correlations {
             let averages = vec![vec![of_lags; terms[index].1.rows().count()]; parts.len()];
             channels.push(Channel { observable, terms: index, parts, averages });
         }
+        let contents = terms
+            .iter()
+            .map(|(source, terms)| terms::contents(*source, &terms.rows()))
+            .fold(Contents::default(), Contents::and);
+        let modes =
+            terms.iter().find(|(source, _)| *source == Source::DensityProduct).map(|(_, terms)| {
+                DensityModes::new(&context.simulation_box, terms.rows().wave_vectors())
+            });
         Ok(Correlations {
             order: ParticleOrder::new(context)?,
-            with_velocity: terms.iter().any(|(_, terms)| terms.needs_velocity()),
+            contents,
+            modes,
             terms,
             channels,
             lags,
@@ -140,7 +152,7 @@ impl Correlations {
         let first = *self.first_step.get_or_insert(snapshot.step);
         let expected = first + self.scheme.samples() * self.plan.every;
         assert_eq!(snapshot.step, expected, "step of the next sample");
-        let sample = Sample::new(snapshot, &self.order, self.with_velocity);
+        let sample = Sample::new(snapshot, &self.order, &self.contents, self.modes.as_ref());
         let due = self.scheme.push(sample);
         self.correlate(&due);
     }
@@ -160,18 +172,77 @@ impl Correlations {
                 (lag < self.lags.len()).then(|| (lag, Arc::clone(later)))
             };
             let pairs: Vec<_> = entries.iter().enumerate().filter_map(lag_of).collect();
+            let sources = self.terms.iter().map(|(source, _)| *source);
+            let origin = Origin::new(&entries[0], sources, &self.context.simulation_box);
             for pairs in pairs.chunks(PAIRS_AT_ONCE) {
-                self.correlate_pairs(&entries[0], pairs);
+                self.correlate_pairs(&origin, pairs);
             }
         }
     }
 
     /// The same for one origin and the lags and later samples given.
-    fn correlate_pairs(&mut self, origin: &Sample, pairs: &[(usize, Arc<Sample>)]) {
+    fn correlate_pairs(&mut self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) {
+        let sums = self.particle_sums(origin, pairs);
+        let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
+        let species = self.context.species.len();
+        for (pair, (lag, later)) in pairs.iter().enumerate() {
+            let mut first = 0;
+            for (index, (_, terms)) in self.terms.iter().enumerate() {
+                let mut of_part = vec![0.0; terms.width()];
+                let own = first..first + terms.width();
+                if matches!(terms, Terms::Particles(_)) {
+                    first = own.end;
+                }
+                for channel in self.channels.iter_mut().filter(|channel| channel.terms == index) {
+                    for part in 0..channel.parts.len() {
+                        let particles = channel.parts[part].particles(&self.context);
+                        if particles == 0 {
+                            continue;
+                        }
+                        match terms {
+                            Terms::Particles(_) => {
+                                let place = match channel.parts[part] {
+                                    Part::Species(species) => species,
+                                    _ => species,
+                                };
+                                let start = (pair * (species + 1) + place) * width;
+                                let sums = &sums[start..start + width][own.clone()];
+                                let mean = |(mean, sum): (&mut f64, &f64)| {
+                                    *mean = sum / particles as f64;
+                                };
+                                of_part.iter_mut().zip(sums).for_each(mean);
+                            }
+                            Terms::Samples(terms) => {
+                                terms.evaluate(
+                                    origin.sample,
+                                    later,
+                                    channel.parts[part],
+                                    &mut of_part,
+                                );
+                            }
+                        }
+                        channel.push(part, *lag, &of_part);
+                    }
+                }
+            }
+        }
+    }
+
+    fn particle_terms(&self) -> impl Iterator<Item = (Source, &dyn ParticleTerms)> {
+        self.terms.iter().filter_map(|(source, terms)| match terms {
+            Terms::Particles(terms) => Some((*source, &**terms)),
+            Terms::Samples(_) => None,
+        })
+    }
+
+    /// Sums over particles by pair, species (and, last, all of them), and the width of all terms.
+    fn particle_sums(&self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) -> Vec<f64> {
         let chunks = self.order.chunks(CHUNK);
-        let width: usize = self.terms.iter().map(|(_, terms)| terms.width()).sum();
+        let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
+        let species = self.context.species.len();
+        let mut sums = vec![0.0; pairs.len() * (species + 1) * width];
         if width == 0 || chunks.is_empty() {
-            return;
+            return sums;
         }
         let edges = self.context.simulation_box.padded_edges();
         let mut partial_sums = vec![0.0; pairs.len() * chunks.len() * width];
@@ -181,47 +252,25 @@ impl Correlations {
                 let (_, later) = &pairs[job / chunks.len()];
                 let (_, places) = &chunks[job % chunks.len()];
                 chunk.load(origin, later, places.clone(), edges);
-                for (_, terms) in &self.terms {
+                for (_, terms) in self.particle_terms() {
                     let (own, rest) = sums.split_at_mut(terms.width());
                     terms.add(chunk, own);
                     sums = rest;
                 }
             },
         );
-        let species = self.context.species.len();
-        for ((lag, _), of_pair) in pairs.iter().zip(partial_sums.chunks(chunks.len() * width)) {
-            // Sums of every species, and of all particles.
-            let mut sums = vec![vec![0.0; width]; species + 1];
+        let of_pairs = partial_sums.chunks(chunks.len() * width);
+        for (of_pair, sums) in of_pairs.zip(sums.chunks_mut((species + 1) * width)) {
+            let (of_species, all) = sums.split_at_mut(species * width);
             for ((species, _), of_chunk) in chunks.iter().zip(of_pair.chunks(width)) {
-                sums[*species].iter_mut().zip(of_chunk).for_each(|(sum, part)| *sum += part);
+                let sums = &mut of_species[species * width..][..width];
+                sums.iter_mut().zip(of_chunk).for_each(|(sum, part)| *sum += part);
             }
-            let (all, of_species) = sums.split_last_mut().expect("one more than species");
-            for sums in of_species {
-                all.iter_mut().zip(sums).for_each(|(all, sum)| *all += *sum);
-            }
-            let mut first = 0;
-            for (index, (_, terms)) in self.terms.iter().enumerate() {
-                let range = first..first + terms.width();
-                first = range.end;
-                for channel in self.channels.iter_mut().filter(|channel| channel.terms == index) {
-                    for part in 0..channel.parts.len() {
-                        let place = match channel.parts[part] {
-                            Part::Species(index) => index,
-                            Part::All => species,
-                        };
-                        let particles = channel.parts[part].particles(&self.context);
-                        if particles == 0 {
-                            continue;
-                        }
-                        let mean: Vec<f64> = sums[place][range.clone()]
-                            .iter()
-                            .map(|sum| sum / particles as f64)
-                            .collect();
-                        channel.push(part, *lag, &mean);
-                    }
-                }
+            for of_species in of_species.chunks(width) {
+                all.iter_mut().zip(of_species).for_each(|(all, sum)| *all += *sum);
             }
         }
+        sums
     }
 
     /// Series in the order of [`results`](Self::results): by observable, then by part.
@@ -236,6 +285,9 @@ impl Correlations {
                     let values = shells.iter().map(|shell| shell.wavenumber).collect();
                     let vectors = shells.iter().map(|shell| shell.count()).collect();
                     (Some(Axis { name: AxisName::Wavenumber, values }), Some(vectors))
+                }
+                Rows::Distances(distances) => {
+                    (Some(Axis { name: AxisName::Distance, values: distances.to_vec() }), None)
                 }
             };
             SeriesLayout {
@@ -252,16 +304,18 @@ impl Correlations {
     /// Averages over the time origins so far; before [`finish`](Self::finish), those of full blocks.
     pub fn results(&self) -> Vec<Series> {
         self.series()
-            .map(|SeriesOf { path, observable, particles, averages, .. }| {
+            .map(|SeriesOf { path, observable, rows, particles, averages }| {
                 let mut series = Series::empty(path);
-                for row in averages {
+                let vectors = rows.vectors();
+                for (row, vectors) in averages.iter().zip(vectors) {
                     for average in &row[first_lag(observable)..] {
                         if average.count() == 0 {
                             series.push(f64::NAN, f64::NAN, 0);
                             continue;
                         }
                         let (value, gradient) = observable.value(particles, average.mean());
-                        let count = average.count() * observable.samples_per_origin(particles);
+                        let per_origin = observable.samples_per_origin(particles, vectors);
+                        let count = average.count() * per_origin;
                         series.push(value, average.error(&gradient), count);
                     }
                 }
@@ -332,7 +386,7 @@ impl Correlations {
         let mut held = Vec::new();
         for index in indices {
             let array = state_array(arrays, &sample_name(index))?;
-            let sample = Sample::from_array(array, self.order.len(), self.with_velocity)
+            let sample = Sample::from_array(array, &self.order, &self.contents)
                 .ok_or_else(|| wrong("samples of another number of particles"))?;
             held.push((index, Arc::new(sample)));
         }

@@ -21,9 +21,13 @@
 //! [`DynamicObservable`](crate::plan::DynamicObservable), one line in [`correlation::build`].
 pub mod accumulator;
 pub mod blocking;
+pub mod cells;
+pub mod coherent_intermediate_scattering_function;
+pub mod collective_overlap;
 pub mod correlation;
 mod correlations;
 mod cosines;
+mod density_modes;
 mod displacement_moments;
 pub mod mean_quartic_displacement;
 pub mod mean_square_displacement;
@@ -32,6 +36,7 @@ pub mod pair_distribution;
 pub mod sample;
 pub mod self_intermediate_scattering_function;
 pub mod self_overlap;
+pub mod self_van_hove_function;
 pub mod series;
 mod structure;
 pub mod structure_factor;

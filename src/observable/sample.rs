@@ -1,8 +1,11 @@
 //! Snapshots in the form that correlations read: one array per component, particles sorted by species.
 use std::ops::Range;
 
+use super::cells::Cells;
+use super::density_modes::DensityModes;
+use super::terms::Source;
 use super::{ObservableError, SampleContext};
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
 /// Particles of a chunk: the fixed unit of work and of partial sums.
 pub(super) const CHUNK: usize = 256;
@@ -80,72 +83,151 @@ impl ParticleOrder {
     }
 }
 
-/// One snapshot; wrapped positions and images are kept apart, so that displacements over any time are
-/// exact to the rounding of a coordinate in the box.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    position: [Vec<f64>; 3],
-    image: [Vec<i32>; 3],
-    /// Only where an observable needs it.
-    velocity: Option<[Vec<f64>; 3]>,
+/// What the samples of a correlation hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Contents {
+    pub positions: bool,
+    pub velocities: bool,
+    /// Number of density modes of every species.
+    pub modes: usize,
 }
 
-impl Sample {
-    pub fn new(snapshot: &Snapshot, order: &ParticleOrder, with_velocity: bool) -> Self {
-        fn component<T: Copy>(order: &ParticleOrder, values: &[[T; 3]], k: usize) -> Vec<T> {
-            order.ids.iter().map(|&id| values[id as usize][k]).collect()
-        }
-        Sample {
-            position: std::array::from_fn(|k| component(order, &snapshot.position, k)),
-            image: std::array::from_fn(|k| component(order, &snapshot.image, k)),
-            velocity: with_velocity
-                .then(|| std::array::from_fn(|k| component(order, &snapshot.velocity, k))),
+impl Contents {
+    /// What is in either.
+    pub fn and(self, other: Contents) -> Contents {
+        Contents {
+            positions: self.positions || other.positions,
+            velocities: self.velocities || other.velocities,
+            modes: self.modes.max(other.modes),
         }
     }
 
-    /// Bytes per particle held in a block.
-    pub fn bytes_per_particle(with_velocity: bool) -> u64 {
-        3 * (8 + 4) + if with_velocity { 3 * 8 } else { 0 }
+    /// Memory of a sample in bytes.
+    pub fn bytes(&self, particles: usize, species: usize) -> usize {
+        let of = |present: bool, bytes: usize| if present { bytes } else { 0 };
+        let per_particle = of(self.positions, 3 * (8 + 4)) + of(self.velocities, 3 * 8);
+        per_particle * particles + 2 * 8 * self.modes * species
+    }
+}
+
+/// What is kept of one snapshot. Wrapped positions and images are kept apart, so that displacements over
+/// any time are exact to the rounding of a coordinate in the box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    position: Option<[Vec<f64>; 3]>,
+    image: Option<[Vec<i32>; 3]>,
+    velocity: Option<[Vec<f64>; 3]>,
+    /// By species, wave vector; real and imaginary part.
+    densities: Vec<Vec<[f64; 2]>>,
+}
+
+impl Sample {
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        order: &ParticleOrder,
+        contents: &Contents,
+        modes: Option<&DensityModes>,
+    ) -> Self {
+        fn components<T: Copy>(order: &ParticleOrder, values: &[[T; 3]]) -> [Vec<T>; 3] {
+            let component = |k| order.ids.iter().map(|&id| values[id as usize][k]).collect();
+            std::array::from_fn(component)
+        }
+        Sample {
+            position: contents.positions.then(|| components(order, &snapshot.position)),
+            image: contents.positions.then(|| components(order, &snapshot.image)),
+            velocity: contents.velocities.then(|| components(order, &snapshot.velocity)),
+            densities: modes.map(|modes| modes.densities(snapshot, order)).unwrap_or_default(),
+        }
+    }
+
+    /// Wrapped positions and images by axis.
+    fn positions(&self) -> Option<(&[Vec<f64>; 3], &[Vec<i32>; 3])> {
+        Some((self.position.as_ref()?, self.image.as_ref()?))
+    }
+
+    /// `rho_a(q)`: by species, wave vector; real and imaginary part.
+    pub fn densities(&self) -> &[Vec<[f64; 2]>] {
+        &self.densities
     }
 
     /// All numbers in one array (images are exact).
     pub(super) fn to_array(&self) -> Vec<f64> {
-        let mut array: Vec<f64> = self.position.iter().flatten().copied().collect();
-        array.extend(self.image.iter().flatten().map(|&image| f64::from(image)));
+        let mut array: Vec<f64> = self.position.iter().flatten().flatten().copied().collect();
+        array.extend(self.image.iter().flatten().flatten().map(|&image| f64::from(image)));
         array.extend(self.velocity.iter().flatten().flatten());
+        array.extend(self.densities.iter().flatten().flatten());
         array
     }
 
     /// Inverse of [`to_array`](Self::to_array); `None` if the length is wrong.
-    pub(super) fn from_array(array: &[f64], particles: usize, with_velocity: bool) -> Option<Self> {
-        let components = if with_velocity { 9 } else { 6 };
-        if array.len() != components * particles {
-            return None;
+    pub(super) fn from_array(
+        mut array: &[f64],
+        order: &ParticleOrder,
+        contents: &Contents,
+    ) -> Option<Self> {
+        let mut take = |length: usize| {
+            let (taken, rest) = array.split_at_checked(length)?;
+            array = rest;
+            Some(taken.to_vec())
+        };
+        let mut vectors = |present: bool| match present {
+            true => Some(Some([take(order.len())?, take(order.len())?, take(order.len())?])),
+            false => Some(None),
+        };
+        let position = vectors(contents.positions)?;
+        let image = vectors(contents.positions)?
+            .map(|image| image.map(|axis| axis.iter().map(|&image| image as i32).collect()));
+        let velocity = vectors(contents.velocities)?;
+        let mut densities = Vec::new();
+        if contents.modes > 0 {
+            for _ in 0..order.species_count() {
+                densities.push(take(2 * contents.modes)?.as_chunks::<2>().0.to_vec());
+            }
         }
-        let component = |k: usize| array[k * particles..(k + 1) * particles].to_vec();
-        let image = |k| component(k).iter().map(|&image| image as i32).collect();
-        Some(Sample {
-            position: std::array::from_fn(component),
-            image: std::array::from_fn(|k| image(3 + k)),
-            velocity: with_velocity.then(|| std::array::from_fn(|k| component(6 + k))),
-        })
+        array.is_empty().then_some(Sample { position, image, velocity, densities })
+    }
+}
+
+/// A sample that later ones are compared with.
+pub struct Origin<'a> {
+    pub(super) sample: &'a Sample,
+    /// Its particles, where terms ask for them.
+    pub(super) cells: Option<Cells>,
+}
+
+impl<'a> Origin<'a> {
+    pub(super) fn new(
+        sample: &'a Sample,
+        source: impl Iterator<Item = Source>,
+        simulation_box: &SimulationBox,
+    ) -> Self {
+        let mut needs_cells = false;
+        source.for_each(|source| needs_cells |= source == Source::CollectiveOverlap);
+        let cells = sample.position.as_ref().filter(|_| needs_cells).map(|position| {
+            Cells::new(simulation_box, position[0].len(), |i| [0, 1, 2].map(|k| position[k][i]))
+        });
+        Origin { sample, cells }
     }
 }
 
 /// A chunk of particles at two times, and room for the work on it.
-pub struct PairChunk {
+pub struct PairChunk<'a> {
     count: usize,
+    origin: Option<&'a Origin<'a>>,
     displacement: [[f64; CHUNK]; 3],
+    later_position: [[f64; CHUNK]; 3],
     velocity: [[[f64; CHUNK]; 3]; 2],
     /// Kept from chunk to chunk, contents undefined.
     pub workspace: Vec<[f64; LANES]>,
 }
 
-impl PairChunk {
+impl<'a> PairChunk<'a> {
     pub(super) fn new() -> Self {
         PairChunk {
             count: 0,
+            origin: None,
             displacement: [[0.0; CHUNK]; 3],
+            later_position: [[0.0; CHUNK]; 3],
             velocity: [[[0.0; CHUNK]; 3]; 2],
             workspace: Vec::new(),
         }
@@ -154,24 +236,30 @@ impl PairChunk {
     /// Loads the particles at `places` (at most a chunk).
     pub(super) fn load(
         &mut self,
-        origin: &Sample,
+        origin: &'a Origin<'a>,
         later: &Sample,
         places: Range<usize>,
         edges: [f64; 3],
     ) {
         let count = places.len();
         self.count = count;
-        for (k, (target, edge)) in self.displacement.iter_mut().zip(edges).enumerate() {
-            let (from, to) =
-                (&origin.position[k][places.clone()], &later.position[k][places.clone()]);
-            let from_image = &origin.image[k][places.clone()];
-            let to_image = &later.image[k][places.clone()];
-            for i in 0..count {
-                // The difference of two images fits: a wrapping i32 counter only fails beyond 2^31 boxes.
-                let boxes = f64::from(to_image[i].wrapping_sub(from_image[i]));
-                target[i] = (to[i] - from[i]) + boxes * edge;
+        self.origin = Some(origin);
+        let origin = origin.sample;
+        if let (Some((from, from_image)), Some((to, to_image))) =
+            (origin.positions(), later.positions())
+        {
+            for (k, (target, edge)) in self.displacement.iter_mut().zip(edges).enumerate() {
+                let (from, to) = (&from[k][places.clone()], &to[k][places.clone()]);
+                let from_image = &from_image[k][places.clone()];
+                let to_image = &to_image[k][places.clone()];
+                for i in 0..count {
+                    // The difference of two images fits: a wrapping i32 counter only fails beyond 2^31 boxes.
+                    let boxes = f64::from(to_image[i].wrapping_sub(from_image[i]));
+                    target[i] = (to[i] - from[i]) + boxes * edge;
+                }
+                target[count..].fill(0.0);
+                self.later_position[k][..count].copy_from_slice(to);
             }
-            target[count..].fill(0.0);
         }
         for (target, sample) in self.velocity.iter_mut().zip([origin, later]) {
             let Some(velocity) = &sample.velocity else { return };
@@ -190,6 +278,19 @@ impl PairChunk {
     /// Displacement along one axis, `r(t) - r(0)` without periodic boundaries.
     pub fn displacement(&self, axis: usize) -> &[f64; CHUNK] {
         &self.displacement[axis]
+    }
+
+    /// Wrapped position along one axis in the later sample.
+    pub fn later_position(&self, axis: usize) -> &[f64; CHUNK] {
+        &self.later_position[axis]
+    }
+
+    /// All particles of the earlier sample, wrapped.
+    ///
+    /// # Panics
+    /// Unless the source of the terms asks for them.
+    pub fn origin_cells(&self) -> &Cells {
+        self.origin.and_then(|origin| origin.cells.as_ref()).expect("terms that asked for cells")
     }
 
     /// Velocities along one axis at the origin and later; zero unless the observable needs them.

@@ -110,13 +110,13 @@ impl SelfScattering {
     }
 }
 
-struct AddBatches<'a> {
+struct AddBatches<'a, 'b> {
     terms: &'a SelfScattering,
-    chunk: &'a mut PairChunk,
+    chunk: &'a mut PairChunk<'b>,
     sums: &'a mut [f64],
 }
 
-impl InnerLoop for AddBatches<'_> {
+impl InnerLoop for AddBatches<'_, '_> {
     type Output = ();
 
     #[inline(always)]
@@ -137,7 +137,7 @@ impl ParticleTerms for SelfScattering {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{ParticleOrder, Sample};
+    use super::super::sample::{Contents, Origin, ParticleOrder, Sample};
     use super::super::trajectories::{context, random_walk};
     use super::super::wavevectors::shells;
     use super::*;
@@ -149,12 +149,14 @@ mod tests {
         let shells = shells(&box_, &[1.0, 7.2, 20.0], 30).unwrap();
         let function = SelfScattering::new(&box_, shells);
         let order = ParticleOrder::new(&context).unwrap();
+        let contents = Contents { positions: true, ..Contents::default() };
         let samples: Vec<_> = random_walk(&context, 2, 0.7, 0, 1, 2)
             .iter()
-            .map(|snapshot| Sample::new(snapshot, &order, false))
+            .map(|snapshot| Sample::new(snapshot, &order, &contents, None))
             .collect();
         let mut chunk = PairChunk::new();
-        chunk.load(&samples[0], &samples[1], 0..201, box_.padded_edges());
+        let origin = Origin::new(&samples[0], std::iter::empty(), &box_);
+        chunk.load(&origin, &samples[1], 0..201, box_.padded_edges());
         let (mut widest, mut portable) = ([0.0; 3], [0.0; 3]);
         function.add(&mut chunk, &mut widest);
         function.add_batches(&mut chunk, &mut portable);

@@ -32,6 +32,10 @@ impl Correlation for Susceptibility {
             Source::SelfOverlap => {
                 format!("Q = sum_i theta(a - |r_i(t) - r_i(0)|) / N, a = {}", self.overlap_length)
             }
+            Source::CollectiveOverlap => format!(
+                "Q = sum_i sum_j theta(a - |r_j(t) - r_i(0)|) / N, a = {}",
+                self.overlap_length
+            ),
             _ => "Q = sum_i cos(q . [r_i(t) - r_i(0)]) / N, averaged over the wave vectors of a shell"
                 .into(),
         };
@@ -41,12 +45,16 @@ impl Correlation for Susceptibility {
     fn source(&self) -> Source {
         match self.kind {
             DynamicObservable::SelfOverlapSusceptibility => Source::SelfOverlap,
+            DynamicObservable::CollectiveOverlapSusceptibility => Source::CollectiveOverlap,
             _ => Source::SelfScattering,
         }
     }
 
     fn parts(&self, species: usize) -> Vec<Part> {
-        Part::species_and_all(species)
+        match self.source() {
+            Source::CollectiveOverlap => vec![Part::All],
+            _ => Part::species_and_all(species),
+        }
     }
 
     fn components(&self) -> usize {
@@ -63,7 +71,7 @@ impl Correlation for Susceptibility {
     }
 
     /// Origins.
-    fn samples_per_origin(&self, _particles: usize) -> u64 {
+    fn samples_per_origin(&self, _particles: usize, _vectors: u64) -> u64 {
         1
     }
 }

@@ -1,8 +1,12 @@
 //! What one time origin contributes: sums that several observables share.
+use super::coherent_intermediate_scattering_function::DensityProduct;
+use super::collective_overlap::PlacesTaken;
+use super::correlation::Part;
 use super::displacement_moments::DisplacementMoments;
-use super::sample::PairChunk;
+use super::sample::{Contents, PairChunk, Sample};
 use super::self_intermediate_scattering_function::SelfScattering;
 use super::self_overlap::WithinDistance;
+use super::self_van_hove_function::DisplacementHistogram;
 use super::velocity_autocorrelation::VelocityProduct;
 use super::wavevectors::{self, WaveVectorShell};
 use super::{ObservableError, SampleContext};
@@ -19,6 +23,12 @@ pub enum Source {
     SelfScattering,
     /// 1 for particles with `|dr| < a`.
     SelfOverlap,
+    /// Number of places of particles within `a`, for each particle.
+    CollectiveOverlap,
+    /// 1 over its volume for the bin of `|dr|`.
+    DisplacementHistogram,
+    /// `rho_a(q, t) rho_b(-q, 0)` of pairs of species, averaged over shells of wave vectors.
+    DensityProduct,
 }
 
 /// What terms depend on beside the lag.
@@ -28,6 +38,8 @@ pub enum Rows<'a> {
     One,
     /// The wave number.
     Shells(&'a [WaveVectorShell]),
+    /// The distance: centres of the bins.
+    Distances(&'a [f64]),
 }
 
 impl Rows<'_> {
@@ -35,6 +47,25 @@ impl Rows<'_> {
         match self {
             Rows::One => 1,
             Rows::Shells(shells) => shells.len(),
+            Rows::Distances(distances) => distances.len(),
+        }
+    }
+
+    /// Wave vectors of all shells, one of each `q`, `-q`.
+    pub fn wave_vectors(&self) -> Vec<[i32; 3]> {
+        match self {
+            Rows::Shells(shells) => {
+                shells.iter().flat_map(|shell| shell.lattice_vectors()).collect()
+            }
+            Rows::One | Rows::Distances(_) => Vec::new(),
+        }
+    }
+
+    /// Number of wave vectors in every row; 1 where there are none.
+    pub fn vectors(&self) -> Vec<u64> {
+        match self {
+            Rows::Shells(shells) => shells.iter().map(WaveVectorShell::count).collect(),
+            Rows::One | Rows::Distances(_) => vec![1; self.count()],
         }
     }
 }
@@ -55,12 +86,46 @@ pub trait ParticleTerms: Send + Sync {
         self.terms() * self.rows().count()
     }
 
-    fn needs_velocity(&self) -> bool {
-        false
-    }
-
     /// Adds the sums over the particles of `chunk` to `sums`: for every row all terms.
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]);
+}
+
+/// Terms that are functions of two samples as wholes.
+pub trait SampleTerms: Send + Sync {
+    fn rows(&self) -> Rows<'_> {
+        Rows::One
+    }
+
+    /// Terms of every row.
+    fn terms(&self) -> usize {
+        1
+    }
+
+    /// Writes for every row all terms of one part.
+    fn evaluate(&self, origin: &Sample, later: &Sample, part: Part, terms: &mut [f64]);
+}
+
+/// How terms are evaluated.
+pub(super) enum Terms {
+    Particles(Box<dyn ParticleTerms>),
+    Samples(Box<dyn SampleTerms>),
+}
+
+impl Terms {
+    pub fn rows(&self) -> Rows<'_> {
+        match self {
+            Terms::Particles(terms) => terms.rows(),
+            Terms::Samples(terms) => terms.rows(),
+        }
+    }
+
+    /// Numbers that one time origin gives.
+    pub fn width(&self) -> usize {
+        match self {
+            Terms::Particles(terms) => terms.width(),
+            Terms::Samples(terms) => terms.terms() * terms.rows().count(),
+        }
+    }
 }
 
 /// The terms of one source.
@@ -68,15 +133,38 @@ pub(super) fn build(
     source: Source,
     plan: &CorrelationPlan,
     context: &SampleContext,
-) -> Result<Box<dyn ParticleTerms>, ObservableError> {
-    Ok(match source {
+) -> Result<Terms, ObservableError> {
+    let terms: Box<dyn ParticleTerms> = match source {
         Source::DisplacementMoments => Box::new(DisplacementMoments),
         Source::VelocityProduct => Box::new(VelocityProduct),
         Source::SelfScattering => {
             Box::new(SelfScattering::new(&context.simulation_box, shells(plan, context)?))
         }
         Source::SelfOverlap => Box::new(WithinDistance::new(plan.overlap_length)?),
-    })
+        Source::CollectiveOverlap => {
+            let shortest_edge = context.simulation_box.shortest_edge();
+            Box::new(PlacesTaken::new(plan.overlap_length, shortest_edge)?)
+        }
+        Source::DisplacementHistogram => {
+            Box::new(DisplacementHistogram::new(&plan.van_hove, &context.simulation_box)?)
+        }
+        Source::DensityProduct => {
+            let shells = shells(plan, context)?;
+            let particles = context.species_of.len();
+            return Ok(Terms::Samples(Box::new(DensityProduct::new(shells, particles))));
+        }
+    };
+    Ok(Terms::Particles(terms))
+}
+
+/// What samples have to hold for the terms of a source.
+pub(super) fn contents(source: Source, rows: &Rows) -> Contents {
+    let nothing = Contents::default();
+    match source {
+        Source::VelocityProduct => Contents { velocities: true, ..nothing },
+        Source::DensityProduct => Contents { modes: rows.wave_vectors().len(), ..nothing },
+        _ => Contents { positions: true, ..nothing },
+    }
 }
 
 fn shells(

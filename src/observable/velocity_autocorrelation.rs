@@ -29,10 +29,6 @@ impl Correlation for VelocityAutocorrelation {
 pub struct VelocityProduct;
 
 impl ParticleTerms for VelocityProduct {
-    fn needs_velocity(&self) -> bool {
-        true
-    }
-
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
         let [[x0, x], [y0, y], [z0, z]] = [0, 1, 2].map(|axis| chunk.velocities(axis));
         sums[0] += chunk.sum(|i| x0[i] * x[i] + y0[i] * y[i] + z0[i] * z[i]);

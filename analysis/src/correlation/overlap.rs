@@ -1,4 +1,6 @@
 //! Overlap functions and their fluctuations, evaluated plainly.
+use std::f64::consts::PI;
+
 use super::{Correlation, StoredTrajectory, TimePairs, dot, mean_over, square};
 
 /// `Q_s(t)`: fraction of particles with `|r(t) - r(0)| < length`.
@@ -37,6 +39,25 @@ pub fn self_scattering_susceptibility(
             wave_vectors.iter().map(|&q| dot(q, displacement).cos()).sum::<f64>()
                 / wave_vectors.len() as f64
         })
+    })
+}
+
+/// `G_s(r,t)` in the bin `inner <= |r(t) - r(0)| < outer`: fraction of particles in it, divided by its volume.
+pub fn self_van_hove_function(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    [inner, outer]: [f64; 2],
+    pairs: &TimePairs,
+) -> Correlation {
+    let ball = |r: f64| match trajectory.dimension {
+        2 => PI * r * r,
+        _ => 4.0 / 3.0 * PI * r.powi(3),
+    };
+    trajectory.average(pairs, |pair| {
+        mean_over(particles, |particle| {
+            let distance = square(trajectory.displacement(particle, pair)).sqrt();
+            f64::from(u8::from((inner..outer).contains(&distance)))
+        }) / (ball(outer) - ball(inner))
     })
 }
 

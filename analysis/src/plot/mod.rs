@@ -27,6 +27,8 @@ pub enum Quantity {
     MeanSquareDisplacement,
     /// `F_s(q,t)`, one panel per wave number.
     SelfIntermediateScatteringFunction,
+    /// `F_ab(q,t)`, one panel per wave number.
+    CoherentIntermediateScatteringFunction,
     /// `alpha_2(t)`.
     NonGaussianParameter,
     /// `<v(t) . v(0)>`.
@@ -37,6 +39,12 @@ pub enum Quantity {
     SelfOverlapSusceptibility,
     /// `chi_4(q,t)` of `F_s`, one panel per wave number.
     SelfScatteringSusceptibility,
+    /// `Q(t)`.
+    CollectiveOverlap,
+    /// `chi_4(t)` of `Q`.
+    CollectiveOverlapSusceptibility,
+    /// `G_s(r,t)`, one panel for each of a few times.
+    SelfVanHoveFunction,
     /// `g_ab(r)`.
     PairDistribution,
     /// `S_ab(q)`.
@@ -45,18 +53,22 @@ pub enum Quantity {
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 13] = [
+    pub const ALL: [Quantity; 17] = [
         Quantity::Temperature,
         Quantity::PotentialEnergy,
         Quantity::InternalEnergy,
         Quantity::Pressure,
         Quantity::MeanSquareDisplacement,
         Quantity::SelfIntermediateScatteringFunction,
+        Quantity::CoherentIntermediateScatteringFunction,
         Quantity::NonGaussianParameter,
         Quantity::VelocityAutocorrelation,
         Quantity::SelfOverlap,
         Quantity::SelfOverlapSusceptibility,
         Quantity::SelfScatteringSusceptibility,
+        Quantity::CollectiveOverlap,
+        Quantity::CollectiveOverlapSusceptibility,
+        Quantity::SelfVanHoveFunction,
         Quantity::PairDistribution,
         Quantity::StructureFactor,
     ];
@@ -70,11 +82,17 @@ impl Quantity {
             Quantity::Pressure => "pressure",
             Quantity::MeanSquareDisplacement => "mean_square_displacement",
             Quantity::SelfIntermediateScatteringFunction => "self_intermediate_scattering_function",
+            Quantity::CoherentIntermediateScatteringFunction => {
+                "coherent_intermediate_scattering_function"
+            }
             Quantity::NonGaussianParameter => "non_gaussian_parameter",
             Quantity::VelocityAutocorrelation => "velocity_autocorrelation",
             Quantity::SelfOverlap => "self_overlap",
             Quantity::SelfOverlapSusceptibility => "self_overlap_susceptibility",
             Quantity::SelfScatteringSusceptibility => "self_scattering_susceptibility",
+            Quantity::CollectiveOverlap => "collective_overlap",
+            Quantity::CollectiveOverlapSusceptibility => "collective_overlap_susceptibility",
+            Quantity::SelfVanHoveFunction => "self_van_hove_function",
             Quantity::PairDistribution => "pair_distribution",
             Quantity::StructureFactor => "structure_factor",
         }

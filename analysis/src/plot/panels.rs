@@ -27,8 +27,8 @@ pub(super) struct Panel {
     pub lines: Vec<Line>,
 }
 
-/// Most panels of wave numbers.
-const MOST_WAVENUMBERS: usize = 4;
+/// Most panels of wave numbers or times.
+const MOST_PARAMETERS: usize = 4;
 /// A time series is drawn with no more points than this.
 const MOST_POINTS: usize = 500;
 
@@ -113,21 +113,27 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
         Q::SelfIntermediateScatteringFunction => {
             ("t", "Fₛ(q,t)", Logarithmic, Linear, vec![0.0, 1.0])
         }
+        Q::CoherentIntermediateScatteringFunction => {
+            ("t", "F(q,t)", Logarithmic, Linear, vec![0.0])
+        }
         Q::NonGaussianParameter => ("t", "α₂(t)", Logarithmic, Linear, vec![0.0]),
         Q::VelocityAutocorrelation => ("t", "⟨v(t)·v(0)⟩", Logarithmic, Linear, vec![0.0]),
         Q::SelfOverlap => ("t", "Qₛ(t)", Logarithmic, Linear, vec![0.0, 1.0]),
         Q::SelfOverlapSusceptibility => ("t", "χ₄(t) of Qₛ", Logarithmic, Linear, vec![0.0]),
         Q::SelfScatteringSusceptibility => ("t", "χ₄(q,t) of Fₛ", Logarithmic, Linear, vec![0.0]),
+        Q::CollectiveOverlap => ("t", "Q(t)", Logarithmic, Linear, vec![0.0, 1.0]),
+        Q::CollectiveOverlapSusceptibility => ("t", "χ₄(t) of Q", Logarithmic, Linear, vec![0.0]),
+        Q::SelfVanHoveFunction => ("r", "Gₛ(r,t)", Linear, Logarithmic, vec![]),
         Q::PairDistribution => ("r", "g(r)", Linear, Linear, vec![0.0]),
         _ => ("q", "S(q)", Linear, Linear, vec![0.0]),
     };
     let named: Vec<&(usize, Function)> =
         functions.iter().filter(|(_, function)| function.name == quantity.name()).collect();
-    let groups = wavenumber_groups(&named);
-    let panel = |wavenumber: Option<f64>| {
+    let groups = parameter_groups(&named);
+    let panel = |parameter: Option<f64>| {
         let lines = named.iter().flat_map(|(file, function)| {
-            let fits = move |curve: &&Curve| match (curve.wavenumber, wavenumber) {
-                (Some(q), Some(wanted)) => same_wavenumber(q, wanted),
+            let fits = move |curve: &&Curve| match (curve.parameter(), parameter) {
+                (Some(q), Some(wanted)) => same_parameter(q, wanted),
                 (None, None) => true,
                 _ => false,
             };
@@ -136,7 +142,8 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
         });
         Panel {
             x_label: x_label.into(),
-            y_label: match wavenumber {
+            y_label: match parameter {
+                Some(t) if quantity == Q::SelfVanHoveFunction => format!("{y_label},  t = {t:.3}"),
                 Some(q) => format!("{y_label},  q = {q:.2}"),
                 None => y_label.into(),
             },
@@ -150,27 +157,27 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
 }
 
 /// Files of different boxes hold slightly different shells.
-fn same_wavenumber(a: f64, b: f64) -> bool {
+fn same_parameter(a: f64, b: f64) -> bool {
     (a - b).abs() <= 0.03 * a.abs().max(b.abs())
 }
 
-fn wavenumber_groups(functions: &[&(usize, Function)]) -> Vec<Option<f64>> {
+fn parameter_groups(functions: &[&(usize, Function)]) -> Vec<Option<f64>> {
     let mut groups: Vec<Option<f64>> = Vec::new();
     for curve in functions.iter().flat_map(|(_, function)| &function.curves) {
-        let known = groups.iter().any(|group| match (group, curve.wavenumber) {
-            (Some(a), Some(b)) => same_wavenumber(*a, b),
+        let known = groups.iter().any(|group| match (group, curve.parameter()) {
+            (Some(a), Some(b)) => same_parameter(*a, b),
             (None, None) => true,
             _ => false,
         });
         if !known {
-            groups.push(curve.wavenumber);
+            groups.push(curve.parameter());
         }
     }
     groups.sort_by(|a, b| a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)));
     // Of very many, evenly chosen ones with the first and the last.
-    if groups.len() > MOST_WAVENUMBERS {
+    if groups.len() > MOST_PARAMETERS {
         let last = groups.len() - 1;
-        groups = (0..MOST_WAVENUMBERS).map(|k| groups[k * last / (MOST_WAVENUMBERS - 1)]).collect();
+        groups = (0..MOST_PARAMETERS).map(|k| groups[k * last / (MOST_PARAMETERS - 1)]).collect();
     }
     groups
 }

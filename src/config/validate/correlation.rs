@@ -2,16 +2,18 @@
 use std::f64::consts::PI;
 
 use super::checker::Checker;
-use super::stage::{Surroundings, interval};
+use super::stage::{Surroundings, interval, rounded_down};
 use crate::config::defaults;
 use crate::config::written::{Correlation, Number, Table, Written};
-use crate::plan::{CorrelationPlan, DynamicObservable};
+use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
 use crate::system::SimulationBox;
 
 pub const MAXIMUM_VECTORS: u64 = 100_000;
 
 const MAXIMUM_BLOCK_SIZE: u64 = 1000;
 const MAXIMUM_WAVENUMBERS: usize = 1000;
+/// Bins of a van Hove function: as many averages for every lag.
+const MAXIMUM_BINS: f64 = 1000.0;
 
 /// Wave vectors up to the wave number that are looked through for those of a shell.
 const MAXIMUM_LATTICE_VECTORS: f64 = 1e9;
@@ -59,6 +61,26 @@ pub fn check(
             Some(defaults::OVERLAP_LENGTH)
         }
     };
+    let collective = any(|each| {
+        matches!(
+            each,
+            DynamicObservable::CollectiveOverlap
+                | DynamicObservable::CollectiveOverlapSusceptibility
+        )
+    });
+    if let (true, Some(length), Some(simulation_box)) =
+        (collective, overlap_length, surroundings.simulation_box)
+    {
+        let place = written.overlap_length.as_ref().map_or(span, |length| &length.span);
+        let half = simulation_box.shortest_edge() / 2.0;
+        if !(length < half) {
+            let message = format!("{length:?} is not below half the shortest edge of the box");
+            checker.reject(place, message, format!("below {}", rounded_down(half)));
+            return None;
+        }
+    }
+    let van_hove =
+        van_hove(written, any(|each| each == DynamicObservable::SelfVanHoveFunction), checker);
     let (observables, wavenumbers) = (observables?, wavenumbers?);
     if scattering && wavenumbers.is_empty() {
         let help = "the intermediate scattering functions need them: wavenumbers = [7.25]; \
@@ -89,8 +111,46 @@ pub fn check(
         wavenumbers,
         vectors_per_shell: vectors_per_shell? as usize,
         overlap_length: overlap_length?,
+        van_hove: van_hove?,
         observables,
     })
+}
+
+fn van_hove(
+    written: &Table<Correlation>,
+    wanted: bool,
+    checker: &mut Checker<'_>,
+) -> Option<VanHovePlan> {
+    let mut plan = VanHovePlan {
+        maximum_distance: defaults::VAN_HOVE_MAXIMUM_DISTANCE,
+        bin_width: defaults::VAN_HOVE_BIN_WIDTH,
+    };
+    let Some(table) = &written.van_hove else {
+        if wanted {
+            let value = format!("{} in bins of {}", plan.maximum_distance, plan.bin_width);
+            checker.filled_in(&written.span, "van_hove", value);
+        }
+        return Some(plan);
+    };
+    if !wanted {
+        let help = "add \"self-van-hove-function\" to observables, or leave it out";
+        checker.reject(&table.span, "this correlation has no van Hove function", help);
+        return None;
+    }
+    let (distance, width) = (table.maximum_distance.as_ref(), table.bin_width.as_ref());
+    let span = &table.span;
+    let maximum = checker.positive_or(span, "maximum_distance", distance, plan.maximum_distance);
+    let bin_width = checker.positive_or(span, "bin_width", width, plan.bin_width);
+    (plan.maximum_distance, plan.bin_width) = (maximum?, bin_width?);
+    let bins = plan.maximum_distance / plan.bin_width;
+    if !(1.0..=MAXIMUM_BINS).contains(&bins) {
+        let place = width.map_or(span, |width| &width.span);
+        let message =
+            format!("{:?} gives {bins:.0} bins up to {:?}", plan.bin_width, plan.maximum_distance);
+        checker.reject(place, message, format!("1 to {MAXIMUM_BINS} bins"));
+        return None;
+    }
+    Some(plan)
 }
 
 /// No observable in two correlations of a stage: its file has one place for it.

@@ -136,6 +136,18 @@ pub struct Structure {
     pub vectors_per_shell: Option<Written<Integer>>,
 }
 
+/// Bins of the self van Hove function.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VanHove {
+    /// Largest displacement.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::VAN_HOVE_MAXIMUM_DISTANCE))]
+    pub maximum_distance: Option<Written<Number>>,
+    /// Width of a bin.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::VAN_HOVE_BIN_WIDTH))]
+    pub bin_width: Option<Written<Number>>,
+}
+
 /// Time correlation functions in blocks of samples (Colberg & Hoefling 2011, section 2.5).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -158,6 +170,8 @@ pub struct Correlation {
     /// Length a of the overlap functions: particles that moved less count as where they were.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::OVERLAP_LENGTH))]
     pub overlap_length: Option<Written<Number>>,
+    /// Bins of the self van Hove function.
+    pub van_hove: Option<Table<VanHove>>,
     /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,
 }

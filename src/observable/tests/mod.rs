@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use self::structure::structure_plan;
 use super::trajectories::{context, ideal_gas, normal, random_walk, snapshot};
 use super::*;
-use crate::plan::{CorrelationPlan, DynamicObservable};
+use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
 use crate::system::Snapshot;
 
 fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> CorrelationPlan {
@@ -21,6 +21,7 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
         wavenumbers: wavenumbers.to_vec(),
         vectors_per_shell: 14,
         overlap_length: 0.6,
+        van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
         observables: DynamicObservable::ALL.to_vec(),
     }
 }
