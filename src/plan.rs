@@ -229,6 +229,10 @@ pub struct CorrelationPlan {
     pub vectors_per_shell: usize,
     /// Length a of the overlap functions.
     pub overlap_length: f64,
+    /// Positions and velocities relative to the centre of mass of all particles.
+    pub remove_drift: bool,
+    /// Distance of neighbours at the time origin, for cage-relative displacements.
+    pub cage_radius: Option<f64>,
     /// Bins of the self van Hove function.
     pub van_hove: VanHovePlan,
     pub observables: Vec<DynamicObservable>,
@@ -270,10 +274,20 @@ pub enum DynamicObservable {
     CoherentIntermediateScatteringFunction,
     /// G_s(r,t), probability density of the displacement.
     SelfVanHoveFunction,
+    /// G(t) = V / T <s(0) s(t)> of the shear stress.
+    StressAutocorrelation,
+    /// eta(t), the Green-Kubo integral of the stress autocorrelation.
+    ShearViscosity,
+    /// <|dr - <dr>_neighbours|^2>, displacement relative to the cage.
+    CageRelativeMeanSquareDisplacement,
+    /// F_s(q,t) of cage-relative displacements.
+    CageRelativeSelfIntermediateScatteringFunction,
+    /// Q_s(t) of cage-relative displacements.
+    CageRelativeSelfOverlap,
 }
 
 impl DynamicObservable {
-    pub const ALL: [DynamicObservable; 12] = [
+    pub const ALL: [DynamicObservable; 17] = [
         DynamicObservable::MeanSquareDisplacement,
         DynamicObservable::MeanQuarticDisplacement,
         DynamicObservable::NonGaussianParameter,
@@ -286,6 +300,11 @@ impl DynamicObservable {
         DynamicObservable::CollectiveOverlapSusceptibility,
         DynamicObservable::CoherentIntermediateScatteringFunction,
         DynamicObservable::SelfVanHoveFunction,
+        DynamicObservable::StressAutocorrelation,
+        DynamicObservable::ShearViscosity,
+        DynamicObservable::CageRelativeMeanSquareDisplacement,
+        DynamicObservable::CageRelativeSelfIntermediateScatteringFunction,
+        DynamicObservable::CageRelativeSelfOverlap,
     ];
 
     /// What is correlated where nothing is named.
@@ -314,6 +333,15 @@ impl DynamicObservable {
             DynamicObservable::CollectiveOverlapSusceptibility => {
                 "collective_overlap_susceptibility"
             }
+            DynamicObservable::StressAutocorrelation => "stress_autocorrelation",
+            DynamicObservable::ShearViscosity => "shear_viscosity",
+            DynamicObservable::CageRelativeMeanSquareDisplacement => {
+                "cage_relative_mean_square_displacement"
+            }
+            DynamicObservable::CageRelativeSelfIntermediateScatteringFunction => {
+                "cage_relative_self_intermediate_scattering_function"
+            }
+            DynamicObservable::CageRelativeSelfOverlap => "cage_relative_self_overlap",
             DynamicObservable::SelfVanHoveFunction => "self_van_hove_function",
             DynamicObservable::CoherentIntermediateScatteringFunction => {
                 "coherent_intermediate_scattering_function"
@@ -328,6 +356,7 @@ impl DynamicObservable {
             DynamicObservable::SelfIntermediateScatteringFunction
                 | DynamicObservable::SelfScatteringSusceptibility
                 | DynamicObservable::CoherentIntermediateScatteringFunction
+                | DynamicObservable::CageRelativeSelfIntermediateScatteringFunction
         )
     }
 
@@ -339,6 +368,17 @@ impl DynamicObservable {
                 | DynamicObservable::SelfOverlapSusceptibility
                 | DynamicObservable::CollectiveOverlap
                 | DynamicObservable::CollectiveOverlapSusceptibility
+                | DynamicObservable::CageRelativeSelfOverlap
+        )
+    }
+
+    /// Whether displacements are relative to the cage of neighbours.
+    pub fn takes_cage_radius(self) -> bool {
+        matches!(
+            self,
+            DynamicObservable::CageRelativeMeanSquareDisplacement
+                | DynamicObservable::CageRelativeSelfIntermediateScatteringFunction
+                | DynamicObservable::CageRelativeSelfOverlap
         )
     }
 }

@@ -9,11 +9,12 @@ use common::job::{Job, kob_andersen};
 use common::python::check_with_python;
 use supercool_analysis::Frame;
 use supercool_analysis::correlation::{
-    Correlation, StoredTrajectory, TimePairs, coherent_intermediate_scattering_function,
-    collective_overlap, collective_overlap_susceptibility, mean_quartic_displacement,
-    mean_square_displacement, non_gaussian_parameter, self_intermediate_scattering_function,
-    self_overlap, self_overlap_susceptibility, self_scattering_susceptibility,
-    self_van_hove_function, velocity_autocorrelation,
+    CageRelative, Correlation, StoredTrajectory, StressSeries, TimePairs,
+    coherent_intermediate_scattering_function, collective_overlap,
+    collective_overlap_susceptibility, mean_quartic_displacement, mean_square_displacement,
+    non_gaussian_parameter, self_intermediate_scattering_function, self_overlap,
+    self_overlap_susceptibility, self_scattering_susceptibility, self_van_hove_function,
+    shear_viscosity, stress_autocorrelation, velocity_autocorrelation,
 };
 use supercool_analysis::results::{Curve, Function};
 use supercool_analysis::structure::{pair_distribution, structure_factor, wave_vectors};
@@ -22,10 +23,11 @@ const EVERY: u64 = 4;
 const STEPS: u64 = 400;
 const BLOCK_SIZE: u64 = 5;
 const OVERLAP_LENGTH: f64 = 0.2;
+const CAGE_RADIUS: f64 = 1.4;
 const BIN_WIDTH: f64 = 0.125;
 
 /// Observables and the number of groups of the file that have them: two species, and all particles.
-const OBSERVABLES: [(&str, usize); 12] = [
+const OBSERVABLES: [(&str, usize); 17] = [
     ("mean-square-displacement", 2),
     ("mean-quartic-displacement", 2),
     ("non-gaussian-parameter", 2),
@@ -37,13 +39,18 @@ const OBSERVABLES: [(&str, usize); 12] = [
     ("collective-overlap", 1),
     ("collective-overlap-susceptibility", 1),
     ("self-van-hove-function", 2),
+    ("stress-autocorrelation", 1),
+    ("shear-viscosity", 1),
+    ("cage-relative-mean-square-displacement", 2),
+    ("cage-relative-self-intermediate-scattering-function", 2),
+    ("cage-relative-self-overlap", 3),
     // Three pairs, and all particles.
     ("coherent-intermediate-scattering-function", 4),
 ];
 
 /// A short liquid run whose trajectory has every sample of the correlations. All vectors of a shell
 /// are taken: none is left to choice.
-fn observed(dimension: usize, precision: &str) -> Job {
+fn observed(dimension: usize, precision: &str, remove_drift: bool) -> Job {
     let observables = OBSERVABLES.map(|(name, _)| name);
     let toml = kob_andersen(dimension, 500, precision, "timestep = 0.004\nthreads = 2\nskin = 0.3")
         + &format!(
@@ -57,6 +64,7 @@ thermostat = {{ kind = "langevin", temperature = 1.0, friction = 2.0 }}
 name = "production"
 steps = {STEPS}
 [stage.observe]
+thermodynamics = {EVERY}
 trajectory = {EVERY}
 [stage.observe.structure]
 every = 40
@@ -70,6 +78,8 @@ block_size = {BLOCK_SIZE}
 wavenumbers = [1.0, 4.0, 7.25]
 vectors_per_shell = 100_000
 overlap_length = {OVERLAP_LENGTH}
+cage_radius = {CAGE_RADIUS}
+remove_drift = {remove_drift}
 van_hove = {{ maximum_distance = 1.0, bin_width = {BIN_WIDTH} }}
 observables = {observables:?}
 "#
@@ -84,14 +94,16 @@ struct Stored {
     trajectory: StoredTrajectory,
     /// Pairs of frames of the blocking scheme's origins.
     pairs: TimePairs,
+    stress: StressSeries,
 }
 
 impl Stored {
-    fn of(job: &Job) -> Self {
+    fn of(job: &Job, remove_drift: bool) -> Self {
         let file = supercool_analysis::open(job.path("out/production.h5md")).unwrap();
         let frames: Vec<Frame> = (0..file.len()).map(|index| file.read(index).unwrap()).collect();
         assert_eq!(frames.len() as u64, STEPS / EVERY + 1);
         let trajectory = StoredTrajectory::from_frames(frames.clone(), None).unwrap();
+        let trajectory = if remove_drift { trajectory.without_drift() } else { trajectory };
         let first = trajectory.steps()[0];
         // Lag m l^n, m < l, has the origins k l^n.
         let is_origin = |lag: u64, step: u64| {
@@ -103,7 +115,8 @@ impl Stored {
             lag.is_multiple_of(interval) && origin.is_multiple_of(interval)
         };
         let pairs = TimePairs::all(trajectory.steps()).keep(trajectory.steps(), is_origin);
-        Stored { frames, trajectory, pairs }
+        let stress = stress_series(job, &frames[0]);
+        Stored { frames, trajectory, pairs, stress }
     }
 
     fn edges(&self) -> &[f64] {
@@ -139,6 +152,7 @@ impl Stored {
     fn evaluate(&self, species: &str, name: &str, curve: &Curve) -> Correlation {
         let particles = self.particles(species);
         let (trajectory, pairs) = (&self.trajectory, &self.pairs);
+        let cage_relative = CageRelative { trajectory, radius: CAGE_RADIUS };
         match name {
             "mean_square_displacement" => mean_square_displacement(trajectory, &particles, pairs),
             "mean_quartic_displacement" => mean_quartic_displacement(trajectory, &particles, pairs),
@@ -170,6 +184,20 @@ impl Stored {
             "collective_overlap_susceptibility" => {
                 collective_overlap_susceptibility(trajectory, OVERLAP_LENGTH, pairs)
             }
+            "stress_autocorrelation" => stress_autocorrelation(&self.stress, pairs),
+            "shear_viscosity" => shear_viscosity(&self.stress, pairs),
+            "cage_relative_mean_square_displacement" => {
+                cage_relative.average(&particles, pairs, |d| dot(d, d))
+            }
+            "cage_relative_self_overlap" => cage_relative.average(&particles, pairs, |d| {
+                f64::from(u8::from(dot(d, d).sqrt() < OVERLAP_LENGTH))
+            }),
+            "cage_relative_self_intermediate_scattering_function" => {
+                let shell = self.shell(curve.wavenumber.unwrap());
+                cage_relative.average(&particles, pairs, |d| {
+                    shell.iter().map(|&q| dot(q, d).cos()).sum::<f64>() / shell.len() as f64
+                })
+            }
             "self_overlap" => self_overlap(trajectory, &particles, OVERLAP_LENGTH, pairs),
             "self_overlap_susceptibility" => {
                 self_overlap_susceptibility(trajectory, &particles, OVERLAP_LENGTH, pairs)
@@ -180,6 +208,24 @@ impl Stored {
             }
             _ => panic!("{name} is not checked"),
         }
+    }
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn stress_series(job: &Job, frame: &Frame) -> StressSeries {
+    let observables = job.results("production").observables().unwrap();
+    let find = |name: &str| observables.iter().find(|series| series.name == name).unwrap();
+    let dimension = frame.box_edges.len();
+    let stress = find("stress_tensor");
+    StressSeries {
+        dimension,
+        volume: frame.box_edges.iter().product(),
+        interval: stress.time[1] - stress.time[0],
+        stress: stress.value.chunks(dimension * dimension).map(<[f64]>::to_vec).collect(),
+        temperature: find("temperature").value.clone(),
     }
 }
 
@@ -214,10 +260,12 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
             // Sums of terms of both signs.
             let scale = match function.name.as_str() {
                 "coherent_intermediate_scattering_function" => 1.0,
-                "velocity_autocorrelation" | "self_intermediate_scattering_function" => 1.0,
+                name if name.ends_with("self_intermediate_scattering_function") => 1.0,
+                "velocity_autocorrelation" => 1.0,
                 "non_gaussian_parameter" => 1.0,
                 // A small difference of numbers of order N.
                 "collective_overlap_susceptibility" => 500.0,
+                "stress_autocorrelation" | "shear_viscosity" => 1.0,
                 "self_overlap_susceptibility" | "self_scattering_susceptibility" => 500.0,
                 _ => 0.0,
             };
@@ -226,6 +274,7 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
             let vectors = || stored.shell(curve.wavenumber.unwrap()).len() as u64;
             let per_origin = match function.name.as_str() {
                 "coherent_intermediate_scattering_function" => vectors(),
+                "stress_autocorrelation" | "shear_viscosity" => 1,
                 name if name.ends_with("susceptibility") => 1,
                 _ => stored.particles(&function.group).len() as u64,
             };
@@ -275,9 +324,9 @@ fn check_structure(stored: &Stored, functions: &[Function]) {
     }
 }
 
-fn online_equals_plain(dimension: usize, precision: &str) {
-    let job = observed(dimension, precision);
-    let stored = Stored::of(&job);
+fn online_equals_plain(dimension: usize, precision: &str, remove_drift: bool) {
+    let job = observed(dimension, precision, remove_drift);
+    let stored = Stored::of(&job, remove_drift);
     let results = job.results("production");
     check_dynamics(&stored, &results.dynamics().unwrap());
     check_structure(&stored, &results.structure().unwrap());
@@ -287,10 +336,10 @@ fn online_equals_plain(dimension: usize, precision: &str) {
 
 #[test]
 fn online_correlations_in_three_dimensions_equal_plain_ones_of_the_stored_trajectory() {
-    online_equals_plain(3, "double");
+    online_equals_plain(3, "double", false);
 }
 
 #[test]
 fn online_correlations_in_two_dimensions_equal_plain_ones_of_the_stored_trajectory() {
-    online_equals_plain(2, "fixed-point");
+    online_equals_plain(2, "fixed-point", true);
 }

@@ -28,6 +28,7 @@ pub const CORRELATION_VECTORS_PER_SHELL: usize = 24;
 pub const OVERLAP_LENGTH: f64 = 0.3;
 pub const VAN_HOVE_MAXIMUM_DISTANCE: f64 = 4.0;
 pub const VAN_HOVE_BIN_WIDTH: f64 = 0.05;
+pub const REMOVE_DRIFT: bool = false;
 pub const BIN_WIDTH: f64 = 0.02;
 pub const MAXIMUM_WAVENUMBER: f64 = 15.0;
 pub const STRUCTURE_VECTORS_PER_SHELL: usize = 20;

@@ -10,6 +10,7 @@ use super::correlation::{self, Correlation, Part};
 use super::density_modes::DensityModes;
 use super::sample::{CHUNK, Contents, Origin, PairChunk, ParticleOrder, Sample};
 use super::series::{Axis, AxisName};
+use super::shear_stress::{Macroscopic, ShearStress};
 use super::terms::{self, ParticleTerms, Rows, Source, Terms};
 use super::{ObservableError, SampleContext, Series, SeriesLayout, StateArrays, state_array};
 use crate::plan::CorrelationPlan;
@@ -31,6 +32,8 @@ pub struct Correlations {
     /// In sampling intervals, ascending.
     lags: Vec<u64>,
     scheme: BlockingScheme<Sample>,
+    /// Of the last sample.
+    shear_stress: Option<ShearStress>,
     first_step: Option<u64>,
     finished: bool,
 }
@@ -74,6 +77,7 @@ struct SavedState {
 }
 
 const AVERAGES: &str = "averages";
+const SHEAR_STRESS: &str = "shear stress";
 
 fn sample_name(index: u64) -> String {
     format!("sample.{index}")
@@ -114,10 +118,11 @@ impl Correlations {
             let averages = vec![vec![of_lags; terms[index].1.rows().count()]; parts.len()];
             channels.push(Channel { observable, terms: index, parts, averages });
         }
-        let contents = terms
-            .iter()
-            .map(|(source, terms)| terms::contents(*source, &terms.rows()))
-            .fold(Contents::default(), Contents::and);
+        let contents =
+            terms.iter().map(|(source, terms)| terms::contents(*source, &terms.rows())).fold(
+                Contents { center_of_mass: plan.remove_drift, ..Contents::default() },
+                Contents::and,
+            );
         let modes =
             terms.iter().find(|(source, _)| *source == Source::DensityProduct).map(|(_, terms)| {
                 DensityModes::new(&context.simulation_box, terms.rows().wave_vectors())
@@ -130,6 +135,7 @@ impl Correlations {
             channels,
             lags,
             scheme,
+            shear_stress: None,
             first_step: None,
             finished: false,
             plan: plan.clone(),
@@ -142,17 +148,37 @@ impl Correlations {
         !self.finished && step_in_stage.is_multiple_of(self.plan.every)
     }
 
+    /// Whether samples need the stress tensor.
+    pub fn needs_stress(&self) -> bool {
+        self.contents.shear_stress
+    }
+
     /// Takes the next sample; they have to come at every step for which [`is_due`](Self::is_due) holds.
     ///
     /// # Panics
-    /// If a sample is missing or comes after [`finish`](Self::finish), or has another number of particles.
-    pub fn sample(&mut self, snapshot: &Snapshot) {
+    /// If a sample is missing or comes after [`finish`](Self::finish), has another number of particles,
+    /// or has no stress though it is needed.
+    pub fn sample(&mut self, snapshot: &Snapshot, macroscopic: Option<&Macroscopic>) {
         assert!(!self.finished, "a sample after the end of the stage");
         assert_eq!(snapshot.position.len(), self.order.len(), "number of particles");
         let first = *self.first_step.get_or_insert(snapshot.step);
         let expected = first + self.scheme.samples() * self.plan.every;
         assert_eq!(snapshot.step, expected, "step of the next sample");
-        let sample = Sample::new(snapshot, &self.order, &self.contents, self.modes.as_ref());
+        if self.contents.shear_stress {
+            let interval = self.plan.every as f64 * self.context.timestep;
+            let now = macroscopic.expect("a stress tensor for correlations of the stress");
+            let before = self.shear_stress.as_ref();
+            let simulation_box = &self.context.simulation_box;
+            self.shear_stress = Some(ShearStress::after(before, interval, now, simulation_box));
+        }
+        let sample = Sample::new(
+            snapshot,
+            &self.order,
+            &self.context,
+            &self.contents,
+            self.modes.as_ref(),
+            self.shear_stress,
+        );
         let due = self.scheme.push(sample);
         self.correlate(&due);
     }
@@ -173,7 +199,8 @@ impl Correlations {
             };
             let pairs: Vec<_> = entries.iter().enumerate().filter_map(lag_of).collect();
             let sources = self.terms.iter().map(|(source, _)| *source);
-            let origin = Origin::new(&entries[0], sources, &self.context.simulation_box);
+            let search = terms::search(sources, &self.plan);
+            let origin = Origin::new(&entries[0], search, &self.context.simulation_box);
             for pairs in pairs.chunks(PAIRS_AT_ONCE) {
                 self.correlate_pairs(&origin, pairs);
             }
@@ -359,7 +386,9 @@ impl Correlations {
         for average in self.averages() {
             average.save(&mut averages);
         }
-        let mut arrays = vec![(AVERAGES.to_string(), averages)];
+        let shear_stress = self.shear_stress.map(ShearStress::to_array).unwrap_or_default();
+        let mut arrays =
+            vec![(AVERAGES.to_string(), averages), (SHEAR_STRESS.to_string(), shear_stress)];
         for (index, sample) in self.scheme.held() {
             arrays.push((sample_name(index), sample.to_array()));
         }
@@ -400,6 +429,11 @@ impl Correlations {
         if !averages.is_empty() {
             return Err(wrong("more averages than expected"));
         }
+        self.shear_stress = match state_array(arrays, SHEAR_STRESS)? {
+            [] => None,
+            array if array.len() == ShearStress::NUMBERS => Some(ShearStress::from_array(array)),
+            _ => return Err(wrong("a damaged shear stress")),
+        };
         self.first_step = state.first_step;
         self.finished = state.finished;
         Ok(())

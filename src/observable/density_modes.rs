@@ -32,6 +32,16 @@ impl DensityModes {
         }
     }
 
+    /// Modes of the density seen from `origin`: each times `exp(-i q . origin)`.
+    pub fn shift(&self, densities: &mut [[f64; 2]], origin: [f64; 3]) {
+        for (density, n) in densities.iter_mut().zip(&self.vectors) {
+            let turns = |k: usize| f64::from(n[k]) * (origin[k] * self.inverse_edges[k]);
+            let (sine, cosine) = (TAU * (0..3).map(turns).sum::<f64>()).sin_cos();
+            let [re, im] = *density;
+            *density = [re * cosine + im * sine, im * cosine - re * sine];
+        }
+    }
+
     /// `rho_a(q)`, real and imaginary part, for every species and vector.
     pub fn densities(&self, snapshot: &Snapshot, order: &ParticleOrder) -> Vec<Vec<[f64; 2]>> {
         // At most about 64 chunks keep the partial sums small; the size does not depend on threads.

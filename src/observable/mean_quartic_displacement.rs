@@ -1,4 +1,5 @@
 use super::correlation::Correlation;
+use super::sample::Frame;
 use super::terms::Source;
 use crate::plan::DynamicObservable;
 
@@ -19,7 +20,7 @@ impl Correlation for MeanQuarticDisplacement {
     }
 
     fn source(&self) -> Source {
-        Source::DisplacementMoments
+        Source::DisplacementMoments(Frame::Laboratory)
     }
 
     fn of_origin(&self, terms: &[f64], components: &mut [f64]) {

@@ -1,13 +1,18 @@
 use super::correlation::Correlation;
+use super::sample::Frame;
 use super::terms::Source;
 use crate::plan::DynamicObservable;
 
-/// `<|r_i(t) - r_i(0)|^2>` over the particles of a species (length squared).
-pub struct MeanSquareDisplacement;
+/// `<|r_i(t) - r_i(0)|^2>` over the particles of a species (length squared); in the frame of the cage, see
+/// [`CageRelative`](super::cage::CageRelative).
+pub struct MeanSquareDisplacement(pub Frame);
 
 impl Correlation for MeanSquareDisplacement {
     fn kind(&self) -> DynamicObservable {
-        DynamicObservable::MeanSquareDisplacement
+        match self.0 {
+            Frame::Laboratory => DynamicObservable::MeanSquareDisplacement,
+            Frame::Cage => DynamicObservable::CageRelativeMeanSquareDisplacement,
+        }
     }
 
     fn unit(&self) -> &'static str {
@@ -15,11 +20,11 @@ impl Correlation for MeanSquareDisplacement {
     }
 
     fn formula(&self) -> String {
-        "<|r_i(t) - r_i(0)|^2>".into()
+        format!("<|{}|^2>", self.0.displacement())
     }
 
     fn source(&self) -> Source {
-        Source::DisplacementMoments
+        Source::DisplacementMoments(self.0)
     }
 
     fn of_origin(&self, terms: &[f64], components: &mut [f64]) {

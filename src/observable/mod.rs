@@ -21,6 +21,7 @@
 //! [`DynamicObservable`](crate::plan::DynamicObservable), one line in [`correlation::build`].
 pub mod accumulator;
 pub mod blocking;
+pub mod cage;
 pub mod cells;
 pub mod coherent_intermediate_scattering_function;
 pub mod collective_overlap;
@@ -38,6 +39,8 @@ pub mod self_intermediate_scattering_function;
 pub mod self_overlap;
 pub mod self_van_hove_function;
 pub mod series;
+pub mod shear_stress;
+pub mod stress_autocorrelation;
 mod structure;
 pub mod structure_factor;
 pub mod susceptibility;
@@ -54,6 +57,7 @@ mod trajectories;
 pub use correlation::{Correlation, Part};
 pub use correlations::Correlations;
 pub use series::{Axis, AxisName, Series, SeriesLayout};
+pub use shear_stress::Macroscopic;
 pub use structure::Structure;
 
 use crate::system::{SimulationBox, Species};

@@ -1,4 +1,5 @@
 use super::correlation::Correlation;
+use super::sample::Frame;
 use super::terms::Source;
 use crate::plan::DynamicObservable;
 
@@ -31,7 +32,7 @@ impl Correlation for NonGaussianParameter {
     }
 
     fn source(&self) -> Source {
-        Source::DisplacementMoments
+        Source::DisplacementMoments(Frame::Laboratory)
     }
 
     fn components(&self) -> usize {

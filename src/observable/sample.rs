@@ -1,9 +1,10 @@
 //! Snapshots in the form that correlations read: one array per component, particles sorted by species.
 use std::ops::Range;
 
+use super::cage::Cages;
 use super::cells::Cells;
 use super::density_modes::DensityModes;
-use super::terms::Source;
+use super::shear_stress::ShearStress;
 use super::{ObservableError, SampleContext};
 use crate::system::{SimulationBox, Snapshot};
 
@@ -90,6 +91,9 @@ pub struct Contents {
     pub velocities: bool,
     /// Number of density modes of every species.
     pub modes: usize,
+    pub shear_stress: bool,
+    /// The centre of mass, which everything else is taken relative to.
+    pub center_of_mass: bool,
 }
 
 impl Contents {
@@ -99,6 +103,8 @@ impl Contents {
             positions: self.positions || other.positions,
             velocities: self.velocities || other.velocities,
             modes: self.modes.max(other.modes),
+            shear_stress: self.shear_stress || other.shear_stress,
+            center_of_mass: self.center_of_mass || other.center_of_mass,
         }
     }
 
@@ -119,35 +125,129 @@ pub struct Sample {
     velocity: Option<[Vec<f64>; 3]>,
     /// By species, wave vector; real and imaginary part.
     densities: Vec<Vec<[f64; 2]>>,
+    shear_stress: Option<ShearStress>,
+    /// Where displacements are relative to it.
+    center_of_mass: Option<CenterOfMass>,
+}
+
+/// Mean over all particles, weighted by mass; position without periodic boundaries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct CenterOfMass {
+    position: [f64; 3],
+    velocity: [f64; 3],
+}
+
+impl CenterOfMass {
+    fn new(snapshot: &Snapshot, context: &SampleContext) -> Self {
+        let (mut position, mut velocity, mut total) = ([0.0; 3], [0.0; 3], 0.0);
+        for (particle, &species) in context.species_of.iter().enumerate() {
+            let mass = context.species[usize::from(species)].mass;
+            let r = snapshot.unwrapped(particle, &context.simulation_box);
+            for k in 0..context.simulation_box.dimension() {
+                position[k] += mass * r[k];
+                velocity[k] += mass * snapshot.velocity[particle][k];
+            }
+            total += mass;
+        }
+        CenterOfMass {
+            position: position.map(|r| r / total),
+            velocity: velocity.map(|v| v / total),
+        }
+    }
+}
+
+/// Displacements of particles between two samples.
+struct Displacement<'a> {
+    earlier: &'a [Vec<f64>; 3],
+    earlier_image: &'a [Vec<i32>; 3],
+    later: &'a [Vec<f64>; 3],
+    later_image: &'a [Vec<i32>; 3],
+    edges: [f64; 3],
+    drift: [f64; 3],
+}
+
+impl<'a> Displacement<'a> {
+    fn new(
+        origin: &'a Sample,
+        later: &'a Sample,
+        edges: [f64; 3],
+        drift: [f64; 3],
+    ) -> Option<Self> {
+        Some(Displacement {
+            earlier: origin.position.as_ref()?,
+            earlier_image: origin.image.as_ref()?,
+            later: later.position.as_ref()?,
+            later_image: later.image.as_ref()?,
+            edges,
+            drift,
+        })
+    }
+
+    /// Of all particles at `places`; the rest of `target` is zero.
+    fn fill(&self, places: Range<usize>, axis: usize, target: &mut [f64; CHUNK]) {
+        let (from, to) = (&self.earlier[axis][places.clone()], &self.later[axis][places.clone()]);
+        let from_image = &self.earlier_image[axis][places.clone()];
+        let to_image = &self.later_image[axis][places.clone()];
+        let count = places.len();
+        for i in 0..count {
+            let boxes = f64::from(to_image[i].wrapping_sub(from_image[i]));
+            target[i] = (to[i] - from[i]) + boxes * self.edges[axis] - self.drift[axis];
+        }
+        target[count..].fill(0.0);
+    }
+
+    fn of(&self, particle: usize, axis: usize) -> f64 {
+        // The difference of two images fits: a wrapping i32 counter only fails beyond 2^31 boxes.
+        let (from, to) = (self.earlier_image[axis][particle], self.later_image[axis][particle]);
+        let boxes = f64::from(to.wrapping_sub(from));
+        let wrapped = self.later[axis][particle] - self.earlier[axis][particle];
+        wrapped + boxes * self.edges[axis] - self.drift[axis]
+    }
 }
 
 impl Sample {
     pub(super) fn new(
         snapshot: &Snapshot,
         order: &ParticleOrder,
+        context: &SampleContext,
         contents: &Contents,
         modes: Option<&DensityModes>,
+        shear_stress: Option<ShearStress>,
     ) -> Self {
         fn components<T: Copy>(order: &ParticleOrder, values: &[[T; 3]]) -> [Vec<T>; 3] {
             let component = |k| order.ids.iter().map(|&id| values[id as usize][k]).collect();
             std::array::from_fn(component)
         }
+        let center_of_mass = contents.center_of_mass.then(|| CenterOfMass::new(snapshot, context));
+        let mut densities = modes.map(|modes| modes.densities(snapshot, order)).unwrap_or_default();
+        if let (Some(modes), Some(center)) = (modes, &center_of_mass) {
+            densities.iter_mut().for_each(|densities| modes.shift(densities, center.position));
+        }
         Sample {
             position: contents.positions.then(|| components(order, &snapshot.position)),
             image: contents.positions.then(|| components(order, &snapshot.image)),
             velocity: contents.velocities.then(|| components(order, &snapshot.velocity)),
-            densities: modes.map(|modes| modes.densities(snapshot, order)).unwrap_or_default(),
+            densities,
+            shear_stress,
+            center_of_mass,
         }
     }
 
-    /// Wrapped positions and images by axis.
-    fn positions(&self) -> Option<(&[Vec<f64>; 3], &[Vec<i32>; 3])> {
-        Some((self.position.as_ref()?, self.image.as_ref()?))
+    /// Displacement of the centre of mass, where it is to be taken away.
+    fn drift_until(&self, later: &Sample) -> [f64; 3] {
+        match (&self.center_of_mass, &later.center_of_mass) {
+            (Some(from), Some(to)) => std::array::from_fn(|k| to.position[k] - from.position[k]),
+            _ => [0.0; 3],
+        }
     }
 
     /// `rho_a(q)`: by species, wave vector; real and imaginary part.
     pub fn densities(&self) -> &[Vec<[f64; 2]>] {
         &self.densities
+    }
+
+    pub fn shear_stress(&self) -> Option<&ShearStress> {
+        self.shear_stress.as_ref()
     }
 
     /// All numbers in one array (images are exact).
@@ -156,6 +256,9 @@ impl Sample {
         array.extend(self.image.iter().flatten().flatten().map(|&image| f64::from(image)));
         array.extend(self.velocity.iter().flatten().flatten());
         array.extend(self.densities.iter().flatten().flatten());
+        array.extend(self.shear_stress.iter().flat_map(|stress| stress.to_array()));
+        array.extend(self.center_of_mass.iter().flat_map(|center| center.position));
+        array.extend(self.center_of_mass.iter().flat_map(|center| center.velocity));
         array
     }
 
@@ -184,29 +287,69 @@ impl Sample {
                 densities.push(take(2 * contents.modes)?.as_chunks::<2>().0.to_vec());
             }
         }
-        array.is_empty().then_some(Sample { position, image, velocity, densities })
+        let shear_stress = match contents.shear_stress {
+            true => Some(ShearStress::from_array(&take(ShearStress::NUMBERS)?)),
+            false => None,
+        };
+        let mut three = || -> Option<[f64; 3]> { take(3)?.try_into().ok() };
+        let center_of_mass = match contents.center_of_mass {
+            true => Some(CenterOfMass { position: three()?, velocity: three()? }),
+            false => None,
+        };
+        array.is_empty().then_some(Sample {
+            position,
+            image,
+            velocity,
+            densities,
+            shear_stress,
+            center_of_mass,
+        })
     }
+}
+
+/// What displacements are relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    Laboratory,
+    /// The mean displacement of the neighbours at the time origin.
+    Cage,
+}
+
+impl Frame {
+    /// The displacement, for formulas.
+    pub fn displacement(self) -> &'static str {
+        match self {
+            Frame::Laboratory => "r_i(t) - r_i(0)",
+            Frame::Cage => "r_i(t) - r_i(0) - mean_j [r_j(t) - r_j(0)]",
+        }
+    }
+}
+
+/// What has to be known of the particles of a time origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Search {
+    pub cells: bool,
+    pub cage_radius: Option<f64>,
 }
 
 /// A sample that later ones are compared with.
 pub struct Origin<'a> {
     pub(super) sample: &'a Sample,
-    /// Its particles, where terms ask for them.
-    pub(super) cells: Option<Cells>,
+    cells: Option<Cells>,
+    cages: Option<Cages>,
 }
 
 impl<'a> Origin<'a> {
-    pub(super) fn new(
-        sample: &'a Sample,
-        source: impl Iterator<Item = Source>,
-        simulation_box: &SimulationBox,
-    ) -> Self {
-        let mut needs_cells = false;
-        source.for_each(|source| needs_cells |= source == Source::CollectiveOverlap);
-        let cells = sample.position.as_ref().filter(|_| needs_cells).map(|position| {
-            Cells::new(simulation_box, position[0].len(), |i| [0, 1, 2].map(|k| position[k][i]))
-        });
-        Origin { sample, cells }
+    pub(super) fn new(sample: &'a Sample, search: Search, simulation_box: &SimulationBox) -> Self {
+        let mut origin = Origin { sample, cells: None, cages: None };
+        let Some(position) = &sample.position else { return origin };
+        if search.cells || search.cage_radius.is_some() {
+            let place = |i: usize| [0, 1, 2].map(|k| position[k][i]);
+            let cells = Cells::new(simulation_box, position[0].len(), place);
+            origin.cages = search.cage_radius.map(|radius| Cages::new(position, &cells, radius));
+            origin.cells = Some(cells);
+        }
+        origin
     }
 }
 
@@ -214,7 +357,9 @@ impl<'a> Origin<'a> {
 pub struct PairChunk<'a> {
     count: usize,
     origin: Option<&'a Origin<'a>>,
-    displacement: [[f64; CHUNK]; 3],
+    /// By [`Frame`], axis.
+    displacement: [[[f64; CHUNK]; 3]; 2],
+    frame: Frame,
     later_position: [[f64; CHUNK]; 3],
     velocity: [[[f64; CHUNK]; 3]; 2],
     /// Kept from chunk to chunk, contents undefined.
@@ -226,7 +371,8 @@ impl<'a> PairChunk<'a> {
         PairChunk {
             count: 0,
             origin: None,
-            displacement: [[0.0; CHUNK]; 3],
+            displacement: [[[0.0; CHUNK]; 3]; 2],
+            frame: Frame::Laboratory,
             later_position: [[0.0; CHUNK]; 3],
             velocity: [[[0.0; CHUNK]; 3]; 2],
             workspace: Vec::new(),
@@ -244,27 +390,37 @@ impl<'a> PairChunk<'a> {
         let count = places.len();
         self.count = count;
         self.origin = Some(origin);
+        let cages = origin.cages.as_ref();
         let origin = origin.sample;
-        if let (Some((from, from_image)), Some((to, to_image))) =
-            (origin.positions(), later.positions())
-        {
-            for (k, (target, edge)) in self.displacement.iter_mut().zip(edges).enumerate() {
-                let (from, to) = (&from[k][places.clone()], &to[k][places.clone()]);
-                let from_image = &from_image[k][places.clone()];
-                let to_image = &to_image[k][places.clone()];
-                for i in 0..count {
-                    // The difference of two images fits: a wrapping i32 counter only fails beyond 2^31 boxes.
-                    let boxes = f64::from(to_image[i].wrapping_sub(from_image[i]));
-                    target[i] = (to[i] - from[i]) + boxes * edge;
+        let drift = origin.drift_until(later);
+        if let Some(displacement) = Displacement::new(origin, later, edges, drift) {
+            let [laboratory, cage] = &mut self.displacement;
+            for axis in 0..3 {
+                displacement.fill(places.clone(), axis, &mut laboratory[axis]);
+                let later = &displacement.later[axis][places.clone()];
+                for (target, later) in self.later_position[axis].iter_mut().zip(later) {
+                    *target = later - drift[axis];
+                }
+                let Some(cages) = cages else { continue };
+                let target = &mut cage[axis];
+                for (i, particle) in places.clone().enumerate() {
+                    let neighbors = cages.of(particle);
+                    let sum: f64 =
+                        neighbors.iter().map(|&j| displacement.of(j as usize, axis)).sum();
+                    let mean =
+                        if neighbors.is_empty() { 0.0 } else { sum / neighbors.len() as f64 };
+                    target[i] = laboratory[axis][i] - mean;
                 }
                 target[count..].fill(0.0);
-                self.later_position[k][..count].copy_from_slice(to);
             }
         }
         for (target, sample) in self.velocity.iter_mut().zip([origin, later]) {
             let Some(velocity) = &sample.velocity else { return };
             for k in 0..3 {
-                target[k][..count].copy_from_slice(&velocity[k][places.clone()]);
+                let drift = sample.center_of_mass.map_or(0.0, |center| center.velocity[k]);
+                for (target, velocity) in target[k].iter_mut().zip(&velocity[k][places.clone()]) {
+                    *target = velocity - drift;
+                }
                 target[k][count..].fill(0.0);
             }
         }
@@ -275,12 +431,17 @@ impl<'a> PairChunk<'a> {
         self.count
     }
 
-    /// Displacement along one axis, `r(t) - r(0)` without periodic boundaries.
-    pub fn displacement(&self, axis: usize) -> &[f64; CHUNK] {
-        &self.displacement[axis]
+    /// Says what displacements are relative to from now on.
+    pub fn look_from(&mut self, frame: Frame) {
+        self.frame = frame;
     }
 
-    /// Wrapped position along one axis in the later sample.
+    /// Displacement along one axis, `r(t) - r(0)` without periodic boundaries.
+    pub fn displacement(&self, axis: usize) -> &[f64; CHUNK] {
+        &self.displacement[self.frame as usize][axis]
+    }
+
+    /// Position along one axis in the later sample, wrapped but for the drift since the earlier one.
     pub fn later_position(&self, axis: usize) -> &[f64; CHUNK] {
         &self.later_position[axis]
     }
@@ -301,7 +462,7 @@ impl<'a> PairChunk<'a> {
     /// `|r(t) - r(0)|^2` of particle `i`.
     #[inline(always)]
     pub fn squared_displacement(&self, i: usize) -> f64 {
-        let [x, y, z] = [0, 1, 2].map(|k| self.displacement[k][i]);
+        let [x, y, z] = [0, 1, 2].map(|k| self.displacement(k)[i]);
         x * x + y * y + z * z
     }
 

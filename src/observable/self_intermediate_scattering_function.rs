@@ -1,6 +1,6 @@
 use super::correlation::Correlation;
 use super::cosines::cosine_rows;
-use super::sample::{LANES, PairChunk};
+use super::sample::{Frame, LANES, PairChunk};
 use super::terms::{ParticleTerms, Rows, Source};
 use super::vectors::{InnerLoop, on_widest_registers};
 use super::wavevectors::{WaveVectorShell, orbit_size};
@@ -8,20 +8,24 @@ use crate::plan::DynamicObservable;
 use crate::system::SimulationBox;
 
 /// `F_s(q, t) = <cos(q . [r_i(t) - r_i(0)])>` over the particles of a species and the wave vectors of a
-/// shell.
-pub struct SelfIntermediateScatteringFunction;
+/// shell; in the frame of the cage, see [`CageRelative`](super::cage::CageRelative).
+pub struct SelfIntermediateScatteringFunction(pub Frame);
 
 impl Correlation for SelfIntermediateScatteringFunction {
     fn kind(&self) -> DynamicObservable {
-        DynamicObservable::SelfIntermediateScatteringFunction
+        match self.0 {
+            Frame::Laboratory => DynamicObservable::SelfIntermediateScatteringFunction,
+            Frame::Cage => DynamicObservable::CageRelativeSelfIntermediateScatteringFunction,
+        }
     }
 
     fn formula(&self) -> String {
-        "<cos(q . [r_i(t) - r_i(0)])>, averaged over the wave vectors of a shell".into()
+        let displacement = self.0.displacement();
+        format!("<cos(q . [{displacement}])>, averaged over the wave vectors of a shell")
     }
 
     fn source(&self) -> Source {
-        Source::SelfScattering
+        Source::SelfScattering(self.0)
     }
 }
 
@@ -137,7 +141,7 @@ impl ParticleTerms for SelfScattering {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{Contents, Origin, ParticleOrder, Sample};
+    use super::super::sample::{Contents, Origin, ParticleOrder, Sample, Search};
     use super::super::trajectories::{context, random_walk};
     use super::super::wavevectors::shells;
     use super::*;
@@ -152,10 +156,10 @@ mod tests {
         let contents = Contents { positions: true, ..Contents::default() };
         let samples: Vec<_> = random_walk(&context, 2, 0.7, 0, 1, 2)
             .iter()
-            .map(|snapshot| Sample::new(snapshot, &order, &contents, None))
+            .map(|snapshot| Sample::new(snapshot, &order, &context, &contents, None, None))
             .collect();
         let mut chunk = PairChunk::new();
-        let origin = Origin::new(&samples[0], std::iter::empty(), &box_);
+        let origin = Origin::new(&samples[0], Search::default(), &box_);
         chunk.load(&origin, &samples[1], 0..201, box_.padded_edges());
         let (mut widest, mut portable) = ([0.0; 3], [0.0; 3]);
         function.add(&mut chunk, &mut widest);

@@ -1,33 +1,38 @@
 use super::ObservableError;
 use super::correlation::{Correlation, Part};
-use super::sample::PairChunk;
+use super::sample::{Frame, PairChunk};
 use super::terms::{ParticleTerms, Source};
 use crate::plan::DynamicObservable;
 
 /// `Q_s(t)`: fraction of particles that are less than a length `a` from where they were,
 /// `<theta(a - |r_i(t) - r_i(0)|)>` (self part of the overlap of Lacevic et al., J. Chem. Phys. 119, 7372
-/// (2003)). Of every species, and of all particles.
+/// (2003)). Of every species, and of all particles. In the frame of the
+/// cage, see [`CageRelative`](super::cage::CageRelative).
 pub struct SelfOverlap {
+    frame: Frame,
     length: f64,
 }
 
 impl SelfOverlap {
-    pub fn new(length: f64) -> Self {
-        SelfOverlap { length }
+    pub fn new(frame: Frame, length: f64) -> Self {
+        SelfOverlap { frame, length }
     }
 }
 
 impl Correlation for SelfOverlap {
     fn kind(&self) -> DynamicObservable {
-        DynamicObservable::SelfOverlap
+        match self.frame {
+            Frame::Laboratory => DynamicObservable::SelfOverlap,
+            Frame::Cage => DynamicObservable::CageRelativeSelfOverlap,
+        }
     }
 
     fn formula(&self) -> String {
-        format!("<theta(a - |r_i(t) - r_i(0)|)>, a = {}", self.length)
+        format!("<theta(a - |{}|)>, a = {}", self.frame.displacement(), self.length)
     }
 
     fn source(&self) -> Source {
-        Source::SelfOverlap
+        Source::SelfOverlap(self.frame)
     }
 
     fn parts(&self, species: usize) -> Vec<Part> {

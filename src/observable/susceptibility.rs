@@ -1,4 +1,5 @@
 use super::correlation::{Correlation, Part};
+use super::sample::Frame;
 use super::terms::Source;
 use crate::plan::DynamicObservable;
 
@@ -29,7 +30,7 @@ impl Correlation for Susceptibility {
 
     fn formula(&self) -> String {
         let x = match self.source() {
-            Source::SelfOverlap => {
+            Source::SelfOverlap(_) => {
                 format!("Q = sum_i theta(a - |r_i(t) - r_i(0)|) / N, a = {}", self.overlap_length)
             }
             Source::CollectiveOverlap => format!(
@@ -44,9 +45,9 @@ impl Correlation for Susceptibility {
 
     fn source(&self) -> Source {
         match self.kind {
-            DynamicObservable::SelfOverlapSusceptibility => Source::SelfOverlap,
+            DynamicObservable::SelfOverlapSusceptibility => Source::SelfOverlap(Frame::Laboratory),
             DynamicObservable::CollectiveOverlapSusceptibility => Source::CollectiveOverlap,
-            _ => Source::SelfScattering,
+            _ => Source::SelfScattering(Frame::Laboratory),
         }
     }
 

@@ -1,12 +1,14 @@
 //! What one time origin contributes: sums that several observables share.
+use super::cage::CageRelative;
 use super::coherent_intermediate_scattering_function::DensityProduct;
 use super::collective_overlap::PlacesTaken;
 use super::correlation::Part;
 use super::displacement_moments::DisplacementMoments;
-use super::sample::{Contents, PairChunk, Sample};
+use super::sample::{Contents, Frame, PairChunk, Sample, Search};
 use super::self_intermediate_scattering_function::SelfScattering;
 use super::self_overlap::WithinDistance;
 use super::self_van_hove_function::DisplacementHistogram;
+use super::stress_autocorrelation::StressProduct;
 use super::velocity_autocorrelation::VelocityProduct;
 use super::wavevectors::{self, WaveVectorShell};
 use super::{ObservableError, SampleContext};
@@ -16,19 +18,21 @@ use crate::plan::CorrelationPlan;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `|dr|^2` and `|dr|^4` of particles.
-    DisplacementMoments,
+    DisplacementMoments(Frame),
     /// `v(0) . v(t)` of particles.
     VelocityProduct,
     /// `cos(q . dr)` of particles, averaged over shells of wave vectors.
-    SelfScattering,
+    SelfScattering(Frame),
     /// 1 for particles with `|dr| < a`.
-    SelfOverlap,
+    SelfOverlap(Frame),
     /// Number of places of particles within `a`, for each particle.
     CollectiveOverlap,
     /// 1 over its volume for the bin of `|dr|`.
     DisplacementHistogram,
     /// `rho_a(q, t) rho_b(-q, 0)` of pairs of species, averaged over shells of wave vectors.
     DensityProduct,
+    /// Products of the shear stress and its integral.
+    StressProduct,
 }
 
 /// What terms depend on beside the lag.
@@ -135,12 +139,15 @@ pub(super) fn build(
     context: &SampleContext,
 ) -> Result<Terms, ObservableError> {
     let terms: Box<dyn ParticleTerms> = match source {
-        Source::DisplacementMoments => Box::new(DisplacementMoments),
+        Source::DisplacementMoments(frame) => in_frame(frame, DisplacementMoments, plan, context)?,
         Source::VelocityProduct => Box::new(VelocityProduct),
-        Source::SelfScattering => {
-            Box::new(SelfScattering::new(&context.simulation_box, shells(plan, context)?))
+        Source::SelfScattering(frame) => {
+            let terms = SelfScattering::new(&context.simulation_box, shells(plan, context)?);
+            in_frame(frame, terms, plan, context)?
         }
-        Source::SelfOverlap => Box::new(WithinDistance::new(plan.overlap_length)?),
+        Source::SelfOverlap(frame) => {
+            in_frame(frame, WithinDistance::new(plan.overlap_length)?, plan, context)?
+        }
         Source::CollectiveOverlap => {
             let shortest_edge = context.simulation_box.shortest_edge();
             Box::new(PlacesTaken::new(plan.overlap_length, shortest_edge)?)
@@ -153,8 +160,43 @@ pub(super) fn build(
             let particles = context.species_of.len();
             return Ok(Terms::Samples(Box::new(DensityProduct::new(shells, particles))));
         }
+        Source::StressProduct => {
+            let terms = StressProduct::new(&context.simulation_box);
+            return Ok(Terms::Samples(Box::new(terms)));
+        }
     };
     Ok(Terms::Particles(terms))
+}
+
+fn in_frame(
+    frame: Frame,
+    terms: impl ParticleTerms + 'static,
+    plan: &CorrelationPlan,
+    context: &SampleContext,
+) -> Result<Box<dyn ParticleTerms>, ObservableError> {
+    Ok(match frame {
+        Frame::Laboratory => Box::new(terms),
+        Frame::Cage => {
+            let radius = plan.cage_radius.unwrap_or(f64::NAN);
+            let shortest_edge = context.simulation_box.shortest_edge();
+            Box::new(CageRelative::new(terms, radius, shortest_edge)?)
+        }
+    })
+}
+
+/// What has to be known of the particles of a time origin.
+pub(super) fn search(sources: impl Iterator<Item = Source>, plan: &CorrelationPlan) -> Search {
+    let mut search = Search::default();
+    for source in sources {
+        match source {
+            Source::CollectiveOverlap => search.cells = true,
+            Source::DisplacementMoments(Frame::Cage)
+            | Source::SelfScattering(Frame::Cage)
+            | Source::SelfOverlap(Frame::Cage) => search.cage_radius = plan.cage_radius,
+            _ => {}
+        }
+    }
+    search
 }
 
 /// What samples have to hold for the terms of a source.
@@ -163,6 +205,7 @@ pub(super) fn contents(source: Source, rows: &Rows) -> Contents {
     match source {
         Source::VelocityProduct => Contents { velocities: true, ..nothing },
         Source::DensityProduct => Contents { modes: rows.wave_vectors().len(), ..nothing },
+        Source::StressProduct => Contents { shear_stress: true, ..nothing },
         _ => Contents { positions: true, ..nothing },
     }
 }

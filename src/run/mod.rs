@@ -23,6 +23,7 @@ use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use crate::engine::{self, Engine, StageContext};
 use crate::initial;
+use crate::observable::Macroscopic;
 use crate::output::latest_valid;
 use crate::plan::{InitialPlan, Plan, TotalEnergy};
 
@@ -254,7 +255,14 @@ impl Simulation {
         }
         if output.wants_snapshot(step) {
             let snapshot = self.engine.snapshot();
-            output.sample(step, &snapshot)?;
+            let macroscopic = match output.wants_stress(step) {
+                true => {
+                    let now = self.engine.thermodynamics()?;
+                    Some(Macroscopic { stress: now.stress, temperature: now.temperature })
+                }
+                false => None,
+            };
+            output.sample(step, &snapshot, macroscopic.as_ref())?;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine::Thermodynamics;
-use crate::observable::{self, AxisName, Correlations, SampleContext, Series, Structure};
+use crate::observable::{
+    self, AxisName, Correlations, Macroscopic, SampleContext, Series, Structure,
+};
 use crate::output::{
     Axis, Checkpoint, GsdWriter, ResultsWriter, RunDescription, SeriesLayout, StageLayout,
     ThermodynamicsRow, TrajectoryWriter,
@@ -185,6 +187,12 @@ impl StageOutput {
             || self.correlations.iter().any(|correlations| correlations.is_due(step))
     }
 
+    /// Whether what is sampled at this step includes the stress tensor.
+    pub fn wants_stress(&self, step: u64) -> bool {
+        let wants = |each: &Correlations| each.needs_stress() && each.is_due(step);
+        self.correlations.iter().any(wants)
+    }
+
     fn wants_frame(&self, step: u64) -> bool {
         self.plan.observe.trajectory.is_some_and(|every| step.is_multiple_of(every))
     }
@@ -207,10 +215,15 @@ impl StageOutput {
     }
 
     /// Feeds all that is due at a step of the stage.
-    pub fn sample(&mut self, step: u64, snapshot: &Snapshot) -> miette::Result<()> {
+    pub fn sample(
+        &mut self,
+        step: u64,
+        snapshot: &Snapshot,
+        macroscopic: Option<&Macroscopic>,
+    ) -> miette::Result<()> {
         for correlations in &mut self.correlations {
             if correlations.is_due(step) {
-                correlations.sample(snapshot);
+                correlations.sample(snapshot, macroscopic);
             }
         }
         if let Some(structure) = &mut self.structure

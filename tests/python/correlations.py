@@ -24,6 +24,9 @@ edges = particles["box/edges/value"][0][:dimension]
 wrapped = particles["position/value"][:, :, :dimension]
 position = wrapped + particles["image/value"][:, :, :dimension] * edges
 velocity = particles["velocity/value"][:, :, :dimension]
+if stage["correlations"][0]["remove_drift"]:
+    position -= position.mean(axis=1, keepdims=True)
+    velocity = velocity - velocity.mean(axis=1, keepdims=True)
 species = np.repeat(
     np.arange(len(plan["system"]["species"])), [s["count"] for s in plan["system"]["species"]]
 )

@@ -61,6 +61,48 @@ pub fn self_van_hove_function(
     })
 }
 
+/// Displacements relative to the mean of those of the particles within `radius` at the earlier frame; those
+/// without such neighbours keep their own.
+pub struct CageRelative<'a> {
+    /// The trajectory.
+    pub trajectory: &'a StoredTrajectory,
+    /// Distance of neighbours.
+    pub radius: f64,
+}
+
+impl CageRelative<'_> {
+    /// Mean of `quantity(displacement)` over particles and pairs of frames.
+    pub fn average(
+        &self,
+        particles: &[usize],
+        pairs: &TimePairs,
+        quantity: impl Fn([f64; 3]) -> f64 + Sync,
+    ) -> Correlation {
+        self.trajectory.average(pairs, |pair| {
+            mean_over(particles, |particle| quantity(self.displacement(particle, pair)))
+        })
+    }
+
+    fn displacement(&self, particle: usize, pair: (usize, usize)) -> [f64; 3] {
+        let trajectory = self.trajectory;
+        let positions = &trajectory.position[pair.0];
+        let (mut sum, mut count) = ([0.0; 3], 0.0_f64);
+        for (other, place) in positions.iter().enumerate() {
+            let apart = std::array::from_fn(|k| {
+                let d = place[k] - positions[particle][k];
+                d - trajectory.edges[k] * (d / trajectory.edges[k]).round()
+            });
+            if other != particle && square(apart).sqrt() < self.radius {
+                let moved = trajectory.displacement(other, pair);
+                (0..3).for_each(|k| sum[k] += moved[k]);
+                count += 1.0;
+            }
+        }
+        let own = trajectory.displacement(particle, pair);
+        std::array::from_fn(|k| own[k] - sum[k] / count.max(1.0))
+    }
+}
+
 fn of_self_overlap(
     trajectory: &StoredTrajectory,
     particles: &[usize],

@@ -45,6 +45,16 @@ pub enum Quantity {
     CollectiveOverlapSusceptibility,
     /// `G_s(r,t)`, one panel for each of a few times.
     SelfVanHoveFunction,
+    /// Cage-relative mean-square displacement.
+    CageRelativeMeanSquareDisplacement,
+    /// Cage-relative `F_s(q,t)`, one panel per wave number.
+    CageRelativeSelfIntermediateScatteringFunction,
+    /// Cage-relative `Q_s(t)`.
+    CageRelativeSelfOverlap,
+    /// `G(t)` of the stress.
+    StressAutocorrelation,
+    /// Green-Kubo integral of `G(t)`.
+    ShearViscosity,
     /// `g_ab(r)`.
     PairDistribution,
     /// `S_ab(q)`.
@@ -53,7 +63,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 17] = [
+    pub const ALL: [Quantity; 22] = [
         Quantity::Temperature,
         Quantity::PotentialEnergy,
         Quantity::InternalEnergy,
@@ -69,6 +79,11 @@ impl Quantity {
         Quantity::CollectiveOverlap,
         Quantity::CollectiveOverlapSusceptibility,
         Quantity::SelfVanHoveFunction,
+        Quantity::CageRelativeMeanSquareDisplacement,
+        Quantity::CageRelativeSelfIntermediateScatteringFunction,
+        Quantity::CageRelativeSelfOverlap,
+        Quantity::StressAutocorrelation,
+        Quantity::ShearViscosity,
         Quantity::PairDistribution,
         Quantity::StructureFactor,
     ];
@@ -93,6 +108,15 @@ impl Quantity {
             Quantity::CollectiveOverlap => "collective_overlap",
             Quantity::CollectiveOverlapSusceptibility => "collective_overlap_susceptibility",
             Quantity::SelfVanHoveFunction => "self_van_hove_function",
+            Quantity::StressAutocorrelation => "stress_autocorrelation",
+            Quantity::ShearViscosity => "shear_viscosity",
+            Quantity::CageRelativeMeanSquareDisplacement => {
+                "cage_relative_mean_square_displacement"
+            }
+            Quantity::CageRelativeSelfIntermediateScatteringFunction => {
+                "cage_relative_self_intermediate_scattering_function"
+            }
+            Quantity::CageRelativeSelfOverlap => "cage_relative_self_overlap",
             Quantity::PairDistribution => "pair_distribution",
             Quantity::StructureFactor => "structure_factor",
         }

@@ -124,6 +124,17 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
         Q::CollectiveOverlap => ("t", "Q(t)", Logarithmic, Linear, vec![0.0, 1.0]),
         Q::CollectiveOverlapSusceptibility => ("t", "χ₄(t) of Q", Logarithmic, Linear, vec![0.0]),
         Q::SelfVanHoveFunction => ("r", "Gₛ(r,t)", Linear, Logarithmic, vec![]),
+        Q::CageRelativeMeanSquareDisplacement => {
+            ("t", "⟨Δr²(t)⟩, cage-relative", Logarithmic, Logarithmic, vec![])
+        }
+        Q::CageRelativeSelfIntermediateScatteringFunction => {
+            ("t", "Fₛ(q,t), cage-relative", Logarithmic, Linear, vec![0.0, 1.0])
+        }
+        Q::CageRelativeSelfOverlap => {
+            ("t", "Qₛ(t), cage-relative", Logarithmic, Linear, vec![0.0, 1.0])
+        }
+        Q::StressAutocorrelation => ("t", "G(t)", Logarithmic, Linear, vec![0.0]),
+        Q::ShearViscosity => ("t", "η(t)", Logarithmic, Linear, vec![0.0]),
         Q::PairDistribution => ("r", "g(r)", Linear, Linear, vec![0.0]),
         _ => ("q", "S(q)", Linear, Linear, vec![0.0]),
     };

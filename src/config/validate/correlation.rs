@@ -79,6 +79,15 @@ pub fn check(
             return None;
         }
     }
+    let remove_drift = match &written.remove_drift {
+        Some(typed) => typed.value,
+        None => {
+            checker.filled_in(span, "remove_drift", defaults::REMOVE_DRIFT);
+            defaults::REMOVE_DRIFT
+        }
+    };
+    let cage_radius =
+        cage_radius(written, any(DynamicObservable::takes_cage_radius), surroundings, checker);
     let van_hove =
         van_hove(written, any(|each| each == DynamicObservable::SelfVanHoveFunction), checker);
     let (observables, wavenumbers) = (observables?, wavenumbers?);
@@ -111,9 +120,42 @@ pub fn check(
         wavenumbers,
         vectors_per_shell: vectors_per_shell? as usize,
         overlap_length: overlap_length?,
+        remove_drift,
+        cage_radius: cage_radius?,
         van_hove: van_hove?,
         observables,
     })
+}
+
+/// Given for cage-relative displacements, and only for them; less than half the shortest edge.
+fn cage_radius(
+    written: &Table<Correlation>,
+    wanted: bool,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Option<f64>> {
+    let Some(typed) = &written.cage_radius else {
+        if wanted {
+            let help = "the distance up to which particles are neighbours, at the first minimum of \
+                        g(r): cage_radius = 1.5, for example";
+            checker.missing(&written.span, "cage_radius", help);
+            return None;
+        }
+        return Some(None);
+    };
+    if !wanted {
+        let help = "add \"cage-relative-mean-square-displacement\" to observables, or leave it out";
+        checker.reject(&typed.span, "this correlation has no cage-relative displacements", help);
+        return None;
+    }
+    let radius = checker.positive(typed)?;
+    let half = surroundings.simulation_box?.shortest_edge() / 2.0;
+    if !(radius < half) {
+        let message = format!("{radius:?} is not below half the shortest edge of the box");
+        checker.reject(&typed.span, message, format!("below {}", rounded_down(half)));
+        return None;
+    }
+    Some(Some(radius))
 }
 
 fn van_hove(

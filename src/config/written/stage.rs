@@ -170,6 +170,13 @@ pub struct Correlation {
     /// Length a of the overlap functions: particles that moved less count as where they were.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::OVERLAP_LENGTH))]
     pub overlap_length: Option<Written<Number>>,
+    /// Take displacements and velocities relative to the centre of mass of all particles.
+    #[schemars(extend("default" = defaults::REMOVE_DRIFT))]
+    pub remove_drift: Option<Written<bool>>,
+    /// Neighbours of a particle at the time origin are those closer than this, for cage-relative
+    /// displacements: the first minimum of g(r). Must be given for these.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub cage_radius: Option<Written<Number>>,
     /// Bins of the self van Hove function.
     pub van_hove: Option<Table<VanHove>>,
     /// What is correlated; the first five if not given.

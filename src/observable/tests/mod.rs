@@ -21,9 +21,19 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
         wavenumbers: wavenumbers.to_vec(),
         vectors_per_shell: 14,
         overlap_length: 0.6,
+        remove_drift: false,
+        cage_radius: Some(1.3),
         van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
         observables: DynamicObservable::ALL.to_vec(),
     }
+}
+
+/// Takes a sample, with a stress made up of the first velocities.
+fn take(correlations: &mut Correlations, snapshot: &Snapshot) {
+    let stress = std::array::from_fn(|a| {
+        std::array::from_fn(|b| snapshot.velocity[0][a] + snapshot.velocity[0][b])
+    });
+    correlations.sample(snapshot, Some(&Macroscopic { stress, temperature: 0.8 }));
 }
 
 fn correlate(
@@ -32,7 +42,7 @@ fn correlate(
     snapshots: &[Snapshot],
 ) -> Correlations {
     let mut correlations = Correlations::new(plan, context).unwrap();
-    snapshots.iter().for_each(|snapshot| correlations.sample(snapshot));
+    snapshots.iter().for_each(|snapshot| take(&mut correlations, snapshot));
     correlations.finish();
     correlations
 }
@@ -227,12 +237,12 @@ fn resumed_correlations_end_with_the_same_bits() {
     let whole = correlate(&plan, &context, &walk);
     for cut in [0, 1, 37, 64, 100] {
         let mut first = Correlations::new(&plan, &context).unwrap();
-        walk[..cut].iter().for_each(|snapshot| first.sample(snapshot));
+        walk[..cut].iter().for_each(|snapshot| take(&mut first, snapshot));
         let (state, arrays) = first.save();
         let state = serde_json::from_str(&state.to_string()).unwrap();
         let mut second = Correlations::new(&plan, &context).unwrap();
         second.restore(&state, &arrays).unwrap();
-        walk[cut..].iter().for_each(|snapshot| second.sample(snapshot));
+        walk[cut..].iter().for_each(|snapshot| take(&mut second, snapshot));
         second.finish();
         assert_eq!(bits(&second.results()), bits(&whole.results()), "cut at {cut}");
         assert_eq!(second.save(), whole.save());
@@ -244,7 +254,7 @@ fn foreign_or_damaged_states_are_errors() {
     let context = context(&[6.0, 7.0, 8.0], &[30], 3 * 99);
     let walk = random_walk(&context, 3, 0.5, 500, 3, 20);
     let mut correlations = Correlations::new(&plan(3, 4, 4, &[2.0]), &context).unwrap();
-    walk.iter().for_each(|snapshot| correlations.sample(snapshot));
+    walk.iter().for_each(|snapshot| take(&mut correlations, snapshot));
     let (state, arrays) = correlations.save();
     let restore = |plan: &CorrelationPlan, arrays: &[(String, Vec<f64>)]| {
         Correlations::new(plan, &context).unwrap().restore(&state, arrays)
@@ -312,6 +322,6 @@ fn a_missing_sample_is_noticed() {
     let context = context(&[6.0, 7.0, 8.0], &[30], 100);
     let walk = random_walk(&context, 3, 0.5, 500, 3, 3);
     let mut correlations = Correlations::new(&plan(3, 4, 4, &[2.0]), &context).unwrap();
-    correlations.sample(&walk[0]);
-    correlations.sample(&walk[2]);
+    take(&mut correlations, &walk[0]);
+    take(&mut correlations, &walk[2]);
 }
