@@ -194,12 +194,27 @@ pub struct ObservePlan {
     /// Write the trajectory as GSD too.
     pub gsd: bool,
     pub structure: Option<StructurePlan>,
+    pub bond_order: Option<BondOrderPlan>,
 }
 
 impl ObservePlan {
     pub fn nothing() -> Self {
-        ObservePlan { thermodynamics: None, trajectory: None, gsd: false, structure: None }
+        ObservePlan {
+            thermodynamics: None,
+            trajectory: None,
+            gsd: false,
+            structure: None,
+            bond_order: None,
+        }
     }
+}
+
+/// Six-fold bond-orientational order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BondOrderPlan {
+    pub every: u64,
+    /// Bonds lead to particles closer than this.
+    pub radius: f64,
 }
 
 /// Pair distribution g_ab(r) and partial structure factors S_ab(q), averaged over samples.
@@ -235,6 +250,8 @@ pub struct CorrelationPlan {
     pub cage_radius: Option<f64>,
     /// Bins of the self van Hove function.
     pub van_hove: VanHovePlan,
+    /// Species (by index) that averages over single species and pairs are made for.
+    pub species: Vec<usize>,
     pub observables: Vec<DynamicObservable>,
 }
 

@@ -24,6 +24,7 @@ pub const SORT_INTERVAL: u32 = 1;
 pub const ANDERSEN_EXACT: bool = false;
 pub const CHAIN_LENGTH: usize = 3;
 pub const BLOCK_SIZE: usize = 10;
+pub const POINTS_PER_DECADE: f64 = 9.0;
 pub const CORRELATION_VECTORS_PER_SHELL: usize = 24;
 pub const OVERLAP_LENGTH: f64 = 0.3;
 pub const VAN_HOVE_MAXIMUM_DISTANCE: f64 = 4.0;

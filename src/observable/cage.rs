@@ -2,7 +2,7 @@ use rayon::prelude::*;
 
 use super::ObservableError;
 use super::cells::Cells;
-use super::sample::{Frame, PairChunk};
+use super::pair_chunk::{Frame, PairChunk};
 use super::terms::{ParticleTerms, Rows};
 
 /// Neighbours of every particle at a time origin: those within the cage radius.

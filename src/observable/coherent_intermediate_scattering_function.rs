@@ -1,6 +1,6 @@
 use super::correlation::{Correlation, Part};
 use super::sample::Sample;
-use super::terms::{Rows, SampleTerms, Source};
+use super::terms::{Rows, SampleTerms};
 use super::wavevectors::WaveVectorShell;
 use crate::plan::DynamicObservable;
 
@@ -22,10 +22,6 @@ impl Correlation for CoherentIntermediateScatteringFunction {
         "<rho_a(q,t) rho_b(-q,0)> / N with rho_a(q) = sum_i^a exp(i q . r_i) and N all particles, \
          averaged over the wave vectors of a shell"
             .into()
-    }
-
-    fn source(&self) -> Source {
-        Source::DensityProduct
     }
 
     fn parts(&self, species: usize) -> Vec<Part> {

@@ -1,7 +1,7 @@
 use super::ObservableError;
 use super::correlation::{Correlation, Part};
-use super::sample::PairChunk;
-use super::terms::{ParticleTerms, Source};
+use super::pair_chunk::PairChunk;
+use super::terms::ParticleTerms;
 use crate::plan::DynamicObservable;
 
 /// `Q(t) = <sum_i sum_j theta(a - |r_j(t) - r_i(0)|)> / N` over all ordered pairs of the `N` particles of any
@@ -28,10 +28,6 @@ impl Correlation for CollectiveOverlap {
 
     fn formula(&self) -> String {
         format!("<sum_i sum_j theta(a - |r_j(t) - r_i(0)|)> / N, a = {}", self.length)
-    }
-
-    fn source(&self) -> Source {
-        Source::CollectiveOverlap
     }
 
     fn parts(&self, _species: usize) -> Vec<Part> {

@@ -4,7 +4,7 @@ use super::collective_overlap::CollectiveOverlap;
 use super::mean_quartic_displacement::MeanQuarticDisplacement;
 use super::mean_square_displacement::MeanSquareDisplacement;
 use super::non_gaussian_parameter::NonGaussianParameter;
-use super::sample::Frame;
+use super::pair_chunk::Frame;
 use super::self_intermediate_scattering_function::SelfIntermediateScatteringFunction;
 use super::self_overlap::SelfOverlap;
 use super::self_van_hove_function::SelfVanHoveFunction;
@@ -51,6 +51,15 @@ impl Part {
         }
     }
 
+    /// Whether all its species are among those listed; true for all particles.
+    pub fn is_of(self, species: &[usize]) -> bool {
+        match self {
+            Part::Species(index) => species.contains(&index),
+            Part::Pair(a, b) => species.contains(&a) && species.contains(&b),
+            Part::All => true,
+        }
+    }
+
     /// Every species.
     pub fn species(species: usize) -> Vec<Part> {
         (0..species).map(Part::Species).collect()
@@ -85,7 +94,9 @@ pub trait Correlation: Send + Sync {
     }
 
     /// Where its terms come from.
-    fn source(&self) -> Source;
+    fn source(&self) -> Source {
+        Source::of(self.kind())
+    }
 
     /// What it is averaged over, in a system of so many species.
     fn parts(&self, species: usize) -> Vec<Part> {

@@ -8,7 +8,8 @@ use super::accumulator::{BlockAverage, MAX_COMPONENTS};
 use super::blocking::{BlockingScheme, Due};
 use super::correlation::{self, Correlation, Part};
 use super::density_modes::DensityModes;
-use super::sample::{CHUNK, Contents, Origin, PairChunk, ParticleOrder, Sample};
+use super::pair_chunk::{Origin, PairChunk};
+use super::sample::{CHUNK, Contents, ParticleOrder, Sample};
 use super::series::{Axis, AxisName};
 use super::shear_stress::{Macroscopic, ShearStress};
 use super::terms::{self, ParticleTerms, Rows, Source, Terms};
@@ -113,13 +114,16 @@ impl Correlations {
                     terms.len() - 1
                 }
             };
-            let parts = observable.parts(context.species.len());
+            let mut parts = observable.parts(context.species.len());
+            parts.retain(|part| part.is_of(&plan.species));
             let of_lags = vec![BlockAverage::new(observable.components()); lags.len()];
             let averages = vec![vec![of_lags; terms[index].1.rows().count()]; parts.len()];
             channels.push(Channel { observable, terms: index, parts, averages });
         }
-        let contents =
-            terms.iter().map(|(source, terms)| terms::contents(*source, &terms.rows())).fold(
+        let contents = terms
+            .iter()
+            .map(|(source, terms)| terms::contents(*source, terms.rows().wave_vectors().len()))
+            .fold(
                 Contents { center_of_mass: plan.remove_drift, ..Contents::default() },
                 Contents::and,
             );

@@ -1,4 +1,4 @@
-use super::sample::PairChunk;
+use super::pair_chunk::PairChunk;
 use super::terms::ParticleTerms;
 
 /// `|dr|^2` and `|dr|^4` with `dr = r(t) - r(0)`.

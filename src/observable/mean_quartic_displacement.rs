@@ -1,6 +1,4 @@
 use super::correlation::Correlation;
-use super::sample::Frame;
-use super::terms::Source;
 use crate::plan::DynamicObservable;
 
 /// `<|r_i(t) - r_i(0)|^4>` over the particles of a species (length to the fourth power).
@@ -17,10 +15,6 @@ impl Correlation for MeanQuarticDisplacement {
 
     fn formula(&self) -> String {
         "<|r_i(t) - r_i(0)|^4>".into()
-    }
-
-    fn source(&self) -> Source {
-        Source::DisplacementMoments(Frame::Laboratory)
     }
 
     fn of_origin(&self, terms: &[f64], components: &mut [f64]) {

@@ -1,6 +1,5 @@
 use super::correlation::Correlation;
-use super::sample::Frame;
-use super::terms::Source;
+use super::pair_chunk::Frame;
 use crate::plan::DynamicObservable;
 
 /// `<|r_i(t) - r_i(0)|^2>` over the particles of a species (length squared); in the frame of the cage, see
@@ -21,10 +20,6 @@ impl Correlation for MeanSquareDisplacement {
 
     fn formula(&self) -> String {
         format!("<|{}|^2>", self.0.displacement())
-    }
-
-    fn source(&self) -> Source {
-        Source::DisplacementMoments(self.0)
     }
 
     fn of_origin(&self, terms: &[f64], components: &mut [f64]) {

@@ -7,11 +7,13 @@
 //!   2011, section 2.5). One file per observable, each a [`Correlation`].
 //! - [`Structure`]: pair distributions ([`pair_distribution`]) and partial structure factors
 //!   ([`structure_factor`]).
+//! - [`BondOrientationalOrder`]: six-fold order of single configurations.
 //! - [`wavevectors`]: shells of lattice vectors; [`accumulator`]: averages with statistical errors of
 //!   correlated data; [`series`]: what comes out.
 //!
-//! Data flow: snapshot -> [`sample::Sample`] (by component, sorted by species) -> pairs of samples that
-//! are due -> sums over fixed chunks of particles, on all threads -> chunk sums added in order -> one
+//! Data flow: snapshot -> [`sample::Sample`] (by component, sorted by species; or only what observables
+//! of the whole need, such as density modes) -> pairs of samples that are due -> terms ([`terms`]): sums
+//! over fixed chunks of particles, on all threads, added in order, or products of whole samples -> one
 //! value per time origin -> [`accumulator::BlockAverage`]. Results do not depend on the number of
 //! threads, and `save` / `restore` carry the complete state, so that a resumed run ends with the same
 //! bits.
@@ -21,6 +23,7 @@
 //! [`DynamicObservable`](crate::plan::DynamicObservable), one line in [`correlation::build`].
 pub mod accumulator;
 pub mod blocking;
+pub mod bond_orientational_order;
 pub mod cage;
 pub mod cells;
 pub mod coherent_intermediate_scattering_function;
@@ -33,6 +36,7 @@ mod displacement_moments;
 pub mod mean_quartic_displacement;
 pub mod mean_square_displacement;
 pub mod non_gaussian_parameter;
+pub mod pair_chunk;
 pub mod pair_distribution;
 pub mod sample;
 pub mod self_intermediate_scattering_function;
@@ -54,6 +58,7 @@ mod tests;
 #[cfg(test)]
 mod trajectories;
 
+pub use bond_orientational_order::{BondOrder, BondOrientationalOrder};
 pub use correlation::{Correlation, Part};
 pub use correlations::Correlations;
 pub use series::{Axis, AxisName, Series, SeriesLayout};

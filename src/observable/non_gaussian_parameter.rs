@@ -1,6 +1,4 @@
 use super::correlation::Correlation;
-use super::sample::Frame;
-use super::terms::Source;
 use crate::plan::DynamicObservable;
 
 /// `alpha_2(t) = D <|dr|^4> / ((D + 2) <|dr|^2>^2) - 1` in `D` dimensions, over the particles of a
@@ -29,10 +27,6 @@ impl Correlation for NonGaussianParameter {
             2 => "<|r_i(t) - r_i(0)|^4> / (2 <|r_i(t) - r_i(0)|^2>^2) - 1".into(),
             _ => "3 <|r_i(t) - r_i(0)|^4> / (5 <|r_i(t) - r_i(0)|^2>^2) - 1".into(),
         }
-    }
-
-    fn source(&self) -> Source {
-        Source::DisplacementMoments(Frame::Laboratory)
     }
 
     fn components(&self) -> usize {

@@ -1,7 +1,8 @@
 use super::correlation::Correlation;
 use super::cosines::cosine_rows;
-use super::sample::{Frame, LANES, PairChunk};
-use super::terms::{ParticleTerms, Rows, Source};
+use super::pair_chunk::{Frame, PairChunk};
+use super::sample::LANES;
+use super::terms::{ParticleTerms, Rows};
 use super::vectors::{InnerLoop, on_widest_registers};
 use super::wavevectors::{WaveVectorShell, orbit_size};
 use crate::plan::DynamicObservable;
@@ -22,10 +23,6 @@ impl Correlation for SelfIntermediateScatteringFunction {
     fn formula(&self) -> String {
         let displacement = self.0.displacement();
         format!("<cos(q . [{displacement}])>, averaged over the wave vectors of a shell")
-    }
-
-    fn source(&self) -> Source {
-        Source::SelfScattering(self.0)
     }
 }
 
@@ -141,7 +138,8 @@ impl ParticleTerms for SelfScattering {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{Contents, Origin, ParticleOrder, Sample, Search};
+    use super::super::pair_chunk::{Origin, Search};
+    use super::super::sample::{Contents, ParticleOrder, Sample};
     use super::super::trajectories::{context, random_walk};
     use super::super::wavevectors::shells;
     use super::*;

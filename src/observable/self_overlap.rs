@@ -1,7 +1,7 @@
 use super::ObservableError;
 use super::correlation::{Correlation, Part};
-use super::sample::{Frame, PairChunk};
-use super::terms::{ParticleTerms, Source};
+use super::pair_chunk::{Frame, PairChunk};
+use super::terms::ParticleTerms;
 use crate::plan::DynamicObservable;
 
 /// `Q_s(t)`: fraction of particles that are less than a length `a` from where they were,
@@ -29,10 +29,6 @@ impl Correlation for SelfOverlap {
 
     fn formula(&self) -> String {
         format!("<theta(a - |{}|)>, a = {}", self.frame.displacement(), self.length)
-    }
-
-    fn source(&self) -> Source {
-        Source::SelfOverlap(self.frame)
     }
 
     fn parts(&self, species: usize) -> Vec<Part> {

@@ -1,7 +1,7 @@
 use super::ObservableError;
 use super::correlation::Correlation;
-use super::sample::PairChunk;
-use super::terms::{ParticleTerms, Rows, Source};
+use super::pair_chunk::PairChunk;
+use super::terms::{ParticleTerms, Rows};
 use crate::plan::{DynamicObservable, VanHovePlan};
 use crate::system::SimulationBox;
 
@@ -33,10 +33,6 @@ impl Correlation for SelfVanHoveFunction {
             2 => "<delta(r - |r_i(t) - r_i(0)|)> / (2 pi r)".into(),
             _ => "<delta(r - |r_i(t) - r_i(0)|)> / (4 pi r^2)".into(),
         }
-    }
-
-    fn source(&self) -> Source {
-        Source::DisplacementHistogram
     }
 }
 

@@ -1,6 +1,6 @@
 use super::correlation::{Correlation, Part};
 use super::sample::Sample;
-use super::terms::{SampleTerms, Source};
+use super::terms::SampleTerms;
 use crate::plan::DynamicObservable;
 use crate::system::SimulationBox;
 
@@ -40,10 +40,6 @@ impl Correlation for StressAutocorrelation {
     fn formula(&self) -> String {
         "V / <T> <s(0) s(t)>, mean over the independent components s of the traceless stress tensor"
             .into()
-    }
-
-    fn source(&self) -> Source {
-        Source::StressProduct
     }
 
     fn parts(&self, _species: usize) -> Vec<Part> {
@@ -99,10 +95,6 @@ impl Correlation for ShearViscosity {
         "V / <T> int_0^t <s(0) s(t')> dt', mean over the independent components s of the traceless \
          stress tensor"
             .into()
-    }
-
-    fn source(&self) -> Source {
-        Source::StressProduct
     }
 
     fn parts(&self, _species: usize) -> Vec<Part> {

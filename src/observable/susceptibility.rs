@@ -1,5 +1,4 @@
 use super::correlation::{Correlation, Part};
-use super::sample::Frame;
 use super::terms::Source;
 use crate::plan::DynamicObservable;
 
@@ -41,14 +40,6 @@ impl Correlation for Susceptibility {
                 .into(),
         };
         format!("N (<Q^2> - <Q>^2) over time origins with {x}")
-    }
-
-    fn source(&self) -> Source {
-        match self.kind {
-            DynamicObservable::SelfOverlapSusceptibility => Source::SelfOverlap(Frame::Laboratory),
-            DynamicObservable::CollectiveOverlapSusceptibility => Source::CollectiveOverlap,
-            _ => Source::SelfScattering(Frame::Laboratory),
-        }
     }
 
     fn parts(&self, species: usize) -> Vec<Part> {

@@ -4,7 +4,8 @@ use super::coherent_intermediate_scattering_function::DensityProduct;
 use super::collective_overlap::PlacesTaken;
 use super::correlation::Part;
 use super::displacement_moments::DisplacementMoments;
-use super::sample::{Contents, Frame, PairChunk, Sample, Search};
+use super::pair_chunk::{Frame, PairChunk, Search};
+use super::sample::{Contents, Sample};
 use super::self_intermediate_scattering_function::SelfScattering;
 use super::self_overlap::WithinDistance;
 use super::self_van_hove_function::DisplacementHistogram;
@@ -12,7 +13,7 @@ use super::stress_autocorrelation::StressProduct;
 use super::velocity_autocorrelation::VelocityProduct;
 use super::wavevectors::{self, WaveVectorShell};
 use super::{ObservableError, SampleContext};
-use crate::plan::CorrelationPlan;
+use crate::plan::{CorrelationPlan, DynamicObservable};
 
 /// Names the terms that an observable is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,42 @@ pub enum Source {
     DensityProduct,
     /// Products of the shear stress and its integral.
     StressProduct,
+}
+
+impl Source {
+    /// Where the terms of an observable come from.
+    pub fn of(kind: DynamicObservable) -> Source {
+        use DynamicObservable as D;
+        match kind {
+            D::MeanSquareDisplacement | D::MeanQuarticDisplacement | D::NonGaussianParameter => {
+                Source::DisplacementMoments(Frame::Laboratory)
+            }
+            D::VelocityAutocorrelation => Source::VelocityProduct,
+            D::SelfIntermediateScatteringFunction | D::SelfScatteringSusceptibility => {
+                Source::SelfScattering(Frame::Laboratory)
+            }
+            D::SelfOverlap | D::SelfOverlapSusceptibility => Source::SelfOverlap(Frame::Laboratory),
+            D::CollectiveOverlap | D::CollectiveOverlapSusceptibility => Source::CollectiveOverlap,
+            D::CoherentIntermediateScatteringFunction => Source::DensityProduct,
+            D::SelfVanHoveFunction => Source::DisplacementHistogram,
+            D::StressAutocorrelation | D::ShearViscosity => Source::StressProduct,
+            D::CageRelativeMeanSquareDisplacement => Source::DisplacementMoments(Frame::Cage),
+            D::CageRelativeSelfIntermediateScatteringFunction => {
+                Source::SelfScattering(Frame::Cage)
+            }
+            D::CageRelativeSelfOverlap => Source::SelfOverlap(Frame::Cage),
+        }
+    }
+}
+
+/// Memory of one sample in bytes; shells of wave vectors count as full.
+pub fn sample_bytes(plan: &CorrelationPlan, particles: usize, species: usize) -> usize {
+    let modes = plan.wavenumbers.len() * plan.vectors_per_shell;
+    plan.observables
+        .iter()
+        .map(|&kind| contents(Source::of(kind), modes))
+        .fold(Contents::default(), Contents::and)
+        .bytes(particles, species)
 }
 
 /// What terms depend on beside the lag.
@@ -199,12 +236,12 @@ pub(super) fn search(sources: impl Iterator<Item = Source>, plan: &CorrelationPl
     search
 }
 
-/// What samples have to hold for the terms of a source.
-pub(super) fn contents(source: Source, rows: &Rows) -> Contents {
+/// What samples have to hold for the terms of a source; `modes`: its wave vectors.
+pub(super) fn contents(source: Source, modes: usize) -> Contents {
     let nothing = Contents::default();
     match source {
         Source::VelocityProduct => Contents { velocities: true, ..nothing },
-        Source::DensityProduct => Contents { modes: rows.wave_vectors().len(), ..nothing },
+        Source::DensityProduct => Contents { modes, ..nothing },
         Source::StressProduct => Contents { shear_stress: true, ..nothing },
         _ => Contents { positions: true, ..nothing },
     }

@@ -1,6 +1,6 @@
 use super::correlation::Correlation;
-use super::sample::PairChunk;
-use super::terms::{ParticleTerms, Source};
+use super::pair_chunk::PairChunk;
+use super::terms::ParticleTerms;
 use crate::plan::DynamicObservable;
 
 /// `<v_i(t) . v_i(0)>` over the particles of a species (velocity squared): the full scalar product, neither
@@ -18,10 +18,6 @@ impl Correlation for VelocityAutocorrelation {
 
     fn formula(&self) -> String {
         "<v_i(t) . v_i(0)>".into()
-    }
-
-    fn source(&self) -> Source {
-        Source::VelocityProduct
     }
 }
 

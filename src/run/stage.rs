@@ -3,11 +3,12 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::Thermodynamics;
 use crate::observable::{
-    self, AxisName, Correlations, Macroscopic, SampleContext, Series, Structure,
+    self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
+    Series, Structure,
 };
 use crate::output::{
-    Axis, Checkpoint, GsdWriter, ResultsWriter, RunDescription, SeriesLayout, StageLayout,
-    ThermodynamicsRow, TrajectoryWriter,
+    Axis, BondOrderRow, Checkpoint, GsdWriter, ResultsWriter, Rows, RunDescription, SeriesLayout,
+    StageLayout, ThermodynamicsRow, TrajectoryWriter,
 };
 use crate::plan::{Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
@@ -18,6 +19,7 @@ pub struct StageOutput {
     timestep: f64,
     correlations: Vec<Correlations>,
     structure: Option<Structure>,
+    bond_order: Option<BondOrientationalOrder>,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
     gsd: Option<GsdWriter>,
@@ -26,7 +28,7 @@ pub struct StageOutput {
 /// How many rows and frames a checkpoint counts on.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Written {
-    rows: u64,
+    rows: Rows,
     frames: u64,
     gsd_frames: u64,
 }
@@ -72,7 +74,7 @@ impl StageOutput {
         let stage = output.plan.clone();
         let description = describe(plan, toml_text, &stage.name, engine);
         let layout = output.layout();
-        if layout.thermodynamics || !layout.series.is_empty() {
+        if layout.has_results() {
             output.results = Some(ResultsWriter::create(&paths.results, &description, &layout)?);
         }
         if stage.observe.trajectory.is_some() {
@@ -106,7 +108,7 @@ impl StageOutput {
         let stage = output.plan.clone();
         let paths = Paths::new(directory, &stage.name);
         let layout = output.layout();
-        if layout.thermodynamics || !layout.series.is_empty() {
+        if layout.has_results() {
             output.results =
                 Some(ResultsWriter::reopen(&paths.results, plan, &layout, written.rows)?);
         }
@@ -140,11 +142,18 @@ impl StageOutput {
             Some(plan) => Some(Structure::new(plan, &context).map_err(observable_error)?),
             None => None,
         };
+        let bond_order = match &stage.observe.bond_order {
+            Some(plan) => {
+                Some(BondOrientationalOrder::new(plan, &context).map_err(observable_error)?)
+            }
+            None => None,
+        };
         Ok(StageOutput {
             plan: stage,
             timestep: plan.run.timestep,
             correlations,
             structure,
+            bond_order,
             results: None,
             trajectory: None,
             gsd: None,
@@ -159,7 +168,11 @@ impl StageOutput {
         if let Some(structure) = &self.structure {
             series.extend(structure.layouts().iter().map(|layout| in_file("structure", layout)));
         }
-        StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), series }
+        StageLayout {
+            thermodynamics: self.plan.observe.thermodynamics.is_some(),
+            bond_order: self.bond_order.is_some(),
+            series,
+        }
     }
 
     /// First step of the stage after `step` at which something is due.
@@ -169,6 +182,7 @@ impl StageOutput {
             .into_iter()
             .flatten()
             .chain(observe.structure.iter().map(|structure| structure.every))
+            .chain(observe.bond_order.iter().map(|order| order.every))
             .chain(self.plan.correlations.iter().map(|correlation| correlation.every));
         intervals
             .map(|every| (step / every + 1) * every)
@@ -184,6 +198,7 @@ impl StageOutput {
     pub fn wants_snapshot(&self, step: u64) -> bool {
         self.wants_frame(step)
             || self.structure.as_ref().is_some_and(|structure| structure.is_due(step))
+            || self.bond_order.as_ref().is_some_and(|order| order.is_due(step))
             || self.correlations.iter().any(|correlations| correlations.is_due(step))
     }
 
@@ -230,6 +245,13 @@ impl StageOutput {
             && structure.is_due(step)
         {
             structure.sample(snapshot);
+        }
+        if let (Some(order), Some(results)) = (&self.bond_order, &mut self.results)
+            && order.is_due(step)
+        {
+            let BondOrder { global, local } = order.evaluate(snapshot);
+            let time = snapshot.step as f64 * self.timestep;
+            results.append_bond_order(BondOrderRow { step: snapshot.step, time, global, local })?;
         }
         if self.wants_frame(step) {
             if let Some(trajectory) = &mut self.trajectory {
@@ -308,7 +330,7 @@ impl StageOutput {
             save_arrays(checkpoint, "structure", structure.save())?;
         }
         let written = Written {
-            rows: self.results.as_ref().map_or(0, ResultsWriter::rows),
+            rows: self.results.as_ref().map_or(Rows::default(), ResultsWriter::rows),
             frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
             gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
         };

@@ -23,6 +23,10 @@ pub enum Quantity {
     InternalEnergy,
     /// Pressure over time.
     Pressure,
+    /// Bond-orientational order of all bonds over time.
+    BondOrientationalOrder,
+    /// Mean bond-orientational order of single particles over time.
+    LocalBondOrientationalOrder,
     /// `<|dr(t)|^2>`, double logarithmic.
     MeanSquareDisplacement,
     /// `F_s(q,t)`, one panel per wave number.
@@ -63,11 +67,13 @@ pub enum Quantity {
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 22] = [
+    pub const ALL: [Quantity; 24] = [
         Quantity::Temperature,
         Quantity::PotentialEnergy,
         Quantity::InternalEnergy,
         Quantity::Pressure,
+        Quantity::BondOrientationalOrder,
+        Quantity::LocalBondOrientationalOrder,
         Quantity::MeanSquareDisplacement,
         Quantity::SelfIntermediateScatteringFunction,
         Quantity::CoherentIntermediateScatteringFunction,
@@ -117,6 +123,8 @@ impl Quantity {
                 "cage_relative_self_intermediate_scattering_function"
             }
             Quantity::CageRelativeSelfOverlap => "cage_relative_self_overlap",
+            Quantity::BondOrientationalOrder => "bond_orientational_order",
+            Quantity::LocalBondOrientationalOrder => "local_bond_orientational_order",
             Quantity::PairDistribution => "pair_distribution",
             Quantity::StructureFactor => "structure_factor",
         }

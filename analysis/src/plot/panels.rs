@@ -47,7 +47,11 @@ pub(super) fn collect(files: &[ResultsFile], quantities: &[Quantity]) -> Result<
             Quantity::Temperature
             | Quantity::PotentialEnergy
             | Quantity::InternalEnergy
-            | Quantity::Pressure => panels.push(time_series_panel(quantity, &series)),
+            | Quantity::Pressure
+            | Quantity::BondOrientationalOrder
+            | Quantity::LocalBondOrientationalOrder => {
+                panels.push(time_series_panel(quantity, &series))
+            }
             _ => panels.extend(function_panels(quantity, &functions)),
         }
     }
@@ -60,6 +64,8 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
         Quantity::Temperature => "temperature T",
         Quantity::PotentialEnergy => "potential energy / N",
         Quantity::InternalEnergy => "total energy / N",
+        Quantity::BondOrientationalOrder => "bond order, all bonds",
+        Quantity::LocalBondOrientationalOrder => "bond order, local",
         _ => "pressure P",
     };
     let named = series.iter().filter(|(_, each)| {

@@ -113,6 +113,21 @@ pub struct Observe {
     pub gsd: Option<Written<bool>>,
     /// Pair distributions g_ab(r) and partial structure factors S_ab(q).
     pub structure: Option<Table<Structure>>,
+    /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
+    pub bond_order: Option<Table<BondOrder>>,
+}
+
+/// Six-fold bond-orientational order of all particles: of all bonds together, which is small in a
+/// liquid, and of single particles.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BondOrder {
+    /// Interval between samples in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Bonds lead to particles closer than this: the first minimum of g(r).
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: Written<Number>,
 }
 
 /// Pair distributions and partial structure factors, averaged over samples.
@@ -152,9 +167,20 @@ pub struct VanHove {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correlation {
-    /// Finest interval between samples in steps that divides the stage's.
+    /// Finest interval between samples in steps that divides the stage's. Must be given unless `from`
+    /// is.
     #[schemars(extend("minimum" = 1))]
-    pub every: Written<Integer>,
+    pub every: Option<Written<Integer>>,
+    /// Shortest lag in time, instead of `every`: a multiple of the timestep that divides the stage.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub from: Option<Written<Number>>,
+    /// With `from`: longest lag in time that is wanted, instead of `levels`. As long as the stage allows
+    /// if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub to: Option<Written<Number>>,
+    /// With `from`: lags in a factor of ten of time, at least, instead of `block_size`.
+    #[schemars(extend("minimum" = 1, "maximum" = 300, "default" = defaults::POINTS_PER_DECADE))]
+    pub points_per_decade: Option<Written<Number>>,
     /// Samples in a block; the interval grows by this factor from level to level.
     #[schemars(extend("minimum" = 2, "maximum" = 1000, "default" = defaults::BLOCK_SIZE))]
     pub block_size: Option<Written<Integer>>,
@@ -179,6 +205,9 @@ pub struct Correlation {
     pub cage_radius: Option<Written<Number>>,
     /// Bins of the self van Hove function.
     pub van_hove: Option<Table<VanHove>>,
+    /// Names of the species whose averages are made; all if not given. Averages over all particles
+    /// are made in any case.
+    pub species: Option<Written<Vec<Written<String>>>>,
     /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,
 }

@@ -5,7 +5,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 
-use super::super::trajectories::{context, langevin_gas, random_walk};
+use super::super::trajectories::{context, ideal_gas, langevin_gas, normal, random_walk, snapshot};
 use super::super::wavevectors::{self, WaveVectorShell};
 use super::*;
 
@@ -164,5 +164,60 @@ fn the_error_of_a_susceptibility_covers_its_exact_value_as_often_as_it_should() 
     for (lag, [within_one, within_two]) in hits.into_iter().enumerate().skip(1) {
         assert_coverage(within_one, repeats, 0.63, 0.70, &format!("lag {lag}"));
         assert_coverage(within_two, repeats, 0.92, 0.96, &format!("lag {lag}"));
+    }
+}
+
+#[test]
+fn free_flight_from_maxwell_velocities_is_ballistic_over_repeated_runs() {
+    let (temperature, mass, runs, every) = (0.9_f64, 2.0, 400, 50);
+    let context = context(&[6.0, 7.0, 8.0], &[30], 8 * every);
+    let plan = CorrelationPlan {
+        observables: vec![
+            DynamicObservable::MeanSquareDisplacement,
+            DynamicObservable::SelfIntermediateScatteringFunction,
+        ],
+        ..plan(every, 3, 2, &[2.0])
+    };
+    let shell = &wavevectors::shells(&context.simulation_box, &[2.0], 14).unwrap()[0];
+    let edges = context.simulation_box.padded_edges();
+    let mut rng = StdRng::seed_from_u64(21);
+    // Of every lag: sums of value and its square over runs, which are independent.
+    let mut sums: Vec<[[f64; 2]; 2]> = Vec::new();
+    let mut times = Vec::new();
+    for _ in 0..runs {
+        let start = ideal_gas(&mut rng, &context.simulation_box, 30);
+        let velocity: Vec<[f64; 3]> = (0..30)
+            .map(|_| std::array::from_fn(|_| (temperature / mass).sqrt() * normal(&mut rng)))
+            .collect();
+        let at = |sample: u64| {
+            let time = (sample * every) as f64 * context.timestep;
+            let moved: Vec<[f64; 3]> = start
+                .iter()
+                .zip(&velocity)
+                .map(|(r, v)| std::array::from_fn(|k| r[k] + v[k] * time))
+                .collect();
+            snapshot(&context.simulation_box, sample * every, &moved, &velocity)
+        };
+        let snapshots: Vec<_> = (0..=8).map(at).collect();
+        let correlations = correlate(&plan, &context, &snapshots);
+        times = correlations.layouts()[0].axis(AxisName::Time).unwrap().to_vec();
+        sums.resize(times.len(), [[0.0; 2]; 2]);
+        for (which, series) in correlations.results().iter().enumerate() {
+            for (sums, value) in sums.iter_mut().zip(&series.value) {
+                sums[which][0] += value / f64::from(runs);
+                sums[which][1] += value * value / f64::from(runs);
+            }
+        }
+    }
+    assert_eq!(times.len(), 5);
+    for (t, sums) in times.iter().zip(sums).skip(1) {
+        let variance = temperature / mass * t * t;
+        let exact = [3.0 * variance, gaussian_scattering(shell, edges, variance)];
+        for ([mean, square], exact) in sums.into_iter().zip(exact) {
+            let error = ((square - mean * mean) / f64::from(runs - 1)).sqrt();
+            // 8 values.
+            assert!((mean - exact).abs() < 3.5 * error, "t = {t}: {mean} +- {error}, not {exact}");
+            assert!(error < 0.02 * exact);
+        }
     }
 }

@@ -24,6 +24,7 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
         remove_drift: false,
         cage_radius: Some(1.3),
         van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
+        species: vec![0, 1, 2],
         observables: DynamicObservable::ALL.to_vec(),
     }
 }
@@ -232,7 +233,7 @@ fn random_walk_is_gaussian_and_diffusive_within_its_error_bars() {
 #[test]
 fn resumed_correlations_end_with_the_same_bits() {
     let context = context(&[6.0, 7.0, 8.0], &[300, 40], 3 * 99);
-    let plan = plan(3, 4, 4, &[2.0, 7.0]);
+    let plan = CorrelationPlan { remove_drift: true, ..plan(3, 4, 4, &[2.0, 7.0]) };
     let walk = random_walk(&context, 3, 0.5, 500, 3, 100);
     let whole = correlate(&plan, &context, &walk);
     for cut in [0, 1, 37, 64, 100] {
