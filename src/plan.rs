@@ -291,7 +291,8 @@ pub enum DynamicObservable {
     CoherentIntermediateScatteringFunction,
     /// G_s(r,t), probability density of the displacement.
     SelfVanHoveFunction,
-    /// G(t) = V / T <s(0) s(t)> of the shear stress.
+    /// G(t) = V / T <s(0) s(t)> of the shear stress. Its samples are small: a block_size of 100 or more
+    /// averages long lags over more origins at no cost.
     StressAutocorrelation,
     /// eta(t), the Green-Kubo integral of the stress autocorrelation.
     ShearViscosity,

@@ -304,6 +304,16 @@ impl ResultsFile {
 }
 
 impl Curve {
+    /// The last value before the first whose error is larger than this share of it; the errors of
+    /// an integral grow with its length. Values of zero do not count.
+    pub fn last_within(&self, relative_error: f64) -> Option<usize> {
+        let good = |&k: &usize| {
+            let error = self.error.get(k).copied().unwrap_or(f64::NAN);
+            error <= relative_error * self.value[k].abs()
+        };
+        (0..self.value.len()).take_while(good).filter(|&k| self.value[k] != 0.0).last()
+    }
+
     /// Wave number or time that it belongs to.
     pub fn parameter(&self) -> Option<f64> {
         self.wavenumber.or(self.time)

@@ -2,7 +2,7 @@
 use std::f64::consts::PI;
 
 use crate::observable;
-use crate::plan::{CorrelationPlan, Plan, StagePlan};
+use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
 const BYTES_PER_PARTICLE: f64 = 256.0;
@@ -110,8 +110,15 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
             observables.join(", "),
             shells(plan, blocks)
         );
-        let series = observables.len() + blocks.wavenumbers.len();
-        files.push((name, 24.0 * lags as f64 * series as f64 * species));
+        let rows = |&observable: &DynamicObservable| match observable {
+            DynamicObservable::SelfVanHoveFunction => {
+                blocks.van_hove.maximum_distance / blocks.van_hove.bin_width
+            }
+            each if each.takes_wavenumbers() => blocks.wavenumbers.len() as f64,
+            _ => 1.0,
+        };
+        let series: f64 = blocks.observables.iter().map(rows).sum();
+        files.push((name, 24.0 * lags as f64 * series * (species + 1.0)));
     }
     files
 }

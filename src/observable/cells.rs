@@ -65,24 +65,39 @@ impl Cells {
     #[inline]
     pub fn near(&self, place: [f64; 3], distance: f64, mut found: impl FnMut(u32, [f64; 3])) {
         let squared_distance = distance * distance;
+        // Turned back into the box, cells of the cube are at most one box away.
+        let place: [f64; 3] = std::array::from_fn(|k| {
+            place[k] - self.edges[k] * floor(place[k] * self.inverse_edges[k]) as f64
+        });
         let ranges: [(i64, i64); 3] = std::array::from_fn(|k| {
             let cells = self.cells[k] as i64;
             let scale = self.cells[k] as f64 / self.edges[k];
             // A hair wider than the sphere, so that rounding loses nothing.
             let reach = distance * (1.0 + 1e-9);
-            let first = ((place[k] - reach) * scale).floor() as i64;
-            let last = ((place[k] + reach) * scale).floor() as i64;
+            let first = floor((place[k] - reach) * scale);
+            let last = floor((place[k] + reach) * scale);
             if last - first + 1 >= cells { (0, cells - 1) } else { (first, last) }
         });
         let [(x_first, x_last), (y_first, y_last), (z_first, z_last)] = ranges;
-        let wrap = |index: i64, k: usize| index.rem_euclid(self.cells[k] as i64) as usize;
+        let wrap = |index: i64, k: usize| {
+            let cells = self.cells[k] as i64;
+            (index + if index < 0 { cells } else { 0 } - if index >= cells { cells } else { 0 })
+                as usize
+        };
+        // Cells along the last axis follow each other: one stretch of points, or two across the boundary.
+        let cells = self.cells[2] as i64;
+        let stretches = match (z_first < 0, z_last >= cells) {
+            (true, _) => [(z_first + cells, cells - 1), (0, z_last)],
+            (_, true) => [(z_first, cells - 1), (0, z_last - cells)],
+            _ => [(z_first, z_last), (0, -1)],
+        };
         for x in x_first..=x_last {
             for y in y_first..=y_last {
                 let row = (wrap(x, 0) * self.cells[1] + wrap(y, 1)) * self.cells[2];
-                for z in z_first..=z_last {
-                    let cell = row + wrap(z, 2);
-                    let range = self.starts[cell] as usize..self.starts[cell + 1] as usize;
-                    for &(index, point) in &self.points[range] {
+                for (first, last) in stretches {
+                    let start = self.starts[row + first as usize] as usize;
+                    let end = self.starts[(row as i64 + last + 1) as usize] as usize;
+                    for &(index, point) in self.points.get(start..end).unwrap_or_default() {
                         let d: [f64; 3] = std::array::from_fn(|k| {
                             let d = point[k] - place[k];
                             d - self.edges[k] * nearest_integer(d * self.inverse_edges[k])
@@ -95,6 +110,14 @@ impl Cells {
             }
         }
     }
+}
+
+/// Largest integer that is not above `x`; without a call of the library, as `f64::floor` is on CPUs of
+/// the first 64-bit kind.
+#[inline(always)]
+fn floor(x: f64) -> i64 {
+    let towards_zero = x as i64;
+    towards_zero - i64::from(towards_zero as f64 > x)
 }
 
 #[cfg(test)]

@@ -276,13 +276,16 @@ impl Correlations {
             return sums;
         }
         let edges = self.context.simulation_box.padded_edges();
+        let moved: Vec<Option<Vec<[f64; 3]>>> =
+            pairs.par_iter().map(|(_, later)| origin.moved(later, edges)).collect();
         let mut partial_sums = vec![0.0; pairs.len() * chunks.len() * width];
         partial_sums.par_chunks_mut(width).enumerate().for_each_init(
             PairChunk::new,
             |chunk, (job, mut sums)| {
-                let (_, later) = &pairs[job / chunks.len()];
-                let (_, places) = &chunks[job % chunks.len()];
-                chunk.load(origin, later, places.clone(), edges);
+                let (pair, chunk_of_pair) = (job / chunks.len(), job % chunks.len());
+                let (_, later) = &pairs[pair];
+                let (_, places) = &chunks[chunk_of_pair];
+                chunk.load(origin, later, moved[pair].as_deref(), places.clone(), edges);
                 for (_, terms) in self.particle_terms() {
                     let (own, rest) = sums.split_at_mut(terms.width());
                     terms.add(chunk, own);

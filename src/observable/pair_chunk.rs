@@ -50,6 +50,13 @@ impl<'a> Origin<'a> {
         }
         origin
     }
+
+    /// Displacements of all particles until a later sample, where cages ask for them.
+    pub(super) fn moved(&self, later: &Sample, edges: [f64; 3]) -> Option<Vec<[f64; 3]>> {
+        self.cages.as_ref()?;
+        let drift = self.sample.drift_until(later);
+        Some(Displacement::new(self.sample, later, edges, drift)?.all())
+    }
 }
 
 /// Displacements of particles between two samples.
@@ -86,18 +93,28 @@ impl<'a> Displacement<'a> {
         let to_image = &self.later_image[axis][places.clone()];
         let count = places.len();
         for i in 0..count {
+            // The difference of two images fits: a wrapping i32 counter only fails beyond 2^31 boxes.
             let boxes = f64::from(to_image[i].wrapping_sub(from_image[i]));
             target[i] = (to[i] - from[i]) + boxes * self.edges[axis] - self.drift[axis];
         }
         target[count..].fill(0.0);
     }
 
-    fn of(&self, particle: usize, axis: usize) -> f64 {
-        // The difference of two images fits: a wrapping i32 counter only fails beyond 2^31 boxes.
-        let (from, to) = (self.earlier_image[axis][particle], self.later_image[axis][particle]);
-        let boxes = f64::from(to.wrapping_sub(from));
-        let wrapped = self.later[axis][particle] - self.earlier[axis][particle];
-        wrapped + boxes * self.edges[axis] - self.drift[axis]
+    /// Of all particles.
+    fn all(&self) -> Vec<[f64; 3]> {
+        let particles = self.later[0].len();
+        let mut all = vec![[0.0; 3]; particles];
+        let mut component = [0.0; CHUNK];
+        for start in (0..particles).step_by(CHUNK) {
+            let places = start..particles.min(start + CHUNK);
+            for axis in 0..3 {
+                self.fill(places.clone(), axis, &mut component);
+                for (all, component) in all[places.clone()].iter_mut().zip(&component) {
+                    all[axis] = *component;
+                }
+            }
+        }
+        all
     }
 }
 
@@ -127,11 +144,12 @@ impl<'a> PairChunk<'a> {
         }
     }
 
-    /// Loads the particles at `places` (at most a chunk).
+    /// Loads the particles at `places` (at most a chunk); `moved`: what [`Origin::moved`] gives.
     pub(super) fn load(
         &mut self,
         origin: &'a Origin<'a>,
         later: &Sample,
+        moved: Option<&[[f64; 3]]>,
         places: Range<usize>,
         edges: [f64; 3],
     ) {
@@ -149,17 +167,21 @@ impl<'a> PairChunk<'a> {
                 for (target, later) in self.later_position[axis].iter_mut().zip(later) {
                     *target = later - drift[axis];
                 }
-                let Some(cages) = cages else { continue };
-                let target = &mut cage[axis];
+            }
+            if let (Some(cages), Some(moved)) = (cages, moved) {
                 for (i, particle) in places.clone().enumerate() {
                     let neighbors = cages.of(particle);
-                    let sum: f64 =
-                        neighbors.iter().map(|&j| displacement.of(j as usize, axis)).sum();
-                    let mean =
-                        if neighbors.is_empty() { 0.0 } else { sum / neighbors.len() as f64 };
-                    target[i] = laboratory[axis][i] - mean;
+                    let mut sum = [0.0; 3];
+                    for &neighbor in neighbors {
+                        let moved = moved[neighbor as usize];
+                        (0..3).for_each(|axis| sum[axis] += moved[axis]);
+                    }
+                    let count = neighbors.len().max(1) as f64;
+                    for axis in 0..3 {
+                        cage[axis][i] = laboratory[axis][i] - sum[axis] / count;
+                    }
                 }
-                target[count..].fill(0.0);
+                cage.iter_mut().for_each(|cage| cage[count..].fill(0.0));
             }
         }
         for (target, sample) in self.velocity.iter_mut().zip([origin, later]) {

@@ -110,7 +110,9 @@ impl Contents {
     pub fn bytes(&self, particles: usize, species: usize) -> usize {
         let of = |present: bool, bytes: usize| if present { bytes } else { 0 };
         let per_particle = of(self.positions, 3 * (8 + 4)) + of(self.velocities, 3 * 8);
-        per_particle * particles + 2 * 8 * self.modes * species
+        let whole =
+            of(self.shear_stress, 8 * ShearStress::NUMBERS) + of(self.center_of_mass, 6 * 8);
+        per_particle * particles + 2 * 8 * self.modes * species + whole
     }
 }
 

@@ -68,7 +68,7 @@ pub fn sample_bytes(plan: &CorrelationPlan, particles: usize, species: usize) ->
     plan.observables
         .iter()
         .map(|&kind| contents(Source::of(kind), modes))
-        .fold(Contents::default(), Contents::and)
+        .fold(Contents { center_of_mass: plan.remove_drift, ..Contents::default() }, Contents::and)
         .bytes(particles, species)
 }
 

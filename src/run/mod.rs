@@ -248,20 +248,19 @@ impl Simulation {
         let output = self.output.as_mut().expect("a stage is running");
         let first = self.plan.first_step(self.stage);
         let step = self.engine.step() - first;
-        if output.wants_thermodynamics(step) {
+        let (wants_row, wants_stress) =
+            (output.wants_thermodynamics(step), output.wants_stress(step));
+        let mut macroscopic = None;
+        if wants_row || wants_stress {
             let row = self.engine.thermodynamics()?;
-            self.summary.add(self.stage, &row);
-            output.append_thermodynamics(&row)?;
+            macroscopic = Some(Macroscopic { stress: row.stress, temperature: row.temperature });
+            if wants_row {
+                self.summary.add(self.stage, &row);
+                output.append_thermodynamics(&row)?;
+            }
         }
         if output.wants_snapshot(step) {
             let snapshot = self.engine.snapshot();
-            let macroscopic = match output.wants_stress(step) {
-                true => {
-                    let now = self.engine.thermodynamics()?;
-                    Some(Macroscopic { stress: now.stress, temperature: now.temperature })
-                }
-                false => None,
-            };
             output.sample(step, &snapshot, macroscopic.as_ref())?;
         }
         Ok(())

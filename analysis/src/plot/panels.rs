@@ -29,6 +29,8 @@ pub(super) struct Panel {
 
 /// Most panels of wave numbers or times.
 const MOST_PARAMETERS: usize = 4;
+/// A viscosity is drawn as long as its relative error is smaller.
+const VISCOSITY_ERROR: f64 = 0.3;
 /// A time series is drawn with no more points than this.
 const MOST_POINTS: usize = 500;
 
@@ -154,8 +156,12 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
                 (None, None) => true,
                 _ => false,
             };
-            let curve = function.curves.iter().find(fits)?;
-            function_line(*file, function, curve, x_scale, y_scale)
+            let mut curve = function.curves.iter().find(fits)?.clone();
+            if quantity == Q::ShearViscosity {
+                let end = curve.last_within(VISCOSITY_ERROR).map_or(0, |last| last + 1);
+                curve.value[end..].fill(f64::NAN);
+            }
+            function_line(*file, function, &curve, x_scale, y_scale)
         });
         Panel {
             x_label: x_label.into(),
