@@ -65,6 +65,7 @@ name = "production"
 steps = {STEPS}
 [stage.observe]
 thermodynamics = {EVERY}
+bond_order = {{ every = 40, radius = 1.4 }}
 trajectory = {EVERY}
 [stage.observe.structure]
 every = 40
