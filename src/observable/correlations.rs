@@ -4,33 +4,67 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::accumulator::BlockAverage;
+use super::accumulator::{BlockAverage, MAX_COMPONENTS};
 use super::blocking::{BlockingScheme, Due};
-use super::correlation::{self, Correlation};
-use super::sample::{CHUNK, PairChunk, ParticleOrder, Sample};
+use super::correlation::{self, Correlation, Part};
+use super::density_modes::DensityModes;
+use super::pair_chunk::{Origin, PairChunk};
+use super::sample::{CHUNK, Contents, ParticleOrder, Sample};
 use super::series::{Axis, AxisName};
+use super::shear_stress::{Macroscopic, ShearStress};
+use super::terms::{self, ParticleTerms, Rows, Source, Terms};
 use super::{ObservableError, SampleContext, Series, SeriesLayout, StateArrays, state_array};
 use crate::plan::CorrelationPlan;
 use crate::system::Snapshot;
 
 /// All time correlations of one blocking scheme over one stage, for every species.
 ///
-/// Lags that the stage is too short for are left out. The number of samples of a value is that of its
-/// time origins times the particles of the species.
+/// Lags that the stage is too short for are left out.
 pub struct Correlations {
     plan: CorrelationPlan,
     context: SampleContext,
     order: ParticleOrder,
-    observables: Vec<Box<dyn Correlation>>,
-    with_velocity: bool,
+    /// What one time origin gives; observables share it.
+    terms: Vec<(Source, Terms)>,
+    channels: Vec<Channel>,
+    /// Of a sample.
+    contents: Contents,
+    modes: Option<DensityModes>,
     /// In sampling intervals, ascending.
     lags: Vec<u64>,
     scheme: BlockingScheme<Sample>,
-    /// By observable, species, shell, lag.
-    averages: Vec<Vec<Vec<Vec<BlockAverage>>>>,
+    /// Of the last sample.
+    shear_stress: Option<ShearStress>,
     first_step: Option<u64>,
     finished: bool,
 }
+
+/// An observable and its averages.
+struct Channel {
+    observable: Box<dyn Correlation>,
+    /// Index of its terms.
+    terms: usize,
+    parts: Vec<Part>,
+    /// By part, row, lag.
+    averages: Vec<Vec<Vec<BlockAverage>>>,
+}
+
+impl Channel {
+    /// Adds a time origin; `terms` holds those of every row.
+    fn push(&mut self, part: usize, lag: usize, terms: &[f64]) {
+        let rows = &mut self.averages[part];
+        let mut components = [0.0; MAX_COMPONENTS];
+        let components = &mut components[..self.observable.components()];
+        let terms_of_row = terms.len() / rows.len();
+        for (averages, terms) in rows.iter_mut().zip(terms.chunks(terms_of_row)) {
+            self.observable.of_origin(terms, components);
+            averages[lag].push(components);
+        }
+    }
+}
+
+/// Pairs of samples that are correlated at once: bounds the memory of their sums.
+const PAIRS_AT_ONCE: usize = 16;
 
 /// The small part of a saved state; samples and averages go to arrays.
 #[derive(Serialize, Deserialize)]
@@ -44,6 +78,7 @@ struct SavedState {
 }
 
 const AVERAGES: &str = "averages";
+const SHEAR_STRESS: &str = "shear stress";
 
 fn sample_name(index: u64) -> String {
     format!("sample.{index}")
@@ -64,26 +99,47 @@ impl Correlations {
         if plan.levels == 0 {
             return Err(ObservableError::value("correlation.levels", 0, positive));
         }
-        let observables = correlation::build(plan, context)?;
         let scheme = BlockingScheme::new(plan.block_size, plan.levels);
         let longest = context.stage_steps / plan.every;
         let mut lags = scheme.lags();
         lags.truncate(lags.partition_point(|&lag| lag <= longest));
-        let averages = observables
+        let mut terms: Vec<(Source, Terms)> = Vec::new();
+        let mut channels = Vec::new();
+        for observable in correlation::build(plan, context) {
+            let source = observable.source();
+            let index = match terms.iter().position(|(other, _)| *other == source) {
+                Some(index) => index,
+                None => {
+                    terms.push((source, terms::build(source, plan, context)?));
+                    terms.len() - 1
+                }
+            };
+            let mut parts = observable.parts(context.species.len());
+            parts.retain(|part| part.is_of(&plan.species));
+            let of_lags = vec![BlockAverage::new(observable.components()); lags.len()];
+            let averages = vec![vec![of_lags; terms[index].1.rows().count()]; parts.len()];
+            channels.push(Channel { observable, terms: index, parts, averages });
+        }
+        let contents = terms
             .iter()
-            .map(|observable| {
-                let average = BlockAverage::new(observable.components());
-                let shells = observable.shells().map_or(1, <[_]>::len);
-                vec![vec![vec![average; lags.len()]; shells]; context.species.len()]
-            })
-            .collect();
+            .map(|(source, terms)| terms::contents(*source, terms.rows().wave_vectors().len()))
+            .fold(
+                Contents { center_of_mass: plan.remove_drift, ..Contents::default() },
+                Contents::and,
+            );
+        let modes =
+            terms.iter().find(|(source, _)| *source == Source::DensityProduct).map(|(_, terms)| {
+                DensityModes::new(&context.simulation_box, terms.rows().wave_vectors())
+            });
         Ok(Correlations {
             order: ParticleOrder::new(context)?,
-            with_velocity: observables.iter().any(|observable| observable.needs_velocity()),
-            observables,
+            contents,
+            modes,
+            terms,
+            channels,
             lags,
             scheme,
-            averages,
+            shear_stress: None,
             first_step: None,
             finished: false,
             plan: plan.clone(),
@@ -91,37 +147,42 @@ impl Correlations {
         })
     }
 
-    /// Largest memory of the samples in the blocks, in bytes.
-    pub fn memory_estimate(plan: &CorrelationPlan, context: &SampleContext) -> u64 {
-        let with_velocity =
-            plan.observables.contains(&crate::plan::DynamicObservable::VelocityAutocorrelation);
-        let intervals = context.stage_steps / plan.every.max(1);
-        let reached = |level: &usize| {
-            (plan.block_size as u64)
-                .checked_pow(*level as u32)
-                .is_some_and(|interval| interval <= intervals.max(1))
-        };
-        let levels = (0..plan.levels).take_while(reached).count();
-        (levels * plan.block_size * context.species_of.len()) as u64
-            * Sample::bytes_per_particle(with_velocity)
-    }
-
     /// Whether a sample has to be taken after this many steps of the stage.
     pub fn is_due(&self, step_in_stage: u64) -> bool {
         !self.finished && step_in_stage.is_multiple_of(self.plan.every)
     }
 
+    /// Whether samples need the stress tensor.
+    pub fn needs_stress(&self) -> bool {
+        self.contents.shear_stress
+    }
+
     /// Takes the next sample; they have to come at every step for which [`is_due`](Self::is_due) holds.
     ///
     /// # Panics
-    /// If a sample is missing or comes after [`finish`](Self::finish), or has another number of particles.
-    pub fn sample(&mut self, snapshot: &Snapshot) {
+    /// If a sample is missing or comes after [`finish`](Self::finish), has another number of particles,
+    /// or has no stress though it is needed.
+    pub fn sample(&mut self, snapshot: &Snapshot, macroscopic: Option<&Macroscopic>) {
         assert!(!self.finished, "a sample after the end of the stage");
         assert_eq!(snapshot.position.len(), self.order.len(), "number of particles");
         let first = *self.first_step.get_or_insert(snapshot.step);
         let expected = first + self.scheme.samples() * self.plan.every;
         assert_eq!(snapshot.step, expected, "step of the next sample");
-        let sample = Sample::new(snapshot, &self.order, self.with_velocity);
+        if self.contents.shear_stress {
+            let interval = self.plan.every as f64 * self.context.timestep;
+            let now = macroscopic.expect("a stress tensor for correlations of the stress");
+            let before = self.shear_stress.as_ref();
+            let simulation_box = &self.context.simulation_box;
+            self.shear_stress = Some(ShearStress::after(before, interval, now, simulation_box));
+        }
+        let sample = Sample::new(
+            snapshot,
+            &self.order,
+            &self.context,
+            &self.contents,
+            self.modes.as_ref(),
+            self.shear_stress,
+        );
         let due = self.scheme.push(sample);
         self.correlate(&due);
     }
@@ -135,80 +196,138 @@ impl Correlations {
 
     /// Adds one time origin for every lag in the blocks that are due.
     fn correlate(&mut self, due: &[Due<Sample>]) {
-        let (scheme, lags) = (&self.scheme, &self.lags);
-        let pairs: Vec<(usize, &Sample, &Sample)> = due
-            .iter()
-            .flat_map(|Due { level, entries }| {
-                let origin = &*entries[0];
-                entries.iter().enumerate().filter_map(move |(entry, later)| {
-                    let lag = scheme.lag_index(*level, entry)?;
-                    (lag < lags.len()).then_some((lag, origin, &**later))
-                })
-            })
-            .collect();
-        let widths: Vec<usize> =
-            self.observables.iter().map(|observable| observable.width()).collect();
-        let width: usize = widths.iter().sum();
-        let chunks = self.order.chunks(CHUNK);
-        if pairs.is_empty() || width == 0 || chunks.is_empty() {
-            return;
-        }
-        let edges = self.context.simulation_box.padded_edges();
-        let mut partial_sums = vec![0.0; pairs.len() * chunks.len() * width];
-        partial_sums.par_chunks_mut(width).enumerate().for_each_init(
-            PairChunk::new,
-            |chunk, (job, mut sums)| {
-                let (_, origin, later) = pairs[job / chunks.len()];
-                let (_, places) = &chunks[job % chunks.len()];
-                chunk.load(origin, later, places.clone(), edges);
-                for (observable, &width) in self.observables.iter().zip(&widths) {
-                    let (own, rest) = sums.split_at_mut(width);
-                    observable.add(chunk, own);
-                    sums = rest;
-                }
-            },
-        );
-        let mut sums = vec![vec![0.0; width]; self.context.species.len()];
-        for (&(lag, ..), of_pair) in pairs.iter().zip(partial_sums.chunks(chunks.len() * width)) {
-            sums.iter_mut().for_each(|sums| sums.fill(0.0));
-            for ((species, _), of_chunk) in chunks.iter().zip(of_pair.chunks(width)) {
-                sums[*species].iter_mut().zip(of_chunk).for_each(|(sum, part)| *sum += part);
+        for Due { level, entries } in due {
+            let lag_of = |(entry, later): (usize, &Arc<Sample>)| {
+                let lag = self.scheme.lag_index(*level, entry)?;
+                (lag < self.lags.len()).then(|| (lag, Arc::clone(later)))
+            };
+            let pairs: Vec<_> = entries.iter().enumerate().filter_map(lag_of).collect();
+            let sources = self.terms.iter().map(|(source, _)| *source);
+            let search = terms::search(sources, &self.plan);
+            let origin = Origin::new(&entries[0], search, &self.context.simulation_box);
+            for pairs in pairs.chunks(PAIRS_AT_ONCE) {
+                self.correlate_pairs(&origin, pairs);
             }
-            for (species, sums) in sums.iter_mut().enumerate() {
-                let count = self.order.count(species);
-                if count == 0 {
-                    continue;
+        }
+    }
+
+    /// The same for one origin and the lags and later samples given.
+    fn correlate_pairs(&mut self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) {
+        let sums = self.particle_sums(origin, pairs);
+        let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
+        let species = self.context.species.len();
+        for (pair, (lag, later)) in pairs.iter().enumerate() {
+            let mut first = 0;
+            for (index, (_, terms)) in self.terms.iter().enumerate() {
+                let mut of_part = vec![0.0; terms.width()];
+                let own = first..first + terms.width();
+                if matches!(terms, Terms::Particles(_)) {
+                    first = own.end;
                 }
-                sums.iter_mut().for_each(|sum| *sum /= count as f64);
-                let mut sums = sums.as_slice();
-                for (observable, averages) in self.observables.iter().zip(&mut self.averages) {
-                    for shell in &mut averages[species] {
-                        let (own, rest) = sums.split_at(observable.components());
-                        shell[lag].push(own);
-                        sums = rest;
+                for channel in self.channels.iter_mut().filter(|channel| channel.terms == index) {
+                    for part in 0..channel.parts.len() {
+                        let particles = channel.parts[part].particles(&self.context);
+                        if particles == 0 {
+                            continue;
+                        }
+                        match terms {
+                            Terms::Particles(_) => {
+                                let place = match channel.parts[part] {
+                                    Part::Species(species) => species,
+                                    _ => species,
+                                };
+                                let start = (pair * (species + 1) + place) * width;
+                                let sums = &sums[start..start + width][own.clone()];
+                                let mean = |(mean, sum): (&mut f64, &f64)| {
+                                    *mean = sum / particles as f64;
+                                };
+                                of_part.iter_mut().zip(sums).for_each(mean);
+                            }
+                            Terms::Samples(terms) => {
+                                terms.evaluate(
+                                    origin.sample,
+                                    later,
+                                    channel.parts[part],
+                                    &mut of_part,
+                                );
+                            }
+                        }
+                        channel.push(part, *lag, &of_part);
                     }
                 }
             }
         }
     }
 
-    /// Series in the order of [`results`](Self::results): by species, then by observable.
+    fn particle_terms(&self) -> impl Iterator<Item = (Source, &dyn ParticleTerms)> {
+        self.terms.iter().filter_map(|(source, terms)| match terms {
+            Terms::Particles(terms) => Some((*source, &**terms)),
+            Terms::Samples(_) => None,
+        })
+    }
+
+    /// Sums over particles by pair, species (and, last, all of them), and the width of all terms.
+    fn particle_sums(&self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) -> Vec<f64> {
+        let chunks = self.order.chunks(CHUNK);
+        let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
+        let species = self.context.species.len();
+        let mut sums = vec![0.0; pairs.len() * (species + 1) * width];
+        if width == 0 || chunks.is_empty() {
+            return sums;
+        }
+        let edges = self.context.simulation_box.padded_edges();
+        let moved: Vec<Option<Vec<[f64; 3]>>> =
+            pairs.par_iter().map(|(_, later)| origin.moved(later, edges)).collect();
+        let mut partial_sums = vec![0.0; pairs.len() * chunks.len() * width];
+        partial_sums.par_chunks_mut(width).enumerate().for_each_init(
+            PairChunk::new,
+            |chunk, (job, mut sums)| {
+                let (pair, chunk_of_pair) = (job / chunks.len(), job % chunks.len());
+                let (_, later) = &pairs[pair];
+                let (_, places) = &chunks[chunk_of_pair];
+                chunk.load(origin, later, moved[pair].as_deref(), places.clone(), edges);
+                for (_, terms) in self.particle_terms() {
+                    let (own, rest) = sums.split_at_mut(terms.width());
+                    terms.add(chunk, own);
+                    sums = rest;
+                }
+            },
+        );
+        let of_pairs = partial_sums.chunks(chunks.len() * width);
+        for (of_pair, sums) in of_pairs.zip(sums.chunks_mut((species + 1) * width)) {
+            let (of_species, all) = sums.split_at_mut(species * width);
+            for ((species, _), of_chunk) in chunks.iter().zip(of_pair.chunks(width)) {
+                let sums = &mut of_species[species * width..][..width];
+                sums.iter_mut().zip(of_chunk).for_each(|(sum, part)| *sum += part);
+            }
+            for of_species in of_species.chunks(width) {
+                all.iter_mut().zip(of_species).for_each(|(all, sum)| *all += *sum);
+            }
+        }
+        sums
+    }
+
+    /// Series in the order of [`results`](Self::results): by observable, then by part.
     pub fn layouts(&self) -> Vec<SeriesLayout> {
         let time = |lag: &u64| (lag * self.plan.every) as f64 * self.context.timestep;
-        let layout = |SeriesOf { path, observable, .. }: SeriesOf<'_>| {
+        let layout = |SeriesOf { path, observable, rows, .. }: SeriesOf<'_>| {
             let lags = &self.lags[first_lag(observable)..];
-            let mut axes =
-                vec![Axis { name: AxisName::Time, values: lags.iter().map(time).collect() }];
-            if let Some(shells) = observable.shells() {
-                let values = shells.iter().map(|shell| shell.wavenumber).collect();
-                axes.insert(0, Axis { name: AxisName::Wavenumber, values });
-            }
+            let times = Axis { name: AxisName::Time, values: lags.iter().map(time).collect() };
+            let (row_axis, vectors_per_shell) = match rows {
+                Rows::One => (None, None),
+                Rows::Shells(shells) => {
+                    let values = shells.iter().map(|shell| shell.wavenumber).collect();
+                    let vectors = shells.iter().map(|shell| shell.count()).collect();
+                    (Some(Axis { name: AxisName::Wavenumber, values }), Some(vectors))
+                }
+                Rows::Distances(distances) => {
+                    (Some(Axis { name: AxisName::Distance, values: distances.to_vec() }), None)
+                }
+            };
             SeriesLayout {
                 path,
-                axes,
-                vectors_per_shell: observable
-                    .shells()
-                    .map(|shells| shells.iter().map(|shell| shell.count()).collect()),
+                axes: row_axis.into_iter().chain([times]).collect(),
+                vectors_per_shell,
                 unit: observable.unit(),
                 formula: observable.formula(),
             }
@@ -219,16 +338,19 @@ impl Correlations {
     /// Averages over the time origins so far; before [`finish`](Self::finish), those of full blocks.
     pub fn results(&self) -> Vec<Series> {
         self.series()
-            .map(|SeriesOf { path, observable, particles, averages }| {
+            .map(|SeriesOf { path, observable, rows, particles, averages }| {
                 let mut series = Series::empty(path);
-                for shell in averages {
-                    for average in &shell[first_lag(observable)..] {
+                let vectors = rows.vectors();
+                for (row, vectors) in averages.iter().zip(vectors) {
+                    for average in &row[first_lag(observable)..] {
                         if average.count() == 0 {
                             series.push(f64::NAN, f64::NAN, 0);
                             continue;
                         }
-                        let (value, gradient) = observable.value(average.mean());
-                        series.push(value, average.error(&gradient), average.count() * particles);
+                        let (value, gradient) = observable.value(particles, average.mean());
+                        let per_origin = observable.samples_per_origin(particles, vectors);
+                        let count = average.count() * per_origin;
+                        series.push(value, average.error(&gradient), count);
                     }
                 }
                 series
@@ -236,18 +358,26 @@ impl Correlations {
             .collect()
     }
 
-    /// Path, observable and its averages, in the order of output.
+    /// Everything that has a path, in the order of output.
     fn series(&self) -> impl Iterator<Item = SeriesOf<'_>> {
-        self.context.species.iter().enumerate().flat_map(move |(index, species)| {
-            self.observables.iter().zip(&self.averages).map(move |(observable, averages)| {
-                SeriesOf {
-                    path: format!("{}/{}", species.name, observable.kind().group_name()),
-                    observable: &**observable,
-                    particles: species.count as u64,
-                    averages: &averages[index],
-                }
+        self.channels.iter().flat_map(move |channel| {
+            let observable = &*channel.observable;
+            channel.parts.iter().zip(&channel.averages).map(move |(part, averages)| SeriesOf {
+                path: format!("{}/{}", part.name(&self.context), observable.kind().group_name()),
+                observable,
+                rows: self.terms[channel.terms].1.rows(),
+                particles: part.particles(&self.context),
+                averages,
             })
         })
+    }
+
+    fn averages(&self) -> impl Iterator<Item = &BlockAverage> {
+        self.channels.iter().flat_map(|channel| channel.averages.iter().flatten().flatten())
+    }
+
+    fn averages_mut(&mut self) -> impl Iterator<Item = &mut BlockAverage> {
+        self.channels.iter_mut().flat_map(|channel| channel.averages.iter_mut().flatten().flatten())
     }
 
     /// The complete state, for a checkpoint.
@@ -260,10 +390,12 @@ impl Correlations {
             entries: self.scheme.entries(),
         };
         let mut averages = Vec::new();
-        for average in self.averages.iter().flatten().flatten().flatten() {
+        for average in self.averages() {
             average.save(&mut averages);
         }
-        let mut arrays = vec![(AVERAGES.to_string(), averages)];
+        let shear_stress = self.shear_stress.map(ShearStress::to_array).unwrap_or_default();
+        let mut arrays =
+            vec![(AVERAGES.to_string(), averages), (SHEAR_STRESS.to_string(), shear_stress)];
         for (index, sample) in self.scheme.held() {
             arrays.push((sample_name(index), sample.to_array()));
         }
@@ -290,7 +422,7 @@ impl Correlations {
         let mut held = Vec::new();
         for index in indices {
             let array = state_array(arrays, &sample_name(index))?;
-            let sample = Sample::from_array(array, self.order.len(), self.with_velocity)
+            let sample = Sample::from_array(array, &self.order, &self.contents)
                 .ok_or_else(|| wrong("samples of another number of particles"))?;
             held.push((index, Arc::new(sample)));
         }
@@ -298,24 +430,30 @@ impl Correlations {
             return Err(wrong("blocks that belong to another scheme"));
         }
         let mut averages = state_array(arrays, AVERAGES)?;
-        for average in self.averages.iter_mut().flatten().flatten().flatten() {
+        for average in self.averages_mut() {
             average.restore(&mut averages)?;
         }
         if !averages.is_empty() {
             return Err(wrong("more averages than expected"));
         }
+        self.shear_stress = match state_array(arrays, SHEAR_STRESS)? {
+            [] => None,
+            array if array.len() == ShearStress::NUMBERS => Some(ShearStress::from_array(array)),
+            _ => return Err(wrong("a damaged shear stress")),
+        };
         self.first_step = state.first_step;
         self.finished = state.finished;
         Ok(())
     }
 }
 
-/// One observable of one species.
+/// One observable of one part.
 struct SeriesOf<'a> {
     path: String,
     observable: &'a dyn Correlation,
-    particles: u64,
-    /// By shell, lag.
+    rows: Rows<'a>,
+    particles: usize,
+    /// By row, lag.
     averages: &'a [Vec<BlockAverage>],
 }
 

@@ -7,31 +7,48 @@
 //!   2011, section 2.5). One file per observable, each a [`Correlation`].
 //! - [`Structure`]: pair distributions ([`pair_distribution`]) and partial structure factors
 //!   ([`structure_factor`]).
+//! - [`BondOrientationalOrder`]: six-fold order of single configurations.
 //! - [`wavevectors`]: shells of lattice vectors; [`accumulator`]: averages with statistical errors of
 //!   correlated data; [`series`]: what comes out.
 //!
-//! Data flow: snapshot -> [`sample::Sample`] (by component, sorted by species) -> pairs of samples that
-//! are due -> sums over fixed chunks of particles, on all threads -> chunk sums added in order -> one
+//! Data flow: snapshot -> [`sample::Sample`] (by component, sorted by species; or only what observables
+//! of the whole need, such as density modes) -> pairs of samples that are due -> terms ([`terms`]): sums
+//! over fixed chunks of particles, on all threads, added in order, or products of whole samples -> one
 //! value per time origin -> [`accumulator::BlockAverage`]. Results do not depend on the number of
 //! threads, and `save` / `restore` carry the complete state, so that a resumed run ends with the same
 //! bits.
 //!
-//! Adding a time correlation: one file that implements [`Correlation`], one variant of
+//! Adding a time correlation: one file that implements [`Correlation`] and, unless there is a
+//! [`terms::Source`] to share, its terms; one variant of
 //! [`DynamicObservable`](crate::plan::DynamicObservable), one line in [`correlation::build`].
 pub mod accumulator;
 pub mod blocking;
+pub mod bond_orientational_order;
+pub mod cage;
+pub mod cells;
+pub mod coherent_intermediate_scattering_function;
+pub mod collective_overlap;
 pub mod correlation;
 mod correlations;
 mod cosines;
+mod density_modes;
+mod displacement_moments;
 pub mod mean_quartic_displacement;
 pub mod mean_square_displacement;
 pub mod non_gaussian_parameter;
+pub mod pair_chunk;
 pub mod pair_distribution;
 pub mod sample;
 pub mod self_intermediate_scattering_function;
+pub mod self_overlap;
+pub mod self_van_hove_function;
 pub mod series;
+pub mod shear_stress;
+pub mod stress_autocorrelation;
 mod structure;
 pub mod structure_factor;
+pub mod susceptibility;
+pub mod terms;
 mod vectors;
 pub mod velocity_autocorrelation;
 pub mod wavevectors;
@@ -41,9 +58,11 @@ mod tests;
 #[cfg(test)]
 mod trajectories;
 
-pub use correlation::Correlation;
+pub use bond_orientational_order::{BondOrder, BondOrientationalOrder};
+pub use correlation::{Correlation, Part};
 pub use correlations::Correlations;
 pub use series::{Axis, AxisName, Series, SeriesLayout};
+pub use shear_stress::Macroscopic;
 pub use structure::Structure;
 
 use crate::system::{SimulationBox, Species};

@@ -91,12 +91,8 @@ impl PairDistribution {
     }
 
     fn shell_volume(&self, bin: usize) -> f64 {
-        use std::f64::consts::PI;
         let [inner, outer] = [bin, bin + 1].map(|bin| bin as f64 * self.bin_width);
-        match self.simulation_box.dimension() {
-            2 => PI * (outer.powi(2) - inner.powi(2)),
-            _ => 4.0 / 3.0 * PI * (outer.powi(3) - inner.powi(3)),
-        }
+        self.simulation_box.shell_volume(inner, outer)
     }
 
     /// Number of pairs by pair of species and bin; after the bins of each, those farther apart (of

@@ -83,14 +83,14 @@ impl Structure {
                 axes: vec![Axis { name: AxisName::Distance, values: distances }],
                 vectors_per_shell: None,
                 unit: "",
-                formula: PairDistribution::FORMULA,
+                formula: PairDistribution::FORMULA.into(),
             };
             let factor = SeriesLayout {
                 path: format!("{pair}/{}", StructureFactor::NAME),
                 axes: vec![Axis { name: AxisName::Wavenumber, values: wavenumbers }],
                 vectors_per_shell: Some(shells.iter().map(|shell| shell.count()).collect()),
                 unit: "",
-                formula: StructureFactor::FORMULA,
+                formula: StructureFactor::FORMULA.into(),
             };
             [distribution, factor]
         };

@@ -31,6 +31,7 @@ pub use self::summary::{StageSummary, Summary};
 use self::writer::Writer;
 use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
+use crate::observable::Macroscopic;
 use crate::output::{checkpoint_path, latest_valid};
 use crate::plan::{InitialPlan, Plan, TotalEnergy};
 
@@ -282,13 +283,21 @@ impl Simulation {
         let writer = self.writer.as_mut().expect("a stage is running");
         let step = self.engine.step();
         let step_in_stage = step - self.plan.first_step(self.stage);
-        if writer.schedule.wants_thermodynamics(step_in_stage) {
+        let (wants_row, wants_stress) = (
+            writer.schedule.wants_thermodynamics(step_in_stage),
+            writer.schedule.wants_stress(step_in_stage),
+        );
+        let mut macroscopic = None;
+        if wants_row || wants_stress {
             let row = self.engine.thermodynamics()?;
-            self.summary.add(self.stage, &row);
-            writer.append_thermodynamics(&row)?;
+            macroscopic = Some(Macroscopic { stress: row.stress, temperature: row.temperature });
+            if wants_row {
+                self.summary.add(self.stage, &row);
+                writer.append_thermodynamics(&row)?;
+            }
         }
         if writer.schedule.wants_snapshot(step_in_stage) {
-            writer.sample(step, self.engine.begin_snapshot()?)?;
+            writer.sample(step, self.engine.begin_snapshot()?, macroscopic)?;
         }
         Ok(())
     }
