@@ -319,3 +319,22 @@ impl Curve {
         self.wavenumber.or(self.time)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_integral_is_told_until_its_error_first_exceeds_a_share_of_it() {
+        let mut curve = Curve {
+            value: vec![0.0, 1.0, 2.0, 2.1, 2.2, 2.3],
+            error: vec![0.0, 0.01, 0.1, 0.5, 0.01, f64::NAN],
+            ..Curve::default()
+        };
+        assert_eq!(curve.last_within(0.1), Some(2));
+        assert_eq!(curve.last_within(0.3), Some(4));
+        assert_eq!(curve.last_within(1e-3), None);
+        curve.error.clear();
+        assert_eq!(curve.last_within(0.1), None);
+    }
+}

@@ -27,6 +27,8 @@ pub struct Correlations {
     /// What one time origin gives; observables share it.
     terms: Vec<(Source, Terms)>,
     channels: Vec<Channel>,
+    /// Species whose particles are summed over.
+    summed: Vec<bool>,
     /// Of a sample.
     contents: Contents,
     modes: Option<DensityModes>,
@@ -120,6 +122,18 @@ impl Correlations {
             let averages = vec![vec![of_lags; terms[index].1.rows().count()]; parts.len()];
             channels.push(Channel { observable, terms: index, parts, averages });
         }
+        let summed = (0..context.species.len())
+            .map(|species| {
+                let has =
+                    |part: &Part| matches!(part, Part::All) || *part == Part::Species(species);
+                channels
+                    .iter()
+                    .filter(|channel: &&Channel| {
+                        matches!(terms[channel.terms].1, Terms::Particles(_))
+                    })
+                    .any(|channel| channel.parts.iter().any(has))
+            })
+            .collect();
         let contents = terms
             .iter()
             .map(|(source, terms)| terms::contents(*source, terms.rows().wave_vectors().len()))
@@ -133,6 +147,7 @@ impl Correlations {
             });
         Ok(Correlations {
             order: ParticleOrder::new(context)?,
+            summed,
             contents,
             modes,
             terms,
@@ -266,9 +281,11 @@ impl Correlations {
         })
     }
 
-    /// Sums over particles by pair, species (and, last, all of them), and the width of all terms.
+    /// Sums over particles by pair, species (and, last, all of them), and the width of all terms; zero for
+    /// species whose sums nothing needs.
     fn particle_sums(&self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) -> Vec<f64> {
-        let chunks = self.order.chunks(CHUNK);
+        let mut chunks = self.order.chunks(CHUNK);
+        chunks.retain(|(species, _)| self.summed[*species]);
         let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
         let species = self.context.species.len();
         let mut sums = vec![0.0; pairs.len() * (species + 1) * width];

@@ -1,8 +1,10 @@
 //! Time correlations of particles without interactions, whose averages and fluctuations are known.
 use std::f64::consts::TAU;
+use std::sync::LazyLock;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 
 use super::super::trajectories::{context, ideal_gas, langevin_gas, normal, random_walk, snapshot};
@@ -14,6 +16,13 @@ fn assert_coverage(hits: u64, repeats: u64, low: f64, high: f64, what: &str) {
     let below = Binomial::new(low, repeats).unwrap().cdf(hits);
     let above = 1.0 - Binomial::new(high, repeats).unwrap().cdf(hits);
     assert!(below > 1e-4 && above > 1e-4, "{what}: {hits} of {repeats}");
+}
+
+/// Few particles: to wake other threads would take longer than their sums.
+fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    static POOL: LazyLock<ThreadPool> =
+        LazyLock::new(|| ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+    POOL.install(work)
 }
 
 fn squared_length(n: [f64; 3], edges: [f64; 3]) -> f64 {
@@ -45,7 +54,7 @@ fn free_particles_in_a_bath_are_ballistic_then_diffusive_with_errors_that_hold()
         let mut hits: Vec<[[u64; 2]; 2]> = Vec::new();
         for _ in 0..repeats {
             let walk = langevin_gas(&context, &mut rng, temperature, interval, 1000);
-            let results = correlate(&plan, &context, &walk);
+            let results = on_one_thread(|| correlate(&plan, &context, &walk));
             let times = results.layouts()[0].axis(AxisName::Time).unwrap().to_vec();
             hits.resize(times.len(), [[0; 2]; 2]);
             for (index, t) in times.iter().enumerate() {
@@ -152,7 +161,7 @@ fn the_error_of_a_susceptibility_covers_its_exact_value_as_often_as_it_should() 
     let mut hits = [[0; 2]; 5];
     for repeat in 0..repeats {
         let walk = random_walk(&context, 1000 + repeat, width, 0, 1, 1000);
-        let results = correlate(&plan, &context, &walk).results();
+        let results = on_one_thread(|| correlate(&plan, &context, &walk)).results();
         let series = find(&results, "all-particles/self_overlap_susceptibility");
         for (lag, hits) in hits.iter_mut().enumerate().skip(1) {
             let p = displacement.cdf(length * length / (width * width * lag as f64));
@@ -218,6 +227,87 @@ fn free_flight_from_maxwell_velocities_is_ballistic_over_repeated_runs() {
             // 8 values.
             assert!((mean - exact).abs() < 3.5 * error, "t = {t}: {mean} +- {error}, not {exact}");
             assert!(error < 0.02 * exact);
+        }
+    }
+}
+
+#[test]
+fn independent_configurations_have_the_overlaps_and_densities_of_an_ideal_gas() {
+    let (length, samples) = (0.45, 4000);
+    for edges in [vec![4.0, 5.0, 6.0], vec![7.0, 6.0]] {
+        let context = context(&edges, &[30, 15], samples - 1);
+        let plan = CorrelationPlan {
+            overlap_length: length,
+            observables: vec![
+                DynamicObservable::CollectiveOverlap,
+                DynamicObservable::CollectiveOverlapSusceptibility,
+                DynamicObservable::CoherentIntermediateScatteringFunction,
+            ],
+            ..plan(1, 4, 1, &[2.0])
+        };
+        let mut rng = StdRng::seed_from_u64(13);
+        let gas: Vec<_> = (0..samples)
+            .map(|step| {
+                let positions = ideal_gas(&mut rng, &context.simulation_box, 45);
+                snapshot(&context.simulation_box, step, &positions, &positions)
+            })
+            .collect();
+        let results = correlate(&plan, &context, &gas).results();
+        // Every ordered pair is near with this probability, and pairs are independent of each other.
+        let p = context.simulation_box.shell_volume(0.0, length) / context.simulation_box.volume();
+        for lag in 0..4 {
+            let mut expected = vec![
+                ("A-A/coherent_intermediate_scattering_function", 30.0 / 45.0),
+                ("A-B/coherent_intermediate_scattering_function", 0.0),
+                ("B-B/coherent_intermediate_scattering_function", 15.0 / 45.0),
+                ("all-particles/coherent_intermediate_scattering_function", 1.0),
+            ];
+            if lag > 0 {
+                expected.iter_mut().for_each(|(_, value)| *value = 0.0);
+                expected.push(("all-particles/collective_overlap", 45.0 * p));
+                let variance = 45.0 * p * (1.0 - p);
+                expected.push(("all-particles/collective_overlap_susceptibility", variance));
+            }
+            for (path, expected) in expected {
+                let series = find(&results, path);
+                let (value, error) = (series.value[lag], series.error[lag]);
+                // About 40 values.
+                let within = (value - expected).abs() < 4.5 * error;
+                assert!(within, "{path} {lag}: {value} +- {error}, exactly {expected}");
+                assert!(error < 0.05, "{path} {lag}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_constant_shear_stress_gives_a_viscosity_that_grows_linearly() {
+    for edges in [vec![4.0, 5.0, 6.0], vec![7.0, 6.0]] {
+        let context = context(&edges, &[3], 20 * 99);
+        let plan = CorrelationPlan {
+            observables: vec![
+                DynamicObservable::StressAutocorrelation,
+                DynamicObservable::ShearViscosity,
+            ],
+            ..plan(20, 5, 2, &[])
+        };
+        let walk = random_walk(&context, 1, 0.1, 0, 20, 100);
+        let mut correlations = Correlations::new(&plan, &context).unwrap();
+        // All diagonal components equal: s_xy alone, one of two or of five components.
+        let (xy, temperature) = (0.3, 0.6);
+        let stress = [[2.0, xy, 0.0], [xy, 2.0, 0.0], [0.0, 0.0, 2.0]];
+        for snapshot in &walk {
+            correlations.sample(snapshot, Some(&Macroscopic { stress, temperature }));
+        }
+        correlations.finish();
+        let components = if edges.len() == 2 { 2.0 } else { 5.0 };
+        let modulus = context.simulation_box.volume() / temperature * xy * xy / components;
+        let (layouts, results) = (correlations.layouts(), correlations.results());
+        let times = layouts[0].axis(AxisName::Time).unwrap();
+        for (index, time) in times.iter().enumerate() {
+            let value = |name: &str| find(&results, &format!("all-particles/{name}")).value[index];
+            assert!((value("stress_autocorrelation") / modulus - 1.0).abs() < 1e-12);
+            assert!((value("shear_viscosity") - modulus * time).abs() < 1e-12 * modulus);
         }
     }
 }

@@ -251,6 +251,21 @@ fn resumed_correlations_end_with_the_same_bits() {
 }
 
 #[test]
+fn one_species_alone_gives_the_same_bits_as_all() {
+    let context = context(&[6.0, 7.0, 8.0], &[300, 40], 3 * 49);
+    let walk = random_walk(&context, 3, 0.5, 500, 3, 50);
+    let all = correlate(&plan(3, 4, 4, &[2.0, 7.0]), &context, &walk).results();
+    for observables in [DynamicObservable::DEFAULT.to_vec(), DynamicObservable::ALL.to_vec()] {
+        let plan = CorrelationPlan { species: vec![1], observables, ..plan(3, 4, 4, &[2.0, 7.0]) };
+        let alone = correlate(&plan, &context, &walk).results();
+        assert!(alone.len() >= 5 && alone.iter().all(|series| !series.path.starts_with('A')));
+        for series in alone {
+            assert_eq!(bits(&[find(&all, &series.path).clone()]), bits(&[series]));
+        }
+    }
+}
+
+#[test]
 fn foreign_or_damaged_states_are_errors() {
     let context = context(&[6.0, 7.0, 8.0], &[30], 3 * 99);
     let walk = random_walk(&context, 3, 0.5, 500, 3, 20);
