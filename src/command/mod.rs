@@ -1,6 +1,7 @@
 //! The command line.
 pub mod bench;
 pub mod check;
+mod correlate;
 pub mod doctor;
 pub mod init;
 mod run;
@@ -58,6 +59,8 @@ enum Command {
         #[arg(short, long, value_delimiter = ',')]
         quantities: Vec<Quantity>,
     },
+    /// Evaluate the observables of a configuration on a stored trajectory.
+    Correlate(correlate::CorrelateArguments),
     /// Measure steps per second.
     Bench(bench::BenchArguments),
     /// Print the JSON schema of configurations, for editors.
@@ -95,6 +98,7 @@ pub fn main() -> miette::Result<ExitCode> {
             supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
             say(format!("{}\n", output.display()))?;
         }
+        Command::Correlate(arguments) => correlate::correlate(&arguments)?,
         Command::Bench(arguments) => bench::run(&arguments)?,
         Command::Doctor => say(doctor::doctor())?,
         Command::Schema => say(format!("{:#}\n", config::schema()))?,
