@@ -58,7 +58,7 @@ pub fn memory(plan: &Plan) -> Memory {
 /// Memory of all samples in the blocks of a correlation, in bytes.
 fn block_memory(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     let (particles, species) = (plan.system.particle_count(), plan.system.species.len());
-    let sample = observable::terms::sample_bytes(blocks, particles, species);
+    let sample = observable::dynamics::terms::sample_bytes(blocks, particles, species);
     sample as f64 * (blocks.block_size * blocks.levels) as f64
 }
 

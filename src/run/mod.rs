@@ -1,9 +1,9 @@
 //! Runs a plan: stages one after the other, observables and files at their intervals, checkpoints,
 //! signals and time limits.
 //!
-//! All state of a run is [`Simulation`]; a checkpoint is its exact image, so that a resumed run gives
+//! All state of a run is `Simulation`; a checkpoint is its exact image, so that a resumed run gives
 //! the bits of one that never stopped. Files are brought to the disk before a checkpoint counts on them.
-//! What is measured is correlated and written by another thread ([`writer`]) while the engine goes on.
+//! What is measured is correlated and written by another thread (`writer`) while the engine goes on.
 mod checkpoint;
 mod description;
 mod directory;

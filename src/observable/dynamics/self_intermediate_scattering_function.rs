@@ -1,10 +1,10 @@
 use super::correlation::Correlation;
-use super::cosines::cosine_rows;
 use super::pair_chunk::{Frame, PairChunk};
-use super::sample::LANES;
 use super::terms::{ParticleTerms, Rows};
-use super::vectors::{InnerLoop, on_widest_registers};
-use super::wavevectors::{WaveVectorShell, orbit_size};
+use crate::observable::cosines::cosine_rows;
+use crate::observable::sample::LANES;
+use crate::observable::vectors::{InnerLoop, on_widest_registers};
+use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
 use crate::plan::DynamicObservable;
 use crate::system::SimulationBox;
 
@@ -139,10 +139,10 @@ impl ParticleTerms for SelfScattering {
 #[cfg(test)]
 mod tests {
     use super::super::pair_chunk::{Origin, Search};
-    use super::super::sample::{Contents, ParticleOrder, Sample};
-    use super::super::trajectories::{context, random_walk};
-    use super::super::wavevectors::shells;
     use super::*;
+    use crate::observable::sample::{Contents, ParticleOrder, Sample};
+    use crate::observable::trajectories::{context, random_walk};
+    use crate::observable::wavevectors::shells;
 
     #[test]
     fn registers_of_any_width_give_the_same_bits() {

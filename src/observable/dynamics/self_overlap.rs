@@ -1,7 +1,7 @@
-use super::ObservableError;
 use super::correlation::{Correlation, Part};
 use super::pair_chunk::{Frame, PairChunk};
 use super::terms::ParticleTerms;
+use crate::observable::ObservableError;
 use crate::plan::DynamicObservable;
 
 /// `Q_s(t)`: fraction of particles that are less than a length `a` from where they were,

@@ -1,10 +1,10 @@
 use std::f64::consts::TAU;
 
-use super::accumulator::BlockAverage;
-use super::density_modes::DensityModes;
-use super::sample::ParticleOrder;
-use super::wavevectors::{self, WaveVectorShell};
-use super::{ObservableError, SampleContext, species_pairs};
+use crate::observable::accumulator::BlockAverage;
+use crate::observable::density_modes::DensityModes;
+use crate::observable::sample::ParticleOrder;
+use crate::observable::wavevectors::{self, WaveVectorShell};
+use crate::observable::{ObservableError, SampleContext, species_pairs};
 use crate::plan::StructurePlan;
 use crate::system::Snapshot;
 

@@ -1,11 +1,11 @@
 use super::correlation::{Correlation, Part};
-use super::sample::Sample;
 use super::terms::SampleTerms;
+use crate::observable::sample::Sample;
 use crate::plan::DynamicObservable;
 use crate::system::SimulationBox;
 
 /// `G(t) = V / T <s(0) s(t)>`, mean over the independent components `s` of the traceless stress tensor
-/// ([`ShearStress`](super::shear_stress::ShearStress)): the shear relaxation modulus of a liquid (Hansen &
+/// ([`ShearStress`](crate::observable::shear_stress::ShearStress)): the shear relaxation modulus of a liquid (Hansen &
 /// McDonald, Theory of Simple Liquids, section 8.4; components after Daivis & Evans, J. Chem. Phys. 100,
 /// 541 (1994)). `T` is the mean kinetic temperature at the time origins.
 pub struct StressAutocorrelation {

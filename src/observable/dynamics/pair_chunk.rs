@@ -2,8 +2,8 @@
 use std::ops::Range;
 
 use super::cage::Cages;
-use super::cells::Cells;
-use super::sample::{CHUNK, LANES, Sample};
+use crate::observable::cells::Cells;
+use crate::observable::sample::{CHUNK, LANES, Sample};
 use crate::system::SimulationBox;
 
 /// What displacements are relative to.

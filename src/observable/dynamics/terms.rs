@@ -5,14 +5,14 @@ use super::collective_overlap::PlacesTaken;
 use super::correlation::Part;
 use super::displacement_moments::DisplacementMoments;
 use super::pair_chunk::{Frame, PairChunk, Search};
-use super::sample::{Contents, Sample};
 use super::self_intermediate_scattering_function::SelfScattering;
 use super::self_overlap::WithinDistance;
 use super::self_van_hove_function::DisplacementHistogram;
 use super::stress_autocorrelation::StressProduct;
 use super::velocity_autocorrelation::VelocityProduct;
-use super::wavevectors::{self, WaveVectorShell};
-use super::{ObservableError, SampleContext};
+use crate::observable::sample::{Contents, Sample};
+use crate::observable::wavevectors::{self, WaveVectorShell};
+use crate::observable::{ObservableError, SampleContext};
 use crate::plan::{CorrelationPlan, DynamicObservable};
 
 /// Names the terms that an observable is made from.

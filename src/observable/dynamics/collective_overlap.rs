@@ -1,7 +1,7 @@
-use super::ObservableError;
 use super::correlation::{Correlation, Part};
 use super::pair_chunk::PairChunk;
 use super::terms::ParticleTerms;
+use crate::observable::ObservableError;
 use crate::plan::DynamicObservable;
 
 /// `Q(t) = <sum_i sum_j theta(a - |r_j(t) - r_i(0)|)> / N` over all ordered pairs of the `N` particles of any

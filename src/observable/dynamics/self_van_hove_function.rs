@@ -1,7 +1,7 @@
-use super::ObservableError;
 use super::correlation::Correlation;
 use super::pair_chunk::PairChunk;
 use super::terms::{ParticleTerms, Rows};
+use crate::observable::ObservableError;
 use crate::plan::{DynamicObservable, VanHovePlan};
 use crate::system::SimulationBox;
 

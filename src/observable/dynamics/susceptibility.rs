@@ -10,7 +10,7 @@ use crate::plan::DynamicObservable;
 /// It is the susceptibility of the stage's ensemble: without a thermostat energy does not fluctuate, and
 /// composition never does (Berthier et al., Science 310, 1797 (2005)). The variance is that of the
 /// sample, smaller than the true one by the squared error of `<x>`. The error is that of
-/// [`BlockAverage`](super::accumulator::BlockAverage) for `<x>` and `<x^2>` with their covariance.
+/// [`BlockAverage`](crate::observable::accumulator::BlockAverage) for `<x>` and `<x^2>` with their covariance.
 pub struct Susceptibility {
     kind: DynamicObservable,
     overlap_length: f64,

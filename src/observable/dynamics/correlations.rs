@@ -4,16 +4,18 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::accumulator::{BlockAverage, MAX_COMPONENTS};
 use super::blocking::{BlockingScheme, Due};
 use super::correlation::{self, Correlation, Part};
-use super::density_modes::DensityModes;
 use super::pair_chunk::{Origin, PairChunk};
-use super::sample::{CHUNK, Contents, ParticleOrder, Sample};
-use super::series::{Axis, AxisName};
-use super::shear_stress::{Macroscopic, ShearStress};
 use super::terms::{self, ParticleTerms, Rows, Source, Terms};
-use super::{ObservableError, SampleContext, Series, SeriesLayout, StateArrays, state_array};
+use crate::observable::accumulator::{BlockAverage, MAX_COMPONENTS};
+use crate::observable::density_modes::DensityModes;
+use crate::observable::sample::{CHUNK, Contents, ParticleOrder, Sample};
+use crate::observable::series::{Axis, AxisName};
+use crate::observable::shear_stress::{Macroscopic, ShearStress};
+use crate::observable::{
+    ObservableError, SampleContext, Series, SeriesLayout, StateArrays, state_array,
+};
 use crate::plan::CorrelationPlan;
 use crate::system::Snapshot;
 

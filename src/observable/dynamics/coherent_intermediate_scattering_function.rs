@@ -1,7 +1,7 @@
 use super::correlation::{Correlation, Part};
-use super::sample::Sample;
 use super::terms::{Rows, SampleTerms};
-use super::wavevectors::WaveVectorShell;
+use crate::observable::sample::Sample;
+use crate::observable::wavevectors::WaveVectorShell;
 use crate::plan::DynamicObservable;
 
 /// `F_ab(q, t) = <rho_a(q, t) rho_b(-q, 0)> / N` with `rho_a(q) = sum_i^a exp(i q . r_i)` and `N` all particles; real

@@ -12,7 +12,7 @@ use super::stress_autocorrelation::{ShearViscosity, StressAutocorrelation};
 use super::susceptibility::Susceptibility;
 use super::terms::Source;
 use super::velocity_autocorrelation::VelocityAutocorrelation;
-use super::{SampleContext, species_pairs};
+use crate::observable::{SampleContext, species_pairs};
 use crate::plan::{CorrelationPlan, DynamicObservable};
 
 /// What a function of time is averaged over.

@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::accumulator::BlockAverage;
 use super::pair_distribution::PairDistribution;
-use super::sample::ParticleOrder;
 use super::structure_factor::StructureFactor;
-use super::{
+use crate::observable::accumulator::BlockAverage;
+use crate::observable::sample::ParticleOrder;
+use crate::observable::{
     Axis, AxisName, ObservableError, SampleContext, Series, SeriesLayout, StateArrays,
     species_pairs, state_array,
 };

@@ -1,9 +1,9 @@
 use rayon::prelude::*;
 
-use super::ObservableError;
-use super::cells::Cells;
 use super::pair_chunk::{Frame, PairChunk};
 use super::terms::{ParticleTerms, Rows};
+use crate::observable::ObservableError;
+use crate::observable::cells::Cells;
 
 /// Neighbours of every particle at a time origin: those within the cage radius.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 use rayon::prelude::*;
 
-use super::accumulator::BlockAverage;
-use super::cosines::nearest_integer;
-use super::sample::{LANES, ParticleOrder};
-use super::vectors::{InnerLoop, on_widest_registers};
-use super::{ObservableError, SampleContext, species_pairs};
+use crate::observable::accumulator::BlockAverage;
+use crate::observable::cosines::nearest_integer;
+use crate::observable::sample::{LANES, ParticleOrder};
+use crate::observable::vectors::{InnerLoop, on_widest_registers};
+use crate::observable::{ObservableError, SampleContext, species_pairs};
 use crate::plan::StructurePlan;
 use crate::system::{SimulationBox, Snapshot};
 
@@ -302,8 +302,8 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
 
-    use super::super::trajectories::{context, ideal_gas, snapshot};
     use super::*;
+    use crate::observable::trajectories::{context, ideal_gas, snapshot};
 
     fn plan(maximum_distance: f64, bin_width: f64) -> StructurePlan {
         StructurePlan {

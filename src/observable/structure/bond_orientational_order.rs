@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
-use super::cells::Cells;
-use super::{ObservableError, SampleContext};
+use crate::observable::cells::Cells;
+use crate::observable::{ObservableError, SampleContext};
 use crate::plan::BondOrderPlan;
 use crate::system::{SimulationBox, Snapshot};
 
@@ -180,8 +180,8 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
 
-    use super::super::trajectories::{context, ideal_gas, snapshot};
     use super::*;
+    use crate::observable::trajectories::{context, ideal_gas, snapshot};
 
     fn order(edges: &[f64], points: &[[f64; 3]], radius: f64) -> BondOrder {
         let context = context(edges, &[points.len()], 10);
