@@ -289,7 +289,7 @@ pub enum DynamicObservable {
     SelfScatteringSusceptibility,
     /// Q(t), fraction of places taken again within a, by any particle; of all particles.
     CollectiveOverlap,
-    /// chi_4(t) = N (<Q^2> - <Q>^2), from the fluctuation over time origins.
+    /// `chi_4(t) = N (<Q^2> - <Q>^2)`, from the fluctuation over time origins.
     CollectiveOverlapSusceptibility,
     /// F_ab(q,t) = <rho_a(q,t) rho_b(-q,0)> / N of pairs of species and of all particles.
     CoherentIntermediateScatteringFunction,
@@ -300,7 +300,7 @@ pub enum DynamicObservable {
     StressAutocorrelation,
     /// eta(t), the Green-Kubo integral of the stress autocorrelation.
     ShearViscosity,
-    /// <|dr - <dr>_neighbours|^2>, displacement relative to the cage.
+    /// `<|dr - <dr>_neighbours|^2>`, displacement relative to the cage.
     CageRelativeMeanSquareDisplacement,
     /// F_s(q,t) of cage-relative displacements.
     CageRelativeSelfIntermediateScatteringFunction,
