@@ -198,12 +198,27 @@ pub struct ObservePlan {
     /// Write the trajectory as GSD too.
     pub gsd: bool,
     pub structure: Option<StructurePlan>,
+    pub bond_order: Option<BondOrderPlan>,
 }
 
 impl ObservePlan {
     pub fn nothing() -> Self {
-        ObservePlan { thermodynamics: None, trajectory: None, gsd: false, structure: None }
+        ObservePlan {
+            thermodynamics: None,
+            trajectory: None,
+            gsd: false,
+            structure: None,
+            bond_order: None,
+        }
     }
+}
+
+/// Six-fold bond-orientational order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BondOrderPlan {
+    pub every: u64,
+    /// Bonds lead to particles closer than this.
+    pub radius: f64,
 }
 
 /// Pair distribution g_ab(r) and partial structure factors S_ab(q), averaged over samples.
@@ -227,11 +242,28 @@ pub struct CorrelationPlan {
     /// Samples in a block; the interval grows by this factor from level to level.
     pub block_size: usize,
     pub levels: usize,
-    /// Wave numbers wanted of F_s(q,t); the nearest shells that the box holds are taken.
+    /// Wave numbers wanted of functions of q; the nearest shells that the box holds are taken.
     pub wavenumbers: Vec<f64>,
     /// Largest number of wave vectors in a shell.
     pub vectors_per_shell: usize,
+    /// Length a of the overlap functions.
+    pub overlap_length: f64,
+    /// Positions and velocities relative to the centre of mass of all particles.
+    pub remove_drift: bool,
+    /// Distance of neighbours at the time origin, for cage-relative displacements.
+    pub cage_radius: Option<f64>,
+    /// Bins of the self van Hove function.
+    pub van_hove: VanHovePlan,
+    /// Species (by index) that averages over single species and pairs are made for.
+    pub species: Vec<usize>,
     pub observables: Vec<DynamicObservable>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VanHovePlan {
+    /// Largest displacement.
+    pub maximum_distance: f64,
+    pub bin_width: f64,
 }
 
 #[derive(
@@ -249,16 +281,67 @@ pub enum DynamicObservable {
     VelocityAutocorrelation,
     /// Self part, F_s(q,t).
     SelfIntermediateScatteringFunction,
+    /// Q_s(t), fraction of particles with |dr| < a.
+    SelfOverlap,
+    /// chi_4(t) = N (<Q_s^2> - <Q_s>^2), from the fluctuation over time origins.
+    SelfOverlapSusceptibility,
+    /// chi_4(q,t) = N (<F_s^2> - <F_s>^2), from the fluctuation over time origins.
+    SelfScatteringSusceptibility,
+    /// Q(t), fraction of places taken again within a, by any particle; of all particles.
+    CollectiveOverlap,
+    /// `chi_4(t) = N (<Q^2> - <Q>^2)`, from the fluctuation over time origins.
+    CollectiveOverlapSusceptibility,
+    /// F_ab(q,t) = <rho_a(q,t) rho_b(-q,0)> / N of pairs of species and of all particles.
+    CoherentIntermediateScatteringFunction,
+    /// G_s(r,t), probability density of the displacement.
+    SelfVanHoveFunction,
+    /// G(t) = V / T <s(0) s(t)> of the shear stress. Its samples are small: a block_size of 100 or more
+    /// averages long lags over more origins at no cost.
+    StressAutocorrelation,
+    /// eta(t), the Green-Kubo integral of the stress autocorrelation.
+    ShearViscosity,
+    /// `<|dr - <dr>_neighbours|^2>`, displacement relative to the cage.
+    CageRelativeMeanSquareDisplacement,
+    /// F_s(q,t) of cage-relative displacements.
+    CageRelativeSelfIntermediateScatteringFunction,
+    /// Q_s(t) of cage-relative displacements.
+    CageRelativeSelfOverlap,
 }
 
 impl DynamicObservable {
-    pub const ALL: [DynamicObservable; 5] = [
+    pub const ALL: [DynamicObservable; 17] = [
+        DynamicObservable::MeanSquareDisplacement,
+        DynamicObservable::MeanQuarticDisplacement,
+        DynamicObservable::NonGaussianParameter,
+        DynamicObservable::VelocityAutocorrelation,
+        DynamicObservable::SelfIntermediateScatteringFunction,
+        DynamicObservable::SelfOverlap,
+        DynamicObservable::SelfOverlapSusceptibility,
+        DynamicObservable::SelfScatteringSusceptibility,
+        DynamicObservable::CollectiveOverlap,
+        DynamicObservable::CollectiveOverlapSusceptibility,
+        DynamicObservable::CoherentIntermediateScatteringFunction,
+        DynamicObservable::SelfVanHoveFunction,
+        DynamicObservable::StressAutocorrelation,
+        DynamicObservable::ShearViscosity,
+        DynamicObservable::CageRelativeMeanSquareDisplacement,
+        DynamicObservable::CageRelativeSelfIntermediateScatteringFunction,
+        DynamicObservable::CageRelativeSelfOverlap,
+    ];
+
+    /// What is correlated where nothing is named.
+    pub const DEFAULT: [DynamicObservable; 5] = [
         DynamicObservable::MeanSquareDisplacement,
         DynamicObservable::MeanQuarticDisplacement,
         DynamicObservable::NonGaussianParameter,
         DynamicObservable::VelocityAutocorrelation,
         DynamicObservable::SelfIntermediateScatteringFunction,
     ];
+
+    /// Whether it is made of the stress tensor.
+    pub fn is_of_stress(self) -> bool {
+        matches!(self, DynamicObservable::StressAutocorrelation | DynamicObservable::ShearViscosity)
+    }
 
     /// Group name in the results file.
     pub fn group_name(self) -> &'static str {
@@ -270,7 +353,60 @@ impl DynamicObservable {
             DynamicObservable::SelfIntermediateScatteringFunction => {
                 "self_intermediate_scattering_function"
             }
+            DynamicObservable::SelfOverlap => "self_overlap",
+            DynamicObservable::SelfOverlapSusceptibility => "self_overlap_susceptibility",
+            DynamicObservable::SelfScatteringSusceptibility => "self_scattering_susceptibility",
+            DynamicObservable::CollectiveOverlap => "collective_overlap",
+            DynamicObservable::CollectiveOverlapSusceptibility => {
+                "collective_overlap_susceptibility"
+            }
+            DynamicObservable::StressAutocorrelation => "stress_autocorrelation",
+            DynamicObservable::ShearViscosity => "shear_viscosity",
+            DynamicObservable::CageRelativeMeanSquareDisplacement => {
+                "cage_relative_mean_square_displacement"
+            }
+            DynamicObservable::CageRelativeSelfIntermediateScatteringFunction => {
+                "cage_relative_self_intermediate_scattering_function"
+            }
+            DynamicObservable::CageRelativeSelfOverlap => "cage_relative_self_overlap",
+            DynamicObservable::SelfVanHoveFunction => "self_van_hove_function",
+            DynamicObservable::CoherentIntermediateScatteringFunction => {
+                "coherent_intermediate_scattering_function"
+            }
         }
+    }
+
+    /// Whether it is a function of the wave number.
+    pub fn takes_wavenumbers(self) -> bool {
+        matches!(
+            self,
+            DynamicObservable::SelfIntermediateScatteringFunction
+                | DynamicObservable::SelfScatteringSusceptibility
+                | DynamicObservable::CoherentIntermediateScatteringFunction
+                | DynamicObservable::CageRelativeSelfIntermediateScatteringFunction
+        )
+    }
+
+    /// Whether it counts particles by how far they moved.
+    pub fn takes_overlap_length(self) -> bool {
+        matches!(
+            self,
+            DynamicObservable::SelfOverlap
+                | DynamicObservable::SelfOverlapSusceptibility
+                | DynamicObservable::CollectiveOverlap
+                | DynamicObservable::CollectiveOverlapSusceptibility
+                | DynamicObservable::CageRelativeSelfOverlap
+        )
+    }
+
+    /// Whether displacements are relative to the cage of neighbours.
+    pub fn takes_cage_radius(self) -> bool {
+        matches!(
+            self,
+            DynamicObservable::CageRelativeMeanSquareDisplacement
+                | DynamicObservable::CageRelativeSelfIntermediateScatteringFunction
+                | DynamicObservable::CageRelativeSelfOverlap
+        )
     }
 }
 

@@ -9,8 +9,12 @@ use common::job::{Job, kob_andersen};
 use common::python::check_with_python;
 use supercool_analysis::Frame;
 use supercool_analysis::correlation::{
-    Correlation, StoredTrajectory, TimePairs, mean_quartic_displacement, mean_square_displacement,
-    non_gaussian_parameter, self_intermediate_scattering_function, velocity_autocorrelation,
+    CageRelative, Correlation, StoredTrajectory, StressSeries, TimePairs,
+    coherent_intermediate_scattering_function, collective_overlap,
+    collective_overlap_susceptibility, mean_quartic_displacement, mean_square_displacement,
+    non_gaussian_parameter, self_intermediate_scattering_function, self_overlap,
+    self_overlap_susceptibility, self_scattering_susceptibility, self_van_hove_function,
+    shear_viscosity, stress_autocorrelation, velocity_autocorrelation,
 };
 use supercool_analysis::results::{Curve, Function};
 use supercool_analysis::structure::{pair_distribution, structure_factor, wave_vectors};
@@ -18,10 +22,36 @@ use supercool_analysis::structure::{pair_distribution, structure_factor, wave_ve
 const EVERY: u64 = 4;
 const STEPS: u64 = 400;
 const BLOCK_SIZE: u64 = 5;
+const OVERLAP_LENGTH: f64 = 0.2;
+const CAGE_RADIUS: f64 = 1.4;
+const BIN_WIDTH: f64 = 0.125;
+
+/// Observables and the number of groups of the file that have them: two species, and all particles.
+const OBSERVABLES: [(&str, usize); 17] = [
+    ("mean-square-displacement", 2),
+    ("mean-quartic-displacement", 2),
+    ("non-gaussian-parameter", 2),
+    ("velocity-autocorrelation", 2),
+    ("self-intermediate-scattering-function", 2),
+    ("self-overlap", 3),
+    ("self-overlap-susceptibility", 3),
+    ("self-scattering-susceptibility", 3),
+    ("collective-overlap", 1),
+    ("collective-overlap-susceptibility", 1),
+    ("self-van-hove-function", 2),
+    ("stress-autocorrelation", 1),
+    ("shear-viscosity", 1),
+    ("cage-relative-mean-square-displacement", 2),
+    ("cage-relative-self-intermediate-scattering-function", 2),
+    ("cage-relative-self-overlap", 3),
+    // Three pairs, and all particles.
+    ("coherent-intermediate-scattering-function", 4),
+];
 
 /// A short liquid run whose trajectory has every sample of the correlations. All vectors of a shell
 /// are taken: none is left to choice.
-fn observed(dimension: usize, precision: &str) -> Job {
+fn observed(dimension: usize, precision: &str, remove_drift: bool) -> Job {
+    let observables = OBSERVABLES.map(|(name, _)| name);
     let toml = kob_andersen(dimension, 500, precision, "timestep = 0.004\nthreads = 2\nskin = 0.3")
         + &format!(
             r#"
@@ -34,6 +64,8 @@ thermostat = {{ kind = "langevin", temperature = 1.0, friction = 2.0 }}
 name = "production"
 steps = {STEPS}
 [stage.observe]
+thermodynamics = {EVERY}
+bond_order = {{ every = 40, radius = 1.4 }}
 trajectory = {EVERY}
 [stage.observe.structure]
 every = 40
@@ -46,6 +78,11 @@ every = {EVERY}
 block_size = {BLOCK_SIZE}
 wavenumbers = [1.0, 4.0, 7.25]
 vectors_per_shell = 100_000
+overlap_length = {OVERLAP_LENGTH}
+cage_radius = {CAGE_RADIUS}
+remove_drift = {remove_drift}
+van_hove = {{ maximum_distance = 1.0, bin_width = {BIN_WIDTH} }}
+observables = {observables:?}
 "#
         );
     let job = Job::new(&toml);
@@ -58,14 +95,16 @@ struct Stored {
     trajectory: StoredTrajectory,
     /// Pairs of frames of the blocking scheme's origins.
     pairs: TimePairs,
+    stress: StressSeries,
 }
 
 impl Stored {
-    fn of(job: &Job) -> Self {
+    fn of(job: &Job, remove_drift: bool) -> Self {
         let file = supercool_analysis::open(job.path("out/production.h5md")).unwrap();
         let frames: Vec<Frame> = (0..file.len()).map(|index| file.read(index).unwrap()).collect();
         assert_eq!(frames.len() as u64, STEPS / EVERY + 1);
         let trajectory = StoredTrajectory::from_frames(frames.clone(), None).unwrap();
+        let trajectory = if remove_drift { trajectory.without_drift() } else { trajectory };
         let first = trajectory.steps()[0];
         // Lag m l^n, m < l, has the origins k l^n.
         let is_origin = |lag: u64, step: u64| {
@@ -77,7 +116,8 @@ impl Stored {
             lag.is_multiple_of(interval) && origin.is_multiple_of(interval)
         };
         let pairs = TimePairs::all(trajectory.steps()).keep(trajectory.steps(), is_origin);
-        Stored { frames, trajectory, pairs }
+        let stress = stress_series(job, &frames[0]);
+        Stored { frames, trajectory, pairs, stress }
     }
 
     fn edges(&self) -> &[f64] {
@@ -100,9 +140,20 @@ impl Stored {
             .unwrap_or_else(|| panic!("{wavenumber} is not the mean of a shell"))
     }
 
+    /// Particles of a species, of the first of a pair `A-B`, or all.
+    fn particles(&self, group: &str) -> Vec<usize> {
+        if let Some((first, _)) = group.split_once('-')
+            && group != "all-particles"
+        {
+            return self.particles(first);
+        }
+        self.trajectory.particles_of(if group == "all-particles" { "" } else { group })
+    }
+
     fn evaluate(&self, species: &str, name: &str, curve: &Curve) -> Correlation {
-        let particles = self.trajectory.particles_of(species);
+        let particles = self.particles(species);
         let (trajectory, pairs) = (&self.trajectory, &self.pairs);
+        let cage_relative = CageRelative { trajectory, radius: CAGE_RADIUS };
         match name {
             "mean_square_displacement" => mean_square_displacement(trajectory, &particles, pairs),
             "mean_quartic_displacement" => mean_quartic_displacement(trajectory, &particles, pairs),
@@ -123,8 +174,59 @@ impl Stored {
                 let shell = self.shell(curve.wavenumber.unwrap());
                 self_intermediate_scattering_function(trajectory, &particles, &shell, pairs)
             }
+            "coherent_intermediate_scattering_function" => {
+                let second = species.rsplit_once('-').filter(|_| species != "all-particles");
+                let second = self.particles(second.map_or(species, |(_, second)| second));
+                let shell = self.shell(curve.wavenumber.unwrap());
+                let both = [&particles[..], &second[..]];
+                coherent_intermediate_scattering_function(trajectory, both, &shell, pairs)
+            }
+            "collective_overlap" => collective_overlap(trajectory, OVERLAP_LENGTH, pairs),
+            "collective_overlap_susceptibility" => {
+                collective_overlap_susceptibility(trajectory, OVERLAP_LENGTH, pairs)
+            }
+            "stress_autocorrelation" => stress_autocorrelation(&self.stress, pairs),
+            "shear_viscosity" => shear_viscosity(&self.stress, pairs),
+            "cage_relative_mean_square_displacement" => {
+                cage_relative.average(&particles, pairs, |d| dot(d, d))
+            }
+            "cage_relative_self_overlap" => cage_relative.average(&particles, pairs, |d| {
+                f64::from(u8::from(dot(d, d).sqrt() < OVERLAP_LENGTH))
+            }),
+            "cage_relative_self_intermediate_scattering_function" => {
+                let shell = self.shell(curve.wavenumber.unwrap());
+                cage_relative.average(&particles, pairs, |d| {
+                    shell.iter().map(|&q| dot(q, d).cos()).sum::<f64>() / shell.len() as f64
+                })
+            }
+            "self_overlap" => self_overlap(trajectory, &particles, OVERLAP_LENGTH, pairs),
+            "self_overlap_susceptibility" => {
+                self_overlap_susceptibility(trajectory, &particles, OVERLAP_LENGTH, pairs)
+            }
+            "self_scattering_susceptibility" => {
+                let shell = self.shell(curve.wavenumber.unwrap());
+                self_scattering_susceptibility(trajectory, &particles, &shell, pairs)
+            }
             _ => panic!("{name} is not checked"),
         }
+    }
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn stress_series(job: &Job, frame: &Frame) -> StressSeries {
+    let observables = job.results("production").observables().unwrap();
+    let find = |name: &str| observables.iter().find(|series| series.name == name).unwrap();
+    let dimension = frame.box_edges.len();
+    let stress = find("stress_tensor");
+    StressSeries {
+        dimension,
+        volume: frame.box_edges.iter().product(),
+        interval: stress.time[1] - stress.time[0],
+        stress: stress.value.chunks(dimension * dimension).map(<[f64]>::to_vec).collect(),
+        temperature: find("temperature").value.clone(),
     }
 }
 
@@ -141,9 +243,16 @@ fn assert_equal(what: &str, found: &[f64], expected: &[f64], scale: f64) {
 }
 
 fn check_dynamics(stored: &Stored, functions: &[Function]) {
-    assert_eq!(functions.len(), 2 * 5, "species and observables");
+    for (observable, groups) in OBSERVABLES {
+        let name = observable.replace('-', "_");
+        let found = functions.iter().filter(|function| function.name == name).count();
+        assert_eq!(found, groups, "{name}");
+    }
+    let (van_hove, functions): (Vec<&Function>, Vec<_>) =
+        functions.iter().partition(|function| function.name == "self_van_hove_function");
+    van_hove.into_iter().for_each(|function| check_van_hove(stored, function));
     for function in functions {
-        let scattering = function.name == "self_intermediate_scattering_function";
+        let scattering = function.name.contains("scattering");
         assert_eq!(function.curves.len(), if scattering { 3 } else { 1 });
         for curve in &function.curves {
             let what = format!("{}/{} {:?}", function.group, function.name, curve.wavenumber);
@@ -151,16 +260,47 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
             assert_equal(&format!("time of {what}"), &function.x, &expected.time, 1e-3);
             // Sums of terms of both signs.
             let scale = match function.name.as_str() {
-                "velocity_autocorrelation" | "self_intermediate_scattering_function" => 1.0,
+                "coherent_intermediate_scattering_function" => 1.0,
+                name if name.ends_with("self_intermediate_scattering_function") => 1.0,
+                "velocity_autocorrelation" => 1.0,
                 "non_gaussian_parameter" => 1.0,
+                // A small difference of numbers of order N.
+                "collective_overlap_susceptibility" => 500.0,
+                "stress_autocorrelation" | "shear_viscosity" => 1.0,
+                "self_overlap_susceptibility" | "self_scattering_susceptibility" => 500.0,
                 _ => 0.0,
             };
             assert_equal(&what, &curve.value, &expected.value, scale);
-            let particles = stored.trajectory.particles_of(&function.group).len() as u64;
+            // One of each q, -q.
+            let vectors = || stored.shell(curve.wavenumber.unwrap()).len() as u64;
+            let per_origin = match function.name.as_str() {
+                "coherent_intermediate_scattering_function" => vectors(),
+                "stress_autocorrelation" | "shear_viscosity" => 1,
+                name if name.ends_with("susceptibility") => 1,
+                _ => stored.particles(&function.group).len() as u64,
+            };
             let counts: Vec<u64> = curve.count.iter().map(|&count| count as u64).collect();
-            let origins: Vec<u64> = expected.count.iter().map(|count| count * particles).collect();
+            let origins: Vec<u64> = expected.count.iter().map(|count| count * per_origin).collect();
             assert_eq!(counts, origins, "{what}");
         }
+    }
+}
+
+fn check_van_hove(stored: &Stored, function: &Function) {
+    assert_eq!(function.x.len(), 8);
+    let particles = stored.particles(&function.group);
+    for (bin, centre) in function.x.iter().enumerate() {
+        let edges = [bin, bin + 1].map(|bin| bin as f64 * BIN_WIDTH);
+        assert!((centre - 0.5 * (edges[0] + edges[1])).abs() < 1e-14);
+        let expected = self_van_hove_function(&stored.trajectory, &particles, edges, &stored.pairs);
+        let column = |value: fn(&Curve, usize) -> f64| -> Vec<f64> {
+            function.curves.iter().map(|curve| value(curve, bin)).collect()
+        };
+        let what = format!("{}/{} in bin {bin}", function.group, function.name);
+        assert_equal(&what, &column(|curve, _| curve.time.unwrap()), &expected.time, 1e-3);
+        assert_equal(&what, &column(|curve, bin| curve.value[bin]), &expected.value, 0.0);
+        let counts = expected.count.iter().map(|&count| (count * particles.len() as u64) as f64);
+        assert_eq!(column(|curve, bin| curve.count[bin]), counts.collect::<Vec<_>>());
     }
 }
 
@@ -185,9 +325,9 @@ fn check_structure(stored: &Stored, functions: &[Function]) {
     }
 }
 
-fn online_equals_plain(dimension: usize, precision: &str) {
-    let job = observed(dimension, precision);
-    let stored = Stored::of(&job);
+fn online_equals_plain(dimension: usize, precision: &str, remove_drift: bool) {
+    let job = observed(dimension, precision, remove_drift);
+    let stored = Stored::of(&job, remove_drift);
     let results = job.results("production");
     check_dynamics(&stored, &results.dynamics().unwrap());
     check_structure(&stored, &results.structure().unwrap());
@@ -197,10 +337,10 @@ fn online_equals_plain(dimension: usize, precision: &str) {
 
 #[test]
 fn online_correlations_in_three_dimensions_equal_plain_ones_of_the_stored_trajectory() {
-    online_equals_plain(3, "double");
+    online_equals_plain(3, "double", false);
 }
 
 #[test]
 fn online_correlations_in_two_dimensions_equal_plain_ones_of_the_stored_trajectory() {
-    online_equals_plain(2, "fixed-point");
+    online_equals_plain(2, "fixed-point", true);
 }

@@ -11,7 +11,7 @@ use common::mounted::Mounted;
 use common::python::{check_with_python, python, script};
 use serde_json::{Value, json};
 use supercool::output::{
-    Axis, GsdWriter, OutputError, ResultsWriter, RunDescription, SeriesLayout, StageLayout,
+    Axis, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, SeriesLayout, StageLayout,
     ThermodynamicsRow, TrajectoryWriter,
 };
 use supercool::plan::Plan;
@@ -123,6 +123,11 @@ const MSD: &str = "dynamics/A/mean_square_displacement";
 const FS: &str = "dynamics/A/self_intermediate_scattering_function";
 const RDF: &str = "structure/AB/pair_distribution";
 
+/// Rows of thermodynamics that a checkpoint counts on.
+fn rows(thermodynamics: u64) -> Rows {
+    Rows { thermodynamics, ..Rows::default() }
+}
+
 fn layout() -> StageLayout {
     let times = vec![0.001, 0.002, 0.004, 0.1];
     let series = |path: &str, axes, unit: &str, description: &str| SeriesLayout {
@@ -133,6 +138,7 @@ fn layout() -> StageLayout {
     };
     StageLayout {
         thermodynamics: true,
+        bond_order: false,
         series: vec![
             series(MSD, vec![Axis::time(times.clone())], "sigma2", "<|r(t) - r(0)|^2>"),
             series(
@@ -372,7 +378,7 @@ impl Files {
         let (plan, run) = (&description.plan, description.run());
         let (h5, h5md) = (directory.join("run.h5"), directory.join("run.h5md"));
         Files {
-            results: ResultsWriter::reopen(&h5, plan, &layout(), steps).unwrap(),
+            results: ResultsWriter::reopen(&h5, plan, &layout(), rows(steps)).unwrap(),
             trajectory: TrajectoryWriter::reopen(&h5md, plan, steps).unwrap(),
             gsd: GsdWriter::reopen(&directory.join("run.gsd"), &run, steps).unwrap(),
         }
@@ -466,7 +472,7 @@ fn a_killed_run_leaves_readable_files_and_goes_on_as_if_nothing_had_happened() {
         let kept = steps.min(STEPS) - 1;
         let mut files = Files::reopen(&directory, &description, kept);
         assert_eq!(
-            [files.results.rows(), files.trajectory.frames(), files.gsd.frames()],
+            [files.results.rows().thermodynamics, files.trajectory.frames(), files.gsd.frames()],
             [kept; 3]
         );
         for step in kept..STEPS {
@@ -521,7 +527,7 @@ fn a_foreign_file_is_not_continued() {
     for path in [text, empty, hdf5, newer] {
         let before = fs::read(&path).unwrap();
         let errors = [
-            ResultsWriter::reopen(&path, plan, &layout(), 0).err().unwrap(),
+            ResultsWriter::reopen(&path, plan, &layout(), rows(0)).err().unwrap(),
             TrajectoryWriter::reopen(&path, plan, 0).err().unwrap(),
             GsdWriter::reopen(&path, &run, 0).err().unwrap(),
         ];
@@ -530,7 +536,8 @@ fn a_foreign_file_is_not_continued() {
         }
         assert_eq!(fs::read(&path).unwrap().len(), before.len());
     }
-    let missing = ResultsWriter::reopen(&directory.path().join("missing"), plan, &layout(), 0);
+    let missing =
+        ResultsWriter::reopen(&directory.path().join("missing"), plan, &layout(), rows(0));
     assert!(matches!(missing.err().unwrap(), OutputError::NotWritable { .. }));
 }
 
@@ -542,7 +549,7 @@ fn a_file_of_another_run_is_not_continued() {
     let path = directory.path().join("run.h5");
     let mut other = layout();
     other.series[0].axes[0].values[1] = 0.003;
-    let error = ResultsWriter::reopen(&path, &description.plan, &other, 0).err().unwrap();
+    let error = ResultsWriter::reopen(&path, &description.plan, &other, rows(0)).err().unwrap();
     assert!(error.to_string().contains("no /dynamics/A/mean_square_displacement on the grid"));
     let larger = plan(&[3.5; 3], [41, 10]);
     let path = directory.path().join("run.h5md");
@@ -560,7 +567,7 @@ fn a_file_with_less_than_the_checkpoint_says_is_an_error() {
     let (plan, run) = (&description.plan, description.run());
     let at = |name: &str| directory.path().join(name);
     let errors = [
-        ResultsWriter::reopen(&at("run.h5"), plan, &layout(), 6).err().unwrap(),
+        ResultsWriter::reopen(&at("run.h5"), plan, &layout(), rows(6)).err().unwrap(),
         TrajectoryWriter::reopen(&at("run.h5md"), plan, 6).err().unwrap(),
         GsdWriter::reopen(&at("run.gsd"), &run, 6).err().unwrap(),
     ];

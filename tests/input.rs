@@ -140,6 +140,15 @@ fn cutoffs_are_absolute_in_the_plan_and_pairs_are_symmetric() {
 }
 
 #[test]
+fn lags_given_in_time_become_blocks() {
+    let plan = config::load(&folder("tests/input/good/everything.toml")).unwrap().plan;
+    // 0.2 to 20 with 5 lags in a decade: 4 lags of 0.2, 1 and 5 each, up to 20.
+    let blocks = plan.stages.last().unwrap().correlations.last().unwrap();
+    assert_eq!((blocks.every, blocks.block_size, blocks.levels), (100, 5, 3));
+    assert_eq!(blocks.species, [0]);
+}
+
+#[test]
 fn wca_is_lennard_jones_shifted_at_its_minimum() {
     let plan = config::parse(init("wca").unwrap(), "wca").unwrap();
     assert_eq!(plan.potential.form, PairPotential::LennardJones);

@@ -13,9 +13,22 @@
 //! # Ok(()) }
 //! # assert!(f(frames).is_err());
 //! ```
+mod collective;
+mod overlap;
+mod stress;
+
 use std::collections::BTreeMap;
 
+pub use collective::{
+    coherent_intermediate_scattering_function, collective_overlap,
+    collective_overlap_susceptibility,
+};
+pub use overlap::{
+    CageRelative, self_overlap, self_overlap_susceptibility, self_scattering_susceptibility,
+    self_van_hove_function,
+};
 use rayon::prelude::*;
+pub use stress::{StressSeries, shear_viscosity, stress_autocorrelation};
 
 use crate::{AnalysisError, Frame, Result, TrajectoryReader};
 
@@ -141,6 +154,18 @@ impl StoredTrajectory {
     /// Particles of one species; all for an empty name.
     pub fn particles_of(&self, name: &str) -> Vec<usize> {
         (0..self.species.len()).filter(|&k| name.is_empty() || self.species[k] == name).collect()
+    }
+
+    /// Positions and velocities relative to the mean of all particles, which is their centre of mass if
+    /// their masses are equal.
+    pub fn without_drift(mut self) -> Self {
+        for vectors in self.position.iter_mut().chain(self.velocity.iter_mut().flatten()) {
+            let count = vectors.len() as f64;
+            let mean: [f64; 3] =
+                std::array::from_fn(|k| vectors.iter().map(|v| v[k]).sum::<f64>() / count);
+            vectors.iter_mut().for_each(|v| (0..3).for_each(|k| v[k] -= mean[k]));
+        }
+        self
     }
 
     fn displacement(&self, particle: usize, (earlier, later): (usize, usize)) -> [f64; 3] {

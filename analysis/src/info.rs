@@ -8,6 +8,9 @@ use crate::statistics::block_average;
 use crate::trajectory::{Format, format_of};
 use crate::{Frame, Result, TrajectoryReader, open};
 
+/// Largest relative error of a viscosity that is told.
+const VISCOSITY_ERROR: f64 = 0.1;
+
 /// Describes a results file or a trajectory of any format that [`open`] reads.
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
@@ -130,6 +133,8 @@ fn functions(title: &str, functions: &[Function]) -> String {
         return String::new();
     }
     let mut text = format!("\n{title}\n");
+    let name_width = functions.iter().map(|function| function.name.len()).max().unwrap_or(0);
+    let group_width = functions.iter().map(|function| function.group.len()).max().unwrap_or(0);
     for function in functions {
         let measured = (0..function.x.len())
             .filter(|&k| function.curves.iter().any(|curve| curve.value[k].is_finite()))
@@ -143,7 +148,7 @@ fn functions(title: &str, functions: &[Function]) -> String {
         };
         let _ = write!(
             text,
-            "  {:<3} {:<38} {:>4} points, {range}",
+            "  {:<group_width$} {:<name_width$} {:>4} points, {range}",
             function.group,
             function.name,
             function.x.len()
@@ -152,6 +157,9 @@ fn functions(title: &str, functions: &[Function]) -> String {
             function.curves.iter().filter_map(|curve| curve.wavenumber).map(short).collect();
         if !wavenumbers.is_empty() {
             let _ = write!(text, "; wavenumber {}", wavenumbers.join(", "));
+        }
+        if function.curves.iter().any(|curve| curve.time.is_some()) {
+            let _ = write!(text, "; at {} times", function.curves.len());
         }
         text.push('\n');
     }
@@ -178,6 +186,27 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
                     found.exponent
                 ));
             }
+            if function.name.ends_with("_susceptibility")
+                && let Some((time, value)) = peak(&function.x, &curve.value)
+            {
+                let of = match curve.wavenumber {
+                    Some(q) => format!("F_s, q = {}", short(q)),
+                    None => function.name.trim_end_matches("_susceptibility").replace('_', " "),
+                };
+                let (time, value) = (short(time), short(value));
+                lines
+                    .push(format!("  chi_4 of {species} ({of}): largest {value}, at t = {time}\n"));
+            }
+            if function.name == "shear_viscosity"
+                && let Some(k) = curve.last_within(VISCOSITY_ERROR)
+            {
+                let (value, error) = with_error(curve.value[k], curve.error[k]);
+                let time = short(function.x[k]);
+                lines.push(format!(
+                    "  eta(t = {time}) = {value} +- {error} (Green-Kubo integral, the longest with an error \
+                     below 10 %)\n"
+                ));
+            }
             if function.name == "self_intermediate_scattering_function" {
                 let q = short(curve.wavenumber.unwrap_or(f64::NAN));
                 lines.push(match time_of_decay(&function.x, &curve.value, &curve.error, level) {
@@ -191,6 +220,13 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
         }
     }
     if lines.is_empty() { String::new() } else { format!("\nEstimates\n{}", lines.concat()) }
+}
+
+/// Argument and value of the largest value.
+fn peak(x: &[f64], value: &[f64]) -> Option<(f64, f64)> {
+    let finite =
+        x.iter().copied().zip(value.iter().copied()).filter(|(_, value)| value.is_finite());
+    finite.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn trajectory_info(reader: &dyn TrajectoryReader) -> Result<String> {

@@ -41,7 +41,7 @@ pub struct Function {
     pub argument: String,
     /// Values of the argument.
     pub x: Vec<f64>,
-    /// One curve, or one for each wave number.
+    /// One curve, or one for each wave number or (of functions of distance and time) each time.
     pub curves: Vec<Curve>,
 }
 
@@ -50,6 +50,8 @@ pub struct Function {
 pub struct Curve {
     /// Wave number that it belongs to, if there are several curves by wave number.
     pub wavenumber: Option<f64>,
+    /// Time that it belongs to, if there are several curves by time.
+    pub time: Option<f64>,
     /// Values; NaN where nothing was measured yet.
     pub value: Vec<f64>,
     /// Standard errors.
@@ -213,6 +215,9 @@ impl ResultsFile {
             dataset(element, which).map(|dataset| self.file.numbers(&dataset)).transpose()
         };
         let Some(values) = read("value")? else { return Ok(None) };
+        if let (Some(distances), Some(times)) = (read("distance")?, read("time")?) {
+            return self.function_of_distance_and_time(element, (group, name), distances, &times);
+        }
         let mut arguments = Vec::new();
         for argument in ["time", "distance", "wavenumber"] {
             arguments.extend(read(argument)?.map(|x| (argument, x)));
@@ -245,6 +250,7 @@ impl ResultsFile {
             .enumerate()
             .map(|(k, &wavenumber)| Curve {
                 wavenumber,
+                time: None,
                 value: row(&values, k),
                 error: row(&errors, k),
                 count: row(&counts, k),
@@ -257,5 +263,78 @@ impl ResultsFile {
             x: x.clone(),
             curves,
         }))
+    }
+
+    /// `value[r][t]` as a curve over `r` for every `t`.
+    fn function_of_distance_and_time(
+        &self,
+        element: &Group,
+        (group, name): (&str, &str),
+        distances: Vec<f64>,
+        times: &[f64],
+    ) -> Result<Option<Function>> {
+        let column = |which: &str, k: usize| -> Result<Vec<f64>> {
+            let Some(dataset) = dataset(element, which) else { return Ok(Vec::new()) };
+            let numbers = self.file.numbers(&dataset)?;
+            if numbers.len() != distances.len() * times.len() {
+                let (found, r, t) = (numbers.len(), distances.len(), times.len());
+                let what = format!("{}: {found} values for {r} x {t} arguments", element.name());
+                return Err(self.file.bad(what));
+            }
+            Ok(numbers[k..].iter().step_by(times.len()).copied().collect())
+        };
+        let curve = |(k, &time): (usize, &f64)| {
+            Ok(Curve {
+                wavenumber: None,
+                time: Some(time),
+                value: column("value", k)?,
+                error: column("error", k)?,
+                count: column("count", k)?,
+            })
+        };
+        let curves = times.iter().enumerate().map(curve).collect::<Result<_>>()?;
+        Ok(Some(Function {
+            group: group.to_owned(),
+            name: name.to_owned(),
+            argument: "distance".to_owned(),
+            x: distances,
+            curves,
+        }))
+    }
+}
+
+impl Curve {
+    /// The last value before the first whose error is larger than this share of it; the errors of
+    /// an integral grow with its length. Values of zero do not count.
+    pub fn last_within(&self, relative_error: f64) -> Option<usize> {
+        let good = |&k: &usize| {
+            let error = self.error.get(k).copied().unwrap_or(f64::NAN);
+            error <= relative_error * self.value[k].abs()
+        };
+        (0..self.value.len()).take_while(good).filter(|&k| self.value[k] != 0.0).last()
+    }
+
+    /// Wave number or time that it belongs to.
+    pub fn parameter(&self) -> Option<f64> {
+        self.wavenumber.or(self.time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_integral_is_told_until_its_error_first_exceeds_a_share_of_it() {
+        let mut curve = Curve {
+            value: vec![0.0, 1.0, 2.0, 2.1, 2.2, 2.3],
+            error: vec![0.0, 0.01, 0.1, 0.5, 0.01, f64::NAN],
+            ..Curve::default()
+        };
+        assert_eq!(curve.last_within(0.1), Some(2));
+        assert_eq!(curve.last_within(0.3), Some(4));
+        assert_eq!(curve.last_within(1e-3), None);
+        curve.error.clear();
+        assert_eq!(curve.last_within(0.1), None);
     }
 }

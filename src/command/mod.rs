@@ -2,6 +2,7 @@
 mod analyze;
 pub mod bench;
 pub mod check;
+mod correlate;
 pub mod doctor;
 pub mod init;
 mod run;
@@ -61,6 +62,8 @@ enum Command {
     },
     /// Fit diffusion and relaxation in results files, with errors; average independent runs.
     Analyze(analyze::AnalyzeArguments),
+    /// Evaluate the observables of a configuration on a stored trajectory.
+    Correlate(correlate::CorrelateArguments),
     /// Measure steps per second.
     Bench(bench::BenchArguments),
     /// Print the JSON schema of configurations, for editors.
@@ -99,6 +102,7 @@ pub fn main() -> miette::Result<ExitCode> {
             say(format!("{}\n", output.display()))?;
         }
         Command::Analyze(arguments) => say(analyze::analyze(&arguments)?)?,
+        Command::Correlate(arguments) => correlate::correlate(&arguments)?,
         Command::Bench(arguments) => bench::run(&arguments)?,
         Command::Doctor => say(doctor::doctor())?,
         Command::Schema => say(format!("{:#}\n", config::schema()))?,

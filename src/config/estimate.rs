@@ -1,18 +1,19 @@
 //! How much memory and disk a plan takes, to a factor of two or so.
 use std::f64::consts::PI;
 
-use crate::plan::{Plan, StagePlan};
+use crate::observable;
+use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
 const BYTES_PER_PARTICLE: f64 = 256.0;
-/// Position and velocity of a sample.
-const BYTES_PER_SAMPLE: f64 = 48.0;
 /// Position and velocity in double precision, image.
 const BYTES_PER_FRAME: f64 = 60.0;
 /// Position and velocity in single precision, image.
 const BYTES_PER_GSD_FRAME: f64 = 36.0;
 /// Step, time, energies, temperature, pressure, stress, velocity.
 const BYTES_PER_THERMODYNAMICS: f64 = 200.0;
+/// Step, time, global and local order.
+const BYTES_PER_BOND_ORDER: f64 = 32.0;
 /// Skin assumed where it is chosen at the start, in units of the largest cutoff.
 const TUNED_SKIN: f64 = 0.2;
 
@@ -43,15 +44,22 @@ pub fn memory(plan: &Plan) -> Memory {
     };
     // Room for fluctuations of the density.
     let neighbors = (1.5 * count / simulation_box.volume() * sphere).min(count);
-    let samples = |stage: &StagePlan| -> f64 {
-        stage.correlations.iter().map(|blocks| (blocks.block_size * blocks.levels) as f64).sum()
+    let blocks = |stage: &StagePlan| -> f64 {
+        stage.correlations.iter().map(|blocks| block_memory(plan, blocks)).sum()
     };
-    let samples = plan.stages.iter().map(samples).fold(0.0, f64::max);
+    let correlations = plan.stages.iter().map(blocks).fold(0.0, f64::max);
     Memory {
         particles: BYTES_PER_PARTICLE * count,
         neighbors: 4.0 * neighbors * count,
-        correlations: BYTES_PER_SAMPLE * samples * count,
+        correlations,
     }
+}
+
+/// Memory of all samples in the blocks of a correlation, in bytes.
+fn block_memory(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
+    let (particles, species) = (plan.system.particle_count(), plan.system.species.len());
+    let sample = observable::dynamics::terms::sample_bytes(blocks, particles, species);
+    sample as f64 * (blocks.block_size * blocks.levels) as f64
 }
 
 /// What a stage writes: a description and its size in bytes.
@@ -84,21 +92,49 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         );
         files.push((name, 16.0 * bins * species * species));
     }
+    if let Some(order) = &stage.observe.bond_order {
+        let samples = stage.steps / order.every;
+        let name = format!("bond order every {} steps, {samples} samples", order.every);
+        files.push((name, samples as f64 * BYTES_PER_BOND_ORDER));
+    }
     for blocks in &stage.correlations {
         let observables: Vec<&str> =
             blocks.observables.iter().map(|observable| observable.group_name()).collect();
         let lags = blocks.block_size * blocks.levels;
         let name = format!(
-            "correlations from {} steps, {} levels of {} samples: {}",
+            "correlations from {} steps, {} levels of {} samples in {} of memory: {}{}",
             blocks.every,
             blocks.levels,
             blocks.block_size,
-            observables.join(", ")
+            bytes(block_memory(plan, blocks)),
+            observables.join(", "),
+            shells(plan, blocks)
         );
-        let series = observables.len() + blocks.wavenumbers.len();
-        files.push((name, 24.0 * lags as f64 * series as f64 * species));
+        let rows = |&observable: &DynamicObservable| match observable {
+            DynamicObservable::SelfVanHoveFunction => {
+                blocks.van_hove.maximum_distance / blocks.van_hove.bin_width
+            }
+            each if each.takes_wavenumbers() => blocks.wavenumbers.len() as f64,
+            _ => 1.0,
+        };
+        let series: f64 = blocks.observables.iter().map(rows).sum();
+        files.push((name, 24.0 * lags as f64 * series * (species + 1.0)));
     }
     files
+}
+
+/// The shells of wave vectors nearest to the wanted wave numbers.
+fn shells(plan: &Plan, blocks: &CorrelationPlan) -> String {
+    let (wanted, most) = (&blocks.wavenumbers, blocks.vectors_per_shell);
+    match observable::wavevectors::shells(&plan.system.simulation_box, wanted, most) {
+        Ok(shells) if !shells.is_empty() => {
+            let each = shells
+                .iter()
+                .map(|shell| format!("{:.4} ({} vectors)", shell.wavenumber, shell.count()));
+            format!("; wave numbers {}", each.collect::<Vec<_>>().join(", "))
+        }
+        _ => String::new(),
+    }
 }
 
 /// A size in words.

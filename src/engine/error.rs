@@ -6,10 +6,6 @@ use super::cuda::library::CudaVersion;
 /// Why an engine cannot start or go on.
 #[derive(Debug, Error, Diagnostic)]
 pub enum EngineError {
-    #[error("run.engine: no CUDA engine in this build")]
-    #[diagnostic(help("use engine = \"cpu\" or \"auto\""))]
-    NoCuda,
-
     #[error("run.engine: no NVIDIA driver on this machine: {0} was not found")]
     #[diagnostic(help(
         "use engine = \"cpu\" or \"auto\"; on a machine with a card, install its driver"

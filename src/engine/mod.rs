@@ -7,25 +7,18 @@ pub mod cuda;
 mod error;
 mod pending;
 pub mod precision;
+mod stage;
 mod state;
 mod thermodynamics;
 
 pub use error::EngineError;
 pub use pending::{Pending, PendingSnapshot, PendingState};
+pub use stage::StageContext;
 pub use state::{ExactState, MemoryLayout};
-pub use thermodynamics::Thermodynamics;
+pub use thermodynamics::{SystemSums, Thermodynamics};
 
-use crate::plan::{EngineChoice, Plan, Precision, ThermostatPlan};
+use crate::plan::{EngineChoice, Plan, Precision};
 use crate::system::Snapshot;
-
-/// What an engine must know of the stage that it runs.
-#[derive(Clone, Debug)]
-pub struct StageContext {
-    pub thermostat: Option<ThermostatPlan>,
-    /// Steps since the start of the run at which the stage begins.
-    pub first_step: u64,
-    pub steps: u64,
-}
 
 /// Holds all particles of a system and moves them.
 pub trait Engine: Send {

@@ -1,3 +1,7 @@
+use super::StageContext;
+use crate::integrator::ThermostatState;
+use crate::system::SimulationBox;
+
 /// Macroscopic state at one step; energies per particle, reduced units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thermodynamics {
@@ -17,7 +21,52 @@ pub struct Thermodynamics {
     pub conserved_energy: f64,
 }
 
+/// Sums over the whole system, as an engine makes them; `ab` = xx, yy, zz, xy, xz, yz.
+pub struct SystemSums {
+    /// Of `m v_a v_b` over all particles.
+    pub kinetic: [f64; 6],
+    /// Of `U` over all pairs.
+    pub potential: f64,
+    /// Of `r_a F_b` over all pairs.
+    pub virial: [f64; 6],
+    pub center_of_mass_velocity: [f64; 3],
+}
+
 impl Thermodynamics {
+    /// The state after `step`.
+    pub fn new(
+        step: u64,
+        sums: &SystemSums,
+        particles: usize,
+        simulation_box: &SimulationBox,
+        stage: &StageContext,
+        memory: &ThermostatState,
+    ) -> Self {
+        let SystemSums { kinetic, potential, virial, center_of_mass_velocity } = *sums;
+        let (dimension, volume) = (simulation_box.dimension(), simulation_box.volume());
+        let count = particles as f64;
+        let kinetic2 = kinetic[0] + kinetic[1] + kinetic[2];
+        let trace = virial[0] + virial[1] + virial[2];
+        let mut stress = [[0.0; 3]; 3];
+        for (at, (a, b)) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].into_iter().enumerate()
+        {
+            stress[a][b] = -(kinetic[at] + virial[at]) / volume;
+            stress[b][a] = stress[a][b];
+        }
+        let degrees_of_freedom = stage.degrees_of_freedom(dimension, particles);
+        let chain = stage.chain(step, degrees_of_freedom).map_or(0.0, |chain| chain.energy(memory));
+        Thermodynamics {
+            step,
+            potential_energy: potential / count,
+            kinetic_energy: 0.5 * kinetic2 / count,
+            temperature: kinetic2 / degrees_of_freedom as f64,
+            pressure: (kinetic2 + trace) / (dimension as f64 * volume),
+            stress,
+            center_of_mass_velocity,
+            conserved_energy: (potential + 0.5 * kinetic2 + chain - memory.heat) / count,
+        }
+    }
+
     pub fn total_energy(&self) -> f64 {
         self.potential_energy + self.kinetic_energy
     }

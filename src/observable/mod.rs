@@ -3,37 +3,33 @@
 //! An engine hands over a [`Snapshot`](crate::system::Snapshot) whenever `is_due` says so; nothing here
 //! touches files or devices.
 //!
-//! - [`Correlations`]: time correlations in the blocking scheme of [`blocking`] (Colberg & Hoefling
-//!   2011, section 2.5). One file per observable, each a [`Correlation`].
-//! - [`Structure`]: pair distributions ([`pair_distribution`]) and partial structure factors
-//!   ([`structure_factor`]).
+//! - [`dynamics`]: time correlations in the blocking scheme of Colberg & Hoefling 2011, section 2.5
+//!   ([`Correlations`]). One file per observable, each a [`Correlation`].
+//! - [`structure`]: pair distributions and partial structure factors ([`Structure`]), and six-fold
+//!   order ([`BondOrientationalOrder`]).
 //! - [`wavevectors`]: shells of lattice vectors; [`accumulator`]: averages with statistical errors of
 //!   correlated data; [`series`]: what comes out.
 //!
-//! Data flow: snapshot -> [`sample::Sample`] (by component, sorted by species) -> pairs of samples that
-//! are due -> sums over fixed chunks of particles, on all threads -> chunk sums added in order -> one
+//! Data flow: snapshot -> [`sample::Sample`] (by component, sorted by species; or only what observables
+//! of the whole need, such as density modes) -> pairs of samples that are due -> terms ([`dynamics::terms`]): sums
+//! over fixed chunks of particles, on all threads, added in order, or products of whole samples -> one
 //! value per time origin -> [`accumulator::BlockAverage`]. Results do not depend on the number of
 //! threads, and `save` / `restore` carry the complete state, so that a resumed run ends with the same
 //! bits.
 //!
-//! Adding a time correlation: one file that implements [`Correlation`], one variant of
-//! [`DynamicObservable`](crate::plan::DynamicObservable), one line in [`correlation::build`].
+//! Adding a time correlation: one file that implements [`Correlation`] and, unless there is a
+//! [`dynamics::terms::Source`] to share, its terms; one variant of
+//! [`DynamicObservable`](crate::plan::DynamicObservable), one line in `build` of `dynamics/correlation.rs`.
 pub mod accumulator;
-pub mod blocking;
-pub mod correlation;
-mod correlations;
+pub mod cells;
 mod cosines;
-pub mod mean_quartic_displacement;
-pub mod mean_square_displacement;
-pub mod non_gaussian_parameter;
-pub mod pair_distribution;
+mod density_modes;
+pub mod dynamics;
 pub mod sample;
-pub mod self_intermediate_scattering_function;
 pub mod series;
-mod structure;
-pub mod structure_factor;
+pub mod shear_stress;
+pub mod structure;
 mod vectors;
-pub mod velocity_autocorrelation;
 pub mod wavevectors;
 
 #[cfg(test)]
@@ -41,10 +37,10 @@ mod tests;
 #[cfg(test)]
 mod trajectories;
 
-pub use correlation::Correlation;
-pub use correlations::Correlations;
+pub use dynamics::{Correlation, Correlations, Part};
 pub use series::{Axis, AxisName, Series, SeriesLayout};
-pub use structure::Structure;
+pub use shear_stress::Macroscopic;
+pub use structure::{BondOrder, BondOrientationalOrder, Structure};
 
 use crate::system::{SimulationBox, Species};
 

@@ -1,6 +1,8 @@
-//! Snapshots in the form that correlations read: one array per component, particles sorted by species.
+//! Snapshots in the form that correlations keep: one array per component, particles sorted by species.
 use std::ops::Range;
 
+use super::density_modes::DensityModes;
+use super::shear_stress::ShearStress;
 use super::{ObservableError, SampleContext};
 use crate::system::Snapshot;
 
@@ -80,141 +82,178 @@ impl ParticleOrder {
     }
 }
 
-/// One snapshot; wrapped positions and images are kept apart, so that displacements over any time are
-/// exact to the rounding of a coordinate in the box.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    position: [Vec<f64>; 3],
-    image: [Vec<i32>; 3],
-    /// Only where an observable needs it.
-    velocity: Option<[Vec<f64>; 3]>,
+/// What the samples of a correlation hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Contents {
+    pub positions: bool,
+    pub velocities: bool,
+    /// Number of density modes of every species.
+    pub modes: usize,
+    pub shear_stress: bool,
+    /// The centre of mass, which everything else is taken relative to.
+    pub center_of_mass: bool,
 }
 
-impl Sample {
-    pub fn new(snapshot: &Snapshot, order: &ParticleOrder, with_velocity: bool) -> Self {
-        fn component<T: Copy>(order: &ParticleOrder, values: &[[T; 3]], k: usize) -> Vec<T> {
-            order.ids.iter().map(|&id| values[id as usize][k]).collect()
-        }
-        Sample {
-            position: std::array::from_fn(|k| component(order, &snapshot.position, k)),
-            image: std::array::from_fn(|k| component(order, &snapshot.image, k)),
-            velocity: with_velocity
-                .then(|| std::array::from_fn(|k| component(order, &snapshot.velocity, k))),
+impl Contents {
+    /// What is in either.
+    pub fn and(self, other: Contents) -> Contents {
+        Contents {
+            positions: self.positions || other.positions,
+            velocities: self.velocities || other.velocities,
+            modes: self.modes.max(other.modes),
+            shear_stress: self.shear_stress || other.shear_stress,
+            center_of_mass: self.center_of_mass || other.center_of_mass,
         }
     }
 
-    /// Bytes per particle held in a block.
-    pub fn bytes_per_particle(with_velocity: bool) -> u64 {
-        3 * (8 + 4) + if with_velocity { 3 * 8 } else { 0 }
+    /// Memory of a sample in bytes.
+    pub fn bytes(&self, particles: usize, species: usize) -> usize {
+        let of = |present: bool, bytes: usize| if present { bytes } else { 0 };
+        let per_particle = of(self.positions, 3 * (8 + 4)) + of(self.velocities, 3 * 8);
+        let whole =
+            of(self.shear_stress, 8 * ShearStress::NUMBERS) + of(self.center_of_mass, 6 * 8);
+        per_particle * particles + 2 * 8 * self.modes * species + whole
+    }
+}
+
+/// What is kept of one snapshot. Wrapped positions and images are kept apart, so that displacements over
+/// any time are exact to the rounding of a coordinate in the box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    pub(super) position: Option<[Vec<f64>; 3]>,
+    pub(super) image: Option<[Vec<i32>; 3]>,
+    pub(super) velocity: Option<[Vec<f64>; 3]>,
+    /// By species, wave vector; real and imaginary part.
+    densities: Vec<Vec<[f64; 2]>>,
+    shear_stress: Option<ShearStress>,
+    /// Where displacements are relative to it.
+    pub(super) center_of_mass: Option<CenterOfMass>,
+}
+
+/// Mean over all particles, weighted by mass; position without periodic boundaries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CenterOfMass {
+    pub position: [f64; 3],
+    pub velocity: [f64; 3],
+}
+
+impl CenterOfMass {
+    fn new(snapshot: &Snapshot, context: &SampleContext) -> Self {
+        let (mut position, mut velocity, mut total) = ([0.0; 3], [0.0; 3], 0.0);
+        for (particle, &species) in context.species_of.iter().enumerate() {
+            let mass = context.species[usize::from(species)].mass;
+            let r = snapshot.unwrapped(particle, &context.simulation_box);
+            for k in 0..context.simulation_box.dimension() {
+                position[k] += mass * r[k];
+                velocity[k] += mass * snapshot.velocity[particle][k];
+            }
+            total += mass;
+        }
+        CenterOfMass {
+            position: position.map(|r| r / total),
+            velocity: velocity.map(|v| v / total),
+        }
+    }
+}
+
+impl Sample {
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        order: &ParticleOrder,
+        context: &SampleContext,
+        contents: &Contents,
+        modes: Option<&DensityModes>,
+        shear_stress: Option<ShearStress>,
+    ) -> Self {
+        fn components<T: Copy>(order: &ParticleOrder, values: &[[T; 3]]) -> [Vec<T>; 3] {
+            let component = |k| order.ids.iter().map(|&id| values[id as usize][k]).collect();
+            std::array::from_fn(component)
+        }
+        let center_of_mass = contents.center_of_mass.then(|| CenterOfMass::new(snapshot, context));
+        let mut densities = modes.map(|modes| modes.densities(snapshot, order)).unwrap_or_default();
+        if let (Some(modes), Some(center)) = (modes, &center_of_mass) {
+            densities.iter_mut().for_each(|densities| modes.shift(densities, center.position));
+        }
+        Sample {
+            position: contents.positions.then(|| components(order, &snapshot.position)),
+            image: contents.positions.then(|| components(order, &snapshot.image)),
+            velocity: contents.velocities.then(|| components(order, &snapshot.velocity)),
+            densities,
+            shear_stress,
+            center_of_mass,
+        }
+    }
+
+    /// Displacement of the centre of mass, where it is to be taken away.
+    pub(super) fn drift_until(&self, later: &Sample) -> [f64; 3] {
+        match (&self.center_of_mass, &later.center_of_mass) {
+            (Some(from), Some(to)) => std::array::from_fn(|k| to.position[k] - from.position[k]),
+            _ => [0.0; 3],
+        }
+    }
+
+    /// `rho_a(q)`: by species, wave vector; real and imaginary part.
+    pub fn densities(&self) -> &[Vec<[f64; 2]>] {
+        &self.densities
+    }
+
+    pub fn shear_stress(&self) -> Option<&ShearStress> {
+        self.shear_stress.as_ref()
     }
 
     /// All numbers in one array (images are exact).
     pub(super) fn to_array(&self) -> Vec<f64> {
-        let mut array: Vec<f64> = self.position.iter().flatten().copied().collect();
-        array.extend(self.image.iter().flatten().map(|&image| f64::from(image)));
+        let mut array: Vec<f64> = self.position.iter().flatten().flatten().copied().collect();
+        array.extend(self.image.iter().flatten().flatten().map(|&image| f64::from(image)));
         array.extend(self.velocity.iter().flatten().flatten());
+        array.extend(self.densities.iter().flatten().flatten());
+        array.extend(self.shear_stress.iter().flat_map(|stress| stress.to_array()));
+        array.extend(self.center_of_mass.iter().flat_map(|center| center.position));
+        array.extend(self.center_of_mass.iter().flat_map(|center| center.velocity));
         array
     }
 
     /// Inverse of [`to_array`](Self::to_array); `None` if the length is wrong.
-    pub(super) fn from_array(array: &[f64], particles: usize, with_velocity: bool) -> Option<Self> {
-        let components = if with_velocity { 9 } else { 6 };
-        if array.len() != components * particles {
-            return None;
+    pub(super) fn from_array(
+        mut array: &[f64],
+        order: &ParticleOrder,
+        contents: &Contents,
+    ) -> Option<Self> {
+        let mut take = |length: usize| {
+            let (taken, rest) = array.split_at_checked(length)?;
+            array = rest;
+            Some(taken.to_vec())
+        };
+        let mut vectors = |present: bool| match present {
+            true => Some(Some([take(order.len())?, take(order.len())?, take(order.len())?])),
+            false => Some(None),
+        };
+        let position = vectors(contents.positions)?;
+        let image = vectors(contents.positions)?
+            .map(|image| image.map(|axis| axis.iter().map(|&image| image as i32).collect()));
+        let velocity = vectors(contents.velocities)?;
+        let mut densities = Vec::new();
+        if contents.modes > 0 {
+            for _ in 0..order.species_count() {
+                densities.push(take(2 * contents.modes)?.as_chunks::<2>().0.to_vec());
+            }
         }
-        let component = |k: usize| array[k * particles..(k + 1) * particles].to_vec();
-        let image = |k| component(k).iter().map(|&image| image as i32).collect();
-        Some(Sample {
-            position: std::array::from_fn(component),
-            image: std::array::from_fn(|k| image(3 + k)),
-            velocity: with_velocity.then(|| std::array::from_fn(|k| component(6 + k))),
+        let shear_stress = match contents.shear_stress {
+            true => Some(ShearStress::from_array(&take(ShearStress::NUMBERS)?)),
+            false => None,
+        };
+        let mut three = || -> Option<[f64; 3]> { take(3)?.try_into().ok() };
+        let center_of_mass = match contents.center_of_mass {
+            true => Some(CenterOfMass { position: three()?, velocity: three()? }),
+            false => None,
+        };
+        array.is_empty().then_some(Sample {
+            position,
+            image,
+            velocity,
+            densities,
+            shear_stress,
+            center_of_mass,
         })
-    }
-}
-
-/// A chunk of particles at two times, and room for the work on it.
-pub struct PairChunk {
-    count: usize,
-    displacement: [[f64; CHUNK]; 3],
-    velocity: [[[f64; CHUNK]; 3]; 2],
-    /// Kept from chunk to chunk, contents undefined.
-    pub workspace: Vec<[f64; LANES]>,
-}
-
-impl PairChunk {
-    pub(super) fn new() -> Self {
-        PairChunk {
-            count: 0,
-            displacement: [[0.0; CHUNK]; 3],
-            velocity: [[[0.0; CHUNK]; 3]; 2],
-            workspace: Vec::new(),
-        }
-    }
-
-    /// Loads the particles at `places` (at most a chunk).
-    pub(super) fn load(
-        &mut self,
-        origin: &Sample,
-        later: &Sample,
-        places: Range<usize>,
-        edges: [f64; 3],
-    ) {
-        let count = places.len();
-        self.count = count;
-        for (k, (target, edge)) in self.displacement.iter_mut().zip(edges).enumerate() {
-            let (from, to) =
-                (&origin.position[k][places.clone()], &later.position[k][places.clone()]);
-            let from_image = &origin.image[k][places.clone()];
-            let to_image = &later.image[k][places.clone()];
-            for i in 0..count {
-                // The difference of two images fits: a wrapping i32 counter only fails beyond 2^31 boxes.
-                let boxes = f64::from(to_image[i].wrapping_sub(from_image[i]));
-                target[i] = (to[i] - from[i]) + boxes * edge;
-            }
-            target[count..].fill(0.0);
-        }
-        for (target, sample) in self.velocity.iter_mut().zip([origin, later]) {
-            let Some(velocity) = &sample.velocity else { return };
-            for k in 0..3 {
-                target[k][..count].copy_from_slice(&velocity[k][places.clone()]);
-                target[k][count..].fill(0.0);
-            }
-        }
-    }
-
-    /// Number of particles; all arrays are filled up with zeros.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Displacement along one axis, `r(t) - r(0)` without periodic boundaries.
-    pub fn displacement(&self, axis: usize) -> &[f64; CHUNK] {
-        &self.displacement[axis]
-    }
-
-    /// Velocities along one axis at the origin and later; zero unless the observable needs them.
-    pub fn velocities(&self, axis: usize) -> [&[f64; CHUNK]; 2] {
-        [&self.velocity[0][axis], &self.velocity[1][axis]]
-    }
-
-    /// `|r(t) - r(0)|^2` of particle `i`.
-    #[inline(always)]
-    pub fn squared_displacement(&self, i: usize) -> f64 {
-        let [x, y, z] = [0, 1, 2].map(|k| self.displacement[k][i]);
-        x * x + y * y + z * z
-    }
-
-    /// Sum of `term(i)` over the chunk, in an order that is fixed and still fit for vector units.
-    /// Terms of the zeros that fill up the chunk have to be zero.
-    #[inline(always)]
-    pub fn sum(&self, term: impl Fn(usize) -> f64) -> f64 {
-        const WIDTH: usize = 8;
-        let mut sums = [0.0; WIDTH];
-        for start in (0..self.count).step_by(WIDTH) {
-            for (lane, sum) in sums.iter_mut().enumerate() {
-                *sum += term(start + lane);
-            }
-        }
-        sums.iter().sum()
     }
 }

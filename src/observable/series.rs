@@ -12,7 +12,7 @@ pub struct SeriesLayout {
     /// Unit of the value in the notation of H5MD; empty for a pure number.
     pub unit: &'static str,
     /// Definition, as text for the file.
-    pub formula: &'static str,
+    pub formula: String,
 }
 
 /// One axis of a series, ascending and without duplicates.
@@ -63,8 +63,8 @@ pub struct Series {
     /// Statistical error (one standard deviation of the mean), see
     /// [`BlockAverage`](super::accumulator::BlockAverage); NaN with fewer than two time origins.
     pub error: Vec<f64>,
-    /// Time origins times particles (time correlations), samples (pair distribution), or samples
-    /// times wave vectors (structure factor).
+    /// Time origins times particles (averages over particles), time origins (susceptibilities), samples
+    /// (pair distribution), or samples times wave vectors (structure factor).
     pub count: Vec<u64>,
 }
 

@@ -89,3 +89,41 @@ pub fn random_walk(
     }
     snapshots
 }
+
+/// Free particles of mass 1 in a Langevin bath, `dv = -v dt + sqrt(2 T) dW`, sampled exactly at intervals of
+/// time `interval`, from equilibrium: Gaussian, with `<dr^2> = 2 D T (t - 1 + exp(-t))`, which is `D T t^2` at
+/// first.
+pub fn langevin_gas(
+    context: &SampleContext,
+    rng: &mut StdRng,
+    temperature: f64,
+    interval: f64,
+    samples: u64,
+) -> Vec<Snapshot> {
+    let dimension = context.simulation_box.dimension();
+    let count = context.species_of.len();
+    let mut position = ideal_gas(rng, &context.simulation_box, count);
+    let mut velocity = vec![[0.0; 3]; count];
+    for v in velocity.iter_mut().flat_map(|v| &mut v[..dimension]) {
+        *v = temperature.sqrt() * normal(rng);
+    }
+    // Joint distribution of both at the end of an interval (Chandrasekhar, Rev. Mod. Phys. 15, 1 (1943)).
+    let decay = (-interval).exp();
+    let velocity_variance = temperature * (1.0 - decay * decay);
+    let covariance = temperature * (1.0 - decay).powi(2);
+    let position_variance = temperature * (2.0 * interval - 3.0 + 4.0 * decay - decay * decay);
+    let slope = covariance / velocity_variance;
+    let rest = (position_variance - slope * covariance).sqrt();
+    let mut snapshots = Vec::new();
+    for step in 0..samples {
+        snapshots.push(snapshot(&context.simulation_box, step, &position, &velocity));
+        for (r, v) in position.iter_mut().zip(&mut velocity) {
+            for k in 0..dimension {
+                let kick = velocity_variance.sqrt() * normal(rng);
+                r[k] += v[k] * (1.0 - decay) + slope * kick + rest * normal(rng);
+                v[k] = decay * v[k] + kick;
+            }
+        }
+    }
+    snapshots
+}

@@ -16,6 +16,7 @@
 //!
 //! Order within a file: `value` grows first, then `time`, `step` last. A row whose `step` is there
 //! is complete.
+mod bond_order;
 mod checkpoint;
 mod description;
 mod durable;
@@ -28,13 +29,14 @@ mod series;
 mod thermodynamics;
 mod trajectory;
 
+pub use bond_order::BondOrderRow;
 pub use checkpoint::{
     Checkpoint, Found, RefusedCheckpoint, checkpoint_path, checkpoints_in, latest_valid,
 };
 pub use description::RunDescription;
 pub use error::OutputError;
 pub use gsd::GsdWriter;
-pub use results::{ResultsWriter, StageLayout};
+pub use results::{ResultsWriter, Rows, StageLayout};
 pub use series::{Axis, SeriesLayout};
 pub use thermodynamics::ThermodynamicsRow;
 pub use trajectory::TrajectoryWriter;

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use hdf5::File;
 
+use super::bond_order::{self, BondOrderRow};
 use super::durable::sync_file;
 use super::series::PendingSeries;
 use super::thermodynamics::{self, BUFFERED_ROWS};
@@ -14,8 +15,24 @@ use crate::plan::Plan;
 pub struct StageLayout {
     /// Time series under `/observables`.
     pub thermodynamics: bool,
+    /// Bond-orientational order under `/observables`.
+    pub bond_order: bool,
     /// Time correlations and structure functions.
     pub series: Vec<SeriesLayout>,
+}
+
+impl StageLayout {
+    /// Whether there is anything to write.
+    pub fn has_results(&self) -> bool {
+        self.thermodynamics || self.bond_order || !self.series.is_empty()
+    }
+}
+
+/// Numbers of rows of the time series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Rows {
+    pub thermodynamics: u64,
+    pub bond_order: u64,
 }
 
 /// Writes a stage's results: H5MD 1.1 with the modules "units" and "thermodynamics".
@@ -33,8 +50,9 @@ pub struct ResultsWriter {
     layout: StageLayout,
     dimension: usize,
     /// Rows in the file.
-    written: usize,
+    written: Rows,
     rows: Vec<ThermodynamicsRow>,
+    bond_order: Vec<BondOrderRow>,
     pending: BTreeMap<String, PendingSeries>,
 }
 
@@ -52,13 +70,16 @@ impl ResultsWriter {
             if layout.thermodynamics {
                 thermodynamics::create(file, &file.group("observables")?, dimension)?;
             }
+            if layout.bond_order {
+                bond_order::create(file, &file.group("observables")?, dimension)?;
+            }
             layout.series.iter().try_for_each(|series| series.create(file))
         })?;
-        Ok(Self::new(path, run.plan, layout, 0))
+        Ok(Self::new(path, run.plan, layout, Rows::default()))
     }
 
-    /// Goes on with a file, also one whose writer was killed: keeps the first `rows` rows of
-    /// thermodynamics. Series keep their last values until they are updated.
+    /// Goes on with a file, also one whose writer was killed: keeps the first `rows` of the
+    /// time series. Series keep their last values until they are updated.
     ///
     /// # Errors
     /// [`OutputError::Foreign`] when the file does not have this layout, [`OutputError::TooShort`]
@@ -67,7 +88,7 @@ impl ResultsWriter {
         path: &Path,
         plan: &Plan,
         layout: &StageLayout,
-        rows: u64,
+        rows: Rows,
     ) -> Result<Self, OutputError> {
         hdf5_file::repair(path, |file| {
             if let Some(series) = layout.series.iter().find(|series| !series.is_in(file)) {
@@ -75,27 +96,35 @@ impl ResultsWriter {
                 return Err(hdf5_file::foreign(path, &reason));
             }
             let hdf5 = |error| OutputError::hdf5(path, "continue", error);
+            let enough = |what: &'static str, found: u64, expected: u64| match found < expected {
+                true => Err(OutputError::TooShort { path: path.to_owned(), what, found, expected }),
+                false => Ok(()),
+            };
             if layout.thermodynamics {
                 let found = thermodynamics::row_count(file)
                     .map_err(|_| hdf5_file::foreign(path, "it has no thermodynamics"))?;
-                if found < rows {
-                    let (path, what) = (path.to_owned(), "rows of thermodynamics");
-                    return Err(OutputError::TooShort { path, what, found, expected: rows });
-                }
-                thermodynamics::truncate(file, rows as usize).map_err(hdf5)?;
+                enough("rows of thermodynamics", found, rows.thermodynamics)?;
+                thermodynamics::truncate(file, rows.thermodynamics as usize).map_err(hdf5)?;
+            }
+            if layout.bond_order {
+                let found = bond_order::row_count(file)
+                    .map_err(|_| hdf5_file::foreign(path, "it has no bond order"))?;
+                enough("rows of bond order", found, rows.bond_order)?;
+                bond_order::truncate(file, rows.bond_order as usize).map_err(hdf5)?;
             }
             set_complete(file, false).map_err(hdf5)
         })?;
-        Ok(Self::new(path, plan, layout, rows as usize))
+        Ok(Self::new(path, plan, layout, rows))
     }
 
-    fn new(path: &Path, plan: &Plan, layout: &StageLayout, written: usize) -> Self {
+    fn new(path: &Path, plan: &Plan, layout: &StageLayout, written: Rows) -> Self {
         ResultsWriter {
             path: path.to_owned(),
             layout: layout.clone(),
             dimension: plan.system.simulation_box.dimension(),
             written,
             rows: Vec::new(),
+            bond_order: Vec::new(),
             pending: BTreeMap::new(),
         }
     }
@@ -104,10 +133,13 @@ impl ResultsWriter {
         &self.path
     }
 
-    /// Rows of thermodynamics so far, in the file or in memory: what a checkpoint remembers for
+    /// Rows so far, in the file or in memory: what a checkpoint remembers for
     /// [`reopen`](Self::reopen).
-    pub fn rows(&self) -> u64 {
-        (self.written + self.rows.len()) as u64
+    pub fn rows(&self) -> Rows {
+        Rows {
+            thermodynamics: self.written.thermodynamics + self.rows.len() as u64,
+            bond_order: self.written.bond_order + self.bond_order.len() as u64,
+        }
     }
 
     /// Adds a row; writes only when many have gathered.
@@ -118,6 +150,17 @@ impl ResultsWriter {
         assert!(self.layout.thermodynamics, "the layout has thermodynamics");
         self.rows.push(row.clone());
         if self.rows.len() >= BUFFERED_ROWS { self.flush(row.step) } else { Ok(()) }
+    }
+
+    /// The same for bond-orientational order.
+    ///
+    /// # Panics
+    /// When the layout has none.
+    pub fn append_bond_order(&mut self, row: BondOrderRow) -> Result<(), OutputError> {
+        assert!(self.layout.bond_order, "the layout has bond order");
+        let step = row.step;
+        self.bond_order.push(row);
+        if self.bond_order.len() >= BUFFERED_ROWS { self.flush(step) } else { Ok(()) }
     }
 
     /// New values of a series, slowest axis first.
@@ -134,21 +177,26 @@ impl ResultsWriter {
 
     /// Writes everything that has gathered; `step` is the step of the run that it reaches to.
     pub fn flush(&mut self, step: u64) -> Result<(), OutputError> {
-        let growth = match self.rows.len() {
-            0 => 0,
-            rows => thermodynamics::growth(rows),
-        };
+        let grown =
+            |rows: usize, growth: fn(usize) -> u64| if rows == 0 { 0 } else { growth(rows) };
+        let growth = grown(self.rows.len(), thermodynamics::growth)
+            + grown(self.bond_order.len(), bond_order::growth);
         hdf5_file::append(&self.path, "write results", growth, |file| {
             if !self.rows.is_empty() {
-                thermodynamics::write(file, self.dimension, self.written, &self.rows)?;
+                let start = self.written.thermodynamics as usize;
+                thermodynamics::write(file, self.dimension, start, &self.rows)?;
+            }
+            if !self.bond_order.is_empty() {
+                bond_order::write(file, self.written.bond_order as usize, &self.bond_order)?;
             }
             for (path, series) in &self.pending {
                 series.write(file, path)?;
             }
             file.dataset("progress/step")?.write_scalar(&(step as i64))
         })?;
-        self.written += self.rows.len();
+        self.written = self.rows();
         self.rows.clear();
+        self.bond_order.clear();
         self.pending.clear();
         Ok(())
     }

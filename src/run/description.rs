@@ -1,8 +1,9 @@
 //! Who runs, on what, and with which choices: what files say of a run besides its plan.
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::engine::Engine;
 use crate::output::RunDescription;
@@ -24,6 +25,13 @@ impl Provenance {
             tuning.retain(|key, _| !hardware.contains_key(key) && key != "precision");
         }
         Provenance { author: author(), hardware, tuning }
+    }
+
+    /// Of what is evaluated on a file of another run.
+    pub fn of_trajectory(path: &Path, format: &str, frames: usize) -> Self {
+        let trajectory = path.display().to_string();
+        let tuning = json!({ "trajectory": trajectory, "format": format, "frames": frames });
+        Provenance { author: author(), hardware: json!({}), tuning }
     }
 
     pub fn describe<'a>(

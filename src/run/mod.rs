@@ -1,15 +1,16 @@
 //! Runs a plan: stages one after the other, observables and files at their intervals, checkpoints,
 //! signals and time limits.
 //!
-//! All state of a run is [`Simulation`]; a checkpoint is its exact image, so that a resumed run gives
+//! All state of a run is `Simulation`; a checkpoint is its exact image, so that a resumed run gives
 //! the bits of one that never stopped. Files are brought to the disk before a checkpoint counts on them.
-//! What is measured is correlated and written by another thread ([`writer`]) while the engine goes on.
+//! What is measured is correlated and written by another thread (`writer`) while the engine goes on.
 mod checkpoint;
 mod description;
 mod directory;
 mod error;
 mod interrupt;
 mod progress;
+mod replay;
 mod schedule;
 mod stage;
 mod summary;
@@ -26,11 +27,13 @@ pub use self::directory::OutputDirectory;
 pub use self::error::RunError;
 pub use self::interrupt::{Interrupt, parse_walltime};
 use self::progress::Progress;
+pub use self::replay::{ReplayOptions, Replayed, replay};
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use self::writer::Writer;
 use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
+use crate::observable::Macroscopic;
 use crate::output::{checkpoint_path, latest_valid};
 use crate::plan::{InitialPlan, Plan, TotalEnergy};
 
@@ -282,13 +285,21 @@ impl Simulation {
         let writer = self.writer.as_mut().expect("a stage is running");
         let step = self.engine.step();
         let step_in_stage = step - self.plan.first_step(self.stage);
-        if writer.schedule.wants_thermodynamics(step_in_stage) {
+        let (wants_row, wants_stress) = (
+            writer.schedule.wants_thermodynamics(step_in_stage),
+            writer.schedule.wants_stress(step_in_stage),
+        );
+        let mut macroscopic = None;
+        if wants_row || wants_stress {
             let row = self.engine.thermodynamics()?;
-            self.summary.add(self.stage, &row);
-            writer.append_thermodynamics(&row)?;
+            macroscopic = Some(Macroscopic { stress: row.stress, temperature: row.temperature });
+            if wants_row {
+                self.summary.add(self.stage, &row);
+                writer.append_thermodynamics(&row)?;
+            }
         }
         if writer.schedule.wants_snapshot(step_in_stage) {
-            writer.sample(step, self.engine.begin_snapshot()?)?;
+            writer.sample(step, self.engine.begin_snapshot()?, macroscopic)?;
         }
         Ok(())
     }

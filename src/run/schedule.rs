@@ -6,19 +6,27 @@ pub struct Schedule {
     steps: u64,
     thermodynamics: Option<u64>,
     frames: Option<u64>,
-    /// Intervals of the structure and of every correlation.
+    /// Intervals of the structure, the bond-orientational order and every correlation.
     samples: Vec<u64>,
+    /// Intervals of the correlations of the stress.
+    stress: Vec<u64>,
 }
 
 impl Schedule {
     pub fn new(stage: &StagePlan) -> Self {
         let structure = stage.observe.structure.iter().map(|structure| structure.every);
+        let bond_order = stage.observe.bond_order.iter().map(|order| order.every);
         let correlations = stage.correlations.iter().map(|correlation| correlation.every);
+        let of_stress = stage
+            .correlations
+            .iter()
+            .filter(|plan| plan.observables.iter().any(|observable| observable.is_of_stress()));
         Schedule {
             steps: stage.steps,
             thermodynamics: stage.observe.thermodynamics,
             frames: stage.observe.trajectory,
-            samples: structure.chain(correlations).collect(),
+            samples: structure.chain(bond_order).chain(correlations).collect(),
+            stress: of_stress.map(|correlation| correlation.every).collect(),
         }
     }
 
@@ -35,6 +43,11 @@ impl Schedule {
 
     pub fn wants_thermodynamics(&self, step: u64) -> bool {
         self.thermodynamics.is_some_and(|every| step.is_multiple_of(every))
+    }
+
+    /// Whether what is sampled includes the stress tensor.
+    pub fn wants_stress(&self, step: u64) -> bool {
+        self.stress.iter().any(|&every| step.is_multiple_of(every))
     }
 
     pub fn wants_frame(&self, step: u64) -> bool {

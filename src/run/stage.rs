@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 use super::description::Provenance;
 use super::schedule::Schedule;
 use crate::engine::Thermodynamics;
-use crate::observable::{self, AxisName, Correlations, SampleContext, Series, Structure};
+use crate::observable::{
+    self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
+    Series, Structure,
+};
 use crate::output::{
-    Axis, Checkpoint, GsdWriter, ResultsWriter, SeriesLayout, StageLayout, ThermodynamicsRow,
-    TrajectoryWriter,
+    Axis, BondOrderRow, Checkpoint, GsdWriter, ResultsWriter, Rows, SeriesLayout, StageLayout,
+    ThermodynamicsRow, TrajectoryWriter,
 };
 use crate::plan::{Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
@@ -19,6 +22,7 @@ pub struct StageOutput {
     timestep: f64,
     correlations: Vec<Correlations>,
     structure: Option<Structure>,
+    bond_order: Option<BondOrientationalOrder>,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
     gsd: Option<GsdWriter>,
@@ -27,7 +31,7 @@ pub struct StageOutput {
 /// How many rows and frames a checkpoint counts on.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Written {
-    rows: u64,
+    rows: Rows,
     frames: u64,
     gsd_frames: u64,
 }
@@ -73,7 +77,7 @@ impl StageOutput {
         let stage = output.plan.clone();
         let description = provenance.describe(plan, toml_text, &stage.name);
         let layout = output.layout();
-        if layout.thermodynamics || !layout.series.is_empty() {
+        if layout.has_results() {
             output.results = Some(ResultsWriter::create(&paths.results, &description, &layout)?);
         }
         if stage.observe.trajectory.is_some() {
@@ -107,7 +111,7 @@ impl StageOutput {
         let stage = output.plan.clone();
         let paths = Paths::new(directory, &stage.name);
         let layout = output.layout();
-        if layout.thermodynamics || !layout.series.is_empty() {
+        if layout.has_results() {
             output.results =
                 Some(ResultsWriter::reopen(&paths.results, plan, &layout, written.rows)?);
         }
@@ -141,12 +145,19 @@ impl StageOutput {
             Some(plan) => Some(Structure::new(plan, &context).map_err(observable_error)?),
             None => None,
         };
+        let bond_order = match &stage.observe.bond_order {
+            Some(plan) => {
+                Some(BondOrientationalOrder::new(plan, &context).map_err(observable_error)?)
+            }
+            None => None,
+        };
         Ok(StageOutput {
             schedule: Schedule::new(&stage),
             plan: stage,
             timestep: plan.run.timestep,
             correlations,
             structure,
+            bond_order,
             results: None,
             trajectory: None,
             gsd: None,
@@ -161,7 +172,11 @@ impl StageOutput {
         if let Some(structure) = &self.structure {
             series.extend(structure.layouts().iter().map(|layout| in_file("structure", layout)));
         }
-        StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), series }
+        StageLayout {
+            thermodynamics: self.plan.observe.thermodynamics.is_some(),
+            bond_order: self.bond_order.is_some(),
+            series,
+        }
     }
 
     pub fn schedule(&self) -> &Schedule {
@@ -186,16 +201,28 @@ impl StageOutput {
     }
 
     /// Feeds all that is due at a step of the stage.
-    pub fn sample(&mut self, step: u64, snapshot: &Snapshot) -> miette::Result<()> {
+    pub fn sample(
+        &mut self,
+        step: u64,
+        snapshot: &Snapshot,
+        macroscopic: Option<&Macroscopic>,
+    ) -> miette::Result<()> {
         for correlations in &mut self.correlations {
             if correlations.is_due(step) {
-                correlations.sample(snapshot);
+                correlations.sample(snapshot, macroscopic);
             }
         }
         if let Some(structure) = &mut self.structure
             && structure.is_due(step)
         {
             structure.sample(snapshot);
+        }
+        if let (Some(order), Some(results)) = (&self.bond_order, &mut self.results)
+            && order.is_due(step)
+        {
+            let BondOrder { global, local } = order.evaluate(snapshot);
+            let time = snapshot.step as f64 * self.timestep;
+            results.append_bond_order(BondOrderRow { step: snapshot.step, time, global, local })?;
         }
         if self.schedule.wants_frame(step) {
             if let Some(trajectory) = &mut self.trajectory {
@@ -274,7 +301,7 @@ impl StageOutput {
             save_arrays(checkpoint, "structure", structure.save())?;
         }
         let written = Written {
-            rows: self.results.as_ref().map_or(0, ResultsWriter::rows),
+            rows: self.results.as_ref().map_or(Rows::default(), ResultsWriter::rows),
             frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
             gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
         };
@@ -301,7 +328,7 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
         path: format!("{group}/{}", layout.path),
         axes,
         unit: layout.unit.to_owned(),
-        description: layout.formula.to_owned(),
+        description: layout.formula.clone(),
     }
 }
 

@@ -13,6 +13,7 @@ use super::checkpoint::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
 use crate::engine::{PendingSnapshot, Thermodynamics};
+use crate::observable::Macroscopic;
 
 /// Jobs that wait at most: each may hold a copy of all particles.
 const QUEUE: usize = 2;
@@ -40,7 +41,7 @@ struct Job {
 
 enum Task {
     Nothing,
-    Sample(PendingSnapshot),
+    Sample(PendingSnapshot, Option<Macroscopic>),
     Flush,
     Checkpoint(Box<Draft>),
     Finish,
@@ -70,8 +71,13 @@ impl Writer {
     }
 
     /// All that is due at a step of the run.
-    pub fn sample(&mut self, step: u64, snapshot: PendingSnapshot) -> miette::Result<()> {
-        self.send(step, Task::Sample(snapshot))
+    pub fn sample(
+        &mut self,
+        step: u64,
+        snapshot: PendingSnapshot,
+        macroscopic: Option<Macroscopic>,
+    ) -> miette::Result<()> {
+        self.send(step, Task::Sample(snapshot, macroscopic))
     }
 
     /// Brings all that was measured into the files, for readers that follow them.
@@ -143,8 +149,10 @@ fn work(
         rows.iter().try_for_each(|row| output.append_thermodynamics(row))?;
         match task {
             Task::Nothing => {}
-            Task::Sample(snapshot) => match snapshot.wait() {
-                Ok(snapshot) => output.sample(step - first_step, &snapshot)?,
+            Task::Sample(snapshot, macroscopic) => match snapshot.wait() {
+                Ok(snapshot) => {
+                    output.sample(step - first_step, &snapshot, macroscopic.as_ref())?;
+                }
                 Err(error) => {
                     output.flush(reached)?;
                     return Err(RunError::of_engine(error, reached, directory));

@@ -47,6 +47,15 @@ impl SimulationBox {
         self.edges().iter().copied().fold(f64::INFINITY, f64::min)
     }
 
+    /// Volume of a spherical shell in three dimensions, area of a ring in two.
+    pub fn shell_volume(&self, inner: f64, outer: f64) -> f64 {
+        use std::f64::consts::PI;
+        match self.dimension {
+            2 => PI * (outer.powi(2) - inner.powi(2)),
+            _ => 4.0 / 3.0 * PI * (outer.powi(3) - inner.powi(3)),
+        }
+    }
+
     /// Volume in three dimensions, area in two.
     pub fn volume(&self) -> f64 {
         self.edges().iter().product()

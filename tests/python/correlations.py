@@ -24,6 +24,9 @@ edges = particles["box/edges/value"][0][:dimension]
 wrapped = particles["position/value"][:, :, :dimension]
 position = wrapped + particles["image/value"][:, :, :dimension] * edges
 velocity = particles["velocity/value"][:, :, :dimension]
+if stage["correlations"][0]["remove_drift"]:
+    position -= position.mean(axis=1, keepdims=True)
+    velocity = velocity - velocity.mean(axis=1, keepdims=True)
 species = np.repeat(
     np.arange(len(plan["system"]["species"])), [s["count"] for s in plan["system"]["species"]]
 )
@@ -83,4 +86,27 @@ for a in range(len(names)):
         expected = len(frames) * ordered * shell / np.prod(edges)
         assert pairs.sum() > 1000
         assert np.abs(value * expected - pairs).max() <= 4, np.abs(value * expected - pairs).max()
+
+# Bond-orientational order; in three dimensions freud's global order weights particles, not bonds.
+order = {
+    name: results[f"observables/{name}/value"][:]
+    for name in ("bond_orientational_order", "local_bond_orientational_order")
+}
+plan_of_order = stage["observe"]["bond_order"]
+frames = wrapped[:: plan_of_order["every"] // every]
+assert len(frames) == len(order["bond_orientational_order"]) > 5
+for frame, found, local in zip(frames, *order.values()):
+    points = np.zeros((len(frame), 3))
+    points[:, :dimension] = frame - edges / 2
+    neighbors = {"r_max": plan_of_order["radius"], "exclude_ii": True}
+    if dimension == 3:
+        particle_order = freud.order.Steinhardt(l=6)
+    else:
+        particle_order = freud.order.Hexatic(k=6)
+    particle_order.compute((box, points), neighbors=neighbors)
+    each = particle_order.particle_order
+    # 32-bit floats: a bond more or less changes the mean by some 1e-4.
+    np.testing.assert_allclose(local, np.abs(each).mean(), atol=5e-4)
+    if dimension == 2:
+        np.testing.assert_allclose(found, np.abs(each.mean()), atol=5e-4)
 print("ok")

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use supercool::output::{Checkpoint, checkpoints_in, latest_valid};
+use supercool::plan::DynamicObservable;
 
 use crate::common::contents::{assert_same_numbers, numbers};
 use crate::common::job::{Ended, Job, kob_andersen, signal};
@@ -23,6 +24,8 @@ fn toml(precision: &str, run: &str) -> String {
         r#"thermostat = { kind = "langevin", temperature = { from = 1.0, to = 1.0 }, friction = 2.0 }"#,
         r#"set_total_energy = "mean of langevin""#,
     ];
+    let observables =
+        DynamicObservable::ALL.map(|observable| observable.group_name().replace('_', "-"));
     for (name, thermostat) in STAGES.iter().zip(thermostats) {
         text += &format!(
             r#"
@@ -35,11 +38,15 @@ thermodynamics = 5
 trajectory = 40
 gsd = true
 structure = {{ every = 20, maximum_wavenumber = 8.0, vectors_per_shell = 10 }}
+bond_order = {{ every = 10, radius = 1.4 }}
 [[stage.correlation]]
 every = 4
 block_size = 4
 wavenumbers = [7.25]
 vectors_per_shell = 10
+cage_radius = 1.4
+remove_drift = true
+observables = {observables:?}
 "#
         );
     }

@@ -38,6 +38,7 @@ def main():
     parser.add_argument(
         "--precisions", nargs="+", default=["double", "fixed-point", "double-single", "single"])
     parser.add_argument("--particle-steps", type=float, default=4e7, help="of one timed run")
+    parser.add_argument("--ways", nargs="+", default=["omp", "mpi", "plain"], help="of running LAMMPS")
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
     arguments = parser.parse_args()
 
@@ -51,7 +52,7 @@ def main():
               file=sys.stderr)
 
     lammps = run_json([
-        sys.executable, HERE / "bench_lammps.py", "--ways", "omp", "mpi", "plain",
+        sys.executable, HERE / "bench_lammps.py", "--ways", *arguments.ways,
         "--particles", *map(str, arguments.particles),
         "--steps-per-run", str(arguments.particle_steps)])
     ours = []

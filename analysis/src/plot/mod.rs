@@ -23,14 +23,42 @@ pub enum Quantity {
     InternalEnergy,
     /// Pressure over time.
     Pressure,
+    /// Bond-orientational order of all bonds over time.
+    BondOrientationalOrder,
+    /// Mean bond-orientational order of single particles over time.
+    LocalBondOrientationalOrder,
     /// `<|dr(t)|^2>`, double logarithmic.
     MeanSquareDisplacement,
     /// `F_s(q,t)`, one panel per wave number.
     SelfIntermediateScatteringFunction,
+    /// `F_ab(q,t)`, one panel per wave number.
+    CoherentIntermediateScatteringFunction,
     /// `alpha_2(t)`.
     NonGaussianParameter,
     /// `<v(t) . v(0)>`.
     VelocityAutocorrelation,
+    /// `Q_s(t)`.
+    SelfOverlap,
+    /// `chi_4(t)` of `Q_s`.
+    SelfOverlapSusceptibility,
+    /// `chi_4(q,t)` of `F_s`, one panel per wave number.
+    SelfScatteringSusceptibility,
+    /// `Q(t)`.
+    CollectiveOverlap,
+    /// `chi_4(t)` of `Q`.
+    CollectiveOverlapSusceptibility,
+    /// `G_s(r,t)`, one panel for each of a few times.
+    SelfVanHoveFunction,
+    /// Cage-relative mean-square displacement.
+    CageRelativeMeanSquareDisplacement,
+    /// Cage-relative `F_s(q,t)`, one panel per wave number.
+    CageRelativeSelfIntermediateScatteringFunction,
+    /// Cage-relative `Q_s(t)`.
+    CageRelativeSelfOverlap,
+    /// `G(t)` of the stress.
+    StressAutocorrelation,
+    /// Green-Kubo integral of `G(t)`.
+    ShearViscosity,
     /// `g_ab(r)`.
     PairDistribution,
     /// `S_ab(q)`.
@@ -39,15 +67,29 @@ pub enum Quantity {
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 10] = [
+    pub const ALL: [Quantity; 24] = [
         Quantity::Temperature,
         Quantity::PotentialEnergy,
         Quantity::InternalEnergy,
         Quantity::Pressure,
+        Quantity::BondOrientationalOrder,
+        Quantity::LocalBondOrientationalOrder,
         Quantity::MeanSquareDisplacement,
         Quantity::SelfIntermediateScatteringFunction,
+        Quantity::CoherentIntermediateScatteringFunction,
         Quantity::NonGaussianParameter,
         Quantity::VelocityAutocorrelation,
+        Quantity::SelfOverlap,
+        Quantity::SelfOverlapSusceptibility,
+        Quantity::SelfScatteringSusceptibility,
+        Quantity::CollectiveOverlap,
+        Quantity::CollectiveOverlapSusceptibility,
+        Quantity::SelfVanHoveFunction,
+        Quantity::CageRelativeMeanSquareDisplacement,
+        Quantity::CageRelativeSelfIntermediateScatteringFunction,
+        Quantity::CageRelativeSelfOverlap,
+        Quantity::StressAutocorrelation,
+        Quantity::ShearViscosity,
         Quantity::PairDistribution,
         Quantity::StructureFactor,
     ];
@@ -61,8 +103,28 @@ impl Quantity {
             Quantity::Pressure => "pressure",
             Quantity::MeanSquareDisplacement => "mean_square_displacement",
             Quantity::SelfIntermediateScatteringFunction => "self_intermediate_scattering_function",
+            Quantity::CoherentIntermediateScatteringFunction => {
+                "coherent_intermediate_scattering_function"
+            }
             Quantity::NonGaussianParameter => "non_gaussian_parameter",
             Quantity::VelocityAutocorrelation => "velocity_autocorrelation",
+            Quantity::SelfOverlap => "self_overlap",
+            Quantity::SelfOverlapSusceptibility => "self_overlap_susceptibility",
+            Quantity::SelfScatteringSusceptibility => "self_scattering_susceptibility",
+            Quantity::CollectiveOverlap => "collective_overlap",
+            Quantity::CollectiveOverlapSusceptibility => "collective_overlap_susceptibility",
+            Quantity::SelfVanHoveFunction => "self_van_hove_function",
+            Quantity::StressAutocorrelation => "stress_autocorrelation",
+            Quantity::ShearViscosity => "shear_viscosity",
+            Quantity::CageRelativeMeanSquareDisplacement => {
+                "cage_relative_mean_square_displacement"
+            }
+            Quantity::CageRelativeSelfIntermediateScatteringFunction => {
+                "cage_relative_self_intermediate_scattering_function"
+            }
+            Quantity::CageRelativeSelfOverlap => "cage_relative_self_overlap",
+            Quantity::BondOrientationalOrder => "bond_orientational_order",
+            Quantity::LocalBondOrientationalOrder => "local_bond_orientational_order",
             Quantity::PairDistribution => "pair_distribution",
             Quantity::StructureFactor => "structure_factor",
         }

@@ -27,8 +27,10 @@ pub(super) struct Panel {
     pub lines: Vec<Line>,
 }
 
-/// Most panels of wave numbers.
-const MOST_WAVENUMBERS: usize = 4;
+/// Most panels of wave numbers or times.
+const MOST_PARAMETERS: usize = 4;
+/// A viscosity is drawn as long as its relative error is smaller.
+const VISCOSITY_ERROR: f64 = 0.3;
 /// A time series is drawn with no more points than this.
 const MOST_POINTS: usize = 500;
 
@@ -47,7 +49,11 @@ pub(super) fn collect(files: &[ResultsFile], quantities: &[Quantity]) -> Result<
             Quantity::Temperature
             | Quantity::PotentialEnergy
             | Quantity::InternalEnergy
-            | Quantity::Pressure => panels.push(time_series_panel(quantity, &series)),
+            | Quantity::Pressure
+            | Quantity::BondOrientationalOrder
+            | Quantity::LocalBondOrientationalOrder => {
+                panels.push(time_series_panel(quantity, &series))
+            }
             _ => panels.extend(function_panels(quantity, &functions)),
         }
     }
@@ -60,6 +66,8 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
         Quantity::Temperature => "temperature T",
         Quantity::PotentialEnergy => "potential energy / N",
         Quantity::InternalEnergy => "total energy / N",
+        Quantity::BondOrientationalOrder => "bond order, all bonds",
+        Quantity::LocalBondOrientationalOrder => "bond order, local",
         _ => "pressure P",
     };
     let named = series.iter().filter(|(_, each)| {
@@ -113,28 +121,53 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
         Q::SelfIntermediateScatteringFunction => {
             ("t", "Fₛ(q,t)", Logarithmic, Linear, vec![0.0, 1.0])
         }
+        Q::CoherentIntermediateScatteringFunction => {
+            ("t", "F(q,t)", Logarithmic, Linear, vec![0.0])
+        }
         Q::NonGaussianParameter => ("t", "α₂(t)", Logarithmic, Linear, vec![0.0]),
         Q::VelocityAutocorrelation => ("t", "⟨v(t)·v(0)⟩", Logarithmic, Linear, vec![0.0]),
+        Q::SelfOverlap => ("t", "Qₛ(t)", Logarithmic, Linear, vec![0.0, 1.0]),
+        Q::SelfOverlapSusceptibility => ("t", "χ₄(t) of Qₛ", Logarithmic, Linear, vec![0.0]),
+        Q::SelfScatteringSusceptibility => ("t", "χ₄(q,t) of Fₛ", Logarithmic, Linear, vec![0.0]),
+        Q::CollectiveOverlap => ("t", "Q(t)", Logarithmic, Linear, vec![0.0, 1.0]),
+        Q::CollectiveOverlapSusceptibility => ("t", "χ₄(t) of Q", Logarithmic, Linear, vec![0.0]),
+        Q::SelfVanHoveFunction => ("r", "Gₛ(r,t)", Linear, Logarithmic, vec![]),
+        Q::CageRelativeMeanSquareDisplacement => {
+            ("t", "⟨Δr²(t)⟩, cage-relative", Logarithmic, Logarithmic, vec![])
+        }
+        Q::CageRelativeSelfIntermediateScatteringFunction => {
+            ("t", "Fₛ(q,t), cage-relative", Logarithmic, Linear, vec![0.0, 1.0])
+        }
+        Q::CageRelativeSelfOverlap => {
+            ("t", "Qₛ(t), cage-relative", Logarithmic, Linear, vec![0.0, 1.0])
+        }
+        Q::StressAutocorrelation => ("t", "G(t)", Logarithmic, Linear, vec![0.0]),
+        Q::ShearViscosity => ("t", "η(t)", Logarithmic, Linear, vec![0.0]),
         Q::PairDistribution => ("r", "g(r)", Linear, Linear, vec![0.0]),
         _ => ("q", "S(q)", Linear, Linear, vec![0.0]),
     };
     let named: Vec<&(usize, Function)> =
         functions.iter().filter(|(_, function)| function.name == quantity.name()).collect();
-    let groups = wavenumber_groups(&named);
-    let panel = |wavenumber: Option<f64>| {
+    let groups = parameter_groups(&named);
+    let panel = |parameter: Option<f64>| {
         let lines = named.iter().flat_map(|(file, function)| {
-            let fits = move |curve: &&Curve| match (curve.wavenumber, wavenumber) {
-                (Some(q), Some(wanted)) => same_wavenumber(q, wanted),
+            let fits = move |curve: &&Curve| match (curve.parameter(), parameter) {
+                (Some(q), Some(wanted)) => same_parameter(q, wanted),
                 (None, None) => true,
                 _ => false,
             };
-            let curve = function.curves.iter().find(fits)?;
-            function_line(*file, function, curve, x_scale, y_scale)
+            let mut curve = function.curves.iter().find(fits)?.clone();
+            if quantity == Q::ShearViscosity {
+                let end = curve.last_within(VISCOSITY_ERROR).map_or(0, |last| last + 1);
+                curve.value[end..].fill(f64::NAN);
+            }
+            function_line(*file, function, &curve, x_scale, y_scale)
         });
         Panel {
             x_label: x_label.into(),
-            y_label: match wavenumber {
-                Some(q) => format!("Fₛ(q,t),  q = {q:.2}"),
+            y_label: match parameter {
+                Some(t) if quantity == Q::SelfVanHoveFunction => format!("{y_label},  t = {t:.3}"),
+                Some(q) => format!("{y_label},  q = {q:.2}"),
                 None => y_label.into(),
             },
             x_scale,
@@ -147,27 +180,27 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
 }
 
 /// Files of different boxes hold slightly different shells.
-fn same_wavenumber(a: f64, b: f64) -> bool {
+fn same_parameter(a: f64, b: f64) -> bool {
     (a - b).abs() <= 0.03 * a.abs().max(b.abs())
 }
 
-fn wavenumber_groups(functions: &[&(usize, Function)]) -> Vec<Option<f64>> {
+fn parameter_groups(functions: &[&(usize, Function)]) -> Vec<Option<f64>> {
     let mut groups: Vec<Option<f64>> = Vec::new();
     for curve in functions.iter().flat_map(|(_, function)| &function.curves) {
-        let known = groups.iter().any(|group| match (group, curve.wavenumber) {
-            (Some(a), Some(b)) => same_wavenumber(*a, b),
+        let known = groups.iter().any(|group| match (group, curve.parameter()) {
+            (Some(a), Some(b)) => same_parameter(*a, b),
             (None, None) => true,
             _ => false,
         });
         if !known {
-            groups.push(curve.wavenumber);
+            groups.push(curve.parameter());
         }
     }
     groups.sort_by(|a, b| a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)));
     // Of very many, evenly chosen ones with the first and the last.
-    if groups.len() > MOST_WAVENUMBERS {
+    if groups.len() > MOST_PARAMETERS {
         let last = groups.len() - 1;
-        groups = (0..MOST_WAVENUMBERS).map(|k| groups[k * last / (MOST_WAVENUMBERS - 1)]).collect();
+        groups = (0..MOST_PARAMETERS).map(|k| groups[k * last / (MOST_PARAMETERS - 1)]).collect();
     }
     groups
 }

@@ -2,16 +2,19 @@
 use std::f64::consts::PI;
 
 use super::checker::Checker;
-use super::stage::{Surroundings, interval};
+use super::sampling;
+use super::stage::{Surroundings, below_half_the_box, rounded_down};
 use crate::config::defaults;
+use crate::config::reword::nearest;
 use crate::config::written::{Correlation, Number, Table, Written};
-use crate::plan::{CorrelationPlan, DynamicObservable};
+use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
 use crate::system::SimulationBox;
 
 pub const MAXIMUM_VECTORS: u64 = 100_000;
 
-const MAXIMUM_BLOCK_SIZE: u64 = 1000;
 const MAXIMUM_WAVENUMBERS: usize = 1000;
+/// Bins of a van Hove function: as many averages for every lag.
+const MAXIMUM_BINS: f64 = 1000.0;
 
 /// Wave vectors up to the wave number that are looked through for those of a shell.
 const MAXIMUM_LATTICE_VECTORS: f64 = 1e9;
@@ -22,21 +25,14 @@ pub fn check(
     checker: &mut Checker<'_>,
 ) -> Option<CorrelationPlan> {
     let span = &written.span;
-    let every = interval(&written.every, surroundings.steps, checker);
-    let block_size = checker.integer_or(
-        span,
-        "block_size",
-        written.block_size.as_ref(),
-        2..=MAXIMUM_BLOCK_SIZE,
-        defaults::BLOCK_SIZE as u64,
-    );
-    let levels = every
-        .zip(block_size)
-        .and_then(|(every, block_size)| levels(written, every, block_size, surroundings, checker));
+    let sampling = sampling::check(written, surroundings, checker);
+    let species = species(written, surroundings, checker);
     let observables = observables(written, checker);
-    let scattering = observables.as_ref().is_some_and(|observables| {
-        observables.contains(&DynamicObservable::SelfIntermediateScatteringFunction)
-    });
+    let any = |takes: fn(DynamicObservable) -> bool| {
+        observables.as_ref().is_some_and(|all| all.iter().any(|&observable| takes(observable)))
+    };
+    let scattering = any(DynamicObservable::takes_wavenumbers);
+    let overlap = any(DynamicObservable::takes_overlap_length);
     let wavenumbers = wavenumbers(written, surroundings.simulation_box, checker);
     let vectors_per_shell = match &written.vectors_per_shell {
         Some(vectors) => checker.integer(vectors, 1..=MAXIMUM_VECTORS),
@@ -48,9 +44,47 @@ pub fn check(
             Some(defaults::CORRELATION_VECTORS_PER_SHELL as u64)
         }
     };
+    let overlap_length = match &written.overlap_length {
+        Some(length) => checker.positive(length),
+        None => {
+            if overlap {
+                checker.filled_in(span, "overlap_length", defaults::OVERLAP_LENGTH);
+            }
+            Some(defaults::OVERLAP_LENGTH)
+        }
+    };
+    let collective = any(|each| {
+        matches!(
+            each,
+            DynamicObservable::CollectiveOverlap
+                | DynamicObservable::CollectiveOverlapSusceptibility
+        )
+    });
+    if let (true, Some(length), Some(simulation_box)) =
+        (collective, overlap_length, surroundings.simulation_box)
+    {
+        let place = written.overlap_length.as_ref().map_or(span, |length| &length.span);
+        let half = simulation_box.shortest_edge() / 2.0;
+        if !(length < half) {
+            let message = format!("{length:?} is not below half the shortest edge of the box");
+            checker.reject(place, message, format!("below {}", rounded_down(half)));
+            return None;
+        }
+    }
+    let remove_drift = match &written.remove_drift {
+        Some(typed) => typed.value,
+        None => {
+            checker.filled_in(span, "remove_drift", defaults::REMOVE_DRIFT);
+            defaults::REMOVE_DRIFT
+        }
+    };
+    let cage_radius =
+        cage_radius(written, any(DynamicObservable::takes_cage_radius), surroundings, checker);
+    let van_hove =
+        van_hove(written, any(|each| each == DynamicObservable::SelfVanHoveFunction), checker);
     let (observables, wavenumbers) = (observables?, wavenumbers?);
     if scattering && wavenumbers.is_empty() {
-        let help = "the self-intermediate scattering function needs them: wavenumbers = [7.25]; \
+        let help = "the intermediate scattering functions need them: wavenumbers = [7.25]; \
                     or list the other observables";
         checker.missing(span, "wavenumbers", help);
         return None;
@@ -62,14 +96,89 @@ pub fn check(
         checker.reject(&unused.span, message, help);
         return None;
     }
+    if let (false, Some(unused)) = (overlap, &written.overlap_length) {
+        let message = "no observable of this correlation takes an overlap length";
+        checker.reject(
+            &unused.span,
+            message,
+            "add \"self-overlap\" to observables, or leave it out",
+        );
+        return None;
+    }
     Some(CorrelationPlan {
-        every: every?,
-        block_size: block_size? as usize,
-        levels: levels?,
+        every: sampling.as_ref()?.every,
+        block_size: sampling.as_ref()?.block_size,
+        levels: sampling.as_ref()?.levels,
         wavenumbers,
         vectors_per_shell: vectors_per_shell? as usize,
+        overlap_length: overlap_length?,
+        remove_drift,
+        cage_radius: cage_radius?,
+        van_hove: van_hove?,
+        species: species?,
         observables,
     })
+}
+
+/// Given for cage-relative displacements, and only for them; less than half the shortest edge.
+fn cage_radius(
+    written: &Table<Correlation>,
+    wanted: bool,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Option<f64>> {
+    let Some(typed) = &written.cage_radius else {
+        if wanted {
+            let help = "the distance up to which particles are neighbours, at the first minimum of \
+                        g(r): cage_radius = 1.5, for example";
+            checker.missing(&written.span, "cage_radius", help);
+            return None;
+        }
+        return Some(None);
+    };
+    if !wanted {
+        let help = "add \"cage-relative-mean-square-displacement\" to observables, or leave it out";
+        checker.reject(&typed.span, "this correlation has no cage-relative displacements", help);
+        return None;
+    }
+    below_half_the_box(typed, surroundings.simulation_box, checker).map(Some)
+}
+
+fn van_hove(
+    written: &Table<Correlation>,
+    wanted: bool,
+    checker: &mut Checker<'_>,
+) -> Option<VanHovePlan> {
+    let mut plan = VanHovePlan {
+        maximum_distance: defaults::VAN_HOVE_MAXIMUM_DISTANCE,
+        bin_width: defaults::VAN_HOVE_BIN_WIDTH,
+    };
+    let Some(table) = &written.van_hove else {
+        if wanted {
+            let value = format!("{} in bins of {}", plan.maximum_distance, plan.bin_width);
+            checker.filled_in(&written.span, "van_hove", value);
+        }
+        return Some(plan);
+    };
+    if !wanted {
+        let help = "add \"self-van-hove-function\" to observables, or leave it out";
+        checker.reject(&table.span, "this correlation has no van Hove function", help);
+        return None;
+    }
+    let (distance, width) = (table.maximum_distance.as_ref(), table.bin_width.as_ref());
+    let span = &table.span;
+    let maximum = checker.positive_or(span, "maximum_distance", distance, plan.maximum_distance);
+    let bin_width = checker.positive_or(span, "bin_width", width, plan.bin_width);
+    (plan.maximum_distance, plan.bin_width) = (maximum?, bin_width?);
+    let bins = plan.maximum_distance / plan.bin_width;
+    if !(1.0..=MAXIMUM_BINS).contains(&bins) {
+        let place = width.map_or(span, |width| &width.span);
+        let message =
+            format!("{:?} gives {bins:.0} bins up to {:?}", plan.bin_width, plan.maximum_distance);
+        checker.reject(place, message, format!("1 to {MAXIMUM_BINS} bins"));
+        return None;
+    }
+    Some(plan)
 }
 
 /// No observable in two correlations of a stage: its file has one place for it.
@@ -102,46 +211,41 @@ pub fn check_disjoint(
     }
 }
 
-fn levels(
+fn species(
     written: &Table<Correlation>,
-    every: u64,
-    block_size: u64,
     surroundings: &Surroundings<'_>,
     checker: &mut Checker<'_>,
-) -> Option<usize> {
-    let steps = surroundings.steps;
-    if steps == 0 {
+) -> Option<Vec<usize>> {
+    let all = surroundings.species?;
+    let Some(typed) = &written.species else { return Some((0..all.len()).collect()) };
+    if typed.value.is_empty() {
+        checker.reject(&typed.span, "names no species", "leave it out for all of them");
         return None;
     }
-    let first_block = every.saturating_mul(block_size - 1);
-    if first_block > steps {
-        let place = written.block_size.as_ref().map_or(&written.every.span, |size| &size.span);
-        let message = format!(
-            "{block_size} samples every {every} steps take {first_block} steps, and the stage has {steps}"
-        );
-        checker.reject(place, message, "take fewer samples, a shorter interval, or more steps");
-        return None;
+    let mut found = Vec::new();
+    for name in &typed.value {
+        let names = || all.iter().map(|species| species.name.as_str());
+        match names().position(|other| other == name.value) {
+            Some(index) if found.contains(&index) => {
+                checker.reject(&name.span, "is named twice", "leave one of them out");
+                return None;
+            }
+            Some(index) => found.push(index),
+            None => {
+                let help = match nearest(&name.value, names()) {
+                    Some(near) => format!("did you mean {near:?}?"),
+                    None => {
+                        let some: Vec<&str> = names().take(8).collect();
+                        format!("the species are {}", some.join(", "))
+                    }
+                };
+                checker.reject(&name.span, format!("there is no species {:?}", name.value), help);
+                return None;
+            }
+        }
     }
-    let most = most_levels(every, block_size, steps);
-    let Some(levels) = &written.levels else {
-        checker.filled_in(&written.span, "levels", most);
-        return Some(most);
-    };
-    let value = checker.integer(levels, 1..=64)? as usize;
-    if value > most {
-        let message =
-            format!("the interval of level {value} would be longer than the stage, {steps} steps");
-        checker.reject(&levels.span, message, format!("at most {most}"));
-        return None;
-    }
-    Some(value)
-}
-
-/// Largest number of levels of which the coarsest interval, `every * block_size^(levels - 1)`, is
-/// not longer than the stage.
-fn most_levels(every: u64, block_size: u64, steps: u64) -> usize {
-    let intervals = std::iter::successors(Some(every), |interval| interval.checked_mul(block_size));
-    intervals.take_while(|&interval| interval <= steps).count()
+    found.sort_unstable();
+    Some(found)
 }
 
 fn observables(
@@ -149,11 +253,12 @@ fn observables(
     checker: &mut Checker<'_>,
 ) -> Option<Vec<DynamicObservable>> {
     let Some(typed) = &written.observables else {
-        checker.filled_in(&written.span, "observables", "all");
-        return Some(DynamicObservable::ALL.to_vec());
+        let names = DynamicObservable::DEFAULT.map(|each| each.group_name().replace('_', "-"));
+        checker.filled_in(&written.span, "observables", names.join(", "));
+        return Some(DynamicObservable::DEFAULT.to_vec());
     };
     if typed.value.is_empty() {
-        checker.reject(&typed.span, "names no observable", "leave it out for all of them");
+        checker.reject(&typed.span, "names no observable", "leave it out for the usual ones");
         return None;
     }
     let mut all = Vec::new();
@@ -206,7 +311,11 @@ pub fn wavenumber(
         checker.reject(
             &number.span,
             format!("{value:?} is below the smallest wave number of the box"),
-            format!("the smallest is 2 pi / L = {least:.6} for the edge L = {longest:.6}"),
+            format!(
+                "the smallest is 2 pi / L = {least:.6} for the edge L = {longest:.6}; the shells next to it \
+                 are at {}",
+                next_shells(simulation_box)
+            ),
         );
         return None;
     }
@@ -216,6 +325,24 @@ pub fn wavenumber(
         return None;
     }
     Some(value)
+}
+
+/// The second and third smallest wave numbers of the box.
+fn next_shells(simulation_box: &SimulationBox) -> String {
+    let spacing = |k: usize| simulation_box.edges().get(k).map_or(0.0, |edge| 2.0 * PI / edge);
+    let mut lengths = Vec::new();
+    for x in 0..4 {
+        for y in 0..4 {
+            for z in 0..4 {
+                let n = [x, y, z].map(f64::from);
+                lengths.push((0..3).map(|k| (n[k] * spacing(k)).powi(2)).sum::<f64>().sqrt());
+            }
+        }
+    }
+    lengths.retain(|&length| length > 0.0);
+    lengths.sort_by(f64::total_cmp);
+    lengths.dedup_by(|a, b| *a - *b < 1e-9 * *a);
+    lengths[1..3].iter().map(|length| format!("{length:.6}")).collect::<Vec<_>>().join(" and ")
 }
 
 /// Smallest wave number of the box, and the largest up to which the number of wave vectors,
@@ -229,17 +356,4 @@ pub fn wavenumber_range(simulation_box: &SimulationBox) -> (f64, f64) {
         (6.0 * PI * PI * MAXIMUM_LATTICE_VECTORS / volume).cbrt()
     };
     (2.0 * PI / longest, most)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn coarsest_interval_of_the_most_levels_is_the_last_that_fits() {
-        assert_eq!(most_levels(10, 10, 99), 1);
-        assert_eq!(most_levels(10, 10, 100), 2);
-        assert_eq!(most_levels(1, 2, u64::MAX), 64);
-        assert_eq!(most_levels(11, 10, 10), 0);
-    }
 }

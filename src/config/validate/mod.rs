@@ -7,6 +7,7 @@ mod correlation;
 mod limits;
 mod potential;
 mod run;
+mod sampling;
 mod stage;
 mod system;
 mod thermostat;

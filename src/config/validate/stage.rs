@@ -6,9 +6,11 @@ use super::{correlation, thermostat};
 use crate::config::defaults;
 use crate::config::reword::nearest;
 use crate::config::written::{
-    Integer, Number, NumberOrPhrase, Observe, Stage, Structure, Table, Written,
+    BondOrder, Integer, Number, NumberOrPhrase, Observe, Stage, Structure, Table, Written,
 };
-use crate::plan::{ObservePlan, StagePlan, StructurePlan, SystemPlan, ThermostatPlan, TotalEnergy};
+use crate::plan::{
+    BondOrderPlan, ObservePlan, StagePlan, StructurePlan, SystemPlan, ThermostatPlan, TotalEnergy,
+};
 use crate::system::{SimulationBox, Species};
 
 /// So that the steps of all stages together fit in 64 bits.
@@ -219,12 +221,43 @@ fn observe(
         }
         None => Some(None),
     };
+    let bond_order = match &written.bond_order {
+        Some(bond_order) => self::bond_order(bond_order, surroundings, checker).map(Some),
+        None => Some(None),
+    };
     Some(ObservePlan {
         thermodynamics: thermodynamics?,
         trajectory: trajectory?,
         gsd,
         structure: structure?,
+        bond_order: bond_order?,
     })
+}
+
+fn bond_order(
+    written: &Table<BondOrder>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<BondOrderPlan> {
+    let every = interval(&written.every, surroundings.steps, checker);
+    let radius = below_half_the_box(&written.radius, surroundings.simulation_box, checker);
+    Some(BondOrderPlan { every: every?, radius: radius? })
+}
+
+/// A distance below half the shortest edge of the box.
+pub fn below_half_the_box(
+    distance: &Written<Number>,
+    simulation_box: Option<&SimulationBox>,
+    checker: &mut Checker<'_>,
+) -> Option<f64> {
+    let value = checker.positive(distance)?;
+    let half = simulation_box?.shortest_edge() / 2.0;
+    if !(value < half) {
+        let message = format!("{value:?} is not below half the shortest edge of the box");
+        checker.reject(&distance.span, message, format!("below {}", rounded_down(half)));
+        return None;
+    }
+    Some(value)
 }
 
 /// An interval that divides the steps of its stage.

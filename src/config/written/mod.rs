@@ -13,7 +13,9 @@ use serde::Deserialize;
 
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
 pub use run::{Checkpoint, Output, Run};
-pub use stage::{Correlation, Observe, Ramp, Stage, Structure, Thermostat, ThermostatKind};
+pub use stage::{
+    BondOrder, Correlation, Observe, Ramp, Stage, Structure, Thermostat, ThermostatKind,
+};
 pub use system::{Initial, SpeciesEntry, System};
 pub use value::{Integer, Number, NumberOrPhrase, PlainOr, Table, Written};
 

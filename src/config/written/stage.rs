@@ -113,6 +113,21 @@ pub struct Observe {
     pub gsd: Option<Written<bool>>,
     /// Pair distributions g_ab(r) and partial structure factors S_ab(q).
     pub structure: Option<Table<Structure>>,
+    /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
+    pub bond_order: Option<Table<BondOrder>>,
+}
+
+/// Six-fold bond-orientational order of all particles: of all bonds together, which is small in a
+/// liquid, and of single particles.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BondOrder {
+    /// Interval between samples in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Bonds lead to particles closer than this: the first minimum of g(r).
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: Written<Number>,
 }
 
 /// Pair distributions and partial structure factors, averaged over samples.
@@ -136,25 +151,63 @@ pub struct Structure {
     pub vectors_per_shell: Option<Written<Integer>>,
 }
 
+/// Bins of the self van Hove function.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VanHove {
+    /// Largest displacement.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::VAN_HOVE_MAXIMUM_DISTANCE))]
+    pub maximum_distance: Option<Written<Number>>,
+    /// Width of a bin.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::VAN_HOVE_BIN_WIDTH))]
+    pub bin_width: Option<Written<Number>>,
+}
+
 /// Time correlation functions in blocks of samples (Colberg & Hoefling 2011, section 2.5).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correlation {
-    /// Finest interval between samples in steps that divides the stage's.
+    /// Finest interval between samples in steps that divides the stage's. Must be given unless `from`
+    /// is.
     #[schemars(extend("minimum" = 1))]
-    pub every: Written<Integer>,
+    pub every: Option<Written<Integer>>,
+    /// Shortest lag in time, instead of `every`: a multiple of the timestep that divides the stage.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub from: Option<Written<Number>>,
+    /// With `from`: longest lag in time that is wanted, instead of `levels`. As long as the stage allows
+    /// if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub to: Option<Written<Number>>,
+    /// With `from`: lags in a factor of ten of time, at least, instead of `block_size`.
+    #[schemars(extend("minimum" = 1, "maximum" = 300, "default" = defaults::POINTS_PER_DECADE))]
+    pub points_per_decade: Option<Written<Number>>,
     /// Samples in a block; the interval grows by this factor from level to level.
     #[schemars(extend("minimum" = 2, "maximum" = 1000, "default" = defaults::BLOCK_SIZE))]
     pub block_size: Option<Written<Integer>>,
     /// Number of levels. As many as the stage is long enough for if not given.
     #[schemars(extend("minimum" = 1))]
     pub levels: Option<Written<Integer>>,
-    /// Wave numbers q of the intermediate scattering function; the nearest shells of wave vectors
-    /// that the box holds are taken. Must be given if that function is among the observables.
+    /// Wave numbers q of the intermediate scattering functions; the nearest shells of wave vectors
+    /// that the box holds are taken. Must be given if a function of q is among the observables.
     pub wavenumbers: Option<Written<Vec<Written<Number>>>>,
     /// Largest number of wave vectors of a shell.
     #[schemars(extend("minimum" = 1, "default" = defaults::CORRELATION_VECTORS_PER_SHELL))]
     pub vectors_per_shell: Option<Written<Integer>>,
-    /// What is correlated; all if not given.
+    /// Length a of the overlap functions: particles that moved less count as where they were.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::OVERLAP_LENGTH))]
+    pub overlap_length: Option<Written<Number>>,
+    /// Take displacements and velocities relative to the centre of mass of all particles.
+    #[schemars(extend("default" = defaults::REMOVE_DRIFT))]
+    pub remove_drift: Option<Written<bool>>,
+    /// Neighbours of a particle at the time origin are those closer than this, for cage-relative
+    /// displacements: the first minimum of g(r). Must be given for these.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub cage_radius: Option<Written<Number>>,
+    /// Bins of the self van Hove function.
+    pub van_hove: Option<Table<VanHove>>,
+    /// Names of the species whose averages are made; all if not given. Averages over all particles
+    /// are made in any case.
+    pub species: Option<Written<Vec<Written<String>>>>,
+    /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,
 }

@@ -123,7 +123,7 @@ impl<P: Policy> CpuEngine<P> {
             set,
             kernels,
             step: state.step,
-            stage: StageContext { thermostat: None, first_step: state.step, steps: 0 },
+            stage: StageContext::none(state.step),
             thermostat: state.thermostat.clone(),
             chunks: Vec::new(),
             sites: Default::default(),
@@ -351,9 +351,7 @@ impl<P: Policy> CpuEngine<P> {
     }
 
     fn degrees_of_freedom(&self) -> u64 {
-        let dimension = self.simulation_box.dimension() as u64;
-        let count = self.particle_count() as u64;
-        if self.has_free_center() { dimension * count } else { dimension * (count - 1).max(1) }
+        self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
     }
 
     fn particle_count(&self) -> usize {
@@ -437,7 +435,7 @@ impl<P: Policy> Engine for CpuEngine<P> {
 
     fn begin_stage(&mut self, stage: &StageContext) {
         self.stage = stage.clone();
-        self.prepare_thermostat();
+        self.stage.prepare(&mut self.thermostat, self.step);
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {

@@ -5,51 +5,16 @@ use super::bodies::LangevinHalfStep;
 use super::{CpuEngine, bodies, kernels};
 use crate::arithmetic::random::{Purpose, normals3};
 use crate::engine::precision::{ExactSum, Policy};
-use crate::engine::{EngineError, Thermodynamics};
+use crate::engine::{EngineError, SystemSums, Thermodynamics};
 use crate::integrator::langevin::Bath;
-use crate::integrator::{NoseHooverChain, andersen, bussi};
+use crate::integrator::{andersen, bussi};
 use crate::plan::{Thermostat, ThermostatPlan};
 
 impl<P: Policy> CpuEngine<P> {
-    /// A Langevin bath moves the centre of mass.
-    pub(super) fn has_free_center(&self) -> bool {
-        matches!(
-            self.stage.thermostat,
-            Some(ThermostatPlan { kind: Thermostat::Langevin { .. }, .. })
-        )
-    }
-
-    /// Bath temperature after the present step.
-    fn bath_temperature(&self, thermostat: &ThermostatPlan) -> f64 {
-        thermostat.temperature.at(self.step - self.stage.first_step, self.stage.steps)
-    }
-
-    fn chain(&self, thermostat: &ThermostatPlan, period: f64) -> NoseHooverChain {
-        NoseHooverChain {
-            degrees_of_freedom: self.degrees_of_freedom() as f64,
-            temperature: self.bath_temperature(thermostat),
-            period,
-        }
-    }
-
-    pub(super) fn prepare_thermostat(&mut self) {
-        let at_start = self.step == self.stage.first_step;
-        let length = match self.stage.thermostat {
-            Some(ThermostatPlan { kind: Thermostat::NoseHoover { chain_length, .. }, .. }) => {
-                chain_length
-            }
-            _ => 0,
-        };
-        if at_start || self.thermostat.chain_velocity.len() != length {
-            self.thermostat.chain_position = vec![0.0; length];
-            self.thermostat.chain_velocity = vec![0.0; length];
-        }
-    }
-
     pub(super) fn thermostat_before_step(&mut self) -> Result<(), EngineError> {
         let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
         match thermostat.kind {
-            Thermostat::NoseHoover { period, .. } => self.chain_half_step(&thermostat, period),
+            Thermostat::NoseHoover { .. } => self.chain_half_step(),
             Thermostat::Langevin { friction } => self.langevin_half_step(&thermostat, friction, 0),
             Thermostat::Andersen { .. } | Thermostat::Bussi { .. } => Ok(()),
         }
@@ -57,9 +22,9 @@ impl<P: Policy> CpuEngine<P> {
 
     pub(super) fn thermostat_after_step(&mut self) -> Result<(), EngineError> {
         let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
-        let temperature = self.bath_temperature(&thermostat);
+        let temperature = self.stage.bath_temperature(&thermostat, self.step);
         match thermostat.kind {
-            Thermostat::NoseHoover { period, .. } => self.chain_half_step(&thermostat, period),
+            Thermostat::NoseHoover { .. } => self.chain_half_step(),
             Thermostat::Langevin { friction } => self.langevin_half_step(&thermostat, friction, 1),
             Thermostat::Andersen { rate, exact } => {
                 let interval = andersen::interval(rate, self.nominal_timestep);
@@ -87,13 +52,9 @@ impl<P: Policy> CpuEngine<P> {
         }
     }
 
-    fn chain_half_step(
-        &mut self,
-        thermostat: &ThermostatPlan,
-        period: f64,
-    ) -> Result<(), EngineError> {
+    fn chain_half_step(&mut self) -> Result<(), EngineError> {
         let kinetic2 = self.kinetic2()?;
-        let chain = self.chain(thermostat, period);
+        let chain = self.stage.chain(self.step, self.degrees_of_freedom()).expect("a chain");
         let factor = chain.half_step(&mut self.thermostat, kinetic2, self.nominal_timestep);
         self.scale_all(factor)
     }
@@ -104,7 +65,7 @@ impl<P: Policy> CpuEngine<P> {
         friction: f64,
         half: u64,
     ) -> Result<(), EngineError> {
-        let temperature = self.bath_temperature(thermostat);
+        let temperature = self.stage.bath_temperature(thermostat, self.step);
         let bath = Bath::half_step(friction, temperature, self.nominal_timestep);
         // The step after the drift counts as the next one: each half has numbers of its own.
         let draw = 2 * self.step + half;
@@ -261,38 +222,17 @@ impl<P: Policy> CpuEngine<P> {
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let count = self.particle_count() as f64;
-        let dimension = self.simulation_box.dimension();
-        let volume = self.simulation_box.volume();
         let kinetic = self.kinetic_tensor()?;
-        let pairs = self.energy_and_virial()?;
-        let (potential, virial) = (pairs[0], &pairs[1..]);
-        let kinetic2 = kinetic[0] + kinetic[1] + kinetic[2];
-        let trace = virial[0] + virial[1] + virial[2];
-        let mut stress = [[0.0; 3]; 3];
-        for (at, (a, b)) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].into_iter().enumerate()
-        {
-            stress[a][b] = -(kinetic[at] + virial[at]) / volume;
-            stress[b][a] = stress[a][b];
-        }
-        let chain = match self.stage.thermostat {
-            Some(thermostat) => match thermostat.kind {
-                Thermostat::NoseHoover { period, .. } => {
-                    self.chain(&thermostat, period).energy(&self.thermostat)
-                }
-                _ => 0.0,
-            },
-            None => 0.0,
-        };
-        Ok(Thermodynamics {
-            step: self.step,
-            potential_energy: potential / count,
-            kinetic_energy: 0.5 * kinetic2 / count,
-            temperature: kinetic2 / self.degrees_of_freedom() as f64,
-            pressure: (kinetic2 + trace) / (dimension as f64 * volume),
-            stress,
-            center_of_mass_velocity: self.center_of_mass_velocity()?,
-            conserved_energy: (potential + 0.5 * kinetic2 + chain - self.thermostat.heat) / count,
-        })
+        let [potential, virial @ ..] = self.energy_and_virial()?;
+        let center_of_mass_velocity = self.center_of_mass_velocity()?;
+        let sums = SystemSums { kinetic, potential, virial, center_of_mass_velocity };
+        Ok(Thermodynamics::new(
+            self.step,
+            &sums,
+            self.particle_count(),
+            &self.simulation_box,
+            &self.stage,
+            &self.thermostat,
+        ))
     }
 }

@@ -113,7 +113,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             control: Control::default(),
             transfer: OnceCell::new(),
             step: state.step,
-            stage: StageContext { thermostat: None, first_step: state.step, steps: 0 },
+            stage: StageContext::none(state.step),
             thermostat: state.thermostat.clone(),
             trials: Vec::new(),
         };
@@ -293,14 +293,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         ((rows * 4) << self.shape.lanes_log2) as f64 / count as f64
     }
 
-    pub(super) fn degrees_of_freedom(&self) -> u64 {
-        let dimension = self.simulation_box.dimension() as u64;
-        let count = self.particle_count() as u64;
-        let free = matches!(
-            self.stage.thermostat.map(|thermostat| thermostat.kind),
-            Some(plan::Thermostat::Langevin { .. })
-        );
-        if free { dimension * count } else { dimension * (count - 1).max(1) }
+    fn degrees_of_freedom(&self) -> u64 {
+        self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
     }
 
     /// Steps until Andersen's thermostat acts, and its plan.
@@ -310,20 +304,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let interval = andersen::interval(rate, self.plan.run.timestep);
         let since = (self.step - self.stage.first_step) % interval;
         let next = self.step + interval - since;
-        let temperature = thermostat.temperature.at(next - self.stage.first_step, self.stage.steps);
+        let temperature = self.stage.bath_temperature(&thermostat, next);
         Some((interval - since, temperature, exact))
-    }
-
-    fn prepare_thermostat(&mut self) {
-        let at_start = self.step == self.stage.first_step;
-        let length = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
-            Some(plan::Thermostat::NoseHoover { chain_length, .. }) => chain_length,
-            _ => 0,
-        };
-        if at_start || self.thermostat.chain_velocity.len() != length {
-            self.thermostat.chain_position = vec![0.0; length];
-            self.thermostat.chain_velocity = vec![0.0; length];
-        }
     }
 }
 
@@ -334,7 +316,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn begin_stage(&mut self, stage: &StageContext) {
         self.stage = stage.clone();
-        self.prepare_thermostat();
+        self.stage.prepare(&mut self.thermostat, self.step);
         self.trials.clear();
         if self.plan.run.tune && self.step == stage.first_step {
             // What goes wrong here goes wrong in the steps too, where it is told.

@@ -5,9 +5,7 @@ use super::buffers::{Control, SplitSum, status};
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
 use crate::arithmetic::random::Purpose;
-use crate::engine::{EngineError, Thermodynamics};
-use crate::integrator::NoseHooverChain;
-use crate::plan;
+use crate::engine::{EngineError, SystemSums, Thermodynamics};
 
 const THREADS: u32 = 256;
 
@@ -126,47 +124,26 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let count = self.particle_count() as f64;
-        let dimension = self.simulation_box.dimension();
-        let volume = self.simulation_box.volume();
-        let velocities = self.sums::<9>("measure_velocities")?.map(SplitSum::value);
-        let kinetic = &velocities[..6];
+        let [xx, yy, zz, xy, xz, yz, momentum @ ..] =
+            self.sums::<9>("measure_velocities")?.map(SplitSum::value);
         // Each pair was counted with both of its particles.
-        let pairs = self.sums::<7>("measure_pairs")?.map(|sum| 0.5 * sum.value());
-        let (potential, virial) = (pairs[0], &pairs[1..]);
-        let kinetic2 = kinetic[0] + kinetic[1] + kinetic[2];
-        let trace = virial[0] + virial[1] + virial[2];
-        let mut stress = [[0.0; 3]; 3];
-        for (at, (a, b)) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].into_iter().enumerate()
-        {
-            stress[a][b] = -(kinetic[at] + virial[at]) / volume;
-            stress[b][a] = stress[a][b];
-        }
+        let [potential, virial @ ..] =
+            self.sums::<7>("measure_pairs")?.map(|sum| 0.5 * sum.value());
         let mass = self.total_mass();
-        Ok(Thermodynamics {
-            step: self.step,
-            potential_energy: potential / count,
-            kinetic_energy: 0.5 * kinetic2 / count,
-            temperature: kinetic2 / self.degrees_of_freedom() as f64,
-            pressure: (kinetic2 + trace) / (dimension as f64 * volume),
-            stress,
-            center_of_mass_velocity: std::array::from_fn(|axis| velocities[6 + axis] / mass),
-            conserved_energy: (potential + 0.5 * kinetic2 + self.chain_energy()
-                - self.thermostat.heat)
-                / count,
-        })
-    }
-
-    fn chain_energy(&self) -> f64 {
-        let Some(thermostat) = self.stage.thermostat else { return 0.0 };
-        let plan::Thermostat::NoseHoover { period, .. } = thermostat.kind else { return 0.0 };
-        let since = self.step - self.stage.first_step;
-        NoseHooverChain {
-            degrees_of_freedom: self.degrees_of_freedom() as f64,
-            temperature: thermostat.temperature.at(since, self.stage.steps),
-            period,
-        }
-        .energy(&self.thermostat)
+        let sums = SystemSums {
+            kinetic: [xx, yy, zz, xy, xz, yz],
+            potential,
+            virial,
+            center_of_mass_velocity: momentum.map(|momentum| momentum / mass),
+        };
+        Ok(Thermodynamics::new(
+            self.step,
+            &sums,
+            self.particle_count(),
+            &self.simulation_box,
+            &self.stage,
+            &self.thermostat,
+        ))
     }
 
     /// Places of the ids of a pair too close, found anew.

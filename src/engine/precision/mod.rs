@@ -9,8 +9,8 @@
 //!
 //! A position is kept as one *coordinate* per axis, wrapped into the box, and an image count. The pair
 //! loop reads only the *site*: the part of a coordinate that 32 bits hold (64 in [`Double`]). Where more
-//! than that is kept the site is a 32-bit fraction of the edge ([`box_fraction`]): seven digits more exact
-//! at the far end of the box than a 32-bit float, and the nearest image is the overflow of a subtraction.
+//! than that is kept the site is a 32-bit fraction of the edge (`box_fraction`): 256 times finer than a 32-bit
+//! float at the far end of the box, and the nearest image is the overflow of a subtraction.
 mod box_fraction;
 mod double;
 mod double_single;

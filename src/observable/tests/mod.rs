@@ -1,4 +1,5 @@
 //! Physics and contracts of whole observables.
+mod dynamics;
 mod structure;
 
 use std::f64::consts::TAU;
@@ -9,7 +10,7 @@ use rand::rngs::StdRng;
 use self::structure::structure_plan;
 use super::trajectories::{context, ideal_gas, normal, random_walk, snapshot};
 use super::*;
-use crate::plan::{CorrelationPlan, DynamicObservable};
+use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
 use crate::system::Snapshot;
 
 fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> CorrelationPlan {
@@ -19,8 +20,21 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
         levels,
         wavenumbers: wavenumbers.to_vec(),
         vectors_per_shell: 14,
+        overlap_length: 0.6,
+        remove_drift: false,
+        cage_radius: Some(1.3),
+        van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
+        species: vec![0, 1, 2],
         observables: DynamicObservable::ALL.to_vec(),
     }
+}
+
+/// Takes a sample, with a stress made up of the first velocities.
+fn take(correlations: &mut Correlations, snapshot: &Snapshot) {
+    let stress = std::array::from_fn(|a| {
+        std::array::from_fn(|b| snapshot.velocity[0][a] + snapshot.velocity[0][b])
+    });
+    correlations.sample(snapshot, Some(&Macroscopic { stress, temperature: 0.8 }));
 }
 
 fn correlate(
@@ -29,7 +43,7 @@ fn correlate(
     snapshots: &[Snapshot],
 ) -> Correlations {
     let mut correlations = Correlations::new(plan, context).unwrap();
-    snapshots.iter().for_each(|snapshot| correlations.sample(snapshot));
+    snapshots.iter().for_each(|snapshot| take(&mut correlations, snapshot));
     correlations.finish();
     correlations
 }
@@ -98,7 +112,7 @@ fn blocking_scheme_equals_direct_evaluation_over_the_same_origins() {
         for (species, name) in [(0, "A"), (1, "B")] {
             let series = |name_| find(&results, &format!("{name}/{name_}"));
             let [square, quartic, alpha, velocity, scattering] =
-                DynamicObservable::ALL.map(|observable| series(observable.group_name()));
+                DynamicObservable::DEFAULT.map(|observable| series(observable.group_name()));
             let times = layouts[0].axis(AxisName::Time).unwrap();
             assert_eq!(times.len(), square.value.len());
             assert!(times.is_sorted() && *times.last().unwrap() <= 0.002 * 5.0 * samples as f64);
@@ -219,20 +233,35 @@ fn random_walk_is_gaussian_and_diffusive_within_its_error_bars() {
 #[test]
 fn resumed_correlations_end_with_the_same_bits() {
     let context = context(&[6.0, 7.0, 8.0], &[300, 40], 3 * 99);
-    let plan = plan(3, 4, 4, &[2.0, 7.0]);
+    let plan = CorrelationPlan { remove_drift: true, ..plan(3, 4, 4, &[2.0, 7.0]) };
     let walk = random_walk(&context, 3, 0.5, 500, 3, 100);
     let whole = correlate(&plan, &context, &walk);
     for cut in [0, 1, 37, 64, 100] {
         let mut first = Correlations::new(&plan, &context).unwrap();
-        walk[..cut].iter().for_each(|snapshot| first.sample(snapshot));
+        walk[..cut].iter().for_each(|snapshot| take(&mut first, snapshot));
         let (state, arrays) = first.save();
         let state = serde_json::from_str(&state.to_string()).unwrap();
         let mut second = Correlations::new(&plan, &context).unwrap();
         second.restore(&state, &arrays).unwrap();
-        walk[cut..].iter().for_each(|snapshot| second.sample(snapshot));
+        walk[cut..].iter().for_each(|snapshot| take(&mut second, snapshot));
         second.finish();
         assert_eq!(bits(&second.results()), bits(&whole.results()), "cut at {cut}");
         assert_eq!(second.save(), whole.save());
+    }
+}
+
+#[test]
+fn one_species_alone_gives_the_same_bits_as_all() {
+    let context = context(&[6.0, 7.0, 8.0], &[300, 40], 3 * 49);
+    let walk = random_walk(&context, 3, 0.5, 500, 3, 50);
+    let all = correlate(&plan(3, 4, 4, &[2.0, 7.0]), &context, &walk).results();
+    for observables in [DynamicObservable::DEFAULT.to_vec(), DynamicObservable::ALL.to_vec()] {
+        let plan = CorrelationPlan { species: vec![1], observables, ..plan(3, 4, 4, &[2.0, 7.0]) };
+        let alone = correlate(&plan, &context, &walk).results();
+        assert!(alone.len() >= 5 && alone.iter().all(|series| !series.path.starts_with('A')));
+        for series in alone {
+            assert_eq!(bits(&[find(&all, &series.path).clone()]), bits(&[series]));
+        }
     }
 }
 
@@ -241,7 +270,7 @@ fn foreign_or_damaged_states_are_errors() {
     let context = context(&[6.0, 7.0, 8.0], &[30], 3 * 99);
     let walk = random_walk(&context, 3, 0.5, 500, 3, 20);
     let mut correlations = Correlations::new(&plan(3, 4, 4, &[2.0]), &context).unwrap();
-    walk.iter().for_each(|snapshot| correlations.sample(snapshot));
+    walk.iter().for_each(|snapshot| take(&mut correlations, snapshot));
     let (state, arrays) = correlations.save();
     let restore = |plan: &CorrelationPlan, arrays: &[(String, Vec<f64>)]| {
         Correlations::new(plan, &context).unwrap().restore(&state, arrays)
@@ -309,6 +338,6 @@ fn a_missing_sample_is_noticed() {
     let context = context(&[6.0, 7.0, 8.0], &[30], 100);
     let walk = random_walk(&context, 3, 0.5, 500, 3, 3);
     let mut correlations = Correlations::new(&plan(3, 4, 4, &[2.0]), &context).unwrap();
-    correlations.sample(&walk[0]);
-    correlations.sample(&walk[2]);
+    take(&mut correlations, &walk[0]);
+    take(&mut correlations, &walk[2]);
 }

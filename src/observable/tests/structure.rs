@@ -6,8 +6,9 @@ use rand::rngs::StdRng;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::super::trajectories::{context, ideal_gas, random_walk, snapshot};
-use super::super::{Structure, structure_factor};
 use super::bits;
+use crate::observable::Structure;
+use crate::observable::structure::structure_factor;
 use crate::plan::StructurePlan;
 
 pub fn structure_plan(

@@ -1,17 +1,36 @@
 use super::correlation::Correlation;
-use super::cosines::cosine_rows;
-use super::sample::{LANES, PairChunk};
-use super::vectors::{InnerLoop, on_widest_registers};
-use super::wavevectors::{WaveVectorShell, orbit_size};
+use super::pair_chunk::{Frame, PairChunk};
+use super::terms::{ParticleTerms, Rows};
+use crate::observable::cosines::cosine_rows;
+use crate::observable::sample::LANES;
+use crate::observable::vectors::{InnerLoop, on_widest_registers};
+use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
 use crate::plan::DynamicObservable;
 use crate::system::SimulationBox;
 
 /// `F_s(q, t) = <cos(q . [r_i(t) - r_i(0)])>` over the particles of a species and the wave vectors of a
-/// shell.
+/// shell; in the frame of the cage, see [`CageRelative`](super::cage::CageRelative).
+pub struct SelfIntermediateScatteringFunction(pub Frame);
+
+impl Correlation for SelfIntermediateScatteringFunction {
+    fn kind(&self) -> DynamicObservable {
+        match self.0 {
+            Frame::Laboratory => DynamicObservable::SelfIntermediateScatteringFunction,
+            Frame::Cage => DynamicObservable::CageRelativeSelfIntermediateScatteringFunction,
+        }
+    }
+
+    fn formula(&self) -> String {
+        let displacement = self.0.displacement();
+        format!("<cos(q . [{displacement}])>, averaged over the wave vectors of a shell")
+    }
+}
+
+/// `cos(q . [r(t) - r(0)])`, averaged over the wave vectors of a shell.
 ///
 /// Shells consist of whole sign orbits of `q = 2 pi n / L`, over which the average is
 /// `cos(q_x dx) cos(q_y dy) cos(q_z dz)`: three factors from one table per axis and particle.
-pub struct SelfIntermediateScatteringFunction {
+pub struct SelfScattering {
     inverse_edges: [f64; 3],
     shells: Vec<WaveVectorShell>,
     /// Integers `n` that occur along each axis, ascending.
@@ -20,7 +39,7 @@ pub struct SelfIntermediateScatteringFunction {
     terms: Vec<Vec<([usize; 3], f64)>>,
 }
 
-impl SelfIntermediateScatteringFunction {
+impl SelfScattering {
     pub fn new(simulation_box: &SimulationBox, shells: Vec<WaveVectorShell>) -> Self {
         let orders: [Vec<u32>; 3] = std::array::from_fn(|axis| {
             let mut orders: Vec<u32> =
@@ -38,7 +57,7 @@ impl SelfIntermediateScatteringFunction {
             .iter()
             .map(|shell| shell.orbits.iter().map(|&n| term(n, shell.count())).collect())
             .collect();
-        SelfIntermediateScatteringFunction {
+        SelfScattering {
             inverse_edges: simulation_box.padded_edges().map(f64::recip),
             orders,
             terms,
@@ -92,59 +111,54 @@ impl SelfIntermediateScatteringFunction {
     }
 }
 
-struct AddBatches<'a> {
-    function: &'a SelfIntermediateScatteringFunction,
-    chunk: &'a mut PairChunk,
+struct AddBatches<'a, 'b> {
+    terms: &'a SelfScattering,
+    chunk: &'a mut PairChunk<'b>,
     sums: &'a mut [f64],
 }
 
-impl InnerLoop for AddBatches<'_> {
+impl InnerLoop for AddBatches<'_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        self.function.add_batches(self.chunk, self.sums);
+        self.terms.add_batches(self.chunk, self.sums);
     }
 }
 
-impl Correlation for SelfIntermediateScatteringFunction {
-    fn kind(&self) -> DynamicObservable {
-        DynamicObservable::SelfIntermediateScatteringFunction
-    }
-
-    fn formula(&self) -> &'static str {
-        "<cos(q . [r_i(t) - r_i(0)])>, averaged over the wave vectors of a shell"
-    }
-
-    fn shells(&self) -> Option<&[WaveVectorShell]> {
-        Some(&self.shells)
+impl ParticleTerms for SelfScattering {
+    fn rows(&self) -> Rows<'_> {
+        Rows::Shells(&self.shells)
     }
 
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
-        on_widest_registers(AddBatches { function: self, chunk, sums });
+        on_widest_registers(AddBatches { terms: self, chunk, sums });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{ParticleOrder, Sample};
-    use super::super::trajectories::{context, random_walk};
-    use super::super::wavevectors::shells;
+    use super::super::pair_chunk::{Origin, Search};
     use super::*;
+    use crate::observable::sample::{Contents, ParticleOrder, Sample};
+    use crate::observable::trajectories::{context, random_walk};
+    use crate::observable::wavevectors::shells;
 
     #[test]
     fn registers_of_any_width_give_the_same_bits() {
         let context = context(&[6.0, 7.0, 8.0], &[201], 10);
         let box_ = context.simulation_box;
         let shells = shells(&box_, &[1.0, 7.2, 20.0], 30).unwrap();
-        let function = SelfIntermediateScatteringFunction::new(&box_, shells);
+        let function = SelfScattering::new(&box_, shells);
         let order = ParticleOrder::new(&context).unwrap();
+        let contents = Contents { positions: true, ..Contents::default() };
         let samples: Vec<_> = random_walk(&context, 2, 0.7, 0, 1, 2)
             .iter()
-            .map(|snapshot| Sample::new(snapshot, &order, false))
+            .map(|snapshot| Sample::new(snapshot, &order, &context, &contents, None, None))
             .collect();
         let mut chunk = PairChunk::new();
-        chunk.load(&samples[0], &samples[1], 0..201, box_.padded_edges());
+        let origin = Origin::new(&samples[0], Search::default(), &box_);
+        chunk.load(&origin, &samples[1], None, 0..201, box_.padded_edges());
         let (mut widest, mut portable) = ([0.0; 3], [0.0; 3]);
         function.add(&mut chunk, &mut widest);
         function.add_batches(&mut chunk, &mut portable);

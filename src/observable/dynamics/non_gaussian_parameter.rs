@@ -1,5 +1,4 @@
 use super::correlation::Correlation;
-use super::sample::PairChunk;
 use crate::plan::DynamicObservable;
 
 /// `alpha_2(t) = D <|dr|^4> / ((D + 2) <|dr|^2>^2) - 1` in `D` dimensions, over the particles of a
@@ -23,10 +22,10 @@ impl Correlation for NonGaussianParameter {
         DynamicObservable::NonGaussianParameter
     }
 
-    fn formula(&self) -> &'static str {
+    fn formula(&self) -> String {
         match self.dimension {
-            2 => "<|r_i(t) - r_i(0)|^4> / (2 <|r_i(t) - r_i(0)|^2>^2) - 1",
-            _ => "3 <|r_i(t) - r_i(0)|^4> / (5 <|r_i(t) - r_i(0)|^2>^2) - 1",
+            2 => "<|r_i(t) - r_i(0)|^4> / (2 <|r_i(t) - r_i(0)|^2>^2) - 1".into(),
+            _ => "3 <|r_i(t) - r_i(0)|^4> / (5 <|r_i(t) - r_i(0)|^2>^2) - 1".into(),
         }
     }
 
@@ -38,12 +37,7 @@ impl Correlation for NonGaussianParameter {
         false
     }
 
-    fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
-        sums[0] += chunk.sum(|i| chunk.squared_displacement(i));
-        sums[1] += chunk.sum(|i| chunk.squared_displacement(i).powi(2));
-    }
-
-    fn value(&self, averages: &[f64]) -> (f64, [f64; 2]) {
+    fn value(&self, _particles: usize, averages: &[f64]) -> (f64, [f64; 2]) {
         let (square, quartic) = (averages[0], averages[1]);
         let factor = self.dimension as f64 / (self.dimension as f64 + 2.0);
         let ratio = factor * quartic / (square * square);

@@ -1,5 +1,4 @@
 use super::correlation::Correlation;
-use super::sample::PairChunk;
 use crate::plan::DynamicObservable;
 
 /// `<|r_i(t) - r_i(0)|^4>` over the particles of a species (length to the fourth power).
@@ -14,11 +13,11 @@ impl Correlation for MeanQuarticDisplacement {
         "sigma4"
     }
 
-    fn formula(&self) -> &'static str {
-        "<|r_i(t) - r_i(0)|^4>"
+    fn formula(&self) -> String {
+        "<|r_i(t) - r_i(0)|^4>".into()
     }
 
-    fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
-        sums[0] += chunk.sum(|i| chunk.squared_displacement(i).powi(2));
+    fn of_origin(&self, terms: &[f64], components: &mut [f64]) {
+        components[0] = terms[1];
     }
 }

@@ -1,5 +1,6 @@
 use super::correlation::Correlation;
-use super::sample::PairChunk;
+use super::pair_chunk::PairChunk;
+use super::terms::ParticleTerms;
 use crate::plan::DynamicObservable;
 
 /// `<v_i(t) . v_i(0)>` over the particles of a species (velocity squared): the full scalar product, neither
@@ -15,14 +16,15 @@ impl Correlation for VelocityAutocorrelation {
         "sigma2 tau-2"
     }
 
-    fn formula(&self) -> &'static str {
-        "<v_i(t) . v_i(0)>"
+    fn formula(&self) -> String {
+        "<v_i(t) . v_i(0)>".into()
     }
+}
 
-    fn needs_velocity(&self) -> bool {
-        true
-    }
+/// `v(t) . v(0)`.
+pub struct VelocityProduct;
 
+impl ParticleTerms for VelocityProduct {
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
         let [[x0, x], [y0, y], [z0, z]] = [0, 1, 2].map(|axis| chunk.velocities(axis));
         sums[0] += chunk.sum(|i| x0[i] * x[i] + y0[i] * y[i] + z0[i] * z[i]);

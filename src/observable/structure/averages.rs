@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::accumulator::BlockAverage;
 use super::pair_distribution::PairDistribution;
-use super::sample::ParticleOrder;
 use super::structure_factor::StructureFactor;
-use super::{
+use crate::observable::accumulator::BlockAverage;
+use crate::observable::sample::ParticleOrder;
+use crate::observable::{
     Axis, AxisName, ObservableError, SampleContext, Series, SeriesLayout, StateArrays,
     species_pairs, state_array,
 };
@@ -83,14 +83,14 @@ impl Structure {
                 axes: vec![Axis { name: AxisName::Distance, values: distances }],
                 vectors_per_shell: None,
                 unit: "",
-                formula: PairDistribution::FORMULA,
+                formula: PairDistribution::FORMULA.into(),
             };
             let factor = SeriesLayout {
                 path: format!("{pair}/{}", StructureFactor::NAME),
                 axes: vec![Axis { name: AxisName::Wavenumber, values: wavenumbers }],
                 vectors_per_shell: Some(shells.iter().map(|shell| shell.count()).collect()),
                 unit: "",
-                formula: StructureFactor::FORMULA,
+                formula: StructureFactor::FORMULA.into(),
             };
             [distribution, factor]
         };

@@ -2,89 +2,48 @@ use std::f64::consts::TAU;
 
 use rayon::prelude::*;
 
-use super::accumulator::BlockAverage;
 use super::sample::{LANES, ParticleOrder};
 use super::vectors::{InnerLoop, on_widest_registers};
-use super::wavevectors::{self, WaveVectorShell};
-use super::{ObservableError, SampleContext, species_pairs};
-use crate::plan::StructurePlan;
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
-/// Shells up to the largest wave number, at most; closer ones than half of `2 pi / L` are not wanted.
-const MOST_SHELLS: f64 = 100.0;
-
-/// `S_ab(q) = <rho_a(q) rho_b(-q)> / N` with `rho_a(q) = sum_i^a exp(i q . r_i)`, the sum over the particles of
-/// species `a`, and `N` that of all particles; real part, averaged over the wave vectors of a shell.
-///
-/// Thus `S_ab -> c_a delta_ab` for an ideal gas and for large `q`, and the total `S(q)` is the sum over all
-/// ordered pairs `(a, b)` (Hansen & McDonald, Theory of Simple Liquids, section 4.1).
+/// Fourier modes of the density, `rho_a(q) = sum_i^a exp(i q . r_i)` with `q = 2 pi n / L` and the sum over the
+/// particles of species `a`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StructureFactor {
-    shells: Vec<WaveVectorShell>,
-    /// Vectors of all shells, one of each `q`, `-q`.
+pub struct DensityModes {
+    /// Integers `n`.
     vectors: Vec<[i32; 3]>,
     inverse_edges: [f64; 3],
     /// Largest integer along each axis.
     largest: [u32; 3],
-    /// By pair, shell.
-    pub(super) averages: Vec<Vec<BlockAverage>>,
 }
 
 /// Cosines and sines for a batch of particles.
 type Row = [[f64; LANES]; 2];
 
-impl StructureFactor {
-    pub const NAME: &str = "structure_factor";
-    pub const FORMULA: &str = "<rho_a(q) rho_b(-q)> / N with rho_a(q) = sum_i^a exp(i q . r_i) and N all particles, \
-                               averaged over the wave vectors of a shell";
-
-    /// # Errors
-    /// For a largest wave number that is smaller than the smallest of the box, or far too large.
-    pub fn new(plan: &StructurePlan, context: &SampleContext) -> Result<Self, ObservableError> {
-        let simulation_box = &context.simulation_box;
-        let longest_edge = simulation_box.edges().iter().copied().fold(0.0, f64::max);
-        let (smallest, maximum) = (TAU / longest_edge, plan.maximum_wavenumber);
-        if !(maximum >= smallest && maximum.is_finite()) {
-            let expected = "at least 2 pi over the longest edge";
-            return Err(ObservableError::value("structure.maximum_wavenumber", maximum, expected));
-        }
-        let spacing = (0.5 * TAU / simulation_box.shortest_edge()).max(maximum / MOST_SHELLS);
-        let steps = ((maximum - smallest) / spacing).floor() as usize;
-        let wanted: Vec<f64> = (0..=steps).map(|i| smallest + i as f64 * spacing).collect();
-        let shells = wavevectors::shells(simulation_box, &wanted, plan.vectors_per_shell)?;
-        let vectors: Vec<_> = shells.iter().flat_map(|shell| shell.lattice_vectors()).collect();
+impl DensityModes {
+    pub fn new(simulation_box: &SimulationBox, vectors: Vec<[i32; 3]>) -> Self {
         let largest_along = |axis: usize| {
             vectors.iter().map(|n: &[i32; 3]| n[axis].unsigned_abs()).max().unwrap_or(0)
         };
-        let pairs = species_pairs(context.species.len()).len();
-        Ok(StructureFactor {
+        DensityModes {
             largest: std::array::from_fn(largest_along),
             inverse_edges: simulation_box.padded_edges().map(f64::recip),
-            averages: vec![vec![BlockAverage::new(1); shells.len()]; pairs],
-            shells,
             vectors,
-        })
+        }
     }
 
-    pub fn shells(&self) -> &[WaveVectorShell] {
-        &self.shells
-    }
-
-    pub(super) fn sample(&mut self, snapshot: &Snapshot, order: &ParticleOrder) {
-        let densities = self.densities(snapshot, order);
-        for (pair, (a, b)) in species_pairs(order.species_count()).into_iter().enumerate() {
-            let mut products =
-                densities[a].iter().zip(&densities[b]).map(|(a, b)| a[0] * b[0] + a[1] * b[1]);
-            for (shell, average) in self.shells.iter().zip(&mut self.averages[pair]) {
-                let count = shell.count();
-                let sum: f64 = products.by_ref().take(count as usize).sum();
-                average.push(&[sum / (count as f64 * order.len() as f64)]);
-            }
+    /// Modes of the density seen from `origin`: each times `exp(-i q . origin)`.
+    pub fn shift(&self, densities: &mut [[f64; 2]], origin: [f64; 3]) {
+        for (density, n) in densities.iter_mut().zip(&self.vectors) {
+            let turns = |k: usize| f64::from(n[k]) * (origin[k] * self.inverse_edges[k]);
+            let (sine, cosine) = (TAU * (0..3).map(turns).sum::<f64>()).sin_cos();
+            let [re, im] = *density;
+            *density = [re * cosine + im * sine, im * cosine - re * sine];
         }
     }
 
     /// `rho_a(q)`, real and imaginary part, for every species and vector.
-    fn densities(&self, snapshot: &Snapshot, order: &ParticleOrder) -> Vec<Vec<[f64; 2]>> {
+    pub fn densities(&self, snapshot: &Snapshot, order: &ParticleOrder) -> Vec<Vec<[f64; 2]>> {
         // At most about 64 chunks keep the partial sums small; the size does not depend on threads.
         let size = order.len().div_ceil(64).next_multiple_of(LANES).max(LANES);
         let chunks = order.chunks(size);
@@ -92,7 +51,7 @@ impl StructureFactor {
             .par_iter()
             .map(|(_, places)| {
                 let ids = &order.ids()[places.clone()];
-                on_widest_registers(ChunkDensities { factor: self, snapshot, ids })
+                on_widest_registers(ChunkDensities { modes: self, snapshot, ids })
             })
             .collect();
         let mut densities = vec![vec![[0.0; 2]; self.vectors.len()]; order.species_count()];
@@ -149,7 +108,7 @@ impl StructureFactor {
 }
 
 struct ChunkDensities<'a> {
-    factor: &'a StructureFactor,
+    modes: &'a DensityModes,
     snapshot: &'a Snapshot,
     ids: &'a [u32],
 }
@@ -159,7 +118,7 @@ impl InnerLoop for ChunkDensities<'_> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        self.factor.chunk_densities(self.snapshot, self.ids)
+        self.modes.chunk_densities(self.snapshot, self.ids)
     }
 }
 
@@ -187,27 +146,23 @@ mod tests {
     use rand::rngs::StdRng;
 
     use super::super::trajectories::{context, ideal_gas, snapshot};
+    use super::super::wavevectors::shells;
     use super::*;
 
     #[test]
     fn densities_are_the_sums_of_their_definition() {
         for edges in [vec![9.0, 7.0, 8.0], vec![12.0, 15.0]] {
             let context = context(&edges, &[150, 83], 10);
-            let plan = StructurePlan {
-                every: 1,
-                maximum_distance: 3.0,
-                bin_width: 0.1,
-                maximum_wavenumber: 12.0,
-                vectors_per_shell: 9,
-            };
-            let factor = StructureFactor::new(&plan, &context).unwrap();
+            let shells = shells(&context.simulation_box, &[1.0, 4.0, 12.0], 9).unwrap();
+            let vectors = shells.iter().flat_map(|shell| shell.lattice_vectors()).collect();
+            let modes = DensityModes::new(&context.simulation_box, vectors);
             let mut rng = StdRng::seed_from_u64(4);
             let positions = ideal_gas(&mut rng, &context.simulation_box, 233);
             let state = snapshot(&context.simulation_box, 0, &positions, &positions);
-            let densities = factor.densities(&state, &ParticleOrder::new(&context).unwrap());
+            let densities = modes.densities(&state, &ParticleOrder::new(&context).unwrap());
             let range = [0..150, 150..233];
             for species in 0..2 {
-                for (density, n) in densities[species].iter().zip(&factor.vectors) {
+                for (density, n) in densities[species].iter().zip(&modes.vectors) {
                     let mut expected = [0.0; 2];
                     for r in &positions[range[species].clone()] {
                         let phase = |k: usize| TAU * f64::from(n[k]) * r[k] / edges[k];

@@ -1,10 +1,10 @@
 use rayon::prelude::*;
 
-use super::accumulator::BlockAverage;
-use super::cosines::nearest_integer;
-use super::sample::{LANES, ParticleOrder};
-use super::vectors::{InnerLoop, on_widest_registers};
-use super::{ObservableError, SampleContext, species_pairs};
+use crate::observable::accumulator::BlockAverage;
+use crate::observable::cosines::nearest_integer;
+use crate::observable::sample::{LANES, ParticleOrder};
+use crate::observable::vectors::{InnerLoop, on_widest_registers};
+use crate::observable::{ObservableError, SampleContext, species_pairs};
 use crate::plan::StructurePlan;
 use crate::system::{SimulationBox, Snapshot};
 
@@ -91,12 +91,8 @@ impl PairDistribution {
     }
 
     fn shell_volume(&self, bin: usize) -> f64 {
-        use std::f64::consts::PI;
         let [inner, outer] = [bin, bin + 1].map(|bin| bin as f64 * self.bin_width);
-        match self.simulation_box.dimension() {
-            2 => PI * (outer.powi(2) - inner.powi(2)),
-            _ => 4.0 / 3.0 * PI * (outer.powi(3) - inner.powi(3)),
-        }
+        self.simulation_box.shell_volume(inner, outer)
     }
 
     /// Number of pairs by pair of species and bin; after the bins of each, those farther apart (of
@@ -306,8 +302,8 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
 
-    use super::super::trajectories::{context, ideal_gas, snapshot};
     use super::*;
+    use crate::observable::trajectories::{context, ideal_gas, snapshot};
 
     fn plan(maximum_distance: f64, bin_width: f64) -> StructurePlan {
         StructurePlan {

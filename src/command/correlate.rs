@@ -1,0 +1,49 @@
+//! `supercool correlate`.
+use std::path::PathBuf;
+
+use super::say;
+use crate::config;
+use crate::run::{ReplayOptions, replay};
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct CorrelateArguments {
+    /// H5MD, GSD, (extended) XYZ or LAMMPS dump file.
+    trajectory: PathBuf,
+    /// A configuration of that system; the correlations, structure and bond_order of a stage are evaluated.
+    file: PathBuf,
+    /// The stage; the only one that has any, if not given.
+    #[arg(long)]
+    stage: Option<String>,
+    /// Directory for the results; `results/NAME-correlations` for the trajectory NAME.h5md if not given.
+    #[arg(long)]
+    output: Option<PathBuf>,
+    /// Remove earlier files in that directory.
+    #[arg(long)]
+    force: bool,
+    /// No progress bar.
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub fn correlate(arguments: &CorrelateArguments) -> miette::Result<()> {
+    let mut loaded = config::load(&arguments.file)?;
+    let stem = arguments.trajectory.file_stem().unwrap_or_default().to_string_lossy();
+    let default = || PathBuf::from("results").join(format!("{stem}-correlations"));
+    loaded.plan.output.directory = arguments.output.clone().unwrap_or_else(default);
+    let options = ReplayOptions {
+        stage: arguments.stage.clone(),
+        force: arguments.force,
+        quiet: arguments.quiet,
+    };
+    let done = replay(loaded.plan, &loaded.text, &arguments.trajectory, &options)?;
+    let followed = match done.followed {
+        true => "; no images in the file: particles were followed from frame to frame",
+        false => "",
+    };
+    say(format!(
+        "{} frames of {} particles{followed}\n{}\n",
+        done.frames,
+        done.particles,
+        done.results.display()
+    ))
+}

@@ -1,0 +1,233 @@
+//! When a correlation takes samples: `every`, `block_size` and `levels`, or `from`, `to` and
+//! `points_per_decade`.
+use std::ops::Range;
+
+use super::checker::Checker;
+use super::stage::{Surroundings, interval};
+use crate::config::defaults;
+use crate::config::written::{Correlation, Number, Table, Written};
+
+const MAXIMUM_BLOCK_SIZE: u64 = 1000;
+
+/// A blocking scheme.
+pub struct Sampling {
+    pub every: u64,
+    pub block_size: usize,
+    pub levels: usize,
+}
+
+pub fn check(
+    written: &Table<Correlation>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Sampling> {
+    let Some(from) = &written.from else {
+        for (typed, key) in [(&written.to, "to"), (&written.points_per_decade, "points_per_decade")]
+        {
+            if let Some(typed) = typed {
+                let help = "add from, the shortest lag in time, instead of every";
+                checker.reject(&typed.span, format!("{key} without from"), help);
+                return None;
+            }
+        }
+        return in_steps(written, surroundings, checker);
+    };
+    for (typed, instead) in [
+        (&written.every, "from"),
+        (&written.block_size, "points_per_decade"),
+        (&written.levels, "to"),
+    ] {
+        if let Some(typed) = typed {
+            let help = format!("leave it out, {instead} says it, or leave out from");
+            checker.reject(&typed.span, "does not go together with from", help);
+            return None;
+        }
+    }
+    in_time(written, from, surroundings, checker)
+}
+
+fn in_steps(
+    written: &Table<Correlation>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Sampling> {
+    let span = &written.span;
+    let every = match &written.every {
+        Some(every) => interval(every, surroundings.steps, checker),
+        None => {
+            let help = "the finest interval in steps: every = 10, or the shortest lag in time: from = 0.04";
+            checker.missing(span, "every", help);
+            None
+        }
+    };
+    let block_size = checker.integer_or(
+        span,
+        "block_size",
+        written.block_size.as_ref(),
+        2..=MAXIMUM_BLOCK_SIZE,
+        defaults::BLOCK_SIZE as u64,
+    );
+    let (every, block_size) = (every?, block_size?);
+    let place = written.every.as_ref().map_or(span, |every| &every.span);
+    let levels = levels(written, place, every, block_size, surroundings, checker)?;
+    Some(Sampling { every, block_size: block_size as usize, levels })
+}
+
+/// Blocks of the fewest samples that give so many lags in every decade; as many levels as the longest
+/// lag needs.
+fn in_time(
+    written: &Table<Correlation>,
+    from: &Written<Number>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Sampling> {
+    let shortest = checker.positive(from);
+    let longest = match &written.to {
+        Some(to) => Some(Some(checker.positive(to)?)),
+        None => Some(None),
+    };
+    let points = match &written.points_per_decade {
+        Some(points) => checker.positive(points).filter(|value| {
+            let fits = (1.0..=300.0).contains(value);
+            if !fits {
+                checker.reject(&points.span, format!("must be 1 to 300, not {value:?}"), "");
+            }
+            fits
+        }),
+        None => {
+            checker.filled_in(&written.span, "points_per_decade", defaults::POINTS_PER_DECADE);
+            Some(defaults::POINTS_PER_DECADE)
+        }
+    };
+    let (shortest, longest, points) = (shortest?, longest?, points?);
+    let (timestep, steps) = (surroundings.timestep?, surroundings.steps);
+    if steps == 0 {
+        return None;
+    }
+    let every = in_whole_steps(from, shortest, timestep, steps, checker)?;
+    let block_size = (2..=MAXIMUM_BLOCK_SIZE).find(|&size| lags_per_decade(size) >= points)?;
+    let most = levels(written, &from.span, every, block_size, surroundings, checker)?;
+    let Some(longest) = longest else {
+        checker.filled_in(&written.span, "to", "as long as the stage allows");
+        return Some(Sampling { every, block_size: block_size as usize, levels: most });
+    };
+    let to = written.to.as_ref().map_or(&written.span, |to| &to.span);
+    if longest < shortest {
+        checker.reject(to, format!("{longest:?} is shorter than from, {shortest:?}"), "");
+        return None;
+    }
+    let length = steps as f64 * timestep;
+    if longest > length * (1.0 + 1e-9) {
+        let message = format!("{longest:?} is longer than the stage");
+        checker.reject(to, message, format!("at most {length:.6}, or more steps"));
+        return None;
+    }
+    let longest_of = |levels: &usize| {
+        let interval = (block_size as f64).powi(*levels as i32 - 1) * every as f64 * timestep;
+        (block_size - 1) as f64 * interval
+    };
+    let levels = (1..most).find(|levels| longest_of(levels) >= longest * (1.0 - 1e-9));
+    Some(Sampling { every, block_size: block_size as usize, levels: levels.unwrap_or(most) })
+}
+
+/// Mean number of lags `m l^n`, `m = 1, ..., l - 1`, in a factor of ten.
+fn lags_per_decade(block_size: u64) -> f64 {
+    (block_size - 1) as f64 / (block_size as f64).log10()
+}
+
+fn in_whole_steps(
+    from: &Written<Number>,
+    shortest: f64,
+    timestep: f64,
+    steps: u64,
+    checker: &mut Checker<'_>,
+) -> Option<u64> {
+    let wanted = shortest / timestep;
+    if wanted > steps as f64 * (1.0 + 1e-9) {
+        let length = steps as f64 * timestep;
+        checker.reject(
+            &from.span,
+            format!("{shortest:?} is longer than the stage, {length:.6}"),
+            "",
+        );
+        return None;
+    }
+    let every = wanted.round().max(1.0) as u64;
+    // Counted in steps from the wanted one; a stage has at most 1e15, but divisors are dense enough.
+    let below = (1..=every).rev().take(1_000_000).find(|&d| steps.is_multiple_of(d)).unwrap_or(1);
+    if (wanted - every as f64).abs() > 1e-6 * wanted || below != every {
+        let message = if below == every {
+            format!("{shortest:?} is not a multiple of the timestep, {timestep:?}")
+        } else {
+            format!(
+                "{shortest:?} is {wanted:.6} steps, which do not divide the {steps} steps of the stage"
+            )
+        };
+        let nearest = below as f64 * timestep;
+        checker.reject(&from.span, message, format!("for example {nearest:.6}, {below} steps"));
+        return None;
+    }
+    Some(every)
+}
+
+fn levels(
+    written: &Table<Correlation>,
+    span: &Range<usize>,
+    every: u64,
+    block_size: u64,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<usize> {
+    let steps = surroundings.steps;
+    if steps == 0 {
+        return None;
+    }
+    let first_block = every.saturating_mul(block_size - 1);
+    if first_block > steps {
+        let place = written.block_size.as_ref().map_or(span, |size| &size.span);
+        let message = format!(
+            "{block_size} samples every {every} steps take {first_block} steps, and the stage has {steps}"
+        );
+        checker.reject(place, message, "take fewer samples, a shorter interval, or more steps");
+        return None;
+    }
+    let most = most_levels(every, block_size, steps);
+    let Some(levels) = &written.levels else {
+        checker.filled_in(&written.span, "levels", most);
+        return Some(most);
+    };
+    let value = checker.integer(levels, 1..=64)? as usize;
+    if value > most {
+        let message =
+            format!("the interval of level {value} would be longer than the stage, {steps} steps");
+        checker.reject(&levels.span, message, format!("at most {most}"));
+        return None;
+    }
+    Some(value)
+}
+
+/// Largest number of levels of which the coarsest interval, `every * block_size^(levels - 1)`, is
+/// not longer than the stage.
+fn most_levels(every: u64, block_size: u64, steps: u64) -> usize {
+    let intervals = std::iter::successors(Some(every), |interval| interval.checked_mul(block_size));
+    intervals.take_while(|&interval| interval <= steps).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_ten_samples_give_nine_lags_in_a_decade() {
+        assert_eq!(lags_per_decade(10), 9.0);
+        assert!(lags_per_decade(9) < 9.0 && lags_per_decade(11) > 9.0);
+    }
+
+    #[test]
+    fn coarsest_interval_of_the_most_levels_is_the_last_that_fits() {
+        assert_eq!(most_levels(10, 10, 99), 1);
+        assert_eq!(most_levels(10, 10, 100), 2);
+        assert_eq!(most_levels(1, 2, u64::MAX), 64);
+        assert_eq!(most_levels(11, 10, 10), 0);
+    }
+}

@@ -1,0 +1,55 @@
+use crate::integrator::{NoseHooverChain, ThermostatState};
+use crate::plan::{Thermostat, ThermostatPlan};
+
+/// What an engine must know of the stage that it runs.
+#[derive(Clone, Debug)]
+pub struct StageContext {
+    pub thermostat: Option<ThermostatPlan>,
+    /// Steps since the start of the run at which the stage begins.
+    pub first_step: u64,
+    pub steps: u64,
+}
+
+impl StageContext {
+    /// Before any stage.
+    pub fn none(step: u64) -> Self {
+        StageContext { thermostat: None, first_step: step, steps: 0 }
+    }
+
+    /// `D (N - 1)`, or `D N` with a Langevin bath, which moves the centre of mass.
+    pub fn degrees_of_freedom(&self, dimension: usize, particles: usize) -> u64 {
+        let (dimension, count) = (dimension as u64, particles as u64);
+        match self.thermostat.map(|thermostat| thermostat.kind) {
+            Some(Thermostat::Langevin { .. }) => dimension * count,
+            _ => dimension * (count - 1).max(1),
+        }
+    }
+
+    /// Temperature of a bath after a step of the run.
+    pub fn bath_temperature(&self, thermostat: &ThermostatPlan, step: u64) -> f64 {
+        thermostat.temperature.at(step - self.first_step, self.steps)
+    }
+
+    /// The Nose-Hoover chain, if there is one, at a step of the run.
+    pub fn chain(&self, step: u64, degrees_of_freedom: u64) -> Option<NoseHooverChain> {
+        let thermostat = self.thermostat?;
+        let Thermostat::NoseHoover { period, .. } = thermostat.kind else { return None };
+        Some(NoseHooverChain {
+            degrees_of_freedom: degrees_of_freedom as f64,
+            temperature: self.bath_temperature(&thermostat, step),
+            period,
+        })
+    }
+
+    /// Clears what an earlier thermostat remembered, unless the stage is entered in its middle.
+    pub fn prepare(&self, memory: &mut ThermostatState, step: u64) {
+        let length = match self.thermostat.map(|thermostat| thermostat.kind) {
+            Some(Thermostat::NoseHoover { chain_length, .. }) => chain_length,
+            _ => 0,
+        };
+        if step == self.first_step || memory.chain_velocity.len() != length {
+            memory.chain_position = vec![0.0; length];
+            memory.chain_velocity = vec![0.0; length];
+        }
+    }
+}

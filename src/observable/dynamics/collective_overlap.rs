@@ -1,0 +1,64 @@
+use super::correlation::{Correlation, Part};
+use super::pair_chunk::PairChunk;
+use super::terms::ParticleTerms;
+use crate::observable::ObservableError;
+use crate::plan::DynamicObservable;
+
+/// `Q(t) = <sum_i sum_j theta(a - |r_j(t) - r_i(0)|)> / N` over all ordered pairs of the `N` particles of any
+/// species (Lacevic, Starr, Schroder & Glotzer, J. Chem. Phys. 119, 7372 (2003), with `W = theta`): the
+/// fraction of places of particles that are taken again after `t`, by the same or another particle. As
+/// long as `2 a` is less than the distance of closest approach, no place counts twice. In a liquid it
+/// decays to `rho v(a)`, with `v(a)` the volume of a sphere (the area of a disk) of radius `a`.
+///
+/// Cost: O(N) by cells.
+pub struct CollectiveOverlap {
+    length: f64,
+}
+
+impl CollectiveOverlap {
+    pub fn new(length: f64) -> Self {
+        CollectiveOverlap { length }
+    }
+}
+
+impl Correlation for CollectiveOverlap {
+    fn kind(&self) -> DynamicObservable {
+        DynamicObservable::CollectiveOverlap
+    }
+
+    fn formula(&self) -> String {
+        format!("<sum_i sum_j theta(a - |r_j(t) - r_i(0)|)> / N, a = {}", self.length)
+    }
+
+    fn parts(&self, _species: usize) -> Vec<Part> {
+        vec![Part::All]
+    }
+}
+
+/// For each particle of the later sample, the number of those of the earlier one within a distance.
+pub struct PlacesTaken {
+    length: f64,
+}
+
+impl PlacesTaken {
+    /// # Errors
+    /// For a length that is not positive, or not below half the shortest edge.
+    pub fn new(length: f64, shortest_edge: f64) -> Result<Self, ObservableError> {
+        if !(length > 0.0 && length < 0.5 * shortest_edge) {
+            let expected = "a positive number below half the shortest edge";
+            return Err(ObservableError::value("correlation.overlap_length", length, expected));
+        }
+        Ok(PlacesTaken { length })
+    }
+}
+
+impl ParticleTerms for PlacesTaken {
+    fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
+        let mut taken = 0_u64;
+        for i in 0..chunk.count() {
+            let place = [0, 1, 2].map(|axis| chunk.later_position(axis)[i]);
+            chunk.origin_cells().near(place, self.length, |_, _| taken += 1);
+        }
+        sums[0] += taken as f64;
+    }
+}

@@ -1,0 +1,84 @@
+use super::correlation::Correlation;
+use super::pair_chunk::PairChunk;
+use super::terms::{ParticleTerms, Rows};
+use crate::observable::ObservableError;
+use crate::plan::{DynamicObservable, VanHovePlan};
+use crate::system::SimulationBox;
+
+/// `G_s(r, t) = <delta(r - |r_i(t) - r_i(0)|)> / (surface of the sphere or circle)` over the particles of a
+/// species: probability density to find a particle at the displacement `r` (van Hove, Phys. Rev. 95, 249
+/// (1954)); mean over the volume of a bin. Its sum times the volumes of the bins is the fraction that moved
+/// less than the largest distance.
+pub struct SelfVanHoveFunction {
+    dimension: usize,
+}
+
+impl SelfVanHoveFunction {
+    pub fn new(dimension: usize) -> Self {
+        SelfVanHoveFunction { dimension }
+    }
+}
+
+impl Correlation for SelfVanHoveFunction {
+    fn kind(&self) -> DynamicObservable {
+        DynamicObservable::SelfVanHoveFunction
+    }
+
+    fn unit(&self) -> &'static str {
+        if self.dimension == 2 { "sigma-2" } else { "sigma-3" }
+    }
+
+    fn formula(&self) -> String {
+        match self.dimension {
+            2 => "<delta(r - |r_i(t) - r_i(0)|)> / (2 pi r)".into(),
+            _ => "<delta(r - |r_i(t) - r_i(0)|)> / (4 pi r^2)".into(),
+        }
+    }
+}
+
+/// For each bin of `|dr|`, its inverse volume for the particles in it.
+pub struct DisplacementHistogram {
+    inverse_width: f64,
+    /// Centres of the bins.
+    distances: Vec<f64>,
+    inverse_volumes: Vec<f64>,
+}
+
+impl DisplacementHistogram {
+    /// # Errors
+    /// Unless `0 < bin_width <= maximum_distance`, or for more than 10,000 bins.
+    pub fn new(
+        plan: &VanHovePlan,
+        simulation_box: &SimulationBox,
+    ) -> Result<Self, ObservableError> {
+        let (width, maximum) = (plan.bin_width, plan.maximum_distance);
+        let bins = (maximum / width * (1.0 + 1e-12)).floor();
+        if !(width > 0.0 && (1.0..=1e4).contains(&bins)) {
+            let expected = "wide enough for 1 to 10,000 bins up to maximum_distance";
+            return Err(ObservableError::value("correlation.van_hove.bin_width", width, expected));
+        }
+        let bins = 0..bins as usize;
+        let volume =
+            |bin: usize| simulation_box.shell_volume(bin as f64 * width, (bin + 1) as f64 * width);
+        Ok(DisplacementHistogram {
+            inverse_width: width.recip(),
+            distances: bins.clone().map(|bin| (bin as f64 + 0.5) * width).collect(),
+            inverse_volumes: bins.map(|bin| volume(bin).recip()).collect(),
+        })
+    }
+}
+
+impl ParticleTerms for DisplacementHistogram {
+    fn rows(&self) -> Rows<'_> {
+        Rows::Distances(&self.distances)
+    }
+
+    fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
+        for i in 0..chunk.count() {
+            let bin = (chunk.squared_displacement(i).sqrt() * self.inverse_width) as usize;
+            if let Some(sum) = sums.get_mut(bin) {
+                *sum += self.inverse_volumes[bin];
+            }
+        }
+    }
+}

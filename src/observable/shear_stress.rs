@@ -1,0 +1,65 @@
+use crate::system::SimulationBox;
+
+/// Most independent components of a traceless symmetric tensor.
+const MOST: usize = 5;
+
+/// What the engine knows of a sample as a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Macroscopic {
+    /// Stress tensor (energy per volume).
+    pub stress: [[f64; 3]; 3],
+    pub temperature: f64,
+}
+
+/// The shear stress of one sample, and its integral over the time since the first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ShearStress {
+    /// `s_xy, s_xz, s_yz, (s_xx - s_yy) / 2, (2 s_zz - s_xx - s_yy) / (2 sqrt 3)`: all have the same variance
+    /// in an isotropic system. In two dimensions `s_xy, (s_xx - s_yy) / 2`, the others zero.
+    pub component: [f64; MOST],
+    /// Trapezoidal rule over the samples.
+    pub integral: [f64; MOST],
+    pub temperature: f64,
+}
+
+impl ShearStress {
+    /// Numbers of [`to_array`](Self::to_array).
+    pub const NUMBERS: usize = 2 * MOST + 1;
+
+    /// The sample after `before`, a time `interval` later; the first one has none before it.
+    pub fn after(
+        before: Option<&ShearStress>,
+        interval: f64,
+        macroscopic: &Macroscopic,
+        simulation_box: &SimulationBox,
+    ) -> Self {
+        let s = &macroscopic.stress;
+        let half_difference = 0.5 * (s[0][0] - s[1][1]);
+        let component = match simulation_box.dimension() {
+            2 => [s[0][1], half_difference, 0.0, 0.0, 0.0],
+            _ => {
+                let last = (2.0 * s[2][2] - s[0][0] - s[1][1]) / (2.0 * 3.0_f64.sqrt());
+                [s[0][1], s[0][2], s[1][2], half_difference, last]
+            }
+        };
+        let mut integral = [0.0; MOST];
+        if let Some(before) = before {
+            for k in 0..MOST {
+                let mean = 0.5 * (before.component[k] + component[k]);
+                integral[k] = before.integral[k] + interval * mean;
+            }
+        }
+        ShearStress { component, integral, temperature: macroscopic.temperature }
+    }
+
+    pub fn to_array(self) -> Vec<f64> {
+        [&self.component[..], &self.integral, &[self.temperature]].concat()
+    }
+
+    /// # Panics
+    /// Unless `array` has [`NUMBERS`](Self::NUMBERS) numbers.
+    pub fn from_array(array: &[f64]) -> Self {
+        let numbers = |first: usize| std::array::from_fn(|k| array[first + k]);
+        ShearStress { component: numbers(0), integral: numbers(MOST), temperature: array[2 * MOST] }
+    }
+}

@@ -1,0 +1,8 @@
+//! Static structure of single configurations, averaged over samples.
+mod averages;
+pub mod bond_orientational_order;
+pub mod pair_distribution;
+pub mod structure_factor;
+
+pub use averages::Structure;
+pub use bond_orientational_order::{BondOrder, BondOrientationalOrder};

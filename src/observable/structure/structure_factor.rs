@@ -1,0 +1,72 @@
+use std::f64::consts::TAU;
+
+use crate::observable::accumulator::BlockAverage;
+use crate::observable::density_modes::DensityModes;
+use crate::observable::sample::ParticleOrder;
+use crate::observable::wavevectors::{self, WaveVectorShell};
+use crate::observable::{ObservableError, SampleContext, species_pairs};
+use crate::plan::StructurePlan;
+use crate::system::Snapshot;
+
+/// Shells up to the largest wave number, at most; closer ones than half of `2 pi / L` are not wanted.
+const MOST_SHELLS: f64 = 100.0;
+
+/// `S_ab(q) = <rho_a(q) rho_b(-q)> / N` with `rho_a(q) = sum_i^a exp(i q . r_i)`, the sum over the particles of
+/// species `a`, and `N` that of all particles; real part, averaged over the wave vectors of a shell.
+///
+/// Thus `S_ab -> c_a delta_ab` for an ideal gas and for large `q`, and the total `S(q)` is the sum over all
+/// ordered pairs `(a, b)` (Hansen & McDonald, Theory of Simple Liquids, section 4.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructureFactor {
+    shells: Vec<WaveVectorShell>,
+    /// Vectors of all shells, one of each `q`, `-q`.
+    modes: DensityModes,
+    /// By pair, shell.
+    pub(super) averages: Vec<Vec<BlockAverage>>,
+}
+
+impl StructureFactor {
+    pub const NAME: &str = "structure_factor";
+    pub const FORMULA: &str = "<rho_a(q) rho_b(-q)> / N with rho_a(q) = sum_i^a exp(i q . r_i) and N all particles, \
+                               averaged over the wave vectors of a shell";
+
+    /// # Errors
+    /// For a largest wave number that is smaller than the smallest of the box, or far too large.
+    pub fn new(plan: &StructurePlan, context: &SampleContext) -> Result<Self, ObservableError> {
+        let simulation_box = &context.simulation_box;
+        let longest_edge = simulation_box.edges().iter().copied().fold(0.0, f64::max);
+        let (smallest, maximum) = (TAU / longest_edge, plan.maximum_wavenumber);
+        if !(maximum >= smallest && maximum.is_finite()) {
+            let expected = "at least 2 pi over the longest edge";
+            return Err(ObservableError::value("structure.maximum_wavenumber", maximum, expected));
+        }
+        let spacing = (0.5 * TAU / simulation_box.shortest_edge()).max(maximum / MOST_SHELLS);
+        let steps = ((maximum - smallest) / spacing).floor() as usize;
+        let wanted: Vec<f64> = (0..=steps).map(|i| smallest + i as f64 * spacing).collect();
+        let shells = wavevectors::shells(simulation_box, &wanted, plan.vectors_per_shell)?;
+        let vectors = shells.iter().flat_map(|shell| shell.lattice_vectors()).collect();
+        let pairs = species_pairs(context.species.len()).len();
+        Ok(StructureFactor {
+            modes: DensityModes::new(simulation_box, vectors),
+            averages: vec![vec![BlockAverage::new(1); shells.len()]; pairs],
+            shells,
+        })
+    }
+
+    pub fn shells(&self) -> &[WaveVectorShell] {
+        &self.shells
+    }
+
+    pub(super) fn sample(&mut self, snapshot: &Snapshot, order: &ParticleOrder) {
+        let densities = self.modes.densities(snapshot, order);
+        for (pair, (a, b)) in species_pairs(order.species_count()).into_iter().enumerate() {
+            let mut products =
+                densities[a].iter().zip(&densities[b]).map(|(a, b)| a[0] * b[0] + a[1] * b[1]);
+            for (shell, average) in self.shells.iter().zip(&mut self.averages[pair]) {
+                let count = shell.count();
+                let sum: f64 = products.by_ref().take(count as usize).sum();
+                average.push(&[sum / (count as f64 * order.len() as f64)]);
+            }
+        }
+    }
+}

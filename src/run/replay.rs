@@ -1,0 +1,335 @@
+//! The observables of a stage, evaluated on a stored trajectory as a run would have.
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use miette::{IntoDiagnostic, miette};
+use supercool_analysis::{Frame, TrajectoryReader};
+
+use super::description::Provenance;
+use super::directory::OutputDirectory;
+use super::stage::StageOutput;
+use crate::plan::{DynamicObservable, ObservePlan, Plan, StagePlan};
+use crate::system::{SimulationBox, Snapshot, Species};
+
+/// How a trajectory is to be evaluated.
+#[derive(Clone, Debug, Default)]
+pub struct ReplayOptions {
+    /// The stage whose observables are taken; the only one that has any, if not given.
+    pub stage: Option<String>,
+    /// Remove earlier files from the output directory.
+    pub force: bool,
+    /// No progress bar.
+    pub quiet: bool,
+}
+
+/// What was done.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    pub results: PathBuf,
+    pub frames: usize,
+    pub particles: usize,
+    /// The trajectory has no images: particles were followed from frame to frame.
+    pub followed: bool,
+}
+
+/// Frames that are read ahead.
+const AHEAD: usize = 2;
+/// A box is the one of the configuration if its edges agree to this; text files are rounded.
+const EDGE_TOLERANCE: f64 = 1e-4;
+/// If they agree to this, as 32-bit floats do, those of the configuration are taken.
+const EDGE_ROUNDING: f64 = 1e-6;
+
+/// Evaluates the correlations, structure and bond-orientational order of a stage of `plan` on the frames of a
+/// file, one after the other, and writes `STAGE.h5` into the plan's output directory. Lags are those of the plan
+/// up to the length of the trajectory.
+///
+/// # Errors
+/// If the trajectory does not belong to the plan's system, its frames are not at equal intervals, or it lacks what
+/// an observable needs.
+pub fn replay(
+    mut plan: Plan,
+    toml_text: &str,
+    trajectory: &Path,
+    options: &ReplayOptions,
+) -> miette::Result<Replayed> {
+    let reader = supercool_analysis::open(trajectory).into_diagnostic()?;
+    let spacing = spacing(reader.as_ref())?;
+    let index = chosen_stage(&plan, options.stage.as_deref())?;
+    let (steps, frames) = (reader.steps().to_vec(), reader.len());
+    let stage = &mut plan.stages[index];
+    stage.steps = steps[frames - 1] - steps[0];
+    let observe = std::mem::replace(&mut stage.observe, ObservePlan::nothing());
+    stage.observe.structure = observe.structure;
+    stage.observe.bond_order = observe.bond_order;
+    check_intervals(stage, spacing)?;
+    let first = reader.read(0).into_diagnostic()?;
+    check_contents(stage, &first, trajectory)?;
+    plan.system.simulation_box = box_of(&plan, &first, trajectory)?;
+    check_time(&plan, &reader.read(1).into_diagnostic()?, &first, trajectory)?;
+    let order = order_of(&plan.system.species, &first, trajectory)?;
+
+    let directory = OutputDirectory::create(&plan, options.force)?;
+    let provenance = Provenance::of_trajectory(trajectory, reader.format(), frames);
+    let mut output = StageOutput::create(&plan, toml_text, index, directory.path(), &provenance)?;
+    let bar = ProgressBar::new(frames as u64);
+    if options.quiet {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let mut images = Images::new(plan.system.simulation_box);
+    let followed = first.image.is_none();
+    std::thread::scope(|scope| -> miette::Result<()> {
+        let (sender, receiver) = sync_channel(AHEAD);
+        scope.spawn(move || {
+            for index in 0..frames {
+                // Nobody listens any more after an error.
+                if sender.send(reader.read(index)).is_err() {
+                    return;
+                }
+            }
+        });
+        for frame in receiver {
+            let frame = frame.into_diagnostic()?;
+            let step = frame.step;
+            let snapshot = snapshot(frame, &order, &mut images, &first, trajectory)?;
+            output.sample(step - steps[0], &snapshot, None)?;
+            bar.inc(1);
+        }
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    output.finish(steps[frames - 1])?;
+    Ok(Replayed {
+        results: directory.path().join(format!("{}.h5", plan.stages[index].name)),
+        frames,
+        particles: order.len(),
+        followed,
+    })
+}
+
+/// The interval of all frames, in steps.
+fn spacing(reader: &dyn TrajectoryReader) -> miette::Result<u64> {
+    let (path, steps) = (reader.path().display(), reader.steps());
+    let [first, second, ..] = *steps else {
+        return Err(miette!("{path}: {} frames; at least two are needed", steps.len()));
+    };
+    let spacing = second.saturating_sub(first);
+    for (frame, pair) in steps.windows(2).enumerate() {
+        if pair[1].saturating_sub(pair[0]) != spacing || spacing == 0 {
+            return Err(miette!(
+                help = "correlations need frames at equal intervals",
+                "{path}: frame {} is at step {}, the one before at {}; the first two are at {first} and {second}",
+                frame + 1,
+                pair[1],
+                pair[0]
+            ));
+        }
+    }
+    Ok(spacing)
+}
+
+fn chosen_stage(plan: &Plan, name: Option<&str>) -> miette::Result<usize> {
+    let observes = |stage: &StagePlan| {
+        !stage.correlations.is_empty()
+            || stage.observe.structure.is_some()
+            || stage.observe.bond_order.is_some()
+    };
+    let names = |stages: &mut dyn Iterator<Item = &StagePlan>| {
+        stages.map(|stage| format!("\"{}\"", stage.name)).collect::<Vec<_>>().join(", ")
+    };
+    let candidates: Vec<usize> =
+        (0..plan.stages.len()).filter(|&index| observes(&plan.stages[index])).collect();
+    let all = names(&mut candidates.iter().map(|&index| &plan.stages[index]));
+    match name {
+        Some(name) => candidates
+            .iter()
+            .copied()
+            .find(|&index| plan.stages[index].name == name)
+            .ok_or_else(|| {
+                miette!(
+                    "--stage {name}: no such stage with correlations or structure; there are: {all}"
+                )
+            }),
+        None => match candidates[..] {
+            [] => Err(miette!(
+                "no stage of the configuration has correlations, structure or bond_order"
+            )),
+            [only] => Ok(only),
+            _ => Err(miette!(
+                "several stages have correlations or structure; choose one with --stage: {all}"
+            )),
+        },
+    }
+}
+
+fn check_intervals(stage: &StagePlan, spacing: u64) -> miette::Result<()> {
+    let correlations = stage.correlations.iter().map(|plan| ("correlation.every", plan.every));
+    let structure =
+        stage.observe.structure.iter().map(|plan| ("observe.structure.every", plan.every));
+    let order =
+        stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
+    for (key, every) in correlations.chain(structure).chain(order) {
+        if every % spacing != 0 {
+            return Err(miette!(
+                help =
+                    format!("a multiple of {spacing}, such as {}", every.next_multiple_of(spacing)),
+                "stage \"{}\": {key} = {every}, but frames are {spacing} steps apart",
+                stage.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What the observables need besides positions.
+fn check_contents(stage: &StagePlan, frame: &Frame, path: &Path) -> miette::Result<()> {
+    let observables = || stage.correlations.iter().flat_map(|plan| &plan.observables);
+    if let Some(of_stress) = observables().find(|observable| observable.is_of_stress()) {
+        return Err(miette!(
+            help = "leave it out; a run evaluates it while it goes on",
+            "{} needs the stress tensor, which a trajectory does not have",
+            of_stress.group_name()
+        ));
+    }
+    let of_velocity = observables().any(|each| *each == DynamicObservable::VelocityAutocorrelation);
+    if of_velocity && frame.velocity.is_none() {
+        return Err(miette!(
+            help = "leave velocity-autocorrelation out of the observables",
+            "{}: no velocities, which the velocity autocorrelation needs",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// The box of the file, if it is that of the configuration.
+fn box_of(plan: &Plan, frame: &Frame, path: &Path) -> miette::Result<SimulationBox> {
+    let expected = plan.system.simulation_box.edges();
+    let agree = |tolerance: f64| {
+        let close = |(a, b): (&f64, &f64)| (a / b - 1.0).abs() < tolerance;
+        frame.box_edges.len() == expected.len() && frame.box_edges.iter().zip(expected).all(close)
+    };
+    if agree(EDGE_ROUNDING) {
+        return Ok(plan.system.simulation_box);
+    }
+    if !agree(EDGE_TOLERANCE) {
+        return Err(miette!(
+            help = "give system.box (or density and counts) as in the trajectory",
+            "{}: a box of {:?}, but the configuration has {expected:?}",
+            path.display(),
+            frame.box_edges
+        ));
+    }
+    Ok(SimulationBox::new(&frame.box_edges))
+}
+
+/// Times of the first two frames against the configuration's time step.
+fn check_time(plan: &Plan, second: &Frame, first: &Frame, path: &Path) -> miette::Result<()> {
+    let (Some(from), Some(to)) = (first.time, second.time) else { return Ok(()) };
+    let timestep = (to - from) / (second.step - first.step) as f64;
+    if (timestep / plan.run.timestep - 1.0).abs() < 1e-3 {
+        return Ok(());
+    }
+    Err(miette!(
+        help = format!("run.timestep = {timestep}"),
+        "{}: a step takes {timestep}, but the configuration says run.timestep = {}",
+        path.display(),
+        plan.run.timestep
+    ))
+}
+
+/// Places in the file's frames of the particles in the order of the plan: species after species.
+fn order_of(species: &[Species], frame: &Frame, path: &Path) -> miette::Result<Vec<usize>> {
+    let mut order = Vec::with_capacity(frame.particle_count());
+    for Species { name, count, .. } in species {
+        let places = frame.particles_of(name);
+        if places.len() != *count {
+            return Err(miette!(
+                help = format!("species of the trajectory: {}", frame.species_names.join(", ")),
+                "{}: {} particles of species {name}, but the configuration has {count}",
+                path.display(),
+                places.len()
+            ));
+        }
+        order.extend(places);
+    }
+    if order.len() != frame.particle_count() {
+        return Err(miette!(
+            "{}: {} particles, but the configuration has {}",
+            path.display(),
+            frame.particle_count(),
+            order.len()
+        ));
+    }
+    Ok(order)
+}
+
+/// Images of particles that a file does not count: each is taken to be nearer to its last place than half an
+/// edge.
+struct Images {
+    edges: [f64; 3],
+    last: Vec<([f64; 3], [i32; 3])>,
+}
+
+impl Images {
+    fn new(simulation_box: SimulationBox) -> Self {
+        Images { edges: simulation_box.padded_edges(), last: Vec::new() }
+    }
+
+    fn follow(&mut self, position: &[[f64; 3]]) -> Vec<[i32; 3]> {
+        if self.last.is_empty() {
+            self.last = position.iter().map(|&position| (position, [0; 3])).collect();
+        }
+        for ((before, image), now) in self.last.iter_mut().zip(position) {
+            for axis in 0..3 {
+                image[axis] -= ((now[axis] - before[axis]) / self.edges[axis]).round() as i32;
+            }
+            *before = *now;
+        }
+        self.last.iter().map(|(_, image)| *image).collect()
+    }
+}
+
+fn snapshot(
+    frame: Frame,
+    order: &[usize],
+    images: &mut Images,
+    first: &Frame,
+    path: &Path,
+) -> miette::Result<Snapshot> {
+    let step = frame.step;
+    let changed = |what: &str| miette!("{}: {what} changes at step {step}", path.display());
+    if frame.particle_count() != order.len()
+        || frame.species != first.species
+        || frame.id != first.id
+    {
+        return Err(changed("what the particles are"));
+    }
+    if frame.box_edges != first.box_edges {
+        return Err(changed("the box"));
+    }
+    let position: Vec<[f64; 3]> = order.iter().map(|&place| frame.position[place]).collect();
+    let image = match &frame.image {
+        Some(image) => order.iter().map(|&place| image[place]).collect(),
+        None => images.follow(&position),
+    };
+    let velocity = match &frame.velocity {
+        Some(velocity) => order.iter().map(|&place| velocity[place]).collect(),
+        None => vec![[0.0; 3]; order.len()],
+    };
+    Ok(Snapshot { step, position, image, velocity })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn particles_are_followed_over_boundaries() {
+        let mut images = Images::new(SimulationBox::new(&[10.0, 10.0, 10.0]));
+        let along = [1.0, 9.0, 6.5, 3.0, 0.5, 9.5, 2.0];
+        let found: Vec<i32> =
+            along.iter().map(|&x| images.follow(&[[x, 5.0, 5.0]])[0][0]).collect();
+        assert_eq!(found, [0, -1, -1, -1, -1, -2, -1]);
+    }
+}
