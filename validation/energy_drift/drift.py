@@ -111,6 +111,14 @@ def main():
     parser.add_argument("--engine", default="auto")
     parser.add_argument("--output", type=Path, default=Path("results/energy_drift"))
     arguments = parser.parse_args()
+    # A bare file name would be looked for on the PATH.
+    arguments.supercool = arguments.supercool.resolve()
+    if not arguments.supercool.is_file():
+        parser.error(f"{arguments.supercool}: no such program")
+    names = [name for name, *_ in cases()]
+    unknown = [name for name in arguments.only or [] if name not in names]
+    if unknown:
+        parser.error(f"--only {unknown[0]}: no such case; there are {', '.join(names)}")
     arguments.output.mkdir(parents=True, exist_ok=True)
     rows = []
     print(f"{'case':18}{'precision':>15}{'steps':>10}{'drift/1e7':>11}{'paper':>9}"
