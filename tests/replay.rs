@@ -141,5 +141,9 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
         &["--stage", "melt"],
         &["--stage melt: no such stage", "\"production\""],
     );
+    // Nor are the run's own files ever removed.
+    let own = ["correlate", "out/production.h5md", "job.toml", "--output", "out", "--force"];
+    job.fails(&own, &["--output", "the trajectory itself lies there"]);
+    assert!(job.path("out/production.h5md").exists() && job.path("out/production.h5").exists());
     job.fails(&["correlate", "job.toml", "job.toml", "--output", "other"], &["job.toml"]);
 }

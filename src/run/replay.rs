@@ -69,6 +69,7 @@ pub fn replay(
     check_time(&plan, &reader.read(1).into_diagnostic()?, &first, trajectory)?;
     let order = order_of(&plan.system.species, &first, trajectory)?;
 
+    check_place(&plan.output.directory, trajectory)?;
     let directory = OutputDirectory::create(&plan, options.force)?;
     let provenance = Provenance::of_trajectory(trajectory, reader.format(), frames);
     let mut output = StageOutput::create(&plan, toml_text, index, directory.path(), &provenance)?;
@@ -105,6 +106,22 @@ pub fn replay(
         particles: order.len(),
         followed,
     })
+}
+
+/// The trajectory must not lie among files that may be removed.
+fn check_place(directory: &Path, trajectory: &Path) -> miette::Result<()> {
+    let folder = match trajectory.canonicalize() {
+        Ok(path) => path.parent().map(Path::to_owned),
+        Err(_) => None,
+    };
+    match directory.canonicalize() {
+        Ok(directory) if Some(&directory) == folder.as_ref() => Err(miette!(
+            help = "results of a trajectory go to a directory of their own, which --output names",
+            "--output {}: the trajectory itself lies there",
+            directory.display()
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The interval of all frames, in steps.
