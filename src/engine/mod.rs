@@ -2,6 +2,7 @@
 //!
 //! An engine offers a few coarse verbs; nothing above it knows how particles lie in memory. All of
 //! it is in id order outside.
+mod correlator;
 pub mod cpu;
 pub mod cuda;
 mod error;
@@ -11,6 +12,7 @@ mod stage;
 mod state;
 mod thermodynamics;
 
+pub use correlator::Correlator;
 pub use error::EngineError;
 pub use pending::{Pending, PendingSnapshot, PendingState};
 pub use stage::StageContext;
@@ -77,6 +79,11 @@ pub trait Engine: Send {
 
     /// Turns all velocities round: in fixed point the trajectory then runs back.
     fn reverse_velocities(&mut self) -> Result<(), EngineError>;
+
+    /// Evaluates time correlations by itself, if it can.
+    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
+        None
+    }
 
     /// What runs and how: name, threads, instruction set, skin and so on.
     fn report(&self) -> serde_json::Value;

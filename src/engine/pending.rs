@@ -24,6 +24,11 @@ impl<T> Pending<T> {
 }
 
 impl<T: Send + 'static> Pending<T> {
+    /// What is made of it when it is there.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U + Send + 'static) -> Pending<U> {
+        Pending::new(move || Ok(make(self.wait()?)))
+    }
+
     /// What is there already.
     pub fn ready(value: T) -> Self {
         Pending::new(move || Ok(value))

@@ -33,6 +33,8 @@ mod vectors;
 pub mod wavevectors;
 
 #[cfg(test)]
+pub(crate) mod host_evaluator;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod trajectories;

@@ -124,8 +124,8 @@ pub struct Sample {
     pub(super) image: Option<[Vec<i32>; 3]>,
     pub(super) velocity: Option<[Vec<f64>; 3]>,
     /// By species, wave vector; real and imaginary part.
-    densities: Vec<Vec<[f64; 2]>>,
-    shear_stress: Option<ShearStress>,
+    pub(super) densities: Vec<Vec<[f64; 2]>>,
+    pub(super) shear_stress: Option<ShearStress>,
     /// Where displacements are relative to it.
     pub(super) center_of_mass: Option<CenterOfMass>,
 }
@@ -181,6 +181,18 @@ impl Sample {
             densities,
             shear_stress,
             center_of_mass,
+        }
+    }
+
+    /// One that holds density modes alone.
+    pub(super) fn of_densities(densities: Vec<Vec<[f64; 2]>>) -> Self {
+        Sample {
+            position: None,
+            image: None,
+            velocity: None,
+            densities,
+            shear_stress: None,
+            center_of_mass: None,
         }
     }
 

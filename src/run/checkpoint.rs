@@ -10,6 +10,7 @@ use super::writer::Writer;
 use super::{RunError, Simulation, Summary};
 use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
 use crate::integrator::ThermostatState;
+use crate::observable::dynamics::sampled::HeldSamples;
 use crate::output::Checkpoint;
 use crate::plan::{Plan, Precision};
 use crate::run::StageSummary;
@@ -41,6 +42,8 @@ struct Place {
 pub struct Draft {
     checkpoint: Checkpoint,
     state: PendingState,
+    /// Samples that the engine holds for its correlations.
+    held: Vec<Option<HeldSamples>>,
     step: u64,
     directory: PathBuf,
 }
@@ -52,7 +55,7 @@ impl Draft {
 
     /// Brings the stage's files to the disk, and then the checkpoint, which counts on them.
     pub fn write(self, output: Option<&mut StageOutput>) -> miette::Result<()> {
-        let Draft { mut checkpoint, state, step, directory } = self;
+        let Draft { mut checkpoint, state, held, step, directory } = self;
         let mut output = output;
         if let Some(output) = &mut output {
             output.sync(step)?;
@@ -60,7 +63,7 @@ impl Draft {
         let state = state.wait().map_err(|error| RunError::of_engine(error, step, &directory))?;
         put_state(&mut checkpoint, &state)?;
         if let Some(output) = output {
-            output.save(&mut checkpoint)?;
+            output.save(&mut checkpoint, &held)?;
         }
         checkpoint.write(&directory, step)?;
         Ok(())
@@ -82,9 +85,13 @@ impl Simulation {
             },
         )?;
         checkpoint.put_json("seconds", &self.seconds())?;
+        let held = match (&self.writer, self.engine.correlator()) {
+            (Some(_), Some(correlator)) => correlator.held()?,
+            _ => Vec::new(),
+        };
         let state = self.engine.begin_export()?;
         let directory = directory.to_owned();
-        Ok(Draft { checkpoint, state, step: self.engine.step(), directory })
+        Ok(Draft { checkpoint, state, held, step: self.engine.step(), directory })
     }
 
     pub(super) fn restore(
@@ -111,7 +118,7 @@ impl Simulation {
                 steps: stage.steps,
             });
             let provenance = Provenance::of(engine.as_ref());
-            let output = StageOutput::restore(
+            let mut output = StageOutput::restore(
                 &plan,
                 &toml_text,
                 place.stage,
@@ -119,6 +126,7 @@ impl Simulation {
                 &provenance,
                 checkpoint,
             )?;
+            output.hand_over(engine.as_mut())?;
             let first_step = plan.first_step(place.stage);
             writer = Some(Writer::start(output, first_step, state.step, directory)?);
         }

@@ -7,6 +7,8 @@
 mod checkpoint;
 mod description;
 mod directory;
+#[cfg(test)]
+mod engine_correlations;
 mod error;
 mod interrupt;
 mod progress;
@@ -161,7 +163,9 @@ impl Simulation {
             while self.engine.step() < stage_end {
                 let before = self.engine.step();
                 let steps = self.next_event().min(stage_end) - before;
-                self.advance_in_parts(steps, interrupts, &mut progress)?;
+                let files_due =
+                    || last_checkpoint.elapsed() >= every || last_flush.elapsed() >= FLUSH_INTERVAL;
+                self.advance_in_parts(steps, interrupts, files_due, &mut progress)?;
                 // Told to stop before the first of these steps, this one was sampled already.
                 if self.engine.step() > before {
                     self.observe(&progress)?;
@@ -229,13 +233,14 @@ impl Simulation {
             }
             self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
         }
-        let output = StageOutput::create(
+        let mut output = StageOutput::create(
             &self.plan,
             &self.toml_text,
             self.stage,
             directory.path(),
             &Provenance::of(self.engine.as_ref()),
         )?;
+        output.hand_over(self.engine.as_mut())?;
         let step = self.engine.step();
         self.writer = Some(Writer::start(output, first_step, step, directory.path())?);
         self.summary.begin(self.stage);
@@ -253,21 +258,39 @@ impl Simulation {
         first + self.writer().schedule.next_event(step)
     }
 
-    /// Advances, with looks at the clock and at signals in between.
+    /// Advances, with looks at the clock and at signals in between; less far if files are due.
     fn advance_in_parts(
         &mut self,
         steps: u64,
         interrupts: &interrupt::Watch,
+        files_due: impl Fn() -> bool,
         progress: &mut Progress,
     ) -> miette::Result<()> {
         let target = self.engine.step() + steps;
-        while self.engine.step() < target && interrupts.pending().is_none() {
+        let first = self.engine.step();
+        while self.engine.step() < target
+            && interrupts.pending().is_none()
+            && (self.engine.step() == first || !files_due())
+        {
             let part = progress.steps_in(PATIENCE).min(target - self.engine.step());
             let start = Instant::now();
             self.engine.advance(part)?;
+            self.pass_on_evaluated()?;
             self.writer().check()?;
             progress.took(part, start.elapsed());
             progress.at(self.engine.step(), self.stage);
+        }
+        Ok(())
+    }
+
+    /// Gives the writer what the engine has evaluated.
+    fn pass_on_evaluated(&mut self) -> miette::Result<()> {
+        let step = self.engine.step();
+        let (Some(correlator), Some(writer)) = (self.engine.correlator(), &mut self.writer) else {
+            return Ok(());
+        };
+        for (correlation, evaluated) in correlator.evaluated() {
+            writer.evaluated(step, correlation, evaluated)?;
         }
         Ok(())
     }
@@ -310,6 +333,10 @@ impl Simulation {
     }
 
     fn leave_stage(&mut self) -> miette::Result<()> {
+        if let Some(correlator) = self.engine.correlator() {
+            correlator.finish()?;
+        }
+        self.pass_on_evaluated()?;
         if let Some(writer) = self.writer.take() {
             writer.finish(self.engine.step())?;
         }
@@ -319,6 +346,12 @@ impl Simulation {
 
     /// Has the files brought to the disk and a checkpoint written; between stages it is there at once.
     fn save(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
+        if self.writer.is_some()
+            && let Some(correlator) = self.engine.correlator()
+        {
+            correlator.flush()?;
+        }
+        self.pass_on_evaluated()?;
         let draft = self.draft(directory.path())?;
         match &mut self.writer {
             Some(writer) => writer.checkpoint(draft),

@@ -1,4 +1,4 @@
-use crate::plan::StagePlan;
+use crate::plan::{CorrelationPlan, StagePlan};
 
 /// When a stage measures what; steps are counted from its start.
 #[derive(Clone, Debug)]
@@ -13,14 +13,17 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    pub fn new(stage: &StagePlan) -> Self {
+    /// `correlations`: those whose samples are taken here.
+    pub fn new<'a>(
+        stage: &StagePlan,
+        correlations: impl Iterator<Item = &'a CorrelationPlan> + Clone,
+    ) -> Self {
         let structure = stage.observe.structure.iter().map(|structure| structure.every);
         let bond_order = stage.observe.bond_order.iter().map(|order| order.every);
-        let correlations = stage.correlations.iter().map(|correlation| correlation.every);
-        let of_stress = stage
-            .correlations
-            .iter()
+        let of_stress = correlations
+            .clone()
             .filter(|plan| plan.observables.iter().any(|observable| observable.is_of_stress()));
+        let correlations = correlations.map(|correlation| correlation.every);
         Schedule {
             steps: stage.steps,
             thermodynamics: stage.observe.thermodynamics,

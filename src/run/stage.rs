@@ -3,7 +3,10 @@ use std::path::{Path, PathBuf};
 
 use super::description::Provenance;
 use super::schedule::Schedule;
-use crate::engine::Thermodynamics;
+use crate::engine::{Engine, Thermodynamics};
+use crate::observable::dynamics::evaluation::Evaluated;
+use crate::observable::dynamics::sampled::HeldSamples;
+use crate::observable::dynamics::terms::for_engines_and_host;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
     Series, Structure,
@@ -21,6 +24,8 @@ pub struct StageOutput {
     schedule: Schedule,
     timestep: f64,
     correlations: Vec<Correlations>,
+    /// Which of the correlations the engine evaluates, in its order.
+    of_engine: Vec<usize>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
     results: Option<ResultsWriter>,
@@ -138,7 +143,8 @@ impl StageOutput {
         let correlations = stage
             .correlations
             .iter()
-            .map(|plan| Correlations::new(plan, &context))
+            .flat_map(for_engines_and_host)
+            .map(|plan| Correlations::new(&plan, &context))
             .collect::<Result<_, _>>()
             .map_err(observable_error)?;
         let structure = match &stage.observe.structure {
@@ -152,10 +158,11 @@ impl StageOutput {
             None => None,
         };
         Ok(StageOutput {
-            schedule: Schedule::new(&stage),
+            schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
             timestep: plan.run.timestep,
             correlations,
+            of_engine: Vec::new(),
             structure,
             bond_order,
             results: None,
@@ -177,6 +184,29 @@ impl StageOutput {
             bond_order: self.bond_order.is_some(),
             series,
         }
+    }
+
+    /// Leaves to the engine those correlations that it evaluates by itself.
+    pub fn hand_over(&mut self, engine: &mut dyn Engine) -> miette::Result<()> {
+        let Some(correlator) = engine.correlator() else { return Ok(()) };
+        let mut handed_over = Vec::new();
+        for (index, correlations) in self.correlations.iter_mut().enumerate() {
+            if let Some(taken) = correlations.hand_over() {
+                handed_over.push(taken);
+                self.of_engine.push(index);
+            }
+        }
+        let here = self.correlations.iter().enumerate();
+        let here = here.filter(|(index, _)| !self.of_engine.contains(index));
+        self.schedule =
+            Schedule::new(&self.plan, here.map(|(_, correlations)| correlations.plan()));
+        correlator.begin(handed_over)?;
+        Ok(())
+    }
+
+    /// Adds what the engine has evaluated for one of its correlations.
+    pub fn add_evaluated(&mut self, correlation: usize, evaluated: &Evaluated) {
+        self.correlations[self.of_engine[correlation]].add_evaluated(evaluated);
     }
 
     pub fn schedule(&self) -> &Schedule {
@@ -292,10 +322,17 @@ impl StageOutput {
         Ok(())
     }
 
-    /// Puts observables and counts into a checkpoint; files must be on the disk before.
-    pub fn save(&self, checkpoint: &mut Checkpoint) -> miette::Result<()> {
+    /// Puts observables and counts into a checkpoint; files must be on the disk before. `held`: samples of the
+    /// engine's correlations.
+    pub fn save(
+        &self,
+        checkpoint: &mut Checkpoint,
+        held: &[Option<HeldSamples>],
+    ) -> miette::Result<()> {
         for (index, correlations) in self.correlations.iter().enumerate() {
-            save_arrays(checkpoint, &format!("correlation-{index}"), correlations.save())?;
+            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == index);
+            let saved = correlations.save(of_engine.and_then(|of_engine| held[of_engine].as_ref()));
+            save_arrays(checkpoint, &format!("correlation-{index}"), saved)?;
         }
         if let Some(structure) = &self.structure {
             save_arrays(checkpoint, "structure", structure.save())?;

@@ -12,8 +12,9 @@ use super::RunError;
 use super::checkpoint::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
-use crate::engine::{PendingSnapshot, Thermodynamics};
+use crate::engine::{Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::Macroscopic;
+use crate::observable::dynamics::evaluation::Evaluated;
 
 /// Jobs that wait at most: each may hold a copy of all particles.
 const QUEUE: usize = 2;
@@ -42,6 +43,7 @@ struct Job {
 enum Task {
     Nothing,
     Sample(PendingSnapshot, Option<Macroscopic>),
+    Evaluated(usize, Pending<Evaluated>),
     Flush,
     Checkpoint(Box<Draft>),
     Finish,
@@ -78,6 +80,16 @@ impl Writer {
         macroscopic: Option<Macroscopic>,
     ) -> miette::Result<()> {
         self.send(step, Task::Sample(snapshot, macroscopic))
+    }
+
+    /// What the engine has evaluated for one of its correlations up to a step of the run.
+    pub fn evaluated(
+        &mut self,
+        step: u64,
+        correlation: usize,
+        evaluated: Pending<Evaluated>,
+    ) -> miette::Result<()> {
+        self.send(step, Task::Evaluated(correlation, evaluated))
     }
 
     /// Brings all that was measured into the files, for readers that follow them.
@@ -153,6 +165,13 @@ fn work(
                 Ok(snapshot) => {
                     output.sample(step - first_step, &snapshot, macroscopic.as_ref())?;
                 }
+                Err(error) => {
+                    output.flush(reached)?;
+                    return Err(RunError::of_engine(error, reached, directory));
+                }
+            },
+            Task::Evaluated(correlation, evaluated) => match evaluated.wait() {
+                Ok(evaluated) => output.add_evaluated(correlation, &evaluated),
                 Err(error) => {
                     output.flush(reached)?;
                     return Err(RunError::of_engine(error, reached, directory));

@@ -111,6 +111,12 @@ impl<S> BlockingScheme<S> {
         held
     }
 
+    /// Takes all samples away, as if there had been none.
+    pub fn clear(&mut self) {
+        self.samples = 0;
+        self.levels.iter_mut().for_each(|level| level.entries.clear());
+    }
+
     /// Puts back what [`samples`](Self::samples), [`entries`](Self::entries) and [`held`](Self::held)
     /// told; false if they do not belong to such a scheme.
     pub fn restore(&mut self, samples: u64, entries: &[Vec<u64>], held: &[(u64, Arc<S>)]) -> bool {

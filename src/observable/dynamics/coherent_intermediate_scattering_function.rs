@@ -1,3 +1,6 @@
+use std::borrow::Cow;
+use std::ops::Range;
+
 use super::correlation::{Correlation, Part};
 use super::terms::{Rows, SampleTerms};
 use crate::observable::sample::Sample;
@@ -56,22 +59,37 @@ impl SampleTerms for DensityProduct {
             Part::Pair(a, b) => [a..a + 1, b..b + 1],
             _ => [0, 1].map(|_| 0..origin.densities().len()),
         };
-        let mode = |sample: &Sample, species: &std::ops::Range<usize>, vector: usize| {
-            sample.densities()[species.clone()]
-                .iter()
-                .fold([0.0; 2], |sum, modes| [sum[0] + modes[vector][0], sum[1] + modes[vector][1]])
+        let [there, back] = [(&first, &second), (&second, &first)]
+            .map(|(a, b)| [total(later, a.clone()), total(origin, b.clone())]);
+        let product = |modes: &[Cow<[[f64; 2]]>; 2], vector: usize| {
+            let [[a_re, a_im], [b_re, b_im]] = [modes[0][vector], modes[1][vector]];
+            a_re * b_re + a_im * b_im
         };
-        let product = |a: [f64; 2], b: [f64; 2]| a[0] * b[0] + a[1] * b[1];
         let mut vector = 0;
         for (shell, term) in self.shells.iter().zip(terms) {
             let mut sum = 0.0;
             for _ in 0..shell.count() {
-                let there = product(mode(later, &first, vector), mode(origin, &second, vector));
-                let back = product(mode(later, &second, vector), mode(origin, &first, vector));
-                sum += 0.5 * (there + back);
+                sum += 0.5 * (product(&there, vector) + product(&back, vector));
                 vector += 1;
             }
             *term = sum / (shell.count() as f64 * self.particles as f64);
+        }
+    }
+}
+
+/// Modes of the density of several species.
+fn total(sample: &Sample, species: Range<usize>) -> Cow<'_, [[f64; 2]]> {
+    match &sample.densities()[species] {
+        [one] => Cow::Borrowed(one),
+        several => {
+            let mut total = vec![[0.0; 2]; several[0].len()];
+            for modes in several {
+                for (sum, mode) in total.iter_mut().zip(modes) {
+                    sum[0] += mode[0];
+                    sum[1] += mode[1];
+                }
+            }
+            Cow::Owned(total)
         }
     }
 }

@@ -6,8 +6,12 @@ use serde_json::Value;
 
 use super::blocking::{BlockingScheme, Due};
 use super::correlation::{self, Correlation, Part};
+use super::evaluation::{
+    DensityEvaluation, Evaluated, EvaluatedPairs, Evaluation, HandedOver, SampledDensities,
+};
 use super::pair_chunk::{Origin, PairChunk};
-use super::terms::{self, ParticleTerms, Rows, Source, Terms};
+use super::sampled::{HeldSamples, SampledParticles};
+use super::terms::{self, ParticleTerms, Rows, SampleTerms, Source, Terms};
 use crate::observable::accumulator::{BlockAverage, MAX_COMPONENTS};
 use crate::observable::density_modes::DensityModes;
 use crate::observable::sample::{CHUNK, Contents, ParticleOrder, Sample};
@@ -41,6 +45,17 @@ pub struct Correlations {
     shear_stress: Option<ShearStress>,
     first_step: Option<u64>,
     finished: bool,
+    sampler: Sampler,
+}
+
+/// Who takes the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sampler {
+    Host,
+    /// An engine, which keeps them.
+    Engine,
+    /// An engine, which sums their density modes.
+    EngineForDensities,
 }
 
 /// An observable and its averages.
@@ -159,6 +174,7 @@ impl Correlations {
             shear_stress: None,
             first_step: None,
             finished: false,
+            sampler: Sampler::Host,
             plan: plan.clone(),
             context: context.clone(),
         })
@@ -166,7 +182,97 @@ impl Correlations {
 
     /// Whether a sample has to be taken after this many steps of the stage.
     pub fn is_due(&self, step_in_stage: u64) -> bool {
-        !self.finished && step_in_stage.is_multiple_of(self.plan.every)
+        !self.finished
+            && self.sampler == Sampler::Host
+            && step_in_stage.is_multiple_of(self.plan.every)
+    }
+
+    pub fn plan(&self) -> &CorrelationPlan {
+        &self.plan
+    }
+
+    /// What an engine has to evaluate in place of the samples; `None` if there is more to it than sums over
+    /// particles that engines know.
+    fn evaluation(&self) -> Option<Evaluation> {
+        let sums = self.terms.iter().map(|(_, terms)| match terms {
+            Terms::Particles(terms) => terms.particle_sum(),
+            Terms::Samples(_) => None,
+        });
+        Some(Evaluation {
+            every: self.plan.every,
+            block_size: self.plan.block_size,
+            levels: self.plan.levels,
+            lags: self.lags.len(),
+            sums: sums.collect::<Option<_>>()?,
+            remove_drift: self.plan.remove_drift,
+            simulation_box: self.context.simulation_box,
+            species: self.context.species.clone(),
+        })
+        .filter(|_| self.order.ids().is_sorted())
+    }
+
+    /// The density modes of samples, if these are all that is needed.
+    fn density_evaluation(&self) -> Option<DensityEvaluation> {
+        let alone = self.terms.iter().all(|(source, _)| *source == Source::DensityProduct);
+        if !alone || self.plan.remove_drift || !self.order.ids().is_sorted() {
+            return None;
+        }
+        Some(DensityEvaluation {
+            every: self.plan.every,
+            vectors: self.terms[0].1.rows().wave_vectors(),
+            simulation_box: self.context.simulation_box,
+            species: self.context.species.clone(),
+        })
+    }
+
+    /// Leaves samples to an engine from now on, if it may evaluate them: no more are taken here.
+    pub fn hand_over(&mut self) -> Option<HandedOver> {
+        if let Some(evaluation) = self.density_evaluation() {
+            self.sampler = Sampler::EngineForDensities;
+            return Some(HandedOver::Densities(evaluation, self.scheme.samples()));
+        }
+        let evaluation = self.evaluation()?;
+        let kept = |(index, sample): (u64, Arc<Sample>)| {
+            (index, Arc::new(SampledParticles::new(&sample, &self.context.simulation_box)))
+        };
+        let samples = HeldSamples {
+            samples: self.scheme.samples(),
+            first_step: self.first_step,
+            entries: self.scheme.entries(),
+            held: self.scheme.held().into_iter().map(kept).collect(),
+        };
+        self.scheme.clear();
+        self.sampler = Sampler::Engine;
+        Some(HandedOver::Pairs(evaluation, samples))
+    }
+
+    /// Adds what an engine has evaluated.
+    pub fn add_evaluated(&mut self, evaluated: &Evaluated) {
+        match evaluated {
+            Evaluated::Pairs(pairs) => self.add_pairs(pairs),
+            Evaluated::Densities(samples) => {
+                for SampledDensities { step, densities } in samples {
+                    self.first_step.get_or_insert(*step);
+                    let due = self.scheme.push(Sample::of_densities(densities.clone()));
+                    self.correlate(&due);
+                }
+            }
+        }
+    }
+
+    fn add_pairs(&mut self, pairs: &EvaluatedPairs) {
+        let species = self.context.species.len();
+        let lags: Vec<usize> = pairs.lags.iter().map(|&lag| lag as usize).collect();
+        let of_pair = pairs.sums.len() / lags.len().max(1);
+        let width = of_pair / species;
+        // The same with those of all particles.
+        let mut sums = Vec::with_capacity(pairs.sums.len() / species * (species + 1));
+        for of_pair in pairs.sums.chunks(of_pair.max(1)) {
+            sums.extend_from_slice(of_pair);
+            let all = |sum: usize| (0..species).map(|s| of_pair[s * width + sum]).sum::<f64>();
+            sums.extend((0..width).map(all));
+        }
+        self.average(&lags, &sums, |_, _, _, _| unreachable!("engines sum over particles"));
     }
 
     /// Whether samples need the stress tensor.
@@ -231,9 +337,23 @@ impl Correlations {
     /// The same for one origin and the lags and later samples given.
     fn correlate_pairs(&mut self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) {
         let sums = self.particle_sums(origin, pairs);
+        let lags: Vec<usize> = pairs.iter().map(|(lag, _)| *lag).collect();
+        self.average(&lags, &sums, |terms, pair, part, of_part| {
+            terms.evaluate(origin.sample, &pairs[pair].1, part, of_part);
+        });
+    }
+
+    /// Adds a time origin for each of the lags. `sums` over particles are by pair, species and all, term;
+    /// `evaluate` gives those terms of a pair and part that are none.
+    fn average(
+        &mut self,
+        lags: &[usize],
+        sums: &[f64],
+        evaluate: impl Fn(&dyn SampleTerms, usize, Part, &mut [f64]),
+    ) {
         let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
         let species = self.context.species.len();
-        for (pair, (lag, later)) in pairs.iter().enumerate() {
+        for (pair, lag) in lags.iter().enumerate() {
             let mut first = 0;
             for (index, (_, terms)) in self.terms.iter().enumerate() {
                 let mut of_part = vec![0.0; terms.width()];
@@ -261,12 +381,7 @@ impl Correlations {
                                 of_part.iter_mut().zip(sums).for_each(mean);
                             }
                             Terms::Samples(terms) => {
-                                terms.evaluate(
-                                    origin.sample,
-                                    later,
-                                    channel.parts[part],
-                                    &mut of_part,
-                                );
+                                evaluate(&**terms, pair, channel.parts[part], &mut of_part);
                             }
                         }
                         channel.push(part, *lag, &of_part);
@@ -399,14 +514,18 @@ impl Correlations {
         self.channels.iter_mut().flat_map(|channel| channel.averages.iter_mut().flatten().flatten())
     }
 
-    /// The complete state, for a checkpoint.
-    pub fn save(&self) -> (Value, StateArrays) {
+    /// The complete state, for a checkpoint; `held`: the samples that an engine holds for it.
+    ///
+    /// # Panics
+    /// Unless `held` is given where an engine keeps the samples.
+    pub fn save(&self, held: Option<&HeldSamples>) -> (Value, StateArrays) {
+        assert_eq!(held.is_some(), self.sampler == Sampler::Engine, "samples of an engine");
         let state = SavedState {
             plan: self.plan.clone(),
-            samples: self.scheme.samples(),
-            first_step: self.first_step,
+            samples: held.map_or_else(|| self.scheme.samples(), |held| held.samples),
+            first_step: held.map_or(self.first_step, |held| held.first_step),
             finished: self.finished,
-            entries: self.scheme.entries(),
+            entries: held.map_or_else(|| self.scheme.entries(), |held| held.entries.clone()),
         };
         let mut averages = Vec::new();
         for average in self.averages() {
@@ -417,6 +536,11 @@ impl Correlations {
             vec![(AVERAGES.to_string(), averages), (SHEAR_STRESS.to_string(), shear_stress)];
         for (index, sample) in self.scheme.held() {
             arrays.push((sample_name(index), sample.to_array()));
+        }
+        for (index, sample) in held.iter().flat_map(|held| &held.held) {
+            let box_ = &self.context.simulation_box;
+            let sample = sample.to_sample(&self.order, &self.contents, box_);
+            arrays.push((sample_name(*index), sample.to_array()));
         }
         (serde_json::to_value(state).expect("plain data"), arrays)
     }

@@ -1,3 +1,4 @@
+use super::evaluation::ParticleSum;
 use super::pair_chunk::PairChunk;
 use super::terms::ParticleTerms;
 
@@ -12,5 +13,9 @@ impl ParticleTerms for DisplacementMoments {
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
         sums[0] += chunk.sum(|i| chunk.squared_displacement(i));
         sums[1] += chunk.sum(|i| chunk.squared_displacement(i).powi(2));
+    }
+
+    fn particle_sum(&self) -> Option<ParticleSum> {
+        Some(ParticleSum::DisplacementMoments)
     }
 }

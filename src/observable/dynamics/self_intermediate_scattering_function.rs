@@ -1,4 +1,5 @@
 use super::correlation::Correlation;
+use super::evaluation::ParticleSum;
 use super::pair_chunk::{Frame, PairChunk};
 use super::terms::{ParticleTerms, Rows};
 use crate::observable::cosines::cosine_rows;
@@ -133,6 +134,10 @@ impl ParticleTerms for SelfScattering {
 
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
         on_widest_registers(AddBatches { terms: self, chunk, sums });
+    }
+
+    fn particle_sum(&self) -> Option<ParticleSum> {
+        Some(ParticleSum::Scattering(self.shells.clone()))
     }
 }
 

@@ -1,4 +1,5 @@
 use super::correlation::{Correlation, Part};
+use super::evaluation::ParticleSum;
 use super::pair_chunk::{Frame, PairChunk};
 use super::terms::ParticleTerms;
 use crate::observable::ObservableError;
@@ -38,6 +39,7 @@ impl Correlation for SelfOverlap {
 
 /// 1 for particles with `|dr| < a`.
 pub struct WithinDistance {
+    length: f64,
     squared_length: f64,
 }
 
@@ -49,7 +51,7 @@ impl WithinDistance {
             let key = "correlation.overlap_length";
             return Err(ObservableError::value(key, length, "a positive number"));
         }
-        Ok(WithinDistance { squared_length: length * length })
+        Ok(WithinDistance { length, squared_length: length * length })
     }
 }
 
@@ -60,5 +62,9 @@ impl ParticleTerms for WithinDistance {
             .filter(|&i| chunk.squared_displacement(i) < self.squared_length)
             .count();
         sums[0] += within as f64;
+    }
+
+    fn particle_sum(&self) -> Option<ParticleSum> {
+        Some(ParticleSum::Within(self.length))
     }
 }

@@ -4,6 +4,7 @@ use super::coherent_intermediate_scattering_function::DensityProduct;
 use super::collective_overlap::PlacesTaken;
 use super::correlation::Part;
 use super::displacement_moments::DisplacementMoments;
+use super::evaluation::ParticleSum;
 use super::pair_chunk::{Frame, PairChunk, Search};
 use super::self_intermediate_scattering_function::SelfScattering;
 use super::self_overlap::WithinDistance;
@@ -60,6 +61,35 @@ impl Source {
             D::CageRelativeSelfOverlap => Source::SelfOverlap(Frame::Cage),
         }
     }
+}
+
+impl Source {
+    /// Whether an engine may evaluate the terms where the particles are.
+    pub fn is_for_engines(self) -> bool {
+        matches!(
+            self,
+            Source::DisplacementMoments(Frame::Laboratory)
+                | Source::VelocityProduct
+                | Source::SelfScattering(Frame::Laboratory)
+                | Source::SelfOverlap(Frame::Laboratory)
+        )
+    }
+}
+
+/// The correlation as one whose sums over particles an engine may evaluate, one of density modes, which an engine may
+/// sum, and one of the rest; any may be missing.
+pub fn for_engines_and_host(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
+    let (of_engines, rest): (Vec<_>, Vec<_>) =
+        plan.observables.iter().partition(|&&kind| Source::of(kind).is_for_engines());
+    let is_of_densities = |kind: &DynamicObservable| {
+        !plan.remove_drift && Source::of(*kind) == Source::DensityProduct
+    };
+    let (of_densities, rest) = rest.into_iter().partition(is_of_densities);
+    [of_engines, of_densities, rest]
+        .into_iter()
+        .filter(|observables| !observables.is_empty())
+        .map(|observables| CorrelationPlan { observables, ..plan.clone() })
+        .collect()
 }
 
 /// Memory of one sample in bytes; shells of wave vectors count as full.
@@ -129,6 +159,11 @@ pub trait ParticleTerms: Send + Sync {
 
     /// Adds the sums over the particles of `chunk` to `sums`: for every row all terms.
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]);
+
+    /// The same for an engine that evaluates it where the particles are, if one may.
+    fn particle_sum(&self) -> Option<ParticleSum> {
+        None
+    }
 }
 
 /// Terms that are functions of two samples as wholes.

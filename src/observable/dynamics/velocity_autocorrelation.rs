@@ -1,4 +1,5 @@
 use super::correlation::Correlation;
+use super::evaluation::ParticleSum;
 use super::pair_chunk::PairChunk;
 use super::terms::ParticleTerms;
 use crate::plan::DynamicObservable;
@@ -28,5 +29,9 @@ impl ParticleTerms for VelocityProduct {
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
         let [[x0, x], [y0, y], [z0, z]] = [0, 1, 2].map(|axis| chunk.velocities(axis));
         sums[0] += chunk.sum(|i| x0[i] * x[i] + y0[i] * y[i] + z0[i] * z[i]);
+    }
+
+    fn particle_sum(&self) -> Option<ParticleSum> {
+        Some(ParticleSum::VelocityProduct)
     }
 }

@@ -1,5 +1,6 @@
 //! Physics and contracts of whole observables.
 mod dynamics;
+mod evaluated;
 mod structure;
 
 use std::f64::consts::TAU;
@@ -239,14 +240,14 @@ fn resumed_correlations_end_with_the_same_bits() {
     for cut in [0, 1, 37, 64, 100] {
         let mut first = Correlations::new(&plan, &context).unwrap();
         walk[..cut].iter().for_each(|snapshot| take(&mut first, snapshot));
-        let (state, arrays) = first.save();
+        let (state, arrays) = first.save(None);
         let state = serde_json::from_str(&state.to_string()).unwrap();
         let mut second = Correlations::new(&plan, &context).unwrap();
         second.restore(&state, &arrays).unwrap();
         walk[cut..].iter().for_each(|snapshot| take(&mut second, snapshot));
         second.finish();
         assert_eq!(bits(&second.results()), bits(&whole.results()), "cut at {cut}");
-        assert_eq!(second.save(), whole.save());
+        assert_eq!(second.save(None), whole.save(None));
     }
 }
 
@@ -271,7 +272,7 @@ fn foreign_or_damaged_states_are_errors() {
     let walk = random_walk(&context, 3, 0.5, 500, 3, 20);
     let mut correlations = Correlations::new(&plan(3, 4, 4, &[2.0]), &context).unwrap();
     walk.iter().for_each(|snapshot| take(&mut correlations, snapshot));
-    let (state, arrays) = correlations.save();
+    let (state, arrays) = correlations.save(None);
     let restore = |plan: &CorrelationPlan, arrays: &[(String, Vec<f64>)]| {
         Correlations::new(plan, &context).unwrap().restore(&state, arrays)
     };

@@ -1,0 +1,318 @@
+//! What an engine has to know to evaluate terms of correlations where the particles are, and what it gives back.
+use super::blocking::Due;
+use super::sampled::HeldSamples;
+use crate::observable::wavevectors::WaveVectorShell;
+use crate::system::{SimulationBox, Species};
+
+/// Samples that an engine evaluates together, if there is memory for that many.
+pub const MOST_SAMPLES_OF_BATCH: usize = 256;
+
+/// Sums over the particles of a species, in the frame of the laboratory or of the centre of mass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParticleSum {
+    /// `|dr|^2` and `|dr|^4`.
+    DisplacementMoments,
+    /// `v(0) . v(t)`.
+    VelocityProduct,
+    /// 1 for `|dr| < a`.
+    Within(f64),
+    /// `cos(q . dr)`, a mean over the wave vectors of each shell.
+    Scattering(Vec<WaveVectorShell>),
+}
+
+impl ParticleSum {
+    /// Sums that it stands for.
+    pub fn width(&self) -> usize {
+        match self {
+            ParticleSum::DisplacementMoments => 2,
+            ParticleSum::VelocityProduct | ParticleSum::Within(_) => 1,
+            ParticleSum::Scattering(shells) => shells.len(),
+        }
+    }
+}
+
+/// A blocking scheme whose pairs of samples an engine evaluates by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Steps between samples; one is due at the first step of the stage.
+    pub every: u64,
+    pub block_size: usize,
+    pub levels: usize,
+    /// How many of the scheme's lags are wanted, from zero on.
+    pub lags: usize,
+    /// In the order of the sums.
+    pub sums: Vec<ParticleSum>,
+    /// Relative to the centre of mass of all particles.
+    pub remove_drift: bool,
+    pub simulation_box: SimulationBox,
+    /// Particles lie one species after the other.
+    pub species: Vec<Species>,
+}
+
+impl Evaluation {
+    /// Sums of one species.
+    pub fn width(&self) -> usize {
+        self.sums.iter().map(ParticleSum::width).sum()
+    }
+
+    pub fn particles(&self) -> usize {
+        self.species.iter().map(|species| species.count).sum()
+    }
+
+    /// Most samples that all blocks hold together after a step.
+    pub fn most_samples_held(&self) -> usize {
+        let held = |level: usize| {
+            let interval = (self.block_size as u64).checked_pow(level.try_into().ok()?)?;
+            let longest = self.longest_lag();
+            (level == 0 || interval <= longest).then_some(self.block_size - 1)
+        };
+        // Levels beyond the longest lag keep a sample or none of their own.
+        (0..self.levels).map(|level| held(level).unwrap_or(1)).sum()
+    }
+
+    /// In sampling intervals.
+    fn longest_lag(&self) -> u64 {
+        let Some(last) = self.lags.checked_sub(2) else { return 0 };
+        let (level, entry) = (last / (self.block_size - 1), last % (self.block_size - 1) + 1);
+        let interval = (self.block_size as u64).checked_pow(level.try_into().unwrap_or(u32::MAX));
+        interval.and_then(|interval| interval.checked_mul(entry as u64)).unwrap_or(u64::MAX)
+    }
+}
+
+/// The sums of pairs of samples that were due together, in the order in which they are to be averaged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EvaluatedPairs {
+    /// Index of the lag of every pair.
+    pub lags: Vec<u32>,
+    /// By pair, species, sum.
+    pub sums: Vec<f64>,
+}
+
+/// Density modes that an engine sums for every sample; their blocks and products stay on the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DensityEvaluation {
+    /// Steps between samples; one is due at the first step of the stage.
+    pub every: u64,
+    /// Integers `n` of the wave vectors.
+    pub vectors: Vec<[i32; 3]>,
+    pub simulation_box: SimulationBox,
+    /// Particles lie one species after the other.
+    pub species: Vec<Species>,
+}
+
+/// `rho_a(q)` of a sample.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampledDensities {
+    pub step: u64,
+    /// By species, wave vector; real and imaginary part.
+    pub densities: Vec<Vec<[f64; 2]>>,
+}
+
+/// A correlation that goes over to an engine.
+#[derive(Clone, Debug)]
+pub enum HandedOver {
+    /// With the samples of its blocks so far.
+    Pairs(Evaluation, HeldSamples),
+    /// With the number of samples so far.
+    Densities(DensityEvaluation, u64),
+}
+
+impl HandedOver {
+    pub fn every(&self) -> u64 {
+        match self {
+            HandedOver::Pairs(evaluation, _) => evaluation.every,
+            HandedOver::Densities(evaluation, _) => evaluation.every,
+        }
+    }
+
+    /// Samples so far.
+    pub fn samples(&self) -> u64 {
+        match self {
+            HandedOver::Pairs(_, samples) => samples.samples,
+            HandedOver::Densities(_, samples) => *samples,
+        }
+    }
+}
+
+/// What an engine has evaluated of a correlation.
+#[derive(Clone, Debug)]
+pub enum Evaluated {
+    Pairs(EvaluatedPairs),
+    Densities(Vec<SampledDensities>),
+}
+
+/// Two samples of a batch, and the index of their lag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SamplePair {
+    pub origin: u32,
+    pub later: u32,
+    pub lag: u32,
+}
+
+/// A few samples, by number, and pairs among them by their places in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampleGroup {
+    pub samples: Vec<u32>,
+    pub pairs: Vec<SamplePair>,
+}
+
+impl SampleGroup {
+    fn place(&mut self, sample: u32) -> u32 {
+        let place = self.samples.iter().position(|&other| other == sample).unwrap_or_else(|| {
+            self.samples.push(sample);
+            self.samples.len() - 1
+        });
+        place as u32
+    }
+
+    fn new_samples(&self, samples: &[u32]) -> usize {
+        samples.iter().filter(|sample| !self.samples.contains(sample)).count()
+    }
+}
+
+/// The pairs of what is due, in groups of at most `most` samples, so that each is fetched for many pairs. Those of one
+/// lag stay in their order. `lag_index` as of [`super::blocking::BlockingScheme`], `None` for what is not wanted.
+///
+/// # Panics
+/// Unless `most >= 2`.
+pub fn groups<S>(
+    due: &[Due<S>],
+    number: impl Fn(&S) -> u32,
+    lag_index: impl Fn(usize, usize) -> Option<usize>,
+    most: usize,
+) -> Vec<SampleGroup> {
+    assert!(most >= 2, "a pair has two samples");
+    // Of one level after the other, since those share samples.
+    let mut due: Vec<&Due<S>> = due.iter().collect();
+    due.sort_by_key(|due| due.level);
+    let mut groups = vec![SampleGroup::default()];
+    for Due { level, entries } in due {
+        let wanted: Vec<(u32, u32)> = entries
+            .iter()
+            .enumerate()
+            .filter_map(|(entry, later)| Some((number(later), lag_index(*level, entry)? as u32)))
+            .collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let origin = number(&entries[0]);
+        for part in wanted.chunks(most - 1) {
+            let samples: Vec<u32> =
+                std::iter::once(origin).chain(part.iter().map(|&(later, _)| later)).collect();
+            let last = groups.last_mut().expect("there is one");
+            if last.samples.len() + last.new_samples(&samples) > most {
+                groups.push(SampleGroup::default());
+            }
+            let group = groups.last_mut().expect("there is one");
+            let origin = group.place(origin);
+            for &(later, lag) in part {
+                let later = group.place(later);
+                group.pairs.push(SamplePair { origin, later, lag });
+            }
+        }
+    }
+    groups.retain(|group| !group.pairs.is_empty());
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocking::BlockingScheme;
+    use super::*;
+
+    fn evaluation(block_size: usize, levels: usize, lags: usize) -> Evaluation {
+        Evaluation {
+            every: 1,
+            block_size,
+            levels,
+            lags,
+            sums: Vec::new(),
+            remove_drift: false,
+            simulation_box: SimulationBox::cubic(3, 10, 1.0),
+            species: Vec::new(),
+        }
+    }
+
+    /// By lag: origins in order.
+    fn by_lag(pairs: &[(usize, u64)], lags: usize) -> Vec<Vec<u64>> {
+        let of = |lag| pairs.iter().filter(|pair| pair.0 == lag).map(|pair| pair.1).collect();
+        (0..lags).map(of).collect()
+    }
+
+    #[test]
+    fn groups_hold_all_pairs_of_the_blocks_in_the_order_of_each_lag() {
+        for (block_size, levels, count, batch, most) in [
+            (10, 3, 437, 64, 16),
+            (5, 3, 137, 30, 16),
+            (4, 2, 50, 1, 8),
+            (40, 2, 300, 100, 16),
+            (3, 4, 90, 90, 2),
+        ] {
+            let mut scheme = BlockingScheme::new(block_size, levels);
+            let lags = scheme.lags();
+            let wanted = lags.len() - 2;
+            let (mut plain, mut grouped) = (Vec::new(), Vec::new());
+            let mut due = Vec::new();
+            for sample in 0..=count {
+                if sample < count {
+                    due.extend(scheme.push(sample));
+                } else {
+                    due.extend(scheme.finish());
+                }
+                if sample % batch != 0 && sample < count {
+                    continue;
+                }
+                let due = std::mem::take(&mut due);
+                let lag_index =
+                    |level, entry| scheme.lag_index(level, entry).filter(|&index| index < wanted);
+                for Due { level, entries } in &due {
+                    for (entry, later) in entries.iter().enumerate() {
+                        if let Some(index) = lag_index(*level, entry) {
+                            assert_eq!(lags[index], **later - *entries[0]);
+                            plain.push((index, *entries[0]));
+                        }
+                    }
+                }
+                for group in groups(&due, |sample| *sample as u32, lag_index, most) {
+                    assert!(group.samples.len() <= most);
+                    for pair in &group.pairs {
+                        let [origin, later] = [pair.origin, pair.later]
+                            .map(|place| u64::from(group.samples[place as usize]));
+                        assert_eq!(lags[pair.lag as usize], later - origin);
+                        grouped.push((pair.lag as usize, origin));
+                    }
+                }
+            }
+            assert!(!plain.is_empty());
+            assert_eq!(by_lag(&grouped, wanted), by_lag(&plain, wanted));
+        }
+    }
+
+    #[test]
+    fn consecutive_origins_share_their_samples() {
+        let mut scheme = BlockingScheme::new(10, 1);
+        let due: Vec<_> = (0..73u64).flat_map(|sample| scheme.push(sample)).collect();
+        let groups = groups(&due, |s| *s as u32, |level, entry| scheme.lag_index(level, entry), 16);
+        // Seven origins and the nine samples after the last of them.
+        assert_eq!(groups.len(), 64_usize.div_ceil(7));
+        assert!(
+            groups[..9].iter().all(|group| group.samples.len() == 16 && group.pairs.len() == 70)
+        );
+    }
+
+    #[test]
+    fn no_more_samples_are_held_than_is_said() {
+        for (block_size, levels, stage) in [(10, 3, 5000), (5, 6, 700), (2, 9, 300), (4, 3, 2)] {
+            let mut scheme = BlockingScheme::new(block_size, levels);
+            let mut lags = scheme.lags();
+            lags.retain(|&lag| lag <= stage);
+            let evaluation = evaluation(block_size, levels, lags.len());
+            let mut most = 0;
+            for sample in 0..=stage {
+                scheme.push(sample);
+                most = most.max(scheme.held().len());
+            }
+            assert!(most <= evaluation.most_samples_held(), "{most}, {evaluation:?}");
+        }
+    }
+}

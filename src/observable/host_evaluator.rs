@@ -1,0 +1,211 @@
+//! An engine's part of a correlation on the host, plainly, for tests.
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use super::SampleContext;
+use super::density_modes::DensityModes;
+use super::dynamics::blocking::{BlockingScheme, Due};
+use super::dynamics::evaluation::{
+    Evaluated, EvaluatedPairs, Evaluation, HandedOver, ParticleSum, SampledDensities, groups,
+};
+use super::dynamics::sampled::{HeldSamples, SampledParticles, WORDS};
+use super::sample::{Contents, ParticleOrder, Sample};
+use crate::system::Snapshot;
+
+/// What an engine does for a correlation.
+pub enum HostEvaluator {
+    Pairs(PairEvaluator),
+    Densities { every: u64, samples: u64, modes: DensityModes },
+}
+
+impl HostEvaluator {
+    pub fn new(handed_over: HandedOver) -> Self {
+        match handed_over {
+            HandedOver::Pairs(evaluation, samples) => {
+                HostEvaluator::Pairs(PairEvaluator::new(evaluation, samples))
+            }
+            HandedOver::Densities(evaluation, samples) => HostEvaluator::Densities {
+                every: evaluation.every,
+                samples,
+                modes: DensityModes::new(&evaluation.simulation_box, evaluation.vectors),
+            },
+        }
+    }
+
+    pub fn every(&self) -> u64 {
+        match self {
+            HostEvaluator::Pairs(pairs) => pairs.evaluation.every,
+            HostEvaluator::Densities { every, .. } => *every,
+        }
+    }
+
+    pub fn samples(&self) -> u64 {
+        match self {
+            HostEvaluator::Pairs(pairs) => pairs.scheme.samples(),
+            HostEvaluator::Densities { samples, .. } => *samples,
+        }
+    }
+
+    pub fn sample(&mut self, snapshot: &Snapshot, context: &SampleContext) -> Evaluated {
+        match self {
+            HostEvaluator::Pairs(pairs) => Evaluated::Pairs(pairs.sample(snapshot, context)),
+            HostEvaluator::Densities { samples, modes, .. } => {
+                *samples += 1;
+                let order = ParticleOrder::new(context).unwrap();
+                let densities = modes.densities(snapshot, &order);
+                Evaluated::Densities(vec![SampledDensities { step: snapshot.step, densities }])
+            }
+        }
+    }
+
+    pub fn finish(&mut self) -> Evaluated {
+        match self {
+            HostEvaluator::Pairs(pairs) => {
+                let due = pairs.scheme.finish();
+                Evaluated::Pairs(pairs.evaluate(&due))
+            }
+            HostEvaluator::Densities { .. } => Evaluated::Densities(Vec::new()),
+        }
+    }
+
+    pub fn held(&self) -> Option<HeldSamples> {
+        match self {
+            HostEvaluator::Pairs(pairs) => Some(pairs.held()),
+            HostEvaluator::Densities { .. } => None,
+        }
+    }
+}
+
+pub struct PairEvaluator {
+    evaluation: Evaluation,
+    first_step: Option<u64>,
+    scheme: BlockingScheme<SampledParticles>,
+}
+
+impl PairEvaluator {
+    fn new(evaluation: Evaluation, samples: HeldSamples) -> Self {
+        let mut scheme = BlockingScheme::new(evaluation.block_size, evaluation.levels);
+        if samples.samples > 0 {
+            assert!(scheme.restore(samples.samples, &samples.entries, &samples.held));
+        }
+        PairEvaluator { evaluation, first_step: samples.first_step, scheme }
+    }
+
+    fn sample(&mut self, snapshot: &Snapshot, context: &SampleContext) -> EvaluatedPairs {
+        self.first_step.get_or_insert(snapshot.step);
+        let contents = Contents {
+            positions: true,
+            velocities: true,
+            center_of_mass: self.evaluation.remove_drift,
+            ..Contents::default()
+        };
+        let order = ParticleOrder::new(context).unwrap();
+        let sample = Sample::new(snapshot, &order, context, &contents, None, None);
+        let due = self.scheme.push(SampledParticles::new(&sample, &context.simulation_box));
+        self.evaluate(&due)
+    }
+
+    fn held(&self) -> HeldSamples {
+        HeldSamples {
+            samples: self.scheme.samples(),
+            first_step: self.first_step,
+            entries: self.scheme.entries(),
+            held: self.scheme.held(),
+        }
+    }
+
+    fn evaluate(&self, due: &[Due<SampledParticles>]) -> EvaluatedPairs {
+        let mut samples: Vec<Arc<SampledParticles>> = Vec::new();
+        for sample in due.iter().flat_map(|due| &due.entries) {
+            if !samples.iter().any(|other| Arc::ptr_eq(other, sample)) {
+                samples.push(sample.clone());
+            }
+        }
+        let number = |sample: &SampledParticles| {
+            samples.iter().position(|other| std::ptr::eq(&**other, sample)).unwrap() as u32
+        };
+        let lags = self.evaluation.lags;
+        let lag_index = |level: usize, entry: usize| {
+            self.scheme.lag_index(level, entry).filter(|&index| index < lags)
+        };
+        let mut evaluated = EvaluatedPairs::default();
+        for group in groups(due, number, lag_index, 16) {
+            let sample = |place: u32| &*samples[group.samples[place as usize] as usize];
+            for pair in &group.pairs {
+                evaluated.lags.push(pair.lag);
+                evaluated.sums.extend(self.sums(sample(pair.origin), sample(pair.later)));
+            }
+        }
+        evaluated
+    }
+
+    /// By species, sum.
+    fn sums(&self, origin: &SampledParticles, later: &SampledParticles) -> Vec<f64> {
+        let mut sums = Vec::new();
+        let mut start = 0;
+        for species in &self.evaluation.species {
+            for sum in &self.evaluation.sums {
+                let mut of_sum = vec![0.0; sum.width()];
+                for particle in start..start + species.count {
+                    self.add(sum, origin, later, particle, &mut of_sum);
+                }
+                sums.extend(of_sum);
+            }
+            start += species.count;
+        }
+        sums
+    }
+
+    fn add(
+        &self,
+        sum: &ParticleSum,
+        origin: &SampledParticles,
+        later: &SampledParticles,
+        particle: usize,
+        sums: &mut [f64],
+    ) {
+        let dimension = self.evaluation.simulation_box.dimension();
+        let edges = self.evaluation.simulation_box.padded_edges();
+        let drift = |quantity: usize, axis: usize, sample: &SampledParticles| {
+            sample.center.map_or(0.0, |center| center[quantity][axis])
+        };
+        let word = |sample: &SampledParticles, axis: usize, word: usize| {
+            sample.words[(particle * dimension + axis) * WORDS + word]
+        };
+        let along = |axis: usize| {
+            let place = |sample: &SampledParticles| {
+                i128::from(word(sample, axis, 1) as i32) * (1 << 32)
+                    + i128::from(word(sample, axis, 0))
+            };
+            let moved = (place(later) - place(origin)) as f64 * (edges[axis] / 2f64.powi(32));
+            moved - (drift(0, axis, later) - drift(0, axis, origin))
+        };
+        let moved: Vec<f64> = (0..dimension).map(along).collect();
+        let r2: f64 = moved.iter().map(|d| d * d).sum();
+        match sum {
+            ParticleSum::DisplacementMoments => {
+                sums[0] += r2;
+                sums[1] += r2 * r2;
+            }
+            ParticleSum::VelocityProduct => {
+                let velocity = |sample: &SampledParticles, axis| {
+                    f64::from(f32::from_bits(word(sample, axis, 2))) - drift(1, axis, sample)
+                };
+                sums[0] += (0..dimension)
+                    .map(|axis| velocity(origin, axis) * velocity(later, axis))
+                    .sum::<f64>();
+            }
+            ParticleSum::Within(length) => sums[0] += f64::from(u8::from(r2 < length * length)),
+            ParticleSum::Scattering(shells) => {
+                for (sum, shell) in sums.iter_mut().zip(shells) {
+                    let phase = |n: &[i32; 3]| -> f64 {
+                        (0..dimension).map(|k| TAU * f64::from(n[k]) * moved[k] / edges[k]).sum()
+                    };
+                    let vectors = shell.lattice_vectors();
+                    let cosines: f64 = vectors.iter().map(|n| phase(n).cos()).sum();
+                    *sum += cosines / vectors.len() as f64;
+                }
+            }
+        }
+    }
+}

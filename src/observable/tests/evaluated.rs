@@ -1,0 +1,143 @@
+//! Correlations whose pairs an engine evaluates are those that are evaluated here.
+use super::*;
+use crate::observable::dynamics::terms::for_engines_and_host;
+use crate::observable::host_evaluator::HostEvaluator;
+
+/// The part of all observables whose pairs engines evaluate.
+fn engines_plan(remove_drift: bool) -> CorrelationPlan {
+    let plan = CorrelationPlan { remove_drift, ..plan(3, 4, 4, &[2.0, 7.0]) };
+    for_engines_and_host(&plan).remove(0)
+}
+
+fn densities_plan() -> CorrelationPlan {
+    for_engines_and_host(&plan(3, 4, 4, &[2.0, 7.0])).remove(1)
+}
+
+fn assert_near(found: &[Series], expected: &[Series], what: &str) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!((&found.path, &found.count), (&expected.path, &expected.count), "{what}");
+        // Velocities are rounded to 2^-24, and places to 2^-33 of an edge of 8; a susceptibility is a small
+        // difference of numbers of order N.
+        let scale = if found.path.ends_with("susceptibility") { 340.0 } else { 1.0 };
+        let pairs =
+            found.value.iter().zip(&expected.value).chain(found.error.iter().zip(&expected.error));
+        for (found_value, expected) in pairs {
+            let near = (found_value - expected).abs() < 2e-7 * expected.abs().max(scale);
+            assert!(
+                near || found_value.is_nan() && expected.is_nan(),
+                "{what}, {}: {found_value} {expected}",
+                found.path
+            );
+        }
+    }
+}
+
+#[test]
+fn a_correlation_is_split_into_what_engines_evaluate_and_the_rest() {
+    let all = plan(3, 4, 4, &[2.0]);
+    let parts = for_engines_and_host(&all);
+    assert_eq!(parts.len(), 3);
+    assert_eq!(parts[1].observables, [DynamicObservable::CoherentIntermediateScatteringFunction]);
+    let without_drift = CorrelationPlan { remove_drift: true, ..all.clone() };
+    assert_eq!(for_engines_and_host(&without_drift).len(), 2);
+    let context = context(&[6.0, 7.0, 8.0], &[30], 3 * 99);
+    let evaluated = |plan| Correlations::new(plan, &context).unwrap().hand_over().is_some();
+    assert_eq!([&parts[0], &parts[1], &parts[2], &all].map(evaluated), [true, true, false, false]);
+    let mut observables: Vec<_> = parts.iter().flat_map(|part| part.observables.clone()).collect();
+    let mut expected = DynamicObservable::ALL.to_vec();
+    observables.sort();
+    expected.sort();
+    assert_eq!(observables, expected);
+    let default = CorrelationPlan { observables: DynamicObservable::DEFAULT.to_vec(), ..all };
+    assert_eq!(for_engines_and_host(&default), [default]);
+}
+
+#[test]
+fn what_an_engine_evaluates_is_what_is_evaluated_here() {
+    for (edges, plan) in [
+        (vec![6.0, 7.0, 8.0], engines_plan(true)),
+        (vec![6.0, 7.0, 8.0], engines_plan(false)),
+        (vec![6.0, 8.0], engines_plan(true)),
+        (vec![6.0, 7.0, 8.0], densities_plan()),
+    ] {
+        let context = context(&edges, &[300, 40], 3 * 99);
+        let walk = random_walk(&context, 3, 0.5, 500, 3, 100);
+        let expected = correlate(&plan, &context, &walk);
+        let mut found = Correlations::new(&plan, &context).unwrap();
+        let mut engine = HostEvaluator::new(found.hand_over().unwrap());
+        for snapshot in &walk {
+            assert!(!found.is_due(snapshot.step - 500));
+            found.add_evaluated(&engine.sample(snapshot, &context));
+        }
+        found.add_evaluated(&engine.finish());
+        found.finish();
+        assert_near(&found.results(), &expected.results(), &format!("{edges:?}"));
+    }
+}
+
+#[test]
+fn a_correlation_moves_to_an_engine_and_back_across_checkpoints() {
+    let context = context(&[6.0, 7.0, 8.0], &[300, 40], 3 * 99);
+    let walk = random_walk(&context, 3, 0.5, 500, 3, 100);
+    let mut state: Option<(serde_json::Value, StateArrays)> = None;
+    // Begun here or by an engine, which take turns.
+    for (begins, plan) in [
+        (0, engines_plan(true)),
+        (1, engines_plan(true)),
+        (0, densities_plan()),
+        (1, densities_plan()),
+    ] {
+        let expected = correlate(&plan, &context, &walk).results();
+        for (turn, samples) in [0..1, 1..37, 37..64, 64..100].into_iter().enumerate() {
+            let mut correlations = Correlations::new(&plan, &context).unwrap();
+            if let Some((state, arrays)) = state.take() {
+                correlations.restore(&state, &arrays).unwrap();
+            }
+            let last = samples.end == walk.len();
+            if turn % 2 == begins {
+                walk[samples].iter().for_each(|snapshot| take(&mut correlations, snapshot));
+                state = Some(correlations.save(None));
+            } else {
+                let mut engine = HostEvaluator::new(correlations.hand_over().unwrap());
+                for snapshot in &walk[samples] {
+                    correlations.add_evaluated(&engine.sample(snapshot, &context));
+                }
+                state = Some(correlations.save(engine.held().as_ref()));
+                if last {
+                    correlations.add_evaluated(&engine.finish());
+                }
+            }
+            if last {
+                correlations.finish();
+                assert_near(&correlations.results(), &expected, &format!("begun by {begins}"));
+                state = None;
+            }
+        }
+    }
+}
+
+/// An engine that goes on from its own checkpoint has the same samples, to the bit.
+#[test]
+fn an_engine_goes_on_with_the_same_bits() {
+    let context = context(&[6.0, 7.0, 8.0], &[300, 40], 3 * 99);
+    let plan = engines_plan(true);
+    let walk = random_walk(&context, 3, 0.5, 500, 3, 100);
+    let run = |cut: Option<usize>| {
+        let mut correlations = Correlations::new(&plan, &context).unwrap();
+        let mut engine = HostEvaluator::new(correlations.hand_over().unwrap());
+        for (number, snapshot) in walk.iter().enumerate() {
+            if cut == Some(number) {
+                let (state, arrays) = correlations.save(engine.held().as_ref());
+                correlations = Correlations::new(&plan, &context).unwrap();
+                correlations.restore(&state, &arrays).unwrap();
+                engine = HostEvaluator::new(correlations.hand_over().unwrap());
+                assert_eq!(engine.samples(), number as u64);
+            }
+            correlations.add_evaluated(&engine.sample(snapshot, &context));
+        }
+        correlations.add_evaluated(&engine.finish());
+        bits(&correlations.results())
+    };
+    assert_eq!(run(Some(41)), run(None));
+}

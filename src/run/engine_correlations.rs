@@ -1,0 +1,308 @@
+//! Runs whose engine evaluates correlations by itself give the files of runs whose engine does not.
+use std::path::Path;
+
+use supercool_analysis::results::{Function, ResultsFile};
+
+use super::*;
+use crate::engine::{
+    Correlator, ExactState, Pending, PendingSnapshot, PendingState, Thermodynamics,
+};
+use crate::observable::SampleContext;
+use crate::observable::dynamics::evaluation::{Evaluated, HandedOver};
+use crate::observable::dynamics::sampled::HeldSamples;
+use crate::observable::host_evaluator::HostEvaluator;
+use crate::system::{Snapshot, species_of_particles};
+
+/// The CPU engine, with a correlator that hands out its pairs late.
+struct Evaluating {
+    engine: Box<dyn Engine>,
+    plan: Plan,
+    stage: StageContext,
+    evaluators: Vec<HostEvaluator>,
+    /// Not evaluated before a flush, or before there are so many.
+    taken: Vec<Snapshot>,
+    evaluated: Vec<(usize, Pending<Evaluated>)>,
+    /// The card is lost in the steps after this one.
+    last_step: u64,
+}
+
+const BATCH: usize = 7;
+
+impl Evaluating {
+    fn new(plan: &Plan, last_step: u64) -> Self {
+        let mut engine = engine::create(plan, &initial::create(plan).unwrap()).unwrap();
+        engine.draw_velocities(1.0, true).unwrap();
+        Evaluating {
+            stage: StageContext::none(0),
+            plan: plan.clone(),
+            engine,
+            evaluators: Vec::new(),
+            taken: Vec::new(),
+            evaluated: Vec::new(),
+            last_step,
+        }
+    }
+
+    fn context(&self) -> SampleContext {
+        let system = &self.plan.system;
+        SampleContext {
+            simulation_box: system.simulation_box,
+            species: system.species.clone(),
+            species_of: species_of_particles(&system.species),
+            timestep: self.plan.run.timestep,
+            stage_steps: self.stage.steps,
+        }
+    }
+
+    fn take_sample(&mut self) {
+        let step = self.engine.step() - self.stage.first_step;
+        if self.evaluators.iter().any(|one| step.is_multiple_of(one.every())) {
+            self.taken.push(self.engine.snapshot().unwrap());
+        }
+        if self.taken.len() == BATCH {
+            self.flush().unwrap();
+        }
+    }
+}
+
+impl Correlator for Evaluating {
+    fn begin(&mut self, correlations: Vec<HandedOver>) -> Result<(), EngineError> {
+        self.evaluators = correlations.into_iter().map(HostEvaluator::new).collect();
+        if self.evaluators.iter().all(|one| one.samples() == 0) {
+            self.take_sample();
+        }
+        Ok(())
+    }
+    fn evaluated(&mut self) -> Vec<(usize, Pending<Evaluated>)> {
+        std::mem::take(&mut self.evaluated)
+    }
+    fn flush(&mut self) -> Result<(), EngineError> {
+        let context = self.context();
+        for snapshot in std::mem::take(&mut self.taken) {
+            let step = snapshot.step - self.stage.first_step;
+            for (index, evaluator) in self.evaluators.iter_mut().enumerate() {
+                if step.is_multiple_of(evaluator.every()) {
+                    let pairs = evaluator.sample(&snapshot, &context);
+                    self.evaluated.push((index, Pending::ready(pairs)));
+                }
+            }
+        }
+        Ok(())
+    }
+    fn held(&mut self) -> Result<Vec<Option<HeldSamples>>, EngineError> {
+        assert!(self.taken.is_empty(), "flushed before");
+        Ok(self.evaluators.iter().map(HostEvaluator::held).collect())
+    }
+    fn finish(&mut self) -> Result<(), EngineError> {
+        self.flush()?;
+        for (index, evaluator) in self.evaluators.iter_mut().enumerate() {
+            self.evaluated.push((index, Pending::ready(evaluator.finish())));
+        }
+        Ok(())
+    }
+}
+
+impl Engine for Evaluating {
+    fn step(&self) -> u64 {
+        self.engine.step()
+    }
+    fn begin_stage(&mut self, stage: &StageContext) {
+        self.stage = stage.clone();
+        self.engine.begin_stage(stage);
+    }
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        for _ in 0..steps {
+            if self.step() == self.last_step {
+                return Err(EngineError::CardLost { what: "finish".into(), message: "?".into() });
+            }
+            self.engine.advance(1)?;
+            self.take_sample();
+        }
+        Ok(())
+    }
+    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
+        Some(self)
+    }
+    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
+        self.engine.thermodynamics()
+    }
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        self.engine.snapshot()
+    }
+    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
+        self.engine.begin_snapshot()
+    }
+    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
+        self.engine.begin_export()
+    }
+    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
+        self.engine.forces()
+    }
+    fn export(&self) -> Result<ExactState, EngineError> {
+        self.engine.export()
+    }
+    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
+        self.engine.draw_velocities(temperature, exactly)
+    }
+    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
+        self.engine.scale_velocities(factor)
+    }
+    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
+        self.engine.reverse_velocities()
+    }
+    fn report(&self) -> serde_json::Value {
+        self.engine.report()
+    }
+    fn hardware(&self) -> serde_json::Value {
+        self.engine.hardware()
+    }
+}
+
+/// Observables that engines evaluate and others in one correlation, in two stages.
+fn toml() -> String {
+    let observables =
+        crate::plan::DynamicObservable::ALL.map(|one| one.group_name().replace('_', "-"));
+    let mut text = r#"
+[system]
+dimension = 3
+density = 0.8
+seed = 3
+species = [{ name = "A", count = 70 }, { name = "B", count = 38 }]
+initial = { lattice = "fcc", temperature = 1.0 }
+[potential]
+kind = "lennard-jones"
+cutoff = 2.0
+truncation = { kind = "smooth", width = 0.005 }
+[potential.pairs]
+AA = { epsilon = 1.0, sigma = 1.0 }
+AB = { epsilon = 1.0, sigma = 1.0 }
+BB = { epsilon = 1.0, sigma = 1.0 }
+[run]
+engine = "cpu"
+precision = "fixed-point"
+timestep = 0.004
+threads = 1
+[checkpoint]
+minutes = 1e-6
+"#
+    .to_owned();
+    for (stage, every, drift) in [("first", 3, true), ("second", 2, false)] {
+        text += &format!(
+            r#"
+[[stage]]
+name = "{stage}"
+steps = 120
+observe = {{ thermodynamics = 5 }}
+[[stage.correlation]]
+every = {every}
+block_size = 4
+wavenumbers = [2.0, 7.25]
+cage_radius = 1.4
+remove_drift = {drift}
+observables = {observables:?}
+[[stage.correlation]]
+every = 10
+species = ["B"]
+observables = ["velocity-autocorrelation", "self-intermediate-scattering-function"]
+wavenumbers = [5.0]
+"#
+        );
+    }
+    // No observable stands in two correlations.
+    text.replace(
+        r#"observables = ["velocity-autocorrelation", "self-intermediate-scattering-function"]
+wavenumbers = [5.0]
+"#,
+        "observables = [\"mean-quartic-displacement\"]\n",
+    )
+    .replace(r#""mean-quartic-displacement", "#, "")
+}
+
+fn plan(directory: &Path, name: &str) -> Plan {
+    let file = directory.join("job.toml");
+    std::fs::write(&file, toml()).unwrap();
+    let mut plan = crate::config::load(&file).unwrap().plan;
+    plan.output.directory = directory.join(name);
+    plan
+}
+
+fn quiet() -> RunOptions {
+    RunOptions { quiet: true, ..RunOptions::default() }
+}
+
+fn start(plan: Plan, engine: Box<dyn Engine>) -> miette::Result<Outcome> {
+    let output = OutputDirectory::create(&plan, false).unwrap();
+    let simulation = Simulation {
+        summary: Summary::new(&plan),
+        plan,
+        toml_text: toml(),
+        engine,
+        stage: 0,
+        writer: None,
+        started: Instant::now(),
+    };
+    simulation.drive(&output, &watch(&quiet()).unwrap(), &quiet())
+}
+
+fn dynamics(directory: &Path, name: &str) -> Vec<Function> {
+    let of_stage = |stage: &str| {
+        let file = directory.join(name).join(format!("{stage}.h5"));
+        ResultsFile::open(&file).unwrap().dynamics().unwrap()
+    };
+    [of_stage("first"), of_stage("second")].concat()
+}
+
+fn assert_near(found: &[Function], expected: &[Function]) {
+    assert_eq!(found.len(), expected.len());
+    assert!(expected.len() > 60, "{}", expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        let what = format!("{}/{}", expected.group, expected.name);
+        assert_eq!(
+            (&found.group, &found.name, &found.x),
+            (&expected.group, &expected.name, &expected.x)
+        );
+        for (found, expected) in found.curves.iter().zip(&expected.curves) {
+            assert_eq!(found.count, expected.count, "{what}");
+            for (a, b) in found.value.iter().zip(&expected.value) {
+                // Places are rounded to 2^-33 of an edge of 5, velocities to 2^-24; susceptibilities are differences
+                // of numbers of order N.
+                let near = (a - b).abs()
+                    < 1e-7
+                        * b.abs().max(if what.ends_with("susceptibility") { 108.0 } else { 1.0 });
+                assert!(near || a.is_nan() && b.is_nan(), "{what}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_engine_that_correlates_writes_the_same_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let [here, there] = ["here", "there"].map(|name| plan(directory, name));
+    run(here, &toml(), &quiet()).unwrap();
+    let engine = Box::new(Evaluating::new(&there, u64::MAX));
+    assert!(matches!(start(there, engine).unwrap(), Outcome::Finished(_)));
+    assert_near(&dynamics(directory, "there"), &dynamics(directory, "here"));
+}
+
+/// A run that loses its card goes on without it.
+#[test]
+fn a_run_goes_on_without_the_engine_that_correlated() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    run(plan(directory, "here"), &toml(), &quiet()).unwrap();
+    for last_step in [1, 64, 119, 120, 175] {
+        let name = format!("until_{last_step}");
+        let plan = plan(directory, &name);
+        let engine = Box::new(Evaluating::new(&plan, last_step));
+        let error = start(plan, engine).unwrap_err().to_string();
+        assert!(error.contains("the card was lost"), "{error}");
+        if last_step < 5 {
+            // Nothing to go on from.
+            continue;
+        }
+        assert!(matches!(resume(&directory.join(&name), &quiet()).unwrap(), Outcome::Finished(_)));
+        assert_near(&dynamics(directory, &name), &dynamics(directory, "here"));
+    }
+}
