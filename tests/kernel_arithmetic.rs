@@ -671,6 +671,62 @@ fn potentials_and_truncations_agree_in_64_bits() {
 }
 
 #[test]
+fn places_in_samples_are_rounded_to_the_nearest_fraction() {
+    let edges = [4.0, 15.14, 34.676, 1e3];
+    let mut arguments = records(40, |inputs| {
+        let edge = edges[inputs.below(4) as usize];
+        let x = inputs.uniform(0.0, edge);
+        [x.to_bits(), (2f64.powi(32) / edge).to_bits(), inputs.below(1 << 32), inputs.word()]
+    });
+    // Just below the edge, with the last image.
+    arguments.push([4f64.next_down().to_bits(), 2f64.powi(30).to_bits(), 0x7FFF_FFFF, u64::MAX]);
+    compare("sampled", &[], &arguments, |&[x, units, image, n]| {
+        let image = image as u32 as i32;
+        let of_float = (f64::from_bits(x) * f64::from_bits(units)).round_ties_even() as u64;
+        let of_integer = (u128::from(n) + (1 << 31)) >> 32;
+        let words = |fraction: u64| {
+            let image = image.wrapping_add((fraction >> 32) as i32);
+            [Word::Bits(fraction & 0xFFFF_FFFF), Word::Bits(i64::from(image) as u64)]
+        };
+        [words(of_float), words(of_integer as u64)].concat()
+    });
+}
+
+#[test]
+fn displacements_and_cosines_of_pairs_of_samples_are_within_their_bounds() {
+    let mut arguments = records(41, |inputs| {
+        let edge = inputs.uniform(5.0, 100.0);
+        let near = inputs.below(1 << 20);
+        let (from, image) = (inputs.below(1 << 32), inputs.below(1 << 32));
+        let (to, later) = match inputs.below(3) {
+            // Over a boundary, or not, by less than the edge.
+            0 => ((from + near) & 0xFFFF_FFFF, image + ((from + near) >> 32)),
+            1 => (inputs.below(1 << 32), image),
+            _ => (inputs.below(1 << 32), image.wrapping_add(inputs.below(2000)).wrapping_sub(1000)),
+        };
+        [from, image, to, later & 0xFFFF_FFFF, edge.to_bits(), 1 + inputs.below(200)]
+    });
+    arguments.push([0, 0, 1 << 31, 0, 8f64.to_bits(), 1]);
+    arguments.push([5, 7, 5, 7, 8f64.to_bits(), 3]);
+    let Some(results) = apply("pair_terms", &[], &arguments) else { return };
+    for (&[from, image, to, later, edge, n], result) in arguments.iter().zip(&results) {
+        let boxes = i64::from((later as u32).wrapping_sub(image as u32) as i32);
+        let units = i128::from(boxes) * (1 << 32) + i128::from(to) - i128::from(from);
+        let exact = units as f64 * (f64::from_bits(edge) / 2f64.powi(32));
+        let found = f64::from(f32_of(result[0]));
+        // Roundings of the edge, of its multiple and of the rest, which is below half the edge.
+        let bound = 1.2e-7 * exact.abs() + 1e-7 * f64::from_bits(edge).min(exact.abs().max(1e-9));
+        assert!((found - exact).abs() <= bound, "{units}: {found} {exact}");
+        let turns = (n as i128 * units).rem_euclid(1 << 32) as f64 / 2f64.powi(32);
+        let cosine = f64::from(f32_of(result[1]));
+        assert!(
+            (cosine - (std::f64::consts::TAU * turns).cos()).abs() < 1.8e-7,
+            "{turns}: {cosine}"
+        );
+    }
+}
+
+#[test]
 fn whole_system_sums_have_the_unit_of_the_header() {
     // `exact_term` of the header counts in units of 2^-40, as the sum here.
     let mut sum = ExactSum::default();

@@ -9,11 +9,13 @@ use supercool::engine::EngineError;
 use supercool::engine::cuda::compile::{Architecture, Program, Resources, compile_in};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
 use supercool::engine::cuda::library::Nvrtc;
-use supercool::engine::cuda::program;
+use supercool::engine::cuda::{correlation_program, density_program, program};
 use supercool::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
+use supercool::observable::dynamics::evaluation::{DensityEvaluation, HandedOver};
+use supercool::observable::{Correlations, SampleContext};
 use supercool::plan::{
-    CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
-    SystemPlan,
+    CheckpointPlan, CorrelationPlan, DynamicObservable, EngineChoice, InitialPlan, Lattice,
+    ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, VanHovePlan,
 };
 use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Species};
@@ -184,6 +186,143 @@ fn force_kernels_spill_no_more_than_is_known() {
         }
     }
     assert!(spilling.is_empty(), "spills:\n{}", spilling.join("\n"));
+}
+
+/// A stage with one correlation.
+fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
+    plan.stages.push(StagePlan {
+        name: "production".into(),
+        steps: 1000,
+        thermostat: None,
+        set_total_energy: None,
+        observe: ObservePlan::nothing(),
+        correlations: vec![correlation],
+    });
+}
+
+fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
+    CorrelationPlan {
+        every: 10,
+        block_size: 10,
+        levels: 2,
+        wavenumbers: vec![2.0, 7.25, 10.0],
+        vectors_per_shell: 24,
+        overlap_length: 0.3,
+        remove_drift: false,
+        cage_radius: None,
+        van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
+        species: vec![0, 1],
+        observables: observables.to_vec(),
+    }
+}
+
+/// Samples taken within launches cost few registers: what spills without them spills no more with them.
+#[test]
+fn kernels_that_take_samples_spill_no_more_than_is_known() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let mut cases = Vec::new();
+    for precision in Precision::ALL {
+        for dimension in [2, 3] {
+            let mut plan = plan(precision, dimension, PairPotential::LennardJones, SMOOTH);
+            with_correlation(&mut plan, correlation(&DynamicObservable::DEFAULT));
+            let name = format!("{}, {dimension}D", precision.name());
+            cases.push((name, program(&plan), Architecture::Machine(90)));
+        }
+    }
+    for (name, resources) in compile_all(cases) {
+        assert!(resources.iter().any(|of| of.is_kernel && of.function == "take_sample"), "{name}");
+        for (kernel, allowed) in FORCE_KERNELS {
+            let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
+            let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
+            let allowed = allowed[usize::from(name.starts_with("double,"))];
+            assert!(found.spills as u64 <= allowed, "{name}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn kernels_of_correlations_compile_without_spills() {
+    use DynamicObservable as D;
+    if !nvrtc_is_there() {
+        return;
+    }
+    let mut cases = Vec::new();
+    for (number, observables) in [
+        &D::DEFAULT[..],
+        &[D::SelfOverlap],
+        &[D::VelocityAutocorrelation],
+        &[
+            D::SelfIntermediateScatteringFunction,
+            D::MeanSquareDisplacement,
+            D::SelfOverlapSusceptibility,
+        ],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for dimension in [2, 3] {
+            // Written out, and looked up in a table.
+            for (vectors_per_shell, remove_drift) in [(24, false), (24, true), (5000, false)] {
+                let context = SampleContext {
+                    simulation_box: SimulationBox::cubic(dimension, 4000, 1.2),
+                    species: ["A", "B"]
+                        .map(|name| Species { name: name.into(), count: 2000, mass: 1.0 })
+                        .to_vec(),
+                    species_of: (0..4000).map(|id| u8::from(id >= 2000)).collect(),
+                    timestep: 0.004,
+                    stage_steps: 1000,
+                };
+                let plan =
+                    CorrelationPlan { vectors_per_shell, remove_drift, ..correlation(observables) };
+                let mut correlations = Correlations::new(&plan, &context).expect("a plan");
+                let handed_over = correlations.hand_over();
+                let Some(HandedOver::Pairs(evaluation, _)) = handed_over else {
+                    panic!("not sums")
+                };
+                let architecture = Architecture::Machine([80, 90, 100][(number + dimension) % 3]);
+                let name =
+                    format!("{number}, {dimension}D, {vectors_per_shell} vectors, {remove_drift}");
+                cases.push((name, correlation_program(&evaluation, 16), architecture));
+            }
+        }
+    }
+    for (name, resources) in compile_all(cases) {
+        for kernel in ["correlate", "add_chunks", "find_centers"] {
+            let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
+            let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
+            // Three blocks of 256 threads on a multiprocessor.
+            assert!(found.spills == 0 && found.registers <= 80, "{name}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn kernels_of_density_modes_compile_without_spills() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let cases = [2, 3].map(|dimension| {
+        let evaluation = DensityEvaluation {
+            every: 10,
+            vectors: vec![[1, 2, 0]],
+            simulation_box: SimulationBox::cubic(dimension, 10, 1.0),
+            species: vec![Species { name: "A".into(), count: 10, mass: 1.0 }],
+        };
+        (
+            format!("{dimension}D"),
+            density_program(&evaluation),
+            Architecture::Machine(80 + 10 * (dimension as u32 - 2)),
+        )
+    });
+    for (name, resources) in compile_all(cases.to_vec()) {
+        assert_eq!(resources.len(), 2, "{name}: {resources:?}");
+        assert!(
+            resources.iter().all(|kernel| kernel.spills == 0 && kernel.registers <= 64),
+            "{name}: {resources:?}"
+        );
+    }
 }
 
 /// A program of one line after the headers.

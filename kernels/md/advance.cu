@@ -8,6 +8,7 @@
 #include "md/forces.cuh"
 #include "md/integrate.cuh"
 #include "md/rebuild.cuh"
+#include "md/sample.cuh"
 
 struct Launch {
     // Steps since the start of the run at which the launch begins.
@@ -19,6 +20,9 @@ struct Launch {
     u32 rebuild;
     // Sites were those of a checkpoint's lists: take the present ones after building.
     u32 restore;
+    // Steps of the launch after which the first sample is taken, and between samples.
+    u32 first_sample;
+    u32 sample_every;
 };
 
 // What all passes of a launch share.
@@ -28,6 +32,8 @@ struct Work {
     u32 last_tile;
     u32 copy;
     u32 site_copy;
+    // Where the pass leaves a sample, if it does.
+    u32 *sample;
 };
 
 // The steps' bookkeeping of a thermostat, alike in all blocks.
@@ -187,6 +193,13 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
                 body.langevin(thermostat, noise, id, 2 * step + 1, heat[0], findings);
             }
         }
+        if (work.sample) {
+#pragma unroll
+            for (int axis = 0; axis < DIMENSION; ++axis) {
+                store_sampled(work.sample, particles.id[p], axis, body.position[axis], body.image[axis],
+                              body.velocity[axis]);
+            }
+        }
         if (go_on) {
             if (LANGEVIN) {
                 double noise = langevin_noise(thermostat, step, body.species);
@@ -231,6 +244,9 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
         Real moved2 = Real(0);
         if (integrates) {
             if (kick) body.half_kick(force, species);
+            if (work.sample) {
+                store_sampled(work.sample, particles.id[p], axis, body.position, body.image, body.velocity);
+            }
             if (go_on) {
                 body.half_kick(force, species);
                 moved2 = body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
@@ -256,6 +272,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     share_of_block(tile_count(work.group), work.first_tile, work.last_tile);
     work.copy = control->copy;
     work.site_copy = control->site_copy;
+    work.sample = nullptr;
     if (threadIdx.x == 0) {
         bath.memory.heat = control->heat;
         for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
@@ -276,12 +293,14 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         present_sites(work);
         synchronize(grid, false);
     }
+    SampleTurns turns(launch.first_sample, launch.sample_every, launch.from);
     for (u32 done = launch.from;; ++done) {
         bool last = done == launch.steps;
         bool kick = done > 0;
         u64 step = launch.first_step + done;
         u32 turn = done - launch.from;
         i64 start = clock64();
+        work.sample = turns.at(done, launch.sample_every);
         SplitSum heat[2] = {};
         bool go_on = !last && THERMOSTAT != 2, store_force = last || THERMOSTAT == 2;
         Findings findings = THERMOSTAT != 1 && work.group.lanes_log2 >= 2

@@ -11,6 +11,7 @@
 #define TRUNCATION TRUNCATION_SHIFTED
 #include "run.cuh"
 #include "hilbert.cuh"
+#include "observable/pair_terms.cuh"
 
 typedef std::vector<unsigned char> Constants;
 
@@ -202,6 +203,24 @@ static void pair(const Constants &constants, const u64 *in, u64 *out) {
     out[3] = word(entry.core2);
 }
 
+static void sampled(const Constants &, const u64 *in, u64 *out) {
+    Sampled of_float, of_integer;
+    sampled_place(f64(in[0]), f64(in[1]), (i32)in[2], of_float);
+    sampled_place(in[3], 0.0, (i32)in[2], of_integer);
+    out[0] = of_float.fraction;
+    out[1] = word(of_float.image);
+    out[2] = of_integer.fraction;
+    out[3] = word(of_integer.image);
+}
+
+static void pair_terms(const Constants &, const u64 *in, u64 *out) {
+    u32 from[2] = {(u32)in[0], (u32)in[1]}, to[2] = {(u32)in[2], (u32)in[3]};
+    double edge = f64(in[4]);
+    AxisDisplacement moved = displacement_between(from, to, Edge{(float)edge, (float)(edge / 4294967296.0)});
+    out[0] = word(moved.length);
+    out[1] = word(cosine_of_turns((u32)in[5] * moved.turns));
+}
+
 static std::vector<Function> functions() {
     std::vector<Function> all = {
         {"double_single", 4, 13, double_single},
@@ -215,6 +234,8 @@ static std::vector<Function> functions() {
         {"fractions", 3, 3, fractions},
         {"long_sums", 4, 2, long_sums},
         {"hilbert", 4, 2, hilbert},
+        {"sampled", 4, 4, sampled},
+        {"pair_terms", 6, 2, pair_terms},
         {"Single", 13, 21, policy<Single>},
         {"DoubleSingles", 13, 21, policy<DoubleSingles>},
         {"Double", 13, 21, policy<Double>},

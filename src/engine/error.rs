@@ -42,6 +42,23 @@ pub enum EngineError {
     #[diagnostic(help("take fewer particles, another card, or engine = \"cpu\""))]
     OutOfDeviceMemory { particles: usize, need: u64, size: u64, free: u64, card: String },
 
+    #[error(
+        "stage.correlation: {samples} samples of {particles} particles in the blocks need {:.2} GiB on the card; \
+         {card} has {:.2} GiB, of which {:.2} GiB are free",
+        gibibytes(*need), gibibytes(*size), gibibytes(*free)
+    )]
+    #[diagnostic(help(
+        "take fewer levels, a smaller block_size or fewer particles, or engine = \"cpu\""
+    ))]
+    OutOfBlockMemory {
+        samples: usize,
+        particles: usize,
+        need: u64,
+        size: u64,
+        free: u64,
+        card: String,
+    },
+
     #[error("the NVIDIA driver could not {what}: {message}")]
     Cuda { what: String, message: String },
 

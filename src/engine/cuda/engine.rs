@@ -7,6 +7,7 @@ use super::buffers::{
     Buffers, Control, LONGEST_CHAIN, ListBuffers, MOST_BLOCKS, System, Widths, status,
 };
 use super::constants::DevicePolicy;
+use super::correlator::Sampling;
 use super::device::Card;
 use super::launch::Kernels;
 use super::lists::{self, ListShape};
@@ -15,8 +16,8 @@ use super::thermostat::{Kind, Thermostat};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
 use crate::engine::{
-    Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState, StageContext,
-    Thermodynamics,
+    Correlator, Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState,
+    StageContext, Thermodynamics,
 };
 use crate::integrator::{ThermostatState, andersen};
 use crate::plan::{self, Plan};
@@ -37,6 +38,8 @@ pub struct CudaEngine<P: DevicePolicy> {
     /// Made for the first copy; `None` inside where the card has no room for it. Before the buffers: it
     /// waits for copies out of them when it is dropped.
     pub(super) transfer: OnceCell<Option<Transfer>>,
+    /// Of time correlations. Before the buffers, as the transfer.
+    pub(super) sampling: Option<Sampling>,
     pub(super) buffers: Buffers,
     /// `None` only while others are made.
     lists: Option<ListBuffers>,
@@ -60,6 +63,19 @@ struct Launch {
     steps: u32,
     rebuild: u32,
     restore: u32,
+    first_sample: u32,
+    sample_every: u32,
+}
+
+/// After which steps of a launch samples are taken within it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SampleTurns {
+    pub first: u32,
+    pub every: u32,
+}
+
+impl SampleTurns {
+    pub const NONE: SampleTurns = SampleTurns { first: u32::MAX, every: 1 };
 }
 
 /// The choice of a state that this engine has run.
@@ -112,6 +128,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             system,
             control: Control::default(),
             transfer: OnceCell::new(),
+            sampling: None,
             step: state.step,
             stage: StageContext::none(state.step),
             thermostat: state.thermostat.clone(),
@@ -163,7 +180,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         };
         self.widths.write_sites(&self.buffers.sites[0], &sites)?;
         self.control = Control::default();
-        self.run(0, true, true)?;
+        self.run(0, true, true, SampleTurns::NONE)?;
         self.control.rebuilds = layout.map_or(1, |memory| memory.rebuilds);
         Ok(())
     }
@@ -175,6 +192,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         steps: u64,
         rebuild: bool,
         restore: bool,
+        samples: SampleTurns,
     ) -> Result<(), EngineError> {
         let (kind, thermostat) = Thermostat::new(
             &self.stage,
@@ -188,6 +206,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             steps: steps as u32,
             rebuild: rebuild.into(),
             restore: restore.into(),
+            first_sample: samples.first,
+            sample_every: samples.every,
         };
         loop {
             self.launch_steps(kind, &launch, &thermostat)?;
@@ -331,8 +351,9 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         while left > 0 {
             let collision = self.until_collision();
             let until = collision.map_or(u64::MAX, |(steps, ..)| steps);
-            let part = left.min(LONGEST_LAUNCH).min(until);
-            self.run(part, false, false)?;
+            let most = left.min(LONGEST_LAUNCH).min(until);
+            let (part, samples) = self.prepare_samples(most)?;
+            self.run(part, false, false, samples)?;
             left -= part;
             if let Some((until, temperature, exact)) = collision
                 && part == until
@@ -340,6 +361,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
                 let purpose = crate::arithmetic::random::Purpose::AndersenVelocity;
                 self.draw_boltzmann_velocities(temperature, exact, purpose)?;
             }
+            self.count_samples(samples)?;
         }
         Ok(())
     }
@@ -382,6 +404,10 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn reverse_velocities(&mut self) -> Result<(), EngineError> {
         self.reverse_all()
+    }
+
+    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
+        Some(self)
     }
 
     fn report(&self) -> serde_json::Value {

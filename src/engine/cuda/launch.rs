@@ -42,6 +42,7 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
         ("TRUNCATION", pairs.truncation_name().to_owned()),
         ("DIMENSION", dimension.to_string()),
         ("SPECIES_COUNT", plan.system.species.len().to_string()),
+        ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
     ];
     Program {
         name: "engine.cu".into(),
@@ -58,14 +59,7 @@ impl Kernels {
         policy: &P,
         plan: &Plan,
     ) -> Result<Self, EngineError> {
-        let known = Nvrtc::get()?.architectures();
-        let architecture = Architecture::of_card(session.card.compute_capability, known);
-        let compiled = compile(&program(policy, plan), architecture)?;
-        session.enter()?;
-        // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end.
-        let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
-            .map_err(|error| failed("load the kernels", error))?;
-        let kernels = Kernels { session: session.clone(), module };
+        let kernels = Self::of_program(session, &program(policy, plan))?;
         kernels.set("policy", &policy.constants().bytes())?;
         let pairs = PairTable::new(policy, &plan.potential);
         kernels.set("pairs", &pairs.bytes())?;
@@ -73,6 +67,18 @@ impl Kernels {
         largest_core2(policy, plan).append(&mut largest);
         kernels.set("largest_core2", &largest.bytes())?;
         Ok(kernels)
+    }
+
+    /// Compiles and loads the kernels of a program.
+    pub fn of_program(session: &Arc<Session>, program: &Program) -> Result<Self, EngineError> {
+        let known = Nvrtc::get()?.architectures();
+        let architecture = Architecture::of_card(session.card.compute_capability, known);
+        let compiled = compile(program, architecture)?;
+        session.enter()?;
+        // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end.
+        let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
+            .map_err(|error| failed("load the kernels", error))?;
+        Ok(Kernels { session: session.clone(), module })
     }
 
     /// Writes a constant.
@@ -105,6 +111,37 @@ impl Kernels {
             ask(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS),
             ask(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
         )
+    }
+
+    /// Lets a kernel have more shared memory than all have.
+    pub fn allow_shared_memory(&self, kernel: Kernel, bytes: usize) -> Result<(), EngineError> {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        self.session.enter()?;
+        // SAFETY: the kernel belongs to the module.
+        unsafe { result::function::set_function_attribute(kernel.0, attribute, bytes as i32) }
+            .map_err(|error| failed("give a kernel its shared memory", error))
+    }
+
+    /// Launches a kernel over a grid of two dimensions with so many bytes of shared memory. Does not wait.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
+    pub unsafe fn launch_grid(
+        &self,
+        kernel: Kernel,
+        blocks: (u32, u32),
+        threads: u32,
+        shared_bytes: usize,
+        arguments: &[*const c_void],
+    ) -> Result<(), EngineError> {
+        self.session.enter()?;
+        let mut arguments: Vec<*mut c_void> =
+            arguments.iter().map(|argument| argument.cast_mut()).collect();
+        let (grid, block) = ((blocks.0, blocks.1, 1), (threads, 1, 1));
+        let (shared, stream) = (shared_bytes as u32, std::ptr::null_mut());
+        // SAFETY: the caller promises the arguments.
+        unsafe { result::launch_kernel(kernel.0, grid, block, shared, stream, &mut arguments) }
+            .map_err(|error| failed("launch a kernel", error))
     }
 
     /// Launches a kernel; `cooperative` makes sure that all blocks run at once. Does not wait.

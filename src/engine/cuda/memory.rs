@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaContext;
 use cudarc::driver::result;
-use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::sys::{CUdevice_attribute, CUdeviceptr};
 
 use super::device::{Card, failed};
 use crate::engine::EngineError;
@@ -32,6 +32,13 @@ impl Session {
     pub fn wait(&self) -> Result<(), EngineError> {
         self.enter()?;
         self.context.synchronize().map_err(|error| failed("finish a kernel", error))
+    }
+
+    /// Bytes of shared memory that a block may have.
+    pub fn shared_memory(&self) -> Result<usize, EngineError> {
+        let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        let bytes = self.context.attribute(attribute);
+        bytes.map(|bytes| bytes as usize).map_err(|error| failed("describe a card", error))
     }
 
     /// Free and total memory in bytes.
@@ -99,6 +106,15 @@ impl Buffer {
             .map_err(|error| failed("copy to the card", error))
     }
 
+    /// Copies values into the buffer, from byte `at` on.
+    pub fn write_at<T: Plain>(&self, at: usize, values: &[T]) -> Result<(), EngineError> {
+        assert!(at + size_of_val(values) <= self.bytes);
+        self.session.enter()?;
+        // SAFETY: the buffer ends after the values.
+        unsafe { result::memcpy_htod_sync(self.pointer + at as CUdeviceptr, values) }
+            .map_err(|error| failed("copy to the card", error))
+    }
+
     /// Another buffer with the same contents.
     pub fn duplicate(&self) -> Result<Buffer, EngineError> {
         let copy = Buffer::new(&self.session, self.bytes)?;
@@ -117,12 +133,17 @@ impl Buffer {
 
     /// Copies the first `count` values out; waits for what was launched before.
     pub fn read<T: Plain>(&self, count: usize) -> Result<Vec<T>, EngineError> {
-        assert!(count * size_of::<T>() <= self.bytes);
+        self.read_at(0, count)
+    }
+
+    /// The same from byte `at` on.
+    pub fn read_at<T: Plain>(&self, at: usize, count: usize) -> Result<Vec<T>, EngineError> {
+        assert!(at + count * size_of::<T>() <= self.bytes);
         self.session.enter()?;
         // SAFETY: any bits are a value of T, also those of zero.
         let mut values = vec![unsafe { std::mem::zeroed::<T>() }; count];
         // SAFETY: the buffer is at least as long as the values.
-        unsafe { result::memcpy_dtoh_sync(&mut values, self.pointer) }
+        unsafe { result::memcpy_dtoh_sync(&mut values, self.pointer + at as CUdeviceptr) }
             .map_err(|error| failed("copy from the card", error))?;
         Ok(values)
     }

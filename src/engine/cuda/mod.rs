@@ -3,6 +3,7 @@ mod buffers;
 pub mod compile;
 pub mod constants;
 mod copied;
+mod correlator;
 pub mod device;
 mod engine;
 mod export;
@@ -37,6 +38,8 @@ pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, Engine
         }
     })
 }
+
+pub use correlator::{density_program, program as correlation_program};
 
 /// The kernels of a plan, ready to be compiled: as the engine does for its card, and as tests do for
 /// cards that are not there.

@@ -11,7 +11,11 @@ const THREADS: u32 = 256;
 
 impl<P: DevicePolicy> CudaEngine<P> {
     /// Launches an ordinary kernel over all particles; with its arguments.
-    fn over_particles(&self, name: &str, arguments: &[*const c_void]) -> Result<(), EngineError> {
+    pub(super) fn over_particles(
+        &self,
+        name: &str,
+        arguments: &[*const c_void],
+    ) -> Result<(), EngineError> {
         let blocks = (self.particle_count() as u32).div_ceil(THREADS);
         let most = 8 * self.session.card.multiprocessors;
         let kernel = self.kernels.kernel(name)?;

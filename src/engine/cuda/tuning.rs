@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::buffers::{Widths, bytes_per_particle};
 use super::constants::DevicePolicy;
-use super::engine::CudaEngine;
+use super::engine::{CudaEngine, SampleTurns};
 use super::lists::{self, ListShape};
 use super::memory::{Buffer, Session};
 use super::thermostat::SMALL_BLOCK;
@@ -219,7 +219,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.take(choice).ok()?;
         self.put_back(saved).ok()?;
         let start = Instant::now();
-        self.run(steps, false, false).ok()?;
+        self.run(steps, false, false, SampleTurns::NONE).ok()?;
         Some(start.elapsed().as_secs_f64() / steps as f64)
     }
 
@@ -252,7 +252,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.buffers.sites[self.control.site_copy as usize].copy_from(&saved.sites)?;
         self.step = saved.step;
         self.thermostat.clone_from(&saved.thermostat);
-        self.run(0, true, false)?;
+        self.run(0, true, false, SampleTurns::NONE)?;
         self.thermostat.clone_from(&saved.thermostat);
         self.control.rebuilds = saved.rebuilds + 1;
         self.control.cycles = Default::default();

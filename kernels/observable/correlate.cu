@@ -1,0 +1,299 @@
+// Sums over particles of what pairs of samples give, for all pairs of a batch of samples.
+//
+// A block holds the particles of a chunk from all samples of a group in its shared memory; each warp takes a pair of
+// samples after the other, and adds up the terms of the chunk's particles. Chunks are fixed, as is the order within
+// them and of their sums: results do not depend on blocks, threads or batches.
+//
+//   DIMENSION, SPECIES_COUNT
+//   MOMENTS, VELOCITIES, OVERLAP   1 for the terms that are wanted
+//   SHELLS                         number of shells of wave vectors; the engine writes `add_scattering` before this text
+//   MOST_SLOTS                     samples of a group
+//   REMOVE_DRIFT                   displacements and velocities relative to the centre of mass
+#include "observable/pair_terms.cuh"
+
+#define CHUNK 128
+#define WARPS 8
+#define RECORD (SAMPLED_WORDS * DIMENSION)
+#define WIDTH (2 * MOMENTS + VELOCITIES + OVERLAP + SHELLS)
+
+// Samples that a block holds at once, and the pairs among them.
+struct Group {
+    u32 slot[MOST_SLOTS];
+    u32 slots;
+    u32 first_pair;
+    u32 pairs;
+    u32 unused;
+};
+
+// Particles of one species.
+struct Chunk {
+    u32 start;
+    u32 count;
+};
+
+struct Center {
+    double position[3];
+    double velocity[3];
+};
+
+// Mirrors `Geometry` in src/engine/cuda/correlator.
+struct Geometry {
+    double edge[3];
+    double mass[SPECIES_COUNT];
+    // Particles before each species, and all.
+    u32 start[SPECIES_COUNT + 1];
+    // Chunks before each species, and all.
+    u32 first_chunk[SPECIES_COUNT + 1];
+    float squared_overlap;
+    u32 unused;
+};
+
+__constant__ Geometry geometry;
+
+struct Records {
+    const u32 *words;
+    u64 slot_words;
+
+    INLINE const u32 *of(u32 slot) const { return words + slot * slot_words; }
+};
+
+// What the centre of mass does between two samples.
+struct Drift {
+    float length[DIMENSION];
+    u32 turns[DIMENSION];
+    float velocity[2][DIMENSION];
+
+    INLINE void set(const Center *centers, u32 origin, u32 later) {
+#if REMOVE_DRIFT
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            double moved = sub(centers[later].position[axis], centers[origin].position[axis]);
+            length[axis] = to_float(moved);
+            turns[axis] = (u32)nearest_i64(mul(divide(moved, geometry.edge[axis]), 4294967296.0));
+            velocity[0][axis] = to_float(centers[origin].velocity[axis]);
+            velocity[1][axis] = to_float(centers[later].velocity[axis]);
+        }
+#endif
+    }
+};
+
+// Adds the terms of one particle.
+INLINE void add_terms(const u32 *origin, const u32 *later, const Edge (&edge)[DIMENSION], const Drift &drift,
+                      float (&sums)[WIDTH]) {
+    AxisDisplacement moved[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        moved[axis] = displacement_between(origin + SAMPLED_WORDS * axis, later + SAMPLED_WORDS * axis, edge[axis]);
+#if REMOVE_DRIFT
+        moved[axis].length = sub(moved[axis].length, drift.length[axis]);
+        moved[axis].turns -= drift.turns[axis];
+#endif
+    }
+    int column = 0;
+#if MOMENTS || OVERLAP
+    float r2 = mul(moved[0].length, moved[0].length);
+#pragma unroll
+    for (int axis = 1; axis < DIMENSION; ++axis) r2 = fused(moved[axis].length, moved[axis].length, r2);
+#endif
+#if MOMENTS
+    sums[0] = add(sums[0], r2);
+    sums[1] = fused(r2, r2, sums[1]);
+    column += 2;
+#endif
+#if VELOCITIES
+    float product = sums[column];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        float before = float_from_bits(origin[SAMPLED_WORDS * axis + 2]);
+        float after = float_from_bits(later[SAMPLED_WORDS * axis + 2]);
+#if REMOVE_DRIFT
+        before = sub(before, drift.velocity[0][axis]);
+        after = sub(after, drift.velocity[1][axis]);
+#endif
+        product = fused(before, after, product);
+    }
+    sums[column] = product;
+    column += 1;
+#endif
+#if OVERLAP
+    sums[column] = add(sums[column], r2 < geometry.squared_overlap ? 1.0f : 0.0f);
+    column += 1;
+#endif
+#if SHELLS
+    u32 turns[3] = {moved[0].turns, moved[1].turns, 0};
+#if DIMENSION == 3
+    turns[2] = moved[2].turns;
+#endif
+    add_scattering(turns, sums + column);
+#endif
+}
+
+// The same for a sample with itself.
+INLINE void add_terms_at_lag_zero(const u32 *origin, const Drift &drift, float (&sums)[WIDTH]) {
+    int column = 2 * MOMENTS;
+#if VELOCITIES
+    float product = sums[column];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        float velocity = float_from_bits(origin[SAMPLED_WORDS * axis + 2]);
+#if REMOVE_DRIFT
+        velocity = sub(velocity, drift.velocity[0][axis]);
+#endif
+        product = fused(velocity, velocity, product);
+    }
+    sums[column] = product;
+    column += 1;
+#endif
+#pragma unroll
+    for (int k = 0; k < OVERLAP + SHELLS; ++k) sums[column + k] = add(sums[column + k], 1.0f);
+}
+
+// The records of a chunk from all samples of a group, many loads at a time.
+INLINE void fetch(const Records &records, const Group &group, Chunk chunk, u32 *tile) {
+    const u32 each = CHUNK * RECORD, threads = 32 * WARPS, turns = (each + threads - 1) / threads, at_once = 4;
+    u32 words = chunk.count * RECORD;
+    for (u32 first = 0; first < group.slots; first += at_once) {
+        u32 fetched[at_once][turns];
+#pragma unroll
+        for (u32 s = 0; s < at_once; ++s) {
+            if (first + s >= group.slots) continue;
+            const u32 *from = records.of(group.slot[first + s]) + (size_t)chunk.start * RECORD;
+#pragma unroll
+            for (u32 turn = 0; turn < turns; ++turn) {
+                u32 w = turn * threads + threadIdx.x;
+                if (w < words) fetched[s][turn] = from[w];
+            }
+        }
+#pragma unroll
+        for (u32 s = 0; s < at_once; ++s) {
+            if (first + s >= group.slots) continue;
+#pragma unroll
+            for (u32 turn = 0; turn < turns; ++turn) {
+                u32 w = turn * threads + threadIdx.x;
+                if (w < words) tile[(first + s) * each + w] = fetched[s][turn];
+            }
+        }
+    }
+}
+
+// Sums over chunks: by pair, chunk, term.
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+    correlate(const __grid_constant__ Records records, const Group *groups, const u32 *pairs, const Chunk *chunks,
+              const Center *centers, float *partial) {
+    extern __shared__ u32 tile[];
+    const Group &group = groups[blockIdx.y];
+    Chunk chunk = chunks[blockIdx.x];
+    fetch(records, group, chunk, tile);
+    __syncthreads();
+    Edge edge[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        edge[axis] = Edge{to_float(geometry.edge[axis]), to_float(mul(geometry.edge[axis], 1.0 / 4294967296.0))};
+    }
+    u32 lane = threadIdx.x & 31;
+    for (u32 at = threadIdx.x >> 5; at < group.pairs; at += WARPS) {
+        u32 pair = group.first_pair + at;
+        u32 origin = pairs[pair] & 0xFFFF, later = pairs[pair] >> 16;
+        Drift drift;
+        drift.set(centers, group.slot[origin], group.slot[later]);
+        float sums[WIDTH] = {};
+        const u32 *from = tile + origin * (CHUNK * RECORD), *to = tile + later * (CHUNK * RECORD);
+        if (origin == later) {
+            for (u32 p = lane; p < chunk.count; p += 32) add_terms_at_lag_zero(from + p * RECORD, drift, sums);
+        } else {
+            for (u32 p = lane; p < chunk.count; p += 32) {
+                add_terms(from + p * RECORD, to + p * RECORD, edge, drift, sums);
+            }
+        }
+        float mine = 0.0f;
+#pragma unroll
+        for (int k = 0; k < WIDTH; ++k) {
+            float sum = sums[k];
+#pragma unroll
+            for (u32 offset = 16; offset > 0; offset >>= 1) sum = add(sum, __shfl_xor_sync(~0u, sum, offset));
+            if (lane == (k & 31)) mine = sum;
+            if ((k & 31) == 31 || k == WIDTH - 1) {
+                u32 column = (k & ~31) + lane;
+                if (column <= k) partial[((size_t)pair * gridDim.x + blockIdx.x) * WIDTH + column] = mine;
+            }
+        }
+    }
+}
+
+// Sums over the chunks of each species: by pair, species, term. A block for each pair, a warp for each sum.
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+    add_chunks(const float *partial, u32 chunks, double *sums) {
+    u32 lane = threadIdx.x & 31, pair = blockIdx.x;
+    for (u32 sum = threadIdx.x >> 5; sum < SPECIES_COUNT * WIDTH; sum += WARPS) {
+        u32 species = sum / WIDTH, term = sum % WIDTH;
+        double total = 0.0;
+        for (u32 chunk = geometry.first_chunk[species] + lane; chunk < geometry.first_chunk[species + 1]; chunk += 32) {
+            total = add(total, (double)partial[((size_t)pair * chunks + chunk) * WIDTH + term]);
+        }
+#pragma unroll
+        for (u32 offset = 16; offset > 0; offset >>= 1) total = add(total, __shfl_xor_sync(~0u, total, offset));
+        if (lane == 0) sums[(size_t)pair * (SPECIES_COUNT * WIDTH) + sum] = total;
+    }
+}
+
+INLINE double block_total(double value) {
+    __shared__ double of_warp[WARPS];
+#pragma unroll
+    for (u32 offset = 16; offset > 0; offset >>= 1) value = add(value, __shfl_xor_sync(~0u, value, offset));
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) of_warp[threadIdx.x >> 5] = value;
+    __syncthreads();
+    value = 0.0;
+    for (u32 warp = 0; warp < WARPS; ++warp) value = add(value, of_warp[warp]);
+    return value;
+}
+
+INLINE i64 block_total(i64 value) {
+    __shared__ i64 of_warp[WARPS];
+#pragma unroll
+    for (u32 offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(~0u, value, offset);
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) of_warp[threadIdx.x >> 5] = value;
+    __syncthreads();
+    value = 0;
+    for (u32 warp = 0; warp < WARPS; ++warp) value += of_warp[warp];
+    return value;
+}
+
+// The centre of mass of each sample, a block for each: places without periodic boundaries.
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+    find_centers(const __grid_constant__ Records records, const u32 *slots, Center *centers) {
+    u32 slot = slots[blockIdx.x];
+    const u32 *sample = records.of(slot);
+    Center center = {};
+    double mass = 0.0;
+    for (u32 species = 0; species < SPECIES_COUNT; ++species) {
+        i64 images[DIMENSION] = {}, fractions[DIMENSION] = {};
+        double velocities[DIMENSION] = {};
+        for (u32 p = geometry.start[species] + threadIdx.x; p < geometry.start[species + 1]; p += 32 * WARPS) {
+#pragma unroll
+            for (int axis = 0; axis < DIMENSION; ++axis) {
+                const u32 *at = sample + (size_t)p * RECORD + SAMPLED_WORDS * axis;
+                fractions[axis] += at[0];
+                images[axis] += (i32)at[1];
+                velocities[axis] = add(velocities[axis], (double)float_from_bits(at[2]));
+            }
+        }
+        double each = geometry.mass[species];
+        mass = fused(each, (double)(geometry.start[species + 1] - geometry.start[species]), mass);
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            double boxes = fused((double)block_total(fractions[axis]), 1.0 / 4294967296.0,
+                                 (double)block_total(images[axis]));
+            center.position[axis] = fused(each, mul(boxes, geometry.edge[axis]), center.position[axis]);
+            center.velocity[axis] = fused(each, block_total(velocities[axis]), center.velocity[axis]);
+        }
+    }
+    if (threadIdx.x != 0) return;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        center.position[axis] = divide(center.position[axis], mass);
+        center.velocity[axis] = divide(center.velocity[axis], mass);
+    }
+    centers[slot] = center;
+}

@@ -1,0 +1,265 @@
+//! Sums over particles for the pairs of samples of a correlation.
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::program::{self, CHUNK, MOST_SLOTS, SAMPLED_WORDS, THREADS};
+use super::slots::Slot;
+use crate::engine::cuda::launch::{Kernel, Kernels};
+use crate::engine::cuda::memory::{Buffer, Plain, Session};
+use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, room};
+use crate::engine::{EngineError, Pending};
+use crate::observable::dynamics::blocking::Due;
+use crate::observable::dynamics::evaluation::{
+    self, EvaluatedPairs, Evaluation, ParticleSum, SampleGroup,
+};
+use crate::system::Species;
+
+/// Where the samples lie. Mirrors `Records` in `kernels/observable/correlate.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Records {
+    pub words: u64,
+    pub slot_words: u64,
+}
+
+/// A centre of mass: place and velocity. Mirrors `Center`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Center(pub [[f64; 3]; 2]);
+
+// SAFETY: floats.
+unsafe impl Plain for Center {}
+
+/// Bytes of sums by chunk that are made at once, if that many pairs are due.
+const MOST_PARTIAL_BYTES: usize = 256 << 20;
+/// Pairs that are evaluated at once.
+const MOST_PAIRS: usize = 4096;
+/// No group has more.
+const MOST_PAIRS_OF_GROUP: usize = MOST_SLOTS * (MOST_SLOTS + 1) / 2;
+
+/// The kernels of a correlation and their memory.
+pub struct PairEvaluator {
+    kernels: Kernels,
+    correlate: Kernel,
+    add_chunks: Kernel,
+    find_centers: Kernel,
+    /// Samples of a group.
+    slots: usize,
+    chunk_count: usize,
+    species: usize,
+    width: usize,
+    /// Places of the wanted sums among those of the kernels.
+    columns: Arc<[usize]>,
+    shared_bytes: usize,
+    pairs_at_once: usize,
+    chunks: Buffer,
+    /// Groups, and the pairs after them.
+    work: Buffer,
+    partial: Buffer,
+    sums: Buffer,
+    transfer: Transfer,
+}
+
+/// Chunks of particles of one species: the first place and the number of each, and how many of them lie before each
+/// species.
+pub fn chunks(all: &[Species], size: usize) -> (Vec<u32>, Vec<u32>) {
+    let (mut chunks, mut first) = (Vec::new(), vec![0]);
+    let mut start = 0;
+    for species in all {
+        for offset in (0..species.count).step_by(size) {
+            chunks.extend([(start + offset) as u32, size.min(species.count - offset) as u32]);
+        }
+        start += species.count;
+        first.push(chunks.len() as u32 / 2);
+    }
+    (chunks, first)
+}
+
+/// `Geometry` of the kernels.
+fn geometry(evaluation: &Evaluation, first_chunk: &[u32]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let edges = evaluation.simulation_box.padded_edges();
+    let masses = evaluation.species.iter().map(|species| species.mass);
+    edges.into_iter().chain(masses).for_each(|x| bytes.extend(x.to_ne_bytes()));
+    let mut start = 0;
+    bytes.extend(0u32.to_ne_bytes());
+    for species in &evaluation.species {
+        start += species.count as u32;
+        bytes.extend(start.to_ne_bytes());
+    }
+    first_chunk.iter().for_each(|first| bytes.extend(first.to_ne_bytes()));
+    let length = evaluation.sums.iter().find_map(|sum| match sum {
+        ParticleSum::Within(length) => Some(*length),
+        _ => None,
+    });
+    let squared = length.map_or(0.0, |length| (length * length) as f32);
+    bytes.extend(squared.to_ne_bytes());
+    bytes.extend(0u32.to_ne_bytes());
+    bytes
+}
+
+/// Pairs evaluated at once, and the bytes that the evaluation takes on the card.
+fn capacity(evaluation: &Evaluation) -> (usize, u64) {
+    let (chunks, _) = chunks(&evaluation.species, CHUNK);
+    let of_pair = chunks.len() / 2 * evaluation.width() * 4;
+    let pairs = (MOST_PARTIAL_BYTES / of_pair.max(1)).clamp(MOST_PAIRS_OF_GROUP, MOST_PAIRS);
+    let sums = pairs * evaluation.species.len() * evaluation.width() * 8;
+    (pairs, (pairs * of_pair + 2 * sums) as u64)
+}
+
+/// Bytes on the card beside those of the samples.
+pub fn device_bytes(evaluation: &Evaluation) -> u64 {
+    capacity(evaluation).1
+}
+
+impl PairEvaluator {
+    pub fn new(session: &Arc<Session>, evaluation: &Evaluation) -> Result<Self, EngineError> {
+        let dimension = evaluation.simulation_box.dimension();
+        let slot_bytes = CHUNK * dimension * SAMPLED_WORDS * 4;
+        let slots = (session.shared_memory()? / slot_bytes).clamp(2, MOST_SLOTS);
+        let kernels = Kernels::of_program(session, &program::program(evaluation, slots))?;
+        let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
+        kernels.set("geometry", &geometry(evaluation, &first_chunk))?;
+        let correlate = kernels.kernel("correlate")?;
+        let shared_bytes = slots * slot_bytes;
+        kernels.allow_shared_memory(correlate, shared_bytes)?;
+        let (species, width) = (evaluation.species.len(), evaluation.width());
+        let (pairs_at_once, _) = capacity(evaluation);
+        let sums = pairs_at_once * species * width * 8;
+        // A group has a pair at least.
+        let work = pairs_at_once * (slots + 4 + 1) * 4;
+        Ok(PairEvaluator {
+            correlate,
+            add_chunks: kernels.kernel("add_chunks")?,
+            find_centers: kernels.kernel("find_centers")?,
+            kernels,
+            slots,
+            chunk_count: chunks.len() / 2,
+            species,
+            width,
+            columns: program::columns(evaluation).into(),
+            shared_bytes,
+            pairs_at_once,
+            chunks: Buffer::holding(session, &chunks)?,
+            work: Buffer::new(session, work)?,
+            partial: Buffer::new(session, pairs_at_once * chunks.len() / 2 * width * 4)?,
+            sums: Buffer::new(session, sums)?,
+            transfer: Transfer::new(session, room(sums))?,
+        })
+    }
+
+    /// Finds the centres of mass of samples.
+    pub fn find_centers(
+        &self,
+        records: Records,
+        slots: &Buffer,
+        count: usize,
+        centers: &Buffer,
+    ) -> Result<(), EngineError> {
+        let (slots, centers) = (slots.pointer(), centers.pointer());
+        let arguments: [*const c_void; 3] =
+            [(&raw const records).cast(), (&raw const slots).cast(), (&raw const centers).cast()];
+        // SAFETY: the arguments are those of the kernel; `slots` has so many numbers of slots, which the
+        // records and the centres have.
+        unsafe { self.kernels.launch(self.find_centers, count as u32, THREADS, false, &arguments) }
+    }
+
+    /// Has all pairs of what is due evaluated; does not wait. `lag_index` as for [`evaluation::groups`].
+    pub fn evaluate(
+        &self,
+        due: &[Due<Arc<Slot>>],
+        lag_index: impl Fn(usize, usize) -> Option<usize>,
+        records: Records,
+        centers: &Buffer,
+    ) -> Result<Vec<Pending<EvaluatedPairs>>, EngineError> {
+        let groups = evaluation::groups(due, |slot| slot.number, lag_index, self.slots);
+        let mut pending = Vec::new();
+        let mut rest = groups.as_slice();
+        while !rest.is_empty() {
+            let mut pairs = 0;
+            let fits = |group: &&SampleGroup| {
+                pairs += group.pairs.len();
+                pairs <= self.pairs_at_once
+            };
+            let (now, later) = rest.split_at(rest.iter().take_while(fits).count());
+            assert!(!now.is_empty(), "a group fits");
+            pending.push(self.evaluate_groups(now, records, centers)?);
+            rest = later;
+        }
+        Ok(pending)
+    }
+
+    fn evaluate_groups(
+        &self,
+        groups: &[SampleGroup],
+        records: Records,
+        centers: &Buffer,
+    ) -> Result<Pending<EvaluatedPairs>, EngineError> {
+        let mut work = Vec::new();
+        let mut pairs = 0;
+        for group in groups {
+            work.extend_from_slice(&group.samples);
+            work.resize(work.len() + self.slots - group.samples.len(), 0);
+            work.extend([group.samples.len() as u32, pairs, group.pairs.len() as u32, 0]);
+            pairs += group.pairs.len() as u32;
+        }
+        let pairs_at = 4 * work.len() as u64;
+        work.extend(
+            groups.iter().flat_map(|group| &group.pairs).map(|pair| pair.origin | pair.later << 16),
+        );
+        self.work.write(&work)?;
+        let (groups_at, pairs_at) = (self.work.pointer(), self.work.pointer() + pairs_at);
+        let (chunks, centers) = (self.chunks.pointer(), centers.pointer());
+        let (partial, sums) = (self.partial.pointer(), self.sums.pointer());
+        let arguments: [*const c_void; 6] = [
+            (&raw const records).cast(),
+            (&raw const groups_at).cast(),
+            (&raw const pairs_at).cast(),
+            (&raw const chunks).cast(),
+            (&raw const centers).cast(),
+            (&raw const partial).cast(),
+        ];
+        let grid = (self.chunk_count as u32, groups.len() as u32);
+        // SAFETY: the arguments are those of the kernel; groups name slots that the records have and pairs
+        // places in their groups; there is room for `pairs_at_once` pairs.
+        unsafe {
+            self.kernels.launch_grid(
+                self.correlate,
+                grid,
+                THREADS,
+                self.shared_bytes,
+                &arguments,
+            )?;
+        }
+        let chunk_count = self.chunk_count as u32;
+        let arguments: [*const c_void; 3] = [
+            (&raw const partial).cast(),
+            (&raw const chunk_count).cast(),
+            (&raw const sums).cast(),
+        ];
+        // SAFETY: as above.
+        unsafe { self.kernels.launch(self.add_chunks, pairs, THREADS, false, &arguments)? };
+        let bytes = pairs as usize * self.species * self.width * 8;
+        let arriving = self.transfer.begin(&[Piece { buffer: &self.sums, bytes }])?;
+        let lags = groups.iter().flat_map(|group| &group.pairs).map(|pair| pair.lag).collect();
+        let (columns, width) = (self.columns.clone(), self.width);
+        Ok(Pending::new(move || arrived(&arriving, lags, &columns, width, bytes)))
+    }
+}
+
+fn arrived(
+    arriving: &Arriving,
+    lags: Vec<u32>,
+    columns: &[usize],
+    width: usize,
+    bytes: usize,
+) -> Result<EvaluatedPairs, EngineError> {
+    let sums: Vec<f64> = arriving.wait()?[..bytes]
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|&bytes| f64::from_ne_bytes(bytes))
+        .collect();
+    let in_order = |sums: &[f64]| columns.iter().map(|&column| sums[column]).collect::<Vec<_>>();
+    Ok(EvaluatedPairs { lags, sums: sums.chunks(width).flat_map(in_order).collect() })
+}

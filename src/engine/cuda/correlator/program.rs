@@ -1,0 +1,170 @@
+//! The kernels of one correlation: text written for its wave vectors, macros and constants.
+use std::fmt::Write;
+
+use crate::engine::cuda::compile::Program;
+use crate::observable::dynamics::evaluation::{DensityEvaluation, Evaluation, ParticleSum};
+use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
+
+/// `CHUNK`, `SAMPLED_WORDS` and `WARPS` of the kernels.
+pub const CHUNK: usize = 128;
+/// `CHUNK` of the kernels of density modes.
+pub const DENSITY_CHUNK: usize = 1024;
+pub const SAMPLED_WORDS: usize = 3;
+pub const THREADS: u32 = 256;
+/// More samples than this in a group gain nothing.
+pub const MOST_SLOTS: usize = 16;
+/// More orbits of wave vectors than this are looked up in a table.
+const MOST_WRITTEN_OUT: usize = 160;
+
+/// The kernels of a correlation; `slots`: samples of a group.
+pub fn program(evaluation: &Evaluation, slots: usize) -> Program {
+    let has = |wanted: fn(&ParticleSum) -> bool| {
+        u32::from(evaluation.sums.iter().any(wanted)).to_string()
+    };
+    let shells = shells(evaluation);
+    let macros = [
+        ("DIMENSION", evaluation.simulation_box.dimension().to_string()),
+        ("SPECIES_COUNT", evaluation.species.len().to_string()),
+        ("MOST_SLOTS", slots.to_string()),
+        ("MOMENTS", has(|sum| matches!(sum, ParticleSum::DisplacementMoments))),
+        ("VELOCITIES", has(|sum| matches!(sum, ParticleSum::VelocityProduct))),
+        ("OVERLAP", has(|sum| matches!(sum, ParticleSum::Within(_)))),
+        ("SHELLS", shells.len().to_string()),
+        ("REMOVE_DRIFT", u32::from(evaluation.remove_drift).to_string()),
+    ];
+    Program {
+        name: "correlate.cu".into(),
+        text: format!(
+            "#include \"observable/pair_terms.cuh\"\n{}{}",
+            scattering(shells),
+            include_str!("../../../../kernels/observable/correlate.cu")
+        ),
+        macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        options: Vec::new(),
+    }
+}
+
+/// The kernels of density modes.
+pub fn density_program(evaluation: &DensityEvaluation) -> Program {
+    let macros = [
+        ("DIMENSION", evaluation.simulation_box.dimension().to_string()),
+        ("SPECIES_COUNT", evaluation.species.len().to_string()),
+    ];
+    Program {
+        name: "densities.cu".into(),
+        text: include_str!("../../../../kernels/observable/densities.cu").into(),
+        macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        options: Vec::new(),
+    }
+}
+
+/// Places of the sums of a correlation among those of the kernels.
+pub fn columns(evaluation: &Evaluation) -> Vec<usize> {
+    // Those that come first in the kernels, with their widths.
+    let rank = |sum: &ParticleSum| match sum {
+        ParticleSum::DisplacementMoments => 0,
+        ParticleSum::VelocityProduct => 1,
+        ParticleSum::Within(_) => 2,
+        ParticleSum::Scattering(_) => 3,
+    };
+    let first = |sum: &ParticleSum| -> usize {
+        let before = evaluation.sums.iter().filter(|other| rank(other) < rank(sum));
+        before.map(ParticleSum::width).sum()
+    };
+    evaluation.sums.iter().flat_map(|sum| first(sum)..first(sum) + sum.width()).collect()
+}
+
+fn shells(evaluation: &Evaluation) -> &[WaveVectorShell] {
+    evaluation
+        .sums
+        .iter()
+        .find_map(|sum| match sum {
+            ParticleSum::Scattering(shells) => Some(shells.as_slice()),
+            _ => None,
+        })
+        .unwrap_or_default()
+}
+
+/// Share of each vector of a shell.
+fn share(shell: &WaveVectorShell, vectors: u64) -> String {
+    format!("{:?}f", (vectors as f64 / shell.count() as f64) as f32)
+}
+
+/// `add_scattering`: a mean of cosines for each shell. Over the signs of an orbit it is a product of cosines, one for
+/// each axis; those that several orbits have are evaluated once.
+fn scattering(shells: &[WaveVectorShell]) -> String {
+    let orbits: usize = shells.iter().map(|shell| shell.orbits.len()).sum();
+    if orbits > MOST_WRITTEN_OUT { table(shells) } else { written_out(shells) }
+}
+
+fn written_out(shells: &[WaveVectorShell]) -> String {
+    let mut text = "INLINE void add_scattering(const u32 (&turns)[3], float *sums) {\n".to_owned();
+    let mut known: Vec<(usize, u32)> = Vec::new();
+    for (number, shell) in shells.iter().enumerate() {
+        let mut sizes: Vec<u64> = shell.orbits.iter().map(|&orbit| orbit_size(orbit)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        for size in sizes {
+            let sum = format!("shell{number}_{size}");
+            let _ = writeln!(text, "    float {sum} = 0.0f;");
+            for orbit in shell.orbits.iter().filter(|&&orbit| orbit_size(orbit) == size) {
+                let mut factors = Vec::new();
+                for (axis, &n) in orbit.iter().enumerate().filter(|(_, n)| **n > 0) {
+                    if !known.contains(&(axis, n)) {
+                        known.push((axis, n));
+                        let _ = writeln!(
+                            text,
+                            "    float c{axis}_{n} = cosine_of_turns({n}u * turns[{axis}]);"
+                        );
+                    }
+                    factors.push(format!("c{axis}_{n}"));
+                }
+                let sum_of = match &factors[..] {
+                    [a, b, c] => format!("fused(mul({a}, {b}), {c}, {sum})"),
+                    [a, b] => format!("fused({a}, {b}, {sum})"),
+                    [a] => format!("add({a}, {sum})"),
+                    _ => unreachable!("a wave vector is not zero"),
+                };
+                let _ = writeln!(text, "    {sum} = {sum_of};");
+            }
+            let share = share(shell, size);
+            let _ = writeln!(text, "    sums[{number}] = fused({share}, {sum}, sums[{number}]);");
+        }
+    }
+    text + "}\n"
+}
+
+fn table(shells: &[WaveVectorShell]) -> String {
+    let mut text = "struct Orbit {\n    u32 n[3];\n    float share;\n};\n\
+                    static __device__ const Orbit orbits[] = {\n"
+        .to_owned();
+    let mut ends = Vec::new();
+    let mut end = 0;
+    for shell in shells {
+        for &[x, y, z] in &shell.orbits {
+            let share = share(shell, orbit_size([x, y, z]));
+            let _ = writeln!(text, "    {{{{{x}u, {y}u, {z}u}}, {share}}},");
+        }
+        end += shell.orbits.len();
+        ends.push(format!("{end}u"));
+    }
+    let _ = write!(
+        text,
+        "}};\nstatic __device__ const u32 shell_ends[] = {{{}}};\n\
+         INLINE void add_scattering(const u32 (&turns)[3], float *sums) {{\n\
+         \x20   u32 orbit = 0;\n\
+         #pragma unroll\n\
+         \x20   for (int shell = 0; shell < SHELLS; ++shell) {{\n\
+         \x20       float sum = 0.0f;\n\
+         \x20       for (; orbit < shell_ends[shell]; ++orbit) {{\n\
+         \x20           const Orbit &of = orbits[orbit];\n\
+         \x20           float product = mul(cosine_of_turns(of.n[0] * turns[0]), cosine_of_turns(of.n[1] * turns[1]));\n\
+         \x20           sum = fused(mul(of.share, product), cosine_of_turns(of.n[2] * turns[2]), sum);\n\
+         \x20       }}\n\
+         \x20       sums[shell] = add(sums[shell], sum);\n\
+         \x20   }}\n\
+         }}\n",
+        ends.join(", ")
+    );
+    text
+}
