@@ -1,4 +1,5 @@
 //! `supercool bench`: steps per second of liquids that others measure too.
+mod correlations;
 mod model;
 
 use std::time::Instant;
@@ -52,6 +53,10 @@ pub struct BenchArguments {
     /// Steps to measure; if not given, as many as take about five seconds.
     #[arg(long)]
     pub steps: Option<u64>,
+    /// Measure what time correlations cost instead: MSD, alpha_2, VACF, F_s, overlap and chi_4 over seven decades,
+    /// sampled every 10 steps.
+    #[arg(long)]
+    pub correlations: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -173,8 +178,34 @@ pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Measur
     })
 }
 
+/// Measures and prints what time correlations cost.
+fn run_correlations(arguments: &BenchArguments) -> miette::Result<()> {
+    let mut costs = Vec::new();
+    if !arguments.json {
+        correlations::heading()?;
+    }
+    for &particles in &arguments.particles {
+        for &precision in &arguments.precision {
+            let mut plan = arguments.model.plan(particles, precision, arguments);
+            plan.stages = correlations::stages();
+            let measured = correlations::measure(&plan, arguments)?;
+            if !arguments.json {
+                measured.iter().try_for_each(|cost| say(correlations::line(cost)))?;
+            }
+            costs.extend(measured);
+        }
+    }
+    if arguments.json {
+        say(serde_json::to_string_pretty(&costs).expect("numbers make JSON") + "\n")?;
+    }
+    Ok(())
+}
+
 /// Measures and prints all that was asked for.
 pub fn run(arguments: &BenchArguments) -> miette::Result<()> {
+    if arguments.correlations {
+        return run_correlations(arguments);
+    }
     let mut measurements = Vec::new();
     if !arguments.json {
         let state = arguments.model.state();

@@ -123,7 +123,7 @@ fn run(plan: &Plan, report: &mut String) {
     let _ = writeln!(
         report,
         "\nrun\n  engine {}, precision {}, timestep {}\n  memory about {}: particles {}, \
-         neighbour lists {}, correlation blocks {}\n  checkpoints every {} minutes and after \
+         neighbour lists {}, correlation blocks {} ({} on a card)\n  checkpoints every {} minutes and after \
          every stage, in {}",
         word(&run.engine),
         run.precision.name(),
@@ -132,6 +132,7 @@ fn run(plan: &Plan, report: &mut String) {
         bytes(memory.particles),
         bytes(memory.neighbors),
         bytes(memory.correlations),
+        bytes(memory.correlations_on_card),
         plan.checkpoint.minutes,
         plan.output.directory.display()
     );

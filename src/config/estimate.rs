@@ -2,6 +2,9 @@
 use std::f64::consts::PI;
 
 use crate::observable;
+use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
+use crate::observable::dynamics::sampled::WORDS;
+use crate::observable::dynamics::terms::Source;
 use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
@@ -24,6 +27,8 @@ pub struct Memory {
     pub neighbors: f64,
     /// Of the stage that takes most.
     pub correlations: f64,
+    /// The same on a card.
+    pub correlations_on_card: f64,
 }
 
 impl Memory {
@@ -48,11 +53,30 @@ pub fn memory(plan: &Plan) -> Memory {
         stage.correlations.iter().map(|blocks| block_memory(plan, blocks)).sum()
     };
     let correlations = plan.stages.iter().map(blocks).fold(0.0, f64::max);
+    let on_card = plan.stages.iter().map(|stage| blocks_on_card(plan, stage)).fold(0.0, f64::max);
     Memory {
         particles: BYTES_PER_PARTICLE * count,
         neighbors: 4.0 * neighbors * count,
         correlations,
+        correlations_on_card: on_card,
     }
+}
+
+/// Memory of the samples that a stage's correlations keep on a card, in bytes: those of the blocks, and those of the
+/// launches between evaluations.
+fn blocks_on_card(plan: &Plan, stage: &StagePlan) -> f64 {
+    let held: usize = stage
+        .correlations
+        .iter()
+        .filter(|blocks| blocks.observables.iter().any(|&kind| Source::of(kind).is_for_engines()))
+        .map(|blocks| blocks.levels * (blocks.block_size - 1))
+        .sum();
+    if held == 0 {
+        return 0.0;
+    }
+    let dimension = plan.system.simulation_box.dimension();
+    let sample = plan.system.particle_count() * dimension * WORDS * 4;
+    ((held + MOST_SAMPLES_OF_BATCH) * sample) as f64
 }
 
 /// Memory of all samples in the blocks of a correlation, in bytes.

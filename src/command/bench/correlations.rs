@@ -1,0 +1,239 @@
+//! `supercool bench --correlations`: what time correlations cost beside the steps.
+use std::sync::mpsc::sync_channel;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::{BenchArguments, WANTED_SECONDS, begin, prepared};
+use crate::command::say;
+use crate::engine::{Engine, EngineError, Pending};
+use crate::observable::dynamics::evaluation::Evaluated;
+use crate::observable::dynamics::terms::for_engines_and_host;
+use crate::observable::{Correlations, SampleContext};
+use crate::plan::{
+    CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,
+};
+use crate::system::species_of_particles;
+
+/// Cost of a set of correlations.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    pub particles: usize,
+    pub precision: &'static str,
+    pub observables: &'static str,
+    pub steps_per_second: f64,
+    /// Share of the run time that goes into them.
+    pub share: f64,
+    /// Per sample.
+    pub microseconds: f64,
+}
+
+/// Steps between samples, samples in a block, and levels: lags over seven decades.
+const EVERY: u64 = 10;
+const BLOCK_SIZE: usize = 10;
+const LEVELS: usize = 7;
+/// Steps that the engine takes at once, and rounds of measurements.
+const PART: u64 = 10_000;
+const ROUNDS: usize = 3;
+
+const MOMENTS: [D; 2] = [D::MeanSquareDisplacement, D::NonGaussianParameter];
+const OVERLAP: [D; 2] = [D::SelfOverlap, D::SelfOverlapSusceptibility];
+const SCATTERING: [D; 2] = [D::SelfIntermediateScatteringFunction, D::SelfScatteringSusceptibility];
+
+fn sets() -> Vec<(&'static str, Vec<D>)> {
+    let all = [&MOMENTS[..], &[D::VelocityAutocorrelation], &SCATTERING, &OVERLAP].concat();
+    vec![
+        ("none", Vec::new()),
+        ("MSD, alpha_2", MOMENTS.to_vec()),
+        ("VACF", vec![D::VelocityAutocorrelation]),
+        ("overlap, chi_4", OVERLAP.to_vec()),
+        ("F_s, 3 shells", SCATTERING.to_vec()),
+        ("all of these", all.clone()),
+        ("coherent", vec![D::CoherentIntermediateScatteringFunction]),
+        ("all and coherent", [&all[..], &[D::CoherentIntermediateScatteringFunction]].concat()),
+    ]
+}
+
+fn correlation(observables: Vec<D>) -> CorrelationPlan {
+    CorrelationPlan {
+        every: EVERY,
+        block_size: BLOCK_SIZE,
+        levels: LEVELS,
+        wavenumbers: vec![2.0, 7.25, 10.0],
+        vectors_per_shell: 24,
+        overlap_length: 0.3,
+        remove_drift: false,
+        cage_radius: None,
+        van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
+        species: vec![0, 1],
+        observables,
+    }
+}
+
+/// A stage that has correlations, so that the engine is made for them.
+pub fn stages() -> Vec<StagePlan> {
+    vec![StagePlan {
+        name: "correlations".into(),
+        steps: u64::MAX / 2,
+        thermostat: None,
+        set_total_energy: None,
+        observe: ObservePlan::nothing(),
+        correlations: vec![correlation(D::DEFAULT.to_vec())],
+    }]
+}
+
+fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlations>> {
+    let system = &plan.system;
+    let context = SampleContext {
+        simulation_box: system.simulation_box,
+        species: system.species.clone(),
+        species_of: species_of_particles(&system.species),
+        timestep: plan.run.timestep,
+        stage_steps: EVERY * (BLOCK_SIZE as u64).pow(LEVELS as u32),
+    };
+    let is_coherent = |one: &D| *one == D::CoherentIntermediateScatteringFunction;
+    let (coherent, rest): (Vec<D>, Vec<D>) = observables.into_iter().partition(is_coherent);
+    let species: Vec<usize> = (0..system.species.len()).collect();
+    let rest = CorrelationPlan { species: species.clone(), ..correlation(rest) };
+    // A hundred vectors in all.
+    let coherent = CorrelationPlan {
+        wavenumbers: vec![2.0, 4.0, 7.25, 10.0],
+        vectors_per_shell: 25,
+        species,
+        ..correlation(coherent)
+    };
+    [rest, coherent]
+        .iter()
+        .flat_map(for_engines_and_host)
+        .collect::<Vec<_>>()
+        .iter()
+        .map(|plan| Correlations::new(plan, &context))
+        .collect::<Result<_, _>>()
+        .map_err(|error| miette::miette!("{error}"))
+}
+
+/// Takes steps as a run does: another thread averages. Returns the seconds.
+fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> miette::Result<f64> {
+    begin(engine, None, u64::MAX / 2);
+    let start_step = engine.step();
+    let mut of_engine = Vec::new();
+    if let Some(correlator) = engine.correlator() {
+        let mut taken = Vec::new();
+        for (index, one) in all.iter_mut().enumerate() {
+            if let Some(handed_over) = one.hand_over() {
+                taken.push(handed_over);
+                of_engine.push(index);
+            }
+        }
+        correlator.begin(taken)?;
+    }
+    let here = of_engine.len() < all.len();
+    let start = Instant::now();
+    std::thread::scope(|scope| -> miette::Result<()> {
+        type Job = (usize, Pending<Evaluated>);
+        let (sender, jobs) = sync_channel::<Job>(2);
+        let (snapshots, samples) = sync_channel::<(u64, crate::engine::PendingSnapshot)>(2);
+        let averaging = scope.spawn(move || -> Result<(), EngineError> {
+            for (index, pairs) in jobs {
+                all[of_engine[index]].add_evaluated(&pairs.wait()?);
+            }
+            for (step, snapshot) in samples {
+                let snapshot = snapshot.wait()?;
+                for one in all.iter_mut().filter(|one| one.is_due(step)) {
+                    one.sample(&snapshot, None);
+                }
+            }
+            Ok(())
+        });
+        let mut sender = Some(sender);
+        if here {
+            // One or the other: the thread takes snapshots once nobody sends pairs.
+            sender = None;
+        }
+        let mut left = steps;
+        while left > 0 {
+            if here {
+                let step = engine.step() - start_step;
+                let _ = snapshots.send((step, engine.begin_snapshot()?));
+            }
+            let part = left.min(if here { EVERY } else { PART });
+            engine.advance(part)?;
+            left -= part;
+            if let (Some(correlator), Some(sender)) = (engine.correlator(), &sender) {
+                if left == 0 {
+                    correlator.flush()?;
+                }
+                for job in correlator.evaluated() {
+                    let _ = sender.send(job);
+                }
+            }
+        }
+        drop((sender, snapshots));
+        averaging.join().expect("the thread has not panicked")?;
+        Ok(())
+    })?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// Measures all sets, one after the other in every round; takes the fastest round of each.
+pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Vec<Cost>> {
+    // Chosen once, so that all sets are measured with the same choice.
+    let mut plan = plan.clone();
+    if plan.run.tune {
+        let report = prepared(&plan, arguments)?.report();
+        plan.run.skin = report["skin"].as_f64().or(plan.run.skin);
+        plan.run.threads_per_particle =
+            report["threads_per_particle"].as_u64().map(|threads| threads as u32);
+        plan.run.tune = false;
+    }
+    let plan = &plan;
+    let mut engine = prepared(plan, arguments)?;
+    let steps = match arguments.steps {
+        Some(steps) => steps.max(PART),
+        None => {
+            let trial = 1000;
+            let seconds = timed(engine.as_mut(), Vec::new(), trial)?;
+            (trial as f64 * WANTED_SECONDS / 2.0 / seconds) as u64
+        }
+    };
+    let sets = sets();
+    let mut best = vec![f64::INFINITY; sets.len()];
+    for _ in 0..ROUNDS {
+        for ((_, observables), best) in sets.iter().zip(&mut best) {
+            let all = match observables.is_empty() {
+                true => Vec::new(),
+                false => correlations(plan, observables.clone())?,
+            };
+            *best = best.min(timed(engine.as_mut(), all, steps)?);
+        }
+    }
+    let cost = |(&(name, _), &seconds): (&(&'static str, Vec<D>), &f64)| Cost {
+        particles: plan.system.particle_count(),
+        precision: plan.run.precision.name(),
+        observables: name,
+        steps_per_second: steps as f64 / seconds,
+        share: 1.0 - best[0] / seconds,
+        microseconds: (seconds - best[0]) / (steps / EVERY) as f64 * 1e6,
+    };
+    Ok(sets.iter().zip(&best).map(cost).collect())
+}
+
+pub fn heading() -> miette::Result<()> {
+    say(format!(
+        "a sample every {EVERY} steps, {LEVELS} levels of {BLOCK_SIZE}: lags over seven decades\n\
+         {:>10} {:>14} {:>16} {:>12} {:>9} {:>12}\n",
+        "particles", "precision", "correlations", "steps/s", "share", "us/sample"
+    ))
+}
+
+pub fn line(cost: &Cost) -> String {
+    format!(
+        "{:>10} {:>14} {:>16} {:>12.1} {:>8.2}% {:>12.2}\n",
+        cost.particles,
+        cost.precision,
+        cost.observables,
+        cost.steps_per_second,
+        100.0 * cost.share,
+        cost.microseconds
+    )
+}
