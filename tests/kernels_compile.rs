@@ -251,8 +251,9 @@ fn kernels_of_correlations_compile_without_spills() {
     let mut cases = Vec::new();
     for (number, observables) in [
         &D::DEFAULT[..],
-        &[D::SelfOverlap],
+        &[D::SelfOverlap, D::SelfVanHoveFunction],
         &[D::VelocityAutocorrelation],
+        &[D::SelfVanHoveFunction],
         &[
             D::SelfIntermediateScatteringFunction,
             D::MeanSquareDisplacement,

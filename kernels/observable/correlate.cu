@@ -6,6 +6,7 @@
 //
 //   DIMENSION, SPECIES_COUNT
 //   MOMENTS, VELOCITIES, OVERLAP   1 for the terms that are wanted
+//   BINS                           number of bins of |dr|, counted
 //   SHELLS                         number of shells of wave vectors; the engine writes `add_scattering` before this text
 //   MOST_SLOTS                     samples of a group
 //   REMOVE_DRIFT                   displacements and velocities relative to the centre of mass
@@ -15,6 +16,10 @@
 #define WARPS 8
 #define RECORD (SAMPLED_WORDS * DIMENSION)
 #define WIDTH (2 * MOMENTS + VELOCITIES + OVERLAP + SHELLS)
+// No array is empty.
+#define SUMS (WIDTH > 0 ? WIDTH : 1)
+// More bins than this are counted in global memory.
+#define MOST_SHARED_BINS 1024
 
 // Samples that a block holds at once, and the pairs among them.
 struct Group {
@@ -45,7 +50,7 @@ struct Geometry {
     // Chunks before each species, and all.
     u32 first_chunk[SPECIES_COUNT + 1];
     float squared_overlap;
-    u32 unused;
+    float inverse_bin_width;
 };
 
 __constant__ Geometry geometry;
@@ -79,7 +84,7 @@ struct Drift {
 
 // Adds the terms of one particle.
 INLINE void add_terms(const u32 *origin, const u32 *later, const Edge (&edge)[DIMENSION], const Drift &drift,
-                      float (&sums)[WIDTH]) {
+                      float (&sums)[SUMS], u32 *counts) {
     AxisDisplacement moved[DIMENSION];
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
@@ -90,7 +95,7 @@ INLINE void add_terms(const u32 *origin, const u32 *later, const Edge (&edge)[DI
 #endif
     }
     int column = 0;
-#if MOMENTS || OVERLAP
+#if MOMENTS || OVERLAP || BINS
     float r2 = mul(moved[0].length, moved[0].length);
 #pragma unroll
     for (int axis = 1; axis < DIMENSION; ++axis) r2 = fused(moved[axis].length, moved[axis].length, r2);
@@ -119,6 +124,10 @@ INLINE void add_terms(const u32 *origin, const u32 *later, const Edge (&edge)[DI
     sums[column] = add(sums[column], r2 < geometry.squared_overlap ? 1.0f : 0.0f);
     column += 1;
 #endif
+#if BINS
+    float bin = mul(square_root(r2), geometry.inverse_bin_width);
+    if (bin < (float)BINS) atomicAdd(counts + (u32)bin, 1u);
+#endif
 #if SHELLS
     u32 turns[3] = {moved[0].turns, moved[1].turns, 0};
 #if DIMENSION == 3
@@ -129,7 +138,7 @@ INLINE void add_terms(const u32 *origin, const u32 *later, const Edge (&edge)[DI
 }
 
 // The same for a sample with itself.
-INLINE void add_terms_at_lag_zero(const u32 *origin, const Drift &drift, float (&sums)[WIDTH]) {
+INLINE void add_terms_at_lag_zero(const u32 *origin, const Drift &drift, float (&sums)[SUMS], u32 *counts) {
     int column = 2 * MOMENTS;
 #if VELOCITIES
     float product = sums[column];
@@ -146,6 +155,16 @@ INLINE void add_terms_at_lag_zero(const u32 *origin, const Drift &drift, float (
 #endif
 #pragma unroll
     for (int k = 0; k < OVERLAP + SHELLS; ++k) sums[column + k] = add(sums[column + k], 1.0f);
+#if BINS
+    atomicAdd(counts, 1u);
+#endif
+}
+
+INLINE u32 species_of(u32 chunk) {
+    u32 species = 0;
+#pragma unroll
+    for (int k = 1; k < SPECIES_COUNT; ++k) species += chunk >= geometry.first_chunk[k] ? 1 : 0;
+    return species;
 }
 
 // The records of a chunk from all samples of a group, many loads at a time.
@@ -176,10 +195,10 @@ INLINE void fetch(const Records &records, const Group &group, Chunk chunk, u32 *
     }
 }
 
-// Sums over chunks: by pair, chunk, term.
+// Sums over chunks: by pair, chunk, term. Adds to `counts`: by pair, species, bin.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
     correlate(const __grid_constant__ Records records, const Group *groups, const u32 *pairs, const Chunk *chunks,
-              const Center *centers, float *partial) {
+              const Center *centers, float *partial, u32 *counts) {
     extern __shared__ u32 tile[];
     const Group &group = groups[blockIdx.y];
     Chunk chunk = chunks[blockIdx.x];
@@ -196,15 +215,30 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
         u32 origin = pairs[pair] & 0xFFFF, later = pairs[pair] >> 16;
         Drift drift;
         drift.set(centers, group.slot[origin], group.slot[later]);
-        float sums[WIDTH] = {};
+        float sums[SUMS] = {};
+        u32 *bins = counts + ((size_t)pair * SPECIES_COUNT + species_of(blockIdx.x)) * BINS;
+#if BINS > 0 && BINS <= MOST_SHARED_BINS
+        u32 *shared_bins = tile + MOST_SLOTS * CHUNK * RECORD + (threadIdx.x >> 5) * BINS;
+        for (u32 bin = lane; bin < BINS; bin += 32) shared_bins[bin] = 0;
+        __syncwarp();
+#else
+        u32 *shared_bins = bins;
+#endif
         const u32 *from = tile + origin * (CHUNK * RECORD), *to = tile + later * (CHUNK * RECORD);
         if (origin == later) {
-            for (u32 p = lane; p < chunk.count; p += 32) add_terms_at_lag_zero(from + p * RECORD, drift, sums);
+            for (u32 p = lane; p < chunk.count; p += 32) add_terms_at_lag_zero(from + p * RECORD, drift, sums, shared_bins);
         } else {
             for (u32 p = lane; p < chunk.count; p += 32) {
-                add_terms(from + p * RECORD, to + p * RECORD, edge, drift, sums);
+                add_terms(from + p * RECORD, to + p * RECORD, edge, drift, sums, shared_bins);
             }
         }
+#if BINS > 0 && BINS <= MOST_SHARED_BINS
+        __syncwarp();
+        for (u32 bin = lane; bin < BINS; bin += 32) {
+            if (shared_bins[bin] != 0) atomicAdd(bins + bin, shared_bins[bin]);
+        }
+        __syncwarp();
+#endif
         float mine = 0.0f;
 #pragma unroll
         for (int k = 0; k < WIDTH; ++k) {
@@ -225,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
     add_chunks(const float *partial, u32 chunks, double *sums) {
     u32 lane = threadIdx.x & 31, pair = blockIdx.x;
     for (u32 sum = threadIdx.x >> 5; sum < SPECIES_COUNT * WIDTH; sum += WARPS) {
-        u32 species = sum / WIDTH, term = sum % WIDTH;
+        u32 species = sum / SUMS, term = sum % SUMS;
         double total = 0.0;
         for (u32 chunk = geometry.first_chunk[species] + lane; chunk < geometry.first_chunk[species + 1]; chunk += 32) {
             total = add(total, (double)partial[((size_t)pair * chunks + chunk) * WIDTH + term]);

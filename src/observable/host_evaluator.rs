@@ -195,6 +195,12 @@ impl PairEvaluator {
                     .map(|axis| velocity(origin, axis) * velocity(later, axis))
                     .sum::<f64>();
             }
+            ParticleSum::Histogram { bin_width, inverse_volumes } => {
+                let bin = (r2.sqrt() / bin_width) as usize;
+                if let Some(sum) = sums.get_mut(bin) {
+                    *sum += inverse_volumes[bin];
+                }
+            }
             ParticleSum::Within(length) => sums[0] += f64::from(u8::from(r2 < length * length)),
             ParticleSum::Scattering(shells) => {
                 for (sum, shell) in sums.iter_mut().zip(shells) {

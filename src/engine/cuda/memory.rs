@@ -115,6 +115,18 @@ impl Buffer {
             .map_err(|error| failed("copy to the card", error))
     }
 
+    /// Sets the first bytes to zero after what was launched before; does not wait.
+    pub fn clear(&self, bytes: usize) -> Result<(), EngineError> {
+        assert!(bytes <= self.bytes);
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.session.enter()?;
+        // SAFETY: the buffer is at least as long; the stream is the one of all kernels.
+        unsafe { result::memset_d8_async(self.pointer, 0, bytes, std::ptr::null_mut()) }
+            .map_err(|error| failed("clear memory", error))
+    }
+
     /// Another buffer with the same contents.
     pub fn duplicate(&self) -> Result<Buffer, EngineError> {
         let copy = Buffer::new(&self.session, self.bytes)?;

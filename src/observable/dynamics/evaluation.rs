@@ -18,6 +18,8 @@ pub enum ParticleSum {
     Within(f64),
     /// `cos(q . dr)`, a mean over the wave vectors of each shell.
     Scattering(Vec<WaveVectorShell>),
+    /// For each bin of `|dr|`, its inverse volume for the particles in it.
+    Histogram { bin_width: f64, inverse_volumes: Vec<f64> },
 }
 
 impl ParticleSum {
@@ -27,6 +29,7 @@ impl ParticleSum {
             ParticleSum::DisplacementMoments => 2,
             ParticleSum::VelocityProduct | ParticleSum::Within(_) => 1,
             ParticleSum::Scattering(shells) => shells.len(),
+            ParticleSum::Histogram { inverse_volumes, .. } => inverse_volumes.len(),
         }
     }
 }

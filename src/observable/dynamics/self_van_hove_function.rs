@@ -1,4 +1,5 @@
 use super::correlation::Correlation;
+use super::evaluation::ParticleSum;
 use super::pair_chunk::PairChunk;
 use super::terms::{ParticleTerms, Rows};
 use crate::observable::ObservableError;
@@ -80,5 +81,10 @@ impl ParticleTerms for DisplacementHistogram {
                 *sum += self.inverse_volumes[bin];
             }
         }
+    }
+
+    fn particle_sum(&self) -> Option<ParticleSum> {
+        let inverse_volumes = self.inverse_volumes.clone();
+        Some(ParticleSum::Histogram { bin_width: self.inverse_width.recip(), inverse_volumes })
     }
 }

@@ -72,6 +72,7 @@ impl Source {
                 | Source::VelocityProduct
                 | Source::SelfScattering(Frame::Laboratory)
                 | Source::SelfOverlap(Frame::Laboratory)
+                | Source::DisplacementHistogram
         )
     }
 }

@@ -2,7 +2,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::program::{self, CHUNK, MOST_SLOTS, SAMPLED_WORDS, THREADS};
+use super::program::{self, CHUNK, Column, MOST_SHARED_BINS, MOST_SLOTS, SAMPLED_WORDS, THREADS};
 use super::slots::Slot;
 use crate::engine::cuda::launch::{Kernel, Kernels};
 use crate::engine::cuda::memory::{Buffer, Plain, Session};
@@ -47,9 +47,11 @@ pub struct PairEvaluator {
     slots: usize,
     chunk_count: usize,
     species: usize,
+    /// Sums and counts of the kernels.
     width: usize,
-    /// Places of the wanted sums among those of the kernels.
-    columns: Arc<[usize]>,
+    bins: usize,
+    /// The wanted sums in those of the kernels.
+    columns: Arc<[Column]>,
     shared_bytes: usize,
     pairs_at_once: usize,
     chunks: Buffer,
@@ -57,6 +59,7 @@ pub struct PairEvaluator {
     work: Buffer,
     partial: Buffer,
     sums: Buffer,
+    counts: Buffer,
     transfer: Transfer,
 }
 
@@ -94,17 +97,25 @@ fn geometry(evaluation: &Evaluation, first_chunk: &[u32]) -> Vec<u8> {
     });
     let squared = length.map_or(0.0, |length| (length * length) as f32);
     bytes.extend(squared.to_ne_bytes());
-    bytes.extend(0u32.to_ne_bytes());
+    let bin_width = evaluation.sums.iter().find_map(|sum| match sum {
+        ParticleSum::Histogram { bin_width, .. } => Some(*bin_width),
+        _ => None,
+    });
+    let inverse = bin_width.map_or(0.0, |bin_width| bin_width.recip() as f32);
+    bytes.extend(inverse.to_ne_bytes());
     bytes
 }
 
 /// Pairs evaluated at once, and the bytes that the evaluation takes on the card.
 fn capacity(evaluation: &Evaluation) -> (usize, u64) {
     let (chunks, _) = chunks(&evaluation.species, CHUNK);
-    let of_pair = chunks.len() / 2 * evaluation.width() * 4;
-    let pairs = (MOST_PARTIAL_BYTES / of_pair.max(1)).clamp(MOST_PAIRS_OF_GROUP, MOST_PAIRS);
-    let sums = pairs * evaluation.species.len() * evaluation.width() * 8;
-    (pairs, (pairs * of_pair + 2 * sums) as u64)
+    let (species, bins) = (evaluation.species.len(), program::bins(evaluation));
+    let width = evaluation.width() - bins;
+    let of_chunks = chunks.len() / 2 * width * 4;
+    let of_pair = species * (8 * width + 4 * bins);
+    let fitting = MOST_PARTIAL_BYTES / of_chunks.max(of_pair).max(1);
+    let pairs = fitting.clamp(MOST_PAIRS_OF_GROUP, MOST_PAIRS);
+    (pairs, (pairs * (of_chunks + 2 * of_pair)) as u64)
 }
 
 /// Bytes on the card beside those of the samples.
@@ -116,16 +127,20 @@ impl PairEvaluator {
     pub fn new(session: &Arc<Session>, evaluation: &Evaluation) -> Result<Self, EngineError> {
         let dimension = evaluation.simulation_box.dimension();
         let slot_bytes = CHUNK * dimension * SAMPLED_WORDS * 4;
-        let slots = (session.shared_memory()? / slot_bytes).clamp(2, MOST_SLOTS);
+        let bins = program::bins(evaluation);
+        let bin_bytes = if bins <= MOST_SHARED_BINS { bins * 4 * THREADS as usize / 32 } else { 0 };
+        let for_slots = session.shared_memory()?.saturating_sub(bin_bytes);
+        let slots = (for_slots / slot_bytes).clamp(2, MOST_SLOTS);
         let kernels = Kernels::of_program(session, &program::program(evaluation, slots))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
         kernels.set("geometry", &geometry(evaluation, &first_chunk))?;
         let correlate = kernels.kernel("correlate")?;
-        let shared_bytes = slots * slot_bytes;
+        let shared_bytes = slots * slot_bytes + bin_bytes;
         kernels.allow_shared_memory(correlate, shared_bytes)?;
-        let (species, width) = (evaluation.species.len(), evaluation.width());
+        let (species, width) = (evaluation.species.len(), evaluation.width() - bins);
         let (pairs_at_once, _) = capacity(evaluation);
         let sums = pairs_at_once * species * width * 8;
+        let counts = pairs_at_once * species * bins * 4;
         // A group has a pair at least.
         let work = pairs_at_once * (slots + 4 + 1) * 4;
         Ok(PairEvaluator {
@@ -137,6 +152,7 @@ impl PairEvaluator {
             chunk_count: chunks.len() / 2,
             species,
             width,
+            bins,
             columns: program::columns(evaluation).into(),
             shared_bytes,
             pairs_at_once,
@@ -144,7 +160,8 @@ impl PairEvaluator {
             work: Buffer::new(session, work)?,
             partial: Buffer::new(session, pairs_at_once * chunks.len() / 2 * width * 4)?,
             sums: Buffer::new(session, sums)?,
-            transfer: Transfer::new(session, room(sums))?,
+            counts: Buffer::new(session, counts)?,
+            transfer: Transfer::new(session, room(sums) + room(counts))?,
         })
     }
 
@@ -211,13 +228,18 @@ impl PairEvaluator {
         let (groups_at, pairs_at) = (self.work.pointer(), self.work.pointer() + pairs_at);
         let (chunks, centers) = (self.chunks.pointer(), centers.pointer());
         let (partial, sums) = (self.partial.pointer(), self.sums.pointer());
-        let arguments: [*const c_void; 6] = [
+        let counts = self.counts.pointer();
+        let pair_count = pairs as usize * self.species;
+        let lengths = [pair_count * self.width * 8, pair_count * self.bins * 4];
+        self.counts.clear(lengths[1])?;
+        let arguments: [*const c_void; 7] = [
             (&raw const records).cast(),
             (&raw const groups_at).cast(),
             (&raw const pairs_at).cast(),
             (&raw const chunks).cast(),
             (&raw const centers).cast(),
             (&raw const partial).cast(),
+            (&raw const counts).cast(),
         ];
         let grid = (self.chunk_count as u32, groups.len() as u32);
         // SAFETY: the arguments are those of the kernel; groups name slots that the records have and pairs
@@ -237,29 +259,44 @@ impl PairEvaluator {
             (&raw const chunk_count).cast(),
             (&raw const sums).cast(),
         ];
-        // SAFETY: as above.
-        unsafe { self.kernels.launch(self.add_chunks, pairs, THREADS, false, &arguments)? };
-        let bytes = pairs as usize * self.species * self.width * 8;
-        let arriving = self.transfer.begin(&[Piece { buffer: &self.sums, bytes }])?;
+        if self.width > 0 {
+            // SAFETY: as above.
+            unsafe { self.kernels.launch(self.add_chunks, pairs, THREADS, false, &arguments)? };
+        }
+        let pieces: Vec<Piece> = [&self.sums, &self.counts]
+            .into_iter()
+            .zip(lengths)
+            .filter(|(_, bytes)| *bytes > 0)
+            .map(|(buffer, bytes)| Piece { buffer, bytes })
+            .collect();
+        let arriving = self.transfer.begin(&pieces)?;
         let lags = groups.iter().flat_map(|group| &group.pairs).map(|pair| pair.lag).collect();
-        let (columns, width) = (self.columns.clone(), self.width);
-        Ok(Pending::new(move || arrived(&arriving, lags, &columns, width, bytes)))
+        let (columns, widths) = (self.columns.clone(), [self.width, self.bins]);
+        Ok(Pending::new(move || arrived(&arriving, lags, &columns, lengths, widths)))
     }
 }
 
+/// `lengths` in bytes, `widths` of one pair and species: of the sums and of the counts.
 fn arrived(
     arriving: &Arriving,
     lags: Vec<u32>,
-    columns: &[usize],
-    width: usize,
-    bytes: usize,
+    columns: &[Column],
+    lengths: [usize; 2],
+    widths: [usize; 2],
 ) -> Result<EvaluatedPairs, EngineError> {
-    let sums: Vec<f64> = arriving.wait()?[..bytes]
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .map(|&bytes| f64::from_ne_bytes(bytes))
-        .collect();
-    let in_order = |sums: &[f64]| columns.iter().map(|&column| sums[column]).collect::<Vec<_>>();
-    Ok(EvaluatedPairs { lags, sums: sums.chunks(width).flat_map(in_order).collect() })
+    let (sums, counts) = arriving.wait()?.split_at(room(lengths[0]));
+    let sums = sums[..lengths[0]].as_chunks::<8>().0;
+    let counts = counts[..lengths[1]].as_chunks::<4>().0;
+    let species = sums.len().checked_div(widths[0]).unwrap_or(0);
+    let species = species.max(counts.len().checked_div(widths[1]).unwrap_or(0));
+    let mut wanted = Vec::with_capacity(species * columns.len());
+    for of_pair in 0..species {
+        wanted.extend(columns.iter().map(|column| match *column {
+            Column::Sum(sum) => f64::from_ne_bytes(sums[of_pair * widths[0] + sum]),
+            Column::Count(bin, each) => {
+                each * f64::from(u32::from_ne_bytes(counts[of_pair * widths[1] + bin]))
+            }
+        }));
+    }
+    Ok(EvaluatedPairs { lags, sums: wanted })
 }

@@ -13,6 +13,8 @@ pub const SAMPLED_WORDS: usize = 3;
 pub const THREADS: u32 = 256;
 /// More samples than this in a group gain nothing.
 pub const MOST_SLOTS: usize = 16;
+/// `MOST_SHARED_BINS` of the kernels.
+pub const MOST_SHARED_BINS: usize = 1024;
 /// More orbits of wave vectors than this are looked up in a table.
 const MOST_WRITTEN_OUT: usize = 160;
 
@@ -30,6 +32,7 @@ pub fn program(evaluation: &Evaluation, slots: usize) -> Program {
         ("VELOCITIES", has(|sum| matches!(sum, ParticleSum::VelocityProduct))),
         ("OVERLAP", has(|sum| matches!(sum, ParticleSum::Within(_)))),
         ("SHELLS", shells.len().to_string()),
+        ("BINS", bins(evaluation).to_string()),
         ("REMOVE_DRIFT", u32::from(evaluation.remove_drift).to_string()),
     ];
     Program {
@@ -58,20 +61,44 @@ pub fn density_program(evaluation: &DensityEvaluation) -> Program {
     }
 }
 
-/// Places of the sums of a correlation among those of the kernels.
-pub fn columns(evaluation: &Evaluation) -> Vec<usize> {
+/// Where the kernels leave a sum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Column {
+    /// Among the sums.
+    Sum(usize),
+    /// Among the counts, and what each counts for.
+    Count(usize, f64),
+}
+
+/// The sums of a correlation in those of the kernels.
+pub fn columns(evaluation: &Evaluation) -> Vec<Column> {
     // Those that come first in the kernels, with their widths.
     let rank = |sum: &ParticleSum| match sum {
         ParticleSum::DisplacementMoments => 0,
         ParticleSum::VelocityProduct => 1,
         ParticleSum::Within(_) => 2,
         ParticleSum::Scattering(_) => 3,
+        ParticleSum::Histogram { .. } => 4,
     };
-    let first = |sum: &ParticleSum| -> usize {
+    let of_sum = |sum: &ParticleSum| -> Vec<Column> {
+        if let ParticleSum::Histogram { inverse_volumes, .. } = sum {
+            let columns = inverse_volumes.iter().enumerate();
+            return columns.map(|(bin, &each)| Column::Count(bin, each)).collect();
+        }
         let before = evaluation.sums.iter().filter(|other| rank(other) < rank(sum));
-        before.map(ParticleSum::width).sum()
+        let first: usize = before.map(ParticleSum::width).sum();
+        (first..first + sum.width()).map(Column::Sum).collect()
     };
-    evaluation.sums.iter().flat_map(|sum| first(sum)..first(sum) + sum.width()).collect()
+    evaluation.sums.iter().flat_map(of_sum).collect()
+}
+
+/// Bins of the histogram.
+pub fn bins(evaluation: &Evaluation) -> usize {
+    let of = |sum: &ParticleSum| match sum {
+        ParticleSum::Histogram { inverse_volumes, .. } => Some(inverse_volumes.len()),
+        _ => None,
+    };
+    evaluation.sums.iter().find_map(of).unwrap_or(0)
 }
 
 fn shells(evaluation: &Evaluation) -> &[WaveVectorShell] {

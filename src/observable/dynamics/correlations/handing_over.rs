@@ -1,0 +1,100 @@
+//! Correlations whose samples an engine takes.
+use std::sync::Arc;
+
+use super::{Correlations, Sampler};
+use crate::observable::dynamics::evaluation::{
+    DensityEvaluation, Evaluated, EvaluatedPairs, Evaluation, HandedOver, SampledDensities,
+};
+use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
+use crate::observable::dynamics::terms::{Source, Terms};
+use crate::observable::sample::Sample;
+
+impl Correlations {
+    /// What an engine has to evaluate in place of the samples; `None` if there is more to it than sums over
+    /// particles that engines know.
+    fn evaluation(&self) -> Option<Evaluation> {
+        let sums = self.terms.iter().map(|(_, terms)| match terms {
+            Terms::Particles(terms) => terms.particle_sum(),
+            Terms::Samples(_) => None,
+        });
+        Some(Evaluation {
+            every: self.plan.every,
+            block_size: self.plan.block_size,
+            levels: self.plan.levels,
+            lags: self.lags.len(),
+            sums: sums.collect::<Option<_>>()?,
+            remove_drift: self.plan.remove_drift,
+            simulation_box: self.context.simulation_box,
+            species: self.context.species.clone(),
+        })
+        .filter(|_| self.order.ids().is_sorted())
+    }
+
+    /// The density modes of samples, if these are all that is needed.
+    fn density_evaluation(&self) -> Option<DensityEvaluation> {
+        let alone = self.terms.iter().all(|(source, _)| *source == Source::DensityProduct);
+        if self.terms.is_empty()
+            || !alone
+            || self.plan.remove_drift
+            || !self.order.ids().is_sorted()
+        {
+            return None;
+        }
+        Some(DensityEvaluation {
+            every: self.plan.every,
+            vectors: self.terms[0].1.rows().wave_vectors(),
+            simulation_box: self.context.simulation_box,
+            species: self.context.species.clone(),
+        })
+    }
+
+    /// Leaves samples to an engine from now on, if it may evaluate them: no more are taken here.
+    pub fn hand_over(&mut self) -> Option<HandedOver> {
+        if let Some(evaluation) = self.density_evaluation() {
+            self.sampler = Sampler::EngineForDensities;
+            return Some(HandedOver::Densities(evaluation, self.scheme.samples()));
+        }
+        let evaluation = self.evaluation()?;
+        let kept = |(index, sample): (u64, Arc<Sample>)| {
+            (index, Arc::new(SampledParticles::new(&sample, &self.context.simulation_box)))
+        };
+        let samples = HeldSamples {
+            samples: self.scheme.samples(),
+            first_step: self.first_step,
+            entries: self.scheme.entries(),
+            held: self.scheme.held().into_iter().map(kept).collect(),
+        };
+        self.scheme.clear();
+        self.sampler = Sampler::Engine;
+        Some(HandedOver::Pairs(evaluation, samples))
+    }
+
+    /// Adds what an engine has evaluated.
+    pub fn add_evaluated(&mut self, evaluated: &Evaluated) {
+        match evaluated {
+            Evaluated::Pairs(pairs) => self.add_pairs(pairs),
+            Evaluated::Densities(samples) => {
+                for SampledDensities { step, densities } in samples {
+                    self.first_step.get_or_insert(*step);
+                    let due = self.scheme.push(Sample::of_densities(densities.clone()));
+                    self.correlate(&due);
+                }
+            }
+        }
+    }
+
+    fn add_pairs(&mut self, pairs: &EvaluatedPairs) {
+        let species = self.context.species.len();
+        let lags: Vec<usize> = pairs.lags.iter().map(|&lag| lag as usize).collect();
+        let of_pair = pairs.sums.len() / lags.len().max(1);
+        let width = of_pair / species;
+        // The same with those of all particles.
+        let mut sums = Vec::with_capacity(pairs.sums.len() / species * (species + 1));
+        for of_pair in pairs.sums.chunks(of_pair.max(1)) {
+            sums.extend_from_slice(of_pair);
+            let all = |sum: usize| (0..species).map(|s| of_pair[s * width + sum]).sum::<f64>();
+            sums.extend((0..width).map(all));
+        }
+        self.average(&lags, &sums, |_, _, _, _| unreachable!("engines sum over particles"));
+    }
+}
