@@ -193,13 +193,7 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
                 body.langevin(thermostat, noise, id, 2 * step + 1, heat[0], findings);
             }
         }
-        if (work.sample) {
-#pragma unroll
-            for (int axis = 0; axis < DIMENSION; ++axis) {
-                store_sampled(work.sample, particles.id[p], axis, body.position[axis], body.image[axis],
-                              body.velocity[axis]);
-            }
-        }
+        if (work.sample) store_sampled(work.sample, particles.id[p], body.position, body.image, body.velocity);
         if (go_on) {
             if (LANGEVIN) {
                 double noise = langevin_noise(thermostat, step, body.species);
@@ -242,11 +236,9 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
             if (axis == other) force = total[other];
         }
         Real moved2 = Real(0);
+        if (integrates && kick) body.half_kick(force, species);
+        if (work.sample) store_sampled_axis(work.sample, active ? particles.id[p] : 0, axis, integrates, body);
         if (integrates) {
-            if (kick) body.half_kick(force, species);
-            if (work.sample) {
-                store_sampled(work.sample, particles.id[p], axis, body.position, body.image, body.velocity);
-            }
             if (go_on) {
                 body.half_kick(force, species);
                 moved2 = body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);

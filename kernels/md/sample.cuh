@@ -1,7 +1,8 @@
 // Samples of all particles for time correlations, taken within a launch or between launches.
 #pragma once
 #include "md/integrate.cuh"
-#include "observable/sampled.cuh"
+#include "md/lists.cuh"
+#include "observable/records.cuh"
 
 #ifndef SAMPLING
 #define SAMPLING 0
@@ -9,7 +10,7 @@
 
 // Where samples go. Mirrors `Sampling` in src/engine/cuda/sampling.rs.
 struct Sampling {
-    // Slots of `slot_words` words: particles in id order, `SAMPLED_WORDS` for each axis.
+    // Slots of `slot_words` words: records of the particles in id order.
     u32 *records;
     // Slots of the launch's samples, in order.
     const u32 *slots;
@@ -27,13 +28,42 @@ INLINE u64 coordinate_in_sample(u64 x, int) { return x; }
 template <typename X>
 INLINE double coordinate_in_sample(X x, int axis) { return Policy::coordinate_to_f64(policy, x, axis); }
 
-INLINE void store_sampled(u32 *sample, u32 id, int axis, Coordinate position, i32 image, Velocity velocity) {
+INLINE Sampled sampled_axis(Coordinate position, i32 image, Velocity velocity, int axis) {
     Sampled sampled;
     sampled_place(coordinate_in_sample(position, axis), sampling.units[axis], image, sampled);
-    u32 *at = sample + ((size_t)id * DIMENSION + axis) * SAMPLED_WORDS;
-    at[0] = sampled.fraction;
-    at[1] = (u32)sampled.image;
-    at[2] = to_bits(to_float(Policy::velocity_to_f64(policy, velocity, axis)));
+    sampled.velocity = to_float(Policy::velocity_to_f64(policy, velocity, axis));
+    return sampled;
+}
+
+INLINE void store_sampled(u32 *sample, u32 id, const Coordinate (&position)[DIMENSION], const i32 (&image)[DIMENSION],
+                          const Velocity (&velocity)[DIMENSION]) {
+    Sampled sampled[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        sampled[axis] = sampled_axis(position[axis], image[axis], velocity[axis], axis);
+    }
+    store_record(sample + (size_t)id * RECORD_WORDS, sampled);
+}
+
+// By a lane for each axis (`stores`) of four or more; all lanes must come here.
+INLINE void store_sampled_axis(u32 *sample, u32 id, u32 axis, bool stores, const AxisBody &body) {
+    Sampled sampled = {0, 0, 0.0f};
+    if (stores) sampled = sampled_axis(body.position, body.image, body.velocity, axis);
+    u32 *at = sample + (size_t)id * RECORD_WORDS;
+#if DIMENSION == 3
+    i64 images = stores ? (i64)packed_image(sampled.image, axis) : 0;
+    images |= exchange(images, 1);
+    images |= exchange(images, 2);
+    if (!stores) return;
+    at[axis] = sampled.fraction;
+    at[3 + axis] = to_bits(sampled.velocity);
+    if (axis == 0) *(u64 *)(at + 6) = (u64)images;
+#else
+    if (!stores) return;
+    at[SAMPLED_WORDS * axis] = sampled.fraction;
+    at[SAMPLED_WORDS * axis + 1] = (u32)sampled.image;
+    at[SAMPLED_WORDS * axis + 2] = to_bits(sampled.velocity);
+#endif
 }
 
 // The present state.
@@ -41,12 +71,9 @@ extern "C" __global__ void __launch_bounds__(256) take_sample(u32 slot) {
     const Particles &particles = system.particles[system.control->copy];
     u32 *sample = sample_slot(slot);
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
-        u32 id = particles.id[p];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) {
-            store_sampled(sample, id, axis, particles.position[axis][p], particles.image[axis][p],
-                          particles.velocity[axis][p]);
-        }
+        Body body;
+        body.load(particles, p);
+        store_sampled(sample, particles.id[p], body.position, body.image, body.velocity);
     }
 }
 
@@ -70,7 +97,9 @@ struct SampleTurns {
     }
 };
 #else
-INLINE void store_sampled(u32 *, u32, int, Coordinate, i32, Velocity) {}
+INLINE void store_sampled(u32 *, u32, const Coordinate (&)[DIMENSION], const i32 (&)[DIMENSION],
+                          const Velocity (&)[DIMENSION]) {}
+INLINE void store_sampled_axis(u32 *, u32, u32, bool, const AxisBody &) {}
 struct SampleTurns {
     INLINE SampleTurns(u32, u32, u32) {}
     INLINE u32 *at(u32, u32) { return nullptr; }

@@ -11,10 +11,11 @@
 //   MOST_SLOTS                     samples of a group
 //   REMOVE_DRIFT                   displacements and velocities relative to the centre of mass
 #include "observable/pair_terms.cuh"
+#include "observable/records.cuh"
 
 #define CHUNK 128
 #define WARPS 8
-#define RECORD (SAMPLED_WORDS * DIMENSION)
+#define RECORD UNPACKED_WORDS
 #define WIDTH (2 * MOMENTS + VELOCITIES + OVERLAP + SHELLS)
 // No array is empty.
 #define SUMS (WIDTH > 0 ? WIDTH : 1)
@@ -167,29 +168,29 @@ INLINE u32 species_of(u32 chunk) {
     return species;
 }
 
-// The records of a chunk from all samples of a group, many loads at a time.
+// The records of a chunk from all samples of a group, unpacked; many loads at a time.
 INLINE void fetch(const Records &records, const Group &group, Chunk chunk, u32 *tile) {
-    const u32 each = CHUNK * RECORD, threads = 32 * WARPS, turns = (each + threads - 1) / threads, at_once = 4;
-    u32 words = chunk.count * RECORD;
-    for (u32 first = 0; first < group.slots; first += at_once) {
-        u32 fetched[at_once][turns];
+    const u32 rows = 32 * WARPS / CHUNK, at_once = 4;
+    u32 p = threadIdx.x % CHUNK, row = threadIdx.x / CHUNK;
+    if (p >= chunk.count) return;
+    size_t offset = (size_t)(chunk.start + p) * RECORD_WORDS;
+    for (u32 first = row; first < group.slots; first += rows * at_once) {
+        Record fetched[at_once];
 #pragma unroll
-        for (u32 s = 0; s < at_once; ++s) {
-            if (first + s >= group.slots) continue;
-            const u32 *from = records.of(group.slot[first + s]) + (size_t)chunk.start * RECORD;
-#pragma unroll
-            for (u32 turn = 0; turn < turns; ++turn) {
-                u32 w = turn * threads + threadIdx.x;
-                if (w < words) fetched[s][turn] = from[w];
-            }
+        for (u32 k = 0; k < at_once; ++k) {
+            u32 s = first + rows * k;
+            if (s < group.slots) fetched[k].load(records.of(group.slot[s]) + offset);
         }
 #pragma unroll
-        for (u32 s = 0; s < at_once; ++s) {
-            if (first + s >= group.slots) continue;
+        for (u32 k = 0; k < at_once; ++k) {
+            u32 s = first + rows * k;
+            if (s >= group.slots) continue;
+            u32 *to = tile + (s * CHUNK + p) * RECORD;
 #pragma unroll
-            for (u32 turn = 0; turn < turns; ++turn) {
-                u32 w = turn * threads + threadIdx.x;
-                if (w < words) tile[(first + s) * each + w] = fetched[s][turn];
+            for (int axis = 0; axis < DIMENSION; ++axis) {
+                to[SAMPLED_WORDS * axis] = fetched[k].fraction(axis);
+                to[SAMPLED_WORDS * axis + 1] = (u32)fetched[k].image(axis);
+                to[SAMPLED_WORDS * axis + 2] = fetched[k].velocity(axis);
             }
         }
     }
@@ -305,12 +306,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
         i64 images[DIMENSION] = {}, fractions[DIMENSION] = {};
         double velocities[DIMENSION] = {};
         for (u32 p = geometry.start[species] + threadIdx.x; p < geometry.start[species + 1]; p += 32 * WARPS) {
+            Record record;
+            record.load(sample + (size_t)p * RECORD_WORDS);
 #pragma unroll
             for (int axis = 0; axis < DIMENSION; ++axis) {
-                const u32 *at = sample + (size_t)p * RECORD + SAMPLED_WORDS * axis;
-                fractions[axis] += at[0];
-                images[axis] += (i32)at[1];
-                velocities[axis] = add(velocities[axis], (double)float_from_bits(at[2]));
+                fractions[axis] += record.fraction(axis);
+                images[axis] += record.image(axis);
+                velocities[axis] = add(velocities[axis], (double)float_from_bits(record.velocity(axis)));
             }
         }
         double each = geometry.mass[species];

@@ -5,10 +5,10 @@
 //
 //   DIMENSION, SPECIES_COUNT
 #include "observable/pair_terms.cuh"
+#include "observable/records.cuh"
 
 #define CHUNK 1024
 #define WARPS 8
-#define RECORD (SAMPLED_WORDS * DIMENSION)
 
 struct Chunk {
     u32 start;
@@ -36,10 +36,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
               u32 vector_count, Mode *partial) {
     __shared__ u32 fractions[DIMENSION][CHUNK];
     Chunk chunk = chunks[blockIdx.x];
-    const u32 *sample = records.words + slots[blockIdx.y] * records.slot_words + (size_t)chunk.start * RECORD;
+    const u32 *sample = records.words + slots[blockIdx.y] * records.slot_words + (size_t)chunk.start * RECORD_WORDS;
     for (u32 p = threadIdx.x; p < chunk.count; p += 32 * WARPS) {
+        Record record;
+        record.load(sample + p * RECORD_WORDS);
 #pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) fractions[axis][p] = sample[p * RECORD + SAMPLED_WORDS * axis];
+        for (int axis = 0; axis < DIMENSION; ++axis) fractions[axis][p] = record.fraction(axis);
     }
     __syncthreads();
     u32 lane = threadIdx.x & 31;

@@ -34,7 +34,7 @@ const BLOCK_SIZE: usize = 10;
 const LEVELS: usize = 7;
 /// Steps that the engine takes at once, and rounds of measurements.
 const PART: u64 = 10_000;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 
 const MOMENTS: [D; 2] = [D::MeanSquareDisplacement, D::NonGaussianParameter];
 const OVERLAP: [D; 2] = [D::SelfOverlap, D::SelfOverlapSusceptibility];
@@ -112,7 +112,8 @@ fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlat
         .map_err(|error| miette::miette!("{error}"))
 }
 
-/// Takes steps as a run does: another thread averages. Returns the seconds.
+/// Takes steps as a run does: another thread averages. Returns the seconds until the last step and what the engine
+/// evaluates of it: the other thread's last averages come after the end of a stage.
 fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> miette::Result<f64> {
     begin(engine, None, u64::MAX / 2);
     let start_step = engine.step();
@@ -129,7 +130,7 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
     }
     let here = of_engine.len() < all.len();
     let start = Instant::now();
-    std::thread::scope(|scope| -> miette::Result<()> {
+    std::thread::scope(|scope| -> miette::Result<f64> {
         type Job = (usize, Pending<Evaluated>);
         let (sender, jobs) = sync_channel::<Job>(2);
         let (snapshots, samples) = sync_channel::<(u64, crate::engine::PendingSnapshot)>(2);
@@ -168,11 +169,13 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
                 }
             }
         }
+        // Waits for the engine.
+        engine.thermodynamics()?;
+        let seconds = start.elapsed().as_secs_f64();
         drop((sender, snapshots));
         averaging.join().expect("the thread has not panicked")?;
-        Ok(())
-    })?;
-    Ok(start.elapsed().as_secs_f64())
+        Ok(seconds)
+    })
 }
 
 /// Measures all sets, one after the other in every round; takes the fastest round of each.

@@ -32,6 +32,7 @@ pub const HEADERS: &[(&str, &str)] = &[
     header!("md/system.cuh"),
     header!("md/thermostat.cuh"),
     header!("observable/pair_terms.cuh"),
+    header!("observable/records.cuh"),
     header!("observable/sampled.cuh"),
     header!("potential/gaussian_core.cuh"),
     header!("potential/harmonic_spheres.cuh"),

@@ -61,20 +61,33 @@ impl SampleTerms for DensityProduct {
         };
         let [there, back] = [(&first, &second), (&second, &first)]
             .map(|(a, b)| [total(later, a.clone()), total(origin, b.clone())]);
-        let product = |modes: &[Cow<[[f64; 2]]>; 2], vector: usize| {
-            let [[a_re, a_im], [b_re, b_im]] = [modes[0][vector], modes[1][vector]];
-            a_re * b_re + a_im * b_im
-        };
-        let mut vector = 0;
+        let mut start = 0;
         for (shell, term) in self.shells.iter().zip(terms) {
-            let mut sum = 0.0;
-            for _ in 0..shell.count() {
-                sum += 0.5 * (product(&there, vector) + product(&back, vector));
-                vector += 1;
-            }
+            let vectors = start..start + shell.count() as usize;
+            start = vectors.end;
+            let sum = |[a, b]: &[Cow<[[f64; 2]]>; 2]| {
+                sum_of_products(&a[vectors.clone()], &b[vectors.clone()])
+            };
+            let sum = 0.5 * (sum(&there) + sum(&back));
             *term = sum / (shell.count() as f64 * self.particles as f64);
         }
     }
+}
+
+/// `Re a b*`, summed in an order that is fixed and fit for vector units.
+fn sum_of_products(a: &[[f64; 2]], b: &[[f64; 2]]) -> f64 {
+    const WIDTH: usize = 4;
+    let mut sums = [[0.0; 2]; WIDTH];
+    let mut add = |a: &[[f64; 2]], b: &[[f64; 2]]| {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            sum[0] += a[0] * b[0];
+            sum[1] += a[1] * b[1];
+        }
+    };
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<WIDTH>(), b.as_chunks::<WIDTH>());
+    a.iter().zip(b).for_each(|(a, b)| add(a, b));
+    add(a_rest, b_rest);
+    sums.iter().flatten().sum()
 }
 
 /// Modes of the density of several species.

@@ -7,6 +7,7 @@
 mod densities;
 mod pairs;
 mod program;
+mod records;
 mod slots;
 
 use std::sync::Arc;
@@ -15,7 +16,6 @@ pub use self::program::{density_program, program};
 
 use self::densities::DensityEvaluator;
 use self::pairs::{Center, PairEvaluator, Records};
-use self::program::SAMPLED_WORDS;
 use self::slots::{Slot, SlotPool};
 use super::constants::DevicePolicy;
 use super::engine::{CudaEngine, SampleTurns};
@@ -90,9 +90,9 @@ impl Sampling {
             HandedOver::Densities(of, _) => (of.simulation_box, &of.species),
         };
         let particles: usize = species.iter().map(|species| species.count).sum();
-        let slot_words = particles * simulation_box.dimension() * SAMPLED_WORDS;
-        // Slots begin at multiples of 16 bytes.
-        let slot_bytes = (4 * slot_words).next_multiple_of(16);
+        // Slots begin where records may.
+        let slot_words = particles * records::words(simulation_box.dimension());
+        let slot_bytes = (4 * slot_words).next_multiple_of(32);
         let held: usize = correlations
             .iter()
             .map(|handed_over| match handed_over {
@@ -166,7 +166,8 @@ impl Sampling {
         let mut held = Vec::new();
         for (index, sample) in &samples.held {
             let slot = self.slot();
-            self.records.write_at(slot.number as usize * self.slot_bytes, &sample.words)?;
+            let records = records::pack(&sample.words, evaluation.simulation_box.dimension());
+            self.records.write_at(slot.number as usize * self.slot_bytes, &records)?;
             if let Some(center) = sample.center {
                 let at = slot.number as usize * size_of::<Center>();
                 self.centers.write_at(at, &[Center(center)])?;
@@ -269,7 +270,8 @@ impl Sampling {
     fn held(&self, correlation: &Correlation) -> Result<Option<HeldSamples>, EngineError> {
         let Correlation::OfPairs(correlation) = correlation else { return Ok(None) };
         let evaluation = &correlation.evaluation;
-        let words = evaluation.particles() * evaluation.simulation_box.dimension() * SAMPLED_WORDS;
+        let dimension = evaluation.simulation_box.dimension();
+        let words = evaluation.particles() * records::words(dimension);
         let mut held = Vec::new();
         for (index, slot) in correlation.scheme.held() {
             let number = slot.number as usize;
@@ -280,7 +282,8 @@ impl Sampling {
                 }
                 false => None,
             };
-            let words = self.records.read_at(number * self.slot_bytes, words)?;
+            let records = self.records.read_at(number * self.slot_bytes, words)?;
+            let words = records::unpack(&records, dimension);
             held.push((index, Arc::new(SampledParticles { words, center })));
         }
         Ok(Some(HeldSamples {

@@ -141,7 +141,7 @@ fn written_out(shells: &[WaveVectorShell]) -> String {
                         known.push((axis, n));
                         let _ = writeln!(
                             text,
-                            "    float c{axis}_{n} = cosine_of_turns({n}u * turns[{axis}]);"
+                            "    float c{axis}_{n} = quick_cosine_of_turns({n}u * turns[{axis}]);"
                         );
                     }
                     factors.push(format!("c{axis}_{n}"));
@@ -185,8 +185,8 @@ fn table(shells: &[WaveVectorShell]) -> String {
          \x20       float sum = 0.0f;\n\
          \x20       for (; orbit < shell_ends[shell]; ++orbit) {{\n\
          \x20           const Orbit &of = orbits[orbit];\n\
-         \x20           float product = mul(cosine_of_turns(of.n[0] * turns[0]), cosine_of_turns(of.n[1] * turns[1]));\n\
-         \x20           sum = fused(mul(of.share, product), cosine_of_turns(of.n[2] * turns[2]), sum);\n\
+         \x20           float product = mul(quick_cosine_of_turns(of.n[0] * turns[0]), quick_cosine_of_turns(of.n[1] * turns[1]));\n\
+         \x20           sum = fused(mul(of.share, product), quick_cosine_of_turns(of.n[2] * turns[2]), sum);\n\
          \x20       }}\n\
          \x20       sums[shell] = add(sums[shell], sum);\n\
          \x20   }}\n\

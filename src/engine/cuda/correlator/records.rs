@@ -1,0 +1,68 @@
+//! Samples as they lie in the card's memory. Mirrors `kernels/observable/records.cuh`.
+use crate::observable::dynamics::sampled::WORDS;
+
+/// Bits of an image in three dimensions.
+const IMAGE_BITS: u32 = 21;
+
+/// Words of a particle's record.
+pub fn words(dimension: usize) -> usize {
+    if dimension == 3 { 8 } else { dimension * WORDS }
+}
+
+/// Records of all particles from their numbers (see [`SampledParticles`]).
+///
+/// [`SampledParticles`]: crate::observable::dynamics::sampled::SampledParticles
+pub fn pack(sampled: &[u32], dimension: usize) -> Vec<u32> {
+    if dimension != 3 {
+        return sampled.to_vec();
+    }
+    let record = |axes: &[u32; 9]| -> [u32; 8] {
+        let [f0, i0, v0, f1, i1, v1, f2, i2, v2] = *axes;
+        let part = |image: u32, axis: u32| {
+            (u64::from(image) & ((1 << IMAGE_BITS) - 1)) << (IMAGE_BITS * axis)
+        };
+        let images = part(i0, 0) | part(i1, 1) | part(i2, 2);
+        [f0, f1, f2, v0, v1, v2, images as u32, (images >> 32) as u32]
+    };
+    sampled.as_chunks::<9>().0.iter().flat_map(record).collect()
+}
+
+/// The numbers of all particles; images lie within 2^20 boxes of the first.
+pub fn unpack(records: &[u32], dimension: usize) -> Vec<u32> {
+    if dimension != 3 {
+        return records.to_vec();
+    }
+    let numbers = |record: &[u32; 8]| -> [u32; 9] {
+        let [f0, f1, f2, v0, v1, v2, low, high] = *record;
+        let images = u64::from(high) << 32 | u64::from(low);
+        let image = |axis: u32| {
+            let unused = 32 - IMAGE_BITS;
+            (((images >> (IMAGE_BITS * axis)) as u32) << unused) as i32 >> unused
+        };
+        [f0, image(0) as u32, v0, f1, image(1) as u32, v1, f2, image(2) as u32, v2]
+    };
+    records.as_chunks::<8>().0.iter().flat_map(numbers).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_from_their_records() {
+        let images = [0, 1, -1, 1_048_575, -1_048_576, 77_777, -5];
+        for dimension in [2, 3] {
+            let mut numbers = Vec::new();
+            for particle in 0..14u32 {
+                for axis in 0..dimension as u32 {
+                    let image = images[(particle + 3 * axis) as usize % 7];
+                    let fraction = 0x9E37_79B9u32.wrapping_mul(particle * 3 + axis + 1);
+                    numbers.extend([fraction, image as u32, (0.1 * particle as f32).to_bits()]);
+                }
+            }
+            let records = pack(&numbers, dimension);
+            assert_eq!(records.len(), 14 * words(dimension));
+            assert_eq!(unpack(&records, dimension), numbers);
+        }
+    }
+}
