@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
 use supercool::engine::EngineError;
+use supercool::engine::cuda::arithmetic;
 use supercool::engine::cuda::compile::{Architecture, Program, Resources, compile_in};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
 use supercool::engine::cuda::library::Nvrtc;
@@ -70,11 +71,18 @@ fn plan(
 }
 
 /// Kernels that hold the pair loop.
-///
-/// With bytes of spills allowed in 32-bit policies and in `double`. `advance` has blocks of 1024 threads, so
-/// 64 registers: it spills what lives across the pair loop, and `double` has twice as much of everything.
-/// That is known and to be mended; it must not grow.
-const FORCE_KERNELS: [(&str, [u64; 2]); 2] = [("advance_wide", [0, 700]), ("advance", [512, 1400])];
+const FORCE_KERNELS: [&str; 2] = ["advance_wide", "advance"];
+
+/// Bytes of spills that are known: of what lives across the pair loop, not in it. `double` has twice as much of
+/// everything.
+fn known_spills(case: &str, kernel: &str) -> u32 {
+    match case {
+        _ if case.starts_with("fixed-point,") => 0,
+        _ if case.starts_with("double,") => 500,
+        _ if kernel == "advance_wide" => 0,
+        _ => 128,
+    }
+}
 
 /// Compiles on all cores; what the kernels of each take.
 fn compile_all(cases: Vec<(String, Program, Architecture)>) -> Vec<(String, Vec<Resources>)> {
@@ -143,6 +151,14 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             let precision = Precision::ALL[3 - number % 4];
             add(number, precision, 3 - number % 2, form, truncation);
         }
+        // What the engine defines on cards of other arithmetic.
+        let plan = plan(Precision::DoubleSingle, 3, LennardJones, Truncation::Shifted);
+        let mut on_other_cards = program(&plan);
+        for name in ["IEEE_RECIPROCAL", "SUMS_IN_PAIRS"] {
+            on_other_cards.macros.push((name.to_owned(), "1".to_owned()));
+        }
+        let architecture = Architecture::Machine(80);
+        cases.push(("double-single, other cards".into(), on_other_cards, architecture));
         compile_all(cases)
     })
 }
@@ -168,16 +184,29 @@ fn all_kernels_compile_for_three_architectures() {
 }
 
 #[test]
+fn the_trial_of_reciprocals_compiles() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    for architecture in [80, 90, 100] {
+        let compiled =
+            compile_in(&arithmetic::check_program(), Architecture::Machine(architecture), None);
+        let resources = compiled.expect("it compiles").resources();
+        assert_eq!(resources[0].function, "count_wrong_reciprocals");
+    }
+}
+
+#[test]
 fn force_kernels_spill_no_more_than_is_known() {
     if !nvrtc_is_there() {
         return;
     }
     let mut spilling = Vec::new();
     for (name, resources) in covering_cases() {
-        for (kernel, allowed) in FORCE_KERNELS {
+        for kernel in FORCE_KERNELS {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
             let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
-            if found.spills as u64 > allowed[usize::from(name.starts_with("double,"))] {
+            if found.spills > known_spills(name, kernel) {
                 spilling.push(format!(
                     "{name}: {kernel}: {} bytes beside {} registers",
                     found.spills, found.registers
@@ -233,11 +262,10 @@ fn kernels_that_take_samples_spill_no_more_than_is_known() {
     }
     for (name, resources) in compile_all(cases) {
         assert!(resources.iter().any(|of| of.is_kernel && of.function == "take_sample"), "{name}");
-        for (kernel, allowed) in FORCE_KERNELS {
+        for kernel in FORCE_KERNELS {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
             let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
-            let allowed = allowed[usize::from(name.starts_with("double,"))];
-            assert!(found.spills as u64 <= allowed, "{name}: {found:?}");
+            assert!(found.spills <= known_spills(&name, kernel), "{name}: {found:?}");
         }
     }
 }

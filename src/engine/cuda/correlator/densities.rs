@@ -53,7 +53,7 @@ impl DensityEvaluator {
         evaluation: &DensityEvaluation,
         batch: usize,
     ) -> Result<Self, EngineError> {
-        let kernels = Kernels::of_program(session, &program::density_program(evaluation))?;
+        let kernels = Kernels::of(session, &program::density_program(evaluation))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, DENSITY_CHUNK);
         let (samples_at_once, _) = capacity(evaluation, batch);
         let (species, vector_count) = (evaluation.species.len(), evaluation.vectors.len());

@@ -131,7 +131,7 @@ impl PairEvaluator {
         let bin_bytes = if bins <= MOST_SHARED_BINS { bins * 4 * THREADS as usize / 32 } else { 0 };
         let for_slots = session.shared_memory()?.saturating_sub(bin_bytes);
         let slots = (for_slots / slot_bytes).clamp(2, MOST_SLOTS);
-        let kernels = Kernels::of_program(session, &program::program(evaluation, slots))?;
+        let kernels = Kernels::of(session, &program::program(evaluation, slots))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
         kernels.set("geometry", &geometry(evaluation, &first_chunk))?;
         let correlate = kernels.kernel("correlate")?;
