@@ -178,6 +178,8 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
         bool leads = active && work.group.member == 0;
         Sum sum[DIMENSION];
         u32 species = active ? particles.species[p] : 0;
+        // Early: it is waited for at the end.
+        u32 sampled_id = work.sample && leads ? particles.id[p] : 0;
         bool too_close = sum_forces(work.group, tile, p, species, sites, sum);
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
         Force force[DIMENSION];
@@ -193,7 +195,7 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
                 body.langevin(thermostat, noise, id, 2 * step + 1, heat[0], findings);
             }
         }
-        if (work.sample) store_sampled(work.sample, particles.id[p], body.position, body.image, body.velocity);
+        if (work.sample) store_sampled(work.sample, sampled_id, body.position, body.image, body.velocity);
         if (go_on) {
             if (LANGEVIN) {
                 double noise = langevin_noise(thermostat, step, body.species);
@@ -225,6 +227,7 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
         AxisBody body;
         if (integrates) body.load(particles, p, axis);
         u32 species = active ? particles.species[p] : 0;
+        u32 sampled_id = work.sample && active ? particles.id[p] : 0;
         Sum sum[DIMENSION];
         bool too_close = sum_forces(work.group, tile, p, species, sites, sum);
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
@@ -237,7 +240,7 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
         }
         Real moved2 = Real(0);
         if (integrates && kick) body.half_kick(force, species);
-        if (work.sample) store_sampled_axis(work.sample, active ? particles.id[p] : 0, axis, integrates, body);
+        if (work.sample) store_sampled_axis(work.sample, sampled_id, axis, integrates, body);
         if (integrates) {
             if (go_on) {
                 body.half_kick(force, species);

@@ -82,18 +82,22 @@ struct SampleTurns {
     // Steps of the launch at the next one, and its number.
     u32 next;
     u32 number;
+    // Its slot, fetched when the one before is taken.
+    u32 slot;
 
     INLINE SampleTurns(u32 first, u32 every, u32 from) {
         number = from > first ? (from - first + every - 1) / every : 0;
         next = first + number * every;
+        slot = first != ~0u ? sampling.slots[number] : 0;
     }
     // Where the sample after `done` steps goes; null: none is due.
     INLINE u32 *at(u32 done, u32 every) {
         if (done != next) return nullptr;
-        u32 *slot = sample_slot(sampling.slots[number]);
+        u32 *sample = sample_slot(slot);
         next += every;
         number += 1;
-        return slot;
+        slot = sampling.slots[number];
+        return sample;
     }
 };
 #else

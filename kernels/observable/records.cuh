@@ -17,17 +17,18 @@
 INLINE u64 packed_image(i32 image, int axis) { return (u64)((u32)image & 0x1FFFFFu) << (21 * axis); }
 INLINE i32 unpacked_image(u64 images, int axis) { return (i32)((u32)(images >> (21 * axis)) << 11) >> 11; }
 
+// Past the caches, which the steps need: samples are read much later.
 INLINE void store_record(u32 *at, const Sampled (&sampled)[DIMENSION]) {
 #if DIMENSION == 3
     u64 images = packed_image(sampled[0].image, 0) | packed_image(sampled[1].image, 1) | packed_image(sampled[2].image, 2);
-    *(uint4 *)at =
-        make_uint4(sampled[0].fraction, sampled[1].fraction, sampled[2].fraction, to_bits(sampled[0].velocity));
-    *(uint4 *)(at + 4) =
-        make_uint4(to_bits(sampled[1].velocity), to_bits(sampled[2].velocity), (u32)images, (u32)(images >> 32));
+    __stcs((uint4 *)at,
+           make_uint4(sampled[0].fraction, sampled[1].fraction, sampled[2].fraction, to_bits(sampled[0].velocity)));
+    __stcs((uint4 *)(at + 4),
+           make_uint4(to_bits(sampled[1].velocity), to_bits(sampled[2].velocity), (u32)images, (u32)(images >> 32)));
 #else
-    *(uint2 *)at = make_uint2(sampled[0].fraction, (u32)sampled[0].image);
-    *(uint2 *)(at + 2) = make_uint2(to_bits(sampled[0].velocity), sampled[1].fraction);
-    *(uint2 *)(at + 4) = make_uint2((u32)sampled[1].image, to_bits(sampled[1].velocity));
+    __stcs((uint2 *)at, make_uint2(sampled[0].fraction, (u32)sampled[0].image));
+    __stcs((uint2 *)(at + 2), make_uint2(to_bits(sampled[0].velocity), sampled[1].fraction));
+    __stcs((uint2 *)(at + 4), make_uint2((u32)sampled[1].image, to_bits(sampled[1].velocity)));
 #endif
 }
 

@@ -70,6 +70,17 @@ impl Transfer {
         })
     }
 
+    /// Takes page-locked memory for so many copies at once; later it would stop the card.
+    ///
+    /// # Errors
+    /// If there is no page-locked memory.
+    pub fn reserve(&self, copies: usize) -> Result<(), EngineError> {
+        let memory: Result<Vec<PageLocked>, EngineError> =
+            (0..copies).map(|_| PageLocked::new(&self.session, self.bytes)).collect();
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).extend(memory?);
+        Ok(())
+    }
+
     /// Has the pieces copied as they are after all that was launched before. Does not wait.
     ///
     /// # Errors

@@ -67,19 +67,19 @@ struct Channel {
     averages: Vec<Vec<Vec<BlockAverage>>>,
 }
 
-impl Channel {
-    /// Adds a time origin; `terms` holds those of every row.
-    fn push(&mut self, part: usize, lag: usize, terms: &[f64]) {
-        let rows = &mut self.averages[part];
-        let mut components = [0.0; MAX_COMPONENTS];
-        let components = &mut components[..self.observable.components()];
-        let terms_of_row = terms.len() / rows.len();
-        for (averages, terms) in rows.iter_mut().zip(terms.chunks(terms_of_row)) {
-            self.observable.of_origin(terms, components);
-            averages[lag].push(components);
-        }
+/// Adds a time origin to the averages of a part by row, lag; `terms` holds those of every row.
+fn push(observable: &dyn Correlation, rows: &mut [Vec<BlockAverage>], lag: usize, terms: &[f64]) {
+    let mut components = [0.0; MAX_COMPONENTS];
+    let components = &mut components[..observable.components()];
+    let terms_of_row = terms.len() / rows.len();
+    for (averages, terms) in rows.iter_mut().zip(terms.chunks(terms_of_row)) {
+        observable.of_origin(terms, components);
+        averages[lag].push(components);
     }
 }
+
+/// From so many pairs on, observables and parts are averaged by several threads.
+const MANY_PAIRS: usize = 64;
 
 /// Pairs of samples that are correlated at once: bounds the memory of their sums.
 const PAIRS_AT_ONCE: usize = 16;
@@ -264,45 +264,56 @@ impl Correlations {
         &mut self,
         lags: &[usize],
         sums: &[f64],
-        evaluate: impl Fn(&dyn SampleTerms, usize, Part, &mut [f64]),
+        evaluate: impl Fn(&dyn SampleTerms, usize, Part, &mut [f64]) + Sync,
     ) {
         let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
         let species = self.context.species.len();
-        for (pair, lag) in lags.iter().enumerate() {
-            let mut first = 0;
-            for (index, (_, terms)) in self.terms.iter().enumerate() {
+        // Where the sums of particle terms begin.
+        let mut first = Vec::new();
+        let mut end = 0;
+        for (_, terms) in &self.terms {
+            first.push(end);
+            end += if matches!(terms, Terms::Particles(_)) { terms.width() } else { 0 };
+        }
+        let (terms, context) = (&self.terms, &self.context);
+        let add =
+            |observable: &dyn Correlation, index: usize, part: Part, averages: &mut [Vec<_>]| {
+                let particles = part.particles(context);
+                if particles == 0 {
+                    return;
+                }
+                let terms = &terms[index].1;
                 let mut of_part = vec![0.0; terms.width()];
-                let own = first..first + terms.width();
-                if matches!(terms, Terms::Particles(_)) {
-                    first = own.end;
-                }
-                for channel in self.channels.iter_mut().filter(|channel| channel.terms == index) {
-                    for part in 0..channel.parts.len() {
-                        let particles = channel.parts[part].particles(&self.context);
-                        if particles == 0 {
-                            continue;
-                        }
-                        match terms {
-                            Terms::Particles(_) => {
-                                let place = match channel.parts[part] {
-                                    Part::Species(species) => species,
-                                    _ => species,
-                                };
-                                let start = (pair * (species + 1) + place) * width;
-                                let sums = &sums[start..start + width][own.clone()];
-                                let mean = |(mean, sum): (&mut f64, &f64)| {
-                                    *mean = sum / particles as f64;
-                                };
-                                of_part.iter_mut().zip(sums).for_each(mean);
-                            }
-                            Terms::Samples(terms) => {
-                                evaluate(&**terms, pair, channel.parts[part], &mut of_part);
+                for (pair, &lag) in lags.iter().enumerate() {
+                    match terms {
+                        Terms::Particles(_) => {
+                            let place = match part {
+                                Part::Species(species) => species,
+                                _ => species,
+                            };
+                            let start = (pair * (species + 1) + place) * width + first[index];
+                            for (mean, sum) in of_part.iter_mut().zip(&sums[start..]) {
+                                *mean = sum / particles as f64;
                             }
                         }
-                        channel.push(part, *lag, &of_part);
+                        Terms::Samples(terms) => evaluate(&**terms, pair, part, &mut of_part),
                     }
+                    push(observable, averages, lag, &of_part);
                 }
-            }
+            };
+        let of_parts = self.channels.iter_mut().flat_map(|channel| {
+            let (observable, index) = (&*channel.observable, channel.terms);
+            let parts = channel.parts.iter().zip(&mut channel.averages);
+            parts.map(move |(&part, averages)| (observable, index, part, averages))
+        });
+        if lags.len() < MANY_PAIRS {
+            of_parts.for_each(|(observable, index, part, averages)| {
+                add(observable, index, part, averages)
+            });
+        } else {
+            of_parts.collect::<Vec<_>>().into_par_iter().for_each(
+                |(observable, index, part, averages)| add(observable, index, part, averages),
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::pairs::{Records, chunks};
+use super::pairs::{COPIES, Records, chunks};
 use super::program::{self, DENSITY_CHUNK, THREADS};
 use crate::engine::cuda::launch::{Kernel, Kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
@@ -58,6 +58,8 @@ impl DensityEvaluator {
         let (samples_at_once, _) = capacity(evaluation, batch);
         let (species, vector_count) = (evaluation.species.len(), evaluation.vectors.len());
         let modes = samples_at_once * species * vector_count * 16;
+        let transfer = Transfer::new(session, room(modes))?;
+        transfer.reserve(COPIES)?;
         Ok(DensityEvaluator {
             every: evaluation.every,
             add_modes: kernels.kernel("add_modes")?,
@@ -73,7 +75,7 @@ impl DensityEvaluator {
             slots: Buffer::new(session, samples_at_once * 4)?,
             partial: Buffer::new(session, samples_at_once * chunks.len() / 2 * vector_count * 8)?,
             modes: Buffer::new(session, modes)?,
-            transfer: Transfer::new(session, room(modes))?,
+            transfer,
         })
     }
 

@@ -130,7 +130,8 @@ impl Sampling {
             records: Buffer::new(session, samples * slot_bytes)?,
             slot_bytes,
             centers: Buffer::new(session, samples * size_of::<Center>())?,
-            table: Buffer::new(session, batch * 4)?,
+            // Launches look one further.
+            table: Buffer::new(session, (batch + 1) * 4)?,
             pool: SlotPool::new(samples),
             batch,
             coming: Vec::new(),

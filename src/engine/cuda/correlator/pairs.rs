@@ -34,6 +34,8 @@ unsafe impl Plain for Center {}
 const MOST_PARTIAL_BYTES: usize = 256 << 20;
 /// Pairs that are evaluated at once.
 const MOST_PAIRS: usize = 4096;
+/// Copies to the host that may be under way together.
+pub const COPIES: usize = 4;
 /// No group has more.
 const MOST_PAIRS_OF_GROUP: usize = MOST_SLOTS * (MOST_SLOTS + 1) / 2;
 
@@ -143,6 +145,8 @@ impl PairEvaluator {
         let counts = pairs_at_once * species * bins * 4;
         // A group has a pair at least.
         let work = pairs_at_once * (slots + 4 + 1) * 4;
+        let transfer = Transfer::new(session, room(sums) + room(counts))?;
+        transfer.reserve(COPIES)?;
         Ok(PairEvaluator {
             correlate,
             add_chunks: kernels.kernel("add_chunks")?,
@@ -161,7 +165,7 @@ impl PairEvaluator {
             partial: Buffer::new(session, pairs_at_once * chunks.len() / 2 * width * 4)?,
             sums: Buffer::new(session, sums)?,
             counts: Buffer::new(session, counts)?,
-            transfer: Transfer::new(session, room(sums) + room(counts))?,
+            transfer,
         })
     }
 

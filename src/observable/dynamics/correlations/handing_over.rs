@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use super::{Correlations, Sampler};
+use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::evaluation::{
     DensityEvaluation, Evaluated, EvaluatedPairs, Evaluation, HandedOver, SampledDensities,
 };
@@ -74,13 +75,32 @@ impl Correlations {
         match evaluated {
             Evaluated::Pairs(pairs) => self.add_pairs(pairs),
             Evaluated::Densities(samples) => {
+                let mut due = Vec::new();
                 for SampledDensities { step, densities } in samples {
                     self.first_step.get_or_insert(*step);
-                    let due = self.scheme.push(Sample::of_densities(densities.clone()));
-                    self.correlate(&due);
+                    due.extend(self.scheme.push(Sample::of_densities(densities.clone())));
+                }
+                self.add_products(&due);
+            }
+        }
+    }
+
+    /// Adds the pairs of samples that hold no particles.
+    fn add_products(&mut self, due: &[Due<Sample>]) {
+        let (mut lags, mut pairs) = (Vec::new(), Vec::new());
+        for Due { level, entries } in due {
+            for (entry, later) in entries.iter().enumerate() {
+                let lag = self.scheme.lag_index(*level, entry);
+                if let Some(lag) = lag.filter(|&lag| lag < self.lags.len()) {
+                    lags.push(lag);
+                    pairs.push((&*entries[0], &**later));
                 }
             }
         }
+        self.average(&lags, &[], |terms, pair, part, of_part| {
+            let (origin, later) = pairs[pair];
+            terms.evaluate(origin, later, part, of_part);
+        });
     }
 
     fn add_pairs(&mut self, pairs: &EvaluatedPairs) {
