@@ -34,6 +34,8 @@ pub const REMOVE_DRIFT: bool = false;
 pub const BIN_WIDTH: f64 = 0.02;
 pub const MAXIMUM_WAVENUMBER: f64 = 15.0;
 pub const STRUCTURE_VECTORS_PER_SHELL: usize = 20;
+pub const FORCE_TOLERANCE: f64 = 1e-6;
+pub const MAXIMUM_ITERATIONS: u64 = 100_000;
 pub const CHECKPOINT_MINUTES: f64 = 10.0;
 
 /// Lattice of the initial state.

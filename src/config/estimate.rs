@@ -14,6 +14,8 @@ const BYTES_PER_GSD_FRAME: f64 = 36.0;
 const BYTES_PER_THERMODYNAMICS: f64 = 200.0;
 /// Step, time, global and local order.
 const BYTES_PER_BOND_ORDER: f64 = 32.0;
+/// Step, time, energy, residual force, iterations.
+const BYTES_PER_INHERENT_STRUCTURE: f64 = 40.0;
 /// Skin assumed where it is chosen at the start, in units of the largest cutoff.
 const TUNED_SKIN: f64 = 0.2;
 
@@ -96,6 +98,15 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         let samples = stage.steps / order.every;
         let name = format!("bond order every {} steps, {samples} samples", order.every);
         files.push((name, samples as f64 * BYTES_PER_BOND_ORDER));
+    }
+    if let Some(settings) = &stage.observe.inherent_structures {
+        let samples = stage.steps / settings.every;
+        let name = format!(
+            "inherent structures every {} steps to forces below {:e}, {samples} minima",
+            settings.every, settings.force_tolerance
+        );
+        let each = BYTES_PER_INHERENT_STRUCTURE + count * BYTES_PER_FRAME;
+        files.push((name, samples as f64 * each));
     }
     for blocks in &stage.correlations {
         let observables: Vec<&str> =

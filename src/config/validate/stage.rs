@@ -2,7 +2,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::checker::Checker;
-use super::{correlation, thermostat};
+use super::{correlation, inherent, thermostat};
 use crate::config::defaults;
 use crate::config::reword::nearest;
 use crate::config::written::{
@@ -225,12 +225,17 @@ fn observe(
         Some(bond_order) => self::bond_order(bond_order, surroundings, checker).map(Some),
         None => Some(None),
     };
+    let inherent_structures = match &written.inherent_structures {
+        Some(written) => inherent::check(written, surroundings, checker).map(Some),
+        None => Some(None),
+    };
     Some(ObservePlan {
         thermodynamics: thermodynamics?,
         trajectory: trajectory?,
         gsd,
         structure: structure?,
         bond_order: bond_order?,
+        inherent_structures: inherent_structures?,
     })
 }
 

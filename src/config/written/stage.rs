@@ -115,6 +115,30 @@ pub struct Observe {
     pub structure: Option<Table<Structure>>,
     /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
     pub bond_order: Option<Table<BondOrder>>,
+    /// Minima of the potential energy below states of the run, with their configurations.
+    pub inherent_structures: Option<Table<InherentStructures>>,
+}
+
+/// Inherent structures: every so often a copy of the state is brought to the minimum of the potential
+/// energy by FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats on
+/// the cores of this machine, also where a GPU runs the system, which goes on meanwhile. The
+/// trajectory is not touched. Energies per particle go to `/observables` of `STAGE.h5`,
+/// configurations to `STAGE.inherent.h5md`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InherentStructures {
+    /// Interval in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// The descent ends when the force on every particle is smaller.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::FORCE_TOLERANCE))]
+    pub force_tolerance: Option<Written<Number>>,
+    /// It ends, with a warning, after so many iterations in any case.
+    #[schemars(extend("minimum" = 1, "default" = defaults::MAXIMUM_ITERATIONS))]
+    pub maximum_iterations: Option<Written<Integer>>,
+    /// First time step of the descent, which grows up to ten times; half of `run.timestep` if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: Option<Written<Number>>,
 }
 
 /// Six-fold bond-orientational order of all particles: of all bonds together, which is small in a

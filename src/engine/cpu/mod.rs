@@ -10,6 +10,7 @@ mod chunk;
 mod export;
 mod forces;
 pub(in crate::engine) mod kernels;
+mod minimize;
 mod neighbors;
 mod thermostats;
 
@@ -21,6 +22,7 @@ use self::cells::CellGrid;
 use self::chunk::{CHUNK, Chunk};
 use self::forces::Targets;
 use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
+pub use self::minimize::{InherentStructure, Minimizer};
 use self::neighbors::{ListOf, SortedParticles};
 use crate::arithmetic::Real;
 use crate::engine::precision::{ExactSum, Policy};
