@@ -6,6 +6,7 @@ mod checker;
 mod correlation;
 mod inherent;
 mod limits;
+mod neighbors;
 mod potential;
 mod run;
 mod sampling;

@@ -149,9 +149,10 @@ pub struct BondOrder {
     /// Interval between samples in steps that divides the stage's.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
-    /// Bonds lead to particles closer than this: the first minimum of g(r).
+    /// Bonds lead to particles closer than this: the first minimum of g(r). If not given
+    /// `1.45 (V/N)^(1/D)`, which is close to it in dense liquids.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub radius: Written<Number>,
+    pub radius: Option<Written<Number>>,
 }
 
 /// Pair distributions and partial structure factors, averaged over samples.
@@ -224,7 +225,8 @@ pub struct Correlation {
     #[schemars(extend("default" = defaults::REMOVE_DRIFT))]
     pub remove_drift: Option<Written<bool>>,
     /// Neighbours of a particle at the time origin are those closer than this, for cage-relative
-    /// displacements: the first minimum of g(r). Must be given for these.
+    /// displacements: the first minimum of g(r). If not given `1.45 (V/N)^(1/D)`, which is close to it
+    /// in dense liquids.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cage_radius: Option<Written<Number>>,
     /// Bins of the self van Hove function.
