@@ -1,6 +1,7 @@
 //! Minima of the potential energy: known ones, those of plain sums, and what a run writes of them.
 mod common;
 
+use common::contents::numbers;
 use common::job::{Job, kob_andersen as toml};
 use common::python::check_with_python;
 use common::{kob_andersen, liquid, pair, plan_of};
@@ -218,10 +219,32 @@ fn the_trajectory_has_the_same_bits_with_and_without() {
         };
         assert_eq!(end(&plain), end(&with), "{precision}");
         let name = "/particles/trajectory/position/value";
-        let frames =
-            |job: &Job| common::contents::numbers(&job.path("out/production.h5md"))[name].clone();
+        let frames = |job: &Job| numbers(&job.path("out/production.h5md"))[name].clone();
         assert_eq!(frames(&plain), frames(&with), "{precision}");
         assert!(!plain.path("out/production.inherent.h5md").exists());
+    }
+}
+
+#[test]
+fn a_stored_trajectory_has_the_minima_that_the_run_found() {
+    let text = toml(2, 200, "double-single", "timestep = 0.004\nthreads = 1") + STAGES;
+    let job = Job::new(&(text + INHERENT));
+    job.succeeds(&["run", "job.toml"]);
+    let again = ["correlate", "out/production.h5md", "job.toml", "--output", "again", "--quiet"];
+    job.succeeds(&again);
+    for file in ["production.h5", "production.inherent.h5md"] {
+        let path = |folder: &str| job.path(&format!("{folder}/{file}"));
+        let [online, again] = ["out", "again"].map(|folder| numbers(&path(folder)));
+        let names: Vec<&String> = online
+            .keys()
+            .filter(|name| name.contains("inherent") || name.contains("/trajectory/"))
+            // Steps and times have several names.
+            .filter(|name| name.ends_with("/value"))
+            .collect();
+        assert!(names.len() >= 3, "{names:?}");
+        for name in names {
+            assert_eq!(online[name], again[name], "{file}: {name}");
+        }
     }
 }
 
