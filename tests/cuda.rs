@@ -125,37 +125,37 @@ const RECORDS: [Record; 6] = [
         dimension: 3,
         particles: 300,
         steps: 300,
-        hash: "c288fa152c9b64053af397c4aed2a7d5b3e4fd475b17d99d5555597090d06a06",
+        hash: "331842c1aaaea646196c602a3b5250d310e14b1e0d4d5f7f891c9f5570561a40",
     },
     Record {
         dimension: 3,
         particles: 1000,
         steps: 10_000,
-        hash: "4d71e7481da7589c21c132c3203fa481125001fd5d3a876169dc6863fbc34f4d",
+        hash: "cf192096ee912137a9e6ba96a255fe4dcd9f77d794107bb88abb05fbbd45fc56",
     },
     Record {
         dimension: 3,
         particles: 4000,
         steps: 10_000,
-        hash: "906b2e9ecae210b778e1faac9849c6fb0cd6e5350b58680f1cdb8f1add80fc96",
+        hash: "bcc527c726f2fd060a559f1e42642b11cb4ac0638f6dae9d50d8c2770a7ece71",
     },
     Record {
         dimension: 2,
         particles: 1000,
         steps: 10_000,
-        hash: "a5b5307b5b5883f72f8dfc971c76c5b10b1836043594fe024a748d266efd8394",
+        hash: "f8832e6a98dd57fec457f73d9c1f1e09742f7118c69dadfa21793bbb2dae2a28",
     },
     Record {
         dimension: 3,
         particles: 50_000,
         steps: 10_000,
-        hash: "8398ac9678af76610c935db972ba1186783149bbaae5d1d1e46b08d9d2233083",
+        hash: "7fda4868f01a80aa8c23d3e5b1562147ea39c38d4e3a70945d31302b623f1eb6",
     },
     Record {
         dimension: 3,
         particles: 256_000,
         steps: 1000,
-        hash: "476f1b87bdc22a32686c3e606f6063514021602eccfa8f6c249abd7001eec553",
+        hash: "906a5e4edda829f113971956101207bf8ffeec27e14266ee4cc3ef68aa5e7644",
     },
 ];
 

@@ -67,12 +67,12 @@ fn fixed_point_gives_the_golden_hashes() {
     assert_eq!(
         found,
         [
-            "46dcd3e71e6e8e4c",
-            "a5e565d31b087346",
-            "4a97283ba7712aab",
-            "00627387d2c55704",
-            "eccf8562105f67f2",
-            "0b6f5aec6b2a7afb",
+            "ff299d667700e861",
+            "0eab9c28f150ea22",
+            "9230b625e67d29a9",
+            "a822d1248b781b86",
+            "866374c24a04fa42",
+            "c18dec80756883a4",
         ]
     );
 }

@@ -1,14 +1,23 @@
-// Reciprocal and reciprocal square root in 32-bit floats from an integer seed and two cubic steps.
-// Mirrors src/arithmetic/reciprocal.rs.
+// Reciprocal, correctly rounded, and reciprocal square root from an integer seed and two cubic steps, in 32-bit
+// floats. Mirrors src/arithmetic/reciprocal.rs.
 #pragma once
 #include "arithmetic/portable.cuh"
 
+// 1/x for 2^-100 <= x <= 2^100.
+//
+// On the device: the card's estimate and one Newton step with fused operations, which round correctly where
+// the estimate is good to a unit in the last place. That is a property of the card and is tried for all x before
+// a run (`count_wrong_reciprocals`); a card that fails gets the slower division (IEEE_RECIPROCAL).
 INLINE float reciprocal(float x) {
-    float y = float_from_bits(0x7EF311C3u - to_bits(x));
-    float e = fused(-x, y, 1.0f);
-    y = fused(y, fused(e, e, e), y);
-    e = fused(-x, y, 1.0f);
-    return fused(y, fused(e, e, e), y);
+#if !defined(__CUDACC__)
+    return 1.0f / x;
+#elif defined(IEEE_RECIPROCAL)
+    return __frcp_rn(x);
+#else
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return fused(y, fused(-x, y, 1.0f), y);
+#endif
 }
 
 INLINE float reciprocal_sqrt(float x) {

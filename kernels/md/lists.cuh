@@ -48,9 +48,11 @@ INLINE uint4 load_row(const uint4 *at) {
 INLINE i64 exchange(i64 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 INLINE float exchange(float value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 INLINE double exchange(double value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
+#if defined(SUMS_IN_PAIRS)
 INLINE DoubleSingles::Sum exchange(DoubleSingles::Sum value, u32 offset) {
     return DoubleSingles::Sum{exchange(value.hi, offset), exchange(value.lo, offset)};
 }
+#endif
 
 // Sums over the group, in all its lanes.
 INLINE void total_of_group(const Group &group, Sum (&sum)[DIMENSION], Force (&total)[DIMENSION]) {

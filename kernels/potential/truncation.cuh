@@ -25,6 +25,9 @@ struct Truncated {
     Real force_at_cutoff;
     // 1 / (width sigma).
     Real inv_width;
+    // Coefficients of the depth below the cutoff.
+    Real depth_1;
+    Real depth_2;
 
     // (-U'(r)/r, U(r)) of the truncated potential for 0 < r2 < r_c^2.
     INLINE void evaluate(Real r2, Real &force_over_r, Real &energy_out) const {
@@ -36,24 +39,35 @@ struct Truncated {
             energy_out = energy;
             return;
         }
-        Real inv_r = inverse_sqrt(r2);
-        // r - r_c
-        Real excess = fused(r2, inv_r, -cutoff);
         if (KIND == TRUNCATION_FORCE_SHIFTED) {
+            Real inv_r = inverse_sqrt(r2);
+            // r - r_c
+            Real excess = fused(r2, inv_r, -cutoff);
             force_over_r = fused(-force_at_cutoff, inv_r, force);
             energy_out = fused(excess, force_at_cutoff, energy);
             return;
         }
-        // g = x^4 / (1 + x^4), g' = 4 x^3 / (1 + x^4)^2
-        Real x = mul(excess, inv_width);
+        // U g with g = x^4 / (1 + x^4); -(U g)'/r = F g + U 4 x^3 / (1 + x^4)^2 dx/d(-r^2/2)
+        Real x, slope;
+        depth(r2, x, slope);
         Real x2 = mul(x, x);
-        Real x4 = mul(x2, x2);
-        Real complement = inverse(add(x4, Real(1)));
-        Real g = mul(x4, complement);
         Real x3 = mul(x2, x);
-        Real slope = mul(mul(Real(4), mul(x3, complement)), mul(complement, inv_width));
-        force_over_r = fused(force, g, -mul(mul(energy, slope), inv_r));
-        energy_out = mul(energy, g);
+        Real complement = inverse(fused(x2, x2, Real(1)));
+        Real outer = mul(mul(energy, complement), slope);
+        force_over_r = mul(mul(x3, complement), fused(force, x, outer));
+        energy_out = mul(mul(mul(x3, x), complement), energy);
+    }
+
+    // x = (r_c - r) / h and 4 dx/d(-r^2/2); in 32 bits to second order in r_c^2 - r^2.
+    INLINE void depth(float r2, float &x, float &slope) const {
+        float d = sub(cutoff2, r2);
+        x = mul(d, fused(depth_2, d, depth_1));
+        slope = fused(mul(16.0f, depth_2), d, mul(8.0f, depth_1));
+    }
+    INLINE void depth(double r2, double &x, double &slope) const {
+        double inv_r = inverse_sqrt(r2);
+        x = mul(sub(cutoff, mul(r2, inv_r)), inv_width);
+        slope = mul(4.0, mul(inv_r, inv_width));
     }
 };
 

@@ -1,5 +1,8 @@
-// Positions, velocities and sums as pairs of 32-bit floats; pair forces in 32-bit floats from the leading
+// Positions, velocities and forces as pairs of 32-bit floats; pair forces in 32-bit floats from the leading
 // 32 bits of the positions, as fractions of the edges. Mirrors src/engine/precision/double_single.rs.
+//
+// Pairs are summed in 64-bit floats; where those are slow (SUMS_IN_PAIRS) in pairs of 32-bit floats by two-sums,
+// which gives the same to about 2^-46 of the largest term.
 #pragma once
 #include "arithmetic/double_single.cuh"
 #include "precision/box_fraction.cuh"
@@ -11,11 +14,16 @@ struct DoubleSingles {
     typedef DoubleSingle Force;
     typedef i32 Site;
     typedef float Real;
-    // Partial sum of the pair loop: leading part and errors, normalised only by `total`.
+    // Partial sum of the pair loop.
+#if defined(SUMS_IN_PAIRS)
     struct Sum {
         float hi;
+        // Errors: normalised only by `total`.
         float lo;
     };
+#else
+    typedef double Sum;
+#endif
 
     struct Constants {
         DoubleSingle edges[3];
@@ -89,6 +97,7 @@ struct DoubleSingles {
     static INLINE float length(const Constants &, float displacement, int) { return displacement; }
     static INLINE float impulse(const Constants &, float force_over_r) { return force_over_r; }
     static INLINE float arm(float, float length) { return length; }
+#if defined(SUMS_IN_PAIRS)
     static INLINE Sum zero_sum() { return Sum{0.0f, 0.0f}; }
     static INLINE void accumulate_force(Sum &sum, float impulse) {
         float hi, error;
@@ -96,11 +105,17 @@ struct DoubleSingles {
         sum.hi = hi;
         sum.lo = add(sum.lo, error);
     }
-    static INLINE void accumulate_energy(Sum &sum, float term) { accumulate_force(sum, term); }
     static INLINE void merge(Sum &sum, Sum other) {
         accumulate_force(sum, other.hi);
         sum.lo = add(sum.lo, other.lo);
     }
     static INLINE DoubleSingle total(Sum sum) { return double_single_from_sum(sum.hi, sum.lo); }
+#else
+    static INLINE Sum zero_sum() { return 0.0; }
+    static INLINE void accumulate_force(Sum &sum, float impulse) { sum = add(sum, (double)impulse); }
+    static INLINE void merge(Sum &sum, Sum other) { sum = add(sum, other); }
+    static INLINE DoubleSingle total(Sum sum) { return double_single_from_f64(sum); }
+#endif
+    static INLINE void accumulate_energy(Sum &sum, float term) { accumulate_force(sum, term); }
     static INLINE double energy_to_f64(DoubleSingle sum) { return to_f64(sum); }
 };

@@ -17,12 +17,14 @@ pub trait Real:
 {
     const ZERO: Self;
     const ONE: Self;
+    /// Whether it has 64 bits.
+    const WIDE: bool;
 
     fn from_f64(x: f64) -> Self;
     fn to_f64(self) -> f64;
     /// `self * a + b` with one rounding.
     fn fused(self, a: Self, b: Self) -> Self;
-    /// `1 / self`: correctly rounded in 64 bits, to about half a unit in the last place in 32 bits.
+    /// `1 / self`, correctly rounded.
     fn inverse(self) -> Self;
     /// `1 / sqrt(self)`.
     fn inverse_sqrt(self) -> Self;
@@ -32,6 +34,7 @@ pub trait Real:
 impl Real for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
+    const WIDE: bool = false;
 
     #[inline(always)]
     fn from_f64(x: f64) -> f32 {
@@ -62,6 +65,7 @@ impl Real for f32 {
 impl Real for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn from_f64(x: f64) -> f64 {

@@ -1,7 +1,8 @@
 //! What happens to each particle by itself: kicks, drift and its share of sums.
 //!
 //! The functions of every step are compiled for each instruction set by [`super::kernels`].
-use super::chunk::Chunk;
+use super::chunk::{CHUNK, Chunk};
+use super::gather::STRIDE;
 use crate::arithmetic::Real;
 use crate::arithmetic::random::{Purpose, normals3};
 use crate::engine::precision::{ExactSum, Policy};
@@ -13,30 +14,35 @@ use crate::integrator::langevin::Bath;
 pub fn kick_and_drift<P: Policy>(
     policy: &P,
     chunk: &mut Chunk<P>,
-    sites: [&mut [P::Site]; 3],
+    sites: &mut [[P::Site; STRIDE]],
     dimension: usize,
     limit2: P::Real,
 ) -> (bool, bool) {
     let count = chunk.len();
     half_kick(policy, chunk, dimension);
     let mut runaway = false;
-    for (axis, sites) in sites.into_iter().enumerate().take(dimension) {
+    let mut components = [[P::Site::default(); CHUNK]; 3];
+    for (axis, component) in components.iter_mut().enumerate().take(dimension) {
         let velocity = &chunk.velocity[axis][..count];
         let position = &mut chunk.position[axis][..count];
         let image = &mut chunk.image[axis][..count];
         let reference = &chunk.reference[axis][..count];
         let moved = &mut chunk.moved2[..count];
-        let sites = &mut sites[..count];
+        let component = &mut component[..count];
         for i in 0..count {
             runaway |= policy.is_runaway(velocity[i], axis);
             let (x, crossed) = policy.drift(position[i], velocity[i], axis);
             position[i] = x;
             image[i] = image[i].wrapping_add(crossed);
-            sites[i] = policy.site(x, axis);
-            let displacement = policy.displacement(sites[i], reference[i], axis);
+            component[i] = policy.site(x, axis);
+            let displacement = policy.displacement(component[i], reference[i], axis);
             let length = policy.length(displacement, axis);
             moved[i] = length.fused(length, if axis == 0 { P::Real::ZERO } else { moved[i] });
         }
+    }
+    let [x, y, z] = &components;
+    for (i, site) in sites[..count].iter_mut().enumerate() {
+        *site = [x[i], y[i], z[i], P::Site::default()];
     }
     let mut stale = false;
     for &moved2 in &chunk.moved2 {

@@ -2,6 +2,7 @@
 //!
 //! Cost: one fused kernel per particle and segment of its list, 16 (or 8) neighbours at a time; the
 //! compiler vectorises the loop over lanes for the instruction set of the caller.
+use super::gather::{Sites, gather};
 use super::neighbors::NeighborList;
 use crate::arithmetic::Real;
 use crate::engine::precision::Policy;
@@ -22,7 +23,26 @@ pub struct Targets<'a, P: Policy> {
     pub species: &'a [u8],
     pub neighbors: &'a NeighborList,
     /// Sites of all particles, in the order of memory.
-    pub sites: &'a [Vec<P::Site>; 3],
+    pub sites: &'a Sites<P>,
+}
+
+impl<P: Policy> Targets<'_, P> {
+    #[inline(always)]
+    fn site(&self, place: usize) -> [P::Site; 3] {
+        let [x, y, z, _] = self.sites[place];
+        [x, y, z]
+    }
+
+    /// Sites of neighbours, by component and lane.
+    #[inline(always)]
+    fn neighbor_sites<const SET: usize, const LANES: usize>(
+        &self,
+        places: &[u32; LANES],
+    ) -> [[P::Site; LANES]; 3] {
+        // SAFETY: list entries are places in memory, below the number of sites; loops are compiled with `SET`
+        // only for processors that have it.
+        unsafe { gather::<P, SET, LANES>(self.sites, places) }
+    }
 }
 
 /// Energy and virial of one particle's pairs, each pair halved between its two particles by the
@@ -43,18 +63,12 @@ fn pair<P, V, const KIND: usize>(
     policy: &P,
     entry: &PairEntry<P::Real, V>,
     site: [P::Site; 3],
-    sites: &[Vec<P::Site>; 3],
-    j: u32,
+    other: [P::Site; 3],
 ) -> Lane<P::Real>
 where
     P: Policy,
     V: Evaluator<P::Real>,
 {
-    // Sign extension, which gathers with 32-bit indices do by themselves; places are below 2^31.
-    let j = j as i32 as usize;
-    debug_assert!(j < sites[0].len());
-    // SAFETY: list entries are places in memory, below the length of every site array.
-    let other: [P::Site; 3] = std::array::from_fn(|axis| unsafe { *sites[axis].get_unchecked(j) });
     let displacement: [P::Real; 3] =
         std::array::from_fn(|axis| policy.displacement(site[axis], other[axis], axis));
     let length: [P::Real; 3] = std::array::from_fn(|axis| policy.length(displacement[axis], axis));
@@ -72,7 +86,7 @@ where
 
 /// Forces on the targets; returns whether a pair was too close for its force to fit.
 #[inline(always)]
-pub fn forces<P, V, const KIND: usize, const LANES: usize>(
+pub fn forces<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
     policy: &P,
     table: &[PairEntry<P::Real, V>],
     species_count: usize,
@@ -86,18 +100,19 @@ where
     let mut too_close = [0u32; LANES];
     for (local, &species) in targets.species.iter().enumerate() {
         let i = targets.first + local;
-        let site: [P::Site; 3] = std::array::from_fn(|axis| targets.sites[axis][i]);
+        let site = targets.site(i);
         let mut x = P::zero_sums::<LANES>();
         let mut y = P::zero_sums::<LANES>();
         let mut z = P::zero_sums::<LANES>();
         for other in 0..species_count {
             let entry = table[species as usize * species_count + other];
             let segment = targets.neighbors.segment(local, other, species_count);
-            for neighbors in segment.chunks_exact(LANES) {
+            for neighbors in segment.as_chunks::<LANES>().0 {
+                let others = targets.neighbor_sites::<SET, LANES>(neighbors);
                 let mut impulses = [[P::Real::ZERO; LANES]; 3];
                 for lane in 0..LANES {
-                    let pair =
-                        pair::<P, V, KIND>(policy, &entry, site, targets.sites, neighbors[lane]);
+                    let other = std::array::from_fn(|axis| others[axis][lane]);
+                    let pair = pair::<P, V, KIND>(policy, &entry, site, other);
                     let impulse = policy.impulse(pair.force);
                     let [fx, fy, fz] = std::array::from_fn(|axis| {
                         impulse * P::arm(pair.displacement[axis], pair.length[axis])
@@ -129,7 +144,7 @@ where
 
 /// Energy and virial of each target.
 #[inline(always)]
-pub fn energies<P, V, const KIND: usize, const LANES: usize>(
+pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
     policy: &P,
     table: &[PairEntry<P::Real, V>],
     species_count: usize,
@@ -142,16 +157,17 @@ pub fn energies<P, V, const KIND: usize, const LANES: usize>(
     const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
     for (local, &species) in targets.species.iter().enumerate() {
         let i = targets.first + local;
-        let site: [P::Site; 3] = std::array::from_fn(|axis| targets.sites[axis][i]);
+        let site = targets.site(i);
         let mut energy = P::zero_sums::<LANES>();
         let mut virial: [P::Sums<LANES>; 6] = std::array::from_fn(|_| P::zero_sums());
         for other in 0..species_count {
             let entry = table[species as usize * species_count + other];
             let segment = targets.neighbors.segment(local, other, species_count);
-            for neighbors in segment.chunks_exact(LANES) {
+            for neighbors in segment.as_chunks::<LANES>().0 {
+                let others = targets.neighbor_sites::<SET, LANES>(neighbors);
                 for lane in 0..LANES {
-                    let pair =
-                        pair::<P, V, KIND>(policy, &entry, site, targets.sites, neighbors[lane]);
+                    let other = std::array::from_fn(|axis| others[axis][lane]);
+                    let pair = pair::<P, V, KIND>(policy, &entry, site, other);
                     P::accumulate_energy(&mut energy, lane, pair.energy);
                     for (sum, (a, b)) in virial.iter_mut().zip(PAIRS) {
                         let term = pair.force * pair.length[a] * pair.length[b];
@@ -181,11 +197,11 @@ where
 {
     for (local, &species) in targets.species.iter().enumerate() {
         let i = targets.first + local;
-        let site: [P::Site; 3] = std::array::from_fn(|axis| targets.sites[axis][i]);
+        let site = targets.site(i);
         for other in 0..species_count {
             let entry = table[species as usize * species_count + other];
             for &j in targets.neighbors.segment(local, other, species_count) {
-                let pair = pair::<P, V, KIND>(policy, &entry, site, targets.sites, j);
+                let pair = pair::<P, V, KIND>(policy, &entry, site, targets.site(j as usize));
                 if pair.too_close {
                     let r2: f64 = pair.length.iter().map(|x| x.to_f64().powi(2)).sum();
                     return Some((i, j as usize, r2.sqrt()));

@@ -3,6 +3,7 @@ use super::bodies::{self, LangevinHalfStep};
 use super::cells::CellGrid;
 use super::chunk::Chunk;
 use super::forces::{EnergyAndVirial, PairEntry, Targets, energies, find_too_close, forces};
+use super::gather::STRIDE;
 use super::neighbors::{self, ListOf, NeighborList, SortedParticles};
 use crate::arithmetic::Real;
 use crate::engine::precision::{ExactSum, Policy};
@@ -14,9 +15,7 @@ use crate::potential::{
 /// Instructions that the loops are compiled for; the results are the same bits in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionSet {
-    #[cfg(target_arch = "x86_64")]
     Avx512,
-    #[cfg(target_arch = "x86_64")]
     Avx2,
     /// Whatever the build is for. On x86-64 without FMA it is slow: fused operations are emulated.
     Baseline,
@@ -45,9 +44,7 @@ impl InstructionSet {
 
     pub fn name(self) -> &'static str {
         match self {
-            #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx512 => "AVX-512",
-            #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2 => "AVX2 and FMA",
             InstructionSet::Baseline => "baseline",
         }
@@ -74,14 +71,14 @@ macro_rules! dispatch {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2 => unsafe { avx2::$name::<$($generic,)* $({ $constant }),*>($($argument),*) },
-            InstructionSet::Baseline => baseline::$name::<$($generic,)* $({ $constant }),*>($($argument),*),
+            _ => baseline::$name::<$($generic,)* $({ $constant }),*>($($argument),*),
         }
     };
 }
 
 /// The loops once more, compiled for one instruction set.
 macro_rules! compiled_for {
-    ($module:ident, $avx512:literal, $(#[$attribute:meta])?) => {
+    ($module:ident, $set:expr, $(#[$attribute:meta])?) => {
         mod $module {
             use super::*;
 
@@ -93,7 +90,7 @@ macro_rules! compiled_for {
                 targets: &Targets<P>,
                 out: &mut [Vec<P::Force>; 3],
             ) -> bool {
-                super::forces::<P, V, KIND, LANES>(policy, table, species_count, targets, out)
+                super::forces::<P, V, KIND, { $set as usize }, LANES>(policy, table, species_count, targets, out)
             }
 
             $(#[$attribute])?
@@ -104,14 +101,14 @@ macro_rules! compiled_for {
                 targets: &Targets<P>,
                 out: &mut Vec<EnergyAndVirial>,
             ) {
-                super::energies::<P, V, KIND, LANES>(policy, table, species_count, targets, out)
+                super::energies::<P, V, KIND, { $set as usize }, LANES>(policy, table, species_count, targets, out)
             }
 
             $(#[$attribute])?
             pub fn kick_and_drift<P: Policy>(
                 policy: &P,
                 chunk: &mut Chunk<P>,
-                sites: [&mut [P::Site]; 3],
+                sites: &mut [[P::Site; STRIDE]],
                 dimension: usize,
                 limit2: P::Real,
             ) -> (bool, bool) {
@@ -142,17 +139,17 @@ macro_rules! compiled_for {
                 sorted: &SortedParticles<P>,
                 reach2: &[Vec<P::Real>],
             ) {
-                neighbors::build::<P, $avx512>(list, of, policy, grid, sorted, reach2)
+                neighbors::build::<P, { $set as usize }>(list, of, policy, grid, sorted, reach2)
             }
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-compiled_for!(avx512, true, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]);
+compiled_for!(avx512, InstructionSet::Avx512, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]);
 #[cfg(target_arch = "x86_64")]
-compiled_for!(avx2, false, #[target_feature(enable = "avx2,fma")]);
-compiled_for!(baseline, false,);
+compiled_for!(avx2, InstructionSet::Avx2, #[target_feature(enable = "avx2,fma")]);
+compiled_for!(baseline, InstructionSet::Baseline,);
 
 /// Builds the lists of a chunk with the loops of an instruction set.
 pub fn build_list<P: Policy>(
@@ -172,7 +169,7 @@ pub fn kick_and_drift<P: Policy>(
     set: InstructionSet,
     policy: &P,
     chunk: &mut Chunk<P>,
-    sites: [&mut [P::Site]; 3],
+    sites: &mut [[P::Site; STRIDE]],
     dimension: usize,
     limit2: P::Real,
 ) -> (bool, bool) {

@@ -89,7 +89,11 @@ impl Minimizer {
             Precision::Double,
             &system.species,
         )
-        .expect("64-bit floats hold every snapshot");
+        .ok_or_else(|| {
+            let wild = |position: &[f64; 3]| position.iter().any(|x| !x.is_finite());
+            let particle = snapshot.position.iter().position(wild).unwrap_or(0) as u32;
+            EngineError::OutOfRange { step: snapshot.step, quantity: "the position", particle }
+        })?;
         let engine = match &mut self.engine {
             Some(engine) => {
                 engine.start_again(&state)?;
@@ -197,26 +201,25 @@ impl CpuEngine<Double> {
     fn move_for(&mut self, time: f64) -> bool {
         let (policy, limit2) = (&self.policy, self.limit2);
         let dimension = self.simulation_box.dimension();
-        let [x, y, z] = &mut self.sites;
         self.chunks
             .par_iter_mut()
-            .zip(x.par_chunks_mut(CHUNK))
-            .zip(y.par_chunks_mut(CHUNK))
-            .zip(z.par_chunks_mut(CHUNK))
-            .map(|(((chunk, x), y), z)| {
-                let mut moved2 = vec![0.0f64; chunk.len()];
-                for (axis, sites) in [x, y, z].into_iter().enumerate().take(dimension) {
-                    for i in 0..chunk.len() {
+            .zip(self.sites.par_chunks_mut(CHUNK))
+            .map(|(chunk, sites)| {
+                let mut stale = false;
+                for (i, site) in sites.iter_mut().enumerate() {
+                    let mut moved2 = 0.0;
+                    for axis in 0..dimension {
                         let to = chunk.position[axis][i] + time * chunk.velocity[axis][i];
                         let (x, crossed) = policy.coordinate_from_f64(to, axis);
                         chunk.position[axis][i] = x;
                         chunk.image[axis][i] += crossed;
-                        sites[i] = policy.site(x, axis);
+                        site[axis] = policy.site(x, axis);
                         let moved = policy.displacement(x, chunk.reference[axis][i], axis);
-                        moved2[i] += moved * moved;
+                        moved2 += moved * moved;
                     }
+                    stale |= moved2 > limit2;
                 }
-                moved2.into_iter().any(|moved2| moved2 > limit2)
+                stale
             })
             .reduce(|| false, |a, b| a | b)
     }

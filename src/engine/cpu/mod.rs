@@ -9,6 +9,7 @@ pub(in crate::engine) mod cells;
 mod chunk;
 mod export;
 mod forces;
+mod gather;
 pub(in crate::engine) mod kernels;
 mod minimize;
 mod neighbors;
@@ -21,6 +22,7 @@ use rayon::prelude::*;
 use self::cells::CellGrid;
 use self::chunk::{CHUNK, Chunk};
 use self::forces::Targets;
+use self::gather::Sites;
 use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
 pub use self::minimize::{InherentStructure, Minimizer};
 use self::neighbors::{ListOf, SortedParticles};
@@ -50,7 +52,7 @@ pub struct CpuEngine<P: Policy> {
     thermostat: ThermostatState,
     chunks: Vec<Chunk<P>>,
     /// Sites of all particles, in the order of memory.
-    sites: [Vec<P::Site>; 3],
+    sites: Sites<P>,
 
     grid: CellGrid,
     skin: f64,
@@ -168,15 +170,12 @@ impl<P: Policy> CpuEngine<P> {
         let policy = &self.policy;
         let (set, limit2) = (self.set, self.limit2);
         let dimension = self.simulation_box.dimension();
-        let [x, y, z] = &mut self.sites;
         let (stale, runaway) = self
             .chunks
             .par_iter_mut()
-            .zip(x.par_chunks_mut(CHUNK))
-            .zip(y.par_chunks_mut(CHUNK))
-            .zip(z.par_chunks_mut(CHUNK))
-            .map(|(((chunk, x), y), z)| {
-                kernels::kick_and_drift(set, policy, chunk, [x, y, z], dimension, limit2)
+            .zip(self.sites.par_chunks_mut(CHUNK))
+            .map(|(chunk, sites)| {
+                kernels::kick_and_drift(set, policy, chunk, sites, dimension, limit2)
             })
             .reduce(|| (false, false), |a, b| (a.0 | b.0, a.1 | b.1));
         if runaway {
@@ -237,32 +236,32 @@ impl<P: Policy> CpuEngine<P> {
             }
         }
         self.rebuilds += 1;
-        for (index, chunk) in self.chunks.iter_mut().enumerate() {
-            let range = index * CHUNK..index * CHUNK + chunk.len();
-            for axis in 0..3 {
-                chunk.reference[axis].copy_from_slice(&self.sites[axis][range.clone()]);
-            }
-        }
+        self.keep_reference();
         self.build_lists(&sorted);
     }
 
     /// The lists of a checkpoint: made from the positions at their last building.
     fn restore_lists(&mut self, memory: &MemoryLayout) {
         let present = self.sites.clone();
-        for axis in 0..3 {
-            self.sites[axis] =
-                memory.reference.iter().map(|site| P::site_from_bits(site[axis])).collect();
+        for (site, &[x, y, z]) in self.sites.iter_mut().zip(&memory.reference) {
+            *site = [x, y, z, 0].map(P::site_from_bits);
         }
-        for (index, chunk) in self.chunks.iter_mut().enumerate() {
-            let range = index * CHUNK..index * CHUNK + chunk.len();
-            for axis in 0..3 {
-                chunk.reference[axis].copy_from_slice(&self.sites[axis][range.clone()]);
-            }
-        }
+        self.keep_reference();
         let sorted = self.sorted_particles();
         self.build_lists(&sorted);
         self.sites = present;
         self.rebuilds = memory.rebuilds;
+    }
+
+    /// Takes the present sites as those that the lists are made from.
+    fn keep_reference(&mut self) {
+        for (chunk, sites) in self.chunks.iter_mut().zip(self.sites.chunks(CHUNK)) {
+            for (i, site) in sites.iter().enumerate() {
+                for axis in 0..3 {
+                    chunk.reference[axis][i] = site[axis];
+                }
+            }
+        }
     }
 
     fn sorted_particles(&self) -> SortedParticles<P> {
@@ -286,12 +285,15 @@ impl<P: Policy> CpuEngine<P> {
     }
 
     fn update_sites(&mut self) {
-        for axis in 0..3 {
-            self.sites[axis].clear();
-            for chunk in &self.chunks {
-                self.sites[axis]
-                    .extend(chunk.position[axis].iter().map(|&x| self.policy.site(x, axis)));
-            }
+        self.sites.clear();
+        for chunk in &self.chunks {
+            self.sites.extend((0..chunk.len()).map(|i| {
+                let mut site = [P::Site::default(); gather::STRIDE];
+                for axis in 0..3 {
+                    site[axis] = self.policy.site(chunk.position[axis][i], axis);
+                }
+                site
+            }));
         }
     }
 
@@ -357,7 +359,7 @@ impl<P: Policy> CpuEngine<P> {
     }
 
     fn particle_count(&self) -> usize {
-        self.sites[0].len()
+        self.sites.len()
     }
 
     fn out_of_range(&self, quantity: &'static str, particle: u32) -> EngineError {

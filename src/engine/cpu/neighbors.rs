@@ -1,4 +1,6 @@
 use super::cells::CellGrid;
+use super::gather::Sites;
+use super::kernels::InstructionSet;
 use crate::arithmetic::Real;
 use crate::engine::precision::Policy;
 
@@ -41,16 +43,16 @@ impl<P: Policy> SortedParticles<P> {
     pub fn new(
         policy: &P,
         grid: &CellGrid,
-        sites: &[Vec<P::Site>; 3],
+        sites: &Sites<P>,
         species: impl Iterator<Item = u8>,
         ids: impl Iterator<Item = u32>,
         species_count: usize,
     ) -> Self {
-        let count = sites[0].len();
+        let count = sites.len();
         let bin: Vec<u32> = (0..count)
             .zip(species)
             .map(|(i, species)| {
-                let cell = grid.cell_of(policy, std::array::from_fn(|axis| sites[axis][i]));
+                let cell = grid.cell_of(policy, std::array::from_fn(|axis| sites[i][axis]));
                 cell * species_count as u32 + u32::from(species)
             })
             .collect();
@@ -74,7 +76,7 @@ impl<P: Policy> SortedParticles<P> {
         }
         let place: Vec<u32> = by_id.into_iter().map(|(_, place)| place).collect();
         let sorted_sites = std::array::from_fn(|axis| {
-            place.iter().map(|&place| sites[axis][place as usize]).collect()
+            place.iter().map(|&place| sites[place as usize][axis]).collect()
         });
         SortedParticles { place, sites: sorted_sites, starts, species_count }
     }
@@ -130,12 +132,12 @@ pub struct ListOf<'a, P: Policy> {
     pub first: usize,
     pub species: &'a [u8],
     /// Sites of all particles, in the order of memory.
-    pub sites: &'a [Vec<P::Site>; 3],
+    pub sites: &'a Sites<P>,
 }
 
 /// Builds the lists of a chunk: all pairs closer than `reach2[a][b]` (squared).
 #[inline(always)]
-pub fn build<P: Policy, const AVX512: bool>(
+pub fn build<P: Policy, const SET: usize>(
     list: &mut NeighborList,
     of: &ListOf<P>,
     policy: &P,
@@ -150,7 +152,7 @@ pub fn build<P: Policy, const AVX512: bool>(
     list.starts.push(0);
     for (local, &species) in of.species.iter().enumerate() {
         let i = of.first + local;
-        let site: [P::Site; 3] = std::array::from_fn(|axis| of.sites[axis][i]);
+        let site: [P::Site; 3] = std::array::from_fn(|axis| of.sites[i][axis]);
         candidates.gather(grid.cell_of(policy, site), grid, sorted);
         for other in 0..species_count {
             let reach2 = reach2[species as usize][other];
@@ -171,7 +173,7 @@ pub fn build<P: Policy, const AVX512: bool>(
             let start = list.entries.len();
             list.entries.resize(start + count + LANES, i as u32);
             let entries = &mut list.entries[start..];
-            let found = if AVX512 {
+            let found = if SET == InstructionSet::Avx512 as usize {
                 // SAFETY: only the loops compiled for AVX-512 say so; there are a flag for every place,
                 // rounded up to lanes, and room for all places and one vector more.
                 unsafe { compact_avx512(place, &candidates.near, entries) }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction, CUmodule};
 
+use super::arithmetic;
 use super::compile::{Architecture, Program, compile};
 use super::constants::{DevicePolicy, DeviceReal, PairTable};
 use super::device::failed;
@@ -52,20 +53,27 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
 }
 
 impl Kernels {
+    /// Compiles a program for the card, and loads it.
+    pub fn of(session: &Arc<Session>, program: &Program) -> Result<Self, EngineError> {
+        let known = Nvrtc::get()?.architectures();
+        let architecture = Architecture::of_card(session.card.compute_capability, known);
+        let compiled = compile(program, architecture)?;
+        session.enter()?;
+        // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end.
+        let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
+            .map_err(|error| failed("load the kernels", error))?;
+        Ok(Kernels { session: session.clone(), module })
+    }
+
     /// Compiles and loads the kernels, and gives them the run's constants.
     pub fn load<P: DevicePolicy>(
         session: &Arc<Session>,
         policy: &P,
         plan: &Plan,
     ) -> Result<Self, EngineError> {
-        let known = Nvrtc::get()?.architectures();
-        let architecture = Architecture::of_card(session.card.compute_capability, known);
-        let compiled = compile(&program(policy, plan), architecture)?;
-        session.enter()?;
-        // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end.
-        let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
-            .map_err(|error| failed("load the kernels", error))?;
-        let kernels = Kernels { session: session.clone(), module };
+        let mut program = program(policy, plan);
+        program.macros.extend(arithmetic::macros(session)?);
+        let kernels = Kernels::of(session, &program)?;
         kernels.set("policy", &policy.constants().bytes())?;
         let pairs = PairTable::new(policy, &plan.potential);
         kernels.set("pairs", &pairs.bytes())?;

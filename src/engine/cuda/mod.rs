@@ -1,4 +1,5 @@
 //! The CUDA engine: kernels compiled at start for the card and for this run.
+pub mod arithmetic;
 mod buffers;
 pub mod compile;
 pub mod constants;
