@@ -50,9 +50,12 @@ pub fn memory(plan: &Plan) -> Memory {
         stage.correlations.iter().map(|blocks| block_memory(plan, blocks)).sum()
     };
     let correlations = plan.stages.iter().map(blocks).fold(0.0, f64::max);
+    // Inherent structures are found in an engine of their own.
+    let minimises = plan.stages.iter().any(|stage| stage.observe.inherent_structures.is_some());
+    let engines = if minimises { 2.0 } else { 1.0 };
     Memory {
-        particles: BYTES_PER_PARTICLE * count,
-        neighbors: 4.0 * neighbors * count,
+        particles: engines * BYTES_PER_PARTICLE * count,
+        neighbors: engines * 4.0 * neighbors * count,
         correlations,
     }
 }
