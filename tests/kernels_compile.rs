@@ -69,11 +69,18 @@ fn plan(
 }
 
 /// Kernels that hold the pair loop.
-///
-/// With bytes of spills allowed in 32-bit policies and in `double`. `advance` has blocks of 1024 threads, so
-/// 64 registers: it spills what lives across the pair loop, and `double` has twice as much of everything.
-/// That is known and to be mended; it must not grow.
-const FORCE_KERNELS: [(&str, [u64; 2]); 2] = [("advance_wide", [0, 700]), ("advance", [512, 1500])];
+const FORCE_KERNELS: [&str; 2] = ["advance_wide", "advance"];
+
+/// Bytes of spills that are known: of what lives across the pair loop, not in it. `double` has twice as much of
+/// everything.
+fn known_spills(case: &str, kernel: &str) -> u32 {
+    match case {
+        _ if case.starts_with("fixed-point,") => 0,
+        _ if case.starts_with("double,") => 500,
+        _ if kernel == "advance_wide" => 0,
+        _ => 128,
+    }
+}
 
 /// Compiles on all cores; what the kernels of each take.
 fn compile_all(cases: Vec<(String, Program, Architecture)>) -> Vec<(String, Vec<Resources>)> {
@@ -194,10 +201,10 @@ fn force_kernels_spill_no_more_than_is_known() {
     }
     let mut spilling = Vec::new();
     for (name, resources) in covering_cases() {
-        for (kernel, allowed) in FORCE_KERNELS {
+        for kernel in FORCE_KERNELS {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
             let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
-            if found.spills as u64 > allowed[usize::from(name.starts_with("double,"))] {
+            if found.spills > known_spills(name, kernel) {
                 spilling.push(format!(
                     "{name}: {kernel}: {} bytes beside {} registers",
                     found.spills, found.registers

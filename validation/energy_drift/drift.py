@@ -1,7 +1,8 @@
 """Conservation of energy and momentum over long runs: section 4 of Colberg & Hoefling, Comput. Phys. Commun.
 182, 1120 (2011), figures 4 and 5.
 
-    python drift.py SUPERCOOL [--steps 10000000] [--only lj-smooth-0.001 ...] [--precisions ...] [--output DIR]
+    python drift.py SUPERCOOL [--steps 10000000 single=2000000] [--only lj-smooth-0.001 ...] [--precisions ...]
+                    [--cards 4] [--output DIR]
 
 10,000 particles at density 0.75 and T = 1.12, Lennard-Jones (cutoff 2.5) and WCA, with and without smoothing
 (h = 0.005), time steps 0.001 and 0.003: equilibrated over 1e5 steps with an Andersen thermostat, then at constant
@@ -14,8 +15,11 @@ The centre-of-mass velocity is its largest magnitude in thermal velocities sqrt(
 import argparse
 import itertools
 import json
+import os
+import queue
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import h5py
@@ -68,13 +72,16 @@ def write(path, potential, smooth, timestep, precision, steps, engine):
         engine=engine, precision=precision, timestep=timestep, steps=steps, every=max(steps // 1000, 1)))
 
 
-def run(supercool, path, directory):
+def run(supercool, path, directory, card):
     begin = time.monotonic()
+    environment = dict(os.environ)
+    if card is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = str(card)
     if (directory / "constant-energy.h5").exists():
         command = [supercool, "resume", directory, "--quiet"]
     else:
         command = [supercool, "run", path, "--output", directory, "--force", "--quiet"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     return time.monotonic() - begin
 
 
@@ -105,10 +112,11 @@ def evaluate(directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("supercool", type=Path)
-    parser.add_argument("--steps", type=int, default=10_000_000)
+    parser.add_argument("--steps", nargs="+", default=["10000000"], help="number, or PRECISION=NUMBER for one precision")
     parser.add_argument("--only", nargs="*", help="names such as lj-smooth-0.001")
     parser.add_argument("--precisions", nargs="+", default=["fixed-point", "double-single", "single", "double"])
     parser.add_argument("--engine", default="auto")
+    parser.add_argument("--cards", type=int, default=0, help="run on so many cards at once")
     parser.add_argument("--output", type=Path, default=Path("results/energy_drift"))
     arguments = parser.parse_args()
     # A bare file name would be looked for on the PATH.
@@ -119,25 +127,41 @@ def main():
     unknown = [name for name in arguments.only or [] if name not in names]
     if unknown:
         parser.error(f"--only {unknown[0]}: no such case; there are {', '.join(names)}")
+    steps = {}
+    for word in arguments.steps:
+        precision, number = word.split("=") if "=" in word else (None, word)
+        steps[precision] = int(number)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    rows = []
+    cards = queue.SimpleQueue()
+    for card in range(arguments.cards) if arguments.cards else [None]:
+        cards.put(card)
     print(f"{'case':18}{'precision':>15}{'steps':>10}{'drift/1e7':>11}{'paper':>9}"
           f"{'change':>10}{'scatter':>10}{'v_cm':>10}{'seconds':>9}", flush=True)
-    for name, potential, smooth, timestep in cases():
-        if arguments.only and name not in arguments.only:
-            continue
-        for precision in arguments.precisions:
-            directory = arguments.output / f"{name}-{precision}"
-            config = arguments.output / f"{name}-{precision}.toml"
-            write(config, potential, smooth, timestep, precision, arguments.steps, arguments.engine)
-            seconds = 0.0 if finished(directory) else run(arguments.supercool, config, directory)
-            row = {"case": name, "precision": precision, "seconds": seconds, **evaluate(directory)}
-            rows.append(row)
-            paper = PAPER.get((potential, "single" if precision == "single" else "smooth" if smooth else ""))
-            paper = f"{paper:.0e}" if paper and timestep == 0.001 else "-"
-            print(f"{name:18}{precision:>15}{row['steps']:>10}{row['drift']:>11.1e}{paper:>9}"
-                  f"{row['change']:>10.1e}{row['scatter']:>10.1e}{row['center_of_mass']:>10.1e}{seconds:>9.1f}",
-                  flush=True)
+
+    def row(job):
+        (name, potential, smooth, timestep), precision = job
+        directory = arguments.output / f"{name}-{precision}"
+        config = arguments.output / f"{name}-{precision}.toml"
+        wanted = steps.get(precision, steps.get(None, 10_000_000))
+        write(config, potential, smooth, timestep, precision, wanted, arguments.engine)
+        seconds = 0.0
+        if not finished(directory):
+            card = cards.get()
+            try:
+                seconds = run(arguments.supercool, config, directory, card)
+            finally:
+                cards.put(card)
+        row = {"case": name, "precision": precision, "seconds": seconds, **evaluate(directory)}
+        paper = PAPER.get((potential, "single" if precision == "single" else "smooth" if smooth else ""))
+        paper = f"{paper:.0e}" if paper and timestep == 0.001 else "-"
+        print(f"{name:18}{precision:>15}{row['steps']:>10}{row['drift']:>11.1e}{paper:>9}"
+              f"{row['change']:>10.1e}{row['scatter']:>10.1e}{row['center_of_mass']:>10.1e}{seconds:>9.1f}", flush=True)
+        return row
+
+    chosen = [case for case in cases() if not arguments.only or case[0] in arguments.only]
+    jobs = [(case, precision) for precision in arguments.precisions for case in chosen]
+    with ThreadPoolExecutor(max(arguments.cards, 1)) as pool:
+        rows = list(pool.map(row, jobs))
     (arguments.output / "drift.json").write_text(json.dumps(rows, indent=1))
 
 

@@ -11,7 +11,7 @@ use super::device::Card;
 use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
-use super::thermostat::{Kind, Thermostat};
+use super::thermostat::{Kind, LARGEST_BLOCK, Thermostat};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
 use crate::engine::{
@@ -257,8 +257,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let tiles = self.particle_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
         let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
         let tiles_of_block = tiles.div_ceil(blocks).max(1);
-        let rounds = tiles_of_block.div_ceil(32);
-        (blocks, 32 * tiles_of_block.div_ceil(rounds).clamp(4, 32))
+        const MOST_WARPS: u32 = LARGEST_BLOCK / 32;
+        let rounds = tiles_of_block.div_ceil(MOST_WARPS);
+        (blocks, 32 * tiles_of_block.div_ceil(rounds).next_multiple_of(4).min(MOST_WARPS))
     }
 
     fn grow_lists(&mut self) -> Result<(), EngineError> {

@@ -7,6 +7,9 @@ use crate::plan;
 /// `kernels/md/advance.cu`.
 pub const SMALL_BLOCK: u32 = 512;
 
+/// Most threads of a block of the kernels that take steps. Mirrors `LARGEST_BLOCK` in `kernels/md/advance.cu`.
+pub const LARGEST_BLOCK: u32 = 640;
+
 /// Which kernel takes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
