@@ -31,9 +31,12 @@ epsilon, sigma, cutoff = (
 )
 
 
-def bare(r):
+def bare(r, epsilon, sigma):
     s6 = (sigma / r) ** 6
     return 4 * epsilon * (s6 * s6 - s6), -24 * epsilon * (2 * s6 * s6 - s6) / r
+
+
+u_cutoff, slope_cutoff = bare(cutoff, epsilon, sigma)
 
 
 def energy_and_gradient(flat):
@@ -42,14 +45,13 @@ def energy_and_gradient(flat):
     d = x[i] - x[j]
     d -= edges * np.round(d / edges)
     r = np.sqrt((d**2).sum(axis=1))
-    u, slope = bare(r)
-    u_cutoff, slope_cutoff = bare(cutoff)
-    inside = r < cutoff
-    along = np.where(inside, slope - slope_cutoff, 0) / r
-    gradient = np.zeros((count, 3))
-    np.add.at(gradient, i, along[:, None] * d)
-    np.add.at(gradient, j, -along[:, None] * d)
-    u = np.where(inside, u - u_cutoff - (r - cutoff) * slope_cutoff, 0)
+    near = np.flatnonzero(r < cutoff)
+    r, d = r[near], d[near]
+    u, slope = bare(r, epsilon[near], sigma[near])
+    u -= u_cutoff[near] + (r - cutoff[near]) * slope_cutoff[near]
+    pull = ((slope - slope_cutoff[near]) / r)[:, None] * d
+    sums = lambda particle, axis: np.bincount(particle[near], pull[:, axis], minlength=count)
+    gradient = np.stack([sums(i, axis) - sums(j, axis) for axis in range(3)], axis=1)
     return u.sum(), gradient.ravel()
 
 

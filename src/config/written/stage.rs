@@ -115,15 +115,15 @@ pub struct Observe {
     pub structure: Option<Table<Structure>>,
     /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
     pub bond_order: Option<Table<BondOrder>>,
-    /// Minima of the potential energy below states of the run, with their configurations.
+    /// Inherent structures: copies of the state are brought to the minimum of the potential energy by
+    /// FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats on the cores
+    /// of this machine, also where a GPU runs the system, which goes on meanwhile. A minimum takes as
+    /// long as some thousand steps there. The trajectory is not touched. Energies per particle go to
+    /// `/observables` of `STAGE.h5`, configurations to `STAGE.inherent.h5md`.
     pub inherent_structures: Option<Table<InherentStructures>>,
 }
 
-/// Inherent structures: every so often a copy of the state is brought to the minimum of the potential
-/// energy by FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats on
-/// the cores of this machine, also where a GPU runs the system, which goes on meanwhile. The
-/// trajectory is not touched. Energies per particle go to `/observables` of `STAGE.h5`,
-/// configurations to `STAGE.inherent.h5md`.
+/// Minima of the potential energy below states of the run, with their configurations.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InherentStructures {
