@@ -199,6 +199,7 @@ pub struct ObservePlan {
     pub gsd: bool,
     pub structure: Option<StructurePlan>,
     pub bond_order: Option<BondOrderPlan>,
+    pub inherent_structures: Option<InherentStructuresPlan>,
 }
 
 impl ObservePlan {
@@ -209,6 +210,7 @@ impl ObservePlan {
             gsd: false,
             structure: None,
             bond_order: None,
+            inherent_structures: None,
         }
     }
 }
@@ -219,6 +221,17 @@ pub struct BondOrderPlan {
     pub every: u64,
     /// Bonds lead to particles closer than this.
     pub radius: f64,
+}
+
+/// Minima of the potential energy below the states of a run, by FIRE.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InherentStructuresPlan {
+    pub every: u64,
+    /// Largest force on a particle in a minimum.
+    pub force_tolerance: f64,
+    pub maximum_iterations: u64,
+    /// First time step of the descent.
+    pub timestep: f64,
 }
 
 /// Pair distribution g_ab(r) and partial structure factors S_ab(q), averaged over samples.

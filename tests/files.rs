@@ -138,7 +138,7 @@ fn layout() -> StageLayout {
     };
     StageLayout {
         thermodynamics: true,
-        bond_order: false,
+        scalars: Vec::new(),
         series: vec![
             series(MSD, vec![Axis::time(times.clone())], "sigma2", "<|r(t) - r(0)|^2>"),
             series(

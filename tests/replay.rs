@@ -2,6 +2,7 @@
 mod common;
 
 use common::job::{Job, kob_andersen};
+use supercool_analysis::Frame;
 use supercool_analysis::results::{Function, ResultsFile};
 
 const EVERY: u64 = 4;
@@ -146,4 +147,139 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     job.fails(&own, &["--output", "the trajectory itself lies there"]);
     assert!(job.path("out/production.h5md").exists() && job.path("out/production.h5").exists());
     job.fails(&["correlate", "job.toml", "job.toml", "--output", "other"], &["job.toml"]);
+}
+
+/// Particles of a text file: their lines, from species, id, wrapped position, image and velocity.
+type Line<'a> = &'a dyn Fn(&str, u64, [f64; 3], [i32; 3], [f64; 3]) -> String;
+
+/// All frames, particles in another order in each; `head` makes the lines above from step and count.
+fn as_text(frames: &[Frame], head: &dyn Fn(u64, usize) -> String, line: Line<'_>) -> String {
+    let mut text = String::new();
+    for frame in frames {
+        let count = frame.particle_count();
+        text += &head(frame.step, count);
+        for k in 0..count {
+            let i = (k * 7 + frame.step as usize) % count;
+            let (image, velocity) =
+                (frame.image.as_ref().unwrap(), frame.velocity.as_ref().unwrap());
+            let id = i as u64 + 1;
+            text += &line(frame.species_name(i), id, frame.position[i], image[i], velocity[i]);
+            text += "\n";
+        }
+    }
+    text
+}
+
+fn words<T: std::fmt::Display>(numbers: [T; 3]) -> String {
+    numbers.map(|x| x.to_string()).join(" ")
+}
+
+#[test]
+fn text_files_of_other_programs_give_what_the_run_gave() {
+    let job = job(OBSERVABLES, false);
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let expected = job.results("production").dynamics().unwrap();
+    let reader = supercool_analysis::open(job.path("out/production.h5md")).unwrap();
+    let frames: Vec<Frame> = (0..reader.len()).map(|k| reader.read(k).unwrap()).collect();
+    let edges = frames[0].padded_edges();
+    let unwrapped = |x: [f64; 3], image: [i32; 3]| -> [f64; 3] {
+        std::array::from_fn(|k| x[k] + f64::from(image[k]) * edges[k])
+    };
+    let crossed = frames.iter().flat_map(|frame| frame.image.as_ref().unwrap());
+    assert!(crossed.clone().any(|image| *image != [0; 3]), "nobody left the box");
+
+    // Boxes of dumps begin at -2 to see that this does not matter.
+    let low = [-2.0; 3];
+    let shifted = |x: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| x[k] + low[k]) };
+    let scaled = |x: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| x[k] / edges[k]) };
+    let xyz = |properties: &'static str| {
+        move |step: u64, count: usize| {
+            let time = step as f64 * 0.004;
+            let [x, y, z] = edges;
+            format!(
+                "{count}\nLattice=\"{x} 0 0 0 {y} 0 0 0 {z}\" pbc=\"T T T\" step={step} time={time} \
+                 Properties=id:I:1:species:S:1:{properties}:vel:R:3\n"
+            )
+        }
+    };
+    let dump = |columns: &'static str| {
+        move |step: u64, count: usize| {
+            let bound = |k: usize| format!("{} {}\n", low[k], low[k] + edges[k]);
+            let bounds = [0, 1, 2].map(bound).concat();
+            format!(
+                "ITEM: TIMESTEP\n{step}\nITEM: NUMBER OF ATOMS\n{count}\n\
+                 ITEM: BOX BOUNDS pp pp pp\n{bounds}ITEM: ATOMS id element {columns} vx vy vz\n"
+            )
+        }
+    };
+    let line = |id: u64, name: &str, middle: String, v: [f64; 3]| {
+        format!("{id} {name} {middle} {}", words(v))
+    };
+    // Name, text, whether the file has no images.
+    let files: [(&str, String, bool); 7] = [
+        (
+            "wrapped.xyz",
+            as_text(&frames, &xyz("pos:R:3"), &|name, id, x, _, v| line(id, name, words(x), v)),
+            true,
+        ),
+        (
+            "images.xyz",
+            as_text(&frames, &xyz("pos:R:3:image:I:3"), &|name, id, x, image, v| {
+                line(id, name, format!("{} {}", words(x), words(image)), v)
+            }),
+            false,
+        ),
+        (
+            "unwrapped.xyz",
+            as_text(&frames, &xyz("pos:R:3"), &|name, id, x, image, v| {
+                line(id, name, words(unwrapped(x, image)), v)
+            }),
+            true,
+        ),
+        (
+            "x.dump",
+            as_text(&frames, &dump("x y z"), &|name, id, x, _, v| {
+                line(id, name, words(shifted(x)), v)
+            }),
+            true,
+        ),
+        (
+            "images.dump",
+            as_text(&frames, &dump("x y z ix iy iz"), &|name, id, x, image, v| {
+                line(id, name, format!("{} {}", words(shifted(x)), words(image)), v)
+            }),
+            false,
+        ),
+        (
+            "xs.dump",
+            as_text(&frames, &dump("xs ys zs ix iy iz"), &|name, id, x, image, v| {
+                line(id, name, format!("{} {}", words(scaled(x)), words(image)), v)
+            }),
+            false,
+        ),
+        (
+            "xu.dump",
+            as_text(&frames, &dump("xu yu zu"), &|name, id, x, image, v| {
+                line(id, name, words(shifted(unwrapped(x, image))), v)
+            }),
+            false,
+        ),
+    ];
+    for (file, text, follows) in &files {
+        std::fs::write(job.path(file), text).unwrap();
+        let output = format!("{file}.results");
+        let ended = job.succeeds(&["correlate", file, "job.toml", "--output", &output, "--quiet"]);
+        assert!(ended.stdout.contains("51 frames of 500 particles"), "{file}: {}", ended.stdout);
+        let said = ended.stdout.contains("no images");
+        assert_eq!(said, *follows, "{file}: {}", ended.stdout);
+        let found = ResultsFile::open(&job.path(&format!("{output}/production.h5"))).unwrap();
+        println!("{file}");
+        agree(&found.dynamics().unwrap(), &expected, 1e-9);
+    }
+    // Types of dumps are numbers, not the names of the species.
+    let numbered =
+        files[4].1.replace(" element ", " type ").replace(" A ", " 1 ").replace(" B ", " 2 ");
+    std::fs::write(job.path("types.dump"), numbered).unwrap();
+    let types = ["correlate", "types.dump", "job.toml", "--output", "types"];
+    job.fails(&types, &["0 particles of species A", "species of the trajectory: 1, 2"]);
 }

@@ -27,5 +27,5 @@ pub mod trajectory;
 pub use analyze::{Analysis, analyze};
 pub use error::{AnalysisError, Result};
 pub use info::info;
-pub use plot::{Quantity, plot};
+pub use plot::{Quantity, plot, plot_analysis};
 pub use trajectory::{Frame, TrajectoryReader, open};

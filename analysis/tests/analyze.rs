@@ -156,6 +156,28 @@ fn one_run_gives_d_tau_and_the_stretched_exponential() {
 }
 
 #[test]
+fn fitted_curves_go_through_the_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let liquid = Liquid::new(0.7, 4);
+    let file = written(folder.path(), "one.h5", &liquid);
+    let analysis = analyze(&[file]).unwrap();
+    let [line, decay] = &analysis.state_points[0].curves[..] else { panic!("two fits") };
+    for (&t, &value) in line.time.iter().zip(&line.value) {
+        let truth = 6.0 * liquid.d() * t + 0.02;
+        assert!((value / truth - 1.0).abs() < 0.05, "{t}: {value} {truth}");
+    }
+    for (&t, &value) in decay.time.iter().zip(&decay.value) {
+        let truth = (-(t / liquid.tau()).powf(0.7)).exp();
+        assert!((value - truth).abs() < 0.03, "{t}: {value} {truth}");
+    }
+    let d = row(&analysis, "D");
+    assert_eq!((line.time[0], *line.time.last().unwrap()), (d.from, d.to));
+    let figure = folder.path().join("one.png");
+    supercool_analysis::plot_analysis(&analysis, &figure).unwrap();
+    assert!(std::fs::read(&figure).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
 fn independent_runs_are_averaged_and_their_jackknife_counts_common_noise() {
     let folder = tempfile::tempdir().unwrap();
     let files: Vec<PathBuf> = (1..=12)
@@ -208,6 +230,19 @@ fn temperatures_give_vft_and_mode_coupling() {
     let csv = analysis.csv();
     assert_eq!(csv.lines().count(), 1 + analysis.rows().count());
     assert!(csv.lines().all(|line| line.split(',').count() == 11), "{csv}");
+    // D over 1/T and tau over 1/T: a point for every temperature, with both laws.
+    assert_eq!(analysis.series.iter().map(|series| series.points.len()).sum::<usize>(), 14);
+    let tau = analysis.series.iter().find(|series| series.quantity == "tau").unwrap();
+    for at in &tau.points {
+        let law = tau.vft.unwrap().at(at.temperature.value);
+        assert!((law / at.quantity.value - 1.0).abs() < 0.05, "{law} {at:?}");
+    }
+    let figure = folder.path().join("figure.svg");
+    supercool_analysis::plot_analysis(&analysis, &figure).unwrap();
+    let svg = std::fs::read_to_string(&figure).unwrap();
+    for part in ["T = 0.", "VFT", "mode coupling", "KWW", "2dDt + c", "1 / T", "τ,  q = 7.25"] {
+        assert!(svg.contains(part), "no {part} in the figure");
+    }
     let text = analysis.text();
     assert!(text.contains("T0_vft") && text.contains("window"), "{text}");
 }

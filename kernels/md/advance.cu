@@ -239,9 +239,13 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
             if (axis == other) force = total[other];
         }
         Real moved2 = Real(0);
-        if (integrates && kick) body.half_kick(force, species);
+        if (integrates) {
+            if (kick) body.half_kick(force, species);
+#if SAMPLING
+        }
         if (work.sample) store_sampled_axis(work.sample, sampled_id, axis, integrates, body);
         if (integrates) {
+#endif
             if (go_on) {
                 body.half_kick(force, species);
                 moved2 = body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);

@@ -3,12 +3,12 @@ use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, WrapErr};
 use supercool_analysis::analyze::results_files;
-use supercool_analysis::{Quantity, plot};
+use supercool_analysis::plot_analysis;
 
 /// Files of one temperature are averaged as independent runs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AnalyzeArguments {
-    /// Results files; of a directory, all *.h5 with a mean-square displacement or F_s.
+    /// Results files; of a directory, all *.h5 with a mean-square displacement, F_s or viscosity.
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Write the table as JSON, with the files of each temperature.
@@ -20,7 +20,7 @@ pub struct AnalyzeArguments {
     /// Write mean, error and scatter over runs of every point, as comma-separated values.
     #[arg(long, value_name = "FILE")]
     averages: Option<PathBuf>,
-    /// Draw mean-square displacement and F_s of all files, .svg or .png.
+    /// Draw the averages with the fitted curves, and D and tau over 1/T, .svg or .png.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -37,9 +37,7 @@ pub fn analyze(arguments: &AnalyzeArguments) -> miette::Result<String> {
     write(&arguments.csv, &|| analysis.csv())?;
     write(&arguments.averages, &|| analysis.averages_csv())?;
     if let Some(figure) = &arguments.plot {
-        let quantities =
-            [Quantity::MeanSquareDisplacement, Quantity::SelfIntermediateScatteringFunction];
-        plot(&files, figure, &quantities).into_diagnostic()?;
+        plot_analysis(&analysis, figure).into_diagnostic()?;
     }
     Ok(analysis.text())
 }

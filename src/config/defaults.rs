@@ -2,6 +2,7 @@
 use std::fmt::Display;
 
 use crate::plan::{EngineChoice, Lattice, Precision};
+use crate::system::SimulationBox;
 
 /// A key that was not written, and the value taken for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,18 @@ pub const REMOVE_DRIFT: bool = false;
 pub const BIN_WIDTH: f64 = 0.02;
 pub const MAXIMUM_WAVENUMBER: f64 = 15.0;
 pub const STRUCTURE_VECTORS_PER_SHELL: usize = 20;
+pub const FORCE_TOLERANCE: f64 = 1e-6;
+pub const MAXIMUM_ITERATIONS: u64 = 100_000;
 pub const CHECKPOINT_MINUTES: f64 = 10.0;
+
+/// Distance up to which particles are neighbours, `1.45 (V / N)^(1/D)` to four decimals: between the first two
+/// shells of close-packed crystals (1.12 and 1.59 in fcc, 1.07 and 1.86 in the triangular lattice, in these
+/// units) and within some per cent of the first minimum of g(r) in dense liquids.
+pub fn neighbor_radius(simulation_box: &SimulationBox, count: usize) -> f64 {
+    let dimension = simulation_box.dimension() as f64;
+    let distance = (simulation_box.volume() / count as f64).powf(dimension.recip());
+    (1.45e4 * distance).round() / 1e4
+}
 
 /// Lattice of the initial state.
 pub fn lattice(dimension: usize) -> Lattice {

@@ -17,6 +17,8 @@ const BYTES_PER_GSD_FRAME: f64 = 36.0;
 const BYTES_PER_THERMODYNAMICS: f64 = 200.0;
 /// Step, time, global and local order.
 const BYTES_PER_BOND_ORDER: f64 = 32.0;
+/// Step, time, energy, residual force, iterations.
+const BYTES_PER_INHERENT_STRUCTURE: f64 = 40.0;
 /// Skin assumed where it is chosen at the start, in units of the largest cutoff.
 const TUNED_SKIN: f64 = 0.2;
 
@@ -54,9 +56,12 @@ pub fn memory(plan: &Plan) -> Memory {
     };
     let correlations = plan.stages.iter().map(blocks).fold(0.0, f64::max);
     let on_card = plan.stages.iter().map(|stage| blocks_on_card(plan, stage)).fold(0.0, f64::max);
+    // Inherent structures are found in an engine of their own.
+    let minimises = plan.stages.iter().any(|stage| stage.observe.inherent_structures.is_some());
+    let engines = if minimises { 2.0 } else { 1.0 };
     Memory {
-        particles: BYTES_PER_PARTICLE * count,
-        neighbors: 4.0 * neighbors * count,
+        particles: engines * BYTES_PER_PARTICLE * count,
+        neighbors: engines * 4.0 * neighbors * count,
         correlations,
         correlations_on_card: on_card,
     }
@@ -120,6 +125,15 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         let samples = stage.steps / order.every;
         let name = format!("bond order every {} steps, {samples} samples", order.every);
         files.push((name, samples as f64 * BYTES_PER_BOND_ORDER));
+    }
+    if let Some(settings) = &stage.observe.inherent_structures {
+        let samples = stage.steps / settings.every;
+        let name = format!(
+            "inherent structures every {} steps to forces below {:e}, {samples} minima",
+            settings.every, settings.force_tolerance
+        );
+        let each = BYTES_PER_INHERENT_STRUCTURE + count * BYTES_PER_FRAME;
+        files.push((name, samples as f64 * each));
     }
     for blocks in &stage.correlations {
         let observables: Vec<&str> =

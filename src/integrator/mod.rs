@@ -1,9 +1,10 @@
 //! Equations of motion and thermostats as formulas on plain numbers; engines apply them.
 //!
-//! Every step is velocity Verlet, `v += F dt/2m; x += v dt; F(x); v += F dt/2m`; a thermostat acts on
-//! the velocities before and after it.
+//! Every step of a run is velocity Verlet, `v += F dt/2m; x += v dt; F(x); v += F dt/2m`; a thermostat acts on
+//! the velocities before and after it. [`fire`] is for minima instead.
 pub mod andersen;
 pub mod bussi;
+pub mod fire;
 pub mod langevin;
 pub mod nose_hoover;
 

@@ -2,6 +2,7 @@
 //!
 //! - `STAGE.h5` ([`ResultsWriter`]): H5MD 1.1 with thermodynamics, time correlations, structure;
 //! - `STAGE.h5md` ([`TrajectoryWriter`]): the trajectory in the layout that MDAnalysis opens bare;
+//! - `STAGE.inherent.h5md`, on request: inherent structures, in the same layout;
 //! - `STAGE.gsd` ([`GsdWriter`], on request): for OVITO, HOOMD-blue, freud and others.
 //!
 //! Each holds what reproduces the run ([`RunDescription`]). [`Checkpoint`] files hold the exact
@@ -16,7 +17,6 @@
 //!
 //! Order within a file: `value` grows first, then `time`, `step` last. A row whose `step` is there
 //! is complete.
-mod bond_order;
 mod checkpoint;
 mod description;
 mod durable;
@@ -25,11 +25,11 @@ mod gsd;
 mod h5md;
 mod hdf5_file;
 mod results;
+mod scalars;
 mod series;
 mod thermodynamics;
 mod trajectory;
 
-pub use bond_order::BondOrderRow;
 pub use checkpoint::{
     Checkpoint, Found, RefusedCheckpoint, checkpoint_path, checkpoints_in, latest_valid,
 };
@@ -37,6 +37,7 @@ pub use description::RunDescription;
 pub use error::OutputError;
 pub use gsd::GsdWriter;
 pub use results::{ResultsWriter, Rows, StageLayout};
+pub use scalars::{ScalarRow, Scalars};
 pub use series::{Axis, SeriesLayout};
 pub use thermodynamics::ThermodynamicsRow;
 pub use trajectory::TrajectoryWriter;

@@ -3,11 +3,13 @@ use std::path::{Path, PathBuf};
 
 use hdf5::File;
 
-use super::bond_order::{self, BondOrderRow};
 use super::durable::sync_file;
 use super::series::PendingSeries;
 use super::thermodynamics::{self, BUFFERED_ROWS};
-use super::{OutputError, RunDescription, SeriesLayout, ThermodynamicsRow, h5md, hdf5_file};
+use super::{
+    OutputError, RunDescription, ScalarRow, Scalars, SeriesLayout, ThermodynamicsRow, h5md,
+    hdf5_file,
+};
 use crate::plan::Plan;
 
 /// What a stage's results file has room for.
@@ -15,8 +17,8 @@ use crate::plan::Plan;
 pub struct StageLayout {
     /// Time series under `/observables`.
     pub thermodynamics: bool,
-    /// Bond-orientational order under `/observables`.
-    pub bond_order: bool,
+    /// More of them.
+    pub scalars: Vec<Scalars>,
     /// Time correlations and structure functions.
     pub series: Vec<SeriesLayout>,
 }
@@ -24,7 +26,7 @@ pub struct StageLayout {
 impl StageLayout {
     /// Whether there is anything to write.
     pub fn has_results(&self) -> bool {
-        self.thermodynamics || self.bond_order || !self.series.is_empty()
+        self.thermodynamics || !self.scalars.is_empty() || !self.series.is_empty()
     }
 }
 
@@ -33,6 +35,17 @@ impl StageLayout {
 pub struct Rows {
     pub thermodynamics: u64,
     pub bond_order: u64,
+    #[serde(default)]
+    pub inherent_structures: u64,
+}
+
+impl Rows {
+    fn of(&mut self, scalars: Scalars) -> &mut u64 {
+        match scalars {
+            Scalars::BondOrder => &mut self.bond_order,
+            Scalars::InherentStructures => &mut self.inherent_structures,
+        }
+    }
 }
 
 /// Writes a stage's results: H5MD 1.1 with the modules "units" and "thermodynamics".
@@ -52,7 +65,7 @@ pub struct ResultsWriter {
     /// Rows in the file.
     written: Rows,
     rows: Vec<ThermodynamicsRow>,
-    bond_order: Vec<BondOrderRow>,
+    scalars: Vec<(Scalars, Vec<ScalarRow>)>,
     pending: BTreeMap<String, PendingSeries>,
 }
 
@@ -70,8 +83,8 @@ impl ResultsWriter {
             if layout.thermodynamics {
                 thermodynamics::create(file, &file.group("observables")?, dimension)?;
             }
-            if layout.bond_order {
-                bond_order::create(file, &file.group("observables")?, dimension)?;
+            for scalars in &layout.scalars {
+                scalars.create(file, &file.group("observables")?, dimension)?;
             }
             layout.series.iter().try_for_each(|series| series.create(file))
         })?;
@@ -88,7 +101,7 @@ impl ResultsWriter {
         path: &Path,
         plan: &Plan,
         layout: &StageLayout,
-        rows: Rows,
+        mut rows: Rows,
     ) -> Result<Self, OutputError> {
         hdf5_file::repair(path, |file| {
             if let Some(series) = layout.series.iter().find(|series| !series.is_in(file)) {
@@ -106,11 +119,14 @@ impl ResultsWriter {
                 enough("rows of thermodynamics", found, rows.thermodynamics)?;
                 thermodynamics::truncate(file, rows.thermodynamics as usize).map_err(hdf5)?;
             }
-            if layout.bond_order {
-                let found = bond_order::row_count(file)
-                    .map_err(|_| hdf5_file::foreign(path, "it has no bond order"))?;
-                enough("rows of bond order", found, rows.bond_order)?;
-                bond_order::truncate(file, rows.bond_order as usize).map_err(hdf5)?;
+            for scalars in &layout.scalars {
+                let what = scalars.rows_of();
+                let found = scalars
+                    .row_count(file)
+                    .map_err(|_| hdf5_file::foreign(path, &format!("it has no {what}")))?;
+                let expected = *rows.of(*scalars);
+                enough(what, found, expected)?;
+                scalars.truncate(file, expected as usize).map_err(hdf5)?;
             }
             set_complete(file, false).map_err(hdf5)
         })?;
@@ -124,7 +140,7 @@ impl ResultsWriter {
             dimension: plan.system.simulation_box.dimension(),
             written,
             rows: Vec::new(),
-            bond_order: Vec::new(),
+            scalars: layout.scalars.iter().map(|&scalars| (scalars, Vec::new())).collect(),
             pending: BTreeMap::new(),
         }
     }
@@ -136,10 +152,12 @@ impl ResultsWriter {
     /// Rows so far, in the file or in memory: what a checkpoint remembers for
     /// [`reopen`](Self::reopen).
     pub fn rows(&self) -> Rows {
-        Rows {
-            thermodynamics: self.written.thermodynamics + self.rows.len() as u64,
-            bond_order: self.written.bond_order + self.bond_order.len() as u64,
+        let mut rows = self.written;
+        rows.thermodynamics += self.rows.len() as u64;
+        for (scalars, pending) in &self.scalars {
+            *rows.of(*scalars) += pending.len() as u64;
         }
+        rows
     }
 
     /// Adds a row; writes only when many have gathered.
@@ -152,15 +170,16 @@ impl ResultsWriter {
         if self.rows.len() >= BUFFERED_ROWS { self.flush(row.step) } else { Ok(()) }
     }
 
-    /// The same for bond-orientational order.
+    /// The same for other time series.
     ///
     /// # Panics
-    /// When the layout has none.
-    pub fn append_bond_order(&mut self, row: BondOrderRow) -> Result<(), OutputError> {
-        assert!(self.layout.bond_order, "the layout has bond order");
+    /// When the layout does not have them.
+    pub fn append(&mut self, scalars: Scalars, row: ScalarRow) -> Result<(), OutputError> {
+        let of_layout = self.scalars.iter_mut().find(|(of_layout, _)| *of_layout == scalars);
+        let (_, pending) = of_layout.unwrap_or_else(|| panic!("no {}", scalars.rows_of()));
         let step = row.step;
-        self.bond_order.push(row);
-        if self.bond_order.len() >= BUFFERED_ROWS { self.flush(step) } else { Ok(()) }
+        pending.push(row);
+        if pending.len() >= BUFFERED_ROWS { self.flush(step) } else { Ok(()) }
     }
 
     /// New values of a series, slowest axis first.
@@ -177,17 +196,19 @@ impl ResultsWriter {
 
     /// Writes everything that has gathered; `step` is the step of the run that it reaches to.
     pub fn flush(&mut self, step: u64) -> Result<(), OutputError> {
-        let grown =
-            |rows: usize, growth: fn(usize) -> u64| if rows == 0 { 0 } else { growth(rows) };
-        let growth = grown(self.rows.len(), thermodynamics::growth)
-            + grown(self.bond_order.len(), bond_order::growth);
+        let mut growth = match self.rows.len() {
+            0 => 0,
+            rows => thermodynamics::growth(rows),
+        };
+        growth += self.scalars.iter().map(|(of, rows)| of.growth(rows.len())).sum::<u64>();
+        let mut written = self.written;
         hdf5_file::append(&self.path, "write results", growth, |file| {
             if !self.rows.is_empty() {
                 let start = self.written.thermodynamics as usize;
                 thermodynamics::write(file, self.dimension, start, &self.rows)?;
             }
-            if !self.bond_order.is_empty() {
-                bond_order::write(file, self.written.bond_order as usize, &self.bond_order)?;
+            for (scalars, rows) in &self.scalars {
+                scalars.write(file, *written.of(*scalars) as usize, rows)?;
             }
             for (path, series) in &self.pending {
                 series.write(file, path)?;
@@ -196,7 +217,7 @@ impl ResultsWriter {
         })?;
         self.written = self.rows();
         self.rows.clear();
-        self.bond_order.clear();
+        self.scalars.iter_mut().for_each(|(_, rows)| rows.clear());
         self.pending.clear();
         Ok(())
     }

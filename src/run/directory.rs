@@ -67,7 +67,7 @@ impl OutputDirectory {
             .map(|checkpoints| checkpoints.into_iter().map(|(_, path)| path).collect())
             .unwrap_or_default();
         for stage in &plan.stages {
-            for extension in ["h5", "h5md", "gsd"] {
+            for extension in ["h5", "h5md", "inherent.h5md", "gsd"] {
                 let path = self.path.join(format!("{}.{extension}", stage.name));
                 if path.symlink_metadata().is_ok() {
                     found.push(path);

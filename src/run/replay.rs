@@ -40,8 +40,8 @@ const EDGE_TOLERANCE: f64 = 1e-4;
 /// If they agree to this, as 32-bit floats do, those of the configuration are taken.
 const EDGE_ROUNDING: f64 = 1e-6;
 
-/// Evaluates the correlations, structure and bond-orientational order of a stage of `plan` on the frames of a
-/// file, one after the other, and writes `STAGE.h5` into the plan's output directory. Lags are those of the plan
+/// Evaluates the correlations, structure, bond-orientational order and inherent structures of a stage of `plan`
+/// on the frames of a file, one after the other, and writes `STAGE.h5` into the plan's output directory. Lags are those of the plan
 /// up to the length of the trajectory.
 ///
 /// # Errors
@@ -62,6 +62,7 @@ pub fn replay(
     let observe = std::mem::replace(&mut stage.observe, ObservePlan::nothing());
     stage.observe.structure = observe.structure;
     stage.observe.bond_order = observe.bond_order;
+    stage.observe.inherent_structures = observe.inherent_structures;
     check_intervals(stage, spacing)?;
     let first = reader.read(0).into_diagnostic()?;
     check_contents(stage, &first, trajectory)?;
@@ -150,6 +151,7 @@ fn chosen_stage(plan: &Plan, name: Option<&str>) -> miette::Result<usize> {
         !stage.correlations.is_empty()
             || stage.observe.structure.is_some()
             || stage.observe.bond_order.is_some()
+            || stage.observe.inherent_structures.is_some()
     };
     let names = |stages: &mut dyn Iterator<Item = &StagePlan>| {
         stages.map(|stage| format!("\"{}\"", stage.name)).collect::<Vec<_>>().join(", ")
@@ -169,7 +171,7 @@ fn chosen_stage(plan: &Plan, name: Option<&str>) -> miette::Result<usize> {
             }),
         None => match candidates[..] {
             [] => Err(miette!(
-                "no stage of the configuration has correlations, structure or bond_order"
+                "no stage of the configuration has correlations, structure, bond_order or inherent_structures"
             )),
             [only] => Ok(only),
             _ => Err(miette!(
@@ -185,7 +187,9 @@ fn check_intervals(stage: &StagePlan, spacing: u64) -> miette::Result<()> {
         stage.observe.structure.iter().map(|plan| ("observe.structure.every", plan.every));
     let order =
         stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
-    for (key, every) in correlations.chain(structure).chain(order) {
+    let inherent = stage.observe.inherent_structures.iter();
+    let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
+    for (key, every) in correlations.chain(structure).chain(order).chain(inherent) {
         if every % spacing != 0 {
             return Err(miette!(
                 help =

@@ -6,7 +6,7 @@ pub struct Schedule {
     steps: u64,
     thermodynamics: Option<u64>,
     frames: Option<u64>,
-    /// Intervals of the structure, the bond-orientational order and every correlation.
+    /// Intervals of the structure, the bond-orientational order, inherent structures and every correlation.
     samples: Vec<u64>,
     /// Intervals of the correlations of the stress.
     stress: Vec<u64>,
@@ -20,6 +20,7 @@ impl Schedule {
     ) -> Self {
         let structure = stage.observe.structure.iter().map(|structure| structure.every);
         let bond_order = stage.observe.bond_order.iter().map(|order| order.every);
+        let inherent = stage.observe.inherent_structures.iter().map(|settings| settings.every);
         let of_stress = correlations
             .clone()
             .filter(|plan| plan.observables.iter().any(|observable| observable.is_of_stress()));
@@ -28,7 +29,7 @@ impl Schedule {
             steps: stage.steps,
             thermodynamics: stage.observe.thermodynamics,
             frames: stage.observe.trajectory,
-            samples: structure.chain(bond_order).chain(correlations).collect(),
+            samples: structure.chain(bond_order).chain(inherent).chain(correlations).collect(),
             stress: of_stress.map(|correlation| correlation.every).collect(),
         }
     }

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use super::description::Provenance;
 use super::schedule::Schedule;
+use crate::engine::cpu::Minimizer;
 use crate::engine::{Engine, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -12,8 +13,8 @@ use crate::observable::{
     Series, Structure,
 };
 use crate::output::{
-    Axis, BondOrderRow, Checkpoint, GsdWriter, ResultsWriter, Rows, SeriesLayout, StageLayout,
-    ThermodynamicsRow, TrajectoryWriter,
+    Axis, Checkpoint, GsdWriter, ResultsWriter, Rows, ScalarRow, Scalars, SeriesLayout,
+    StageLayout, ThermodynamicsRow, TrajectoryWriter,
 };
 use crate::plan::{Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
@@ -28,9 +29,11 @@ pub struct StageOutput {
     of_engine: Vec<usize>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
+    minimizer: Option<Minimizer>,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
     gsd: Option<GsdWriter>,
+    inherent: Option<TrajectoryWriter>,
 }
 
 /// How many rows and frames a checkpoint counts on.
@@ -39,18 +42,26 @@ struct Written {
     rows: Rows,
     frames: u64,
     gsd_frames: u64,
+    #[serde(default)]
+    inherent_frames: u64,
 }
 
 struct Paths {
     results: PathBuf,
     trajectory: PathBuf,
     gsd: PathBuf,
+    inherent: PathBuf,
 }
 
 impl Paths {
     fn new(directory: &Path, stage: &str) -> Self {
         let path = |extension: &str| directory.join(format!("{stage}.{extension}"));
-        Paths { results: path("h5"), trajectory: path("h5md"), gsd: path("gsd") }
+        Paths {
+            results: path("h5"),
+            trajectory: path("h5md"),
+            gsd: path("gsd"),
+            inherent: path("inherent.h5md"),
+        }
     }
 }
 
@@ -66,7 +77,7 @@ impl StageOutput {
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
         let paths = Paths::new(directory, &output.plan.name);
-        for path in [&paths.results, &paths.trajectory, &paths.gsd] {
+        for path in [&paths.results, &paths.trajectory, &paths.gsd, &paths.inherent] {
             match std::fs::remove_file(path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(super::RunError::Directory {
@@ -90,6 +101,9 @@ impl StageOutput {
             if stage.observe.gsd {
                 output.gsd = Some(GsdWriter::create(&paths.gsd, &description)?);
             }
+        }
+        if stage.observe.inherent_structures.is_some() {
+            output.inherent = Some(TrajectoryWriter::create(&paths.inherent, &description)?);
         }
         Ok(output)
     }
@@ -128,6 +142,10 @@ impl StageOutput {
                 output.gsd = Some(GsdWriter::reopen(&paths.gsd, &description, written.gsd_frames)?);
             }
         }
+        if stage.observe.inherent_structures.is_some() {
+            let frames = written.inherent_frames;
+            output.inherent = Some(TrajectoryWriter::reopen(&paths.inherent, plan, frames)?);
+        }
         Ok(output)
     }
 
@@ -157,7 +175,9 @@ impl StageOutput {
             }
             None => None,
         };
+        let settings = stage.observe.inherent_structures.as_ref();
         Ok(StageOutput {
+            minimizer: settings.map(|settings| Minimizer::new(plan, settings)),
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
             timestep: plan.run.timestep,
@@ -168,6 +188,7 @@ impl StageOutput {
             results: None,
             trajectory: None,
             gsd: None,
+            inherent: None,
         })
     }
 
@@ -179,11 +200,14 @@ impl StageOutput {
         if let Some(structure) = &self.structure {
             series.extend(structure.layouts().iter().map(|layout| in_file("structure", layout)));
         }
-        StageLayout {
-            thermodynamics: self.plan.observe.thermodynamics.is_some(),
-            bond_order: self.bond_order.is_some(),
-            series,
+        let mut scalars = Vec::new();
+        if self.bond_order.is_some() {
+            scalars.push(Scalars::BondOrder);
         }
+        if self.minimizer.is_some() {
+            scalars.push(Scalars::InherentStructures);
+        }
+        StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), scalars, series }
     }
 
     /// Leaves to the engine those correlations that it evaluates by itself.
@@ -252,8 +276,10 @@ impl StageOutput {
         {
             let BondOrder { global, local } = order.evaluate(snapshot);
             let time = snapshot.step as f64 * self.timestep;
-            results.append_bond_order(BondOrderRow { step: snapshot.step, time, global, local })?;
+            let values = vec![global, local];
+            results.append(Scalars::BondOrder, ScalarRow { step: snapshot.step, time, values })?;
         }
+        self.minimize(step, snapshot)?;
         if self.schedule.wants_frame(step) {
             if let Some(trajectory) = &mut self.trajectory {
                 trajectory.append(snapshot, snapshot.step as f64 * self.timestep)?;
@@ -261,6 +287,39 @@ impl StageOutput {
             if let Some(gsd) = &mut self.gsd {
                 gsd.append(snapshot)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The inherent structure of a snapshot, if it is due.
+    fn minimize(&mut self, step: u64, snapshot: &Snapshot) -> miette::Result<()> {
+        let (Some(minimizer), Some(settings)) =
+            (&mut self.minimizer, &self.plan.observe.inherent_structures)
+        else {
+            return Ok(());
+        };
+        if !step.is_multiple_of(settings.every) {
+            return Ok(());
+        }
+        let found = minimizer.minimize(snapshot)?;
+        if found.residual_force >= settings.force_tolerance {
+            tracing::warn!(
+                "stage \"{}\", step {}: forces of up to {:.1e} are left in the inherent structure after {} \
+                 iterations (observe.inherent_structures.maximum_iterations)",
+                self.plan.name,
+                snapshot.step,
+                found.residual_force,
+                found.iterations
+            );
+        }
+        let time = snapshot.step as f64 * self.timestep;
+        if let Some(results) = &mut self.results {
+            let values = vec![found.energy, found.residual_force, found.iterations as f64];
+            let row = ScalarRow { step: snapshot.step, time, values };
+            results.append(Scalars::InherentStructures, row)?;
+        }
+        if let Some(inherent) = &mut self.inherent {
+            inherent.append(&found.snapshot, time)?;
         }
         Ok(())
     }
@@ -292,6 +351,9 @@ impl StageOutput {
         if let Some(trajectory) = &mut self.trajectory {
             trajectory.flush()?;
         }
+        if let Some(inherent) = &mut self.inherent {
+            inherent.flush()?;
+        }
         Ok(())
     }
 
@@ -306,6 +368,9 @@ impl StageOutput {
         }
         if let Some(gsd) = &mut self.gsd {
             gsd.sync()?;
+        }
+        if let Some(inherent) = &mut self.inherent {
+            inherent.sync()?;
         }
         Ok(())
     }
@@ -341,6 +406,7 @@ impl StageOutput {
             rows: self.results.as_ref().map_or(Rows::default(), ResultsWriter::rows),
             frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
             gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
+            inherent_frames: self.inherent.as_ref().map_or(0, TrajectoryWriter::frames),
         };
         checkpoint.put_json("written", &written)?;
         Ok(())

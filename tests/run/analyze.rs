@@ -20,13 +20,17 @@ observe = { thermodynamics = 10 }
 [[stage.correlation]]
 every = 5
 wavenumbers = [7.25]
+[[stage.correlation]]
+every = 2
+block_size = 20
+observables = ["shear-viscosity"]
 "#;
     let job = Job::new(&toml);
     job.succeeds(&["run", "job.toml"]);
     let files = ["--json", "a.json", "--csv", "a.csv", "--averages", "mean.csv", "--plot", "a.svg"];
     // The directory stands for its stage with correlations.
     let ended = job.succeeds(&[&["analyze", "out"], &files[..]].concat());
-    for part in ["out/production.h5", "D ", "tau ", "tau_kww", "beta_kww", "4 are needed"] {
+    for part in ["out/production.h5", "D ", "tau ", "tau_kww", "beta_kww", "eta", "4 are needed"] {
         assert!(ended.stdout.contains(part), "no {part} in {}", ended.stdout);
     }
     let json: serde_json::Value =
@@ -43,6 +47,9 @@ wavenumbers = [7.25]
     assert!(d_b > d_a, "{d_b} {d_a}");
     let (tau, error) = of("tau", "A");
     assert!((0.05..2.0).contains(&tau) && error > 0.0 && error < 0.2 * tau, "{tau} +- {error}");
+    // That of Kob-Andersen liquids near T = 2 is about ten.
+    let (eta, error) = of("eta", "all-particles");
+    assert!((2.0..50.0).contains(&eta) && error > 0.0, "{eta} +- {error}");
     assert!(fs::read_to_string(job.path("a.csv")).unwrap().contains("tau_kww,A"));
     assert!(
         fs::read_to_string(job.path("mean.csv")).unwrap().contains("mean_square_displacement,B")

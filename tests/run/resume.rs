@@ -39,6 +39,7 @@ trajectory = 40
 gsd = true
 structure = {{ every = 20, maximum_wavenumber = 8.0, vectors_per_shell = 10 }}
 bond_order = {{ every = 10, radius = 1.4 }}
+inherent_structures = {{ every = 80, force_tolerance = 1e-4 }}
 [[stage.correlation]]
 every = 4
 block_size = 4
@@ -115,7 +116,7 @@ fn goes_on_with_the_same_bits(precision: &str, run: &str, blows: [Blow; 5]) {
 
 fn assert_same_run(whole: &Job, parts: &Job) {
     for stage in STAGES {
-        for extension in ["h5", "h5md"] {
+        for extension in ["h5", "h5md", "inherent.h5md"] {
             let path = |job: &Job| job.path(&format!("out/{stage}.{extension}"));
             assert_same_numbers(&path(whole), &path(parts));
         }
@@ -139,6 +140,7 @@ fn assert_same_run(whole: &Job, parts: &Job) {
     let production = numbers(&whole.path("out/nve.h5"));
     for (name, size) in [
         ("/observables/stress_tensor/value", 81 * 9),
+        ("/observables/inherent_structure_energy/value", 6),
         ("/dynamics/A/self_intermediate_scattering_function/value", 11),
         ("/structure/AB/pair_distribution/value", 149),
     ] {

@@ -21,14 +21,14 @@ pub use average::{Average, AverageCurve};
 pub use runs::{Run, results_files, state_points};
 
 use crate::Result;
-use crate::fit::Estimate;
+use crate::fit::{AtTemperature, Estimate, ModeCoupling, Vft};
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Mean temperature of the state point; `None` if not known, and for fits over temperatures.
     pub temperature: Option<f64>,
-    /// `D`, `tau` (`F_s = 1/e`), `A_kww`, `tau_kww`, `beta_kww`, `tau0_vft`, `B_vft`, `T0_vft`, `Tc_mct(D)`,
+    /// `D`, `tau` (`F_s = 1/e`), `A_kww`, `tau_kww`, `beta_kww`, `eta` (shear viscosity), `tau0_vft`, `B_vft`, `T0_vft`, `Tc_mct(D)`,
     /// `gamma_mct(D)`, `Tc_mct(tau)`, `gamma_mct(tau)`.
     pub quantity: String,
     /// Species.
@@ -64,6 +64,59 @@ pub struct StatePoint {
     /// Averages over the runs.
     #[serde(skip)]
     pub averages: Vec<Average>,
+    /// Curves through them.
+    #[serde(skip)]
+    pub curves: Vec<FittedCurve>,
+}
+
+/// A fit over the range of time that it was made on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FittedCurve {
+    /// Name of the function that was fitted.
+    pub name: &'static str,
+    /// Species.
+    pub species: String,
+    /// Wave number of `F_s`.
+    pub wavenumber: Option<f64>,
+    /// Points of the curve, evenly spaced in the logarithm of time.
+    pub time: Vec<f64>,
+    /// See `time`.
+    pub value: Vec<f64>,
+}
+
+impl FittedCurve {
+    const POINTS: u32 = 60;
+
+    fn new(
+        name: &'static str,
+        species: &str,
+        wavenumber: Option<f64>,
+        (from, to): (f64, f64),
+        at: impl Fn(f64) -> f64,
+    ) -> Self {
+        let last = f64::from(Self::POINTS - 1);
+        let time: Vec<f64> =
+            (0..Self::POINTS).map(|k| from * (to / from).powf(f64::from(k) / last)).collect();
+        let value = time.iter().map(|&t| at(t)).collect();
+        FittedCurve { name, species: species.into(), wavenumber, time, value }
+    }
+}
+
+/// `D` or `tau` over temperature.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OverTemperature {
+    /// `D` or `tau`.
+    pub quantity: String,
+    /// Species.
+    pub species: String,
+    /// Wave number of `tau`.
+    pub wavenumber: Option<f64>,
+    /// Hottest first.
+    pub points: Vec<AtTemperature>,
+    /// Of `tau`.
+    pub vft: Option<Vft>,
+    /// Of `D` or `1 / tau`.
+    pub mode_coupling: Option<ModeCoupling>,
 }
 
 /// What came out.
@@ -73,6 +126,9 @@ pub struct Analysis {
     pub state_points: Vec<StatePoint>,
     /// Fits over all state points.
     pub over_temperature: Vec<Row>,
+    /// What they were made on.
+    #[serde(skip)]
+    pub series: Vec<OverTemperature>,
     /// What could not be fitted, and why.
     pub notes: Vec<String>,
 }
@@ -86,8 +142,8 @@ pub fn analyze(files: &[impl AsRef<Path>]) -> Result<Analysis> {
     let runs = files.iter().map(|file| Run::read(file.as_ref())).collect::<Result<Vec<_>>>()?;
     let state_points: Vec<StatePoint> =
         runs::state_points(runs)?.iter().map(|runs| state_point::estimates(runs)).collect();
-    let (over_temperature, notes) = over_temperature::fits(&state_points);
-    Ok(Analysis { state_points, over_temperature, notes })
+    let over_temperature::Fits { rows, series, notes } = over_temperature::fits(&state_points);
+    Ok(Analysis { state_points, over_temperature: rows, series, notes })
 }
 
 impl Analysis {

@@ -1,23 +1,41 @@
 //! VFT and mode-coupling fits over state points.
-use super::{Row, StatePoint, state_point};
+use super::{OverTemperature, Row, StatePoint, state_point};
 use crate::fit::{AtTemperature, Estimate, mode_coupling, vogel_fulcher_tammann};
 use crate::info::short;
 
 const FEWEST: usize = 4;
 
-/// Rows, and sentences on what could not be fitted.
-pub(super) fn fits(points: &[StatePoint]) -> (Vec<Row>, Vec<String>) {
+pub(super) struct Fits {
+    pub rows: Vec<Row>,
+    pub series: Vec<OverTemperature>,
+    /// What could not be fitted.
+    pub notes: Vec<String>,
+}
+
+pub(super) fn fits(points: &[StatePoint]) -> Fits {
     let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    let mut fitted: Vec<OverTemperature> = series(points)
+        .into_iter()
+        .map(|(quantity, species, wavenumber)| OverTemperature {
+            points: collect(points, &quantity, &species, wavenumber),
+            quantity,
+            species,
+            wavenumber,
+            vft: None,
+            mode_coupling: None,
+        })
+        .collect();
     if points.len() < FEWEST {
         let count = points.len();
         let plural = if count == 1 { "" } else { "s" };
         notes.push(format!(
             "no fit over temperatures (VFT, mode coupling): {count} temperature{plural}, {FEWEST} are needed"
         ));
-        return (rows, notes);
+        return Fits { rows, series: fitted, notes };
     }
-    for (quantity, species, wavenumber) in series(points) {
-        let data = collect(points, &quantity, &species, wavenumber);
+    for one in &mut fitted {
+        let OverTemperature { quantity, species, wavenumber, points: data, .. } = &*one;
+        let (quantity, wavenumber) = (quantity.clone(), *wavenumber);
         let at = wavenumber.map(|q| format!(" at q = {}", short(q))).unwrap_or_default();
         let label = format!("{quantity} of {species}{at}");
         if data.len() < FEWEST {
@@ -44,8 +62,10 @@ pub(super) fn fits(points: &[StatePoint]) -> (Vec<Row>, Vec<String>) {
                 },
             });
         };
+        let mut vft = None;
         if quantity == "tau" {
-            match vogel_fulcher_tammann(&data) {
+            vft = vogel_fulcher_tammann(data);
+            match vft {
                 Some(fit) => {
                     for (name, estimate) in
                         [("tau0_vft", fit.tau_0), ("B_vft", fit.b), ("T0_vft", fit.t_0)]
@@ -64,7 +84,8 @@ pub(super) fn fits(points: &[StatePoint]) -> (Vec<Row>, Vec<String>) {
                 _ => *point,
             })
             .collect();
-        match mode_coupling(&rates) {
+        let law = mode_coupling(&rates);
+        match law {
             Some(fit) => {
                 push(format!("Tc_mct({quantity})"), fit.t_c, fit.reduced_chi_squared);
                 push(format!("gamma_mct({quantity})"), fit.gamma, fit.reduced_chi_squared);
@@ -73,8 +94,9 @@ pub(super) fn fits(points: &[StatePoint]) -> (Vec<Row>, Vec<String>) {
                 notes.push(format!("no mode-coupling fit of {label}: it does not determine T_c"))
             }
         }
+        (one.vft, one.mode_coupling) = (vft, law);
     }
-    (rows, notes)
+    Fits { rows, series: fitted, notes }
 }
 
 fn inverse(x: Estimate) -> Estimate {

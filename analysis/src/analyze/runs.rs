@@ -10,6 +10,7 @@ use crate::{AnalysisError, Result};
 
 pub(super) const MSD: &str = "mean_square_displacement";
 pub(super) const FS: &str = "self_intermediate_scattering_function";
+pub(super) const VISCOSITY: &str = "shear_viscosity";
 
 /// Of one results file, what is averaged and fitted.
 #[derive(Clone, Debug)]
@@ -30,7 +31,8 @@ pub struct Run {
 const SAME_ERRORS: f64 = 3.0;
 const SAME_FRACTION: f64 = 0.005;
 
-/// Results files named, and in directories those `*.h5` that hold a mean-square displacement or an `F_s`.
+/// Results files named, and in directories those `*.h5` that hold a mean-square displacement, an `F_s` or a
+/// viscosity.
 ///
 /// # Errors
 /// If a directory holds none of these, or a file is named twice.
@@ -51,7 +53,7 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             }
         }
         if found.is_empty() {
-            let what = format!("no results file *.h5 here holds a {MSD} or {FS}");
+            let what = format!("no results file *.h5 here holds a {MSD}, {FS} or {VISCOSITY}");
             return Err(AnalysisError::content(path, what));
         }
         found.sort();
@@ -69,21 +71,21 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 fn is_fitted(function: &Function) -> bool {
-    function.argument == "time" && (function.name == MSD || function.name == FS)
+    function.argument == "time" && [MSD, FS, VISCOSITY].contains(&function.name.as_str())
 }
 
 impl Run {
     /// Reads a results file.
     ///
     /// # Errors
-    /// If it holds neither a mean-square displacement nor an `F_s`.
+    /// If it holds neither a mean-square displacement nor an `F_s` nor a viscosity.
     pub fn read(path: &Path) -> Result<Run> {
         let file = ResultsFile::open(path)?;
         let functions: Vec<Function> =
             file.dynamics()?.into_iter().filter(|function| function.argument == "time").collect();
         if !functions.iter().any(is_fitted) {
             let what = format!(
-                "neither /dynamics/*/{MSD} nor /dynamics/*/{FS}: a stage writes them with \
+                "no {MSD}, {FS} or {VISCOSITY} under /dynamics: a stage writes them with \
                  [[stage.correlation]]"
             );
             return Err(AnalysisError::content(path, what));

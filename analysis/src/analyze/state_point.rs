@@ -1,9 +1,10 @@
 //! D, tau and the stretched exponential of one state point.
 use super::average::{average, jackknife, mean_temperature};
-use super::runs::{FS, MSD};
-use super::{Average, AverageCurve, Row, Run, StatePoint};
+use super::runs::{FS, MSD, VISCOSITY};
+use super::{Average, AverageCurve, FittedCurve, Row, Run, StatePoint};
 use crate::fit::{
-    Estimate, decay_window, diffusion, diffusion_between, stretched_exponential, time_of_decay,
+    Estimate, decay_window, diffusion, diffusion_between, plateau, stretched_exponential,
+    time_of_decay,
 };
 use crate::info::short;
 use crate::results::Function;
@@ -45,11 +46,12 @@ pub(super) fn estimates(runs: &[Run]) -> StatePoint {
         estimates: Vec::new(),
         notes: Vec::new(),
         averages: Vec::new(),
+        curves: Vec::new(),
     };
     for index in 0..runs[0].functions.len() {
         let functions: Vec<&Function> = runs.iter().map(|run| &run.functions[index]).collect();
         let all = average(&functions);
-        if all.name == MSD || all.name == FS {
+        if [MSD, FS, VISCOSITY].contains(&all.name.as_str()) {
             let without: Vec<Average> = (0..functions.len())
                 .filter(|_| functions.len() > 1)
                 .map(|out| {
@@ -61,10 +63,10 @@ pub(super) fn estimates(runs: &[Run]) -> StatePoint {
             for (k, curve) in all.curves.iter().enumerate() {
                 let without = without.iter().map(|average| average.curves[k].clone()).collect();
                 let curves = Curves { time: &all.time, all: curve, without };
-                if all.name == MSD {
-                    displacement(&mut point, &all.species, &curves, runs[0].dimension);
-                } else {
-                    relaxation(&mut point, &all.species, &curves);
+                match all.name.as_str() {
+                    MSD => displacement(&mut point, &all.species, &curves, runs[0].dimension),
+                    FS => relaxation(&mut point, &all.species, &curves),
+                    _ => viscosity(&mut point, &all.species, &curves),
                 }
             }
         }
@@ -119,6 +121,40 @@ fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimensio
         ..point.row("D", species, estimate)
     };
     point.estimates.push(row);
+    if !found.is_diffusive() {
+        return;
+    }
+    let slope = 2.0 * dimension as f64 * found.coefficient.value;
+    let at = |t: f64| slope * t + found.intercept;
+    point.curves.push(FittedCurve::new(MSD, species, None, (from, to), at));
+}
+
+fn viscosity(point: &mut StatePoint, species: &str, curves: &Curves) {
+    let of = |eta: &[f64], error: &[f64]| Some([plateau(curves.time, eta, error)?.value]);
+    let (Some(found), Some([estimate])) =
+        (plateau(curves.time, &curves.all.mean, &curves.all.weights()), curves.estimate(of))
+    else {
+        return point.note("no eta: fewer than three points of the Green-Kubo integral".into());
+    };
+    let percent = format!("eta(t) comes to {:.0} %", 100.0 * found.reached);
+    let mut remark = match found.is_reached() {
+        true => percent,
+        false => format!("extrapolated: {percent}"),
+    };
+    let poor = poor(found.reduced_chi_squared);
+    if !poor.is_empty() {
+        remark = format!("{remark}; {poor}");
+    }
+    let row = Row {
+        from: found.from,
+        to: found.to,
+        reduced_chi_squared: found.reduced_chi_squared,
+        remark,
+        ..point.row("eta", species, estimate)
+    };
+    point.estimates.push(row);
+    let range = (found.from, found.to);
+    point.curves.push(FittedCurve::new(VISCOSITY, species, None, range, |t| found.at(t)));
 }
 
 fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
@@ -157,6 +193,8 @@ fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
             short(to)
         ));
     };
+    let range = (fit.from, fit.to);
+    point.curves.push(FittedCurve::new(FS, species, wavenumber, range, |t| fit.at(t)));
     for (name, estimate) in ["A_kww", "tau_kww", "beta_kww"].into_iter().zip(found) {
         let row = Row {
             wavenumber,

@@ -51,6 +51,13 @@ pub struct StretchedExponential {
     pub reduced_chi_squared: f64,
 }
 
+impl StretchedExponential {
+    /// The fitted curve.
+    pub fn at(&self, t: f64) -> f64 {
+        self.amplitude.value * (-(t / self.time.value).powf(self.exponent.value)).exp()
+    }
+}
+
 /// Least-squares fit over `from <= t <= to` (see [`decay_window`]). `None` below five points or where
 /// they do not determine the parameters.
 pub fn stretched_exponential(

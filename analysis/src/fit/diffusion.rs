@@ -6,6 +6,8 @@ use super::{Estimate, Points, line};
 pub struct Diffusion {
     /// `D = slope / (2 d)`.
     pub coefficient: Estimate,
+    /// Of the straight line, at time 0.
+    pub intercept: f64,
     /// d ln MSD / d ln t over the same range; 1 when diffusive. D means little below about 0.9.
     pub exponent: f64,
     /// Range of time that was used.
@@ -55,6 +57,7 @@ pub fn diffusion_between(
             value: line.slope.value * per_dimension,
             error: line.slope.error * per_dimension,
         },
+        intercept: line.intercept.value,
         exponent: exponent(&window)?,
         from: window.x[0],
         to: window.x[window.len() - 1],

@@ -13,6 +13,7 @@ mod decay;
 mod diffusion;
 mod least_squares;
 mod line;
+mod plateau;
 mod points;
 mod temperature;
 
@@ -22,6 +23,7 @@ pub use decay::{
 pub use diffusion::{Diffusion, diffusion, diffusion_between, diffusive_window};
 pub use least_squares::{Fit, least_squares};
 pub use line::{Line, line};
+pub use plateau::{Plateau, plateau};
 pub use points::Points;
 pub use temperature::{AtTemperature, ModeCoupling, Vft, mode_coupling, vogel_fulcher_tammann};
 

@@ -36,6 +36,20 @@ pub struct ModeCoupling {
     pub reduced_chi_squared: f64,
 }
 
+impl Vft {
+    /// `tau` at a temperature above `T_0`.
+    pub fn at(&self, temperature: f64) -> f64 {
+        self.tau_0.value * (self.b.value / (temperature - self.t_0.value)).exp()
+    }
+}
+
+impl ModeCoupling {
+    /// The quantity (of a relaxation time the inverse) at a temperature above `T_c`.
+    pub fn at(&self, temperature: f64) -> f64 {
+        self.prefactor.value * (temperature - self.t_c.value).powf(self.gamma.value)
+    }
+}
+
 /// Fits `ln tau` over all temperatures given, with errors of `tau` and of the temperatures (by the
 /// slope of the fit at each). `None` below four temperatures or where they do not determine the three
 /// parameters, as for an Arrhenius law.

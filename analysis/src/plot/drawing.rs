@@ -8,7 +8,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontFamily, FontTransform, RGBAColor};
 
 use super::axis::{Axis, Scale, power_of_ten};
-use super::panels::{Line, Panel};
+use super::panels::{Line, Mark, Panel};
 
 /// Canvas units per pixel.
 const FINE: f64 = 8.0;
@@ -98,8 +98,11 @@ fn axes_of(panel: &Panel) -> (Axis, Axis) {
     }
     // Powers of ten are short.
     let x_ticks = if panel.x_scale == Scale::Linear { 5 } else { 7 };
+    // Whole markers are seen.
+    let has_points = panel.lines.iter().any(|line| line.mark == Mark::Point);
+    let x_margin = if has_points { 0.05 } else { 0.0 };
     (
-        Axis::new(panel.x_scale, x_values.into_iter(), 0.0, x_ticks),
+        Axis::new(panel.x_scale, x_values.into_iter(), x_margin, x_ticks),
         Axis::new(panel.y_scale, y_values, 0.05, 5),
     )
 }
@@ -207,6 +210,18 @@ impl Canvas<'_> {
         let _ = self.backend.fill_polygon(points.iter().map(|&point| Self::fine(point)), &style);
     }
 
+    /// Circle, square, triangle, diamond: as wide to the eye.
+    fn marker(&mut self, (x, y): (f64, f64), shape: usize, colour: RGBColor) {
+        let (corners, radius, turn) =
+            [(24, 3.4, 0.0), (4, 4.3, 0.125), (3, 4.6, -0.25), (4, 4.4, 0.0)][shape % 4];
+        let corner = |k: u32| {
+            let angle = std::f64::consts::TAU * (f64::from(k) / f64::from(corners) + turn);
+            (x + radius * angle.cos(), y + radius * angle.sin())
+        };
+        let outline: Vec<_> = (0..corners).map(corner).collect();
+        self.polygon(&outline, colour.mix(1.0));
+    }
+
     fn rectangle(&mut self, from: (f64, f64), to: (f64, f64), colour: &RGBColor) {
         let style = ShapeStyle { color: colour.to_rgba(), filled: true, stroke_width: 0 };
         let _ = self.backend.draw_rect(Self::fine(from), Self::fine(to), &style, true);
@@ -245,7 +260,25 @@ impl Canvas<'_> {
         for line in &panel.lines {
             let points: Vec<_> =
                 line.x.iter().zip(&line.y).map(|(&x, &y)| frame.at(x_axis, y_axis, x, y)).collect();
-            self.dashed(&points, &styles.colour(line), 1.6, styles.dashes(line));
+            match line.mark {
+                Mark::Curve => {
+                    self.dashed(&points, &styles.colour(line), 1.6, styles.dashes(line));
+                }
+                Mark::Fit(dashes) => {
+                    self.dashed(&points, &INK, 1.0, DASHES[dashes % DASHES.len()]);
+                }
+                Mark::Point => {
+                    for (k, &at) in points.iter().enumerate() {
+                        let end = |sign: f64| {
+                            let y = line.y[k] + sign * line.error[k];
+                            let shown = if panel.y_scale.shows(y) { y } else { line.y[k] };
+                            frame.at(x_axis, y_axis, line.x[k], shown)
+                        };
+                        self.path(&[end(-1.0), end(1.0)], &styles.colour(line), 1.2);
+                        self.marker(at, styles.index(line), styles.colour(line));
+                    }
+                }
+            }
         }
         self.frame(frame, x_axis, y_axis);
         let middle = (0.5 * (frame.left + frame.right), 0.5 * (frame.top + frame.bottom));
@@ -257,12 +290,15 @@ impl Canvas<'_> {
         self.text(&label(&panel.x_label, x_axis.power), below, HPos::Center, VPos::Center, false);
         let beside = (frame.left - label_width(y_axis) - 20.0, middle.1);
         self.text(&label(&panel.y_label, y_axis.power), beside, HPos::Center, VPos::Center, true);
-        if styles.parts.len() > 1 || styles.parts.iter().any(|part| !part.is_empty()) {
+        if styles.entries().any(|part| !part.is_empty()) {
             self.legend(panel, frame, x_axis, y_axis, &styles);
         }
     }
 
     fn band(&mut self, line: &Line, frame: &Frame, x_axis: &Axis, y_axis: &Axis, colour: RGBColor) {
+        if line.mark != Mark::Curve {
+            return;
+        }
         let known: Vec<usize> = (0..line.x.len()).filter(|&k| line.error[k].is_finite()).collect();
         // Stretches of neighbours that all have an error.
         for stretch in known.chunk_by(|a, b| *b == a + 1).filter(|stretch| stretch.len() > 1) {
@@ -316,8 +352,8 @@ impl Canvas<'_> {
         y_axis: &Axis,
         styles: &Styles,
     ) {
-        let widest = styles.parts.iter().map(|part| text_width(part)).fold(0.0, f64::max);
-        let (width, height) = (36.0 + widest, 16.0 * styles.parts.len() as f64);
+        let widest = styles.entries().map(text_width).fold(0.0, f64::max);
+        let (width, height) = (36.0 + widest, 16.0 * styles.entries().count() as f64);
         let (inset_x, inset_y) = (12.0, 10.0);
         let lefts = [frame.right - inset_x - width, frame.left + inset_x];
         let tops = [frame.top + inset_y, frame.bottom - inset_y - height];
@@ -339,10 +375,19 @@ impl Canvas<'_> {
             points.filter(|&point| inside(point)).count()
         };
         let Some((left, top)) = corners.min_by_key(covered) else { return };
-        for (index, part) in styles.parts.iter().enumerate() {
+        let points = panel.lines.iter().any(|line| line.mark == Mark::Point);
+        for (index, part) in styles.entries().enumerate() {
             let y = top + 16.0 * (index as f64 + 0.5);
-            let (colour, dashes) = styles.of_part(index);
-            self.dashed(&[(left, y), (left + 26.0, y)], &colour, 1.8, dashes);
+            let line = [(left, y), (left + 26.0, y)];
+            let fit = index.checked_sub(styles.parts.len()).map(|fit| styles.fits[fit].1);
+            match fit {
+                Some(dashes) => self.dashed(&line, &INK, 1.0, DASHES[dashes % DASHES.len()]),
+                None if points => self.marker((left + 13.0, y), index, INK),
+                None => {
+                    let (colour, dashes) = styles.of_part(index);
+                    self.dashed(&line, &colour, 1.8, dashes);
+                }
+            }
             self.text(part, (left + 32.0, y), HPos::Left, VPos::Center, false);
         }
     }
@@ -371,15 +416,30 @@ impl Frame {
 struct Styles {
     /// Species or pairs, in the order of the legend.
     parts: Vec<String>,
+    /// Names of fits and their dashes, after the parts in the legend.
+    fits: Vec<(String, usize)>,
     several_files: bool,
 }
 
 impl Styles {
     fn of(panel: &Panel, several_files: bool) -> Self {
-        let mut parts: Vec<String> = panel.lines.iter().map(|line| line.part.clone()).collect();
+        let (mut parts, mut fits) = (Vec::new(), Vec::new());
+        for line in &panel.lines {
+            match line.mark {
+                Mark::Fit(dashes) => fits.push((line.part.clone(), dashes)),
+                Mark::Curve | Mark::Point => parts.push(line.part.clone()),
+            }
+        }
         parts.sort();
         parts.dedup();
-        Styles { parts, several_files }
+        fits.sort();
+        fits.dedup();
+        Styles { parts, fits, several_files }
+    }
+
+    /// Of the legend.
+    fn entries(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(String::as_str).chain(self.fits.iter().map(|(name, _)| name.as_str()))
     }
 
     fn index(&self, line: &Line) -> usize {

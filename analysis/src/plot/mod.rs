@@ -4,11 +4,14 @@
 //! several, colours tell files and dashes species. Shaded bands are one standard error.
 mod axis;
 mod drawing;
+mod fitted;
 mod panels;
 mod png;
 
 use std::path::{Path, PathBuf};
 
+use crate::analyze::Analysis;
+use crate::info::short;
 use crate::results::ResultsFile;
 use crate::{AnalysisError, Result};
 
@@ -27,6 +30,8 @@ pub enum Quantity {
     BondOrientationalOrder,
     /// Mean bond-orientational order of single particles over time.
     LocalBondOrientationalOrder,
+    /// Energies of inherent structures over time.
+    InherentStructureEnergy,
     /// `<|dr(t)|^2>`, double logarithmic.
     MeanSquareDisplacement,
     /// `F_s(q,t)`, one panel per wave number.
@@ -67,13 +72,14 @@ pub enum Quantity {
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 24] = [
+    pub const ALL: [Quantity; 25] = [
         Quantity::Temperature,
         Quantity::PotentialEnergy,
         Quantity::InternalEnergy,
         Quantity::Pressure,
         Quantity::BondOrientationalOrder,
         Quantity::LocalBondOrientationalOrder,
+        Quantity::InherentStructureEnergy,
         Quantity::MeanSquareDisplacement,
         Quantity::SelfIntermediateScatteringFunction,
         Quantity::CoherentIntermediateScatteringFunction,
@@ -125,6 +131,7 @@ impl Quantity {
             Quantity::CageRelativeSelfOverlap => "cage_relative_self_overlap",
             Quantity::BondOrientationalOrder => "bond_orientational_order",
             Quantity::LocalBondOrientationalOrder => "local_bond_orientational_order",
+            Quantity::InherentStructureEnergy => "inherent_structure_energy",
             Quantity::PairDistribution => "pair_distribution",
             Quantity::StructureFactor => "structure_factor",
         }
@@ -150,6 +157,40 @@ impl std::str::FromStr for Quantity {
 /// # Errors
 /// If a file cannot be read, nothing of the quantities is there, or the figure cannot be written.
 pub fn plot(files: &[PathBuf], output: &Path, quantities: &[Quantity]) -> Result<()> {
+    let is_png = is_png(output)?;
+    write(&svg_of(files, quantities)?, output, is_png)
+}
+
+/// Draws the averages of every state point with the curves that were fitted to them (mean-square
+/// displacement, F_s, viscosity), and D and tau over `1 / T` with their VFT and mode-coupling fits. An
+/// existing file is replaced.
+///
+/// # Errors
+/// If the figure cannot be written.
+pub fn plot_analysis(analysis: &Analysis, output: &Path) -> Result<()> {
+    let is_png = is_png(output)?;
+    let panels = fitted::panels(analysis);
+    if panels.is_empty() {
+        return Err(AnalysisError::content(
+            output,
+            "nothing to plot: no values in the files given",
+        ));
+    }
+    let files: Vec<PathBuf> =
+        analysis.state_points.iter().map(|point| point.files[0].clone()).collect();
+    let labels: Vec<String> = analysis
+        .state_points
+        .iter()
+        .zip(file_labels(&files))
+        .map(|(point, file)| match point.temperature {
+            Some(temperature) => format!("T = {}", short(temperature.value)),
+            None => file,
+        })
+        .collect();
+    write(&drawing::figure(&panels, &labels), output, is_png)
+}
+
+fn is_png(output: &Path) -> Result<bool> {
     let ending = output.extension().and_then(|ending| ending.to_str()).unwrap_or("").to_lowercase();
     if ending != "svg" && ending != "png" {
         return Err(AnalysisError::content(
@@ -157,11 +198,14 @@ pub fn plot(files: &[PathBuf], output: &Path, quantities: &[Quantity]) -> Result
             "the name of a figure must end in .svg or .png",
         ));
     }
-    let svg = svg_of(files, quantities)?;
-    let bytes = if ending == "png" {
-        png::render(&svg).map_err(|what| AnalysisError::content(output, what))?
+    Ok(ending == "png")
+}
+
+fn write(svg: &str, output: &Path, is_png: bool) -> Result<()> {
+    let bytes = if is_png {
+        png::render(svg).map_err(|what| AnalysisError::content(output, what))?
     } else {
-        svg.into_bytes()
+        svg.as_bytes().to_vec()
     };
     std::fs::write(output, bytes).map_err(AnalysisError::io(output))
 }

@@ -14,6 +14,18 @@ pub(super) struct Line {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
     pub error: Vec<f64>,
+    pub mark: Mark,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// A curve with a band, in the colour of its file or part.
+    Curve,
+    /// Points with error bars.
+    Point,
+    /// A thin dark curve over the data, named by its part; the number is that of its dashes.
+    Fit(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -24,6 +36,8 @@ pub(super) struct Panel {
     pub y_scale: Scale,
     /// Values that the vertical axis shows in any case.
     pub y_include: Vec<f64>,
+    /// Wave number or time of all curves.
+    pub parameter: Option<f64>,
     pub lines: Vec<Line>,
 }
 
@@ -51,7 +65,8 @@ pub(super) fn collect(files: &[ResultsFile], quantities: &[Quantity]) -> Result<
             | Quantity::InternalEnergy
             | Quantity::Pressure
             | Quantity::BondOrientationalOrder
-            | Quantity::LocalBondOrientationalOrder => {
+            | Quantity::LocalBondOrientationalOrder
+            | Quantity::InherentStructureEnergy => {
                 panels.push(time_series_panel(quantity, &series))
             }
             _ => panels.extend(function_panels(quantity, &functions)),
@@ -66,6 +81,7 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
         Quantity::Temperature => "temperature T",
         Quantity::PotentialEnergy => "potential energy / N",
         Quantity::InternalEnergy => "total energy / N",
+        Quantity::InherentStructureEnergy => "inherent structures, e_IS",
         Quantity::BondOrientationalOrder => "bond order, all bonds",
         Quantity::LocalBondOrientationalOrder => "bond order, local",
         _ => "pressure P",
@@ -82,7 +98,7 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
                 each.step.iter().map(|&step| step as f64).collect()
             };
             let (x, y, error) = thinned(&x, &each.value);
-            Line { file: *file, part: String::new(), x, y, error }
+            Line { file: *file, part: String::new(), x, y, error, mark: Mark::Curve }
         })
         .collect();
     Panel {
@@ -91,6 +107,7 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         y_include: Vec::new(),
+        parameter: None,
         lines,
     }
 }
@@ -113,7 +130,7 @@ fn thinned(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     )
 }
 
-fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<Panel> {
+pub(super) fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<Panel> {
     use Quantity as Q;
     use Scale::{Linear, Logarithmic};
     let (x_label, y_label, x_scale, y_scale, y_include) = match quantity {
@@ -173,6 +190,7 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
             x_scale,
             y_scale,
             y_include: y_include.clone(),
+            parameter,
             lines: lines.collect(),
         }
     };
@@ -180,7 +198,7 @@ fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<P
 }
 
 /// Files of different boxes hold slightly different shells.
-fn same_parameter(a: f64, b: f64) -> bool {
+pub(super) fn same_parameter(a: f64, b: f64) -> bool {
     (a - b).abs() <= 0.03 * a.abs().max(b.abs())
 }
 
@@ -230,5 +248,6 @@ fn function_line(
         x: points.iter().map(|&k| function.x[k]).collect(),
         y: points.iter().map(|&k| curve.value[k]).collect(),
         error: points.iter().map(|&k| error(k)).collect(),
+        mark: Mark::Curve,
     })
 }

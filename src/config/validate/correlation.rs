@@ -2,8 +2,8 @@
 use std::f64::consts::PI;
 
 use super::checker::Checker;
-use super::sampling;
-use super::stage::{Surroundings, below_half_the_box, rounded_down};
+use super::stage::{Surroundings, rounded_down};
+use super::{neighbors, sampling};
 use crate::config::defaults;
 use crate::config::reword::nearest;
 use crate::config::written::{Correlation, Number, Table, Written};
@@ -120,28 +120,27 @@ pub fn check(
     })
 }
 
-/// Given for cage-relative displacements, and only for them; less than half the shortest edge.
+/// For cage-relative displacements, and only for them.
 fn cage_radius(
     written: &Table<Correlation>,
     wanted: bool,
     surroundings: &Surroundings<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<Option<f64>> {
-    let Some(typed) = &written.cage_radius else {
-        if wanted {
-            let help = "the distance up to which particles are neighbours, at the first minimum of \
-                        g(r): cage_radius = 1.5, for example";
-            checker.missing(&written.span, "cage_radius", help);
-            return None;
+    let typed = written.cage_radius.as_ref();
+    match typed {
+        _ if wanted => {
+            neighbors::radius(typed, &written.span, "cage_radius", surroundings, checker).map(Some)
         }
-        return Some(None);
-    };
-    if !wanted {
-        let help = "add \"cage-relative-mean-square-displacement\" to observables, or leave it out";
-        checker.reject(&typed.span, "this correlation has no cage-relative displacements", help);
-        return None;
+        None => Some(None),
+        Some(typed) => {
+            let help =
+                "add \"cage-relative-mean-square-displacement\" to observables, or leave it out";
+            let message = "this correlation has no cage-relative displacements";
+            checker.reject(&typed.span, message, help);
+            None
+        }
     }
-    below_half_the_box(typed, surroundings.simulation_box, checker).map(Some)
 }
 
 fn van_hove(

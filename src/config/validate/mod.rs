@@ -4,7 +4,9 @@
 //! mistakes; then what the sections say of each other.
 mod checker;
 mod correlation;
+mod inherent;
 mod limits;
+mod neighbors;
 mod potential;
 mod run;
 mod sampling;
@@ -70,6 +72,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
         output: output?,
     };
     limits::check_plan(&plan, timestep, document, checker);
+    inherent::check_plan(&plan, document, checker);
     Some(plan)
 }
 

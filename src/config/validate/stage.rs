@@ -2,7 +2,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::checker::Checker;
-use super::{correlation, thermostat};
+use super::{correlation, inherent, neighbors, thermostat};
 use crate::config::defaults;
 use crate::config::reword::nearest;
 use crate::config::written::{
@@ -225,12 +225,17 @@ fn observe(
         Some(bond_order) => self::bond_order(bond_order, surroundings, checker).map(Some),
         None => Some(None),
     };
+    let inherent_structures = match &written.inherent_structures {
+        Some(written) => inherent::check(written, surroundings, checker).map(Some),
+        None => Some(None),
+    };
     Some(ObservePlan {
         thermodynamics: thermodynamics?,
         trajectory: trajectory?,
         gsd,
         structure: structure?,
         bond_order: bond_order?,
+        inherent_structures: inherent_structures?,
     })
 }
 
@@ -240,7 +245,8 @@ fn bond_order(
     checker: &mut Checker<'_>,
 ) -> Option<BondOrderPlan> {
     let every = interval(&written.every, surroundings.steps, checker);
-    let radius = below_half_the_box(&written.radius, surroundings.simulation_box, checker);
+    let radius =
+        neighbors::radius(written.radius.as_ref(), &written.span, "radius", surroundings, checker);
     Some(BondOrderPlan { every: every?, radius: radius? })
 }
 

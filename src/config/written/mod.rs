@@ -14,7 +14,8 @@ use serde::Deserialize;
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
 pub use run::{Checkpoint, Output, Run};
 pub use stage::{
-    BondOrder, Correlation, Observe, Ramp, Stage, Structure, Thermostat, ThermostatKind,
+    BondOrder, Correlation, InherentStructures, Observe, Ramp, Stage, Structure, Thermostat,
+    ThermostatKind,
 };
 pub use system::{Initial, SpeciesEntry, System};
 pub use value::{Integer, Number, NumberOrPhrase, PlainOr, Table, Written};

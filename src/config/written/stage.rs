@@ -115,6 +115,30 @@ pub struct Observe {
     pub structure: Option<Table<Structure>>,
     /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
     pub bond_order: Option<Table<BondOrder>>,
+    /// Inherent structures: copies of the state are brought to the minimum of the potential energy by
+    /// FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats on the cores
+    /// of this machine, also where a GPU runs the system, which goes on meanwhile. A minimum takes as
+    /// long as some thousand steps there. The trajectory is not touched. Energies per particle go to
+    /// `/observables` of `STAGE.h5`, configurations to `STAGE.inherent.h5md`.
+    pub inherent_structures: Option<Table<InherentStructures>>,
+}
+
+/// Minima of the potential energy below states of the run, with their configurations.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InherentStructures {
+    /// Interval in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// The descent ends when the force on every particle is smaller.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::FORCE_TOLERANCE))]
+    pub force_tolerance: Option<Written<Number>>,
+    /// It ends, with a warning, after so many iterations in any case.
+    #[schemars(extend("minimum" = 1, "default" = defaults::MAXIMUM_ITERATIONS))]
+    pub maximum_iterations: Option<Written<Integer>>,
+    /// First time step of the descent, which grows up to ten times; half of `run.timestep` if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: Option<Written<Number>>,
 }
 
 /// Six-fold bond-orientational order of all particles: of all bonds together, which is small in a
@@ -125,9 +149,10 @@ pub struct BondOrder {
     /// Interval between samples in steps that divides the stage's.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
-    /// Bonds lead to particles closer than this: the first minimum of g(r).
+    /// Bonds lead to particles closer than this: the first minimum of g(r). If not given
+    /// `1.45 (V/N)^(1/D)`, which is close to it in dense liquids.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub radius: Written<Number>,
+    pub radius: Option<Written<Number>>,
 }
 
 /// Pair distributions and partial structure factors, averaged over samples.
@@ -200,7 +225,8 @@ pub struct Correlation {
     #[schemars(extend("default" = defaults::REMOVE_DRIFT))]
     pub remove_drift: Option<Written<bool>>,
     /// Neighbours of a particle at the time origin are those closer than this, for cage-relative
-    /// displacements: the first minimum of g(r). Must be given for these.
+    /// displacements: the first minimum of g(r). If not given `1.45 (V/N)^(1/D)`, which is close to it
+    /// in dense liquids.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cage_radius: Option<Written<Number>>,
     /// Bins of the self van Hove function.

@@ -11,6 +11,7 @@ mod export;
 mod forces;
 mod gather;
 pub(in crate::engine) mod kernels;
+mod minimize;
 mod neighbors;
 mod thermostats;
 
@@ -23,6 +24,7 @@ use self::chunk::{CHUNK, Chunk};
 use self::forces::Targets;
 use self::gather::Sites;
 use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
+pub use self::minimize::{InherentStructure, Minimizer};
 use self::neighbors::{ListOf, SortedParticles};
 use crate::arithmetic::Real;
 use crate::engine::precision::{ExactSum, Policy};

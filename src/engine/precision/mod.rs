@@ -3,7 +3,7 @@
 //! | policy | positions | velocities | pair force | sums |
 //! | --- | --- | --- | --- | --- |
 //! | [`Single`] | f32 | f32 | f32 | f32 |
-//! | [`DoubleSingle`](DoubleSingles) | pair of f32 | pair of f32 | f32 | pair of f32 |
+//! | [`DoubleSingle`](DoubleSingles) | pair of f32 | pair of f32 | f32 | f64, then pair of f32 |
 //! | [`Double`] | f64 | f64 | f64 | f64 |
 //! | [`FixedPoint`] | 64-bit fraction of the edge | 64-bit integer | f32 | 64-bit integer |
 //!

@@ -1,0 +1,79 @@
+//! `[stage.observe.inherent_structures]`.
+use super::checker::Checker;
+use super::stage::{Surroundings, interval};
+use crate::config::defaults;
+use crate::config::written::{Document, InherentStructures, Table};
+use crate::plan::{InherentStructuresPlan, Plan};
+use crate::potential::evaluate_exactly;
+
+const MOST_ITERATIONS: u64 = 1_000_000_000;
+
+pub fn check(
+    written: &Table<InherentStructures>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<InherentStructuresPlan> {
+    let span = &written.span;
+    let every = interval(&written.every, surroundings.steps, checker);
+    let tolerance = written.force_tolerance.as_ref();
+    let force_tolerance =
+        checker.positive_or(span, "force_tolerance", tolerance, defaults::FORCE_TOLERANCE);
+    let maximum_iterations = checker.integer_or(
+        span,
+        "maximum_iterations",
+        written.maximum_iterations.as_ref(),
+        1..=MOST_ITERATIONS,
+        defaults::MAXIMUM_ITERATIONS,
+    );
+    let timestep = match &written.timestep {
+        Some(timestep) => checker.positive(timestep),
+        None => {
+            // Ten times as long a step as that of a run would be near the limit of stability.
+            let half = 0.5 * surroundings.timestep?;
+            checker.filled_in(span, "timestep", half);
+            Some(half)
+        }
+    };
+    Some(InherentStructuresPlan {
+        every: every?,
+        force_tolerance: force_tolerance?,
+        maximum_iterations: maximum_iterations?,
+        timestep: timestep?,
+    })
+}
+
+/// What the potential and the other stages say of them.
+pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
+    let jump = largest_force_at_cutoff(plan);
+    for (stage, typed) in plan.stages.iter().zip(&document.stage) {
+        let (Some(settings), Some(observe)) = (stage.observe.inherent_structures, &typed.observe)
+        else {
+            continue;
+        };
+        let Some(table) = &observe.inherent_structures else { continue };
+        if jump >= settings.force_tolerance {
+            let message = format!(
+                "the force jumps by {jump:.2e} at the cutoff: in a minimum it may stay as large as that"
+            );
+            let place = table.force_tolerance.as_ref().map_or(&table.span, |typed| &typed.span);
+            let help = "truncation = \"force-shifted\" or { kind = \"smooth\", width = 0.005 }, \
+                        or a larger force_tolerance";
+            checker.reject(place, message, help);
+        }
+        let file = format!("{}.inherent", stage.name);
+        let other = plan.stages.iter().find(|other| other.name.eq_ignore_ascii_case(&file));
+        if let Some(other) = other.filter(|other| other.observe.trajectory.is_some()) {
+            let message = format!("{file}.h5md is the trajectory of the stage {:?}", other.name);
+            checker.reject(&table.span, message, "give one of the stages another name");
+        }
+    }
+}
+
+/// Largest force just inside the cutoff, of all pairs.
+fn largest_force_at_cutoff(plan: &Plan) -> f64 {
+    let potential = &plan.potential;
+    let force =
+        |r: f64, pair| evaluate_exactly(potential.form, &potential.truncation, pair, r).0 * r;
+    let pairs = potential.pairs.iter().flatten();
+    pairs.map(|pair| force(pair.cutoff.next_down(), pair).abs()).fold(0.0, f64::max)
+}

@@ -1,0 +1,254 @@
+//! Minimisation of the potential energy of a copy of the system, for inherent structures.
+//!
+//! By FIRE ([`crate::integrator::fire`]) with the pair loop of the engine, always in 64-bit floats: 32-bit pair
+//! forces of neighbours at contact err by `1e-5` or so, and no descent on them ends below that. A minimum so
+//! depends on the state only, not on the precision, engine, threads or skin of the run. All particles have the
+//! inertia of the lightest, for which the run's time step is made.
+//! Sums are made chunk by chunk in the order of memory: the same bits with any number of threads.
+use rayon::prelude::*;
+
+use super::CpuEngine;
+use super::chunk::{CHUNK, Chunk};
+use crate::engine::precision::{Double, Policy};
+use crate::engine::{EngineError, ExactState};
+use crate::integrator::fire::{Fire, Iteration};
+use crate::plan::{InherentStructuresPlan, Plan, Precision};
+use crate::system::{Snapshot, species_of_particles};
+
+/// Furthest move of a particle in an iteration, in units of the smallest sigma.
+const FURTHEST: f64 = 0.1;
+
+/// Finds the minimum of the potential energy that a configuration belongs to.
+pub struct Minimizer {
+    /// That of the run, in 64-bit floats.
+    plan: Plan,
+    settings: InherentStructuresPlan,
+    inertia: f64,
+    /// Furthest move of a particle in an iteration.
+    furthest: f64,
+    /// Made for the first configuration.
+    engine: Option<CpuEngine<Double>>,
+}
+
+/// A minimum of the potential energy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InherentStructure {
+    /// Velocities are zero; images go on from those of the state that it was found from.
+    pub snapshot: Snapshot,
+    /// Per particle.
+    pub energy: f64,
+    /// Modulus of the largest force on a particle: below the tolerance unless the iterations ran out.
+    pub residual_force: f64,
+    pub iterations: u64,
+}
+
+/// Sums over particles.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// `F . v`.
+    power: f64,
+    force2: f64,
+    velocity2: f64,
+    largest_force2: f64,
+}
+
+impl Minimizer {
+    pub fn new(plan: &Plan, settings: &InherentStructuresPlan) -> Self {
+        let mut plan = plan.clone();
+        plan.run.precision = Precision::Double;
+        plan.run.skin = None;
+        plan.run.sort_interval = 1;
+        let masses = plan.system.species.iter().map(|species| species.mass);
+        let sigmas = plan.potential.pairs.iter().flatten().map(|pair| pair.sigma);
+        Minimizer {
+            inertia: masses.fold(f64::INFINITY, f64::min),
+            furthest: FURTHEST * sigmas.fold(f64::INFINITY, f64::min),
+            settings: *settings,
+            plan,
+            engine: None,
+        }
+    }
+
+    /// The minimum below a configuration.
+    ///
+    /// # Errors
+    /// If a number would not fit.
+    pub fn minimize(&mut self, snapshot: &Snapshot) -> Result<InherentStructure, EngineError> {
+        let system = &self.plan.system;
+        let at_rest = Snapshot {
+            velocity: vec![[0.0; 3]; snapshot.position.len()],
+            step: snapshot.step,
+            position: snapshot.position.clone(),
+            image: snapshot.image.clone(),
+        };
+        let state = ExactState::from_snapshot(
+            &at_rest,
+            species_of_particles(&system.species),
+            system.simulation_box,
+            self.plan.run.timestep,
+            Precision::Double,
+            &system.species,
+        )
+        .ok_or_else(|| {
+            let wild = |position: &[f64; 3]| position.iter().any(|x| !x.is_finite());
+            let particle = snapshot.position.iter().position(wild).unwrap_or(0) as u32;
+            EngineError::OutOfRange { step: snapshot.step, quantity: "the position", particle }
+        })?;
+        let engine = match &mut self.engine {
+            Some(engine) => {
+                engine.start_again(&state)?;
+                engine
+            }
+            empty => empty.insert(CpuEngine::new(&self.plan, &state)?),
+        };
+        let (settings, inertia, furthest) = (self.settings, self.inertia, self.furthest);
+        engine.parallel(|engine| {
+            let (residual_force, iterations) = engine.descend(&settings, inertia, furthest)?;
+            let energy = engine.energy_and_virial()?[0] / engine.particle_count() as f64;
+            let mut snapshot = engine.copied().snapshot();
+            snapshot.velocity.fill([0.0; 3]);
+            Ok(InherentStructure { snapshot, energy, residual_force, iterations })
+        })
+    }
+}
+
+impl CpuEngine<Double> {
+    /// Takes another state, as if this engine were made for it.
+    fn start_again(&mut self, state: &ExactState) -> Result<(), EngineError> {
+        self.step = state.step;
+        self.rebuilds = 0;
+        self.load(state, None);
+        self.parallel(|engine| {
+            engine.rebuild();
+            engine.compute_forces(false)
+        })
+    }
+
+    /// Moves to a minimum; the largest force that is left, and the iterations that it took.
+    fn descend(
+        &mut self,
+        settings: &InherentStructuresPlan,
+        inertia: f64,
+        furthest: f64,
+    ) -> Result<(f64, u64), EngineError> {
+        let mut fire = Fire::new(settings.timestep);
+        let mut moved_for = 0.0;
+        for iterations in 0.. {
+            let sums = self.fire_sums();
+            if !sums.force2.is_finite() {
+                return Err(self.out_of_range("the force", self.particle_without_force()));
+            }
+            let residual = sums.largest_force2.sqrt();
+            if residual < settings.force_tolerance || iterations == settings.maximum_iterations {
+                return Ok((residual, iterations));
+            }
+            let iteration = fire.next(sums.power);
+            if iteration.turn_back {
+                self.move_for(-0.5 * moved_for);
+            }
+            let fastest = self.accelerate(&iteration, &sums, inertia);
+            moved_for = iteration.timestep.min(furthest / fastest);
+            if self.move_for(moved_for) {
+                self.rebuild();
+            }
+            self.compute_forces(false)?;
+        }
+        unreachable!("the iterations are limited")
+    }
+
+    fn fire_sums(&self) -> Sums {
+        let dimension = self.simulation_box.dimension();
+        let of_chunks: Vec<Sums> =
+            self.chunks.par_iter().map(|chunk| Sums::of(chunk, dimension)).collect();
+        let mut all = Sums::default();
+        for sums in of_chunks {
+            all.power += sums.power;
+            all.force2 += sums.force2;
+            all.velocity2 += sums.velocity2;
+            all.largest_force2 = all.largest_force2.max(sums.largest_force2);
+        }
+        all
+    }
+
+    /// `v += F dt / m`, mixed with forces; returns the largest speed.
+    fn accelerate(&mut self, iteration: &Iteration, sums: &Sums, inertia: f64) -> f64 {
+        let kick = iteration.timestep / inertia;
+        let keep = 1.0 - iteration.mixing;
+        let turn = iteration.mixing * (sums.velocity2 / sums.force2).sqrt();
+        let dimension = self.simulation_box.dimension();
+        let fastest2 = self
+            .chunks
+            .par_iter_mut()
+            .map(|chunk| {
+                let mut speed2 = vec![0.0f64; chunk.len()];
+                for axis in 0..dimension {
+                    let velocity = &mut chunk.velocity[axis];
+                    for ((v, &f), speed2) in
+                        velocity.iter_mut().zip(&chunk.force[axis]).zip(&mut speed2)
+                    {
+                        let before = if iteration.turn_back { 0.0 } else { *v };
+                        *v = keep * (before + kick * f) + turn * f;
+                        *speed2 += *v * *v;
+                    }
+                }
+                speed2.into_iter().fold(0.0, f64::max)
+            })
+            .reduce(|| 0.0, f64::max);
+        fastest2.sqrt()
+    }
+
+    /// `x += v t`; whether the lists must be rebuilt.
+    fn move_for(&mut self, time: f64) -> bool {
+        let (policy, limit2) = (&self.policy, self.limit2);
+        let dimension = self.simulation_box.dimension();
+        self.chunks
+            .par_iter_mut()
+            .zip(self.sites.par_chunks_mut(CHUNK))
+            .map(|(chunk, sites)| {
+                let mut stale = false;
+                for (i, site) in sites.iter_mut().enumerate() {
+                    let mut moved2 = 0.0;
+                    for axis in 0..dimension {
+                        let to = chunk.position[axis][i] + time * chunk.velocity[axis][i];
+                        let (x, crossed) = policy.coordinate_from_f64(to, axis);
+                        chunk.position[axis][i] = x;
+                        chunk.image[axis][i] += crossed;
+                        site[axis] = policy.site(x, axis);
+                        let moved = policy.displacement(x, chunk.reference[axis][i], axis);
+                        moved2 += moved * moved;
+                    }
+                    stale |= moved2 > limit2;
+                }
+                stale
+            })
+            .reduce(|| false, |a, b| a | b)
+    }
+
+    /// Id of a particle whose force is no number.
+    fn particle_without_force(&self) -> u32 {
+        let wild = |chunk: &Chunk<Double>, i: usize| {
+            !(0..3).map(|axis| chunk.force[axis][i].powi(2)).sum::<f64>().is_finite()
+        };
+        let find =
+            |chunk: &Chunk<Double>| (0..chunk.len()).find(|&i| wild(chunk, i)).map(|i| chunk.id[i]);
+        self.chunks.iter().find_map(find).unwrap_or(0)
+    }
+}
+
+impl Sums {
+    fn of(chunk: &Chunk<Double>, dimension: usize) -> Self {
+        let mut sums = Sums::default();
+        for i in 0..chunk.len() {
+            let mut force2 = 0.0;
+            for axis in 0..dimension {
+                let (force, velocity) = (chunk.force[axis][i], chunk.velocity[axis][i]);
+                force2 += force * force;
+                sums.power += force * velocity;
+                sums.velocity2 += velocity * velocity;
+            }
+            sums.force2 += force2;
+            sums.largest_force2 = sums.largest_force2.max(force2);
+        }
+        sums
+    }
+}

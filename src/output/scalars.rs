@@ -1,0 +1,157 @@
+use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
+use hdf5::{File, Group, Result};
+
+/// Rows in a chunk of the file.
+const CHUNK_ROWS: usize = 512;
+
+/// Time series of a few numbers that belong together: `/observables/<name>/{step,time,value}` for each,
+/// `step` and `time` of all being the same two datasets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalars {
+    /// Global and local bond-orientational order.
+    BondOrder,
+    /// Energy, residual force and iterations of inherent structures.
+    InherentStructures,
+}
+
+/// Numbers of a [`Scalars`] at one step, in the order of its columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalarRow {
+    /// Steps since the start of the run.
+    pub step: u64,
+    /// Time since the start of the run.
+    pub time: f64,
+    pub values: Vec<f64>,
+}
+
+struct Column {
+    /// Under `/observables`.
+    name: &'static str,
+    /// In two and in three dimensions.
+    description: [&'static str; 2],
+    unit: &'static str,
+}
+
+const BOND_ORDER: &[Column] = &[
+    Column {
+        name: "bond_orientational_order",
+        description: [
+            "|psi_6|, mean over particles of the mean of exp(6 i theta) over their bonds",
+            "Q_6 of all bonds (Steinhardt, Nelson & Ronchetti 1983)",
+        ],
+        unit: "",
+    },
+    Column {
+        name: "local_bond_orientational_order",
+        description: [
+            "mean over particles of |mean of exp(6 i theta) over their bonds|",
+            "mean over particles of Q_6 of their bonds",
+        ],
+        unit: "",
+    },
+];
+
+const INHERENT_STRUCTURES: &[Column] = &[
+    Column {
+        name: "inherent_structure_energy",
+        description: ["e_IS, potential energy per particle of the minimum below the state"; 2],
+        unit: "epsilon",
+    },
+    Column {
+        name: "inherent_structure_residual_force",
+        description: ["modulus of the largest force on a particle in the minimum"; 2],
+        unit: "epsilon sigma-1",
+    },
+    Column {
+        name: "inherent_structure_iterations",
+        description: ["iterations of the minimisation"; 2],
+        unit: "",
+    },
+];
+
+impl Scalars {
+    /// In words, for errors.
+    pub(super) fn rows_of(self) -> &'static str {
+        match self {
+            Scalars::BondOrder => "rows of bond order",
+            Scalars::InherentStructures => "rows of inherent structures",
+        }
+    }
+
+    fn columns(self) -> &'static [Column] {
+        match self {
+            Scalars::BondOrder => BOND_ORDER,
+            Scalars::InherentStructures => INHERENT_STRUCTURES,
+        }
+    }
+
+    /// Path of a dataset of the first column, which holds `step` and `time`.
+    fn shared(self, dataset: &str) -> String {
+        path(self.columns()[0].name, dataset)
+    }
+
+    /// Empty time series.
+    pub(super) fn create(self, file: &File, observables: &Group, dimension: usize) -> Result<()> {
+        for (number, column) in self.columns().iter().enumerate() {
+            let group = observables.create_group(column.name)?;
+            string_attribute(&group, "description", column.description[dimension - 2])?;
+            let value = create_rows::<f64>(&group, "value", &[], vec![CHUNK_ROWS], false)?;
+            if !column.unit.is_empty() {
+                string_attribute(&value, "unit", column.unit)?;
+            }
+            if number == 0 {
+                create_rows::<i64>(&group, "step", &[], vec![CHUNK_ROWS], false)?;
+                let time = create_rows::<f64>(&group, "time", &[], vec![CHUNK_ROWS], false)?;
+                string_attribute(&time, "unit", "tau")?;
+                continue;
+            }
+            for shared in ["step", "time"] {
+                let target = format!("/{}", self.shared(shared));
+                file.link_hard(&target, &path(column.name, shared))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes by which the file grows at most when `rows` rows are written.
+    pub(super) fn growth(self, rows: usize) -> u64 {
+        if rows == 0 {
+            return 0;
+        }
+        let row_bytes = 8 * (2 + self.columns().len());
+        (row_bytes * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
+    }
+
+    /// Writes rows from row `start` on.
+    pub(super) fn write(self, file: &File, start: usize, rows: &[ScalarRow]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for (number, column) in self.columns().iter().enumerate() {
+            let values: Vec<f64> = rows.iter().map(|row| row.values[number]).collect();
+            write_rows(file, &path(column.name, "value"), start, &values)?;
+        }
+        let times: Vec<f64> = rows.iter().map(|row| row.time).collect();
+        let steps: Vec<i64> = rows.iter().map(|row| row.step as i64).collect();
+        write_rows(file, &self.shared("time"), start, &times)?;
+        write_rows(file, &self.shared("step"), start, &steps)
+    }
+
+    /// Complete rows in the file.
+    pub(super) fn row_count(self, file: &File) -> Result<u64> {
+        super::h5md::row_count(file, &self.shared("step"))
+    }
+
+    /// Forgets all rows from `rows` on.
+    pub(super) fn truncate(self, file: &File, rows: usize) -> Result<()> {
+        for shared in ["step", "time"] {
+            truncate_rows(file, &self.shared(shared), rows)?;
+        }
+        let value = |column: &Column| truncate_rows(file, &path(column.name, "value"), rows);
+        self.columns().iter().try_for_each(value)
+    }
+}
+
+fn path(name: &str, dataset: &str) -> String {
+    format!("observables/{name}/{dataset}")
+}
