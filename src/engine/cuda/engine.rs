@@ -339,7 +339,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.stage = stage.clone();
         self.stage.prepare(&mut self.thermostat, self.step);
         self.trials.clear();
-        if self.plan.run.tune && self.step == stage.first_step {
+        let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
+        if self.plan.run.tune && may_be_long && self.step == stage.first_step {
             // What goes wrong here goes wrong in the steps too, where it is told.
             if let Err(error) = self.tune() {
                 tracing::debug!("not tuned: {error}");

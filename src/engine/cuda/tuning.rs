@@ -164,6 +164,12 @@ const ALL_TRIALS: Duration = Duration::from_millis(900);
 /// Steps of the first look at how long a step takes.
 const FIRST_LOOK: u64 = 50;
 
+/// Whether a stage may be long: steps take no longer than this on the slowest cards.
+pub fn may_be_long(steps: u64, particles: usize) -> bool {
+    let step = Duration::from_micros(100) + Duration::from_nanos(20) * particles as u32;
+    step.as_secs_f64() * steps as f64 > LONG_STAGE.as_secs_f64()
+}
+
 /// A copy of what steps change.
 struct Saved {
     particles: Vec<Buffer>,
@@ -282,6 +288,13 @@ mod tests {
             assert_eq!(f64::from(best.lanes_log2), lanes);
             assert!((best.skin / skin).ln().abs() <= SKIN_STEP.ln(), "{} for {skin}", best.skin);
         }
+    }
+
+    #[test]
+    fn only_stages_that_cannot_be_long_are_not_looked_at() {
+        // An H200 takes 25 microseconds a step.
+        assert!(may_be_long(400_000, 50_000));
+        assert!(!may_be_long(1000, 50_000) && !may_be_long(0, 1_000_000));
     }
 
     #[test]
