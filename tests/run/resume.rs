@@ -70,7 +70,7 @@ fn interrupt(job: &Job, arguments: &[&str], stage: &str, blow: Blow) -> Ended {
     }
     let mut process = job.start(&arguments);
     job.appears(&format!("out/{stage}.h5"), &mut process);
-    std::thread::sleep(Duration::from_millis(rand::random_range(0..120)));
+    std::thread::sleep(Duration::from_millis(rand::random_range(0..60)));
     let running = process.try_wait().unwrap().is_none();
     match blow {
         Blow::Signal(name) if running => signal(&process, name),
