@@ -7,8 +7,6 @@
 mod checkpoint;
 mod description;
 mod directory;
-#[cfg(test)]
-mod engine_correlations;
 mod error;
 mod interrupt;
 mod progress;

@@ -129,8 +129,14 @@ def main():
         parser.error(f"--only {unknown[0]}: no such case; there are {', '.join(names)}")
     steps = {}
     for word in arguments.steps:
-        precision, number = word.split("=") if "=" in word else (None, word)
-        steps[precision] = int(number)
+        precision, _, number = word.rpartition("=")
+        if precision and precision not in arguments.precisions:
+            parser.error(f"--steps {word}: no such precision among {', '.join(arguments.precisions)}")
+        if not number.isdecimal() or int(number) == 0:
+            parser.error(f"--steps {word}: the number of steps is a positive integer")
+        steps[precision or None] = int(number)
+    if arguments.cards < 0:
+        parser.error(f"--cards {arguments.cards}: a number of cards, or 0 for the one that supercool takes")
     arguments.output.mkdir(parents=True, exist_ok=True)
     cards = queue.SimpleQueue()
     for card in range(arguments.cards) if arguments.cards else [None]:

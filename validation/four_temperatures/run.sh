@@ -12,6 +12,12 @@ cd "$(dirname "$0")/../.."
 
 particles=${1:-8000}
 shrink=${2:-1}
+for number in "$particles" "$shrink"; do
+    if ! [[ $number =~ ^[1-9][0-9]*$ ]]; then
+        echo "PARTICLES and SHRINK are positive integers, not $number" >&2
+        exit 2
+    fi
+done
 supercool=${SUPERCOOL:-target/release/supercool}
 results=${RESULTS:-results/four_temperatures}
 here=validation/four_temperatures

@@ -1,4 +1,4 @@
-//! What the kernels may take for granted of a card's arithmetic, as macros of every program.
+//! What the engine's kernels may take for granted of a card's arithmetic, as macros of their program.
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,0 +1,5 @@
+//! Runs with engines that do what no engine on this machine does: lose a card, evaluate correlations.
+use super::*;
+
+mod engine_correlations;
+mod lost_card;
