@@ -66,7 +66,9 @@ fn plan(
         },
         stages: Vec::new(),
         checkpoint: CheckpointPlan { minutes: f64::INFINITY },
-        output: OutputPlan { directory: Default::default() },
+        output: OutputPlan::default(),
+        integrity: None,
+        limits: Default::default(),
     }
 }
 
