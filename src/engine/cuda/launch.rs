@@ -11,6 +11,7 @@ use super::constants::{DevicePolicy, DeviceReal, PairTable};
 use super::device::failed;
 use super::library::Nvrtc;
 use super::memory::Session;
+use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_ALONE};
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::plan::Plan;
@@ -44,6 +45,8 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
         ("DIMENSION", dimension.to_string()),
         ("SPECIES_COUNT", plan.system.species.len().to_string()),
         ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
+        ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
+        ("LARGEST_BLOCK_ALONE", LARGEST_BLOCK_ALONE.to_string()),
     ];
     Program {
         name: "engine.cu".into(),
