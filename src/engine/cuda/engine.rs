@@ -282,7 +282,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         (blocks, 32 * tiles_of_block.div_ceil(rounds).next_multiple_of(4).min(MOST_WARPS))
     }
 
-    fn grow_lists(&mut self) -> Result<(), EngineError> {
+    pub(super) fn grow_lists(&mut self) -> Result<(), EngineError> {
         let need = self.control.list_need as usize;
         let shape = ListShape { room: need + need / 8, ..self.shape };
         self.set_shape(shape)
