@@ -3,7 +3,8 @@ use super::Estimate;
 
 /// Noise takes over where the mean of `(C / error)^2` over a factor two of time is below this.
 const NOISE: f64 = 2.0;
-/// The function has decayed where its root mean square over a factor two of time is below this, in units of `C(0)`.
+/// Where no noise is seen, the function has decayed if its root mean square over the second half of the lags is below
+/// this, in units of `C(0)`.
 const DECAYED: f64 = 0.01;
 /// `C` at the first lag, in units of `C(0)`, above which the lags resolve its decay.
 const RESOLVED: f64 = 0.5;
@@ -26,7 +27,7 @@ pub enum NoGreenKubo {
     TooFew,
     /// The decay is over before the second lag.
     NotResolved,
-    /// The function has not decayed where equally spaced lags, or their errors, end: at this time.
+    /// The function has not decayed where equally spaced lags end: at this time.
     NotDecayed(f64),
 }
 
@@ -54,13 +55,17 @@ pub fn green_kubo(
     if value[1] < RESOLVED * value[0] {
         return Err(NoGreenKubo::NotResolved);
     }
-    let end = end_of_signal(value, error).unwrap_or(count - 1);
-    let late = &value[end / 2..=end];
-    let mean_square = late.iter().map(|c| c * c).sum::<f64>() / late.len() as f64;
-    let noise = error.get(end).copied().filter(|error| error.is_finite()).unwrap_or(0.0);
-    if mean_square.sqrt() > (DECAYED * value[0]).max(2.0 * noise) {
-        return Err(NoGreenKubo::NotDecayed(time[end]));
-    }
+    let end = match end_of_signal(value, error) {
+        Some(end) => end,
+        None => {
+            let late = &value[count / 2..];
+            let mean_square = late.iter().map(|c| c * c).sum::<f64>() / late.len() as f64;
+            if mean_square.sqrt() > DECAYED * value[0] {
+                return Err(NoGreenKubo::NotDecayed(time[count - 1]));
+            }
+            count - 1
+        }
+    };
     green_kubo_to(time, value, error, dimension, time[end]).ok_or(NoGreenKubo::TooFew)
 }
 
