@@ -279,7 +279,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Geometry::new(kind, tiles, blocks, alone)
     }
 
-    fn grow_lists(&mut self) -> Result<(), EngineError> {
+    pub(super) fn grow_lists(&mut self) -> Result<(), EngineError> {
         let need = self.control.list_need as usize;
         let shape = ListShape { room: need + need / 8, ..self.shape };
         self.set_shape(shape)

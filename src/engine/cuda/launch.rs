@@ -36,6 +36,12 @@ unsafe impl Send for Kernel {}
 
 /// The program of a plan: text and macros.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
+    let text = include_str!("../../../kernels/md/engine.cu");
+    program_of("engine.cu", text, policy, plan)
+}
+
+/// A text over the headers of `kernels/md`, with the macros of a plan.
+pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Plan) -> Program {
     let pairs = PairTable::new(policy, &plan.potential);
     let dimension = plan.system.simulation_box.dimension();
     let macros = [
@@ -49,8 +55,8 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
         ("LARGEST_BLOCK_ALONE", LARGEST_BLOCK_ALONE.to_string()),
     ];
     Program {
-        name: "engine.cu".into(),
-        text: include_str!("../../../kernels/md/engine.cu").into(),
+        name: name.into(),
+        text: text.into(),
         macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         options: Vec::new(),
     }
@@ -69,13 +75,22 @@ impl Kernels {
         Ok(Kernels { session: session.clone(), module })
     }
 
-    /// Compiles and loads the kernels, and gives them the run's constants.
+    /// Compiles and loads the kernels of a run, and gives them its constants.
     pub fn load<P: DevicePolicy>(
         session: &Arc<Session>,
         policy: &P,
         plan: &Plan,
     ) -> Result<Self, EngineError> {
-        let mut program = program(policy, plan);
+        Kernels::load_program(session, program(policy, plan), policy, plan)
+    }
+
+    /// The same for another text over the headers of `kernels/md`.
+    pub fn load_program<P: DevicePolicy>(
+        session: &Arc<Session>,
+        mut program: Program,
+        policy: &P,
+        plan: &Plan,
+    ) -> Result<Self, EngineError> {
         program.macros.extend(arithmetic::macros(session)?);
         let kernels = Kernels::of(session, &program)?;
         kernels.set("policy", &policy.constants().bytes())?;
