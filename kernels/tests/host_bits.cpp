@@ -11,6 +11,7 @@
 #define TRUNCATION TRUNCATION_SHIFTED
 #include "run.cuh"
 #include "hilbert.cuh"
+#include "minimize/fire.cuh"
 #include "observable/pair_terms.cuh"
 
 typedef std::vector<unsigned char> Constants;
@@ -221,6 +222,17 @@ static void pair_terms(const Constants &, const u64 *in, u64 *out) {
     out[1] = word(cosine_of_turns((u32)in[5] * moved.turns));
 }
 
+// First time step, then the power of each iteration.
+static void fire(const Constants &, const u64 *in, u64 *out) {
+    Fire fire = {f64(in[0]), f64(in[0]), 0.25, 0, 0};
+    for (int k = 0; k < 60; ++k) {
+        Iteration iteration = next_iteration(fire, f64(in[1 + k]));
+        out[3 * k] = word(iteration.turn_back);
+        out[3 * k + 1] = word(iteration.timestep);
+        out[3 * k + 2] = word(iteration.mixing);
+    }
+}
+
 static std::vector<Function> functions() {
     std::vector<Function> all = {
         {"double_single", 4, 13, double_single},
@@ -236,6 +248,7 @@ static std::vector<Function> functions() {
         {"hilbert", 4, 2, hilbert},
         {"sampled", 4, 4, sampled},
         {"pair_terms", 6, 2, pair_terms},
+        {"fire", 61, 180, fire},
         {"Single", 13, 21, policy<Single>},
         {"DoubleSingles", 13, 21, policy<DoubleSingles>},
         {"Double", 13, 21, policy<Double>},

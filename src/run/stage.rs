@@ -5,8 +5,7 @@ use super::description::Provenance;
 use super::directory::OutputDirectory;
 use super::limits::{self, Limits};
 use super::schedule::Schedule;
-use crate::engine::cpu::Minimizer;
-use crate::engine::{Engine, Thermodynamics};
+use crate::engine::{self, Engine, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::dynamics::terms::for_engines_and_host;
@@ -31,7 +30,7 @@ pub struct StageOutput {
     of_engine: Vec<usize>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
-    minimizer: Option<Minimizer>,
+    minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
@@ -202,9 +201,12 @@ impl StageOutput {
             }
             None => None,
         };
-        let settings = stage.observe.inherent_structures.as_ref();
+        let minimizer = match &stage.observe.inherent_structures {
+            Some(settings) => Some(engine::minimizer(plan, settings)?),
+            None => None,
+        };
         Ok(StageOutput {
-            minimizer: settings.map(|settings| Minimizer::new(plan, settings)),
+            minimizer,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
             limits: Limits::new(plan.limits),

@@ -31,6 +31,7 @@ pub const HEADERS: &[(&str, &str)] = &[
     header!("md/sums.cuh"),
     header!("md/system.cuh"),
     header!("md/thermostat.cuh"),
+    header!("minimize/fire.cuh"),
     header!("observable/pair_terms.cuh"),
     header!("observable/records.cuh"),
     header!("observable/sampled.cuh"),
