@@ -44,6 +44,7 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
         ("DIMENSION", dimension.to_string()),
         ("SPECIES_COUNT", plan.system.species.len().to_string()),
         ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
+        ("STRESS", u32::from(super::correlator::is_stress_wanted(plan)).to_string()),
     ];
     Program {
         name: "engine.cu".into(),
