@@ -9,6 +9,7 @@
 #include "md/integrate.cuh"
 #include "md/rebuild.cuh"
 #include "md/sample.cuh"
+#include "md/stress.cuh"
 
 struct Launch {
     // Steps since the start of the run at which the launch begins.
@@ -20,9 +21,8 @@ struct Launch {
     u32 rebuild;
     // Sites were those of a checkpoint's lists: take the present ones after building.
     u32 restore;
-    // Steps of the launch after which the first sample is taken, and between samples.
-    u32 first_sample;
-    u32 sample_every;
+    Turns samples;
+    Turns stress;
 };
 
 // What all passes of a launch share.
@@ -264,6 +264,51 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
     return findings;
 }
 
+#if STRESS
+struct Started {
+    Findings findings;
+    SplitSum heat;
+};
+
+// After a pass that has stopped between the kicks: the first kick of the next step and its drift. Each thread takes the
+// particles whose velocities it has read in `sum_stress`.
+template <bool LANGEVIN>
+static __device__ __noinline__ Started start_step_of_block(const Thermostat &thermostat, u32 copy, Site *sites, u64 step) {
+    const Particles &particles = system.particles[copy];
+    Started started = {{false, false}, {0, 0}};
+    Group group = group_of();
+    u32 first, last;
+    share_of_block(tile_count(group), first, last);
+    first *= group.particles, last *= group.particles;
+    last = last < system.count ? last : system.count;
+    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        if (LANGEVIN) {
+            double noise = langevin_noise(thermostat, step, body.species);
+            body.langevin(thermostat, noise, particles.id[p], 2 * step, started.heat, started.findings);
+        }
+        Force force[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+        body.half_kick(force);
+        body.drift(particles, sites, p, started.findings);
+        body.store_place(particles, p);
+        body.store_velocity(particles, p);
+    }
+    return started;
+}
+
+// The same, with what was found added; returns the heat.
+template <bool LANGEVIN>
+INLINE SplitSum start_step(const Thermostat &thermostat, const Work &work, u64 step, Findings &findings) {
+    Started started = start_step_of_block<LANGEVIN>(thermostat, work.copy, system.sites[work.site_copy ^ 1], step);
+    findings.stale |= started.findings.stale;
+    findings.error |= started.findings.error;
+    return started.heat;
+}
+#endif
+
 // `THERMOSTAT`: 0 none, 1 Langevin, 2 of the whole system. `ALONE`: one lane a particle.
 template <int THERMOSTAT, bool ALONE>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
@@ -294,19 +339,30 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         present_sites(work);
         synchronize(false);
     }
-    SampleTurns turns(launch.first_sample, launch.sample_every, launch.from);
+    SampleTurns turns(launch.samples, launch.from);
     for (u32 done = launch.from;; ++done) {
         bool last = done == launch.steps;
         bool kick = done > 0;
         u64 step = launch.first_step + done;
         u32 turn = done - launch.from;
         if (threadIdx.x == 0) bath.start = clock64();
-        work.sample = turns.at(done, launch.sample_every);
+        work.sample = turns.at(done, launch.samples);
         SplitSum heat[2] = {};
-        bool go_on = !last && THERMOSTAT != 2, store_force = last || THERMOSTAT == 2;
+        // The stress is summed up between the kicks: the pass ends there. Never asked for with THERMOSTAT == 2.
+        bool stops = last || THERMOSTAT == 2 || wants_stress(launch.stress, done);
+        bool go_on = !stops, store_force = stops;
         Findings findings = THERMOSTAT != 1 && !ALONE && system.lanes_log2 >= 2
                                 ? force_pass_by_axis(work, kick, go_on, store_force)
                                 : force_pass<THERMOSTAT == 1, ALONE>(thermostat, work, step, kick, go_on, store_force, heat);
+#if STRESS
+        if (THERMOSTAT != 2 && stops && wants_stress(launch.stress, done)) {
+            findings.error |= sum_stress(work.copy, work.site_copy, stress_sums_at(launch.stress, done));
+            if (!last) {
+                SplitSum started = start_step<THERMOSTAT == 1>(thermostat, work, step, findings);
+                if (THERMOSTAT == 1) heat[1] = started;
+            }
+        }
+#endif
         if (THERMOSTAT == 1) {
             for (int half = 0; half < 2; ++half) add_to_total(heat[half], &control->sums[turn & 3][half]);
             if (last && blockIdx.x == 0 && threadIdx.x == 0) control->turn = turn;

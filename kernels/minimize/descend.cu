@@ -97,7 +97,7 @@ INLINE Sums sum_of_entries(const Sums *entries, u32 count) {
 }
 
 // Of all tiles, alike in all threads of the grid.
-INLINE Sums sum_of_tiles(Grid &grid, const Sums *of_tile, Sums *of_group, u32 tiles) {
+INLINE Sums sum_of_tiles(const Sums *of_tile, Sums *of_group, u32 tiles) {
     if (tiles <= SUMMED_TILES) return sum_of_entries(of_tile, tiles);
     u32 groups = (tiles + SUMMED_TILES - 1) / SUMMED_TILES;
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
@@ -105,7 +105,7 @@ INLINE Sums sum_of_tiles(Grid &grid, const Sums *of_tile, Sums *of_group, u32 ti
         Sums sums = sum_of_entries(of_tile + first, tiles - first < SUMMED_TILES ? tiles - first : SUMMED_TILES);
         if (threadIdx.x == 0) of_group[group] = sums;
     }
-    synchronize(grid, false);
+    synchronize(false);
     return sum_of_entries(of_group, groups);
 }
 
@@ -263,7 +263,7 @@ extern "C" __global__ void __launch_bounds__(640, 1)
     descend(const __grid_constant__ Descent descent, Progress *progress, u64 *fastest2, Sums *of_tile, Sums *of_group) {
     __shared__ Shared shared;
     Control *control = system.control;
-    Grid grid = grid_of(control);
+    begin_grid();
     Group group = group_of();
     u32 copy = control->copy, site_copy = control->site_copy, tiles = tile_count(group), first_tile, last_tile;
     share_of_block(tiles, first_tile, last_tile);
@@ -274,17 +274,16 @@ extern "C" __global__ void __launch_bounds__(640, 1)
     bool stale = descent.rebuild != 0;
     for (;;) {
         if (stale) {
-            Rebuilt rebuilt = rebuild(grid, copy, site_copy);
-            grid = rebuilt.grid;
+            bool full = rebuild(copy, site_copy);
             copy ^= 1;
             site_copy ^= 1;
-            if (rebuilt.full) break;
+            if (full) break;
         }
         const Particles &particles = system.particles[copy];
         Site *sites = system.sites[site_copy];
         bool too_close = force_pass(group, particles, sites, first_tile, last_tile, of_tile);
-        if (synchronize(grid, too_close)) break;
-        Sums sums = sum_of_tiles(grid, of_tile, of_group, tiles);
+        if (synchronize(too_close)) break;
+        Sums sums = sum_of_tiles(of_tile, of_group, tiles);
         if (threadIdx.x == 0) decide(descent, sums, shared);
         __syncthreads();
         if (!shared.goes_on) break;
@@ -292,13 +291,13 @@ extern "C" __global__ void __launch_bounds__(640, 1)
         share_largest(velocity_pass(particles, first, last, shared.change), fastest);
         // The other one was read before the barrier after the last move.
         if (blockIdx.x == 0 && threadIdx.x == 0) fastest2[(shared.progress.fire.iterations + 1) & 1] = 0;
-        synchronize(grid, false);
+        synchronize(false);
         if (threadIdx.x == 0) {
             double speed = square_root(double_from_bits(*(volatile u64 *)fastest));
             shared.progress.moved_for = fmin(shared.timestep, divide(descent.furthest, speed));
         }
         __syncthreads();
-        stale = synchronize(grid, move_pass(particles, sites, first, last, shared.progress.moved_for));
+        stale = synchronize(move_pass(particles, sites, first, last, shared.progress.moved_for));
     }
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     control->copy = copy;

@@ -8,7 +8,7 @@ use super::schedule::Schedule;
 use crate::engine::{self, Engine, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::dynamics::terms::for_engines_and_host;
+use crate::observable::dynamics::terms::for_engines;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
     Series, Structure,
@@ -187,7 +187,7 @@ impl StageOutput {
         let correlations = stage
             .correlations
             .iter()
-            .flat_map(for_engines_and_host)
+            .flat_map(for_engines)
             .map(|plan| Correlations::new(&plan, &context))
             .collect::<Result<_, _>>()
             .map_err(observable_error)?;

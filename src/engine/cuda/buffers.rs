@@ -83,6 +83,10 @@ pub struct SplitSum {
 }
 
 impl SplitSum {
+    pub fn new(upper: u64, lower: u64) -> Self {
+        SplitSum { upper, lower }
+    }
+
     /// The sum in units of `2^-40`.
     pub fn units(self) -> i128 {
         i128::from(self.upper as i64) * (1 << 32) + i128::from(self.lower)

@@ -63,19 +63,41 @@ struct Launch {
     steps: u32,
     rebuild: u32,
     restore: u32,
-    first_sample: u32,
-    sample_every: u32,
+    samples: Turns,
+    stress: Turns,
 }
 
-/// After which steps of a launch samples are taken within it.
+/// After which steps of a launch something is done within it, and its number the first time. Mirrors `Turns` in
+/// `kernels/md/sample.cuh`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turns {
+    first: u32,
+    every: u32,
+    number: u32,
+    unused: u32,
+}
+
+impl Turns {
+    pub const NONE: Turns = Turns { first: u32::MAX, every: 1, number: 0, unused: 0 };
+
+    /// `first` lies in the launch.
+    pub fn new(first: u64, every: u64, number: u32) -> Self {
+        // A launch has fewer than 2^32 steps.
+        let every = every.min(u64::from(u32::MAX)) as u32;
+        Turns { first: first as u32, every, number, unused: 0 }
+    }
+}
+
+/// When a launch takes samples of the particles, and sums up the stress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SampleTurns {
-    pub first: u32,
-    pub every: u32,
+    pub particles: Turns,
+    pub stress: Turns,
 }
 
 impl SampleTurns {
-    pub const NONE: SampleTurns = SampleTurns { first: u32::MAX, every: 1 };
+    pub const NONE: SampleTurns = SampleTurns { particles: Turns::NONE, stress: Turns::NONE };
 }
 
 /// The choice of a state that this engine has run.
@@ -206,8 +228,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             steps: steps as u32,
             rebuild: rebuild.into(),
             restore: restore.into(),
-            first_sample: samples.first,
-            sample_every: samples.every,
+            samples: samples.particles,
+            stress: samples.stress,
         };
         loop {
             self.launch_steps(kind, &launch, &thermostat)?;
@@ -360,7 +382,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
                 let purpose = crate::arithmetic::random::Purpose::AndersenVelocity;
                 self.draw_boltzmann_velocities(temperature, exact, purpose)?;
             }
-            self.count_samples(samples)?;
+            self.count_samples()?;
         }
         Ok(())
     }

@@ -53,6 +53,7 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
         ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
         ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
         ("LARGEST_BLOCK_ALONE", LARGEST_BLOCK_ALONE.to_string()),
+        ("STRESS", u32::from(super::correlator::is_stress_wanted(plan)).to_string()),
     ];
     Program {
         name: name.into(),

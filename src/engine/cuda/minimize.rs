@@ -12,6 +12,7 @@ use super::device::Card;
 use super::engine::CudaEngine;
 use super::launch::{Kernels, program_of};
 use super::memory::{Buffer, Plain};
+use super::thermostat::{Geometry, Kind};
 use super::tuning::default_lanes_log2;
 use crate::engine::minimizer::{Descent, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
@@ -202,7 +203,7 @@ impl OnCard {
         engine.buffers.control.write(&[engine.control])?;
         self.kernels.set("system", engine.system.bytes())?;
         let kernel = self.kernels.kernel("descend")?;
-        let (blocks, threads) = engine.geometry();
+        let Geometry { blocks, threads, .. } = engine.geometry(Kind::None);
         let pointers = [&self.progress, &self.fastest2, &self.of_tile, &self.of_group]
             .map(|buffer| buffer.pointer());
         let mut arguments = vec![(&raw const *descent).cast::<c_void>()];
