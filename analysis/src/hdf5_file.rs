@@ -109,6 +109,11 @@ impl Hdf5File {
                 })
             };
         }
+        if let TypeDescriptor::FixedAscii(length) | TypeDescriptor::FixedUnicode(length) = kind {
+            // They are read into cells of the next size below.
+            let cell = [64, 1024, 65_536].into_iter().find(|&cell| length <= cell);
+            self.check_size(&name, from.size().saturating_mul(cell.unwrap_or(1 << 20) / 8))?;
+        }
         macro_rules! fixed {
             ($kind:ident, $length:expr) => {
                 match $length {

@@ -68,7 +68,7 @@ pub fn report(path: &Path) -> Result<String> {
     let title = format!("{}: {stage}", path.display());
     let mut page =
         String::from("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
-    let _ = write!(page, "<title>{}</title><style>{STYLE}</style></head><body>\n", text(&title));
+    let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head><body>", text(&title));
     let _ = writeln!(page, "<h1>{}</h1>", text(&title));
     let _ = writeln!(page, "<pre>{}</pre>", text(&info(path)?));
     for (heading, quantities) in FIGURES {

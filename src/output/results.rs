@@ -304,7 +304,9 @@ fn write_fixed_part(file: &File, run: &RunDescription) -> hdf5::Result<()> {
     h5md::string_attribute(&density, "unit", &format!("sigma-{}", simulation_box.dimension()))?;
 
     let progress = file.create_group("progress")?;
-    h5md::write_scalar(&progress, "step", &0_i64)?;
+    let stage = run.plan.stages.iter().position(|stage| stage.name == run.stage);
+    let first_step = stage.map_or(0, |stage| run.plan.first_step(stage));
+    h5md::write_scalar(&progress, "step", &(first_step as i64))?;
     h5md::write_scalar(&progress, "complete", &0_u8)?;
     let seconds = h5md::write_scalar(&progress, "seconds", &0.0_f64)?;
     h5md::string_attribute(&seconds, "unit", "s")?;

@@ -68,6 +68,7 @@ impl OutputDirectory {
         let mut name = Vec::new();
         (&mut lock).take(64).read_to_end(&mut name).map_err(error("read"))?;
         let run = String::from_utf8_lossy(&name).trim().to_owned();
+        remove_partial(path).map_err(error("swept"))?;
         Ok(OutputDirectory { path: path.to_owned(), lock, run, full_disk: FullDisk::Stop })
     }
 
@@ -139,4 +140,17 @@ impl OutputDirectory {
         }
         Ok(found)
     }
+}
+
+/// Removes what a killed process had not finished: files under their temporary names.
+fn remove_partial(directory: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let kinds = [".h5.partial", ".h5md.partial", ".gsd.partial", ".scp.partial"];
+        if kinds.iter().any(|kind| name.ends_with(kind)) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }

@@ -150,8 +150,10 @@ impl Segment {
 /// In what two states of one step differ.
 #[derive(Debug)]
 struct Difference {
-    /// Particles.
+    /// Particles that differ.
     count: usize,
+    /// All particles.
+    of: usize,
     first: Option<First>,
 }
 
@@ -176,8 +178,9 @@ impl Difference {
             let image = state.image[particle].map(|image| u64::from(image as u32));
             [state.position[particle], image, state.velocity[particle]]
         };
-        let mut difference = Difference { count: 0, first: None };
-        for particle in 0..one.position.len() {
+        let of = one.position.len();
+        let mut difference = Difference { count: 0, of, first: None };
+        for particle in 0..of {
             let (a, b) = (numbers(one, particle), numbers(other, particle));
             if a == b {
                 continue;
@@ -212,8 +215,9 @@ impl std::fmt::Display for Difference {
         };
         write!(
             f,
-            "{} particles differ, the first is particle {particle} in {} ({a:016x} and {b:016x})",
+            "{} of {} particles differ, the first is particle {particle} in {} ({a:016x} and {b:016x})",
             self.count,
+            self.of,
             components.join(", ")
         )
     }

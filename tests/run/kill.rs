@@ -86,7 +86,7 @@ impl Moment {
             // Within a write to a results or trajectory file.
             5..8 => Moment::Writes {
                 after: Duration::from_millis(random.random_range(20..250)),
-                later: Duration::from_micros(random.random_range(0..4000)),
+                later: Duration::from_micros(random.random_range(0..1000)),
             },
             _ => Moment::After(Duration::from_micros(random.random_range(30_000..400_000))),
         }
@@ -129,7 +129,7 @@ impl Moment {
                 process.wait().unwrap();
                 return true;
             }
-            std::thread::sleep(Duration::from_micros(100));
+            std::thread::sleep(Duration::from_micros(50));
         }
     }
 }
@@ -251,6 +251,9 @@ fn a_run_that_is_killed_at_any_moment_goes_on_with_the_same_bits() {
             }
         }
         assert_same_run(&whole, &parts);
+        let names = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+        assert!(!names.iter().any(|name| name.ends_with(".partial")), "{names:?}");
     }
     println!(
         "{killed} kills of {runs} runs, {before_first} before the first checkpoint; checkpoints then: {steps_reached:?}"

@@ -9,7 +9,7 @@ pub struct Axes {
     pub log_y: bool,
 }
 
-/// Lines of a plot of points `(x, y)`, `width` by `height` characters and a line for the title and the range of `x`;
+/// Lines of a plot of joined points `(x, y)`, `width` by `height` characters and a line for the title and the range of `x`;
 /// at the left the range of `y`. Points that are no numbers, or none of a logarithmic axis, are left out; without any,
 /// an empty frame. With `include`, these values of `y` are shown in any case.
 pub fn text_plot(
@@ -35,14 +35,26 @@ pub fn text_plot(
     let (bottom, top) = range(&mut points.iter().map(|&(_, y)| y).chain(include));
     let (columns, rows) = (2 * width, 4 * height);
     let mut dots = vec![0_u8; width * height];
-    for (x, y) in &points {
-        let place = |value: f64, low: f64, high: f64, count: usize| {
-            let share = if high > low { (value - low) / (high - low) } else { 0.5 };
-            ((share * (count - 1) as f64).round() as usize).min(count - 1)
-        };
-        let column = place(*x, left, right, columns);
-        let row = rows - 1 - place(*y, bottom, top, rows);
+    let place = |value: f64, low: f64, high: f64, count: usize| {
+        let share = if high > low { (value - low) / (high - low) } else { 0.5 };
+        share * (count - 1) as f64
+    };
+    let mut dot = |column: f64, row: f64| {
+        let (column, row) = (column.round() as usize, rows - 1 - row.round() as usize);
         dots[row / 4 * width + column / 2] |= BITS[row % 4][column % 2];
+    };
+    let places: Vec<(f64, f64)> = points
+        .iter()
+        .map(|&(x, y)| (place(x, left, right, columns), place(y, bottom, top, rows)))
+        .collect();
+    // Neighbours are joined.
+    for (index, &(x, y)) in places.iter().enumerate() {
+        let (next_x, next_y) = places.get(index + 1).copied().unwrap_or((x, y));
+        let parts = (next_x - x).abs().max((next_y - y).abs()).ceil().max(1.0) as usize;
+        for part in 0..=parts {
+            let share = part as f64 / parts as f64;
+            dot(x + share * (next_x - x), y + share * (next_y - y));
+        }
     }
     let number = |value: f64, logarithmic: bool| match (points.is_empty(), logarithmic) {
         (true, _) => String::new(),

@@ -82,7 +82,7 @@ fn a_flipped_bit_is_seen_with_its_step_and_particle() {
         for part in [
             "step 94",
             "integrity.recheck",
-            "1 particles differ, the first is particle 17 in velocity y",
+            "1 of 108 particles differ, the first is particle 17 in velocity y",
             "equal until step 93",
             "a third computation agrees with the repetition: the run erred",
             "recheck-94-run.scp",
