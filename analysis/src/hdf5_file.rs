@@ -1,5 +1,6 @@
 //! What the HDF5 readers share: opening, numbers as 64-bit floats, strings of any kind, and a bound
 //! on what a damaged file can make us allocate.
+use std::cell::OnceCell;
 use std::ffi::{CString, c_uint};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use hdf5::{Container, Dataset, Group};
 use hdf5_sys::h5f::{H5F_ACC_RDONLY, H5F_ACC_SWMR_READ, H5Fopen};
 use hdf5_sys::h5p::{H5Pset_file_locking, H5Pset_metadata_read_attempts};
 
+use crate::global_heap::endless_heap;
 use crate::{AnalysisError, Result};
 
 /// Zlib compresses by no more than about 1:1032.
@@ -21,6 +23,8 @@ pub(crate) struct Hdf5File {
     pub path: PathBuf,
     pub root: hdf5::File,
     length: u64,
+    /// Whether strings of variable length can be read; not known before the first of them.
+    heaps_are_sound: OnceCell<bool>,
 }
 
 impl Hdf5File {
@@ -37,7 +41,7 @@ impl Hdf5File {
                 at: "/".into(),
                 source,
             })?;
-        Ok(Hdf5File { path: path.to_owned(), root, length })
+        Ok(Hdf5File { path: path.to_owned(), root, length, heaps_are_sound: OnceCell::new() })
     }
 
     pub fn bad(&self, what: impl Into<String>) -> AnalysisError {
@@ -101,6 +105,12 @@ impl Hdf5File {
         let Ok(kind) = from.dtype().and_then(|dtype| dtype.to_descriptor()) else {
             return Ok(Vec::new());
         };
+        if let TypeDescriptor::VarLenAscii | TypeDescriptor::VarLenUnicode = kind {
+            let sound = || endless_heap(&self.path).is_ok_and(|endless| endless.is_none());
+            if !self.heaps_are_sound.get_or_init(sound) {
+                return Err(self.bad(format!("{name}: the heap of its strings is damaged")));
+            }
+        }
         macro_rules! read {
             ($kind:ty) => {
                 // The bytes of a damaged file need not be UTF-8.
