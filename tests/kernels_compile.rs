@@ -81,7 +81,7 @@ const FORCE_KERNELS: [&str; 3] = ["advance_wide", "advance", "advance_alone"];
 fn known_spills(case: &str, kernel: &str) -> u32 {
     match case {
         _ if case.starts_with("fixed-point,") && kernel != "advance_alone" => 0,
-        _ if case.starts_with("double,") => 500,
+        _ if case.starts_with("double,") => 650,
         _ if kernel == "advance_wide" => 0,
         _ => 128,
     }

@@ -12,7 +12,7 @@ use super::device::Card;
 use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
-use super::thermostat::{Geometry, Kind, Thermostat};
+use super::thermostat::{Geometry, Kind, Thermostat, pays_alone};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
 use crate::engine::{
@@ -297,7 +297,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn geometry(&self, kind: Kind) -> Geometry {
         let tiles = self.particle_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
         let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
-        let alone = self.shape.lanes_log2 == 0 && size_of::<P::Real>() == 4;
+        let truncation = self.plan.potential.truncation.kind();
+        let alone = self.shape.lanes_log2 == 0 && pays_alone(P::PRECISION, truncation);
         Geometry::new(kind, tiles, blocks, alone)
     }
 

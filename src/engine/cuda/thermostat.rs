@@ -1,7 +1,8 @@
 //! Thermostats as the kernels get them. Mirrors `kernels/md/thermostat.cuh`.
 use crate::engine::StageContext;
 use crate::integrator::langevin;
-use crate::plan;
+use crate::plan::{self, Precision};
+use crate::potential::TruncationKind;
 
 /// Up to this many threads a block the kernel with more registers runs: `advance_wide` in
 /// `kernels/md/advance.cu`.
@@ -11,8 +12,18 @@ pub const SMALL_BLOCK: u32 = 512;
 /// threads still saturate a multiprocessor.
 pub const LARGEST_BLOCK: u32 = 640;
 
-/// The same of `advance_alone`.
+/// The same of `advance_alone`, for one lane a particle.
 pub const LARGEST_BLOCK_ALONE: u32 = 768;
+
+/// Whether `advance_alone` is the faster kernel for many particles: not in 64 bits, and not where the compiler, short of
+/// registers, loads one neighbour after the other. Tried on an H200.
+pub fn pays_alone(precision: Precision, truncation: TruncationKind) -> bool {
+    match precision {
+        Precision::Double => false,
+        Precision::FixedPoint => true,
+        Precision::Single | Precision::DoubleSingle => truncation != TruncationKind::Smooth,
+    }
+}
 
 /// Which kernel takes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +45,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// For so many tiles (particles of a warp), spread evenly over the card. `alone`: one lane a particle, in 32 bits.
+    /// For so many tiles (particles of a warp), spread evenly over the card. `alone`: one lane a particle, and it pays.
     pub fn new(kind: Kind, tiles: u32, blocks: u32, alone: bool) -> Self {
         let tiles_of_block = tiles.div_ceil(blocks).max(1);
         let threads = |largest: u32| {
