@@ -508,7 +508,13 @@ fn summing_up_the_stress_leaves_the_trajectory_alone() {
         return;
     }
     for precision in Precision::ALL {
-        for thermostat in [None, Some(Thermostat::Langevin { friction: 2.0 })] {
+        for thermostat in [
+            None,
+            Some(Thermostat::Langevin { friction: 2.0 }),
+            Some(Thermostat::NoseHoover { period: 0.5, chain_length: 3 }),
+            Some(Thermostat::Bussi { time: 0.2 }),
+            Some(Thermostat::Andersen { rate: 5.0, exact: false }),
+        ] {
             let mut case = Case::new(3, 3000, precision, 400);
             case.thermostat = thermostat;
             let run = |case: &Case| {
@@ -616,6 +622,7 @@ fn samples_have_the_velocities_after_every_thermostat() {
         case.thermostat = Some(thermostat);
         let expected = case.on_the_host(EngineChoice::Cpu);
         assert_near(&case.by_the_card(&[70], &[]), &expected, 500, &format!("{thermostat:?}"));
+        assert_near(&case.by_the_card(&[200], &[]), &expected, 500, "in one launch");
     }
 }
 

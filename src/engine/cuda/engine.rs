@@ -19,8 +19,8 @@ use crate::engine::{
     Correlator, Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState,
     StageContext, Thermodynamics,
 };
-use crate::integrator::{ThermostatState, andersen};
-use crate::plan::{self, Plan};
+use crate::integrator::ThermostatState;
+use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, Species};
 
 /// More steps than this are split into several launches.
@@ -221,6 +221,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.plan.system.seed,
             self.plan.run.timestep,
             self.degrees_of_freedom(),
+            &self.species,
         );
         let mut launch = Launch {
             first_step: self.step,
@@ -337,17 +338,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
     fn degrees_of_freedom(&self) -> u64 {
         self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
     }
-
-    /// Steps until Andersen's thermostat acts, and its plan.
-    fn until_collision(&self) -> Option<(u64, f64, bool)> {
-        let thermostat = self.stage.thermostat?;
-        let plan::Thermostat::Andersen { rate, exact } = thermostat.kind else { return None };
-        let interval = andersen::interval(rate, self.plan.run.timestep);
-        let since = (self.step - self.stage.first_step) % interval;
-        let next = self.step + interval - since;
-        let temperature = self.stage.bath_temperature(&thermostat, next);
-        Some((interval - since, temperature, exact))
-    }
 }
 
 impl<P: DevicePolicy> Engine for CudaEngine<P> {
@@ -371,18 +361,10 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         let mut left = steps;
         while left > 0 {
-            let collision = self.until_collision();
-            let until = collision.map_or(u64::MAX, |(steps, ..)| steps);
-            let most = left.min(LONGEST_LAUNCH).min(until);
+            let most = left.min(LONGEST_LAUNCH);
             let (part, samples) = self.prepare_samples(most)?;
             self.run(part, false, false, samples)?;
             left -= part;
-            if let Some((until, temperature, exact)) = collision
-                && part == until
-            {
-                let purpose = crate::arithmetic::random::Purpose::AndersenVelocity;
-                self.draw_boltzmann_velocities(temperature, exact, purpose)?;
-            }
             self.count_samples()?;
         }
         Ok(())

@@ -27,7 +27,7 @@ use super::memory::Session;
 use crate::engine::{Correlator, EngineError, Pending};
 use crate::observable::dynamics::evaluation::{Evaluated, HandedOver};
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::plan::{Plan, Thermostat};
+use crate::plan::Plan;
 
 /// Whether a stage has correlations, of which some may be evaluated on the card.
 pub fn is_wanted(plan: &Plan) -> bool {
@@ -80,14 +80,6 @@ fn launch_steps(first: u64, every: u64, room: u64, most: u64) -> u64 {
 }
 
 impl Sampling {
-    /// Steps to the next sample of any kind.
-    fn until_next(&self, step_in_stage: u64) -> u64 {
-        self.intervals()
-            .map(|(every, _)| until_next(every, step_in_stage))
-            .min()
-            .unwrap_or(u64::MAX)
-    }
-
     /// Steps between samples of each kind, and how many there is room for.
     fn intervals(&self) -> impl Iterator<Item = (u64, u64)> {
         let particles = self.particles.as_ref().map(|of| (of.every, of.room()));
@@ -103,12 +95,6 @@ impl Sampling {
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Whether something acts on the velocities after the pass of a launch that has those of the step.
-    fn velocities_change_after_passes(&self) -> bool {
-        let kind = self.stage.thermostat.map(|thermostat| thermostat.kind);
-        !matches!(kind, None | Some(Thermostat::Langevin { .. }))
-    }
-
     fn step_in_stage(&self) -> u64 {
         self.step - self.stage.first_step
     }
@@ -116,11 +102,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Steps of the next launch, `most` at most, and the samples that it takes.
     pub(super) fn prepare_samples(&mut self, most: u64) -> Result<(u64, SampleTurns), EngineError> {
         let step_in_stage = self.step_in_stage();
-        let in_passes = !self.velocities_change_after_passes();
         let Some(sampling) = &mut self.sampling else { return Ok((most, SampleTurns::NONE)) };
-        if !in_passes {
-            return Ok((most.min(sampling.until_next(step_in_stage)), SampleTurns::NONE));
-        }
         let steps = sampling.launch_steps(step_in_stage, most);
         let mut turns = SampleTurns::NONE;
         if let Some(particles) = &mut sampling.particles {
@@ -132,20 +114,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok((steps, turns))
     }
 
-    /// After a launch and what follows it: notes its samples, or takes those of the present step.
+    /// After a launch: notes its samples.
     pub(super) fn count_samples(&mut self) -> Result<(), EngineError> {
         let step_in_stage = self.step_in_stage();
-        let in_passes = !self.velocities_change_after_passes();
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
-        if in_passes {
-            if let Some(particles) = &mut sampling.particles {
-                particles.end_launch(self.step, step_in_stage);
-            }
-            if let Some(stress) = &mut sampling.stress {
-                stress.end_launch(self.step, step_in_stage);
-            }
-        } else {
-            self.take_samples()?;
+        if let Some(particles) = &mut sampling.particles {
+            particles.end_launch(self.step, step_in_stage);
+        }
+        if let Some(stress) = &mut sampling.stress {
+            stress.end_launch(self.step, step_in_stage);
         }
         self.evaluate_full_batches()
     }
