@@ -42,6 +42,7 @@ pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, Engine
 
 pub use correlator::{
     centers_program, density_program, neighborhoods_program, program as correlation_program,
+    structure_program,
 };
 
 /// The kernels of a plan, ready to be compiled: as the engine does for its card, and as tests do for

@@ -10,14 +10,18 @@
 mod centers;
 mod densities;
 mod neighborhoods;
+mod origins;
 mod pairs;
 mod particles;
 mod program;
 mod records;
 mod slots;
 mod stress;
+mod structure;
 
-pub use self::program::{centers_program, density_program, neighborhoods_program, program};
+pub use self::program::{
+    centers_program, density_program, neighborhoods_program, program, structure_program,
+};
 
 use self::particles::ParticleSampling;
 use self::stress::StressSampling;
@@ -29,9 +33,14 @@ use crate::observable::dynamics::evaluation::{Evaluated, HandedOver};
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::plan::{Plan, Thermostat};
 
-/// Whether a stage has correlations, of which some may be evaluated on the card.
+/// Whether a stage has observables that are evaluated on the card.
 pub fn is_wanted(plan: &Plan) -> bool {
-    plan.stages.iter().any(|stage| !stage.correlations.is_empty())
+    plan.stages.iter().any(|stage| {
+        let observe = &stage.observe;
+        !stage.correlations.is_empty()
+            || observe.structure.is_some()
+            || observe.bond_order.is_some()
+    })
 }
 
 /// Whether some of them are of the stress.
@@ -82,20 +91,26 @@ fn launch_steps(first: u64, every: u64, room: u64, most: u64) -> u64 {
 impl Sampling {
     /// Steps to the next sample of any kind.
     fn until_next(&self, step_in_stage: u64) -> u64 {
-        self.intervals()
-            .map(|(every, _)| until_next(every, step_in_stage))
-            .min()
-            .unwrap_or(u64::MAX)
+        let next = self.intervals().map(|(every, _)| until_next(every, step_in_stage)).min();
+        next.unwrap_or(u64::MAX).min(self.until_next_rare(step_in_stage))
+    }
+
+    /// Steps to the next sample that no launch takes on its way.
+    fn until_next_rare(&self, step_in_stage: u64) -> u64 {
+        let particles = self.particles.iter();
+        let rare = particles.flat_map(|of| &of.rare);
+        rare.map(|&every| until_next(every, step_in_stage)).min().unwrap_or(u64::MAX)
     }
 
     /// Steps between samples of each kind, and how many there is room for.
     fn intervals(&self) -> impl Iterator<Item = (u64, u64)> {
-        let particles = self.particles.as_ref().map(|of| (of.every, of.room()));
+        let particles = self.particles.as_ref().and_then(|of| Some((of.every?, of.room())));
         particles.into_iter().chain(self.stress.as_ref().map(|of| (of.every, of.room())))
     }
 
     /// Steps of the next launch, `most` at most: as many as there is room for samples.
     fn launch_steps(&self, step_in_stage: u64, most: u64) -> u64 {
+        let most = most.min(self.until_next_rare(step_in_stage));
         self.intervals().fold(most, |most, (every, room)| {
             launch_steps(until_next(every, step_in_stage), every, room, most)
         })
@@ -144,20 +159,23 @@ impl<P: DevicePolicy> CudaEngine<P> {
             if let Some(stress) = &mut sampling.stress {
                 stress.end_launch(self.step, step_in_stage);
             }
-        } else {
-            self.take_samples()?;
         }
+        self.take_samples(in_passes)?;
         self.evaluate_full_batches()
     }
 
-    /// Takes the samples that are due of the present state.
-    fn take_samples(&mut self) -> Result<(), EngineError> {
+    /// Takes the samples that are due of the present state; where a launch takes them `in_passes`, those that it does
+    /// not.
+    fn take_samples(&mut self, in_passes: bool) -> Result<(), EngineError> {
         let (step, step_in_stage) = (self.step, self.step_in_stage());
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
         let is_due = |every: u64| step_in_stage.is_multiple_of(every);
-        let slot = sampling.particles.as_mut().filter(|of| is_due(of.every));
+        let slot = sampling.particles.as_mut().filter(|of| {
+            let of_passes = of.every.is_some_and(is_due);
+            if of_passes { !in_passes } else { of.rare.iter().any(|&every| is_due(every)) }
+        });
         let slot = slot.map(|particles| particles.take(step));
-        let sums = sampling.stress.as_mut().filter(|of| is_due(of.every));
+        let sums = sampling.stress.as_mut().filter(|of| !in_passes && is_due(of.every));
         let sums = sums.map(|stress| stress.take(step));
         if let Some(slot) = slot {
             self.over_particles("take_sample", &[(&raw const slot).cast()])?;
@@ -221,7 +239,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
         }
         self.sampling = Some(sampling);
         if at_start {
-            self.take_samples()?;
+            self.take_samples(false)?;
         }
         self.evaluate_full_batches()
     }

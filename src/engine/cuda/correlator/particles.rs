@@ -7,6 +7,7 @@ use super::neighborhoods::{self, NeighborhoodEvaluator};
 use super::pairs::{self, PairEvaluator};
 use super::records::{self, Center, Records};
 use super::slots::{Slot, SlotPool};
+use super::structure::{self, BondOrderEvaluator, StructureEvaluator};
 use super::{common_interval, launch_samples, until_next};
 use crate::engine::cuda::engine::Turns;
 use crate::engine::cuda::memory::{Buffer, Session};
@@ -24,8 +25,11 @@ const SHARE_OF_BATCH: u64 = 16;
 
 /// Samples of all particles, and the correlations that are evaluated from them.
 pub struct ParticleSampling {
-    /// Steps between samples: of which the intervals of all correlations are multiples.
-    pub every: u64,
+    /// Steps between samples that launches take on their way: of which the intervals of all correlations are
+    /// multiples; `None` without correlations.
+    pub every: Option<u64>,
+    /// Intervals of what is sampled at other steps: launches end there.
+    pub rare: Vec<u64>,
     pub evaluated: Vec<(usize, Pending<Evaluated>)>,
     simulation_box: SimulationBox,
     records: Buffer,
@@ -49,6 +53,8 @@ pub struct ParticleSampling {
 enum Correlation {
     OfPairs(Box<Blocks>),
     OfDensities(Box<DensityEvaluator>),
+    OfStructure(Box<StructureEvaluator>),
+    OfBondOrder(Box<BondOrderEvaluator>),
 }
 
 /// A correlation whose blocks lie on the card.
@@ -69,6 +75,8 @@ fn system_of(handed_over: &HandedOver) -> Option<(SimulationBox, &[Species])> {
     match handed_over {
         HandedOver::Pairs(of, _) => Some((of.simulation_box, &of.species)),
         HandedOver::Densities(of, _) => Some((of.simulation_box, &of.species)),
+        HandedOver::Structure(of, _) => Some((of.densities.simulation_box, &of.densities.species)),
+        HandedOver::BondOrder(of, _) => Some((of.simulation_box, &of.species)),
         HandedOver::Stress(..) => None,
     }
 }
@@ -77,7 +85,7 @@ fn removes_drift(handed_over: &HandedOver) -> bool {
     match handed_over {
         HandedOver::Pairs(evaluation, _) => evaluation.remove_drift,
         HandedOver::Densities(evaluation, _) => evaluation.remove_drift,
-        HandedOver::Stress(..) => false,
+        _ => false,
     }
 }
 
@@ -119,6 +127,10 @@ impl ParticleSampling {
                     bytes + pairs::device_bytes(evaluation)
                 }
                 HandedOver::Densities(evaluation, _) => densities::device_bytes(evaluation, batch),
+                HandedOver::Structure(evaluation, _) => {
+                    structure::structure_bytes(evaluation, batch)
+                }
+                HandedOver::BondOrder(evaluation, _) => structure::bond_order_bytes(evaluation),
                 HandedOver::Stress(..) => 0,
             };
         }
@@ -138,8 +150,17 @@ impl ParticleSampling {
             true => Some(CenterFinder::new(session, &simulation_box, species)?),
             false => None,
         };
+        let is_rare =
+            |one: &HandedOver| matches!(one, HandedOver::Structure(..) | HandedOver::BondOrder(..));
+        let intervals = |rare: bool| {
+            let of = correlations.iter().filter(move |(_, one)| is_rare(one) == rare);
+            of.map(|(_, one)| one.every())
+        };
+        let every = Some(common_interval(intervals(false))).filter(|every| *every > 0);
+        let is_in_passes = |interval: &u64| every.is_some_and(|every| interval % every == 0);
         let mut sampling = ParticleSampling {
-            every: common_interval(correlations.iter().map(|(_, one)| one.every())),
+            every,
+            rare: intervals(true).filter(|interval| !is_in_passes(interval)).collect(),
             evaluated: Vec::new(),
             simulation_box,
             records: Buffer::new(session, slots * slot_bytes)?,
@@ -182,6 +203,14 @@ impl ParticleSampling {
                     let evaluator = DensityEvaluator::new(session, &evaluation, batch)?;
                     Correlation::OfDensities(Box::new(evaluator))
                 }
+                HandedOver::Structure(evaluation, _) => {
+                    let evaluator = StructureEvaluator::new(session, &evaluation, batch)?;
+                    Correlation::OfStructure(Box::new(evaluator))
+                }
+                HandedOver::BondOrder(evaluation, _) => {
+                    let evaluator = BondOrderEvaluator::new(session, &evaluation)?;
+                    Correlation::OfBondOrder(Box::new(evaluator))
+                }
                 HandedOver::Stress(..) => continue,
             };
             sampling.correlations.push((index, correlation));
@@ -189,31 +218,33 @@ impl ParticleSampling {
         Ok(sampling)
     }
 
-    /// Samples that there is room for in the batch.
+    /// Samples of a launch that there is room for in the batch, beside one after it.
     pub fn room(&self) -> u64 {
-        (self.batch - self.taken.len()) as u64
+        (self.batch - 1).saturating_sub(self.taken.len()) as u64
     }
 
     /// Takes slots for the samples of a launch.
     pub fn begin_launch(&mut self, step_in_stage: u64, steps: u64) -> Result<Turns, EngineError> {
-        let first = until_next(self.every, step_in_stage);
-        let count = launch_samples(first, self.every, steps);
+        let Some(every) = self.every else { return Ok(Turns::NONE) };
+        let first = until_next(every, step_in_stage);
+        let count = launch_samples(first, every, steps);
         self.coming = (0..count).map(|_| self.slot()).collect();
         if count == 0 {
             return Ok(Turns::NONE);
         }
         let numbers: Vec<u32> = self.coming.iter().map(|slot| slot.number).collect();
         self.table.write(&numbers)?;
-        Ok(Turns::new(first, self.every, 0))
+        Ok(Turns::new(first, every, 0))
     }
 
     /// Notes the samples of a launch that has ended at a step.
     pub fn end_launch(&mut self, step: u64, step_in_stage: u64) {
-        let last = step - step_in_stage % self.every;
+        let Some(every) = self.every else { return };
+        let last = step - step_in_stage % every;
         let count = self.coming.len() as u64;
         let coming = std::mem::take(&mut self.coming);
         for (number, slot) in (0..).zip(coming) {
-            self.taken.push((last - (count - 1 - number) * self.every, slot));
+            self.taken.push((last - (count - 1 - number) * every, slot));
         }
     }
 
@@ -282,6 +313,12 @@ impl ParticleSampling {
             self.table.write(&slots)?;
             finder.find(records, &self.table, slots.len(), &self.centers)?;
         }
+        // Of one interval, by step and slot.
+        let due = |every: u64| -> Vec<(u64, u32)> {
+            let is_due = |step: u64| (step - stage_first_step).is_multiple_of(every);
+            let samples = taken.iter().filter(|(step, _)| is_due(*step));
+            samples.map(|(step, slot)| (*step, slot.number)).collect()
+        };
         for (index, correlation) in &mut self.correlations {
             match correlation {
                 Correlation::OfPairs(blocks) => {
@@ -296,14 +333,17 @@ impl ParticleSampling {
                     let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
                     self.evaluated.extend(pairs.map(|pairs| (*index, pairs)));
                 }
+                Correlation::OfStructure(evaluator) => {
+                    let samples = due(evaluator.every);
+                    let pending = evaluator.evaluate(&samples, records, &self.centers)?;
+                    self.evaluated.extend(pending.into_iter().map(|samples| (*index, samples)));
+                }
+                Correlation::OfBondOrder(evaluator) => {
+                    let pending = evaluator.evaluate(&due(evaluator.every), records)?;
+                    self.evaluated.extend(pending.into_iter().map(|samples| (*index, samples)));
+                }
                 Correlation::OfDensities(evaluator) => {
-                    let of_every =
-                        |step: u64| (step - stage_first_step).is_multiple_of(evaluator.every);
-                    let samples: Vec<(u64, u32)> = taken
-                        .iter()
-                        .filter(|(step, _)| of_every(*step))
-                        .map(|(step, slot)| (*step, slot.number))
-                        .collect();
+                    let samples = due(evaluator.every);
                     let pending = evaluator.evaluate(&samples, records, &self.centers)?;
                     let samples = pending.into_iter().map(|one| one.map(Evaluated::Densities));
                     self.evaluated.extend(samples.map(|samples| (*index, samples)));
