@@ -295,10 +295,11 @@ mod tests {
         {
             let first = until_next(every, step);
             let steps = launch_steps(first, every, room, most);
-            let taken = (step + 1..=step + steps).filter(|step| step % every == 0).count() as u64;
+            let taken =
+                (step + 1..=step + steps).filter(|step| step.is_multiple_of(every)).count() as u64;
             assert_eq!(taken, launch_samples(first, every, steps));
             assert!(taken <= room && steps >= 1 && steps <= most);
-            assert!(steps == most || (taken == room && (step + steps) % every == 0));
+            assert!(steps == most || (taken == room && (step + steps).is_multiple_of(every)));
         }
         assert_eq!(common_interval([10, 4, 6].into_iter()), 2);
     }

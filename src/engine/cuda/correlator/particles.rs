@@ -47,14 +47,15 @@ pub struct ParticleSampling {
     coming: Vec<Arc<Slot>>,
     /// Samples of the batch so far, with their steps.
     taken: Vec<(u64, Arc<Slot>)>,
-    correlations: Vec<(usize, Correlation)>,
+    correlations: Vec<(usize, Observable)>,
 }
 
-enum Correlation {
-    OfPairs(Box<Blocks>),
-    OfDensities(Box<DensityEvaluator>),
-    OfStructure(Box<StructureEvaluator>),
-    OfBondOrder(Box<BondOrderEvaluator>),
+/// What is evaluated from samples.
+enum Observable {
+    Pairs(Box<Blocks>),
+    Densities(Box<DensityEvaluator>),
+    Structure(Box<StructureEvaluator>),
+    BondOrder(Box<BondOrderEvaluator>),
 }
 
 /// A correlation whose blocks lie on the card.
@@ -157,7 +158,8 @@ impl ParticleSampling {
             of.map(|(_, one)| one.every())
         };
         let every = Some(common_interval(intervals(false))).filter(|every| *every > 0);
-        let is_in_passes = |interval: &u64| every.is_some_and(|every| interval % every == 0);
+        let is_in_passes =
+            |interval: &u64| every.is_some_and(|every| interval.is_multiple_of(every));
         let mut sampling = ParticleSampling {
             every,
             rare: intervals(true).filter(|interval| !is_in_passes(interval)).collect(),
@@ -192,7 +194,7 @@ impl ParticleSampling {
                             )?)
                         }
                     };
-                    Correlation::OfPairs(Box::new(Blocks {
+                    Observable::Pairs(Box::new(Blocks {
                         scheme: sampling.put_back(&evaluation, &samples)?,
                         evaluator,
                         evaluation,
@@ -201,15 +203,15 @@ impl ParticleSampling {
                 }
                 HandedOver::Densities(evaluation, _) => {
                     let evaluator = DensityEvaluator::new(session, &evaluation, batch)?;
-                    Correlation::OfDensities(Box::new(evaluator))
+                    Observable::Densities(Box::new(evaluator))
                 }
                 HandedOver::Structure(evaluation, _) => {
                     let evaluator = StructureEvaluator::new(session, &evaluation, batch)?;
-                    Correlation::OfStructure(Box::new(evaluator))
+                    Observable::Structure(Box::new(evaluator))
                 }
                 HandedOver::BondOrder(evaluation, _) => {
                     let evaluator = BondOrderEvaluator::new(session, &evaluation)?;
-                    Correlation::OfBondOrder(Box::new(evaluator))
+                    Observable::BondOrder(Box::new(evaluator))
                 }
                 HandedOver::Stress(..) => continue,
             };
@@ -321,7 +323,7 @@ impl ParticleSampling {
         };
         for (index, correlation) in &mut self.correlations {
             match correlation {
-                Correlation::OfPairs(blocks) => {
+                Observable::Pairs(blocks) => {
                     let mut due = Vec::new();
                     for (step, slot) in &taken {
                         if (step - stage_first_step).is_multiple_of(blocks.evaluation.every) {
@@ -333,16 +335,16 @@ impl ParticleSampling {
                     let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
                     self.evaluated.extend(pairs.map(|pairs| (*index, pairs)));
                 }
-                Correlation::OfStructure(evaluator) => {
+                Observable::Structure(evaluator) => {
                     let samples = due(evaluator.every);
                     let pending = evaluator.evaluate(&samples, records, &self.centers)?;
                     self.evaluated.extend(pending.into_iter().map(|samples| (*index, samples)));
                 }
-                Correlation::OfBondOrder(evaluator) => {
+                Observable::BondOrder(evaluator) => {
                     let pending = evaluator.evaluate(&due(evaluator.every), records)?;
                     self.evaluated.extend(pending.into_iter().map(|samples| (*index, samples)));
                 }
-                Correlation::OfDensities(evaluator) => {
+                Observable::Densities(evaluator) => {
                     let samples = due(evaluator.every);
                     let pending = evaluator.evaluate(&samples, records, &self.centers)?;
                     let samples = pending.into_iter().map(|one| one.map(Evaluated::Densities));
@@ -357,7 +359,7 @@ impl ParticleSampling {
     pub fn evaluate_rest(&mut self) -> Result<(), EngineError> {
         let records = self.records();
         for (index, correlation) in &mut self.correlations {
-            let Correlation::OfPairs(blocks) = correlation else { continue };
+            let Observable::Pairs(blocks) = correlation else { continue };
             let due = blocks.scheme.finish();
             let pending = blocks.evaluate(&due, records, &self.centers)?;
             let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
@@ -369,12 +371,12 @@ impl ParticleSampling {
     /// The samples of the blocks, by correlation; `None` where there are none.
     pub fn held(&self) -> Result<Vec<(usize, Option<HeldSamples>)>, EngineError> {
         let of =
-            |(index, correlation): &(usize, Correlation)| Ok((*index, self.held_by(correlation)?));
+            |(index, correlation): &(usize, Observable)| Ok((*index, self.held_by(correlation)?));
         self.correlations.iter().map(of).collect()
     }
 
-    fn held_by(&self, correlation: &Correlation) -> Result<Option<HeldSamples>, EngineError> {
-        let Correlation::OfPairs(correlation) = correlation else { return Ok(None) };
+    fn held_by(&self, correlation: &Observable) -> Result<Option<HeldSamples>, EngineError> {
+        let Observable::Pairs(correlation) = correlation else { return Ok(None) };
         let evaluation = &correlation.evaluation;
         let dimension = evaluation.simulation_box.dimension();
         let words = evaluation.particles() * records::words(dimension);

@@ -13,12 +13,15 @@ use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, room};
 use crate::engine::{EngineError, Pending};
 use crate::observable::BondOrder;
 use crate::observable::dynamics::evaluation::{
-    BondOrderEvaluation, Evaluated, SampledBondOrder, SampledStructure, StructureEvaluation,
+    BondOrderEvaluation, DensityEvaluation, Evaluated, SampledBondOrder, SampledStructure,
+    StructureEvaluation,
 };
 
 /// `MOST_SHARED_BINS` and `ORDER_SUMS` of the kernels.
 const MOST_SHARED_BINS: usize = 12_288;
 const ORDER_SUMS: usize = 16;
+/// Bytes that the counts of samples may take together.
+const MOST_BYTES: usize = 64 << 20;
 /// Blocks that share the neighbours of the same particles, at most.
 const MOST_PARTS: u32 = 8;
 
@@ -42,14 +45,21 @@ fn pairs_of_species(species: usize) -> usize {
     species * (species + 1) / 2
 }
 
+/// Samples whose pairs are counted at once, and the bytes of their counts.
+fn capacity(evaluation: &StructureEvaluation) -> (usize, usize) {
+    let DensityEvaluation { simulation_box, species, .. } = &evaluation.densities;
+    let of_sample = pairs_of_species(species.len()) * evaluation.bins * 8;
+    let origins = Cells::new(simulation_box, species).origins();
+    let samples = origins.min(MOST_BYTES / of_sample.max(1)).max(1);
+    (samples, samples * of_sample)
+}
+
 /// Bytes on the card beside those of the samples, of which a batch has so many.
 pub fn structure_bytes(evaluation: &StructureEvaluation, batch: usize) -> u64 {
     let densities = &evaluation.densities;
     let cells = Cells::new(&densities.simulation_box, &densities.species);
-    let counts = pairs_of_species(densities.species.len()) * evaluation.bins * 8;
-    cells.device_bytes()
-        + (2 * counts * cells.origins()) as u64
-        + densities::device_bytes(densities, batch)
+    let (_, counts) = capacity(evaluation);
+    cells.device_bytes() + 2 * counts as u64 + densities::device_bytes(densities, batch)
 }
 
 impl StructureEvaluator {
@@ -67,9 +77,9 @@ impl StructureEvaluator {
         let origins = SortedOrigins::new(session, &program, simulation_box, species, search)?;
         let densities = DensityEvaluator::new(session, of_densities, batch)?;
         let cells = Cells::new(simulation_box, species);
-        let samples_at_once = cells.origins().min(densities.samples_at_once());
+        let (samples, counts) = capacity(evaluation);
+        let samples_at_once = samples.min(densities.samples_at_once());
         let pairs = pairs_of_species(species.len());
-        let counts = samples_at_once * pairs * evaluation.bins * 8;
         let transfer = Transfer::new(session, room(counts))?;
         transfer.reserve(COPIES)?;
         Ok(StructureEvaluator {
