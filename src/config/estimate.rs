@@ -78,7 +78,7 @@ fn blocks_on_card(plan: &Plan, stage: &StagePlan) -> f64 {
     let held: usize = held.iter().sum();
     let dimension = plan.system.simulation_box.dimension();
     let sample = plan.system.particle_count() * dimension * WORDS * 4;
-    ((held + MOST_SAMPLES_OF_BATCH) * sample) as f64
+    ((held + 2 * MOST_SAMPLES_OF_BATCH) * sample) as f64
 }
 
 /// Memory of all samples in the blocks of a correlation, in bytes.

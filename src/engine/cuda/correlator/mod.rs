@@ -3,10 +3,10 @@
 //!
 //! A launch of many steps stores a sample of all particles in a slot at every step at which one is due. Blocks hold
 //! slots; which pairs are due is decided by the same scheme as on the CPU
-//! ([`BlockingScheme`](crate::observable::dynamics::blocking::BlockingScheme)). When enough samples
-//! lie there, their pairs are evaluated together, in the stream of the steps, and only sums leave the card. Where
-//! correlations need the stress, a launch sums it up at the steps at which it is due, and a few numbers of each leave
-//! the card.
+//! ([`BlockingScheme`](crate::observable::dynamics::blocking::BlockingScheme)). When enough samples lie there, the
+//! next launch begins; the host finds their pairs while it runs, and has them evaluated behind it, in the stream of the
+//! steps. Only sums leave the card. Where correlations need the stress, a launch sums it up at the steps at which it is
+//! due, and a few numbers of each leave the card.
 mod centers;
 mod densities;
 mod neighborhoods;
@@ -147,6 +147,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok((steps, turns))
     }
 
+    /// While a launch runs: has evaluated, after it, what samples before it complete.
+    pub(super) fn evaluate_waiting(&mut self) -> Result<(), EngineError> {
+        let first_step = self.stage.first_step;
+        match self.sampling.as_mut().and_then(|sampling| sampling.particles.as_mut()) {
+            Some(particles) => particles.evaluate_waiting(first_step),
+            None => Ok(()),
+        }
+    }
+
     /// After a launch and what follows it: notes its samples, or takes those of the present step.
     pub(super) fn count_samples(&mut self) -> Result<(), EngineError> {
         let step_in_stage = self.step_in_stage();
@@ -190,7 +199,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let first_step = self.stage.first_step;
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
         if let Some(particles) = sampling.particles.as_mut().filter(|of| of.room() == 0) {
-            particles.evaluate_batch(first_step)?;
+            particles.end_batch(first_step)?;
         }
         if let Some(stress) = sampling.stress.as_mut().filter(|of| of.room() == 0) {
             stress.evaluate_batch(first_step)?;
@@ -255,7 +264,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
         let first_step = self.stage.first_step;
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
         if let Some(particles) = &mut sampling.particles {
-            particles.evaluate_batch(first_step)?;
+            particles.evaluate_all(first_step)?;
         }
         if let Some(stress) = &mut sampling.stress {
             stress.evaluate_batch(first_step)?;

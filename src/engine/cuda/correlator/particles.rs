@@ -20,8 +20,10 @@ use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
 use crate::system::{SimulationBox, Species};
 
 const FEWEST_OF_BATCH: usize = 8;
+/// Batches in memory: one is filled while another waits.
+const BATCHES: usize = 2;
 /// Share of the free memory that the samples of a batch may take.
-const SHARE_OF_BATCH: u64 = 16;
+const SHARE_OF_BATCH: u64 = 32;
 
 /// Samples of all particles, and the correlations that are evaluated from them.
 pub struct ParticleSampling {
@@ -46,9 +48,14 @@ pub struct ParticleSampling {
     /// Slots that the present launch fills.
     coming: Vec<Arc<Slot>>,
     /// Samples of the batch so far, with their steps.
-    taken: Vec<(u64, Arc<Slot>)>,
+    taken: Samples,
+    /// Those of the batch before, which wait until the next launch runs: the host finds their pairs meanwhile.
+    waiting: Samples,
     correlations: Vec<(usize, Observable)>,
 }
+
+/// With their steps.
+type Samples = Vec<(u64, Arc<Slot>)>;
 
 /// What is evaluated from samples.
 enum Observable {
@@ -115,7 +122,7 @@ impl ParticleSampling {
         let (free, size) = session.memory()?;
         let batch = (free / SHARE_OF_BATCH / slot_bytes as u64) as usize;
         let batch = batch.clamp(FEWEST_OF_BATCH, MOST_SAMPLES_OF_BATCH);
-        let samples = held + batch;
+        let samples = held + BATCHES * batch;
         // Slots that are no samples, and bytes beside the slots.
         let mut slots = samples;
         let mut beside = 0;
@@ -175,6 +182,7 @@ impl ParticleSampling {
             batch,
             coming: Vec::new(),
             taken: Vec::new(),
+            waiting: Vec::new(),
             correlations: Vec::new(),
         };
         let mut next_slot = samples as u32;
@@ -303,9 +311,26 @@ impl ParticleSampling {
         bytes
     }
 
-    /// Has all pairs evaluated that the samples of the batch complete.
-    pub fn evaluate_batch(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
-        let taken = std::mem::take(&mut self.taken);
+    /// Leaves the samples of the batch to [`evaluate_waiting`](Self::evaluate_waiting).
+    pub fn end_batch(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
+        self.evaluate_waiting(stage_first_step)?;
+        self.waiting = std::mem::take(&mut self.taken);
+        Ok(())
+    }
+
+    /// Has all evaluated that the samples complete which wait for it.
+    pub fn evaluate_waiting(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.evaluate(waiting, stage_first_step)
+    }
+
+    /// The same for all samples.
+    pub fn evaluate_all(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
+        self.end_batch(stage_first_step)?;
+        self.evaluate_waiting(stage_first_step)
+    }
+
+    fn evaluate(&mut self, taken: Samples, stage_first_step: u64) -> Result<(), EngineError> {
         if taken.is_empty() {
             return Ok(());
         }
