@@ -183,6 +183,7 @@ impl Simulation {
                     last_checkpoint = Instant::now();
                     last_flush = Instant::now();
                 } else if last_flush.elapsed() >= FLUSH_INTERVAL {
+                    self.evaluate_samples()?;
                     let step = self.engine.step();
                     self.writer().flush(step)?;
                     last_flush = Instant::now();
@@ -293,6 +294,16 @@ impl Simulation {
         Ok(())
     }
 
+    /// Has the engine evaluate what it has sampled so far.
+    fn evaluate_samples(&mut self) -> miette::Result<()> {
+        if self.writer.is_some()
+            && let Some(correlator) = self.engine.correlator()
+        {
+            correlator.flush()?;
+        }
+        self.pass_on_evaluated()
+    }
+
     /// Measures what is due at the present step.
     fn observe(&mut self, progress: &Progress) -> miette::Result<()> {
         self.sample_due()?;
@@ -344,12 +355,7 @@ impl Simulation {
 
     /// Has the files brought to the disk and a checkpoint written; between stages it is there at once.
     fn save(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
-        if self.writer.is_some()
-            && let Some(correlator) = self.engine.correlator()
-        {
-            correlator.flush()?;
-        }
-        self.pass_on_evaluated()?;
+        self.evaluate_samples()?;
         let draft = self.draft(directory.path())?;
         match &mut self.writer {
             Some(writer) => writer.checkpoint(draft),

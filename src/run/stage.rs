@@ -24,15 +24,26 @@ pub struct StageOutput {
     schedule: Schedule,
     timestep: f64,
     correlations: Vec<Correlations>,
-    /// Which of the correlations the engine evaluates, in its order.
-    of_engine: Vec<usize>,
+    /// What the engine evaluates, in its order.
+    of_engine: Vec<OfEngine>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
+    /// Of the bond-orientational order, in the files.
+    bond_order_samples: u64,
     minimizer: Option<Box<dyn Minimizer>>,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
     gsd: Option<GsdWriter>,
     inherent: Option<TrajectoryWriter>,
+}
+
+/// An observable that an engine evaluates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfEngine {
+    /// With its index.
+    Correlation(usize),
+    Structure,
+    BondOrder,
 }
 
 /// How many rows and frames a checkpoint counts on.
@@ -43,6 +54,8 @@ struct Written {
     gsd_frames: u64,
     #[serde(default)]
     inherent_frames: u64,
+    #[serde(default)]
+    bond_order_samples: u64,
 }
 
 struct Paths {
@@ -126,6 +139,7 @@ impl StageOutput {
             structure.restore(&state, &arrays).map_err(observable_error)?;
         }
         let written: Written = checkpoint.get_json("written")?;
+        output.bond_order_samples = written.bond_order_samples;
         let stage = output.plan.clone();
         let paths = Paths::new(directory, &stage.name);
         let layout = output.layout();
@@ -187,6 +201,7 @@ impl StageOutput {
             of_engine: Vec::new(),
             structure,
             bond_order,
+            bond_order_samples: 0,
             results: None,
             trajectory: None,
             gsd: None,
@@ -212,27 +227,69 @@ impl StageOutput {
         StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), scalars, series }
     }
 
-    /// Leaves to the engine those correlations that it evaluates by itself.
+    /// Leaves to the engine what it evaluates by itself.
     pub fn hand_over(&mut self, engine: &mut dyn Engine) -> miette::Result<()> {
         let Some(correlator) = engine.correlator() else { return Ok(()) };
         let mut handed_over = Vec::new();
         for (index, correlations) in self.correlations.iter_mut().enumerate() {
             if let Some(taken) = correlations.hand_over() {
                 handed_over.push(taken);
-                self.of_engine.push(index);
+                self.of_engine.push(OfEngine::Correlation(index));
             }
         }
+        // What stays here, for the schedule.
+        let mut plan = self.plan.clone();
+        if let Some(taken) = self.structure.as_mut().and_then(Structure::hand_over) {
+            handed_over.push(taken);
+            self.of_engine.push(OfEngine::Structure);
+            plan.observe.structure = None;
+        }
+        let samples = self.bond_order_samples;
+        if let Some(taken) = self.bond_order.as_mut().and_then(|order| order.hand_over(samples)) {
+            handed_over.push(taken);
+            self.of_engine.push(OfEngine::BondOrder);
+            plan.observe.bond_order = None;
+        }
         let here = self.correlations.iter().enumerate();
-        let here = here.filter(|(index, _)| !self.of_engine.contains(index));
-        self.schedule =
-            Schedule::new(&self.plan, here.map(|(_, correlations)| correlations.plan()));
+        let here =
+            here.filter(|(index, _)| !self.of_engine.contains(&OfEngine::Correlation(*index)));
+        self.schedule = Schedule::new(&plan, here.map(|(_, correlations)| correlations.plan()));
         correlator.begin(handed_over)?;
         Ok(())
     }
 
-    /// Adds what the engine has evaluated for one of its correlations.
-    pub fn add_evaluated(&mut self, correlation: usize, evaluated: &Evaluated) {
-        self.correlations[self.of_engine[correlation]].add_evaluated(evaluated);
+    /// Adds what the engine has evaluated of one of its observables.
+    pub fn add_evaluated(
+        &mut self,
+        observable: usize,
+        evaluated: &Evaluated,
+    ) -> miette::Result<()> {
+        match (self.of_engine[observable], evaluated) {
+            (OfEngine::Correlation(index), evaluated) => {
+                self.correlations[index].add_evaluated(evaluated);
+            }
+            (OfEngine::Structure, Evaluated::Structure(samples)) => {
+                let structure = self.structure.as_mut().expect("it was handed over");
+                samples.iter().for_each(|sample| structure.add_evaluated(sample));
+            }
+            (OfEngine::BondOrder, Evaluated::BondOrder(samples)) => {
+                for sample in samples {
+                    self.append_bond_order(sample.step, sample.order)?;
+                }
+            }
+            (of, other) => unreachable!("{of:?} is evaluated as {other:?}"),
+        }
+        Ok(())
+    }
+
+    fn append_bond_order(&mut self, step: u64, order: BondOrder) -> miette::Result<()> {
+        let BondOrder { global, local } = order;
+        let (time, values) = (step as f64 * self.timestep, vec![global, local]);
+        if let Some(results) = &mut self.results {
+            results.append(Scalars::BondOrder, ScalarRow { step, time, values })?;
+        }
+        self.bond_order_samples += 1;
+        Ok(())
     }
 
     pub fn schedule(&self) -> &Schedule {
@@ -273,13 +330,9 @@ impl StageOutput {
         {
             structure.sample(snapshot);
         }
-        if let (Some(order), Some(results)) = (&self.bond_order, &mut self.results)
-            && order.is_due(step)
-        {
-            let BondOrder { global, local } = order.evaluate(snapshot);
-            let time = snapshot.step as f64 * self.timestep;
-            let values = vec![global, local];
-            results.append(Scalars::BondOrder, ScalarRow { step: snapshot.step, time, values })?;
+        let bond_order = self.bond_order.as_ref().filter(|order| order.is_due(step));
+        if let Some(order) = bond_order.map(|order| order.evaluate(snapshot)) {
+            self.append_bond_order(snapshot.step, order)?;
         }
         self.minimize(step, snapshot)?;
         if self.schedule.wants_frame(step) {
@@ -397,7 +450,8 @@ impl StageOutput {
         held: &[Option<HeldSamples>],
     ) -> miette::Result<()> {
         for (index, correlations) in self.correlations.iter().enumerate() {
-            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == index);
+            let of = OfEngine::Correlation(index);
+            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == of);
             let saved = correlations.save(of_engine.and_then(|of_engine| held[of_engine].as_ref()));
             save_arrays(checkpoint, &format!("correlation-{index}"), saved)?;
         }
@@ -409,6 +463,7 @@ impl StageOutput {
             frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
             gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
             inherent_frames: self.inherent.as_ref().map_or(0, TrajectoryWriter::frames),
+            bond_order_samples: self.bond_order_samples,
         };
         checkpoint.put_json("written", &written)?;
         Ok(())

@@ -282,6 +282,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         // SAFETY: the arguments are those of the kernels in advance.cu; all buffers have room for
         // `count` particles.
         unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        self.evaluate_waiting()?;
         self.control = self.buffers.control.read::<Control>(1)?[0];
         let control = &self.control;
         self.thermostat.heat = control.heat;
