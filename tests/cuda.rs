@@ -57,7 +57,9 @@ fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
         },
         stages: Vec::new(),
         checkpoint: CheckpointPlan { minutes: f64::INFINITY },
-        output: OutputPlan { directory: Default::default() },
+        output: OutputPlan::default(),
+        integrity: None,
+        limits: Default::default(),
     }
 }
 

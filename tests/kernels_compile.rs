@@ -69,7 +69,9 @@ fn plan(
         },
         stages: Vec::new(),
         checkpoint: CheckpointPlan { minutes: f64::INFINITY },
-        output: OutputPlan { directory: Default::default() },
+        output: OutputPlan::default(),
+        integrity: None,
+        limits: Default::default(),
     }
 }
 

@@ -106,7 +106,9 @@ impl Case {
                 correlations: correlations.clone(),
             }],
             checkpoint: CheckpointPlan { minutes: f64::INFINITY },
-            output: OutputPlan { directory: Default::default() },
+            output: OutputPlan::default(),
+            integrity: None,
+            limits: Default::default(),
         };
         let state = initial::create(&plan).expect("the initial state fits");
         let mut case = Case { plan, state, steps, thermostat: None, correlations };

@@ -237,15 +237,7 @@ fn quiet() -> RunOptions {
 
 fn start(plan: Plan, engine: Box<dyn Engine>) -> miette::Result<Outcome> {
     let output = OutputDirectory::create(&plan, false).unwrap();
-    let simulation = Simulation {
-        summary: Summary::new(&plan),
-        plan,
-        toml_text: toml(),
-        engine,
-        stage: 0,
-        writer: None,
-        started: Instant::now(),
-    };
+    let simulation = Simulation::new(plan, toml(), engine);
     simulation.drive(&output, &watch(&quiet()).unwrap(), &quiet())
 }
 
