@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::say;
 use crate::config;
+use crate::engine::domain::Ranks;
 use crate::run::{self, Outcome, RunOptions, Summary, parse_walltime};
 
 /// What a job script reads: the run was stopped and can be resumed.
@@ -52,7 +53,7 @@ pub struct ResumeArguments {
     limits: Limits,
 }
 
-pub fn run(arguments: &RunArguments) -> miette::Result<ExitCode> {
+pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
     let mut loaded = config::load(&arguments.file)?;
     if let Some(directory) = &arguments.output {
         loaded.plan.output.directory.clone_from(directory);
@@ -65,16 +66,18 @@ pub fn run(arguments: &RunArguments) -> miette::Result<ExitCode> {
         force: arguments.force,
         max_walltime: arguments.limits.max_walltime,
         quiet: arguments.limits.quiet,
+        ranks,
     };
     let outcome = run::run(loaded.plan, &loaded.text, &options)?;
     tell(&directory, &outcome)
 }
 
-pub fn resume(arguments: &ResumeArguments) -> miette::Result<ExitCode> {
+pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitCode> {
     let options = RunOptions {
         force: false,
         max_walltime: arguments.limits.max_walltime,
         quiet: arguments.limits.quiet,
+        ranks,
     };
     let outcome = run::resume(&arguments.directory, &options)?;
     tell(&arguments.directory, &outcome)

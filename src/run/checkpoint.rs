@@ -8,6 +8,7 @@ use super::description::Provenance;
 use super::stage::StageOutput;
 use super::writer::Writer;
 use super::{RunError, Simulation, Summary};
+use crate::engine::domain::Ranks;
 use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
 use crate::integrator::ThermostatState;
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -98,6 +99,7 @@ impl Simulation {
         checkpoint: &Checkpoint,
         path: &Path,
         directory: &Path,
+        ranks: &Ranks,
     ) -> miette::Result<Self> {
         let mut plan: Plan = checkpoint.get_json("plan")?;
         let toml_text: String = checkpoint.get_json("toml")?;
@@ -108,7 +110,9 @@ impl Simulation {
             return Err(RunError::Content { path: path.to_owned(), reason }.into());
         }
         let state = state_from_checkpoint(checkpoint, path)?;
-        let mut engine = engine::create(&plan, &state)?;
+        let mut engine = engine::create_on(ranks, &plan, &state)?;
+        let step = state.step;
+        drop(state);
         let mut writer = None;
         if place.begun {
             let stage = &plan.stages[place.stage];
@@ -128,7 +132,7 @@ impl Simulation {
             )?;
             output.hand_over(engine.as_mut())?;
             let first_step = plan.first_step(place.stage);
-            writer = Some(Writer::start(output, first_step, state.step, directory)?);
+            writer = Some(Writer::start(output, first_step, step, directory)?);
         }
         let mut summary = Summary::new(&plan);
         summary.stages = place.stages;

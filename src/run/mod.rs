@@ -25,12 +25,13 @@ pub use self::checkpoint::state_from_checkpoint;
 use self::description::Provenance;
 pub use self::directory::OutputDirectory;
 pub use self::error::RunError;
-pub use self::interrupt::{Interrupt, parse_walltime};
+pub use self::interrupt::{Interrupt, Watch, parse_walltime};
 use self::progress::Progress;
 pub use self::replay::{ReplayOptions, Replayed, replay};
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use self::writer::Writer;
+use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::observable::Macroscopic;
@@ -46,6 +47,8 @@ pub struct RunOptions {
     pub max_walltime: Option<Duration>,
     /// No progress bar.
     pub quiet: bool,
+    /// The ranks that take the steps.
+    pub ranks: Ranks,
 }
 
 /// How a run ended.
@@ -85,7 +88,8 @@ pub fn run(plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<
     // run that cannot start.
     let state = initial::create(&plan)?;
     let directory = OutputDirectory::create(&plan, options.force)?;
-    let mut engine = engine::create(&plan, &state)?;
+    let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
+    drop(state);
     match plan.system.initial {
         InitialPlan::Lattice { temperature, .. }
         | InitialPlan::File { temperature: Some(temperature), .. } => {
@@ -116,7 +120,7 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     let (_, file, content) =
         found.checkpoint.ok_or_else(|| RunError::NoCheckpoint { path: path.to_owned() })?;
     tracing::info!("resuming from {}", file.display());
-    let simulation = Simulation::restore(&content, &file, path)?;
+    let simulation = Simulation::restore(&content, &file, path, &options.ranks)?;
     simulation.drive(&directory, &watch, options)
 }
 
