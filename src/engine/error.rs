@@ -96,7 +96,7 @@ pub enum EngineError {
         lengths(edges)
     )]
     #[diagnostic(help(
-        "numbers of ranks with a grid: {}; a smaller run.skin makes room for more",
+        "there are grids for {} ranks; a smaller run.skin makes room for more",
         list(fitting)
     ))]
     Ranks { ranks: usize, edges: Vec<f64>, reach: f64, most: u32, fitting: Vec<u32> },
@@ -117,13 +117,13 @@ fn lengths(edges: &[f64]) -> String {
     edges.iter().map(|edge| format!("{edge:.3}")).collect::<Vec<_>>().join(" x ")
 }
 
-/// Numbers in words, the middle left out where they are many.
+/// Numbers in words, the first left out where they are many.
 fn list(numbers: &[u32]) -> String {
     const MOST: usize = 24;
     let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
     match words.len() {
         0..=MOST => words.join(", "),
-        _ => format!("{}, ..., {}", words[..MOST].join(", "), words[words.len() - 1]),
+        many => format!("..., {}", words[many - MOST..].join(", ")),
     }
 }
 

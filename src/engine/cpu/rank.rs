@@ -30,12 +30,14 @@ struct Moving<P: Policy> {
     force: [Vec<P::Force>; 3],
 }
 
-/// Threads of each of the ranks of a host: an equal share of the cores, unless the ranks are bound to cores already.
-fn threads_of_rank(ranks_on_host: usize) -> usize {
+/// Threads of a rank: its share of the cores that it and others of its host are bound to. Collective.
+fn threads_of_rank(communicator: &dyn Communicator) -> usize {
+    let read = |file| std::fs::read_to_string(file).unwrap_or_default();
+    let status = read("/proc/self/status");
+    let bound_to = status.lines().find(|line| line.starts_with("Cpus_allowed_list"));
+    let cores = format!("{} {}", read("/proc/sys/kernel/hostname"), bound_to.unwrap_or_default());
     let allowed = std::thread::available_parallelism().map_or(1, usize::from);
-    let online = std::fs::read_to_string("/proc/cpuinfo")
-        .map_or(0, |text| text.lines().filter(|line| line.starts_with("processor")).count());
-    if allowed < online { allowed } else { (allowed / ranks_on_host).max(1) }
+    (allowed / communicator.alike(&cores)).max(1)
 }
 
 impl<P: Policy> CpuEngine<P> {
@@ -50,8 +52,8 @@ impl<P: Policy> CpuEngine<P> {
         let total = plan.system.particle_count();
         let simulation_box = &start.simulation_box;
         let reach = plan.potential.largest_cutoff() + skin;
+        let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(&*communicator));
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
-        let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(domain.ranks_on_host()));
         let bounds = std::array::from_fn(|axis| domain.grid().bounds(domain.rank(), axis));
         let engine = match Self::empty(plan, start, skin, threads, bounds) {
             Ok(engine) => Some(engine),

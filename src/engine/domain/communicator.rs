@@ -18,8 +18,6 @@ pub struct Message {
 pub trait Communicator: Send + Sync {
     fn rank(&self) -> usize;
     fn size(&self) -> usize;
-    /// Ranks that share this one's host, itself included.
-    fn ranks_on_host(&self) -> usize;
     /// What carries the messages.
     fn name(&self) -> String;
 
@@ -55,6 +53,16 @@ pub trait Communicator: Send + Sync {
         } else {
             *bytes = self.receive(root);
         }
+    }
+
+    /// Ranks that have the same words, this one included.
+    fn alike(&self, words: &str) -> usize {
+        let same = |rank: &usize| {
+            let mut bytes = words.as_bytes().to_vec();
+            self.broadcast(*rank, &mut bytes);
+            bytes == words.as_bytes()
+        };
+        (0..self.size()).filter(same).count()
     }
 
     /// Sums over ranks, element by element.
@@ -145,10 +153,6 @@ impl Communicator for Threads {
         self.to.len()
     }
 
-    fn ranks_on_host(&self) -> usize {
-        self.size()
-    }
-
     fn name(&self) -> String {
         "threads of one process".to_owned()
     }
@@ -211,9 +215,12 @@ mod tests {
             rank.minimum(&mut values);
             let mut word = if rank.rank() == 2 { b"word".to_vec() } else { Vec::new() };
             rank.broadcast(2, &mut word);
-            (values, word)
+            (values, word, rank.alike(if rank.rank() == 1 { "one" } else { "other" }))
         });
-        assert_eq!(results, vec![([8, u64::MAX], b"word".to_vec()); 3]);
+        for (rank, (values, word, alike)) in results.into_iter().enumerate() {
+            assert_eq!((values, &word[..]), ([8, u64::MAX], &b"word"[..]));
+            assert_eq!(alike, if rank == 1 { 1 } else { 2 });
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl DomainGrid {
                 edges: simulation_box.edges().to_vec(),
                 reach,
                 most: most.iter().product(),
-                fitting: fitting(most),
+                fitting: fitting(most, 2 * ranks as u32),
             }),
         }
     }
@@ -161,16 +161,16 @@ fn factorizations(number: u32) -> impl Iterator<Item = [u32; 3]> {
     divisors(number).flat_map(move |x| divisors(number / x).map(move |y| [x, y, number / x / y]))
 }
 
-/// The numbers of domains of all grids, in increasing order.
-fn fitting(most: [u32; 3]) -> Vec<u32> {
+/// The numbers of domains of all grids up to a limit, in increasing order.
+fn fitting(most: [u32; 3], limit: u32) -> Vec<u32> {
     let mut numbers: Vec<u32> = Vec::new();
-    for x in 1..=most[0] {
-        for y in 1..=most[1] {
-            numbers.extend((1..=most[2]).map(|z| x * y * z));
+    for x in 1..=most[0].min(limit) {
+        for y in 1..=most[1].min(limit / x) {
+            numbers.extend((1..=most[2].min(limit / (x * y))).map(|z| x * y * z));
         }
-        numbers.sort_unstable();
-        numbers.dedup();
     }
+    numbers.sort_unstable();
+    numbers.dedup();
     numbers
 }
 
@@ -200,7 +200,7 @@ mod tests {
         let simulation_box = SimulationBox::new(&[9.0, 9.0, 6.0]);
         let error = DomainGrid::new(&simulation_box, 5, 2.8).unwrap_err();
         let EngineError::Ranks { most, fitting, .. } = &error else { panic!("{error}") };
-        assert_eq!((*most, &fitting[..]), (18, &[1, 2, 3, 4, 6, 9, 12, 18][..]));
+        assert_eq!((*most, &fitting[..]), (18, &[1, 2, 3, 4, 6, 9][..]));
         assert!(error.to_string().contains("18"), "{error}");
     }
 

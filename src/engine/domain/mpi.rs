@@ -12,7 +12,6 @@ use super::{Communicator, Message};
 pub struct Mpi {
     rank: usize,
     size: usize,
-    ranks_on_host: usize,
 }
 
 /// MPI counts in 32 bits: longer messages go in pieces.
@@ -29,12 +28,7 @@ impl Mpi {
             return None;
         }
         let world = world();
-        let host = world.split_shared(world.rank());
-        let ranks = Mpi {
-            rank: world.rank() as usize,
-            size: world.size() as usize,
-            ranks_on_host: host.size() as usize,
-        };
+        let ranks = Mpi { rank: world.rank() as usize, size: world.size() as usize };
         Some((universe, ranks))
     }
 }
@@ -57,10 +51,6 @@ impl Communicator for Mpi {
 
     fn size(&self) -> usize {
         self.size
-    }
-
-    fn ranks_on_host(&self) -> usize {
-        self.ranks_on_host
     }
 
     fn name(&self) -> String {

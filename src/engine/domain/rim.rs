@@ -1,4 +1,4 @@
-//! A rank among others: what it lends to its neighbours, and what all agree on.
+//! A domain and its rim: what a rank lends to its neighbours and holds of theirs, and what all agree on.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
@@ -95,10 +95,6 @@ impl Domain {
 
     pub fn rank(&self) -> usize {
         self.rank
-    }
-
-    pub fn ranks_on_host(&self) -> usize {
-        self.communicator.ranks_on_host()
     }
 
     /// Nanoseconds in which this rank has waited for others.
