@@ -83,7 +83,7 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
 #[test]
 fn a_dying_rank_ends_the_job_with_a_message_and_leaves_a_whole_checkpoint() {
     let job = Job::new(&configuration(2_000_000));
-    let mut process = start(&job, 3, &["run", "job.toml", "--quiet"]);
+    let mut process = start(&job, 4, &["run", "job.toml", "--quiet"]);
     assert!(job.appears("out/run.h5", &mut process));
     let written = || !checkpoints_in(&job.path("out")).unwrap().is_empty();
     while !written() {

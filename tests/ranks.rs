@@ -121,7 +121,7 @@ fn steps_with_lists_that_were_too_old_are_taken_again() {
     };
     let (expected, _) = run(&Ranks::default(), &[300]);
     for parts in [&[300][..], &[1, 7, 50, 2, 90, 150]] {
-        let (state, report) = on_threads(3, |ranks| run(&ranks, parts));
+        let (state, report) = on_threads(4, |ranks| run(&ranks, parts));
         assert!(report["steps_repeated"].as_u64().unwrap() > 0, "{report}");
         assert_eq!(state, expected);
     }
@@ -231,8 +231,11 @@ fn assert_same_files(one: &Path, other: &Path) {
     for file in ["equilibrate.h5", "production.h5", "production.h5md"] {
         assert_same_numbers(&one.join("out").join(file), &other.join("out").join(file));
     }
-    let frames = |directory: &Path| std::fs::read(directory.join("out/production.gsd")).unwrap();
-    assert!(frames(one) == frames(other), "the GSD files differ");
+    let frames = |directory: &Path| {
+        let mut file = supercool_analysis::open(&directory.join("out/production.gsd")).unwrap();
+        (0..file.frame_count()).map(|frame| file.read(frame).unwrap().position).collect::<Vec<_>>()
+    };
+    assert_eq!(frames(one), frames(other), "frames of the GSD files");
 }
 
 #[test]
@@ -257,9 +260,9 @@ fn a_run_goes_on_with_any_number_of_ranks() {
         ..options(ranks)
     };
     let out = plan.output.directory.clone();
-    let mut outcome = on_threads(3, |ranks| run::run(plan, &text, &limited(ranks, 1)).unwrap());
+    let mut outcome = on_threads(8, |ranks| run::run(plan, &text, &limited(ranks, 1)).unwrap());
     let mut steps = Vec::new();
-    for (leg, ranks) in [4, 1, 2, 8, 1, 3].into_iter().cycle().enumerate() {
+    for (leg, ranks) in [4, 1, 2, 8, 1].into_iter().cycle().enumerate() {
         let Outcome::Stopped { step, .. } = outcome else { break };
         steps.push(step);
         // Slow machines need more time to come to a first step.

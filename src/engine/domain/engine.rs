@@ -8,7 +8,7 @@ use crate::engine::{
     Thermodynamics, cpu,
 };
 use crate::integrator::ThermostatState;
-use crate::plan::{Plan, Precision};
+use crate::plan::{CheckpointPlan, Plan, Precision};
 use crate::system::{Snapshot, Species};
 
 /// A system on several ranks, led by this one: every verb is an order to all of them.
@@ -43,7 +43,13 @@ impl DomainEngine {
             simulation_box: state.simulation_box,
             thermostat: state.thermostat.clone(),
         };
-        ranks.order(&Order::Create(Box::new(plan.clone()), start.clone()));
+        // What engines do not read may hold infinities, which an order cannot.
+        let of_engines = Plan {
+            stages: Vec::new(),
+            checkpoint: CheckpointPlan { minutes: 0.0 },
+            ..plan.clone()
+        };
+        ranks.order(&Order::Create(Box::new(of_engines), start.clone()));
         let ids_of = ids_of_ranks(plan, state, &grid);
         for (rank, ids) in ids_of.iter().enumerate().skip(1) {
             communicator.send(rank, &Part::of_state(state, ids).to_bytes());
