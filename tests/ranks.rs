@@ -232,8 +232,8 @@ fn assert_same_files(one: &Path, other: &Path) {
         assert_same_numbers(&one.join("out").join(file), &other.join("out").join(file));
     }
     let frames = |directory: &Path| {
-        let mut file = supercool_analysis::open(&directory.join("out/production.gsd")).unwrap();
-        (0..file.frame_count()).map(|frame| file.read(frame).unwrap().position).collect::<Vec<_>>()
+        let file = supercool_analysis::open(directory.join("out/production.gsd")).unwrap();
+        (0..file.len()).map(|frame| file.read(frame).unwrap().position).collect::<Vec<_>>()
     };
     assert_eq!(frames(one), frames(other), "frames of the GSD files");
 }
