@@ -9,7 +9,7 @@ use common::job::kob_andersen as configuration;
 use common::{bath, begin, kob_andersen};
 use supercool::engine::domain::{DomainGrid, Ranks, on_threads};
 use supercool::engine::{self, Engine, EngineError, ExactState};
-use supercool::plan::{Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan};
+use supercool::plan::{EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan};
 use supercool::run::{self, Outcome, RunOptions};
 
 /// A fresh lattice with velocities, on some ranks.
@@ -224,7 +224,8 @@ observables = [
 }
 
 fn options(ranks: Ranks) -> RunOptions {
-    RunOptions { quiet: true, ranks, ..RunOptions::default() }
+    let engine = Some(EngineChoice::Cpu);
+    RunOptions { quiet: true, engine, ranks, ..RunOptions::default() }
 }
 
 fn assert_same_files(one: &Path, other: &Path) {
@@ -242,7 +243,9 @@ fn assert_same_files(one: &Path, other: &Path) {
 fn files_are_those_of_one_rank() {
     let directories: Vec<_> = (0..2).map(|_| tempfile::tempdir().unwrap()).collect();
     for (directory, ranks) in directories.iter().zip([1, 4]) {
-        let (plan, text) = job(directory.path());
+        let (mut plan, text) = job(directory.path());
+        // The options have the last word.
+        plan.run.engine = EngineChoice::Cuda;
         on_threads(ranks, |ranks| run::run(plan, &text, &options(ranks)).unwrap());
     }
     assert_same_files(directories[0].path(), directories[1].path());

@@ -63,7 +63,7 @@ pub struct BenchArguments {
     pub json: bool,
 }
 
-fn engine_choice(word: &str) -> Result<EngineChoice, String> {
+pub fn engine_choice(word: &str) -> Result<EngineChoice, String> {
     match word {
         "auto" => Ok(EngineChoice::Auto),
         "cpu" => Ok(EngineChoice::Cpu),

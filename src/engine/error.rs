@@ -102,7 +102,7 @@ pub enum EngineError {
     Ranks { ranks: usize, edges: Vec<f64>, reach: f64, most: u32, fitting: Vec<u32> },
 
     #[error("run.engine: several ranks run on CPUs only so far: this is one of {0}")]
-    #[diagnostic(help("use engine = \"cpu\", or one rank for one card"))]
+    #[diagnostic(help("use --engine cpu, or one rank for one card"))]
     RanksOnCards(usize),
 
     #[error("{message} (found by rank {rank})")]

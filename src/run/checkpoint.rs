@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::description::Provenance;
 use super::stage::StageOutput;
 use super::writer::Writer;
-use super::{RunError, Simulation, Summary};
-use crate::engine::domain::Ranks;
+use super::{RunError, RunOptions, Simulation, Summary};
 use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
 use crate::integrator::ThermostatState;
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -99,18 +98,19 @@ impl Simulation {
         checkpoint: &Checkpoint,
         path: &Path,
         directory: &Path,
-        ranks: &Ranks,
+        options: &RunOptions,
     ) -> miette::Result<Self> {
         let mut plan: Plan = checkpoint.get_json("plan")?;
         let toml_text: String = checkpoint.get_json("toml")?;
         let place: Place = checkpoint.get_json("place")?;
         plan.output.directory = directory.to_owned();
+        plan.run.engine = options.engine.unwrap_or(plan.run.engine);
         if place.stage > plan.stages.len() || place.stages.len() != plan.stages.len() {
             let reason = "its place in the plan is none".to_owned();
             return Err(RunError::Content { path: path.to_owned(), reason }.into());
         }
         let state = state_from_checkpoint(checkpoint, path)?;
-        let mut engine = engine::create_on(ranks, &plan, &state)?;
+        let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
         let step = state.step;
         drop(state);
         let mut writer = None;

@@ -36,7 +36,7 @@ use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{checkpoint_path, latest_valid};
-use crate::plan::{InitialPlan, Plan, TotalEnergy};
+use crate::plan::{EngineChoice, InitialPlan, Plan, TotalEnergy};
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,8 @@ pub struct RunOptions {
     pub max_walltime: Option<Duration>,
     /// No progress bar.
     pub quiet: bool,
+    /// Instead of the plan's.
+    pub engine: Option<EngineChoice>,
     /// The ranks that take the steps.
     pub ranks: Ranks,
 }
@@ -82,8 +84,9 @@ struct Simulation {
 }
 
 /// Runs a plan from its start.
-pub fn run(plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
+pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
     let watch = watch(options)?;
+    plan.run.engine = options.engine.unwrap_or(plan.run.engine);
     // Looked at first: it may be one of the files that --force removes, and nothing is removed for a
     // run that cannot start.
     let state = initial::create(&plan)?;
@@ -120,7 +123,7 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     let (_, file, content) =
         found.checkpoint.ok_or_else(|| RunError::NoCheckpoint { path: path.to_owned() })?;
     tracing::info!("resuming from {}", file.display());
-    let simulation = Simulation::restore(&content, &file, path, &options.ranks)?;
+    let simulation = Simulation::restore(&content, &file, path, options)?;
     simulation.drive(&directory, &watch, options)
 }
 
