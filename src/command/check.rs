@@ -42,7 +42,7 @@ pub fn domains(plan: &Plan, ranks: NonZeroUsize) -> Result<String, EngineError> 
         "\nranks\n  {ranks} domains, {}, of {} with a rim of {reach:.3}, {:.0} particles each\n",
         along(&|axis| grid.count()[axis].to_string()),
         along(&|axis| format!("{:.3}", edges[axis] / f64::from(grid.count()[axis]))),
-        plan.system.particle_count() as f64 / grid.len() as f64
+        plan.system.particle_count() as f64 / grid.total() as f64
     ))
 }
 

@@ -44,10 +44,10 @@ impl<P: Policy> Chunk<P> {
 
     /// A part of a system, in its order.
     pub fn all_of(part: &Part) -> Vec<Self> {
-        (0..part.len())
+        (0..part.count())
             .step_by(CHUNK)
             .map(|first| {
-                let mut chunk = Chunk::with_len(CHUNK.min(part.len() - first));
+                let mut chunk = Chunk::with_len(CHUNK.min(part.count() - first));
                 for i in 0..chunk.len() {
                     let from = first + i;
                     chunk.id[i] = part.id[from];

@@ -166,7 +166,7 @@ impl<P: Policy> CpuEngine<P> {
         let mut sites = std::mem::take(&mut self.sites);
         let own = sites.len() - domain.ghost_id.len();
         let mut too_close = false;
-        domain.exchange_sites::<P, STRIDE>(&mut sites, own, &mut |sites| {
+        domain.exchange_sites::<P, STRIDE>(&mut sites, own, |sites| {
             too_close = self.forces_among(sites, true, &|chunk| chunk.interior);
         });
         (self.sites, self.domain) = (sites, Some(domain));

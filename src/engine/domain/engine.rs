@@ -100,7 +100,7 @@ impl DomainEngine {
             let mut found = 0;
             for bytes in parts {
                 let part = Part::from_bytes(&bytes);
-                found += part.len();
+                found += part.count();
                 part.write_to(&mut state);
             }
             if found == count {
@@ -120,7 +120,7 @@ impl DomainEngine {
 fn ids_of_ranks(plan: &Plan, state: &ExactState, grid: &DomainGrid) -> Vec<Vec<u32>> {
     fn of<P: Policy>(plan: &Plan, state: &ExactState, grid: &DomainGrid) -> Vec<Vec<u32>> {
         let policy = P::new(&state.simulation_box, plan.run.timestep, &plan.system.species);
-        let mut ids_of = vec![Vec::new(); grid.len()];
+        let mut ids_of = vec![Vec::new(); grid.total()];
         for (id, position) in state.position.iter().enumerate() {
             let site = std::array::from_fn(|axis| {
                 policy.site(P::coordinate_from_bits(position[axis]), axis)

@@ -52,7 +52,8 @@ impl DomainGrid {
         self.count
     }
 
-    pub fn len(&self) -> usize {
+    /// Domains in all.
+    pub fn total(&self) -> usize {
         self.count.iter().product::<u32>() as usize
     }
 
@@ -209,7 +210,7 @@ mod tests {
         let simulation_box = SimulationBox::new(&[30.0, 20.0, 10.0]);
         for ranks in [2, 5, 12, 24] {
             let grid = DomainGrid::new(&simulation_box, ranks, 3.0).unwrap();
-            assert_eq!(grid.len(), ranks);
+            assert_eq!(grid.total(), ranks);
             for rank in 0..ranks {
                 for neighbor in grid.neighbors(rank) {
                     assert!(grid.neighbors(neighbor).contains(&rank));

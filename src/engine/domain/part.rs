@@ -14,7 +14,8 @@ pub struct Part {
 const BYTES: usize = 4 + 1 + 24 + 12 + 24;
 
 impl Part {
-    pub fn len(&self) -> usize {
+    /// Particles in it.
+    pub fn count(&self) -> usize {
         self.id.len()
     }
 
@@ -64,7 +65,7 @@ impl Part {
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(BYTES * self.len());
+        let mut bytes = Vec::with_capacity(BYTES * self.count());
         self.id.iter().for_each(|id| bytes.extend(id.to_le_bytes()));
         bytes.extend(&self.species);
         for triples in [&self.position, &self.velocity] {

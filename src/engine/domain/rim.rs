@@ -188,7 +188,7 @@ impl Domain {
         &mut self,
         sites: &mut Vec<[P::Site; STRIDE]>,
         own: usize,
-        meanwhile: &mut dyn FnMut(&Vec<[P::Site; STRIDE]>),
+        mut meanwhile: impl FnMut(&Vec<[P::Site; STRIDE]>),
     ) {
         for (message, lent) in self.messages.iter_mut().zip(&self.lent) {
             message.outgoing.clear();
