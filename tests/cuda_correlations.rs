@@ -3,7 +3,7 @@
 use supercool::engine::cuda::device::cards;
 use supercool::engine::{self, Engine, ExactState, StageContext};
 use supercool::initial;
-use supercool::observable::{Correlations, SampleContext, Series};
+use supercool::observable::{Correlations, Macroscopic, SampleContext, Series};
 use supercool::plan::{
     CheckpointPlan, CorrelationPlan, DynamicObservable as D, EngineChoice, InitialPlan, Lattice,
     ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, TemperatureRamp,
@@ -126,6 +126,7 @@ impl Case {
     fn engine(&self, choice: EngineChoice, state: &ExactState) -> Box<dyn Engine> {
         let mut plan = self.plan.clone();
         plan.run.engine = choice;
+        plan.stages[0].correlations = self.correlations.clone();
         engine::create(&plan, state).unwrap_or_else(|error| panic!("{choice:?}: {error}"))
     }
 
@@ -155,12 +156,7 @@ impl Case {
         let mut engine = self.begin(choice, &self.state);
         let mut all = self.all();
         for step in 0..=self.steps {
-            if all.iter().any(|correlations| correlations.is_due(step)) {
-                let snapshot = engine.snapshot().expect("a snapshot");
-                for correlations in all.iter_mut().filter(|one| one.is_due(step)) {
-                    correlations.sample(&snapshot, None);
-                }
-            }
+            sample(engine.as_mut(), &mut all, step);
             if step < self.steps {
                 engine.advance(1).expect("a step");
             }
@@ -193,10 +189,7 @@ impl Case {
             if on_card {
                 collect(engine.as_mut(), &mut all);
             } else {
-                let snapshot = engine.snapshot().expect("a snapshot");
-                for correlations in all.iter_mut().filter(|one| one.is_due(done)) {
-                    correlations.sample(&snapshot, None);
-                }
+                sample(engine.as_mut(), &mut all, done);
             }
             if let Some((_, choice)) = stops.next_if(|(step, _)| *step == done) {
                 let held = match engine.correlator().filter(|_| on_card) {
@@ -244,6 +237,20 @@ fn thermostat(kind: Option<Thermostat>, temperature: f64) -> Option<ThermostatPl
     })
 }
 
+/// Takes on the host what is due.
+fn sample(engine: &mut dyn Engine, all: &mut [Correlations], step: u64) {
+    let mut due: Vec<_> = all.iter_mut().filter(|one| one.is_due(step)).collect();
+    if due.is_empty() {
+        return;
+    }
+    let snapshot = engine.snapshot().expect("a snapshot");
+    let macroscopic = due.iter().any(|one| one.needs_stress()).then(|| {
+        let row = engine.thermodynamics().expect("numbers fit");
+        Macroscopic { stress: row.stress, temperature: row.temperature }
+    });
+    due.iter_mut().for_each(|one| one.sample(&snapshot, macroscopic.as_ref()));
+}
+
 fn hand_over(engine: &mut dyn Engine, all: &mut [Correlations]) {
     let handed_over =
         all.iter_mut().map(|one| one.hand_over().expect("sums over particles")).collect();
@@ -266,15 +273,18 @@ fn assert_near(found: &[Series], expected: &[Series], particles: usize, what: &s
         assert_eq!((&found.path, &found.count), (&expected.path, &expected.count), "{what}");
         let count = particles as f64;
         let bound = match found.path.rsplit('/').next().unwrap() {
-            "self_overlap" => 1.0 / count,
+            "self_overlap" | "collective_overlap" => 1.0 / count,
+            // The same for a neighbour at the cage radius.
+            path if path.starts_with("cage_relative") => 1.0 / count,
             // Two particles in the smallest bin.
             "self_van_hove_function" => 1000.0 / count,
-            "self_overlap_susceptibility" => 2.0,
+            "self_overlap_susceptibility" | "collective_overlap_susceptibility" => 2.0,
             // A small difference of numbers of order N.
             "self_scattering_susceptibility" => 1e-6 * count,
             "non_gaussian_parameter" => 1e-5,
             // Products of modes of order N^(1/2), each off by 1e-7 N^(1/2).
             "coherent_intermediate_scattering_function" => 3e-6,
+            "stress_autocorrelation" | "shear_viscosity" => 1e-9,
             _ => 1e-6,
         };
         for index in 0..expected.value.len() {
@@ -346,6 +356,188 @@ fn density_modes_of_the_card_are_those_of_its_samples() {
             assert!(bits(&case.by_the_card(&[33], &stops)) == bits(&found), "{what}");
         }
     }
+}
+
+#[test]
+fn density_modes_are_relative_to_the_centre_of_mass_where_drift_is_removed() {
+    if !card() {
+        return;
+    }
+    for dimension in [2, 3] {
+        let mut case = Case::new(dimension, 4000, Precision::FixedPoint, 200);
+        case.correlations = vec![
+            CorrelationPlan { remove_drift: true, ..coherent(4, 5, 2) },
+            coherent(8, 4, 2),
+            CorrelationPlan { remove_drift: true, ..correlation(8, 4, 2) },
+        ];
+        let what = format!("{dimension}D");
+        let expected = case.on_the_host(EngineChoice::Cpu);
+        let found = case.by_the_card(&[200], &[]);
+        assert_near(&found, &expected, 4000, &what);
+        let stops = [(50, EngineChoice::Cuda), (101, EngineChoice::Cpu), (130, EngineChoice::Cuda)];
+        assert_near(&case.by_the_card(&[33], &stops), &expected, 4000, &what);
+    }
+}
+
+fn places(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
+    CorrelationPlan {
+        observables: vec![D::CollectiveOverlap, D::CollectiveOverlapSusceptibility],
+        ..correlation(every, block_size, levels)
+    }
+}
+
+fn cages(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
+    CorrelationPlan {
+        cage_radius: Some(1.4),
+        observables: vec![
+            D::CageRelativeMeanSquareDisplacement,
+            D::CageRelativeSelfIntermediateScatteringFunction,
+            D::CageRelativeSelfOverlap,
+        ],
+        ..correlation(every, block_size, levels)
+    }
+}
+
+#[test]
+fn places_and_cages_on_the_card_are_those_of_its_samples() {
+    if !card() {
+        return;
+    }
+    for (dimension, particles) in [(2, 1000), (3, 1700)] {
+        let mut case = Case::new(dimension, particles, Precision::FixedPoint, 300);
+        let drift = |plan| CorrelationPlan { remove_drift: true, ..plan };
+        // Blocks of more pairs than a round, and of two kinds of samples.
+        case.correlations = vec![
+            places(5, 4, 2),
+            cages(5, 4, 2),
+            drift(places(6, 5, 2)),
+            drift(cages(6, 5, 2)),
+            CorrelationPlan { overlap_length: 0.9, ..places(20, 3, 2) },
+            // Some have no neighbours.
+            drift(CorrelationPlan { cage_radius: Some(0.85), ..cages(20, 3, 2) }),
+            correlation(10, 4, 2),
+        ];
+        let what = format!("{dimension}D");
+        let expected = case.on_the_host(EngineChoice::Cpu);
+        let found = case.by_the_card(&[300], &[]);
+        assert_near(&found, &expected, particles, &what);
+        for launches in [&[1][..], &[7, 50, 3]] {
+            assert!(bits(&case.by_the_card(launches, &[])) == bits(&found), "{launches:?}");
+        }
+        let cuda = EngineChoice::Cuda;
+        let stops = [(4, cuda), (77, cuda), (250, cuda)];
+        assert!(bits(&case.by_the_card(&[90], &stops)) == bits(&found), "{what}: with stops");
+        let stops = [(90, EngineChoice::Cpu), (203, EngineChoice::Cuda)];
+        assert_near(&case.by_the_card(&[60], &stops), &expected, particles, &what);
+    }
+}
+
+/// Blocks with more pairs than a round has room for.
+#[test]
+fn pairs_in_cages_go_through_as_many_rounds_as_they_need() {
+    if !card() {
+        return;
+    }
+    let mut case = Case::new(2, 400, Precision::FixedPoint, 900);
+    case.correlations = vec![cages(3, 100, 1), places(3, 150, 1)];
+    let expected = case.on_the_host(EngineChoice::Cpu);
+    assert_near(&case.by_the_card(&[900], &[]), &expected, 400, "rounds");
+}
+
+fn stress(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
+    CorrelationPlan {
+        observables: vec![D::StressAutocorrelation, D::ShearViscosity],
+        ..correlation(every, block_size, levels)
+    }
+}
+
+/// Its sums are those of integers.
+#[test]
+fn fixed_point_gives_the_stress_of_the_cpu_to_the_bit() {
+    if !card() {
+        return;
+    }
+    for (dimension, thermostat) in [
+        (2, None),
+        (3, None),
+        (3, Some(Thermostat::Langevin { friction: 1.0 })),
+        (2, Some(Thermostat::Langevin { friction: 1.0 })),
+        (3, Some(Thermostat::NoseHoover { period: 0.5, chain_length: 3 })),
+        (3, Some(Thermostat::Bussi { time: 0.2 })),
+        (3, Some(Thermostat::Andersen { rate: 5.0, exact: false })),
+    ] {
+        let mut case = Case::new(dimension, 1500, Precision::FixedPoint, 250);
+        case.thermostat = thermostat;
+        case.correlations = vec![stress(1, 5, 3), correlation(6, 3, 3), stress(10, 5, 2)];
+        let of_stress = |series: Vec<Series>| -> Vec<Series> {
+            let is_wanted = |one: &Series| one.path.starts_with("all-particles/s");
+            series.into_iter().filter(is_wanted).collect()
+        };
+        let what = format!("{dimension}D, {thermostat:?}");
+        let expected = of_stress(case.on_the_host(EngineChoice::Cpu));
+        assert_eq!(expected.len(), 4, "{what}");
+        let found = of_stress(case.by_the_card(&[250], &[]));
+        assert!(bits(&found) == bits(&expected), "{what}: {found:?}, expected {expected:?}");
+        let stops = [(50, EngineChoice::Cuda), (101, EngineChoice::Cpu), (130, EngineChoice::Cuda)];
+        let found = of_stress(case.by_the_card(&[33, 7], &stops));
+        assert!(bits(&found) == bits(&expected), "{what}, with stops");
+    }
+}
+
+#[test]
+fn the_stress_of_the_card_is_that_of_its_samples_in_every_precision() {
+    if !card() {
+        return;
+    }
+    for precision in Precision::ALL {
+        for threads in [1, 8, 32] {
+            let mut case = Case::new(3, 1000, precision, 200);
+            case.plan.run.threads_per_particle = Some(threads);
+            case.correlations = vec![stress(5, 5, 2)];
+            let what = format!("{}, {threads} threads", precision.name());
+            let expected = case.on_the_host(EngineChoice::Cuda);
+            assert_near(&case.by_the_card(&[200], &[]), &expected, 1000, &what);
+        }
+    }
+}
+
+/// Neither positions nor velocities nor the heat of a thermostat.
+#[test]
+fn summing_up_the_stress_leaves_the_trajectory_alone() {
+    if !card() {
+        return;
+    }
+    for precision in Precision::ALL {
+        for thermostat in [None, Some(Thermostat::Langevin { friction: 2.0 })] {
+            let mut case = Case::new(3, 3000, precision, 400);
+            case.thermostat = thermostat;
+            let run = |case: &Case| {
+                let mut engine = case.begin(EngineChoice::Cuda, &case.state);
+                hand_over(engine.as_mut(), &mut case.all());
+                engine.advance(400).expect("the steps are taken");
+                let state = engine.export().expect("a state");
+                (state.position, state.velocity, state.thermostat)
+            };
+            let expected = run(&case);
+            for every in [1, 7] {
+                case.correlations = vec![stress(every, 5, 2), correlation(8, 4, 2)];
+                let what = format!("{}, {thermostat:?}, {every}", precision.name());
+                assert!(run(&case) == expected, "{what}");
+            }
+        }
+    }
+}
+
+/// More samples of the stress than lie on the card together.
+#[test]
+fn launches_are_cut_where_the_room_for_stresses_ends() {
+    if !card() {
+        return;
+    }
+    let mut case = Case::new(3, 500, Precision::FixedPoint, 3000);
+    case.correlations = vec![stress(1, 10, 3), stress(2, 10, 3)];
+    let expected = case.on_the_host(EngineChoice::Cpu);
+    assert!(bits(&case.by_the_card(&[3000], &[])) == bits(&expected), "3001 samples");
 }
 
 #[test]

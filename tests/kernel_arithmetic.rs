@@ -10,6 +10,7 @@ use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, unifor
 use supercool::arithmetic::{DoubleSingle, double_single, elementary, fixed_point, reciprocal};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
 use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, Policy, Single};
+use supercool::integrator::fire::{Fire, Iteration};
 use supercool::potential::{
     Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
     PairPotential, PotentialPlan, Truncated, Truncation, TruncationKind, Yukawa,
@@ -220,6 +221,34 @@ fn reciprocals_agree_on_all_bit_patterns() {
         [reciprocal::reciprocal(x), reciprocal::reciprocal_sqrt(x), root, inverse_root]
             .map(Word::F32)
             .to_vec()
+    });
+}
+
+#[test]
+fn time_steps_of_descents_agree() {
+    let mut records = records(12, |inputs| {
+        // Mostly downhill, with odd values of the power.
+        let uphill = inputs.below(8);
+        std::array::from_fn(|k| {
+            let power = match (k, inputs.below(100)) {
+                (0, _) => inputs.uniform(1e-4, 1e-2),
+                (_, 0) => 0.0,
+                (_, 1) => f64::NAN,
+                (_, choice) if choice < 2 + uphill => -inputs.uniform(0.0, 1.0),
+                _ => inputs.uniform(0.0, 1.0),
+            };
+            power.to_bits()
+        })
+    });
+    records.truncate(RECORDS / 10);
+    compare::<61>("fire", &[], &records, |record| {
+        let mut fire = Fire::new(f64::from_bits(record[0]));
+        let iterations = record[1..].iter().map(|&power| fire.next(f64::from_bits(power)));
+        iterations
+            .flat_map(|Iteration { turn_back, timestep, mixing }| {
+                [Word::Bits(turn_back.into()), Word::F64(timestep), Word::F64(mixing)]
+            })
+            .collect()
     });
 }
 
@@ -724,6 +753,66 @@ fn displacements_and_cosines_of_pairs_of_samples_are_within_their_bounds() {
             "{turns}: {cosine}"
         );
     }
+}
+
+#[test]
+fn points_near_a_place_are_found_once_with_any_cells() {
+    let cells = [1, 2, 3, 5, 9];
+    for dimension in [2, 3] {
+        let mut arguments = Vec::new();
+        let mut state = 17;
+        for row in 0..150 {
+            let mut below = |bound: u64| {
+                state = next_of_generator(state);
+                (state >> 32) % bound
+            };
+            let edges = [0; 3].map(|_| 4.0 + below(8) as f64);
+            let [x, y, z] = [0; 3].map(|_| cells[below(5) as usize]);
+            // Up to half the shortest edge.
+            let radius = [0.1, 0.7, 1.4, 1.999][below(4) as usize];
+            let z = if dimension == 2 { 1 } else { z };
+            let [a, b, c] = edges.map(f64::to_bits);
+            arguments.push([row, 1 + below(120), x, y, z, a, b, c, f64::to_bits(radius)]);
+        }
+        let function = format!("points_near {dimension}");
+        let Some(results) = apply(&function, &[], &arguments) else { return };
+        let mut all_found = 0;
+        for (&[seed, count, .., a, b, c, radius], result) in arguments.iter().zip(&results) {
+            let mut state = seed;
+            let points: Vec<Vec<u32>> = (0..count)
+                .map(|_| {
+                    let mut fraction = || {
+                        state = next_of_generator(state);
+                        (state >> 32) as u32
+                    };
+                    (0..dimension).map(|_| fraction()).collect()
+                })
+                .collect();
+            let unit = [a, b, c].map(|edge| f64::from_bits(edge) / 2f64.powi(32));
+            let (mut found, mut ids) = (0, 0u64);
+            for (id, point) in (0u64..).zip(&points) {
+                let moved = if id % 2 == 1 { 0x1000_0001 } else { 0 };
+                for (other_id, other) in (0u64..).zip(&points) {
+                    let squared = |axis: usize| {
+                        let place = point[axis].wrapping_add(moved);
+                        (f64::from(other[axis].wrapping_sub(place) as i32) * unit[axis]).powi(2)
+                    };
+                    if (0..dimension).map(squared).sum::<f64>() < f64::from_bits(radius).powi(2) {
+                        found += 1;
+                        ids = ids.wrapping_add((id + 1) * (other_id + 1));
+                    }
+                }
+            }
+            assert_eq!(result[..], [found, ids], "{dimension}D, seed {seed}");
+            all_found += found;
+        }
+        assert!(all_found > 10_000, "{all_found}");
+    }
+}
+
+/// As in `points_near` of the headers' program.
+fn next_of_generator(state: u64) -> u64 {
+    state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
 #[test]

@@ -10,7 +10,10 @@ use supercool::engine::cuda::arithmetic;
 use supercool::engine::cuda::compile::{Architecture, Program, Resources, compile_in};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
 use supercool::engine::cuda::library::Nvrtc;
-use supercool::engine::cuda::{correlation_program, density_program, program};
+use supercool::engine::cuda::{
+    centers_program, correlation_program, density_program, minimizer_program,
+    neighborhoods_program, program,
+};
 use supercool::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, HandedOver};
 use supercool::observable::{Correlations, SampleContext};
@@ -71,13 +74,13 @@ fn plan(
 }
 
 /// Kernels that hold the pair loop.
-const FORCE_KERNELS: [&str; 2] = ["advance_wide", "advance"];
+const FORCE_KERNELS: [&str; 3] = ["advance_wide", "advance", "advance_alone"];
 
 /// Bytes of spills that are known: of what lives across the pair loop, not in it. `double` has twice as much of
 /// everything.
 fn known_spills(case: &str, kernel: &str) -> u32 {
     match case {
-        _ if case.starts_with("fixed-point,") => 0,
+        _ if case.starts_with("fixed-point,") && kernel != "advance_alone" => 0,
         _ if case.starts_with("double,") => 500,
         _ if kernel == "advance_wide" => 0,
         _ => 128,
@@ -245,28 +248,31 @@ fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
     }
 }
 
-/// Samples taken within launches cost few registers.
+/// Samples taken and stresses summed within launches cost few registers.
 #[test]
 fn kernels_that_take_samples_spill_no_more_than_is_known() {
     if !nvrtc_is_there() {
         return;
     }
+    let of_stress = [DynamicObservable::StressAutocorrelation];
     let mut cases = Vec::new();
     for precision in Precision::ALL {
-        for dimension in [2, 3] {
+        for (dimension, observables) in [(2, &DynamicObservable::DEFAULT[..]), (3, &of_stress)] {
             let mut plan = plan(precision, dimension, PairPotential::LennardJones, SMOOTH);
-            with_correlation(&mut plan, correlation(&DynamicObservable::DEFAULT));
-            let name = format!("{}, {dimension}D", precision.name());
+            with_correlation(&mut plan, correlation(observables));
+            let name = format!("{}, {dimension}D, {}", precision.name(), observables.len());
             cases.push((name, program(&plan), Architecture::Machine(90)));
         }
     }
     for (name, resources) in compile_all(cases) {
         assert!(resources.iter().any(|of| of.is_kernel && of.function == "take_sample"), "{name}");
+        let sums_stress = resources.iter().any(|of| of.function.contains("sum_stress"));
+        assert_eq!(sums_stress, name.ends_with("3D, 1"), "{name}");
         for kernel in FORCE_KERNELS {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
             let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
             // What the steps that take samples need is spilled across the pair loop.
-            let for_samples = if kernel == "advance" { 64 } else { 100 };
+            let for_samples = if kernel == "advance_wide" { 100 } else { 64 };
             let allowed = known_spills(&name, kernel) + for_samples;
             assert!(found.spills <= allowed, "{name}: {found:?}");
         }
@@ -321,12 +327,44 @@ fn kernels_of_correlations_compile_without_spills() {
         }
     }
     for (name, resources) in compile_all(cases) {
-        for kernel in ["correlate", "add_chunks", "find_centers"] {
+        for kernel in ["correlate", "add_chunks"] {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
             let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
             // Three blocks of 256 threads on a multiprocessor.
             assert!(found.spills == 0 && found.registers <= 80, "{name}: {found:?}");
         }
+    }
+}
+
+#[test]
+fn kernels_of_cages_and_places_compile_without_spills() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let cases = [(2, 1, 80), (3, 1, 90), (3, 3, 100)].map(|(dimension, species, architecture)| {
+        let program = neighborhoods_program(dimension, species);
+        (format!("{dimension}D, {species}"), program, Architecture::Machine(architecture))
+    });
+    for (name, resources) in compile_all(cases.to_vec()) {
+        assert_eq!(resources.iter().filter(|of| of.is_kernel).count(), 4, "{name}");
+        // Saved around the division of doubles.
+        let fits = |kernel: &Resources| kernel.spills <= 32 && kernel.registers <= 64;
+        assert!(resources.iter().all(fits), "{name}: {resources:?}");
+    }
+}
+
+#[test]
+fn kernels_of_centers_of_mass_compile_without_spills() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let cases = [(2, 1, 80), (3, 1, 90), (3, 3, 100)].map(|(dimension, species, architecture)| {
+        let program = centers_program(dimension, species);
+        (format!("{dimension}D, {species}"), program, Architecture::Machine(architecture))
+    });
+    for (name, resources) in compile_all(cases.to_vec()) {
+        let [kernel] = &resources[..] else { panic!("{name}: {resources:?}") };
+        assert!(kernel.function == "find_centers" && kernel.spills == 0, "{name}: {kernel:?}");
     }
 }
 
@@ -339,6 +377,7 @@ fn kernels_of_density_modes_compile_without_spills() {
         let evaluation = DensityEvaluation {
             every: 10,
             vectors: vec![[1, 2, 0]],
+            remove_drift: false,
             simulation_box: SimulationBox::cubic(dimension, 10, 1.0),
             species: vec![Species { name: "A".into(), count: 10, mass: 1.0 }],
         };
@@ -354,6 +393,34 @@ fn kernels_of_density_modes_compile_without_spills() {
             resources.iter().all(|kernel| kernel.spills == 0 && kernel.registers <= 64),
             "{name}: {resources:?}"
         );
+    }
+}
+
+#[test]
+fn kernels_of_minima_compile() {
+    use PairPotential::{InversePower, LennardJones, Yukawa};
+    if !nvrtc_is_there() {
+        return;
+    }
+    let cases = [
+        (3, LennardJones, SMOOTH, 90),
+        (2, LennardJones, Truncation::ForceShifted, 80),
+        (3, InversePower { n: 9 }, SMOOTH, 80),
+        (2, Yukawa, Truncation::ForceShifted, 100),
+    ];
+    let cases = cases.map(|(dimension, form, truncation, version)| {
+        // Of any precision: the copy is in 64-bit floats.
+        let plan = plan(Precision::FixedPoint, dimension, form, truncation);
+        let name = format!("{dimension}D, {form:?}, sm_{version}");
+        (name, minimizer_program(&plan), Architecture::Machine(version))
+    });
+    for (name, resources) in compile_all(cases.to_vec()) {
+        let kernels: Vec<&Resources> = resources.iter().filter(|of| of.is_kernel).collect();
+        assert_eq!(kernels.len(), 1, "{name}: {kernels:?}");
+        assert_eq!(kernels[0].function, "descend", "{name}");
+        // What the passes share is spilled across the calls of them; their loops have little.
+        let spills: u32 = resources.iter().map(|of| of.spills).sum();
+        assert!(spills < 1500, "{name}: {resources:?}");
     }
 }
 

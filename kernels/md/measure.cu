@@ -1,6 +1,5 @@
 // Measurements of the present state, and changes of all velocities between launches: ordinary kernels.
-#include "md/forces.cuh"
-#include "md/integrate.cuh"
+#include "md/stress.cuh"
 
 #define FOR_EACH_PARTICLE(p)                                                                       \
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x)
@@ -22,11 +21,9 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int axis = 0; axis < DIMENSION; ++axis) {
             v[axis] = Policy::velocity_to_f64(policy, particles.velocity[axis][p], axis);
         }
-        const double terms[6] = {mul(v[0], v[0]), mul(v[1], v[1]), mul(v[2], v[2]),
-                                 mul(v[0], v[1]), mul(v[0], v[2]), mul(v[1], v[2])};
         bool fits = true;
 #pragma unroll
-        for (int k = 0; k < 6; ++k) add_term(sums[k], exact_term(mul(mass, terms[k]), fits));
+        for (int k = 0; k < 6; ++k) add_term(sums[k], kinetic_stress_term(mass, v, k, fits));
 #pragma unroll
         for (int axis = 0; axis < 3; ++axis) add_term(sums[6 + axis], exact_term(mul(mass, v[axis]), fits));
         flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
@@ -55,15 +52,7 @@ extern "C" __global__ void __launch_bounds__(256)
         walk(group, tile, p, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
             Interaction pair = interaction(constants, site, other);
             Policy::accumulate_energy(energy, pair.energy);
-            Real r[3] = {pair.length[0], pair.length[1], Real(0)};
-#if DIMENSION == 3
-            r[2] = pair.length[2];
-#endif
-            const int first[6] = {0, 1, 2, 0, 0, 1}, second[6] = {0, 1, 2, 1, 2, 2};
-#pragma unroll
-            for (int k = 0; k < 6; ++k) {
-                Policy::accumulate_energy(virial[k], mul(mul(pair.force, r[first[k]]), r[second[k]]));
-            }
+            add_virial(virial, pair);
         });
         double terms[7];
         terms[0] = Policy::energy_to_f64(total_of_group(group, energy));

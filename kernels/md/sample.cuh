@@ -8,7 +8,17 @@
 #define SAMPLING 0
 #endif
 
-// Where samples go. Mirrors `Sampling` in src/engine/cuda/sampling.rs.
+// After which steps of a launch something is done, and its number the first time. Mirrors `Turns` in
+// src/engine/cuda/engine.rs.
+struct Turns {
+    // ~0: never.
+    u32 first;
+    u32 every;
+    u32 number;
+    u32 unused;
+};
+
+// Where samples go. Mirrors `constant` in src/engine/cuda/correlator/particles.rs.
 struct Sampling {
     // Slots of `slot_words` words: records of the particles in id order.
     u32 *records;
@@ -85,16 +95,16 @@ struct SampleTurns {
     // Its slot, fetched when the one before is taken.
     u32 slot;
 
-    INLINE SampleTurns(u32 first, u32 every, u32 from) {
-        number = from > first ? (from - first + every - 1) / every : 0;
-        next = first + number * every;
-        slot = first != ~0u ? sampling.slots[number] : 0;
+    INLINE SampleTurns(const Turns &turns, u32 from) {
+        number = from > turns.first ? (from - turns.first + turns.every - 1) / turns.every : 0;
+        next = turns.first + number * turns.every;
+        slot = turns.first != ~0u ? sampling.slots[number] : 0;
     }
     // Where the sample after `done` steps goes; null: none is due.
-    INLINE u32 *at(u32 done, u32 every) {
+    INLINE u32 *at(u32 done, const Turns &turns) {
         if (done != next) return nullptr;
         u32 *sample = sample_slot(slot);
-        next += every;
+        next += turns.every;
         number += 1;
         slot = sampling.slots[number];
         return sample;
@@ -105,7 +115,7 @@ INLINE void store_sampled(u32 *, u32, const Coordinate (&)[DIMENSION], const i32
                           const Velocity (&)[DIMENSION]) {}
 INLINE void store_sampled_axis(u32 *, u32, u32, bool, const AxisBody &) {}
 struct SampleTurns {
-    INLINE SampleTurns(u32, u32, u32) {}
-    INLINE u32 *at(u32, u32) { return nullptr; }
+    INLINE SampleTurns(const Turns &, u32) {}
+    INLINE u32 *at(u32, const Turns &) { return nullptr; }
 };
 #endif

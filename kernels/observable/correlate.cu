@@ -37,17 +37,9 @@ struct Chunk {
     u32 count;
 };
 
-struct Center {
-    double position[3];
-    double velocity[3];
-};
-
-// Mirrors `Geometry` in src/engine/cuda/correlator.
+// Mirrors `geometry` in src/engine/cuda/correlator/pairs.rs.
 struct Geometry {
     double edge[3];
-    double mass[SPECIES_COUNT];
-    // Particles before each species, and all.
-    u32 start[SPECIES_COUNT + 1];
     // Chunks before each species, and all.
     u32 first_chunk[SPECIES_COUNT + 1];
     float squared_overlap;
@@ -55,13 +47,6 @@ struct Geometry {
 };
 
 __constant__ Geometry geometry;
-
-struct Records {
-    const u32 *words;
-    u64 slot_words;
-
-    INLINE const u32 *of(u32 slot) const { return words + slot * slot_words; }
-};
 
 // What the centre of mass does between two samples.
 struct Drift {
@@ -75,7 +60,7 @@ struct Drift {
         for (int axis = 0; axis < DIMENSION; ++axis) {
             double moved = sub(centers[later].position[axis], centers[origin].position[axis]);
             length[axis] = to_float(moved);
-            turns[axis] = (u32)nearest_i64(mul(divide(moved, geometry.edge[axis]), 4294967296.0));
+            turns[axis] = (u32)drift_in_units(moved, geometry.edge[axis]);
             velocity[0][axis] = to_float(centers[origin].velocity[axis]);
             velocity[1][axis] = to_float(centers[later].velocity[axis]);
         }
@@ -269,67 +254,4 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
         for (u32 offset = 16; offset > 0; offset >>= 1) total = add(total, __shfl_xor_sync(~0u, total, offset));
         if (lane == 0) sums[(size_t)pair * (SPECIES_COUNT * WIDTH) + sum] = total;
     }
-}
-
-INLINE double block_total(double value) {
-    __shared__ double of_warp[WARPS];
-#pragma unroll
-    for (u32 offset = 16; offset > 0; offset >>= 1) value = add(value, __shfl_xor_sync(~0u, value, offset));
-    __syncthreads();
-    if ((threadIdx.x & 31) == 0) of_warp[threadIdx.x >> 5] = value;
-    __syncthreads();
-    value = 0.0;
-    for (u32 warp = 0; warp < WARPS; ++warp) value = add(value, of_warp[warp]);
-    return value;
-}
-
-INLINE i64 block_total(i64 value) {
-    __shared__ i64 of_warp[WARPS];
-#pragma unroll
-    for (u32 offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(~0u, value, offset);
-    __syncthreads();
-    if ((threadIdx.x & 31) == 0) of_warp[threadIdx.x >> 5] = value;
-    __syncthreads();
-    value = 0;
-    for (u32 warp = 0; warp < WARPS; ++warp) value += of_warp[warp];
-    return value;
-}
-
-// The centre of mass of each sample, a block for each: places without periodic boundaries.
-extern "C" __global__ void __launch_bounds__(32 * WARPS)
-    find_centers(const __grid_constant__ Records records, const u32 *slots, Center *centers) {
-    u32 slot = slots[blockIdx.x];
-    const u32 *sample = records.of(slot);
-    Center center = {};
-    double mass = 0.0;
-    for (u32 species = 0; species < SPECIES_COUNT; ++species) {
-        i64 images[DIMENSION] = {}, fractions[DIMENSION] = {};
-        double velocities[DIMENSION] = {};
-        for (u32 p = geometry.start[species] + threadIdx.x; p < geometry.start[species + 1]; p += 32 * WARPS) {
-            Record record;
-            record.load(sample + (size_t)p * RECORD_WORDS);
-#pragma unroll
-            for (int axis = 0; axis < DIMENSION; ++axis) {
-                fractions[axis] += record.fraction(axis);
-                images[axis] += record.image(axis);
-                velocities[axis] = add(velocities[axis], (double)float_from_bits(record.velocity(axis)));
-            }
-        }
-        double each = geometry.mass[species];
-        mass = fused(each, (double)(geometry.start[species + 1] - geometry.start[species]), mass);
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) {
-            double boxes = fused((double)block_total(fractions[axis]), 1.0 / 4294967296.0,
-                                 (double)block_total(images[axis]));
-            center.position[axis] = fused(each, mul(boxes, geometry.edge[axis]), center.position[axis]);
-            center.velocity[axis] = fused(each, block_total(velocities[axis]), center.velocity[axis]);
-        }
-    }
-    if (threadIdx.x != 0) return;
-#pragma unroll
-    for (int axis = 0; axis < 3; ++axis) {
-        center.position[axis] = divide(center.position[axis], mass);
-        center.velocity[axis] = divide(center.velocity[axis], mass);
-    }
-    centers[slot] = center;
 }

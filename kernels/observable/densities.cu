@@ -15,11 +15,6 @@ struct Chunk {
     u32 count;
 };
 
-struct Records {
-    const u32 *words;
-    u64 slot_words;
-};
-
 struct Mode {
     float cosine;
     float sine;
@@ -36,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
               u32 vector_count, Mode *partial) {
     __shared__ u32 fractions[DIMENSION][CHUNK];
     Chunk chunk = chunks[blockIdx.x];
-    const u32 *sample = records.words + slots[blockIdx.y] * records.slot_words + (size_t)chunk.start * RECORD_WORDS;
+    const u32 *sample = records.of(slots[blockIdx.y]) + (size_t)chunk.start * RECORD_WORDS;
     for (u32 p = threadIdx.x; p < chunk.count; p += 32 * WARPS) {
         Record record;
         record.load(sample + p * RECORD_WORDS);
@@ -69,9 +64,12 @@ struct FirstChunks {
     u32 of[SPECIES_COUNT + 1];
 };
 
-// Sums over the chunks of each species: by sample, species, vector, part. A block for each sample.
+// Sums over the chunks of each species: by sample, species, vector, part. A block for each sample, whose centre of mass
+// it takes out of those of all slots.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-    add_chunks(const __grid_constant__ FirstChunks first, const Mode *partial, u32 vector_count, double *modes) {
+    add_chunks(const __grid_constant__ FirstChunks first, const Mode *partial, u32 vector_count, double *modes,
+               const u32 *slots, const Center *centers, Center *chosen) {
+    if (threadIdx.x == 0) chosen[blockIdx.x] = centers[slots[blockIdx.x]];
     u32 chunks = first.of[SPECIES_COUNT];
     for (u32 at = threadIdx.x; at < SPECIES_COUNT * vector_count; at += 32 * WARPS) {
         u32 species = at / vector_count, vector = at % vector_count;

@@ -46,3 +46,6 @@ INLINE AxisDisplacement displacement_between(const u32 *from, const u32 *to, Edg
     i32 boxes = (i32)(to[1] - from[1] - borrow + negative);
     return AxisDisplacement{fused((float)boxes, edge.length, mul((float)(i32)turns, edge.unit)), turns};
 }
+
+// What the centre of mass moves along an axis, in 2^-32 of the edge.
+INLINE i64 drift_in_units(double moved, double edge) { return nearest_i64(mul(divide(moved, edge), 4294967296.0)); }

@@ -59,3 +59,17 @@ struct Record {
     }
     INLINE u32 velocity(int axis) const { return DIMENSION == 3 ? word[3 + axis] : word[SAMPLED_WORDS * axis + 2]; }
 };
+
+// Slots of samples. Mirrors `Records` in src/engine/cuda/correlator/records.rs.
+struct Records {
+    u32 *words;
+    u64 slot_words;
+
+    INLINE u32 *of(u32 slot) const { return words + slot * slot_words; }
+};
+
+// A centre of mass: place without periodic boundaries.
+struct Center {
+    double position[3];
+    double velocity[3];
+};

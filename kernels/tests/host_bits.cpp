@@ -11,6 +11,8 @@
 #define TRUNCATION TRUNCATION_SHIFTED
 #include "run.cuh"
 #include "hilbert.cuh"
+#include "minimize/fire.cuh"
+#include "observable/cells.cuh"
 #include "observable/pair_terms.cuh"
 
 typedef std::vector<unsigned char> Constants;
@@ -221,6 +223,62 @@ static void pair_terms(const Constants &, const u64 *in, u64 *out) {
     out[1] = word(cosine_of_turns((u32)in[5] * moved.turns));
 }
 
+// First time step, then the power of each iteration.
+static void fire(const Constants &, const u64 *in, u64 *out) {
+    Fire fire = {f64(in[0]), f64(in[0]), 0.25, 0, 0};
+    for (int k = 0; k < 60; ++k) {
+        Iteration iteration = next_iteration(fire, f64(in[1 + k]));
+        out[3 * k] = word(iteration.turn_back);
+        out[3 * k + 1] = word(iteration.timestep);
+        out[3 * k + 2] = word(iteration.mixing);
+    }
+}
+
+// Points of a generator of numbers, sorted; how many are near some places, and the sum of their ids.
+template <int D>
+static void points_near(const Constants &, const u64 *in, u64 *out) {
+    u64 state = in[0], count = in[1];
+    double edge[3] = {f64(in[5]), f64(in[6]), f64(in[7])}, radius = f64(in[8]);
+    CellGrid grid = {{(u32)in[2], (u32)in[3], (u32)in[4]}, (u32)(in[2] * in[3] * in[4]), {}, (float)(radius * radius)};
+    for (int axis = 0; axis < 3; ++axis) grid.reach[axis] = (u32)(radius / edge[axis] * 4294967296.0) + 2;
+    auto next = [&state]() {
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        return (u32)(state >> 32);
+    };
+    std::vector<Point> points(count), sorted(count);
+    std::vector<u32> ends(grid.cell_count, 0);
+    auto cell = [&grid](const Point &point) {
+        u32 fraction[D];
+        for (int axis = 0; axis < D; ++axis) fraction[axis] = point.fraction[axis];
+        return cell_of(grid, fraction);
+    };
+    for (u32 id = 0; id < count; ++id) {
+        points[id].id = id;
+        for (int axis = 0; axis < 3; ++axis) points[id].fraction[axis] = axis < D ? next() : 0;
+        ends[cell(points[id])] += 1;
+    }
+    u32 before = 0;
+    for (u32 &end : ends) {
+        u32 own = end;
+        end = before;
+        before += own;
+    }
+    for (const Point &point : points) sorted[ends[cell(point)]++] = point;
+    SortedPoints<D> all(grid, ends.data(), sorted.data(), edge);
+    out[0] = out[1] = 0;
+    for (const Point &point : points) {
+        u32 place[D];
+        // Points, and places between them.
+        for (int axis = 0; axis < D; ++axis) place[axis] = point.fraction[axis] + (point.id % 2 ? 0x10000001u : 0);
+        auto visit = [&](u32 at, const Point &found, const float (&)[D], float) {
+            out[0] += 1;
+            out[1] += (u64)(point.id + 1) * (sorted[at].id + 1) + (found.id - sorted[at].id);
+        };
+        // At once, or in parts.
+        for (u32 part = 0, parts = 1 + point.id % 3; part < parts; ++part) all.near(place, visit, part, parts);
+    }
+}
+
 static std::vector<Function> functions() {
     std::vector<Function> all = {
         {"double_single", 4, 13, double_single},
@@ -236,6 +294,9 @@ static std::vector<Function> functions() {
         {"hilbert", 4, 2, hilbert},
         {"sampled", 4, 4, sampled},
         {"pair_terms", 6, 2, pair_terms},
+        {"fire", 61, 180, fire},
+        {"points_near 2", 9, 2, points_near<2>},
+        {"points_near 3", 9, 2, points_near<3>},
         {"Single", 13, 21, policy<Single>},
         {"DoubleSingles", 13, 21, policy<DoubleSingles>},
         {"Double", 13, 21, policy<Double>},

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
-use crate::observable::dynamics::terms::Source;
+use crate::observable::dynamics::terms::{for_engines, takes_samples_of_engine};
 use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
@@ -70,15 +70,12 @@ pub fn memory(plan: &Plan) -> Memory {
 /// Memory of the samples that a stage's correlations keep on a card, in bytes: those of the blocks, and those of the
 /// launches between evaluations.
 fn blocks_on_card(plan: &Plan, stage: &StagePlan) -> f64 {
-    let held: usize = stage
-        .correlations
-        .iter()
-        .filter(|blocks| blocks.observables.iter().any(|&kind| Source::of(kind).is_for_engines()))
-        .map(|blocks| blocks.levels * (blocks.block_size - 1))
-        .sum();
-    if held == 0 {
+    let samples = stage.correlations.iter().flat_map(for_engines);
+    let held: Vec<usize> = samples.filter_map(|blocks| takes_samples_of_engine(&blocks)).collect();
+    if held.is_empty() {
         return 0.0;
     }
+    let held: usize = held.iter().sum();
     let dimension = plan.system.simulation_box.dimension();
     let sample = plan.system.particle_count() * dimension * WORDS * 4;
     ((held + MOST_SAMPLES_OF_BATCH) * sample) as f64

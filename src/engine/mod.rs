@@ -7,6 +7,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod domain;
 mod error;
+mod minimizer;
 mod pending;
 pub mod precision;
 mod stage;
@@ -15,6 +16,7 @@ mod thermodynamics;
 
 pub use correlator::Correlator;
 pub use error::EngineError;
+pub use minimizer::{InherentStructure, Minimizer, minimizer};
 pub use pending::{Pending, PendingSnapshot, PendingState};
 pub use stage::StageContext;
 pub use state::{ExactState, MemoryLayout};

@@ -32,6 +32,25 @@ pub struct SystemSums {
     pub center_of_mass_velocity: [f64; 3],
 }
 
+impl SystemSums {
+    /// Twice the kinetic energy.
+    pub fn kinetic2(&self) -> f64 {
+        let [xx, yy, zz, ..] = self.kinetic;
+        xx + yy + zz
+    }
+
+    /// As of [`Thermodynamics::stress`].
+    pub fn stress(&self, volume: f64) -> [[f64; 3]; 3] {
+        let mut stress = [[0.0; 3]; 3];
+        for (at, (a, b)) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].into_iter().enumerate()
+        {
+            stress[a][b] = -(self.kinetic[at] + self.virial[at]) / volume;
+            stress[b][a] = stress[a][b];
+        }
+        stress
+    }
+}
+
 impl Thermodynamics {
     /// The state after `step`.
     pub fn new(
@@ -42,17 +61,11 @@ impl Thermodynamics {
         stage: &StageContext,
         memory: &ThermostatState,
     ) -> Self {
-        let SystemSums { kinetic, potential, virial, center_of_mass_velocity } = *sums;
+        let SystemSums { potential, virial, center_of_mass_velocity, .. } = *sums;
         let (dimension, volume) = (simulation_box.dimension(), simulation_box.volume());
         let count = particles as f64;
-        let kinetic2 = kinetic[0] + kinetic[1] + kinetic[2];
+        let kinetic2 = sums.kinetic2();
         let trace = virial[0] + virial[1] + virial[2];
-        let mut stress = [[0.0; 3]; 3];
-        for (at, (a, b)) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].into_iter().enumerate()
-        {
-            stress[a][b] = -(kinetic[at] + virial[at]) / volume;
-            stress[b][a] = stress[a][b];
-        }
         let degrees_of_freedom = stage.degrees_of_freedom(dimension, particles);
         let chain = stage.chain(step, degrees_of_freedom).map_or(0.0, |chain| chain.energy(memory));
         Thermodynamics {
@@ -61,7 +74,7 @@ impl Thermodynamics {
             kinetic_energy: 0.5 * kinetic2 / count,
             temperature: kinetic2 / degrees_of_freedom as f64,
             pressure: (kinetic2 + trace) / (dimension as f64 * volume),
-            stress,
+            stress: sums.stress(volume),
             center_of_mass_velocity,
             conserved_energy: (potential + 0.5 * kinetic2 + chain - memory.heat) / count,
         }

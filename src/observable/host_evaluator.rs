@@ -6,16 +6,19 @@ use super::SampleContext;
 use super::density_modes::DensityModes;
 use super::dynamics::blocking::{BlockingScheme, Due};
 use super::dynamics::evaluation::{
-    Evaluated, EvaluatedPairs, Evaluation, HandedOver, ParticleSum, SampledDensities, groups,
+    Evaluated, EvaluatedPairs, Evaluation, HandedOver, ParticleSum, SampledDensities,
+    SampledStress, groups,
 };
 use super::dynamics::sampled::{HeldSamples, SampledParticles, WORDS};
-use super::sample::{Contents, ParticleOrder, Sample};
+use super::sample::{CenterOfMass, Contents, ParticleOrder, Sample};
+use super::shear_stress::Macroscopic;
 use crate::system::Snapshot;
 
 /// What an engine does for a correlation.
 pub enum HostEvaluator {
     Pairs(PairEvaluator),
-    Densities { every: u64, samples: u64, modes: DensityModes },
+    Densities { every: u64, samples: u64, modes: DensityModes, remove_drift: bool },
+    Stress { every: u64, samples: u64 },
 }
 
 impl HostEvaluator {
@@ -28,32 +31,53 @@ impl HostEvaluator {
                 every: evaluation.every,
                 samples,
                 modes: DensityModes::new(&evaluation.simulation_box, evaluation.vectors),
+                remove_drift: evaluation.remove_drift,
             },
+            HandedOver::Stress(evaluation, samples) => {
+                HostEvaluator::Stress { every: evaluation.every, samples }
+            }
         }
     }
 
     pub fn every(&self) -> u64 {
         match self {
             HostEvaluator::Pairs(pairs) => pairs.evaluation.every,
-            HostEvaluator::Densities { every, .. } => *every,
+            HostEvaluator::Densities { every, .. } | HostEvaluator::Stress { every, .. } => *every,
         }
     }
 
     pub fn samples(&self) -> u64 {
         match self {
             HostEvaluator::Pairs(pairs) => pairs.scheme.samples(),
-            HostEvaluator::Densities { samples, .. } => *samples,
+            HostEvaluator::Densities { samples, .. } | HostEvaluator::Stress { samples, .. } => {
+                *samples
+            }
         }
     }
 
-    pub fn sample(&mut self, snapshot: &Snapshot, context: &SampleContext) -> Evaluated {
+    pub fn sample(
+        &mut self,
+        snapshot: &Snapshot,
+        context: &SampleContext,
+        macroscopic: &Macroscopic,
+    ) -> Evaluated {
         match self {
             HostEvaluator::Pairs(pairs) => Evaluated::Pairs(pairs.sample(snapshot, context)),
-            HostEvaluator::Densities { samples, modes, .. } => {
+            HostEvaluator::Densities { samples, modes, remove_drift, .. } => {
                 *samples += 1;
                 let order = ParticleOrder::new(context).unwrap();
                 let densities = modes.densities(snapshot, &order);
-                Evaluated::Densities(vec![SampledDensities { step: snapshot.step, densities }])
+                let center = remove_drift.then(|| {
+                    let CenterOfMass { position, velocity } = CenterOfMass::new(snapshot, context);
+                    [position, velocity]
+                });
+                let step = snapshot.step;
+                Evaluated::Densities(vec![SampledDensities { step, densities, center }])
+            }
+            HostEvaluator::Stress { samples, .. } => {
+                *samples += 1;
+                let sample = SampledStress { step: snapshot.step, macroscopic: *macroscopic };
+                Evaluated::Stress(vec![sample])
             }
         }
     }
@@ -65,13 +89,14 @@ impl HostEvaluator {
                 Evaluated::Pairs(pairs.evaluate(&due))
             }
             HostEvaluator::Densities { .. } => Evaluated::Densities(Vec::new()),
+            HostEvaluator::Stress { .. } => Evaluated::Stress(Vec::new()),
         }
     }
 
     pub fn held(&self) -> Option<HeldSamples> {
         match self {
             HostEvaluator::Pairs(pairs) => Some(pairs.held()),
-            HostEvaluator::Densities { .. } => None,
+            HostEvaluator::Densities { .. } | HostEvaluator::Stress { .. } => None,
         }
     }
 }
@@ -142,6 +167,9 @@ impl PairEvaluator {
     /// By species, sum.
     fn sums(&self, origin: &SampledParticles, later: &SampledParticles) -> Vec<f64> {
         let mut sums = Vec::new();
+        let in_cages =
+            self.evaluation.cage_radius.map(|radius| self.in_cages(origin, later, radius));
+        let later = in_cages.as_ref().unwrap_or(later);
         let mut start = 0;
         for species in &self.evaluation.species {
             for sum in &self.evaluation.sums {
@@ -154,6 +182,70 @@ impl PairEvaluator {
             start += species.count;
         }
         sums
+    }
+
+    /// Place without periodic boundaries, in `2^-32` of the edge.
+    fn place(&self, sample: &SampledParticles, particle: usize, axis: usize) -> i64 {
+        let dimension = self.evaluation.simulation_box.dimension();
+        let words = &sample.words[(particle * dimension + axis) * WORDS..][..2];
+        i64::from(words[1] as i32) * (1 << 32) + i64::from(words[0])
+    }
+
+    /// Particles of the origin whose nearest image is within a distance of a place.
+    fn near(&self, origin: &SampledParticles, place: &[i64], radius: f64) -> Vec<usize> {
+        let edges = self.evaluation.simulation_box.padded_edges();
+        let is_near = |other: &usize| {
+            let squared = |(axis, place): (usize, &i64)| {
+                let units = self.place(origin, *other, axis).wrapping_sub(*place) as i32;
+                (f64::from(units) * edges[axis] / 2f64.powi(32)).powi(2)
+            };
+            place.iter().enumerate().map(squared).sum::<f64>() < radius * radius
+        };
+        (0..self.evaluation.particles()).filter(is_near).collect()
+    }
+
+    /// The later sample relative to the mean displacements of the neighbours.
+    fn in_cages(
+        &self,
+        origin: &SampledParticles,
+        later: &SampledParticles,
+        radius: f64,
+    ) -> SampledParticles {
+        let dimension = self.evaluation.simulation_box.dimension();
+        let moved = |particle: usize, axis: usize| {
+            self.place(later, particle, axis) - self.place(origin, particle, axis)
+        };
+        let mut relative = later.clone();
+        for particle in 0..self.evaluation.particles() {
+            let place: Vec<i64> =
+                (0..dimension).map(|axis| self.place(origin, particle, axis)).collect();
+            let mut neighbors = self.near(origin, &place, radius);
+            neighbors.retain(|&other| other != particle);
+            for axis in 0..dimension {
+                let sum: i64 = neighbors.iter().map(|&other| moved(other, axis)).sum();
+                let of_cage = match neighbors.len() {
+                    0 => self.drift_units(origin, later, axis),
+                    count => (sum as f64 / count as f64).round_ties_even() as i64,
+                };
+                let place = self.place(later, particle, axis) - of_cage;
+                let words = &mut relative.words[(particle * dimension + axis) * WORDS..][..2];
+                words.copy_from_slice(&[place as u32, (place >> 32) as u32]);
+            }
+        }
+        // Nothing else is to be taken away.
+        relative.center = origin.center;
+        relative
+    }
+
+    /// What the centre of mass moves, where that is to be taken away.
+    fn drift_units(&self, origin: &SampledParticles, later: &SampledParticles, axis: usize) -> i64 {
+        let edge = self.evaluation.simulation_box.padded_edges()[axis];
+        match (origin.center, later.center) {
+            (Some([from, _]), Some([to, _])) => {
+                ((to[axis] - from[axis]) / edge * 2f64.powi(32)).round_ties_even() as i64
+            }
+            _ => 0,
+        }
     }
 
     fn add(
@@ -200,6 +292,14 @@ impl PairEvaluator {
                 if let Some(sum) = sums.get_mut(bin) {
                     *sum += inverse_volumes[bin];
                 }
+            }
+            ParticleSum::PlacesTaken(radius) => {
+                let place: Vec<i64> = (0..dimension)
+                    .map(|axis| {
+                        self.place(later, particle, axis) - self.drift_units(origin, later, axis)
+                    })
+                    .collect();
+                sums[0] += self.near(origin, &place, *radius).len() as f64;
             }
             ParticleSum::Within(length) => sums[0] += f64::from(u8::from(r2 < length * length)),
             ParticleSum::Scattering(shells) => {

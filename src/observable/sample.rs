@@ -118,7 +118,7 @@ impl Contents {
 
 /// What is kept of one snapshot. Wrapped positions and images are kept apart, so that displacements over
 /// any time are exact to the rounding of a coordinate in the box.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     pub(super) position: Option<[Vec<f64>; 3]>,
     pub(super) image: Option<[Vec<i32>; 3]>,
@@ -138,7 +138,7 @@ pub(super) struct CenterOfMass {
 }
 
 impl CenterOfMass {
-    fn new(snapshot: &Snapshot, context: &SampleContext) -> Self {
+    pub fn new(snapshot: &Snapshot, context: &SampleContext) -> Self {
         let (mut position, mut velocity, mut total) = ([0.0; 3], [0.0; 3], 0.0);
         for (particle, &species) in context.species_of.iter().enumerate() {
             let mass = context.species[usize::from(species)].mass;
@@ -169,31 +169,38 @@ impl Sample {
             let component = |k| order.ids.iter().map(|&id| values[id as usize][k]).collect();
             std::array::from_fn(component)
         }
-        let center_of_mass = contents.center_of_mass.then(|| CenterOfMass::new(snapshot, context));
-        let mut densities = modes.map(|modes| modes.densities(snapshot, order)).unwrap_or_default();
-        if let (Some(modes), Some(center)) = (modes, &center_of_mass) {
-            densities.iter_mut().for_each(|densities| modes.shift(densities, center.position));
-        }
-        Sample {
+        let mut sample = Sample {
             position: contents.positions.then(|| components(order, &snapshot.position)),
             image: contents.positions.then(|| components(order, &snapshot.image)),
             velocity: contents.velocities.then(|| components(order, &snapshot.velocity)),
-            densities,
+            densities: modes.map(|modes| modes.densities(snapshot, order)).unwrap_or_default(),
             shear_stress,
-            center_of_mass,
+            center_of_mass: None,
+        };
+        if contents.center_of_mass {
+            let center = CenterOfMass::new(snapshot, context);
+            match modes {
+                Some(modes) => sample.move_to(center, modes),
+                None => sample.center_of_mass = Some(center),
+            }
         }
+        sample
     }
 
-    /// One that holds density modes alone.
+    /// One that holds density modes alone, in the frame of the laboratory.
     pub(super) fn of_densities(densities: Vec<Vec<[f64; 2]>>) -> Self {
-        Sample {
-            position: None,
-            image: None,
-            velocity: None,
-            densities,
-            shear_stress: None,
-            center_of_mass: None,
-        }
+        Sample { densities, ..Sample::default() }
+    }
+
+    /// One that holds the shear stress alone.
+    pub(super) fn of_stress(shear_stress: Option<ShearStress>) -> Self {
+        Sample { shear_stress, ..Sample::default() }
+    }
+
+    /// Takes its `modes`, so far those of the laboratory, relative to the centre of mass.
+    pub(super) fn move_to(&mut self, center: CenterOfMass, modes: &DensityModes) {
+        self.densities.iter_mut().for_each(|densities| modes.shift(densities, center.position));
+        self.center_of_mass = Some(center);
     }
 
     /// Displacement of the centre of mass, where it is to be taken away.

@@ -3,11 +3,10 @@ use std::path::{Path, PathBuf};
 
 use super::description::Provenance;
 use super::schedule::Schedule;
-use crate::engine::cpu::Minimizer;
-use crate::engine::{Engine, Thermodynamics};
+use crate::engine::{self, Engine, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::dynamics::terms::for_engines_and_host;
+use crate::observable::dynamics::terms::for_engines;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
     Series, Structure,
@@ -29,7 +28,7 @@ pub struct StageOutput {
     of_engine: Vec<usize>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
-    minimizer: Option<Minimizer>,
+    minimizer: Option<Box<dyn Minimizer>>,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
     gsd: Option<GsdWriter>,
@@ -161,7 +160,7 @@ impl StageOutput {
         let correlations = stage
             .correlations
             .iter()
-            .flat_map(for_engines_and_host)
+            .flat_map(for_engines)
             .map(|plan| Correlations::new(&plan, &context))
             .collect::<Result<_, _>>()
             .map_err(observable_error)?;
@@ -175,9 +174,12 @@ impl StageOutput {
             }
             None => None,
         };
-        let settings = stage.observe.inherent_structures.as_ref();
+        let minimizer = match &stage.observe.inherent_structures {
+            Some(settings) => Some(engine::minimizer(plan, settings)?),
+            None => None,
+        };
         Ok(StageOutput {
-            minimizer: settings.map(|settings| Minimizer::new(plan, settings)),
+            minimizer,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
             timestep: plan.run.timestep,

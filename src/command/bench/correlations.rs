@@ -9,7 +9,7 @@ use crate::command::say;
 use crate::engine::domain::Ranks;
 use crate::engine::{Engine, EngineError, Pending};
 use crate::observable::dynamics::evaluation::Evaluated;
-use crate::observable::dynamics::terms::for_engines_and_host;
+use crate::observable::dynamics::terms::for_engines;
 use crate::observable::{Correlations, SampleContext};
 use crate::plan::{
     CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,
@@ -105,7 +105,7 @@ fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlat
     };
     [rest, coherent]
         .iter()
-        .flat_map(for_engines_and_host)
+        .flat_map(for_engines)
         .collect::<Vec<_>>()
         .iter()
         .map(|plan| Correlations::new(plan, &context))

@@ -53,7 +53,8 @@ pub struct System {
     pub inv_cell: f32,
     /// Whether lists may be searched for with 16-bit floats.
     pub coarse: u32,
-    pub unused: u32,
+    /// log2 of the cells in which particles are sorted by species first.
+    pub group_log2: u32,
 }
 
 impl System {
@@ -82,6 +83,10 @@ pub struct SplitSum {
 }
 
 impl SplitSum {
+    pub fn new(upper: u64, lower: u64) -> Self {
+        SplitSum { upper, lower }
+    }
+
     /// The sum in units of `2^-40`.
     pub fn units(self) -> i128 {
         i128::from(self.upper as i64) * (1 << 32) + i128::from(self.lower)

@@ -12,7 +12,7 @@ use super::device::Card;
 use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
-use super::thermostat::{Kind, LARGEST_BLOCK, Thermostat};
+use super::thermostat::{Geometry, Kind, Thermostat};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
 use crate::engine::{
@@ -63,19 +63,41 @@ struct Launch {
     steps: u32,
     rebuild: u32,
     restore: u32,
-    first_sample: u32,
-    sample_every: u32,
+    samples: Turns,
+    stress: Turns,
 }
 
-/// After which steps of a launch samples are taken within it.
+/// After which steps of a launch something is done within it, and its number the first time. Mirrors `Turns` in
+/// `kernels/md/sample.cuh`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turns {
+    first: u32,
+    every: u32,
+    number: u32,
+    unused: u32,
+}
+
+impl Turns {
+    pub const NONE: Turns = Turns { first: u32::MAX, every: 1, number: 0, unused: 0 };
+
+    /// `first` lies in the launch.
+    pub fn new(first: u64, every: u64, number: u32) -> Self {
+        // A launch has fewer than 2^32 steps.
+        let every = every.min(u64::from(u32::MAX)) as u32;
+        Turns { first: first as u32, every, number, unused: 0 }
+    }
+}
+
+/// When a launch takes samples of the particles, and sums up the stress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SampleTurns {
-    pub first: u32,
-    pub every: u32,
+    pub particles: Turns,
+    pub stress: Turns,
 }
 
 impl SampleTurns {
-    pub const NONE: SampleTurns = SampleTurns { first: u32::MAX, every: 1 };
+    pub const NONE: SampleTurns = SampleTurns { particles: Turns::NONE, stress: Turns::NONE };
 }
 
 /// The choice of a state that this engine has run.
@@ -206,8 +228,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             steps: steps as u32,
             rebuild: rebuild.into(),
             restore: restore.into(),
-            first_sample: samples.first,
-            sample_every: samples.every,
+            samples: samples.particles,
+            stress: samples.stress,
         };
         loop {
             self.launch_steps(kind, &launch, &thermostat)?;
@@ -252,8 +274,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         control.chain_velocity[..memory.chain_velocity.len()]
             .copy_from_slice(&memory.chain_velocity);
         self.buffers.control.write(&[*control])?;
-        let (blocks, threads) = self.geometry();
-        let kernel = self.kernels.kernel(kind.kernel(threads))?;
+        let Geometry { kernel, blocks, threads } = self.geometry(kind);
+        let kernel = self.kernels.kernel(kernel)?;
         let arguments =
             [(launch as *const Launch).cast::<c_void>(), (thermostat as *const Thermostat).cast()];
         // SAFETY: the arguments are those of the kernels in advance.cu; all buffers have room for
@@ -272,17 +294,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(())
     }
 
-    /// Blocks and threads of a block: tiles spread evenly over the card.
-    pub(super) fn geometry(&self) -> (u32, u32) {
+    pub(super) fn geometry(&self, kind: Kind) -> Geometry {
         let tiles = self.particle_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
         let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
-        let tiles_of_block = tiles.div_ceil(blocks).max(1);
-        const MOST_WARPS: u32 = LARGEST_BLOCK / 32;
-        let rounds = tiles_of_block.div_ceil(MOST_WARPS);
-        (blocks, 32 * tiles_of_block.div_ceil(rounds).next_multiple_of(4).min(MOST_WARPS))
+        let alone = self.shape.lanes_log2 == 0 && size_of::<P::Real>() == 4;
+        Geometry::new(kind, tiles, blocks, alone)
     }
 
-    fn grow_lists(&mut self) -> Result<(), EngineError> {
+    pub(super) fn grow_lists(&mut self) -> Result<(), EngineError> {
         let need = self.control.list_need as usize;
         let shape = ListShape { room: need + need / 8, ..self.shape };
         self.set_shape(shape)
@@ -363,7 +382,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
                 let purpose = crate::arithmetic::random::Purpose::AndersenVelocity;
                 self.draw_boltzmann_velocities(temperature, exact, purpose)?;
             }
-            self.count_samples(samples)?;
+            self.count_samples()?;
         }
         Ok(())
     }
@@ -413,8 +432,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
     }
 
     fn report(&self) -> serde_json::Value {
-        let (blocks, threads) = self.geometry();
-        let kernel = self.kernels.kernel(Kind::None.kernel(threads));
+        let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
+        let kernel = self.kernels.kernel(kernel);
         let (registers, local) = kernel.map_or((0, 0), |kernel| self.kernels.resources(kernel));
         let cycles = self.control.cycles.map(|cycles| cycles as f64);
         let share = cycles.map(|part| part / cycles.iter().sum::<f64>());

@@ -12,6 +12,7 @@ mod launch;
 pub mod library;
 mod lists;
 mod memory;
+mod minimize;
 pub mod sources;
 mod thermo;
 mod thermostat;
@@ -40,7 +41,10 @@ pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, Engine
     })
 }
 
-pub use correlator::{density_program, program as correlation_program};
+pub use correlator::{
+    centers_program, density_program, neighborhoods_program, program as correlation_program,
+};
+pub use minimize::{CudaMinimizer, program as minimizer_program};
 
 /// The kernels of a plan, ready to be compiled: as the engine does for its card, and as tests do for
 /// cards that are not there.

@@ -49,6 +49,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         EngineError::OutOfRange { step: self.step, quantity, particle }
     }
 
+    /// Adds the sums of `measure_velocities` and `measure_pairs` to those at these addresses.
+    pub(super) fn measure_into(&self, velocities: u64, pairs: u64) -> Result<(), EngineError> {
+        self.over_particles("measure_velocities", &[(&raw const velocities).cast()])?;
+        self.over_particles("measure_pairs", &[(&raw const pairs).cast()])?;
+        self.check_ranges()
+    }
+
     /// Twice the kinetic energy of the whole system.
     pub(super) fn kinetic2(&self) -> Result<f64, EngineError> {
         let sums = self.sums::<9>("measure_velocities")?;

@@ -1,5 +1,6 @@
 use rayon::prelude::*;
 
+use super::evaluation::ParticleSum;
 use super::pair_chunk::{Frame, PairChunk};
 use super::terms::{ParticleTerms, Rows};
 use crate::observable::ObservableError;
@@ -75,5 +76,9 @@ impl<T: ParticleTerms> ParticleTerms for CageRelative<T> {
         chunk.look_from(Frame::Cage);
         self.0.add(chunk, sums);
         chunk.look_from(Frame::Laboratory);
+    }
+
+    fn particle_sum(&self) -> Option<ParticleSum> {
+        self.0.particle_sum()
     }
 }

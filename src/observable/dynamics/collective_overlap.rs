@@ -1,4 +1,5 @@
 use super::correlation::{Correlation, Part};
+use super::evaluation::ParticleSum;
 use super::pair_chunk::PairChunk;
 use super::terms::ParticleTerms;
 use crate::observable::ObservableError;
@@ -60,5 +61,9 @@ impl ParticleTerms for PlacesTaken {
             chunk.origin_cells().near(place, self.length, |_, _| taken += 1);
         }
         sums[0] += taken as f64;
+    }
+
+    fn particle_sum(&self) -> Option<ParticleSum> {
+        Some(ParticleSum::PlacesTaken(self.length))
     }
 }

@@ -53,8 +53,8 @@ enum Sampler {
     Host,
     /// An engine, which keeps them.
     Engine,
-    /// An engine, which sums their density modes.
-    EngineForDensities,
+    /// An engine, which sums what is needed of each as a whole.
+    EngineForWholes,
 }
 
 /// An observable and its averages.
@@ -207,11 +207,8 @@ impl Correlations {
         let expected = first + self.scheme.samples() * self.plan.every;
         assert_eq!(snapshot.step, expected, "step of the next sample");
         if self.contents.shear_stress {
-            let interval = self.plan.every as f64 * self.context.timestep;
             let now = macroscopic.expect("a stress tensor for correlations of the stress");
-            let before = self.shear_stress.as_ref();
-            let simulation_box = &self.context.simulation_box;
-            self.shear_stress = Some(ShearStress::after(before, interval, now, simulation_box));
+            self.add_to_shear_stress(now);
         }
         let sample = Sample::new(
             snapshot,
@@ -223,6 +220,13 @@ impl Correlations {
         );
         let due = self.scheme.push(sample);
         self.correlate(&due);
+    }
+
+    /// Goes on to the shear stress of the next sample.
+    fn add_to_shear_stress(&mut self, now: &Macroscopic) {
+        let interval = self.plan.every as f64 * self.context.timestep;
+        let (before, simulation_box) = (self.shear_stress.as_ref(), &self.context.simulation_box);
+        self.shear_stress = Some(ShearStress::after(before, interval, now, simulation_box));
     }
 
     /// Correlates what the blocks still hold, at the end of the stage.

@@ -1,6 +1,7 @@
 //! What an engine has to know to evaluate terms of correlations where the particles are, and what it gives back.
 use super::blocking::Due;
 use super::sampled::HeldSamples;
+use crate::observable::shear_stress::Macroscopic;
 use crate::observable::wavevectors::WaveVectorShell;
 use crate::system::{SimulationBox, Species};
 
@@ -18,6 +19,8 @@ pub enum ParticleSum {
     Within(f64),
     /// `cos(q . dr)`, a mean over the wave vectors of each shell.
     Scattering(Vec<WaveVectorShell>),
+    /// Number of particles of the earlier sample within this distance of where a particle is later.
+    PlacesTaken(f64),
     /// For each bin of `|dr|`, its inverse volume for the particles in it.
     Histogram { bin_width: f64, inverse_volumes: Vec<f64> },
 }
@@ -27,7 +30,9 @@ impl ParticleSum {
     pub fn width(&self) -> usize {
         match self {
             ParticleSum::DisplacementMoments => 2,
-            ParticleSum::VelocityProduct | ParticleSum::Within(_) => 1,
+            ParticleSum::VelocityProduct | ParticleSum::Within(_) | ParticleSum::PlacesTaken(_) => {
+                1
+            }
             ParticleSum::Scattering(shells) => shells.len(),
             ParticleSum::Histogram { inverse_volumes, .. } => inverse_volumes.len(),
         }
@@ -47,6 +52,9 @@ pub struct Evaluation {
     pub sums: Vec<ParticleSum>,
     /// Relative to the centre of mass of all particles.
     pub remove_drift: bool,
+    /// Displacements relative to the mean of the neighbours that a particle has within this distance in the earlier
+    /// sample.
+    pub cage_radius: Option<f64>,
     pub simulation_box: SimulationBox,
     /// Particles lie one species after the other.
     pub species: Vec<Species>,
@@ -98,6 +106,8 @@ pub struct DensityEvaluation {
     pub every: u64,
     /// Integers `n` of the wave vectors.
     pub vectors: Vec<[i32; 3]>,
+    /// Whether the centre of mass is wanted, too.
+    pub remove_drift: bool,
     pub simulation_box: SimulationBox,
     /// Particles lie one species after the other.
     pub species: Vec<Species>,
@@ -107,8 +117,24 @@ pub struct DensityEvaluation {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampledDensities {
     pub step: u64,
-    /// By species, wave vector; real and imaginary part.
+    /// By species, wave vector; real and imaginary part; in the frame of the laboratory.
     pub densities: Vec<Vec<[f64; 2]>>,
+    /// Centre of mass, where it is wanted: its place without periodic boundaries, and its velocity.
+    pub center: Option<[[f64; 3]; 2]>,
+}
+
+/// The stress tensor, which an engine sums for every sample; its integral, blocks and products stay on the host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StressEvaluation {
+    /// Steps between samples; one is due at the first step of the stage.
+    pub every: u64,
+}
+
+/// What is needed of a sample for correlations of the stress.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledStress {
+    pub step: u64,
+    pub macroscopic: Macroscopic,
 }
 
 /// A correlation that goes over to an engine.
@@ -118,6 +144,8 @@ pub enum HandedOver {
     Pairs(Evaluation, HeldSamples),
     /// With the number of samples so far.
     Densities(DensityEvaluation, u64),
+    /// The same.
+    Stress(StressEvaluation, u64),
 }
 
 impl HandedOver {
@@ -125,6 +153,7 @@ impl HandedOver {
         match self {
             HandedOver::Pairs(evaluation, _) => evaluation.every,
             HandedOver::Densities(evaluation, _) => evaluation.every,
+            HandedOver::Stress(evaluation, _) => evaluation.every,
         }
     }
 
@@ -132,7 +161,7 @@ impl HandedOver {
     pub fn samples(&self) -> u64 {
         match self {
             HandedOver::Pairs(_, samples) => samples.samples,
-            HandedOver::Densities(_, samples) => *samples,
+            HandedOver::Densities(_, samples) | HandedOver::Stress(_, samples) => *samples,
         }
     }
 }
@@ -142,6 +171,7 @@ impl HandedOver {
 pub enum Evaluated {
     Pairs(EvaluatedPairs),
     Densities(Vec<SampledDensities>),
+    Stress(Vec<SampledStress>),
 }
 
 /// Two samples of a batch, and the index of their lag.
@@ -231,6 +261,7 @@ mod tests {
             lags,
             sums: Vec::new(),
             remove_drift: false,
+            cage_radius: None,
             simulation_box: SimulationBox::cubic(3, 10, 1.0),
             species: Vec::new(),
         }

@@ -63,34 +63,73 @@ impl Source {
     }
 }
 
+/// How an engine evaluates terms where the particles are; those of one kind together, from samples of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evaluator {
+    /// Sums over particles of what each does by itself.
+    Particles,
+    /// The same in the frame of the cages.
+    Cages,
+    /// Numbers of particles near places of others.
+    Places,
+    /// Density modes of every sample.
+    Densities,
+    /// The stress of every sample.
+    Stress,
+}
+
+impl Evaluator {
+    const ALL: [Evaluator; 5] = [
+        Evaluator::Particles,
+        Evaluator::Cages,
+        Evaluator::Places,
+        Evaluator::Densities,
+        Evaluator::Stress,
+    ];
+}
+
 impl Source {
-    /// Whether an engine may evaluate the terms where the particles are.
-    pub fn is_for_engines(self) -> bool {
-        matches!(
-            self,
+    pub fn evaluator(self) -> Evaluator {
+        match self {
             Source::DisplacementMoments(Frame::Laboratory)
-                | Source::VelocityProduct
-                | Source::SelfScattering(Frame::Laboratory)
-                | Source::SelfOverlap(Frame::Laboratory)
-                | Source::DisplacementHistogram
-        )
+            | Source::VelocityProduct
+            | Source::SelfScattering(Frame::Laboratory)
+            | Source::SelfOverlap(Frame::Laboratory)
+            | Source::DisplacementHistogram => Evaluator::Particles,
+            Source::DisplacementMoments(Frame::Cage)
+            | Source::SelfScattering(Frame::Cage)
+            | Source::SelfOverlap(Frame::Cage) => Evaluator::Cages,
+            Source::CollectiveOverlap => Evaluator::Places,
+            Source::DensityProduct => Evaluator::Densities,
+            Source::StressProduct => Evaluator::Stress,
+        }
     }
 }
 
-/// The correlation as one whose sums over particles an engine may evaluate, one of density modes, which an engine may
-/// sum, and one of the rest; any may be missing.
-pub fn for_engines_and_host(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
-    let (of_engines, rest): (Vec<_>, Vec<_>) =
-        plan.observables.iter().partition(|&&kind| Source::of(kind).is_for_engines());
-    let is_of_densities = |kind: &DynamicObservable| {
-        !plan.remove_drift && Source::of(*kind) == Source::DensityProduct
-    };
-    let (of_densities, rest) = rest.into_iter().partition(is_of_densities);
-    [of_engines, of_densities, rest]
+/// The correlation in parts that an engine may evaluate, one for each [`Evaluator`] that there is something for.
+pub fn for_engines(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
+    Evaluator::ALL
         .into_iter()
-        .filter(|observables| !observables.is_empty())
-        .map(|observables| CorrelationPlan { observables, ..plan.clone() })
+        .map(|evaluator| {
+            let is_of = |kind: &DynamicObservable| Source::of(*kind).evaluator() == evaluator;
+            let observables = plan.observables.iter().copied().filter(is_of).collect();
+            // The stress is that of the laboratory.
+            let remove_drift = plan.remove_drift && evaluator != Evaluator::Stress;
+            CorrelationPlan { observables, remove_drift, ..plan.clone() }
+        })
+        .filter(|plan| !plan.observables.is_empty())
         .collect()
+}
+
+/// Whether an engine takes samples of all particles for a part of [`for_engines`]: how many the blocks hold.
+pub fn takes_samples_of_engine(plan: &CorrelationPlan) -> Option<usize> {
+    match Source::of(*plan.observables.first()?).evaluator() {
+        Evaluator::Particles | Evaluator::Cages | Evaluator::Places => {
+            Some(plan.levels * (plan.block_size - 1))
+        }
+        Evaluator::Densities => Some(0),
+        Evaluator::Stress => None,
+    }
 }
 
 /// Memory of one sample in bytes; shells of wave vectors count as full.

@@ -1,16 +1,18 @@
 //! Correlations whose pairs an engine evaluates are those that are evaluated here.
 use super::*;
-use crate::observable::dynamics::terms::for_engines_and_host;
+use crate::observable::dynamics::terms::for_engines;
 use crate::observable::host_evaluator::HostEvaluator;
 
-/// The part of all observables whose pairs engines evaluate.
-fn engines_plan(remove_drift: bool) -> CorrelationPlan {
-    let plan = CorrelationPlan { remove_drift, ..plan(3, 4, 4, &[2.0, 7.0]) };
-    for_engines_and_host(&plan).remove(0)
-}
+const PARTICLES: usize = 0;
+const CAGES: usize = 1;
+const PLACES: usize = 2;
+const DENSITIES: usize = 3;
+const STRESS: usize = 4;
 
-fn densities_plan() -> CorrelationPlan {
-    for_engines_and_host(&plan(3, 4, 4, &[2.0, 7.0])).remove(1)
+/// A part of all observables that engines evaluate.
+fn part(number: usize, remove_drift: bool) -> CorrelationPlan {
+    let plan = CorrelationPlan { remove_drift, ..plan(3, 4, 4, &[2.0, 7.0]) };
+    for_engines(&plan).remove(number)
 }
 
 fn assert_near(found: &[Series], expected: &[Series], what: &str) {
@@ -34,32 +36,51 @@ fn assert_near(found: &[Series], expected: &[Series], what: &str) {
 }
 
 #[test]
-fn a_correlation_is_split_into_what_engines_evaluate_and_the_rest() {
+fn a_correlation_is_split_into_what_engines_evaluate_together() {
+    use DynamicObservable as D;
     let all = plan(3, 4, 4, &[2.0]);
-    let parts = for_engines_and_host(&all);
-    assert_eq!(parts.len(), 3);
-    assert_eq!(parts[1].observables, [DynamicObservable::CoherentIntermediateScatteringFunction]);
+    let parts = for_engines(&all);
+    assert_eq!(parts.len(), 5);
+    assert!(parts[CAGES].observables.iter().all(|kind| kind.group_name().starts_with("cage")));
+    assert_eq!(
+        parts[PLACES].observables,
+        [D::CollectiveOverlap, D::CollectiveOverlapSusceptibility]
+    );
+    assert_eq!(parts[DENSITIES].observables, [D::CoherentIntermediateScatteringFunction]);
+    assert_eq!(parts[STRESS].observables, [D::StressAutocorrelation, D::ShearViscosity]);
     let without_drift = CorrelationPlan { remove_drift: true, ..all.clone() };
-    assert_eq!(for_engines_and_host(&without_drift).len(), 2);
+    let removed: Vec<bool> =
+        for_engines(&without_drift).iter().map(|part| part.remove_drift).collect();
+    // The stress has none.
+    assert_eq!(removed, [true, true, true, true, false]);
     let context = context(&[6.0, 7.0, 8.0], &[30], 3 * 99);
     let evaluated = |plan| Correlations::new(plan, &context).unwrap().hand_over().is_some();
-    assert_eq!([&parts[0], &parts[1], &parts[2], &all].map(evaluated), [true, true, false, false]);
+    assert!(parts.iter().all(evaluated) && !evaluated(&all));
     let mut observables: Vec<_> = parts.iter().flat_map(|part| part.observables.clone()).collect();
     let mut expected = DynamicObservable::ALL.to_vec();
     observables.sort();
     expected.sort();
     assert_eq!(observables, expected);
     let default = CorrelationPlan { observables: DynamicObservable::DEFAULT.to_vec(), ..all };
-    assert_eq!(for_engines_and_host(&default), [default]);
+    assert_eq!(for_engines(&default), [default]);
 }
 
 #[test]
 fn what_an_engine_evaluates_is_what_is_evaluated_here() {
     for (edges, plan) in [
-        (vec![6.0, 7.0, 8.0], engines_plan(true)),
-        (vec![6.0, 7.0, 8.0], engines_plan(false)),
-        (vec![6.0, 8.0], engines_plan(true)),
-        (vec![6.0, 7.0, 8.0], densities_plan()),
+        (vec![6.0, 7.0, 8.0], part(PARTICLES, true)),
+        (vec![6.0, 7.0, 8.0], part(PARTICLES, false)),
+        (vec![6.0, 8.0], part(PARTICLES, true)),
+        (vec![6.0, 7.0, 8.0], part(CAGES, true)),
+        (vec![16.0, 19.0], part(CAGES, false)),
+        // Particles without neighbours.
+        (vec![60.0, 70.0], part(CAGES, true)),
+        (vec![6.0, 7.0, 8.0], part(PLACES, true)),
+        (vec![16.0, 19.0], part(PLACES, false)),
+        (vec![6.0, 7.0, 8.0], part(DENSITIES, false)),
+        (vec![6.0, 7.0, 8.0], part(DENSITIES, true)),
+        (vec![6.0, 7.0, 8.0], part(STRESS, false)),
+        (vec![6.0, 8.0], part(STRESS, false)),
     ] {
         let context = context(&edges, &[300, 40], 3 * 99);
         let walk = random_walk(&context, 3, 0.5, 500, 3, 100);
@@ -68,7 +89,7 @@ fn what_an_engine_evaluates_is_what_is_evaluated_here() {
         let mut engine = HostEvaluator::new(found.hand_over().unwrap());
         for snapshot in &walk {
             assert!(!found.is_due(snapshot.step - 500));
-            found.add_evaluated(&engine.sample(snapshot, &context));
+            found.add_evaluated(&engine.sample(snapshot, &context, &macroscopic(snapshot)));
         }
         found.add_evaluated(&engine.finish());
         found.finish();
@@ -83,10 +104,14 @@ fn a_correlation_moves_to_an_engine_and_back_across_checkpoints() {
     let mut state: Option<(serde_json::Value, StateArrays)> = None;
     // Begun here or by an engine, which take turns.
     for (begins, plan) in [
-        (0, engines_plan(true)),
-        (1, engines_plan(true)),
-        (0, densities_plan()),
-        (1, densities_plan()),
+        (0, part(PARTICLES, true)),
+        (1, part(PARTICLES, true)),
+        (0, part(CAGES, true)),
+        (1, part(PLACES, true)),
+        (0, part(DENSITIES, false)),
+        (1, part(DENSITIES, true)),
+        (0, part(STRESS, false)),
+        (1, part(STRESS, false)),
     ] {
         let expected = correlate(&plan, &context, &walk).results();
         for (turn, samples) in [0..1, 1..37, 37..64, 64..100].into_iter().enumerate() {
@@ -101,7 +126,11 @@ fn a_correlation_moves_to_an_engine_and_back_across_checkpoints() {
             } else {
                 let mut engine = HostEvaluator::new(correlations.hand_over().unwrap());
                 for snapshot in &walk[samples] {
-                    correlations.add_evaluated(&engine.sample(snapshot, &context));
+                    correlations.add_evaluated(&engine.sample(
+                        snapshot,
+                        &context,
+                        &macroscopic(snapshot),
+                    ));
                 }
                 state = Some(correlations.save(engine.held().as_ref()));
                 if last {
@@ -121,7 +150,7 @@ fn a_correlation_moves_to_an_engine_and_back_across_checkpoints() {
 #[test]
 fn an_engine_goes_on_with_the_same_bits() {
     let context = context(&[6.0, 7.0, 8.0], &[300, 40], 3 * 99);
-    let plan = engines_plan(true);
+    let plan = part(PARTICLES, true);
     let walk = random_walk(&context, 3, 0.5, 500, 3, 100);
     let run = |cut: Option<usize>| {
         let mut correlations = Correlations::new(&plan, &context).unwrap();
@@ -134,7 +163,7 @@ fn an_engine_goes_on_with_the_same_bits() {
                 engine = HostEvaluator::new(correlations.hand_over().unwrap());
                 assert_eq!(engine.samples(), number as u64);
             }
-            correlations.add_evaluated(&engine.sample(snapshot, &context));
+            correlations.add_evaluated(&engine.sample(snapshot, &context, &macroscopic(snapshot)));
         }
         correlations.add_evaluated(&engine.finish());
         bits(&correlations.results())

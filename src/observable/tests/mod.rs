@@ -32,10 +32,14 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
 
 /// Takes a sample, with a stress made up of the first velocities.
 fn take(correlations: &mut Correlations, snapshot: &Snapshot) {
+    correlations.sample(snapshot, Some(&macroscopic(snapshot)));
+}
+
+fn macroscopic(snapshot: &Snapshot) -> Macroscopic {
     let stress = std::array::from_fn(|a| {
         std::array::from_fn(|b| snapshot.velocity[0][a] + snapshot.velocity[0][b])
     });
-    correlations.sample(snapshot, Some(&Macroscopic { stress, temperature: 0.8 }));
+    Macroscopic { stress, temperature: 0.8 }
 }
 
 fn correlate(

@@ -20,7 +20,7 @@ struct Evaluating {
     stage: StageContext,
     evaluators: Vec<HostEvaluator>,
     /// Not evaluated before a flush, or before there are so many.
-    taken: Vec<Snapshot>,
+    taken: Vec<(Snapshot, Macroscopic)>,
     evaluated: Vec<(usize, Pending<Evaluated>)>,
     /// The card is lost in the steps after this one.
     last_step: u64,
@@ -57,7 +57,9 @@ impl Evaluating {
     fn take_sample(&mut self) {
         let step = self.engine.step() - self.stage.first_step;
         if self.evaluators.iter().any(|one| step.is_multiple_of(one.every())) {
-            self.taken.push(self.engine.snapshot().unwrap());
+            let Thermodynamics { stress, temperature, .. } = self.engine.thermodynamics().unwrap();
+            let macroscopic = Macroscopic { stress, temperature };
+            self.taken.push((self.engine.snapshot().unwrap(), macroscopic));
         }
         if self.taken.len() == BATCH {
             self.flush().unwrap();
@@ -78,11 +80,11 @@ impl Correlator for Evaluating {
     }
     fn flush(&mut self) -> Result<(), EngineError> {
         let context = self.context();
-        for snapshot in std::mem::take(&mut self.taken) {
+        for (snapshot, macroscopic) in std::mem::take(&mut self.taken) {
             let step = snapshot.step - self.stage.first_step;
             for (index, evaluator) in self.evaluators.iter_mut().enumerate() {
                 if step.is_multiple_of(evaluator.every()) {
-                    let pairs = evaluator.sample(&snapshot, &context);
+                    let pairs = evaluator.sample(&snapshot, &context, &macroscopic);
                     self.evaluated.push((index, Pending::ready(pairs)));
                 }
             }

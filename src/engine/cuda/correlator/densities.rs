@@ -2,8 +2,9 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::pairs::{COPIES, Records, chunks};
+use super::pairs::{COPIES, chunks};
 use super::program::{self, DENSITY_CHUNK, THREADS};
+use super::records::{Center, Records};
 use crate::engine::cuda::launch::{Kernel, Kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Piece, Transfer, room};
@@ -29,6 +30,9 @@ pub struct DensityEvaluator {
     slots: Buffer,
     partial: Buffer,
     modes: Buffer,
+    /// Centres of mass of the samples.
+    centers: Buffer,
+    remove_drift: bool,
     transfer: Transfer,
 }
 
@@ -39,7 +43,8 @@ fn capacity(evaluation: &DensityEvaluation, batch: usize) -> (usize, u64) {
     let of_sample = chunks.len() / 2 * vectors * 8;
     let samples = (MOST_PARTIAL_BYTES / of_sample.max(1)).clamp(1, batch);
     let modes = samples * evaluation.species.len() * vectors * 16;
-    (samples, (samples * of_sample + 2 * modes) as u64)
+    let centers = samples * size_of::<Center>();
+    (samples, (samples * of_sample + 2 * (modes + centers)) as u64)
 }
 
 /// Bytes on the card beside those of the samples.
@@ -58,7 +63,8 @@ impl DensityEvaluator {
         let (samples_at_once, _) = capacity(evaluation, batch);
         let (species, vector_count) = (evaluation.species.len(), evaluation.vectors.len());
         let modes = samples_at_once * species * vector_count * 16;
-        let transfer = Transfer::new(session, room(modes))?;
+        let centers = samples_at_once * size_of::<Center>();
+        let transfer = Transfer::new(session, room(modes) + room(centers))?;
         transfer.reserve(COPIES)?;
         Ok(DensityEvaluator {
             every: evaluation.every,
@@ -75,19 +81,22 @@ impl DensityEvaluator {
             slots: Buffer::new(session, samples_at_once * 4)?,
             partial: Buffer::new(session, samples_at_once * chunks.len() / 2 * vector_count * 8)?,
             modes: Buffer::new(session, modes)?,
+            centers: Buffer::new(session, centers)?,
+            remove_drift: evaluation.remove_drift,
             transfer,
         })
     }
 
-    /// Has the modes of samples, by step and slot, summed; does not wait.
+    /// Has the modes of samples, by step and slot, summed; does not wait. `centers` by slot, where they are wanted.
     pub fn evaluate(
         &self,
         samples: &[(u64, u32)],
         records: Records,
+        centers: &Buffer,
     ) -> Result<Vec<Pending<Vec<SampledDensities>>>, EngineError> {
         samples
             .chunks(self.samples_at_once)
-            .map(|samples| self.evaluate_at_once(samples, records))
+            .map(|samples| self.evaluate_at_once(samples, records, centers))
             .collect()
     }
 
@@ -95,12 +104,14 @@ impl DensityEvaluator {
         &self,
         samples: &[(u64, u32)],
         records: Records,
+        all_centers: &Buffer,
     ) -> Result<Pending<Vec<SampledDensities>>, EngineError> {
         let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
         self.slots.write(&slots)?;
         let [slots, chunks, vectors, partial, modes] =
             [&self.slots, &self.chunks, &self.vectors, &self.partial, &self.modes]
                 .map(Buffer::pointer);
+        let [all_centers, centers] = [all_centers, &self.centers].map(Buffer::pointer);
         let vector_count = self.vector_count as u32;
         let arguments: [*const c_void; 6] = [
             (&raw const records).cast(),
@@ -114,28 +125,42 @@ impl DensityEvaluator {
         // SAFETY: the arguments are those of the kernel; the records have the slots, and there is room for
         // `samples_at_once` samples.
         unsafe { self.kernels.launch_grid(self.add_modes, grid, THREADS, 0, &arguments)? };
-        let arguments: [*const c_void; 4] = [
+        let arguments: [*const c_void; 7] = [
             self.first_chunk.as_ptr().cast(),
             (&raw const partial).cast(),
             (&raw const vector_count).cast(),
             (&raw const modes).cast(),
+            (&raw const slots).cast(),
+            (&raw const all_centers).cast(),
+            (&raw const centers).cast(),
         ];
         let blocks = samples.len() as u32;
         // SAFETY: as above.
         unsafe { self.kernels.launch(self.add_chunks, blocks, THREADS, false, &arguments)? };
         let (species, vectors) = (self.species, self.vector_count);
         let bytes = samples.len() * species * vectors * 16;
-        let arriving = self.transfer.begin(&[Piece { buffer: &self.modes, bytes }])?;
+        let center_bytes = samples.len() * size_of::<Center>();
+        let arriving = self.transfer.begin(&[
+            Piece { buffer: &self.modes, bytes },
+            Piece { buffer: &self.centers, bytes: center_bytes },
+        ])?;
         let steps: Vec<u64> = samples.iter().map(|&(step, _)| step).collect();
+        let remove_drift = self.remove_drift;
         Ok(Pending::new(move || {
-            let words = arriving.wait()?[..bytes].as_chunks::<8>().0;
+            let words = arriving.wait()?.as_chunks::<8>().0;
             let numbers: Vec<f64> = words.iter().map(|&word| f64::from_ne_bytes(word)).collect();
-            let modes = numbers.as_chunks::<2>().0;
-            let of_sample = |(&step, modes): (&u64, &[[f64; 2]])| SampledDensities {
-                step,
-                densities: modes.chunks(vectors).map(<[_]>::to_vec).collect(),
+            let (modes, centers) = numbers.split_at(room(bytes) / 8);
+            let modes = modes.as_chunks::<2>().0.chunks(species * vectors);
+            let centers = centers.as_chunks::<6>().0;
+            let of_sample = |((&step, modes), center): ((&u64, &[[f64; 2]]), &[f64; 6])| {
+                let [x, y, z, v_x, v_y, v_z] = *center;
+                SampledDensities {
+                    step,
+                    densities: modes.chunks(vectors).map(<[_]>::to_vec).collect(),
+                    center: remove_drift.then_some([[x, y, z], [v_x, v_y, v_z]]),
+                }
             };
-            Ok(steps.iter().zip(modes.chunks(species * vectors)).map(of_sample).collect())
+            Ok(steps.iter().zip(modes).zip(centers).map(of_sample).collect())
         }))
     }
 }

@@ -2,30 +2,31 @@
 //! pairs.
 //!
 //! A launch of many steps stores a sample of all particles in a slot at every step at which one is due. Blocks hold
-//! slots; which pairs are due is decided by the same scheme as on the CPU ([`BlockingScheme`]). When enough samples
-//! lie there, their pairs are evaluated together, in the stream of the steps, and only sums leave the card.
+//! slots; which pairs are due is decided by the same scheme as on the CPU
+//! ([`BlockingScheme`](crate::observable::dynamics::blocking::BlockingScheme)). When enough samples
+//! lie there, their pairs are evaluated together, in the stream of the steps, and only sums leave the card. Where
+//! correlations need the stress, a launch sums it up at the steps at which it is due, and a few numbers of each leave
+//! the card.
+mod centers;
 mod densities;
+mod neighborhoods;
 mod pairs;
+mod particles;
 mod program;
 mod records;
 mod slots;
+mod stress;
 
-use std::sync::Arc;
+pub use self::program::{centers_program, density_program, neighborhoods_program, program};
 
-pub use self::program::{density_program, program};
-
-use self::densities::DensityEvaluator;
-use self::pairs::{Center, PairEvaluator, Records};
-use self::slots::{Slot, SlotPool};
+use self::particles::ParticleSampling;
+use self::stress::StressSampling;
 use super::constants::DevicePolicy;
 use super::engine::{CudaEngine, SampleTurns};
-use super::memory::{Buffer, Session};
+use super::memory::Session;
 use crate::engine::{Correlator, EngineError, Pending};
-use crate::observable::dynamics::blocking::{BlockingScheme, Due};
-use crate::observable::dynamics::evaluation::{
-    Evaluated, EvaluatedPairs, Evaluation, HandedOver, MOST_SAMPLES_OF_BATCH,
-};
-use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
+use crate::observable::dynamics::evaluation::{Evaluated, HandedOver};
+use crate::observable::dynamics::sampled::HeldSamples;
 use crate::plan::{Plan, Thermostat};
 
 /// Whether a stage has correlations, of which some may be evaluated on the card.
@@ -33,43 +34,18 @@ pub fn is_wanted(plan: &Plan) -> bool {
     plan.stages.iter().any(|stage| !stage.correlations.is_empty())
 }
 
-const FEWEST_OF_BATCH: usize = 8;
-/// Share of the free memory that the samples of a batch may take.
-const SHARE_OF_BATCH: u64 = 16;
+/// Whether some of them are of the stress.
+pub fn is_stress_wanted(plan: &Plan) -> bool {
+    let mut correlations = plan.stages.iter().flat_map(|stage| &stage.correlations);
+    correlations.any(|plan| plan.observables.iter().any(|kind| kind.is_of_stress()))
+}
 
 /// Samples and correlations of a stage.
 pub struct Sampling {
-    session: Arc<Session>,
-    /// Steps between samples: of which the intervals of all correlations are multiples.
-    every: u64,
-    records: Buffer,
-    slot_bytes: usize,
-    /// Centres of mass, by slot.
-    centers: Buffer,
-    /// Slots of the next launch.
-    table: Buffer,
-    pool: Arc<SlotPool>,
-    /// Most samples of a batch.
-    batch: usize,
-    /// Slots that the present launch fills.
-    coming: Vec<Arc<Slot>>,
-    /// Samples of the batch so far, with their steps.
-    taken: Vec<(u64, Arc<Slot>)>,
-    correlations: Vec<Correlation>,
-    evaluated: Vec<(usize, Pending<Evaluated>)>,
-}
-
-enum Correlation {
-    OfPairs(Box<Blocks>),
-    OfDensities(Box<DensityEvaluator>),
-}
-
-/// A correlation whose blocks lie on the card.
-struct Blocks {
-    evaluation: Evaluation,
-    evaluator: PairEvaluator,
-    scheme: BlockingScheme<Arc<Slot>>,
-    first_step: Option<u64>,
+    session: std::sync::Arc<Session>,
+    particles: Option<ParticleSampling>,
+    stress: Option<StressSampling>,
+    correlations: usize,
 }
 
 impl Drop for Sampling {
@@ -83,231 +59,46 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-impl Sampling {
-    fn new(session: &Arc<Session>, correlations: Vec<HandedOver>) -> Result<Self, EngineError> {
-        let (simulation_box, species) = match &correlations[0] {
-            HandedOver::Pairs(of, _) => (of.simulation_box, &of.species),
-            HandedOver::Densities(of, _) => (of.simulation_box, &of.species),
-        };
-        let particles: usize = species.iter().map(|species| species.count).sum();
-        // Slots begin where records may.
-        let slot_words = particles * records::words(simulation_box.dimension());
-        let slot_bytes = (4 * slot_words).next_multiple_of(32);
-        let held: usize = correlations
-            .iter()
-            .map(|handed_over| match handed_over {
-                HandedOver::Pairs(evaluation, _) => evaluation.most_samples_held(),
-                HandedOver::Densities(..) => 0,
-            })
-            .sum();
-        let (free, size) = session.memory()?;
-        let batch = (free / SHARE_OF_BATCH / slot_bytes as u64) as usize;
-        let batch = batch.clamp(FEWEST_OF_BATCH, MOST_SAMPLES_OF_BATCH);
-        let samples = held + batch;
-        let beside: u64 = correlations
-            .iter()
-            .map(|handed_over| match handed_over {
-                HandedOver::Pairs(evaluation, _) => pairs::device_bytes(evaluation),
-                HandedOver::Densities(evaluation, _) => densities::device_bytes(evaluation, batch),
-            })
-            .sum();
-        let need = (samples * slot_bytes) as u64 + beside;
-        if need >= free {
-            let card = session.card.name.clone();
-            return Err(EngineError::OutOfBlockMemory {
-                samples,
-                particles,
-                need,
-                size,
-                free,
-                card,
-            });
-        }
-        let every = correlations.iter().map(HandedOver::every).fold(0, greatest_common_divisor);
-        let mut sampling = Sampling {
-            session: session.clone(),
-            every,
-            records: Buffer::new(session, samples * slot_bytes)?,
-            slot_bytes,
-            centers: Buffer::new(session, samples * size_of::<Center>())?,
-            // Launches look one further.
-            table: Buffer::new(session, (batch + 1) * 4)?,
-            pool: SlotPool::new(samples),
-            batch,
-            coming: Vec::new(),
-            taken: Vec::new(),
-            correlations: Vec::new(),
-            evaluated: Vec::new(),
-        };
-        for handed_over in correlations {
-            let correlation = match handed_over {
-                HandedOver::Pairs(evaluation, samples) => Correlation::OfPairs(Box::new(Blocks {
-                    scheme: sampling.put_back(&evaluation, &samples)?,
-                    evaluator: PairEvaluator::new(session, &evaluation)?,
-                    evaluation,
-                    first_step: samples.first_step,
-                })),
-                HandedOver::Densities(evaluation, _) => {
-                    let evaluator = DensityEvaluator::new(session, &evaluation, batch)?;
-                    Correlation::OfDensities(Box::new(evaluator))
-                }
-            };
-            sampling.correlations.push(correlation);
-        }
-        Ok(sampling)
-    }
-
-    /// Blocks with the samples of a checkpoint, on the card again.
-    fn put_back(
-        &self,
-        evaluation: &Evaluation,
-        samples: &HeldSamples,
-    ) -> Result<BlockingScheme<Arc<Slot>>, EngineError> {
-        let mut scheme = BlockingScheme::new(evaluation.block_size, evaluation.levels);
-        let mut held = Vec::new();
-        for (index, sample) in &samples.held {
-            let slot = self.slot();
-            let records = records::pack(&sample.words, evaluation.simulation_box.dimension());
-            self.records.write_at(slot.number as usize * self.slot_bytes, &records)?;
-            if let Some(center) = sample.center {
-                let at = slot.number as usize * size_of::<Center>();
-                self.centers.write_at(at, &[Center(center)])?;
-            }
-            held.push((*index, Arc::new(slot)));
-        }
-        if samples.samples > 0 {
-            let fits = scheme.restore(samples.samples, &samples.entries, &held);
-            assert!(fits, "the blocks were those of the same scheme");
-        }
-        Ok(scheme)
-    }
-
-    fn slot(&self) -> Arc<Slot> {
-        self.pool.take().expect("blocks and batch have a slot for every sample")
-    }
-
-    fn records(&self) -> Records {
-        Records { words: self.records.pointer(), slot_words: self.slot_bytes as u64 / 4 }
-    }
-
-    /// As the constant of the kernels that take samples: `Sampling` in `kernels/md/sample.cuh`.
-    fn constant(&self, edges: [f64; 3]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let records = self.records();
-        for word in [records.words, self.table.pointer(), records.slot_words] {
-            bytes.extend(word.to_ne_bytes());
-        }
-        edges.iter().for_each(|edge| bytes.extend((4_294_967_296.0 / edge).to_ne_bytes()));
-        bytes
-    }
-
-    fn until_next(&self, step_in_stage: u64) -> u64 {
-        self.every - step_in_stage % self.every
-    }
-
-    /// Has all pairs evaluated that the samples of the batch complete.
-    fn evaluate_batch(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
-        let taken = std::mem::take(&mut self.taken);
-        if taken.is_empty() {
-            return Ok(());
-        }
-        let records = self.records();
-        // Any that has the kernel finds them for all.
-        let evaluator = self.correlations.iter().find_map(|correlation| match correlation {
-            Correlation::OfPairs(blocks) if blocks.evaluation.remove_drift => {
-                Some(&blocks.evaluator)
-            }
-            _ => None,
-        });
-        if let Some(evaluator) = evaluator {
-            let slots: Vec<u32> = taken.iter().map(|(_, slot)| slot.number).collect();
-            self.table.write(&slots)?;
-            let (table, centers) = (&self.table, &self.centers);
-            evaluator.find_centers(records, table, slots.len(), centers)?;
-        }
-        for (index, correlation) in self.correlations.iter_mut().enumerate() {
-            match correlation {
-                Correlation::OfPairs(blocks) => {
-                    let mut due = Vec::new();
-                    for (step, slot) in &taken {
-                        if (step - stage_first_step).is_multiple_of(blocks.evaluation.every) {
-                            blocks.first_step.get_or_insert(*step);
-                            due.extend(blocks.scheme.push(slot.clone()));
-                        }
-                    }
-                    let pending = blocks.evaluate(&due, records, &self.centers)?;
-                    let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
-                    self.evaluated.extend(pairs.map(|pairs| (index, pairs)));
-                }
-                Correlation::OfDensities(evaluator) => {
-                    let of_every =
-                        |step: u64| (step - stage_first_step).is_multiple_of(evaluator.every);
-                    let samples: Vec<(u64, u32)> = taken
-                        .iter()
-                        .filter(|(step, _)| of_every(*step))
-                        .map(|(step, slot)| (*step, slot.number))
-                        .collect();
-                    let pending = evaluator.evaluate(&samples, records)?;
-                    let samples = pending.into_iter().map(|one| one.map(Evaluated::Densities));
-                    self.evaluated.extend(samples.map(|samples| (index, samples)));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn evaluate_rest(&mut self) -> Result<(), EngineError> {
-        let records = self.records();
-        for (index, correlation) in self.correlations.iter_mut().enumerate() {
-            let Correlation::OfPairs(blocks) = correlation else { continue };
-            let due = blocks.scheme.finish();
-            let pending = blocks.evaluate(&due, records, &self.centers)?;
-            let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
-            self.evaluated.extend(pairs.map(|pairs| (index, pairs)));
-        }
-        Ok(())
-    }
-
-    fn held(&self, correlation: &Correlation) -> Result<Option<HeldSamples>, EngineError> {
-        let Correlation::OfPairs(correlation) = correlation else { return Ok(None) };
-        let evaluation = &correlation.evaluation;
-        let dimension = evaluation.simulation_box.dimension();
-        let words = evaluation.particles() * records::words(dimension);
-        let mut held = Vec::new();
-        for (index, slot) in correlation.scheme.held() {
-            let number = slot.number as usize;
-            let center = match evaluation.remove_drift {
-                true => {
-                    let at = number * size_of::<Center>();
-                    Some(self.centers.read_at::<Center>(at, 1)?[0].0)
-                }
-                false => None,
-            };
-            let records = self.records.read_at(number * self.slot_bytes, words)?;
-            let words = records::unpack(&records, dimension);
-            held.push((index, Arc::new(SampledParticles { words, center })));
-        }
-        Ok(Some(HeldSamples {
-            samples: correlation.scheme.samples(),
-            first_step: correlation.first_step,
-            entries: correlation.scheme.entries(),
-            held,
-        }))
-    }
+/// Steps between samples of which all these intervals are multiples.
+fn common_interval(intervals: impl Iterator<Item = u64>) -> u64 {
+    intervals.fold(0, greatest_common_divisor)
 }
 
-impl Blocks {
-    fn evaluate(
-        &self,
-        due: &[Due<Arc<Slot>>],
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Vec<Pending<EvaluatedPairs>>, EngineError> {
-        let lags = self.evaluation.lags;
-        let lag_index = |level: usize, entry: usize| {
-            self.scheme.lag_index(level, entry).filter(|&index| index < lags)
-        };
-        self.evaluator.evaluate(due, lag_index, records, centers)
+/// Steps from one after the start of a stage to the next sample.
+fn until_next(every: u64, step_in_stage: u64) -> u64 {
+    every - step_in_stage % every
+}
+
+/// Samples that a launch takes in `steps` steps, one every `every` from `first` on.
+fn launch_samples(first: u64, every: u64, steps: u64) -> u64 {
+    if first > steps { 0 } else { (steps - first) / every + 1 }
+}
+
+/// The most steps of a launch, `most` or less, in which `room` samples at most are due.
+fn launch_steps(first: u64, every: u64, room: u64, most: u64) -> u64 {
+    if launch_samples(first, every, most) <= room { most } else { first + (room - 1) * every }
+}
+
+impl Sampling {
+    /// Steps to the next sample of any kind.
+    fn until_next(&self, step_in_stage: u64) -> u64 {
+        self.intervals()
+            .map(|(every, _)| until_next(every, step_in_stage))
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+
+    /// Steps between samples of each kind, and how many there is room for.
+    fn intervals(&self) -> impl Iterator<Item = (u64, u64)> {
+        let particles = self.particles.as_ref().map(|of| (of.every, of.room()));
+        particles.into_iter().chain(self.stress.as_ref().map(|of| (of.every, of.room())))
+    }
+
+    /// Steps of the next launch, `most` at most: as many as there is room for samples.
+    fn launch_steps(&self, step_in_stage: u64, most: u64) -> u64 {
+        self.intervals().fold(most, |most, (every, room)| {
+            launch_steps(until_next(every, step_in_stage), every, room, most)
+        })
     }
 }
 
@@ -318,64 +109,75 @@ impl<P: DevicePolicy> CudaEngine<P> {
         !matches!(kind, None | Some(Thermostat::Langevin { .. }))
     }
 
-    /// Steps of the next launch, `most` at most, and the samples that it takes: as many as the batch has room
-    /// for.
+    fn step_in_stage(&self) -> u64 {
+        self.step - self.stage.first_step
+    }
+
+    /// Steps of the next launch, `most` at most, and the samples that it takes.
     pub(super) fn prepare_samples(&mut self, most: u64) -> Result<(u64, SampleTurns), EngineError> {
-        let step_in_stage = self.step - self.stage.first_step;
+        let step_in_stage = self.step_in_stage();
         let in_passes = !self.velocities_change_after_passes();
         let Some(sampling) = &mut self.sampling else { return Ok((most, SampleTurns::NONE)) };
-        let first = sampling.until_next(step_in_stage);
-        if first > most {
-            return Ok((most, SampleTurns::NONE));
-        }
         if !in_passes {
-            return Ok((first, SampleTurns::NONE));
+            return Ok((most.min(sampling.until_next(step_in_stage)), SampleTurns::NONE));
         }
-        let due = (most - first) / sampling.every + 1;
-        let count = due.min((sampling.batch - sampling.taken.len()) as u64);
-        sampling.coming = (0..count).map(|_| sampling.slot()).collect();
-        let numbers: Vec<u32> = sampling.coming.iter().map(|slot| slot.number).collect();
-        sampling.table.write(&numbers)?;
-        let steps = if count < due { first + (count - 1) * sampling.every } else { most };
-        // A launch has fewer than 2^32 steps.
-        let every = sampling.every.min(u64::from(u32::MAX)) as u32;
-        Ok((steps, SampleTurns { first: first as u32, every }))
+        let steps = sampling.launch_steps(step_in_stage, most);
+        let mut turns = SampleTurns::NONE;
+        if let Some(particles) = &mut sampling.particles {
+            turns.particles = particles.begin_launch(step_in_stage, steps)?;
+        }
+        if let Some(stress) = &mut sampling.stress {
+            turns.stress = stress.begin_launch(step_in_stage, steps);
+        }
+        Ok((steps, turns))
     }
 
-    /// After a launch and what follows it: notes its samples, or takes that of the present step.
-    pub(super) fn count_samples(&mut self, turns: SampleTurns) -> Result<(), EngineError> {
-        let step_in_stage = self.step - self.stage.first_step;
+    /// After a launch and what follows it: notes its samples, or takes those of the present step.
+    pub(super) fn count_samples(&mut self) -> Result<(), EngineError> {
+        let step_in_stage = self.step_in_stage();
         let in_passes = !self.velocities_change_after_passes();
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
-        if turns.first != u32::MAX {
-            let last = self.step - step_in_stage % sampling.every;
-            let count = sampling.coming.len() as u64;
-            let coming = std::mem::take(&mut sampling.coming);
-            for (number, slot) in (0..).zip(coming) {
-                sampling.taken.push((last - (count - 1 - number) * sampling.every, slot));
+        if in_passes {
+            if let Some(particles) = &mut sampling.particles {
+                particles.end_launch(self.step, step_in_stage);
             }
-        } else if !in_passes && step_in_stage.is_multiple_of(sampling.every) {
-            self.take_sample()?;
+            if let Some(stress) = &mut sampling.stress {
+                stress.end_launch(self.step, step_in_stage);
+            }
+        } else {
+            self.take_samples()?;
         }
-        self.evaluate_full_batch()
+        self.evaluate_full_batches()
     }
 
-    /// Takes a sample of the present state.
-    fn take_sample(&mut self) -> Result<(), EngineError> {
+    /// Takes the samples that are due of the present state.
+    fn take_samples(&mut self) -> Result<(), EngineError> {
+        let (step, step_in_stage) = (self.step, self.step_in_stage());
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
-        let slot = sampling.slot();
-        let number = slot.number;
-        sampling.taken.push((self.step, slot));
-        self.over_particles("take_sample", &[(&raw const number).cast()])
+        let is_due = |every: u64| step_in_stage.is_multiple_of(every);
+        let slot = sampling.particles.as_mut().filter(|of| is_due(of.every));
+        let slot = slot.map(|particles| particles.take(step));
+        let sums = sampling.stress.as_mut().filter(|of| is_due(of.every));
+        let sums = sums.map(|stress| stress.take(step));
+        if let Some(slot) = slot {
+            self.over_particles("take_sample", &[(&raw const slot).cast()])?;
+        }
+        if let Some([velocities, pairs]) = sums {
+            self.measure_into(velocities, pairs)?;
+        }
+        Ok(())
     }
 
-    fn evaluate_full_batch(&mut self) -> Result<(), EngineError> {
-        match &mut self.sampling {
-            Some(sampling) if sampling.taken.len() == sampling.batch => {
-                sampling.evaluate_batch(self.stage.first_step)
-            }
-            _ => Ok(()),
+    fn evaluate_full_batches(&mut self) -> Result<(), EngineError> {
+        let first_step = self.stage.first_step;
+        let Some(sampling) = &mut self.sampling else { return Ok(()) };
+        if let Some(particles) = sampling.particles.as_mut().filter(|of| of.room() == 0) {
+            particles.evaluate_batch(first_step)?;
         }
+        if let Some(stress) = sampling.stress.as_mut().filter(|of| of.room() == 0) {
+            stress.evaluate_batch(first_step)?;
+        }
+        Ok(())
     }
 }
 
@@ -387,37 +189,99 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
         }
         let at_start = self.step == self.stage.first_step
             && correlations.iter().all(|handed_over| handed_over.samples() == 0);
-        let sampling = Sampling::new(&self.session, correlations)?;
-        self.kernels.set("sampling", &sampling.constant(self.simulation_box.padded_edges()))?;
+        let count = correlations.len();
+        let (mut of_particles, mut of_stress) = (Vec::new(), Vec::new());
+        for (index, handed_over) in correlations.into_iter().enumerate() {
+            match handed_over {
+                HandedOver::Stress(evaluation, _) => of_stress.push((index, evaluation)),
+                other => of_particles.push((index, other)),
+            }
+        }
+        let mut sampling = Sampling {
+            session: self.session.clone(),
+            particles: None,
+            stress: None,
+            correlations: count,
+        };
+        if !of_stress.is_empty() {
+            let stress = StressSampling::new(
+                &self.session,
+                &of_stress,
+                &self.simulation_box,
+                self.stage
+                    .degrees_of_freedom(self.simulation_box.dimension(), self.particle_count()),
+            )?;
+            self.kernels.set("stress_sums", &stress.constant())?;
+            sampling.stress = Some(stress);
+        }
+        if !of_particles.is_empty() {
+            let particles = ParticleSampling::new(&self.session, of_particles)?;
+            self.kernels.set("sampling", &particles.constant())?;
+            sampling.particles = Some(particles);
+        }
         self.sampling = Some(sampling);
         if at_start {
-            self.take_sample()?;
+            self.take_samples()?;
         }
-        self.evaluate_full_batch()
+        self.evaluate_full_batches()
     }
 
     fn evaluated(&mut self) -> Vec<(usize, Pending<Evaluated>)> {
-        self.sampling
-            .as_mut()
-            .map(|sampling| std::mem::take(&mut sampling.evaluated))
-            .unwrap_or_default()
+        let Some(sampling) = &mut self.sampling else { return Vec::new() };
+        let particles = sampling.particles.as_mut().map(|of| std::mem::take(&mut of.evaluated));
+        let stress = sampling.stress.as_mut().map(|of| std::mem::take(&mut of.evaluated));
+        particles.into_iter().chain(stress).flatten().collect()
     }
 
     fn flush(&mut self) -> Result<(), EngineError> {
-        match &mut self.sampling {
-            Some(sampling) => sampling.evaluate_batch(self.stage.first_step),
-            None => Ok(()),
+        let first_step = self.stage.first_step;
+        let Some(sampling) = &mut self.sampling else { return Ok(()) };
+        if let Some(particles) = &mut sampling.particles {
+            particles.evaluate_batch(first_step)?;
         }
+        if let Some(stress) = &mut sampling.stress {
+            stress.evaluate_batch(first_step)?;
+        }
+        Ok(())
     }
 
     fn held(&mut self) -> Result<Vec<Option<HeldSamples>>, EngineError> {
         let Some(sampling) = &self.sampling else { return Ok(Vec::new()) };
-        sampling.correlations.iter().map(|correlation| sampling.held(correlation)).collect()
+        let mut held: Vec<Option<HeldSamples>> = vec![None; sampling.correlations];
+        if let Some(particles) = &sampling.particles {
+            for (index, samples) in particles.held()? {
+                held[index] = samples;
+            }
+        }
+        Ok(held)
     }
 
     fn finish(&mut self) -> Result<(), EngineError> {
-        let Some(sampling) = &mut self.sampling else { return Ok(()) };
-        sampling.evaluate_batch(self.stage.first_step)?;
-        sampling.evaluate_rest()
+        self.flush()?;
+        match self.sampling.as_mut().and_then(|sampling| sampling.particles.as_mut()) {
+            Some(particles) => particles.evaluate_rest(),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_end_where_the_room_for_samples_of_a_kind_does() {
+        // By steps: those of the last sample and of the next launch.
+        for (step, every, room, most) in
+            [(0, 10, 4, 100), (7, 10, 4, 100), (3, 4, 9, 30), (9, 10, 1, 5), (0, 7, 2, 6)]
+        {
+            let first = until_next(every, step);
+            let steps = launch_steps(first, every, room, most);
+            let taken = (step + 1..=step + steps).filter(|step| step % every == 0).count() as u64;
+            assert_eq!(taken, launch_samples(first, every, steps));
+            assert!(taken <= room && steps >= 1 && steps <= most);
+            assert!(steps == most || (taken == room && (step + steps) % every == 0));
+        }
+        assert_eq!(common_interval([10, 4, 6].into_iter()), 2);
     }
 }

@@ -3,9 +3,10 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::program::{self, CHUNK, Column, MOST_SHARED_BINS, MOST_SLOTS, SAMPLED_WORDS, THREADS};
+use super::records::Records;
 use super::slots::Slot;
 use crate::engine::cuda::launch::{Kernel, Kernels};
-use crate::engine::cuda::memory::{Buffer, Plain, Session};
+use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, room};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::Due;
@@ -13,22 +14,6 @@ use crate::observable::dynamics::evaluation::{
     self, EvaluatedPairs, Evaluation, ParticleSum, SampleGroup,
 };
 use crate::system::Species;
-
-/// Where the samples lie. Mirrors `Records` in `kernels/observable/correlate.cu`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Records {
-    pub words: u64,
-    pub slot_words: u64,
-}
-
-/// A centre of mass: place and velocity. Mirrors `Center`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Center(pub [[f64; 3]; 2]);
-
-// SAFETY: floats.
-unsafe impl Plain for Center {}
 
 /// Bytes of sums by chunk that are made at once, if that many pairs are due.
 const MOST_PARTIAL_BYTES: usize = 256 << 20;
@@ -44,7 +29,6 @@ pub struct PairEvaluator {
     kernels: Kernels,
     correlate: Kernel,
     add_chunks: Kernel,
-    find_centers: Kernel,
     /// Samples of a group.
     slots: usize,
     chunk_count: usize,
@@ -84,14 +68,7 @@ pub fn chunks(all: &[Species], size: usize) -> (Vec<u32>, Vec<u32>) {
 fn geometry(evaluation: &Evaluation, first_chunk: &[u32]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let edges = evaluation.simulation_box.padded_edges();
-    let masses = evaluation.species.iter().map(|species| species.mass);
-    edges.into_iter().chain(masses).for_each(|x| bytes.extend(x.to_ne_bytes()));
-    let mut start = 0;
-    bytes.extend(0u32.to_ne_bytes());
-    for species in &evaluation.species {
-        start += species.count as u32;
-        bytes.extend(start.to_ne_bytes());
-    }
+    edges.into_iter().for_each(|x| bytes.extend(x.to_ne_bytes()));
     first_chunk.iter().for_each(|first| bytes.extend(first.to_ne_bytes()));
     let length = evaluation.sums.iter().find_map(|sum| match sum {
         ParticleSum::Within(length) => Some(*length),
@@ -105,6 +82,7 @@ fn geometry(evaluation: &Evaluation, first_chunk: &[u32]) -> Vec<u8> {
     });
     let inverse = bin_width.map_or(0.0, |bin_width| bin_width.recip() as f32);
     bytes.extend(inverse.to_ne_bytes());
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
     bytes
 }
 
@@ -150,7 +128,6 @@ impl PairEvaluator {
         Ok(PairEvaluator {
             correlate,
             add_chunks: kernels.kernel("add_chunks")?,
-            find_centers: kernels.kernel("find_centers")?,
             kernels,
             slots,
             chunk_count: chunks.len() / 2,
@@ -169,20 +146,9 @@ impl PairEvaluator {
         })
     }
 
-    /// Finds the centres of mass of samples.
-    pub fn find_centers(
-        &self,
-        records: Records,
-        slots: &Buffer,
-        count: usize,
-        centers: &Buffer,
-    ) -> Result<(), EngineError> {
-        let (slots, centers) = (slots.pointer(), centers.pointer());
-        let arguments: [*const c_void; 3] =
-            [(&raw const records).cast(), (&raw const slots).cast(), (&raw const centers).cast()];
-        // SAFETY: the arguments are those of the kernel; `slots` has so many numbers of slots, which the
-        // records and the centres have.
-        unsafe { self.kernels.launch(self.find_centers, count as u32, THREADS, false, &arguments) }
+    /// Most samples of a group.
+    pub fn slots(&self) -> usize {
+        self.slots
     }
 
     /// Has all pairs of what is due evaluated; does not wait. `lag_index` as for [`evaluation::groups`].
@@ -210,7 +176,8 @@ impl PairEvaluator {
         Ok(pending)
     }
 
-    fn evaluate_groups(
+    /// The same for groups of at most [`slots`](Self::slots) samples.
+    pub fn evaluate_groups(
         &self,
         groups: &[SampleGroup],
         records: Records,

@@ -61,6 +61,26 @@ pub fn density_program(evaluation: &DensityEvaluation) -> Program {
     }
 }
 
+/// The kernel of centres of mass.
+pub fn centers_program(dimension: usize, species: usize) -> Program {
+    let macros = [("DIMENSION", dimension.to_string()), ("SPECIES_COUNT", species.to_string())];
+    Program {
+        name: "centers.cu".into(),
+        text: include_str!("../../../../kernels/observable/centers.cu").into(),
+        macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        options: Vec::new(),
+    }
+}
+
+/// The kernels of places taken again and of cages.
+pub fn neighborhoods_program(dimension: usize, species: usize) -> Program {
+    Program {
+        name: "neighborhoods.cu".into(),
+        text: include_str!("../../../../kernels/observable/neighborhoods.cu").into(),
+        ..centers_program(dimension, species)
+    }
+}
+
 /// Where the kernels leave a sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Column {
@@ -79,6 +99,7 @@ pub fn columns(evaluation: &Evaluation) -> Vec<Column> {
         ParticleSum::Within(_) => 2,
         ParticleSum::Scattering(_) => 3,
         ParticleSum::Histogram { .. } => 4,
+        ParticleSum::PlacesTaken(_) => unreachable!("these are counted apart"),
     };
     let of_sum = |sum: &ParticleSum| -> Vec<Column> {
         if let ParticleSum::Histogram { inverse_volumes, .. } = sum {

@@ -1,5 +1,22 @@
 //! Samples as they lie in the card's memory. Mirrors `kernels/observable/records.cuh`.
+use crate::engine::cuda::memory::Plain;
 use crate::observable::dynamics::sampled::WORDS;
+
+/// Where the samples lie. Mirrors `Records` in the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Records {
+    pub words: u64,
+    pub slot_words: u64,
+}
+
+/// A centre of mass: place without periodic boundaries, and velocity. Mirrors `Center` in the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Center(pub [[f64; 3]; 2]);
+
+// SAFETY: floats.
+unsafe impl Plain for Center {}
 
 /// Bits of an image in three dimensions.
 const IMAGE_BITS: u32 = 21;

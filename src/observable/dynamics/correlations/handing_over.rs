@@ -5,15 +5,22 @@ use super::{Correlations, Sampler};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::evaluation::{
     DensityEvaluation, Evaluated, EvaluatedPairs, Evaluation, HandedOver, SampledDensities,
+    SampledStress, StressEvaluation,
 };
 use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
-use crate::observable::dynamics::terms::{Source, Terms};
-use crate::observable::sample::Sample;
+use crate::observable::dynamics::terms::{Evaluator, Source, Terms};
+use crate::observable::sample::{CenterOfMass, Sample};
 
 impl Correlations {
     /// What an engine has to evaluate in place of the samples; `None` if there is more to it than sums over
-    /// particles that engines know.
+    /// particles that engines know and evaluate together.
     fn evaluation(&self) -> Option<Evaluation> {
+        let mut sources = self.terms.iter().map(|(source, _)| *source);
+        let first = sources.next()?.evaluator();
+        if sources.any(|source| source.evaluator() != first) {
+            return None;
+        }
+        let in_cages = first == Evaluator::Cages;
         let sums = self.terms.iter().map(|(_, terms)| match terms {
             Terms::Particles(terms) => terms.particle_sum(),
             Terms::Samples(_) => None,
@@ -25,25 +32,27 @@ impl Correlations {
             lags: self.lags.len(),
             sums: sums.collect::<Option<_>>()?,
             remove_drift: self.plan.remove_drift,
+            cage_radius: self.plan.cage_radius.filter(|_| in_cages),
             simulation_box: self.context.simulation_box,
             species: self.context.species.clone(),
         })
         .filter(|_| self.order.ids().is_sorted())
     }
 
+    /// Whether all terms have one source.
+    fn is_of(&self, wanted: Source) -> bool {
+        !self.terms.is_empty() && self.terms.iter().all(|(source, _)| *source == wanted)
+    }
+
     /// The density modes of samples, if these are all that is needed.
     fn density_evaluation(&self) -> Option<DensityEvaluation> {
-        let alone = self.terms.iter().all(|(source, _)| *source == Source::DensityProduct);
-        if self.terms.is_empty()
-            || !alone
-            || self.plan.remove_drift
-            || !self.order.ids().is_sorted()
-        {
+        if !self.is_of(Source::DensityProduct) || !self.order.ids().is_sorted() {
             return None;
         }
         Some(DensityEvaluation {
             every: self.plan.every,
             vectors: self.terms[0].1.rows().wave_vectors(),
+            remove_drift: self.plan.remove_drift,
             simulation_box: self.context.simulation_box,
             species: self.context.species.clone(),
         })
@@ -51,16 +60,22 @@ impl Correlations {
 
     /// Leaves samples to an engine from now on, if it may evaluate them: no more are taken here.
     pub fn hand_over(&mut self) -> Option<HandedOver> {
+        let samples = self.scheme.samples();
+        if self.is_of(Source::StressProduct) && !self.plan.remove_drift {
+            self.sampler = Sampler::EngineForWholes;
+            let evaluation = StressEvaluation { every: self.plan.every };
+            return Some(HandedOver::Stress(evaluation, samples));
+        }
         if let Some(evaluation) = self.density_evaluation() {
-            self.sampler = Sampler::EngineForDensities;
-            return Some(HandedOver::Densities(evaluation, self.scheme.samples()));
+            self.sampler = Sampler::EngineForWholes;
+            return Some(HandedOver::Densities(evaluation, samples));
         }
         let evaluation = self.evaluation()?;
         let kept = |(index, sample): (u64, Arc<Sample>)| {
             (index, Arc::new(SampledParticles::new(&sample, &self.context.simulation_box)))
         };
         let samples = HeldSamples {
-            samples: self.scheme.samples(),
+            samples,
             first_step: self.first_step,
             entries: self.scheme.entries(),
             held: self.scheme.held().into_iter().map(kept).collect(),
@@ -76,9 +91,22 @@ impl Correlations {
             Evaluated::Pairs(pairs) => self.add_pairs(pairs),
             Evaluated::Densities(samples) => {
                 let mut due = Vec::new();
-                for SampledDensities { step, densities } in samples {
+                for SampledDensities { step, densities, center } in samples {
                     self.first_step.get_or_insert(*step);
-                    due.extend(self.scheme.push(Sample::of_densities(densities.clone())));
+                    let mut sample = Sample::of_densities(densities.clone());
+                    if let (Some(modes), Some([position, velocity])) = (&self.modes, *center) {
+                        sample.move_to(CenterOfMass { position, velocity }, modes);
+                    }
+                    due.extend(self.scheme.push(sample));
+                }
+                self.add_products(&due);
+            }
+            Evaluated::Stress(samples) => {
+                let mut due = Vec::new();
+                for SampledStress { step, macroscopic } in samples {
+                    self.first_step.get_or_insert(*step);
+                    self.add_to_shear_stress(macroscopic);
+                    due.extend(self.scheme.push(Sample::of_stress(self.shear_stress)));
                 }
                 self.add_products(&due);
             }

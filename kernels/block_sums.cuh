@@ -1,0 +1,38 @@
+// Sums over the threads of a block, which must all come here; a block is whole warps.
+#pragma once
+#include "arithmetic/portable.cuh"
+
+// Sum over the block, in all threads.
+INLINE u32 block_sum(u32 value) {
+    __shared__ u32 partial[32];
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    for (u32 offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(~0u, value, offset);
+    __syncthreads();
+    if (lane == 0) partial[warp] = value;
+    __syncthreads();
+    value = lane < blockDim.x >> 5 ? partial[lane] : 0;
+    for (u32 offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(~0u, value, offset);
+    return value;
+}
+
+// Sum over the threads before this one; `total` over all.
+INLINE u32 block_prefix(u32 value, u32 &total) {
+    __shared__ u32 partial[32];
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    u32 inclusive = value;
+    for (u32 offset = 1; offset < 32; offset <<= 1) {
+        u32 below = __shfl_up_sync(~0u, inclusive, offset);
+        if (lane >= offset) inclusive += below;
+    }
+    __syncthreads();
+    if (lane == 31) partial[warp] = inclusive;
+    __syncthreads();
+    u32 warps = lane < blockDim.x >> 5 ? partial[lane] : 0;
+    u32 before = lane < warp ? warps : 0;
+    for (u32 offset = 16; offset > 0; offset >>= 1) {
+        warps += __shfl_xor_sync(~0u, warps, offset);
+        before += __shfl_xor_sync(~0u, before, offset);
+    }
+    total = warps;
+    return before + inclusive - value;
+}

@@ -1,0 +1,60 @@
+//! Centres of mass of samples.
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::program::{self, THREADS};
+use super::records::Records;
+use crate::engine::EngineError;
+use crate::engine::cuda::launch::{Kernel, Kernels};
+use crate::engine::cuda::memory::{Buffer, Session};
+use crate::system::{SimulationBox, Species};
+
+pub struct CenterFinder {
+    kernels: Kernels,
+    find_centers: Kernel,
+}
+
+/// `Geometry` of the kernel.
+fn geometry(simulation_box: &SimulationBox, species: &[Species]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let masses = species.iter().map(|species| species.mass);
+    let numbers = simulation_box.padded_edges().into_iter().chain(masses);
+    numbers.for_each(|x| bytes.extend(x.to_ne_bytes()));
+    let mut start = 0;
+    bytes.extend(0u32.to_ne_bytes());
+    for species in species {
+        start += species.count as u32;
+        bytes.extend(start.to_ne_bytes());
+    }
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    bytes
+}
+
+impl CenterFinder {
+    pub fn new(
+        session: &Arc<Session>,
+        simulation_box: &SimulationBox,
+        species: &[Species],
+    ) -> Result<Self, EngineError> {
+        let program = program::centers_program(simulation_box.dimension(), species.len());
+        let kernels = Kernels::of(session, &program)?;
+        kernels.set("geometry", &geometry(simulation_box, species))?;
+        Ok(CenterFinder { find_centers: kernels.kernel("find_centers")?, kernels })
+    }
+
+    /// Finds those of the samples in the first `count` of `slots`; does not wait.
+    pub fn find(
+        &self,
+        records: Records,
+        slots: &Buffer,
+        count: usize,
+        centers: &Buffer,
+    ) -> Result<(), EngineError> {
+        let (slots, centers) = (slots.pointer(), centers.pointer());
+        let arguments: [*const c_void; 3] =
+            [(&raw const records).cast(), (&raw const slots).cast(), (&raw const centers).cast()];
+        // SAFETY: the arguments are those of the kernel; `slots` has so many numbers of slots, which the
+        // records and the centres have.
+        unsafe { self.kernels.launch(self.find_centers, count as u32, THREADS, false, &arguments) }
+    }
+}

@@ -1,0 +1,382 @@
+//! Correlations that particles are needed for: samples that launches leave behind, blocks of them, and what is due.
+use std::sync::Arc;
+
+use super::centers::CenterFinder;
+use super::densities::{self, DensityEvaluator};
+use super::neighborhoods::{self, NeighborhoodEvaluator};
+use super::pairs::{self, PairEvaluator};
+use super::records::{self, Center, Records};
+use super::slots::{Slot, SlotPool};
+use super::{common_interval, launch_samples, until_next};
+use crate::engine::cuda::engine::Turns;
+use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::{EngineError, Pending};
+use crate::observable::dynamics::blocking::{BlockingScheme, Due};
+use crate::observable::dynamics::evaluation::{
+    Evaluated, EvaluatedPairs, Evaluation, HandedOver, MOST_SAMPLES_OF_BATCH,
+};
+use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
+use crate::system::{SimulationBox, Species};
+
+const FEWEST_OF_BATCH: usize = 8;
+/// Share of the free memory that the samples of a batch may take.
+const SHARE_OF_BATCH: u64 = 16;
+
+/// Samples of all particles, and the correlations that are evaluated from them.
+pub struct ParticleSampling {
+    /// Steps between samples: of which the intervals of all correlations are multiples.
+    pub every: u64,
+    pub evaluated: Vec<(usize, Pending<Evaluated>)>,
+    simulation_box: SimulationBox,
+    records: Buffer,
+    slot_bytes: usize,
+    /// Centres of mass, by slot.
+    centers: Buffer,
+    /// Where a correlation needs them.
+    center_finder: Option<CenterFinder>,
+    /// Slots of the next launch.
+    table: Buffer,
+    pool: Arc<SlotPool>,
+    /// Most samples of a batch.
+    batch: usize,
+    /// Slots that the present launch fills.
+    coming: Vec<Arc<Slot>>,
+    /// Samples of the batch so far, with their steps.
+    taken: Vec<(u64, Arc<Slot>)>,
+    correlations: Vec<(usize, Correlation)>,
+}
+
+enum Correlation {
+    OfPairs(Box<Blocks>),
+    OfDensities(Box<DensityEvaluator>),
+}
+
+/// A correlation whose blocks lie on the card.
+struct Blocks {
+    evaluation: Evaluation,
+    evaluator: Evaluator,
+    scheme: BlockingScheme<Arc<Slot>>,
+    first_step: Option<u64>,
+}
+
+enum Evaluator {
+    Pairs(PairEvaluator),
+    Neighborhoods(NeighborhoodEvaluator),
+}
+
+/// Box and species of what needs particles.
+fn system_of(handed_over: &HandedOver) -> Option<(SimulationBox, &[Species])> {
+    match handed_over {
+        HandedOver::Pairs(of, _) => Some((of.simulation_box, &of.species)),
+        HandedOver::Densities(of, _) => Some((of.simulation_box, &of.species)),
+        HandedOver::Stress(..) => None,
+    }
+}
+
+fn removes_drift(handed_over: &HandedOver) -> bool {
+    match handed_over {
+        HandedOver::Pairs(evaluation, _) => evaluation.remove_drift,
+        HandedOver::Densities(evaluation, _) => evaluation.remove_drift,
+        HandedOver::Stress(..) => false,
+    }
+}
+
+impl ParticleSampling {
+    /// `correlations` with their indices: of pairs of samples, or of density modes.
+    ///
+    /// # Errors
+    /// If there is no memory, or the kernels cannot be compiled.
+    pub fn new(
+        session: &Arc<Session>,
+        correlations: Vec<(usize, HandedOver)>,
+    ) -> Result<Self, EngineError> {
+        let (simulation_box, species) =
+            system_of(&correlations[0].1).expect("correlations of particles");
+        let particles: usize = species.iter().map(|species| species.count).sum();
+        // Slots begin where records may.
+        let slot_words = particles * records::words(simulation_box.dimension());
+        let slot_bytes = (4 * slot_words).next_multiple_of(32);
+        let held: usize = correlations
+            .iter()
+            .map(|(_, handed_over)| match handed_over {
+                HandedOver::Pairs(evaluation, _) => evaluation.most_samples_held(),
+                _ => 0,
+            })
+            .sum();
+        let (free, size) = session.memory()?;
+        let batch = (free / SHARE_OF_BATCH / slot_bytes as u64) as usize;
+        let batch = batch.clamp(FEWEST_OF_BATCH, MOST_SAMPLES_OF_BATCH);
+        let samples = held + batch;
+        // Slots that are no samples, and bytes beside the slots.
+        let mut slots = samples;
+        let mut beside = 0;
+        for (_, handed_over) in &correlations {
+            beside += match handed_over {
+                HandedOver::Pairs(evaluation, _) => {
+                    let (more, bytes) =
+                        neighborhoods::needs(evaluation, slot_bytes).unwrap_or_default();
+                    slots += more;
+                    bytes + pairs::device_bytes(evaluation)
+                }
+                HandedOver::Densities(evaluation, _) => densities::device_bytes(evaluation, batch),
+                HandedOver::Stress(..) => 0,
+            };
+        }
+        let need = (slots * slot_bytes) as u64 + beside;
+        if need >= free {
+            let card = session.card.name.clone();
+            return Err(EngineError::OutOfBlockMemory {
+                samples,
+                particles,
+                need,
+                size,
+                free,
+                card,
+            });
+        }
+        let center_finder = match correlations.iter().any(|(_, one)| removes_drift(one)) {
+            true => Some(CenterFinder::new(session, &simulation_box, species)?),
+            false => None,
+        };
+        let mut sampling = ParticleSampling {
+            every: common_interval(correlations.iter().map(|(_, one)| one.every())),
+            evaluated: Vec::new(),
+            simulation_box,
+            records: Buffer::new(session, slots * slot_bytes)?,
+            slot_bytes,
+            centers: Buffer::new(session, samples * size_of::<Center>())?,
+            center_finder,
+            // Launches look one further.
+            table: Buffer::new(session, (batch + 1) * 4)?,
+            pool: SlotPool::new(samples),
+            batch,
+            coming: Vec::new(),
+            taken: Vec::new(),
+            correlations: Vec::new(),
+        };
+        let mut next_slot = samples as u32;
+        for (index, handed_over) in correlations {
+            let correlation = match handed_over {
+                HandedOver::Pairs(evaluation, samples) => {
+                    let evaluator = match neighborhoods::needs(&evaluation, slot_bytes) {
+                        None => Evaluator::Pairs(PairEvaluator::new(session, &evaluation)?),
+                        Some((slots, _)) => {
+                            let first = next_slot;
+                            next_slot += slots as u32;
+                            Evaluator::Neighborhoods(NeighborhoodEvaluator::new(
+                                session,
+                                &evaluation,
+                                slot_bytes,
+                                first,
+                            )?)
+                        }
+                    };
+                    Correlation::OfPairs(Box::new(Blocks {
+                        scheme: sampling.put_back(&evaluation, &samples)?,
+                        evaluator,
+                        evaluation,
+                        first_step: samples.first_step,
+                    }))
+                }
+                HandedOver::Densities(evaluation, _) => {
+                    let evaluator = DensityEvaluator::new(session, &evaluation, batch)?;
+                    Correlation::OfDensities(Box::new(evaluator))
+                }
+                HandedOver::Stress(..) => continue,
+            };
+            sampling.correlations.push((index, correlation));
+        }
+        Ok(sampling)
+    }
+
+    /// Samples that there is room for in the batch.
+    pub fn room(&self) -> u64 {
+        (self.batch - self.taken.len()) as u64
+    }
+
+    /// Takes slots for the samples of a launch.
+    pub fn begin_launch(&mut self, step_in_stage: u64, steps: u64) -> Result<Turns, EngineError> {
+        let first = until_next(self.every, step_in_stage);
+        let count = launch_samples(first, self.every, steps);
+        self.coming = (0..count).map(|_| self.slot()).collect();
+        if count == 0 {
+            return Ok(Turns::NONE);
+        }
+        let numbers: Vec<u32> = self.coming.iter().map(|slot| slot.number).collect();
+        self.table.write(&numbers)?;
+        Ok(Turns::new(first, self.every, 0))
+    }
+
+    /// Notes the samples of a launch that has ended at a step.
+    pub fn end_launch(&mut self, step: u64, step_in_stage: u64) {
+        let last = step - step_in_stage % self.every;
+        let count = self.coming.len() as u64;
+        let coming = std::mem::take(&mut self.coming);
+        for (number, slot) in (0..).zip(coming) {
+            self.taken.push((last - (count - 1 - number) * self.every, slot));
+        }
+    }
+
+    /// The number of the slot for a sample of the present step.
+    pub fn take(&mut self, step: u64) -> u32 {
+        let slot = self.slot();
+        let number = slot.number;
+        self.taken.push((step, slot));
+        number
+    }
+
+    /// Blocks with the samples of a checkpoint, on the card again.
+    fn put_back(
+        &self,
+        evaluation: &Evaluation,
+        samples: &HeldSamples,
+    ) -> Result<BlockingScheme<Arc<Slot>>, EngineError> {
+        let mut scheme = BlockingScheme::new(evaluation.block_size, evaluation.levels);
+        let mut held = Vec::new();
+        for (index, sample) in &samples.held {
+            let slot = self.slot();
+            let records = records::pack(&sample.words, evaluation.simulation_box.dimension());
+            self.records.write_at(slot.number as usize * self.slot_bytes, &records)?;
+            if let Some(center) = sample.center {
+                let at = slot.number as usize * size_of::<Center>();
+                self.centers.write_at(at, &[Center(center)])?;
+            }
+            held.push((*index, Arc::new(slot)));
+        }
+        if samples.samples > 0 {
+            let fits = scheme.restore(samples.samples, &samples.entries, &held);
+            assert!(fits, "the blocks were those of the same scheme");
+        }
+        Ok(scheme)
+    }
+
+    fn slot(&self) -> Arc<Slot> {
+        self.pool.take().expect("blocks and batch have a slot for every sample")
+    }
+
+    fn records(&self) -> Records {
+        Records { words: self.records.pointer(), slot_words: self.slot_bytes as u64 / 4 }
+    }
+
+    /// As the constant of the kernels that take samples: `Sampling` in `kernels/md/sample.cuh`.
+    pub fn constant(&self) -> Vec<u8> {
+        let edges = self.simulation_box.padded_edges();
+        let mut bytes = Vec::new();
+        let records = self.records();
+        for word in [records.words, self.table.pointer(), records.slot_words] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        edges.iter().for_each(|edge| bytes.extend((4_294_967_296.0 / edge).to_ne_bytes()));
+        bytes
+    }
+
+    /// Has all pairs evaluated that the samples of the batch complete.
+    pub fn evaluate_batch(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
+        let taken = std::mem::take(&mut self.taken);
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let records = self.records();
+        if let Some(finder) = &self.center_finder {
+            let slots: Vec<u32> = taken.iter().map(|(_, slot)| slot.number).collect();
+            self.table.write(&slots)?;
+            finder.find(records, &self.table, slots.len(), &self.centers)?;
+        }
+        for (index, correlation) in &mut self.correlations {
+            match correlation {
+                Correlation::OfPairs(blocks) => {
+                    let mut due = Vec::new();
+                    for (step, slot) in &taken {
+                        if (step - stage_first_step).is_multiple_of(blocks.evaluation.every) {
+                            blocks.first_step.get_or_insert(*step);
+                            due.extend(blocks.scheme.push(slot.clone()));
+                        }
+                    }
+                    let pending = blocks.evaluate(&due, records, &self.centers)?;
+                    let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
+                    self.evaluated.extend(pairs.map(|pairs| (*index, pairs)));
+                }
+                Correlation::OfDensities(evaluator) => {
+                    let of_every =
+                        |step: u64| (step - stage_first_step).is_multiple_of(evaluator.every);
+                    let samples: Vec<(u64, u32)> = taken
+                        .iter()
+                        .filter(|(step, _)| of_every(*step))
+                        .map(|(step, slot)| (*step, slot.number))
+                        .collect();
+                    let pending = evaluator.evaluate(&samples, records, &self.centers)?;
+                    let samples = pending.into_iter().map(|one| one.map(Evaluated::Densities));
+                    self.evaluated.extend(samples.map(|samples| (*index, samples)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Has also evaluated what the blocks still hold.
+    pub fn evaluate_rest(&mut self) -> Result<(), EngineError> {
+        let records = self.records();
+        for (index, correlation) in &mut self.correlations {
+            let Correlation::OfPairs(blocks) = correlation else { continue };
+            let due = blocks.scheme.finish();
+            let pending = blocks.evaluate(&due, records, &self.centers)?;
+            let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
+            self.evaluated.extend(pairs.map(|pairs| (*index, pairs)));
+        }
+        Ok(())
+    }
+
+    /// The samples of the blocks, by correlation; `None` where there are none.
+    pub fn held(&self) -> Result<Vec<(usize, Option<HeldSamples>)>, EngineError> {
+        let of =
+            |(index, correlation): &(usize, Correlation)| Ok((*index, self.held_by(correlation)?));
+        self.correlations.iter().map(of).collect()
+    }
+
+    fn held_by(&self, correlation: &Correlation) -> Result<Option<HeldSamples>, EngineError> {
+        let Correlation::OfPairs(correlation) = correlation else { return Ok(None) };
+        let evaluation = &correlation.evaluation;
+        let dimension = evaluation.simulation_box.dimension();
+        let words = evaluation.particles() * records::words(dimension);
+        let mut held = Vec::new();
+        for (index, slot) in correlation.scheme.held() {
+            let number = slot.number as usize;
+            let center = match evaluation.remove_drift {
+                true => {
+                    let at = number * size_of::<Center>();
+                    Some(self.centers.read_at::<Center>(at, 1)?[0].0)
+                }
+                false => None,
+            };
+            let records = self.records.read_at(number * self.slot_bytes, words)?;
+            let words = records::unpack(&records, dimension);
+            held.push((index, Arc::new(SampledParticles { words, center })));
+        }
+        Ok(Some(HeldSamples {
+            samples: correlation.scheme.samples(),
+            first_step: correlation.first_step,
+            entries: correlation.scheme.entries(),
+            held,
+        }))
+    }
+}
+
+impl Blocks {
+    fn evaluate(
+        &self,
+        due: &[Due<Arc<Slot>>],
+        records: Records,
+        centers: &Buffer,
+    ) -> Result<Vec<Pending<EvaluatedPairs>>, EngineError> {
+        let lags = self.evaluation.lags;
+        let lag_index = |level: usize, entry: usize| {
+            self.scheme.lag_index(level, entry).filter(|&index| index < lags)
+        };
+        match &self.evaluator {
+            Evaluator::Pairs(evaluator) => evaluator.evaluate(due, lag_index, records, centers),
+            Evaluator::Neighborhoods(evaluator) => {
+                evaluator.evaluate(due, lag_index, records, centers)
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The stress tensor at the steps of correlations, which launches sum up on their way.
+use std::sync::Arc;
+
+use super::{common_interval, launch_samples, until_next};
+use crate::engine::cuda::buffers::SplitSum;
+use crate::engine::cuda::engine::Turns;
+use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::transfer::{Arriving, Piece, Transfer};
+use crate::engine::{EngineError, Pending, SystemSums};
+use crate::observable::Macroscopic;
+use crate::observable::dynamics::evaluation::{Evaluated, SampledStress, StressEvaluation};
+use crate::system::SimulationBox;
+
+/// Samples whose sums lie on the card together.
+const MOST_SAMPLES: usize = 1024;
+/// Copies to the host that may be under way together.
+const COPIES: usize = 4;
+/// Sums of a sample: those of `measure_velocities`, then those of `measure_pairs`; launches leave out what the stress
+/// does not need. Mirrors `STRESS_SUMS` and `PAIR_SUMS` in `kernels/md/stress.cuh`.
+const SUMS: usize = 16;
+const PAIR_SUMS: usize = 9;
+const SAMPLE_BYTES: usize = SUMS * size_of::<SplitSum>();
+
+pub struct StressSampling {
+    /// Of which the intervals of all correlations are multiples.
+    pub every: u64,
+    pub evaluated: Vec<(usize, Pending<Evaluated>)>,
+    correlations: Vec<(usize, StressEvaluation)>,
+    /// Zero where no sample is yet.
+    sums: Buffer,
+    /// Steps of the samples so far, in the order of the sums.
+    taken: Vec<u64>,
+    /// Samples that the present launch takes.
+    coming: u64,
+    transfer: Transfer,
+    volume: f64,
+    degrees_of_freedom: u64,
+}
+
+impl StressSampling {
+    /// # Errors
+    /// If there is no memory.
+    pub fn new(
+        session: &Arc<Session>,
+        correlations: &[(usize, StressEvaluation)],
+        simulation_box: &SimulationBox,
+        degrees_of_freedom: u64,
+    ) -> Result<Self, EngineError> {
+        let transfer = Transfer::new(session, MOST_SAMPLES * SAMPLE_BYTES)?;
+        transfer.reserve(COPIES)?;
+        Ok(StressSampling {
+            every: common_interval(correlations.iter().map(|(_, evaluation)| evaluation.every)),
+            evaluated: Vec::new(),
+            correlations: correlations.to_vec(),
+            sums: Buffer::new(session, MOST_SAMPLES * SAMPLE_BYTES)?,
+            taken: Vec::new(),
+            coming: 0,
+            transfer,
+            volume: simulation_box.volume(),
+            degrees_of_freedom,
+        })
+    }
+
+    /// As the constant of the kernels: where the sums lie.
+    pub fn constant(&self) -> Vec<u8> {
+        self.sums.pointer().to_ne_bytes().to_vec()
+    }
+
+    /// Samples that there is room for.
+    pub fn room(&self) -> u64 {
+        (MOST_SAMPLES - self.taken.len()) as u64
+    }
+
+    pub fn begin_launch(&mut self, step_in_stage: u64, steps: u64) -> Turns {
+        let first = until_next(self.every, step_in_stage);
+        self.coming = launch_samples(first, self.every, steps);
+        if self.coming == 0 {
+            return Turns::NONE;
+        }
+        Turns::new(first, self.every, self.taken.len() as u32)
+    }
+
+    /// Notes the samples of a launch that has ended at a step.
+    pub fn end_launch(&mut self, step: u64, step_in_stage: u64) {
+        let last = step - step_in_stage % self.every;
+        let coming = std::mem::take(&mut self.coming);
+        self.taken.extend((0..coming).map(|number| last - (coming - 1 - number) * self.every));
+    }
+
+    /// Where the sums of a sample of the present step go: of the velocities, and of pairs.
+    pub fn take(&mut self, step: u64) -> [u64; 2] {
+        let sums = self.sums.pointer() + (self.taken.len() * SAMPLE_BYTES) as u64;
+        self.taken.push(step);
+        [sums, sums + (PAIR_SUMS * size_of::<SplitSum>()) as u64]
+    }
+
+    /// Has the sums of all samples brought to the host; does not wait.
+    pub fn evaluate_batch(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
+        let steps: Arc<[u64]> = std::mem::take(&mut self.taken).into();
+        if steps.is_empty() {
+            return Ok(());
+        }
+        let bytes = steps.len() * SAMPLE_BYTES;
+        let (volume, degrees_of_freedom) = (self.volume, self.degrees_of_freedom);
+        for &(index, StressEvaluation { every }) in &self.correlations {
+            let arriving = self.transfer.begin(&[Piece { buffer: &self.sums, bytes }])?;
+            let steps = steps.clone();
+            let pending = Pending::new(move || {
+                let is_due = |step: u64| (step - stage_first_step).is_multiple_of(every);
+                let samples = arrived(&arriving, &steps, volume, degrees_of_freedom)?;
+                let samples = samples.into_iter().filter(|sample| is_due(sample.step));
+                Ok(Evaluated::Stress(samples.collect()))
+            });
+            self.evaluated.push((index, pending));
+        }
+        self.sums.clear(bytes)
+    }
+}
+
+fn arrived(
+    arriving: &Arriving,
+    steps: &[u64],
+    volume: f64,
+    degrees_of_freedom: u64,
+) -> Result<Vec<SampledStress>, EngineError> {
+    let words = arriving.wait()?.as_chunks::<8>().0;
+    let words: Vec<u64> = words.iter().map(|&word| u64::from_ne_bytes(word)).collect();
+    let of_sample = |(&step, words): (&u64, &[u64])| {
+        let sum = |k: usize| SplitSum::new(words[2 * k], words[2 * k + 1]).value();
+        let sums = SystemSums {
+            kinetic: std::array::from_fn(sum),
+            // After the energy. Each pair was counted with both of its particles.
+            virial: std::array::from_fn(|k| 0.5 * sum(PAIR_SUMS + 1 + k)),
+            potential: 0.0,
+            center_of_mass_velocity: [0.0; 3],
+        };
+        let macroscopic = Macroscopic {
+            stress: sums.stress(volume),
+            temperature: sums.kinetic2() / degrees_of_freedom as f64,
+        };
+        SampledStress { step, macroscopic }
+    };
+    Ok(steps.iter().zip(words.chunks(2 * SUMS)).map(of_sample).collect())
+}
