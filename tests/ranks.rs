@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use common::contents::assert_same_numbers;
 use common::job::kob_andersen as configuration;
-use common::{bath, begin, kob_andersen};
+use common::{bath, begin, kob_andersen, kob_andersen_potential, plan_of, two_species};
+use supercool::command::check::domains;
 use supercool::engine::domain::{DomainGrid, Ranks, on_threads};
 use supercool::engine::{self, Engine, EngineError, ExactState};
 use supercool::plan::{EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan};
+use supercool::potential::Truncation;
 use supercool::run::{self, Outcome, RunOptions};
+use supercool::system::SimulationBox;
 
 /// A fresh lattice with velocities, on some ranks.
 fn engine_on(ranks: &Ranks, plan: &Plan, temperature: f64) -> Box<dyn Engine> {
@@ -78,6 +81,42 @@ fn assert_crossed(plan: &Plan, grid: &DomainGrid, [before, after]: [&[[f64; 3]];
             assert!(crossings(step) > 5, "axis {axis}, {step}: {}", crossings(step));
         }
     }
+}
+
+/// Long boxes, unequal masses, domains without particles, memory that is sorted now and then.
+#[test]
+fn odd_systems_have_the_bits_of_one_rank_too() {
+    for (edges, counts, ranks) in [
+        (vec![24.5, 6.0, 7.0], [700, 300], vec![2, 8]),
+        (vec![9.0, 40.0], [200, 100], vec![5, 13]),
+        (vec![18.0, 18.0, 18.0], [20, 3], vec![8, 27]),
+    ] {
+        let mut species = two_species(counts[0], counts[1]);
+        species[1].mass = 2.5;
+        let simulation_box = SimulationBox::new(&edges);
+        let potential = kob_andersen_potential(Truncation::Shifted);
+        let mut plan = plan_of(simulation_box, species, potential, Precision::FixedPoint);
+        plan.run.skin = Some(0.3);
+        plan.run.sort_interval = 3;
+        let run = |ranks: &Ranks| {
+            let mut engine = engine_on(ranks, &plan, 1.0);
+            begin(engine.as_mut(), bath(Thermostat::Bussi { time: 0.5 }, 1.0));
+            engine.advance(300).unwrap();
+            (without_memory(engine.export().unwrap()), engine.thermodynamics().unwrap())
+        };
+        let expected = run(&Ranks::default());
+        for ranks in ranks {
+            assert_eq!(on_threads(ranks, |ranks| run(&ranks)), expected, "{edges:?}, {ranks}");
+        }
+    }
+}
+
+#[test]
+fn the_check_says_which_domains_there_are() {
+    let plan = plan(3, 1000, Precision::FixedPoint);
+    let report = domains(&plan, 8.try_into().unwrap()).unwrap();
+    assert!(report.contains("2 x 2 x 2") && report.contains("125 particles"), "{report}");
+    assert!(domains(&plan, 28.try_into().unwrap()).is_err());
 }
 
 #[test]
@@ -269,9 +308,9 @@ fn a_run_goes_on_with_any_number_of_ranks() {
         let Outcome::Stopped { step, .. } = outcome else { break };
         steps.push(step);
         // Slow machines need more time to come to a first step.
-        let time = 50 * (1 + leg as u64 / 4);
+        let time = 20 * (1 + leg as u64 / 3);
         outcome = on_threads(ranks, |ranks| run::resume(&out, &limited(ranks, time)).unwrap());
     }
-    assert!(steps.len() > 1, "it never stopped in its middle");
+    assert!(steps.iter().any(|&step| step > 0), "it never stopped in its middle: {steps:?}");
     assert_same_files(directories[0].path(), directories[1].path());
 }

@@ -11,6 +11,10 @@
 //! Inside a step nobody waits for more than its neighbours. Displacements, errors and heat are compared every few
 //! steps ([`schedule`]); only thermostats that act on the total kinetic energy combine it in each step.
 //!
+//! An engine that implements [`RankEngine`] becomes one of ranks: it takes and hands over particles as [`Part`]s, keeps
+//! those of others in its memory as it likes, and asks its [`Domain`] who owns what, which ghosts go where and what all
+//! agree on.
+//!
 //! Rank 0 ([`Ranks`], [`DomainEngine`]) holds the run: it gives orders to the others, collects their particles and is the
 //! only one to write. Above it nothing knows of ranks. The others [`serve`].
 mod communicator;
