@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{BenchArguments, WANTED_SECONDS, begin, prepared};
 use crate::command::say;
+use crate::engine::domain::Ranks;
 use crate::engine::{Engine, EngineError, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::terms::for_engines;
@@ -204,11 +205,15 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
 }
 
 /// Measures all sets, one after the other in every round; takes the fastest round of each.
-pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Vec<Cost>> {
+pub fn measure(
+    plan: &Plan,
+    arguments: &BenchArguments,
+    ranks: &Ranks,
+) -> miette::Result<Vec<Cost>> {
     // Chosen once, so that all sets are measured with the same choice.
     let mut plan = Plan { stages: stages(false), ..plan.clone() };
     if plan.run.tune {
-        let report = prepared(&plan, arguments)?.report();
+        let report = prepared(&plan, arguments, ranks)?.report();
         plan.run.skin = report["skin"].as_f64().or(plan.run.skin);
         plan.run.threads_per_particle =
             report["threads_per_particle"].as_u64().map(|threads| threads as u32);
@@ -217,7 +222,7 @@ pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Vec<Co
     let mut costs = Vec::new();
     for of_stress in [false, true] {
         plan.stages = stages(of_stress);
-        costs.extend(measure_sets(&plan, arguments, sets(of_stress))?);
+        costs.extend(measure_sets(&plan, arguments, sets(of_stress), ranks)?);
     }
     Ok(costs)
 }
@@ -226,8 +231,9 @@ fn measure_sets(
     plan: &Plan,
     arguments: &BenchArguments,
     sets: Vec<(&'static str, Vec<D>)>,
+    ranks: &Ranks,
 ) -> miette::Result<Vec<Cost>> {
-    let mut engine = prepared(plan, arguments)?;
+    let mut engine = prepared(plan, arguments, ranks)?;
     let steps = match arguments.steps {
         Some(steps) => steps.max(PART),
         None => {

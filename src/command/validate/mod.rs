@@ -72,7 +72,8 @@ pub fn validate(arguments: &ValidateArguments) -> miette::Result<ExitCode> {
         for case in suite.cases.iter().filter(|case| case.values(size).is_some()) {
             let directory = output.join(&suite.name).join(&case.name);
             let left = arguments.max_walltime.map(|most| most.saturating_sub(started.elapsed()));
-            let options = RunOptions { force: false, max_walltime: left, quiet: arguments.quiet };
+            let options =
+                RunOptions { max_walltime: left, quiet: arguments.quiet, ..RunOptions::default() };
             if !carry_out(suite, case, size, &directory, &options)? {
                 say(format!("Stopped in {}; the same command goes on\n", directory.display()))?;
                 return Ok(ExitCode::from(STOPPED));
