@@ -5,7 +5,8 @@ use common::contents::numbers;
 use common::job::{Job, kob_andersen as toml};
 use common::python::check_with_python;
 use common::{kob_andersen, liquid, pair, plan_of};
-use supercool::engine::cpu::{InherentStructure, Minimizer};
+use supercool::engine::cpu::CpuMinimizer;
+use supercool::engine::{InherentStructure, Minimizer};
 use supercool::output::Checkpoint;
 use supercool::plan::{InherentStructuresPlan, Plan, Precision};
 use supercool::potential::{PairPotential, PotentialPlan, Truncation, evaluate_exactly};
@@ -71,7 +72,7 @@ fn two_particles_come_to_rest_at_the_minimum_of_their_potential() {
         let plan = lennard_jones(SimulationBox::new(&[8.0; 3]), 2, precision);
         // Over the boundary, so that images are followed.
         let start = at_rest(vec![[0.1, 7.8, 4.0], [7.2, 0.3, 4.1]]);
-        let found = Minimizer::new(&plan, &settings(1e-10)).minimize(&start).unwrap();
+        let found = CpuMinimizer::new(&plan, &settings(1e-10)).minimize(&start).unwrap();
         let [a, b] = [0, 1].map(|i| found.snapshot.unwrapped(i, &plan.system.simulation_box));
         let shift = [8.0, -8.0, 0.0];
         let r = (0..3).map(|k| (a[k] - b[k] + shift[k]).powi(2)).sum::<f64>().sqrt();
@@ -101,7 +102,7 @@ fn a_shaken_fcc_crystal_goes_back_to_its_lattice() {
     let start: Vec<[f64; 3]> =
         (0..lattice.len()).map(|i| [0, 1, 2].map(|k| shaken(i, k))).collect();
     let tolerance = 1e-9;
-    let found = Minimizer::new(&plan, &settings(tolerance)).minimize(&at_rest(start.clone()));
+    let found = CpuMinimizer::new(&plan, &settings(tolerance)).minimize(&at_rest(start.clone()));
     let found = found.unwrap();
     let (_, expected) = plain_sum(&plan, &lattice);
     assert!((found.energy - expected).abs() < 1e-11, "{} {expected}", found.energy);
@@ -123,14 +124,14 @@ fn a_liquid_ends_without_forces_and_with_the_energy_of_a_plain_sum() {
     for (dimension, count) in [(2, 400), (3, 300)] {
         let plan = kob_andersen(dimension, count, Precision::FixedPoint);
         let start = liquid(&plan, 0.8, 1000).snapshot().unwrap();
-        let found = Minimizer::new(&plan, &settings(1e-6)).minimize(&start).unwrap();
+        let found = CpuMinimizer::new(&plan, &settings(1e-6)).minimize(&start).unwrap();
         assert!(found.residual_force < 1e-6, "{:e}", found.residual_force);
         let (force, energy) = plain_sum(&plan, &found.snapshot.position);
         assert!(force < 1e-6 + 1e-10, "{force:e}");
         assert!((found.energy - energy).abs() < 1e-11, "{} {energy}", found.energy);
         assert!(energy < plain_sum(&plan, &start.position).1 - 0.1, "it went down");
         // From the minimum nothing moves any more.
-        let again = Minimizer::new(&plan, &settings(1e-6)).minimize(&found.snapshot).unwrap();
+        let again = CpuMinimizer::new(&plan, &settings(1e-6)).minimize(&found.snapshot).unwrap();
         assert_eq!((again.iterations, &again.snapshot), (0, &found.snapshot));
     }
 }
@@ -143,7 +144,7 @@ fn a_minimum_depends_on_the_state_only() {
     let with = |change: &dyn Fn(&mut Plan), before: Option<&Snapshot>| -> InherentStructure {
         let mut plan = plan.clone();
         change(&mut plan);
-        let mut minimizer = Minimizer::new(&plan, &settings(1e-6));
+        let mut minimizer = CpuMinimizer::new(&plan, &settings(1e-6));
         if let Some(before) = before {
             minimizer.minimize(before).unwrap();
         }

@@ -10,6 +10,7 @@ use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, unifor
 use supercool::arithmetic::{DoubleSingle, double_single, elementary, fixed_point, reciprocal};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
 use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, Policy, Single};
+use supercool::integrator::fire::{Fire, Iteration};
 use supercool::potential::{
     Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
     PairPotential, PotentialPlan, Truncated, Truncation, TruncationKind, Yukawa,
@@ -220,6 +221,34 @@ fn reciprocals_agree_on_all_bit_patterns() {
         [reciprocal::reciprocal(x), reciprocal::reciprocal_sqrt(x), root, inverse_root]
             .map(Word::F32)
             .to_vec()
+    });
+}
+
+#[test]
+fn time_steps_of_descents_agree() {
+    let mut records = records(12, |inputs| {
+        // Mostly downhill, with odd values of the power.
+        let uphill = inputs.below(8);
+        std::array::from_fn(|k| {
+            let power = match (k, inputs.below(100)) {
+                (0, _) => inputs.uniform(1e-4, 1e-2),
+                (_, 0) => 0.0,
+                (_, 1) => f64::NAN,
+                (_, choice) if choice < 2 + uphill => -inputs.uniform(0.0, 1.0),
+                _ => inputs.uniform(0.0, 1.0),
+            };
+            power.to_bits()
+        })
+    });
+    records.truncate(RECORDS / 10);
+    compare::<61>("fire", &[], &records, |record| {
+        let mut fire = Fire::new(f64::from_bits(record[0]));
+        let iterations = record[1..].iter().map(|&power| fire.next(f64::from_bits(power)));
+        iterations
+            .flat_map(|Iteration { turn_back, timestep, mixing }| {
+                [Word::Bits(turn_back.into()), Word::F64(timestep), Word::F64(mixing)]
+            })
+            .collect()
     });
 }
 

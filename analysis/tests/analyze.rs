@@ -155,6 +155,44 @@ fn one_run_gives_d_tau_and_the_stretched_exponential() {
     }
 }
 
+/// Velocities whose autocorrelation is `3 T cos(w t) exp(-t^2 / 2 s^2)`: D = T s (pi / 2)^(1/2) exp(-(w s)^2 / 2).
+#[test]
+fn velocities_give_d_with_a_jackknife_over_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (width, frequency) = (0.2_f64, 5.0_f64);
+    let files = [1, 2, 3, 4, 5].map(|seed| {
+        let path = written(folder.path(), &format!("run{seed}.h5"), &Liquid::new(0.7, seed));
+        let mut noise = Noise(seed);
+        // Equal lags, and three of the next level.
+        let time: Vec<f64> =
+            (0..100).map(|k| 0.04 * f64::from(k)).chain([4.0, 8.0, 12.0]).collect();
+        let value: Vec<f64> = time
+            .iter()
+            .map(|t| {
+                let decay = (-t * t / (2.0 * width * width)).exp();
+                2.1 * (frequency * t).cos() * decay + 0.002 * noise.normal()
+            })
+            .collect();
+        let file = hdf5::File::append(&path).unwrap();
+        let group = file.create_group("dynamics/A/velocity_autocorrelation").unwrap();
+        for (name, values) in [("time", &time), ("value", &value), ("error", &vec![0.002; 103])] {
+            let array = Array1::from(values.clone());
+            group.new_dataset_builder().with_data(&array).create(name).unwrap();
+        }
+        path
+    });
+    let expected = 0.7
+        * width
+        * (0.5 * std::f64::consts::PI).sqrt()
+        * (-0.5 * (width * frequency).powi(2)).exp();
+    let one = analyze(&files[..1]).unwrap();
+    is(row(&one, "D_vacf"), expected, 4.0, 0.02);
+    assert_eq!(row(&one, "D_vacf").error_from, "fit");
+    let all = analyze(&files).unwrap();
+    is(row(&all, "D_vacf"), expected, 4.0, 0.01);
+    assert!(row(&all, "D_vacf").to <= 3.96, "{:?}", row(&all, "D_vacf"));
+}
+
 #[test]
 fn fitted_curves_go_through_the_data() {
     let folder = tempfile::tempdir().unwrap();

@@ -31,6 +31,7 @@ INLINE float mul(float a, float b) { return __fmul_rn(a, b); }
 INLINE float divide(float a, float b) { return __fdiv_rn(a, b); }
 INLINE float square_root(float x) { return __fsqrt_rn(x); }
 INLINE float fused(float x, float a, float b) { return __fmaf_rn(x, a, b); }
+INLINE float larger(float a, float b) { return fmaxf(a, b); }
 
 INLINE double add(double a, double b) { return __dadd_rn(a, b); }
 INLINE double sub(double a, double b) { return __dsub_rn(a, b); }
@@ -62,6 +63,7 @@ INLINE float mul(float a, float b) { return a * b; }
 INLINE float divide(float a, float b) { return a / b; }
 INLINE float square_root(float x) { return std::sqrt(x); }
 INLINE float fused(float x, float a, float b) { return std::fma(x, a, b); }
+INLINE float larger(float a, float b) { return std::fmax(a, b); }
 
 INLINE double add(double a, double b) { return a + b; }
 INLINE double sub(double a, double b) { return a - b; }

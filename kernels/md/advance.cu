@@ -27,7 +27,6 @@ struct Launch {
 
 // What all passes of a launch share.
 struct Work {
-    Group group;
     u32 first_tile;
     u32 last_tile;
     u32 copy;
@@ -42,6 +41,8 @@ struct Bath {
     double factor;
     // Sums of the grid in use: one of four, so that none is cleared while another block reads it.
     u32 turn;
+    // Clock at the start of the pass.
+    i64 start;
 };
 
 INLINE void present_sites(const Work &work) {
@@ -74,7 +75,8 @@ static __device__ __noinline__ Findings velocity_pass(Work work, double factor, 
     SplitSum sums[3] = {};
     // What the lanes of the pass before wrote is read by others of the block.
     __syncthreads();
-    u32 first = work.first_tile * work.group.particles, last = work.last_tile * work.group.particles;
+    u32 particles_of_tile = 32u >> system.lanes_log2;
+    u32 first = work.first_tile * particles_of_tile, last = work.last_tile * particles_of_tile;
     last = last < system.count ? last : system.count;
     for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
         Body body;
@@ -100,12 +102,12 @@ static __device__ __noinline__ Findings velocity_pass(Work work, double factor, 
 
 // Between the second kick of one step and the first of the next: returns findings; `failed` if the launch ends.
 static __device__ __noinline__ Findings global_thermostat(const Thermostat &thermostat, Work work,
-                                                          Grid &grid, Bath &bath, u64 step, bool after, bool before, bool &failed) {
+                                                          Bath &bath, u64 step, bool after, bool before, bool &failed) {
     bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
     double factor = 1.0;
     if (after || chain) {
         Findings found = velocity_pass<SUM_ONLY>(work, 1.0, bath.turn);
-        failed = synchronize(grid, found.error);
+        failed = synchronize(found.error);
         if (failed) return found;
         if (threadIdx.x == 0) {
             double kinetic2 = read_kinetic2(bath.turn);
@@ -125,7 +127,7 @@ static __device__ __noinline__ Findings global_thermostat(const Thermostat &ther
     if (chain && after && before) {
         // The chain's half step after this step, then the one before the next.
         Findings found = velocity_pass<SCALE_AND_SUM>(work, factor, bath.turn);
-        failed = synchronize(grid, found.error);
+        failed = synchronize(found.error);
         if (failed) return found;
         if (threadIdx.x == 0) {
             double kinetic2 = read_kinetic2(bath.turn);
@@ -166,24 +168,25 @@ INLINE void finish(const Work &work, const Bath &bath, u32 steps_done) {
 }
 
 // One pass: forces at the sites of step `step`, its second kick, and the first kick and drift of the next.
-template <bool LANGEVIN>
+template <bool LANGEVIN, bool ALONE>
 INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 step, bool kick,
                            bool go_on, bool store_force, SplitSum (&heat)[2]) {
     const Particles &particles = system.particles[work.copy];
     const Site *sites = system.sites[work.site_copy];
+    Group group = group_of<ALONE>();
     Findings findings = {false, false};
     for (u32 tile = work.first_tile + (threadIdx.x >> 5); tile < work.last_tile; tile += blockDim.x >> 5) {
-        u32 p = particle_of(work.group, tile);
+        u32 p = particle_of(group, tile);
         bool active = p < system.count;
-        bool leads = active && work.group.member == 0;
+        bool leads = active && group.member == 0;
         Sum sum[DIMENSION];
         u32 species = active ? particles.species[p] : 0;
         // Early: it is waited for at the end.
         u32 sampled_id = work.sample && leads ? particles.id[p] : 0;
-        bool too_close = sum_forces(work.group, tile, p, species, sites, sum);
+        bool too_close = sum_forces(group, tile, p, species, sites, sum);
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
         Force force[DIMENSION];
-        total_of_group(work.group, sum, force);
+        total_of_group(group, sum, force);
         if (!leads) continue;
         Body body;
         body.load(particles, p);
@@ -219,9 +222,10 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
     const Particles &particles = system.particles[work.copy];
     const Site *sites = system.sites[work.site_copy];
     Findings findings = {false, false};
-    u32 axis = work.group.member;
+    Group group = group_of();
+    u32 axis = group.member;
     for (u32 tile = work.first_tile + (threadIdx.x >> 5); tile < work.last_tile; tile += blockDim.x >> 5) {
-        u32 p = particle_of(work.group, tile);
+        u32 p = particle_of(group, tile);
         bool active = p < system.count;
         bool integrates = active && axis < DIMENSION;
         AxisBody body;
@@ -229,10 +233,10 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
         u32 species = active ? particles.species[p] : 0;
         u32 sampled_id = work.sample && active ? particles.id[p] : 0;
         Sum sum[DIMENSION];
-        bool too_close = sum_forces(work.group, tile, p, species, sites, sum);
+        bool too_close = sum_forces(group, tile, p, species, sites, sum);
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
         Force total[DIMENSION];
-        total_of_group(work.group, sum, total);
+        total_of_group(group, sum, total);
         Force force = total[0];
 #pragma unroll
         for (int other = 1; other < DIMENSION; ++other) {
@@ -305,15 +309,14 @@ INLINE SplitSum start_step(const Thermostat &thermostat, const Work &work, u64 s
 }
 #endif
 
-// `THERMOSTAT`: 0 none, 1 Langevin, 2 of the whole system.
-template <int THERMOSTAT>
+// `THERMOSTAT`: 0 none, 1 Langevin, 2 of the whole system. `ALONE`: one lane a particle.
+template <int THERMOSTAT, bool ALONE>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     __shared__ Bath bath;
     Control *control = system.control;
-    Grid grid = grid_of(control);
+    begin_grid();
     Work work;
-    work.group = group_of();
-    share_of_block(tile_count(work.group), work.first_tile, work.last_tile);
+    share_of_block(tile_count(group_of<ALONE>()), work.first_tile, work.last_tile);
     work.copy = control->copy;
     work.site_copy = control->site_copy;
     work.sample = nullptr;
@@ -327,15 +330,14 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     }
     __syncthreads();
     if (launch.rebuild) {
-        Rebuilt rebuilt = rebuild(grid, work.copy, work.site_copy);
-        grid = rebuilt.grid;
+        bool full = rebuild(work.copy, work.site_copy);
         work.copy ^= 1;
         work.site_copy ^= 1;
-        if (rebuilt.full) return finish(work, bath, launch.from);
+        if (full) return finish(work, bath, launch.from);
     }
     if (launch.restore) {
         present_sites(work);
-        synchronize(grid, false);
+        synchronize(false);
     }
     SampleTurns turns(launch.samples, launch.from);
     for (u32 done = launch.from;; ++done) {
@@ -343,15 +345,15 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         bool kick = done > 0;
         u64 step = launch.first_step + done;
         u32 turn = done - launch.from;
-        i64 start = clock64();
+        if (threadIdx.x == 0) bath.start = clock64();
         work.sample = turns.at(done, launch.samples);
         SplitSum heat[2] = {};
         // The stress is summed up between the kicks: the pass ends there. Never asked for with THERMOSTAT == 2.
         bool stops = last || THERMOSTAT == 2 || wants_stress(launch.stress, done);
         bool go_on = !stops, store_force = stops;
-        Findings findings = THERMOSTAT != 1 && work.group.lanes_log2 >= 2
+        Findings findings = THERMOSTAT != 1 && !ALONE && system.lanes_log2 >= 2
                                 ? force_pass_by_axis(work, kick, go_on, store_force)
-                                : force_pass<THERMOSTAT == 1>(thermostat, work, step, kick, go_on, store_force, heat);
+                                : force_pass<THERMOSTAT == 1, ALONE>(thermostat, work, step, kick, go_on, store_force, heat);
 #if STRESS
         if (THERMOSTAT != 2 && stops && wants_stress(launch.stress, done)) {
             findings.error |= sum_stress(work.copy, work.site_copy, stress_sums_at(launch.stress, done));
@@ -367,56 +369,58 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         }
         if (THERMOSTAT == 2) {
             bool failed = false;
-            Findings more = global_thermostat(thermostat, work, grid, bath, step, kick, !last, failed);
+            Findings more = global_thermostat(thermostat, work, bath, step, kick, !last, failed);
             if (failed) return finish(work, bath, done);
             findings.stale |= more.stale;
             findings.error |= more.error;
         }
         if (last) return finish(work, bath, done);
         i64 waiting = clock64();
-        bool attention = synchronize(grid, findings.stale || findings.error);
+        bool attention = synchronize(findings.stale || findings.error);
         if (blockIdx.x == 0 && threadIdx.x == 0) {
-            control->cycles[0] += (u64)(waiting - start);
+            control->cycles[0] += (u64)(waiting - bath.start);
             control->cycles[1] += (u64)(clock64() - waiting);
         }
         if (THERMOSTAT == 1 && threadIdx.x == 0) collect_heat(bath, turn);
         if (attention) {
             if (*(volatile u32 *)&control->status != STATUS_DONE) return finish(work, bath, done);
-            Rebuilt rebuilt = rebuild(grid, work.copy, work.site_copy ^ 1);
-            grid = rebuilt.grid;
+            bool full = rebuild(work.copy, work.site_copy ^ 1);
             work.copy ^= 1;
-            if (rebuilt.full) return finish(work, bath, done + 1);
+            if (full) return finish(work, bath, done + 1);
         } else {
             work.site_copy ^= 1;
         }
     }
 }
 
-// Most threads of a block: with 96 registers for each nothing is spilled, and the threads still saturate a
-// multiprocessor. Mirrors LARGEST_BLOCK in src/engine/cuda/thermostat.rs.
-#define LARGEST_BLOCK 640
-
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance(const __grid_constant__ Launch launch,
             const __grid_constant__ Thermostat thermostat) {
-    advance_steps<0>(launch, thermostat);
+    advance_steps<0, false>(launch, thermostat);
+}
+
+// For one lane a particle and many particles: fewer registers, so that more warps are under way.
+extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_ALONE, 1)
+    advance_alone(const __grid_constant__ Launch launch,
+                  const __grid_constant__ Thermostat thermostat) {
+    advance_steps<0, true>(launch, thermostat);
 }
 
 // For small blocks: more registers, so that more loads are under way.
 extern "C" __global__ void __launch_bounds__(512, 1)
     advance_wide(const __grid_constant__ Launch launch,
                  const __grid_constant__ Thermostat thermostat) {
-    advance_steps<0>(launch, thermostat);
+    advance_steps<0, false>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_langevin(const __grid_constant__ Launch launch,
                      const __grid_constant__ Thermostat thermostat) {
-    advance_steps<1>(launch, thermostat);
+    advance_steps<1, false>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_global(const __grid_constant__ Launch launch,
                    const __grid_constant__ Thermostat thermostat) {
-    advance_steps<2>(launch, thermostat);
+    advance_steps<2, false>(launch, thermostat);
 }

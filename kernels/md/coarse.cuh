@@ -88,9 +88,33 @@ INLINE u32 candidates(u32 first, u32 last) {
     return even | odd << 16;
 }
 
-// Adds the particles [first, last) of one cell and species that are within the limit.
+// Words of candidates within the limit that wait for being written. Written cell by cell, the lanes of a warp would wait for
+// the one that has found most in each; all together they have about as many.
+#define MOST_WAITING 40
+
+struct Waiting {
+    u32 base[MOST_WAITING];
+    u32 near[MOST_WAITING];
+    u32 count;
+};
+
 template <typename Search>
-INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first, u32 last, Search &search) {
+INLINE void write_waiting(Waiting &waiting, Search &search) {
+    u32 near = 0, base = 0;
+    for (u32 word = 0; near != 0 || word < waiting.count; near &= near - 1) {
+        if (near == 0) {
+            near = waiting.near[word];
+            base = waiting.base[word];
+            ++word;
+        }
+        search.pending.put(search.writer, search.length++, base + candidate_of_bit(__ffs(near) - 1));
+    }
+    waiting.count = 0;
+}
+
+// Finds the particles [first, last) of one cell and species that are within the limit.
+template <typename Search>
+INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first, u32 last, Search &search, Waiting &waiting) {
     for (u32 base = first & ~3u; base < last; base += 32) {
         u32 end = last - base < 32 ? last - base : 32, tested = (end + 7) & ~7u, near = 0;
 #pragma unroll 1
@@ -109,8 +133,9 @@ INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first,
         // The particle is no neighbour of itself.
         u32 self = search.particle - base;
         if (self < 32) near &= ~(1u << bit_of_candidate(self));
-        for (; near != 0; near &= near - 1) {
-            search.pending.put(search.writer, search.length++, base + candidate_of_bit(__ffs(near) - 1));
-        }
+        if (near == 0) continue;
+        if (waiting.count == MOST_WAITING) write_waiting(waiting, search);
+        waiting.base[waiting.count] = base;
+        waiting.near[waiting.count++] = near;
     }
 }

@@ -15,6 +15,15 @@ INLINE void report(Control *control, Findings &findings, u32 status, u32 culprit
     findings.error = true;
 }
 
+// Whether a particle has moved further than the lists allow.
+INLINE bool is_stale(const Site (&site)[DIMENSION], u32 p) {
+    Site reference[DIMENSION];
+    load_site(system.reference, p, reference);
+    Real displacement[DIMENSION], length[DIMENSION];
+    Real moved2 = distance2(site, reference, displacement, length);
+    return !(moved2 <= (Real)system.limit2);
+}
+
 struct Body {
     Velocity velocity[DIMENSION];
     Coordinate position[DIMENSION];
@@ -53,8 +62,7 @@ struct Body {
     // x += v dt; the new site is written to `sites` and compared with the one of the lists.
     INLINE void drift(const Particles &particles, Site *sites, u32 p, Findings &findings) {
         bool runaway = false;
-        Site site[DIMENSION], reference[DIMENSION];
-        load_site(system.reference, p, reference);
+        Site site[DIMENSION];
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
             runaway |= Policy::is_runaway(policy, velocity[axis], axis);
@@ -62,9 +70,7 @@ struct Body {
             site[axis] = Policy::site(policy, position[axis], axis);
         }
         store_site(sites, p, site);
-        Real displacement[DIMENSION], length[DIMENSION];
-        Real moved2 = distance2(site, reference, displacement, length);
-        findings.stale |= !(moved2 <= (Real)system.limit2);
+        findings.stale |= is_stale(site, p);
         if (runaway) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
     }
 

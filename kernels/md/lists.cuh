@@ -20,8 +20,10 @@ struct Group {
     u32 mask;
 };
 
+// `ALONE`: known to be of one lane.
+template <bool ALONE = false>
 INLINE Group group_of() {
-    u32 lanes_log2 = system.lanes_log2, lanes = 1u << lanes_log2, lane = threadIdx.x & 31;
+    u32 lanes_log2 = ALONE ? 0 : system.lanes_log2, lanes = 1u << lanes_log2, lane = threadIdx.x & 31;
     u32 mask = lanes == 32 ? ~0u : ((1u << lanes) - 1) << (lane & ~(lanes - 1));
     return Group{lanes_log2, lane, lane & (lanes - 1), 32u >> lanes_log2, mask};
 }
@@ -107,7 +109,8 @@ INLINE void walk(const Group &group, u32 tile, u32 particle, u32 species, const 
     for (u32 row = 0; row < rows; ++row) {
         uint4 entries = next;
         at += 32;
-        if (row + 1 < rows) next = load_row(at);
+        // Also beyond the last: there is a row more than the lists have room for.
+        next = load_row(at);
         Site x0[DIMENSION], x1[DIMENSION], x2[DIMENSION], x3[DIMENSION];
         load_site(sites, entries.x, x0);
         load_site(sites, entries.y, x1);

@@ -1,7 +1,8 @@
 // Sorting of the particles and building of their neighbour lists, on the whole grid of blocks.
 //
-// One counting sort over cells along the Hilbert curve and species gives the order of memory and the cell
-// lists; inside a cell and species the order is that of the ids, so that it does not depend on who came first.
+// One counting sort over bins gives the order of memory and the cell lists. Bins follow groups of cells along the
+// Hilbert curve, species, cells of the group; inside a bin the order is that of the ids, so that it does not depend on who
+// came first.
 #pragma once
 #include "md/coarse.cuh"
 
@@ -15,26 +16,32 @@ INLINE u32 cell_of(const Site (&site)[DIMENSION]) {
     return system.cell_rank[flat];
 }
 
-// Particles of each bin (cell and species), and the place of each particle among those of its bin.
+// Bin of a cell and species.
+INLINE u32 bin_number(u32 rank, u32 species) {
+    u32 in_group = rank & ((1u << system.group_log2) - 1), group = rank - in_group;
+    return group * SPECIES_COUNT + (species << system.group_log2) + in_group;
+}
+
+// Particles of each bin, and the place of each particle among those of its bin.
 INLINE void count_bins(const Particles &particles, const Site *sites) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         Site site[DIMENSION];
         load_site(sites, p, site);
-        u32 bin = cell_of(site) * SPECIES_COUNT + particles.species[p];
+        u32 bin = bin_number(cell_of(site), particles.species[p]);
         system.bin_of[p] = bin;
         system.slot_of[p] = atomicAdd(system.bin_count + bin, 1u);
     }
 }
 
 // Start of every bin in the sorted order; leaves the counts at zero for the next time.
-INLINE void scan_bins(Grid &grid) {
+INLINE void scan_bins() {
     u32 first, last;
     share_of_block(system.bins, first, last);
     u32 sum = 0;
     for (u32 bin = first + threadIdx.x; bin < last; bin += blockDim.x) sum += system.bin_count[bin];
     sum = block_sum(sum);
     if (threadIdx.x == 0) system.block_total[blockIdx.x] = sum;
-    synchronize(grid, false);
+    synchronize(false);
     u32 before = 0;
     for (u32 block = threadIdx.x; block < blockIdx.x; block += blockDim.x) before += system.block_total[block];
     before = block_sum(before);
@@ -50,7 +57,7 @@ INLINE void scan_bins(Grid &grid) {
         before += total;
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) system.bin_start[system.bins] = system.count;
-    synchronize(grid, false);
+    synchronize(false);
 }
 
 INLINE void move_particle(const Particles &from, const Particles &to, const Site *sites,
@@ -71,18 +78,18 @@ INLINE void move_particle(const Particles &from, const Particles &to, const Site
 }
 
 // Copies particles and sites into the other copy, sorted by bin and id.
-INLINE void sort_particles(Grid &grid, u32 &copy, u32 &site_copy) {
+INLINE void sort_particles(u32 &copy, u32 &site_copy) {
     const Particles &from = system.particles[copy], &to = system.particles[copy ^ 1];
     const Site *sites = system.sites[site_copy];
     count_bins(from, sites);
-    synchronize(grid, false);
-    scan_bins(grid);
+    synchronize(false);
+    scan_bins();
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     for (u32 p = thread; p < system.count; p += threads) {
         u32 slot = system.bin_start[system.bin_of[p]] + system.slot_of[p];
         system.sorted[slot] = (u64)from.id[p] << 32 | p;
     }
-    synchronize(grid, false);
+    synchronize(false);
     for (u32 slot = thread; slot < system.count; slot += threads) {
         u64 key = system.sorted[slot];
         u32 source = (u32)key;
@@ -93,7 +100,7 @@ INLINE void sort_particles(Grid &grid, u32 &copy, u32 &site_copy) {
     }
     copy ^= 1;
     site_copy ^= 1;
-    synchronize(grid, false);
+    synchronize(false);
 }
 
 // The growing list of one particle.
@@ -204,29 +211,32 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
         search.length = 0;
         const u32 *around = system.around + (size_t)cell_of(search.site) * system.around_count;
         float place[DIMENSION];
+        Waiting waiting;
+        waiting.count = 0;
         if (KIND == COARSE) place_in_cell(search.site, place);
         for (u32 b = 0; b < SPECIES_COUNT; ++b) {
             Half2 limit = KIND == COARSE ? coarse_limit(system.reach2[species * SPECIES_COUNT + b]) : 0;
             Real reach2 = (Real)system.reach2[species * SPECIES_COUNT + b];
             search.filling = search.particle;
-            u32 cell = around[0], bin = (cell & ((1u << RANK_BITS) - 1)) * SPECIES_COUNT + b;
+            u32 cell = around[0], bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
             u32 first = system.bin_start[bin], last = system.bin_start[bin + 1];
             for (u32 k = 0; k < system.around_count; ++k) {
                 u32 this_cell = cell, this_first = first, this_last = last;
                 if (k + 1 < system.around_count) {
                     cell = around[k + 1];
-                    bin = (cell & ((1u << RANK_BITS) - 1)) * SPECIES_COUNT + b;
+                    bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
                     first = system.bin_start[bin];
                     last = system.bin_start[bin + 1];
                 }
                 if (KIND == COARSE) {
                     Half2 seen[DIMENSION];
                     seen_from(place, this_cell, seen);
-                    add_coarsely(seen, limit, this_first, this_last, search);
+                    add_coarsely(seen, limit, this_first, this_last, search, waiting);
                 } else {
                     add_candidates<KIND == ALONE>(group, sites, reach2, this_first, this_last, search);
                 }
             }
+            if (KIND == COARSE) write_waiting(waiting, search);
             u32 end = (search.length + per_row - 1) / per_row * per_row;
             for (u32 index = search.length + group.member; index < end; index += lanes) {
                 if (KIND != TOGETHER) {
@@ -249,28 +259,23 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
     return full;
 }
 
-struct Rebuilt {
-    Grid grid;
-    // A list had no room.
-    bool full;
-};
-
-// Sorts and builds the lists; the other copies of particles and sites are valid after.
-static __device__ __noinline__ Rebuilt rebuild(Grid grid, u32 copy, u32 site_copy) {
+// Sorts and builds the lists; the other copies of particles and sites are valid after. Returns whether a list had no
+// room.
+static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy) {
     i64 start = clock64();
-    sort_particles(grid, copy, site_copy);
+    sort_particles(copy, site_copy);
     i64 sorted = clock64();
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
     bool full = system.lanes_log2 != 0 ? build_lists<TOGETHER>(particles, sites)
                 : system.coarse       ? build_lists<COARSE>(particles, sites)
                                       : build_lists<ALONE>(particles, sites);
-    full = synchronize(grid, full);
+    full = synchronize(full);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         system.control->rebuilds += 1;
         if (full) system.control->status = STATUS_LISTS_FULL;
         system.control->cycles[2] += (u64)(sorted - start);
         system.control->cycles[3] += (u64)(clock64() - sorted);
     }
-    return Rebuilt{grid, full};
+    return full;
 }

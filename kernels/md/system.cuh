@@ -93,7 +93,7 @@ struct System {
     double limit2;
     u32 count;
     u32 cells[3];
-    // Cells times species.
+    // Cells, filled up to whole groups, times species.
     u32 bins;
     u32 around_count;
     // log2 of the threads per particle.
@@ -105,7 +105,9 @@ struct System {
     float inv_cell;
     // Whether lists may be searched for with 16-bit floats: three cells or more along each axis.
     u32 coarse;
-    u32 unused;
+    // log2 of the cells in a group: neighbours on the curve whose particles are sorted by species first, so that
+    // most warps work on lists of one length.
+    u32 group_log2;
 };
 
 // Where everything lies: constant, so that every function reads it at no cost.

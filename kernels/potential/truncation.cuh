@@ -29,6 +29,9 @@ struct Truncated {
     Real depth_1;
     Real depth_2;
 
+    // Whether `evaluate` gives no force beyond the cutoff by itself.
+    static constexpr bool VANISHES = KIND == TRUNCATION_SMOOTH && sizeof(Real) == 4;
+
     // (-U'(r)/r, U(r)) of the truncated potential for 0 < r2 < r_c^2.
     INLINE void evaluate(Real r2, Real &force_over_r, Real &energy_out) const {
         Real force, energy;
@@ -60,7 +63,7 @@ struct Truncated {
 
     // x = (r_c - r) / h and 4 dx/d(-r^2/2); in 32 bits to second order in r_c^2 - r^2.
     INLINE void depth(float r2, float &x, float &slope) const {
-        float d = sub(cutoff2, r2);
+        float d = larger(sub(cutoff2, r2), 0.0f);
         x = mul(d, fused(depth_2, d, depth_1));
         slope = fused(mul(16.0f, depth_2), d, mul(8.0f, depth_1));
     }

@@ -11,6 +11,7 @@
 #define TRUNCATION TRUNCATION_SHIFTED
 #include "run.cuh"
 #include "hilbert.cuh"
+#include "minimize/fire.cuh"
 #include "observable/cells.cuh"
 #include "observable/pair_terms.cuh"
 
@@ -222,6 +223,17 @@ static void pair_terms(const Constants &, const u64 *in, u64 *out) {
     out[1] = word(cosine_of_turns((u32)in[5] * moved.turns));
 }
 
+// First time step, then the power of each iteration.
+static void fire(const Constants &, const u64 *in, u64 *out) {
+    Fire fire = {f64(in[0]), f64(in[0]), 0.25, 0, 0};
+    for (int k = 0; k < 60; ++k) {
+        Iteration iteration = next_iteration(fire, f64(in[1 + k]));
+        out[3 * k] = word(iteration.turn_back);
+        out[3 * k + 1] = word(iteration.timestep);
+        out[3 * k + 2] = word(iteration.mixing);
+    }
+}
+
 // Points of a generator of numbers, sorted; how many are near some places, and the sum of their ids.
 template <int D>
 static void points_near(const Constants &, const u64 *in, u64 *out) {
@@ -282,6 +294,7 @@ static std::vector<Function> functions() {
         {"hilbert", 4, 2, hilbert},
         {"sampled", 4, 4, sampled},
         {"pair_terms", 6, 2, pair_terms},
+        {"fire", 61, 180, fire},
         {"points_near 2", 9, 2, points_near<2>},
         {"points_near 3", 9, 2, points_near<3>},
         {"Single", 13, 21, policy<Single>},

@@ -8,7 +8,8 @@ use supercool_analysis::plot_analysis;
 /// Files of one temperature are averaged as independent runs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AnalyzeArguments {
-    /// Results files; of a directory, all *.h5 with a mean-square displacement, F_s or viscosity.
+    /// Results files; of a directory, all *.h5 with a mean-square displacement, F_s, velocity autocorrelation or
+    /// viscosity.
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Write the table as JSON, with the files of each temperature.

@@ -6,6 +6,7 @@ mod correlator;
 pub mod cpu;
 pub mod cuda;
 mod error;
+mod minimizer;
 mod pending;
 pub mod precision;
 mod stage;
@@ -14,6 +15,7 @@ mod thermodynamics;
 
 pub use correlator::Correlator;
 pub use error::EngineError;
+pub use minimizer::{InherentStructure, Minimizer, minimizer};
 pub use pending::{Pending, PendingSnapshot, PendingState};
 pub use stage::StageContext;
 pub use state::{ExactState, MemoryLayout};

@@ -19,7 +19,8 @@ const GROWTH: f64 = 1.1;
 const SHRINKING: f64 = 0.5;
 const LONGEST: f64 = 10.0;
 const SHORTEST: f64 = 0.02;
-const MIXING: f64 = 0.25;
+/// Mixing at the start and after a turn.
+pub const MIXING: f64 = 0.25;
 const MIXING_DECAY: f64 = 0.99;
 
 /// Time step and mixing of a descent.

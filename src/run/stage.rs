@@ -3,8 +3,7 @@ use std::path::{Path, PathBuf};
 
 use super::description::Provenance;
 use super::schedule::Schedule;
-use crate::engine::cpu::Minimizer;
-use crate::engine::{Engine, Thermodynamics};
+use crate::engine::{self, Engine, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::dynamics::terms::for_engines;
@@ -31,7 +30,7 @@ pub struct StageOutput {
     bond_order: Option<BondOrientationalOrder>,
     /// Of the bond-orientational order, in the files.
     bond_order_samples: u64,
-    minimizer: Option<Minimizer>,
+    minimizer: Option<Box<dyn Minimizer>>,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
     gsd: Option<GsdWriter>,
@@ -189,9 +188,12 @@ impl StageOutput {
             }
             None => None,
         };
-        let settings = stage.observe.inherent_structures.as_ref();
+        let minimizer = match &stage.observe.inherent_structures {
+            Some(settings) => Some(engine::minimizer(plan, settings)?),
+            None => None,
+        };
         Ok(StageOutput {
-            minimizer: settings.map(|settings| Minimizer::new(plan, settings)),
+            minimizer,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
             timestep: plan.run.timestep,

@@ -28,7 +28,7 @@ use crate::fit::{AtTemperature, Estimate, ModeCoupling, Vft};
 pub struct Row {
     /// Mean temperature of the state point; `None` if not known, and for fits over temperatures.
     pub temperature: Option<f64>,
-    /// `D`, `tau` (`F_s = 1/e`), `A_kww`, `tau_kww`, `beta_kww`, `eta` (shear viscosity), `tau0_vft`, `B_vft`, `T0_vft`, `Tc_mct(D)`,
+    /// `D`, `D_vacf` (from the velocity autocorrelation), `tau` (`F_s = 1/e`), `A_kww`, `tau_kww`, `beta_kww`, `eta` (shear viscosity), `tau0_vft`, `B_vft`, `T0_vft`, `Tc_mct(D)`,
     /// `gamma_mct(D)`, `Tc_mct(tau)`, `gamma_mct(tau)`.
     pub quantity: String,
     /// Species.

@@ -10,7 +10,10 @@ use crate::{AnalysisError, Result};
 
 pub(super) const MSD: &str = "mean_square_displacement";
 pub(super) const FS: &str = "self_intermediate_scattering_function";
+pub(super) const VACF: &str = "velocity_autocorrelation";
 pub(super) const VISCOSITY: &str = "shear_viscosity";
+/// What is fitted.
+pub(super) const FITTED: [&str; 4] = [MSD, FS, VACF, VISCOSITY];
 
 /// Of one results file, what is averaged and fitted.
 #[derive(Clone, Debug)]
@@ -31,8 +34,8 @@ pub struct Run {
 const SAME_ERRORS: f64 = 3.0;
 const SAME_FRACTION: f64 = 0.005;
 
-/// Results files named, and in directories those `*.h5` that hold a mean-square displacement, an `F_s` or a
-/// viscosity.
+/// Results files named, and in directories those `*.h5` that hold a mean-square displacement, an `F_s`, a
+/// velocity autocorrelation or a viscosity.
 ///
 /// # Errors
 /// If a directory holds none of these, or a file is named twice.
@@ -53,7 +56,7 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             }
         }
         if found.is_empty() {
-            let what = format!("no results file *.h5 here holds a {MSD}, {FS} or {VISCOSITY}");
+            let what = format!("no results file *.h5 here holds a {}", any_of_fitted());
             return Err(AnalysisError::content(path, what));
         }
         found.sort();
@@ -71,22 +74,27 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 fn is_fitted(function: &Function) -> bool {
-    function.argument == "time" && [MSD, FS, VISCOSITY].contains(&function.name.as_str())
+    function.argument == "time" && FITTED.contains(&function.name.as_str())
+}
+
+fn any_of_fitted() -> String {
+    let [others @ .., last] = FITTED;
+    format!("{} or {last}", others.join(", "))
 }
 
 impl Run {
-    /// Reads a results file.
+    /// Reads a results file with a mean-square displacement, an `F_s`, a velocity autocorrelation or a viscosity.
     ///
     /// # Errors
-    /// If it holds neither a mean-square displacement nor an `F_s` nor a viscosity.
+    /// If it holds nothing of this.
     pub fn read(path: &Path) -> Result<Run> {
         let file = ResultsFile::open(path)?;
         let functions: Vec<Function> =
             file.dynamics()?.into_iter().filter(|function| function.argument == "time").collect();
         if !functions.iter().any(is_fitted) {
             let what = format!(
-                "no {MSD}, {FS} or {VISCOSITY} under /dynamics: a stage writes them with \
-                 [[stage.correlation]]"
+                "no {} under /dynamics: a stage writes them with [[stage.correlation]]",
+                any_of_fitted()
             );
             return Err(AnalysisError::content(path, what));
         }

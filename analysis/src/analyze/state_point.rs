@@ -1,10 +1,10 @@
 //! D, tau and the stretched exponential of one state point.
 use super::average::{average, jackknife, mean_temperature};
-use super::runs::{FS, MSD, VISCOSITY};
+use super::runs::{FITTED, FS, MSD, VACF, VISCOSITY};
 use super::{Average, AverageCurve, FittedCurve, Row, Run, StatePoint};
 use crate::fit::{
-    Estimate, decay_window, diffusion, diffusion_between, plateau, stretched_exponential,
-    time_of_decay,
+    Estimate, NoGreenKubo, decay_window, diffusion, diffusion_between, green_kubo, green_kubo_to,
+    plateau, stretched_exponential, time_of_decay,
 };
 use crate::info::short;
 use crate::results::Function;
@@ -51,7 +51,7 @@ pub(super) fn estimates(runs: &[Run]) -> StatePoint {
     for index in 0..runs[0].functions.len() {
         let functions: Vec<&Function> = runs.iter().map(|run| &run.functions[index]).collect();
         let all = average(&functions);
-        if [MSD, FS, VISCOSITY].contains(&all.name.as_str()) {
+        if FITTED.contains(&all.name.as_str()) {
             let without: Vec<Average> = (0..functions.len())
                 .filter(|_| functions.len() > 1)
                 .map(|out| {
@@ -66,6 +66,7 @@ pub(super) fn estimates(runs: &[Run]) -> StatePoint {
                 match all.name.as_str() {
                     MSD => displacement(&mut point, &all.species, &curves, runs[0].dimension),
                     FS => relaxation(&mut point, &all.species, &curves),
+                    VACF => velocities(&mut point, &all.species, &curves, runs[0].dimension),
                     _ => viscosity(&mut point, &all.species, &curves),
                 }
             }
@@ -127,6 +128,30 @@ fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimensio
     let slope = 2.0 * dimension as f64 * found.coefficient.value;
     let at = |t: f64| slope * t + found.intercept;
     point.curves.push(FittedCurve::new(MSD, species, None, (from, to), at));
+}
+
+fn velocities(point: &mut StatePoint, species: &str, curves: &Curves, dimension: usize) {
+    let time = curves.time;
+    let found = match green_kubo(time, &curves.all.mean, &curves.all.weights(), dimension) {
+        Ok(found) => found,
+        Err(why) => {
+            let why = match why {
+                NoGreenKubo::TooFew => "fewer than three equally spaced lags from zero on".into(),
+                NoGreenKubo::NotResolved => "its decay is over before the second lag".into(),
+                NoGreenKubo::NotDecayed(t) => {
+                    format!("it has not decayed at t = {}, where equal lags end", short(t))
+                }
+            };
+            return point.note(format!("no D_vacf of {species}: {why}"));
+        }
+    };
+    let of = |vacf: &[f64], error: &[f64]| {
+        Some([green_kubo_to(time, vacf, error, dimension, found.to)?.coefficient])
+    };
+    let Some([estimate]) = curves.estimate(of) else { return };
+    let remark = "integral of <v(0) . v(t)> / d".into();
+    let row = Row { from: 0.0, to: found.to, remark, ..point.row("D_vacf", species, estimate) };
+    point.estimates.push(row);
 }
 
 fn viscosity(point: &mut StatePoint, species: &str, curves: &Curves) {

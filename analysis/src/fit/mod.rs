@@ -11,6 +11,7 @@
 //! does not depend on how points are correlated.
 mod decay;
 mod diffusion;
+mod green_kubo;
 mod least_squares;
 mod line;
 mod plateau;
@@ -21,6 +22,7 @@ pub use decay::{
     Crossing, StretchedExponential, decay_window, stretched_exponential, time_of_decay,
 };
 pub use diffusion::{Diffusion, diffusion, diffusion_between, diffusive_window};
+pub use green_kubo::{GreenKubo, NoGreenKubo, green_kubo, green_kubo_to};
 pub use least_squares::{Fit, least_squares};
 pub use line::{Line, line};
 pub use plateau::{Plateau, plateau};

@@ -116,10 +116,11 @@ pub struct Observe {
     /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
     pub bond_order: Option<Table<BondOrder>>,
     /// Inherent structures: copies of the state are brought to the minimum of the potential energy by
-    /// FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats on the cores
-    /// of this machine, also where a GPU runs the system, which goes on meanwhile. A minimum takes as
-    /// long as some thousand steps there. The trajectory is not touched. Energies per particle go to
-    /// `/observables` of `STAGE.h5`, configurations to `STAGE.inherent.h5md`.
+    /// FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats: on the GPU where
+    /// the system runs there, whose launches take turns with those of the descent, else on the cores of
+    /// this machine; it takes the memory of a second system. A minimum takes as long as some thousand
+    /// steps in such floats. The trajectory is not touched. Energies per particle go to `/observables` of
+    /// `STAGE.h5`, configurations to `STAGE.inherent.h5md`.
     pub inherent_structures: Option<Table<InherentStructures>>,
 }
 

@@ -1,45 +1,22 @@
-//! Minimisation of the potential energy of a copy of the system, for inherent structures.
+//! Minima of the potential energy ([`crate::engine::minimizer`]) with the pair loop of the engine.
 //!
-//! By FIRE ([`crate::integrator::fire`]) with the pair loop of the engine, always in 64-bit floats: 32-bit pair
-//! forces of neighbours at contact err by `1e-5` or so, and no descent on them ends below that. A minimum so
-//! depends on the state only, not on the precision, engine, threads or skin of the run. All particles have the
-//! inertia of the lightest, for which the run's time step is made.
 //! Sums are made chunk by chunk in the order of memory: the same bits with any number of threads.
 use rayon::prelude::*;
 
 use super::CpuEngine;
 use super::chunk::{CHUNK, Chunk};
+use crate::engine::minimizer::{Descent, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
 use crate::engine::{EngineError, ExactState};
 use crate::integrator::fire::{Fire, Iteration};
-use crate::plan::{InherentStructuresPlan, Plan, Precision};
-use crate::system::{Snapshot, species_of_particles};
+use crate::plan::{InherentStructuresPlan, Plan};
+use crate::system::Snapshot;
 
-/// Furthest move of a particle in an iteration, in units of the smallest sigma.
-const FURTHEST: f64 = 0.1;
-
-/// Finds the minimum of the potential energy that a configuration belongs to.
-pub struct Minimizer {
-    /// That of the run, in 64-bit floats.
-    plan: Plan,
-    settings: InherentStructuresPlan,
-    inertia: f64,
-    /// Furthest move of a particle in an iteration.
-    furthest: f64,
+/// A minimiser on the processor.
+pub struct CpuMinimizer {
+    descent: Descent,
     /// Made for the first configuration.
     engine: Option<CpuEngine<Double>>,
-}
-
-/// A minimum of the potential energy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InherentStructure {
-    /// Velocities are zero; images go on from those of the state that it was found from.
-    pub snapshot: Snapshot,
-    /// Per particle.
-    pub energy: f64,
-    /// Modulus of the largest force on a particle: below the tolerance unless the iterations ran out.
-    pub residual_force: f64,
-    pub iterations: u64,
 }
 
 /// Sums over particles.
@@ -52,58 +29,25 @@ struct Sums {
     largest_force2: f64,
 }
 
-impl Minimizer {
+impl CpuMinimizer {
     pub fn new(plan: &Plan, settings: &InherentStructuresPlan) -> Self {
-        let mut plan = plan.clone();
-        plan.run.precision = Precision::Double;
-        plan.run.skin = None;
-        plan.run.sort_interval = 1;
-        let masses = plan.system.species.iter().map(|species| species.mass);
-        let sigmas = plan.potential.pairs.iter().flatten().map(|pair| pair.sigma);
-        Minimizer {
-            inertia: masses.fold(f64::INFINITY, f64::min),
-            furthest: FURTHEST * sigmas.fold(f64::INFINITY, f64::min),
-            settings: *settings,
-            plan,
-            engine: None,
-        }
+        CpuMinimizer { descent: Descent::new(plan, settings), engine: None }
     }
+}
 
-    /// The minimum below a configuration.
-    ///
-    /// # Errors
-    /// If a number would not fit.
-    pub fn minimize(&mut self, snapshot: &Snapshot) -> Result<InherentStructure, EngineError> {
-        let system = &self.plan.system;
-        let at_rest = Snapshot {
-            velocity: vec![[0.0; 3]; snapshot.position.len()],
-            step: snapshot.step,
-            position: snapshot.position.clone(),
-            image: snapshot.image.clone(),
-        };
-        let state = ExactState::from_snapshot(
-            &at_rest,
-            species_of_particles(&system.species),
-            system.simulation_box,
-            self.plan.run.timestep,
-            Precision::Double,
-            &system.species,
-        )
-        .ok_or_else(|| {
-            let wild = |position: &[f64; 3]| position.iter().any(|x| !x.is_finite());
-            let particle = snapshot.position.iter().position(wild).unwrap_or(0) as u32;
-            EngineError::OutOfRange { step: snapshot.step, quantity: "the position", particle }
-        })?;
+impl Minimizer for CpuMinimizer {
+    fn minimize(&mut self, snapshot: &Snapshot) -> Result<InherentStructure, EngineError> {
+        let state = self.descent.at_rest(snapshot)?;
         let engine = match &mut self.engine {
             Some(engine) => {
                 engine.start_again(&state)?;
                 engine
             }
-            empty => empty.insert(CpuEngine::new(&self.plan, &state)?),
+            empty => empty.insert(CpuEngine::new(&self.descent.plan, &state)?),
         };
-        let (settings, inertia, furthest) = (self.settings, self.inertia, self.furthest);
+        let descent = &self.descent;
         engine.parallel(|engine| {
-            let (residual_force, iterations) = engine.descend(&settings, inertia, furthest)?;
+            let (residual_force, iterations) = engine.descend(descent)?;
             let energy = engine.energy_and_virial()?[0] / engine.particle_count() as f64;
             let mut snapshot = engine.copied().snapshot();
             snapshot.velocity.fill([0.0; 3]);
@@ -125,12 +69,8 @@ impl CpuEngine<Double> {
     }
 
     /// Moves to a minimum; the largest force that is left, and the iterations that it took.
-    fn descend(
-        &mut self,
-        settings: &InherentStructuresPlan,
-        inertia: f64,
-        furthest: f64,
-    ) -> Result<(f64, u64), EngineError> {
+    fn descend(&mut self, descent: &Descent) -> Result<(f64, u64), EngineError> {
+        let settings = &descent.settings;
         let mut fire = Fire::new(settings.timestep);
         let mut moved_for = 0.0;
         for iterations in 0.. {
@@ -146,8 +86,8 @@ impl CpuEngine<Double> {
             if iteration.turn_back {
                 self.move_for(-0.5 * moved_for);
             }
-            let fastest = self.accelerate(&iteration, &sums, inertia);
-            moved_for = iteration.timestep.min(furthest / fastest);
+            let fastest = self.accelerate(&iteration, &sums, descent.inertia);
+            moved_for = iteration.timestep.min(descent.furthest / fastest);
             if self.move_for(moved_for) {
                 self.rebuild();
             }

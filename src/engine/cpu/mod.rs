@@ -24,7 +24,7 @@ use self::chunk::{CHUNK, Chunk};
 use self::forces::Targets;
 use self::gather::Sites;
 use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
-pub use self::minimize::{InherentStructure, Minimizer};
+pub use self::minimize::CpuMinimizer;
 use self::neighbors::{ListOf, SortedParticles};
 use crate::arithmetic::Real;
 use crate::engine::precision::{ExactSum, Policy};

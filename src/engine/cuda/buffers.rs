@@ -53,7 +53,8 @@ pub struct System {
     pub inv_cell: f32,
     /// Whether lists may be searched for with 16-bit floats.
     pub coarse: u32,
-    pub unused: u32,
+    /// log2 of the cells in which particles are sorted by species first.
+    pub group_log2: u32,
 }
 
 impl System {

@@ -12,7 +12,7 @@ use super::device::Card;
 use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
-use super::thermostat::{Kind, LARGEST_BLOCK, Thermostat};
+use super::thermostat::{Geometry, Kind, Thermostat};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
 use crate::engine::{
@@ -274,8 +274,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         control.chain_velocity[..memory.chain_velocity.len()]
             .copy_from_slice(&memory.chain_velocity);
         self.buffers.control.write(&[*control])?;
-        let (blocks, threads) = self.geometry();
-        let kernel = self.kernels.kernel(kind.kernel(threads))?;
+        let Geometry { kernel, blocks, threads } = self.geometry(kind);
+        let kernel = self.kernels.kernel(kernel)?;
         let arguments =
             [(launch as *const Launch).cast::<c_void>(), (thermostat as *const Thermostat).cast()];
         // SAFETY: the arguments are those of the kernels in advance.cu; all buffers have room for
@@ -295,17 +295,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(())
     }
 
-    /// Blocks and threads of a block: tiles spread evenly over the card.
-    pub(super) fn geometry(&self) -> (u32, u32) {
+    pub(super) fn geometry(&self, kind: Kind) -> Geometry {
         let tiles = self.particle_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
         let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
-        let tiles_of_block = tiles.div_ceil(blocks).max(1);
-        const MOST_WARPS: u32 = LARGEST_BLOCK / 32;
-        let rounds = tiles_of_block.div_ceil(MOST_WARPS);
-        (blocks, 32 * tiles_of_block.div_ceil(rounds).next_multiple_of(4).min(MOST_WARPS))
+        let alone = self.shape.lanes_log2 == 0 && size_of::<P::Real>() == 4;
+        Geometry::new(kind, tiles, blocks, alone)
     }
 
-    fn grow_lists(&mut self) -> Result<(), EngineError> {
+    pub(super) fn grow_lists(&mut self) -> Result<(), EngineError> {
         let need = self.control.list_need as usize;
         let shape = ListShape { room: need + need / 8, ..self.shape };
         self.set_shape(shape)
@@ -436,8 +433,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
     }
 
     fn report(&self) -> serde_json::Value {
-        let (blocks, threads) = self.geometry();
-        let kernel = self.kernels.kernel(Kind::None.kernel(threads));
+        let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
+        let kernel = self.kernels.kernel(kernel);
         let (registers, local) = kernel.map_or((0, 0), |kernel| self.kernels.resources(kernel));
         let cycles = self.control.cycles.map(|cycles| cycles as f64);
         let share = cycles.map(|part| part / cycles.iter().sum::<f64>());

@@ -11,6 +11,7 @@ use super::constants::{DevicePolicy, DeviceReal, PairTable};
 use super::device::failed;
 use super::library::Nvrtc;
 use super::memory::Session;
+use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_ALONE};
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::plan::Plan;
@@ -35,6 +36,12 @@ unsafe impl Send for Kernel {}
 
 /// The program of a plan: text and macros.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
+    let text = include_str!("../../../kernels/md/engine.cu");
+    program_of("engine.cu", text, policy, plan)
+}
+
+/// A text over the headers of `kernels/md`, with the macros of a plan.
+pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Plan) -> Program {
     let pairs = PairTable::new(policy, &plan.potential);
     let dimension = plan.system.simulation_box.dimension();
     let macros = [
@@ -44,11 +51,13 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
         ("DIMENSION", dimension.to_string()),
         ("SPECIES_COUNT", plan.system.species.len().to_string()),
         ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
+        ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
+        ("LARGEST_BLOCK_ALONE", LARGEST_BLOCK_ALONE.to_string()),
         ("STRESS", u32::from(super::correlator::is_stress_wanted(plan)).to_string()),
     ];
     Program {
-        name: "engine.cu".into(),
-        text: include_str!("../../../kernels/md/engine.cu").into(),
+        name: name.into(),
+        text: text.into(),
         macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         options: Vec::new(),
     }
@@ -67,13 +76,22 @@ impl Kernels {
         Ok(Kernels { session: session.clone(), module })
     }
 
-    /// Compiles and loads the kernels, and gives them the run's constants.
+    /// Compiles and loads the kernels of a run, and gives them its constants.
     pub fn load<P: DevicePolicy>(
         session: &Arc<Session>,
         policy: &P,
         plan: &Plan,
     ) -> Result<Self, EngineError> {
-        let mut program = program(policy, plan);
+        Kernels::load_program(session, program(policy, plan), policy, plan)
+    }
+
+    /// The same for another text over the headers of `kernels/md`.
+    pub fn load_program<P: DevicePolicy>(
+        session: &Arc<Session>,
+        mut program: Program,
+        policy: &P,
+        plan: &Plan,
+    ) -> Result<Self, EngineError> {
         program.macros.extend(arithmetic::macros(session)?);
         let kernels = Kernels::of(session, &program)?;
         kernels.set("policy", &policy.constants().bytes())?;

@@ -47,7 +47,8 @@ pub fn allocate<P: Policy>(
     let species = plan.system.species.len();
     let (cells, ranks) =
         number_cells(simulation_box, plan.potential.largest_cutoff() + shape.skin, count);
-    let bins = ranks.len() * species;
+    let group_log2 = group_log2(count, species);
+    let bins = ranks.len().next_multiple_of(1 << group_log2) * species;
     let mut flat_of = vec![0; ranks.len()];
     for (flat, &rank) in ranks.iter().enumerate() {
         flat_of[rank as usize] = flat as u32;
@@ -72,10 +73,22 @@ pub fn allocate<P: Policy>(
     system.cells = cells;
     describe_cells(simulation_box, system);
     system.bins = bins as u32;
+    system.group_log2 = group_log2;
     system.around_count = (around.len() / ranks.len()) as u32;
     system.lanes_log2 = shape.lanes_log2;
     system.rows = rows as u32;
     Ok(buffers)
+}
+
+/// log2 of the cells of a group, in which particles are sorted by species first. A block has parts of several
+/// groups, so that all have about as many particles of each species. Best values on an H200.
+fn group_log2(count: usize, species: usize) -> u32 {
+    match count {
+        _ if species == 1 => 0,
+        0..30_000 => 0,
+        30_000..150_000 => 3,
+        _ => 5,
+    }
 }
 
 /// Bits of a cell's rank in `around`; the offset is above.
@@ -111,7 +124,8 @@ fn size(count: usize, species: usize, shape: ListShape) -> (usize, usize) {
     // Every segment may end with a row that is not full.
     let rows = shape.room.div_ceil(4 * lanes) + species - 1;
     let tiles = count.div_ceil(32 / lanes);
-    (rows, tiles * rows * 128)
+    // A row is read ahead.
+    (rows, (tiles * rows + 1) * 128)
 }
 
 /// Bytes of all lists.

@@ -12,6 +12,7 @@ mod launch;
 pub mod library;
 mod lists;
 mod memory;
+mod minimize;
 pub mod sources;
 mod thermo;
 mod thermostat;
@@ -44,6 +45,7 @@ pub use correlator::{
     centers_program, density_program, neighborhoods_program, program as correlation_program,
     structure_program,
 };
+pub use minimize::{CudaMinimizer, program as minimizer_program};
 
 /// The kernels of a plan, ready to be compiled: as the engine does for its card, and as tests do for
 /// cards that are not there.

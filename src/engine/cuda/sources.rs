@@ -33,6 +33,7 @@ pub const HEADERS: &[(&str, &str)] = &[
     header!("md/sums.cuh"),
     header!("md/system.cuh"),
     header!("md/thermostat.cuh"),
+    header!("minimize/fire.cuh"),
     header!("observable/cells.cuh"),
     header!("observable/origins.cuh"),
     header!("observable/pair_terms.cuh"),

@@ -7,8 +7,12 @@ use crate::plan;
 /// `kernels/md/advance.cu`.
 pub const SMALL_BLOCK: u32 = 512;
 
-/// Most threads of a block of the kernels that take steps. Mirrors `LARGEST_BLOCK` in `kernels/md/advance.cu`.
+/// Most threads of a block of the other kernels that take steps: with 96 registers for each nothing is spilled, and the
+/// threads still saturate a multiprocessor.
 pub const LARGEST_BLOCK: u32 = 640;
+
+/// The same of `advance_alone`.
+pub const LARGEST_BLOCK_ALONE: u32 = 768;
 
 /// Which kernel takes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +24,36 @@ pub enum Kind {
     Bussi = 3,
 }
 
-impl Kind {
-    /// The kernel for blocks of so many threads.
-    pub fn kernel(self, threads: u32) -> &'static str {
-        match self {
-            Kind::None if threads <= SMALL_BLOCK => "advance_wide",
-            Kind::None => "advance",
-            Kind::Langevin => "advance_langevin",
-            Kind::NoseHoover | Kind::Bussi => "advance_global",
-        }
+/// A kernel that takes steps, and its blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Geometry {
+    pub kernel: &'static str,
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
+}
+
+impl Geometry {
+    /// For so many tiles (particles of a warp), spread evenly over the card. `alone`: one lane a particle, in 32 bits.
+    pub fn new(kind: Kind, tiles: u32, blocks: u32, alone: bool) -> Self {
+        let tiles_of_block = tiles.div_ceil(blocks).max(1);
+        let threads = |largest: u32| {
+            let most = largest / 32;
+            let rounds = tiles_of_block.div_ceil(most);
+            32 * tiles_of_block.div_ceil(rounds).next_multiple_of(4).min(most)
+        };
+        let (kernel, threads) = match kind {
+            Kind::None if alone && tiles_of_block > SMALL_BLOCK / 32 => {
+                ("advance_alone", threads(LARGEST_BLOCK_ALONE))
+            }
+            Kind::None if threads(LARGEST_BLOCK) <= SMALL_BLOCK => {
+                ("advance_wide", threads(LARGEST_BLOCK))
+            }
+            Kind::None => ("advance", threads(LARGEST_BLOCK)),
+            Kind::Langevin => ("advance_langevin", threads(LARGEST_BLOCK)),
+            Kind::NoseHoover | Kind::Bussi => ("advance_global", threads(LARGEST_BLOCK)),
+        };
+        Geometry { kernel, blocks, threads }
     }
 }
 
@@ -80,5 +105,30 @@ impl Thermostat {
             parameter,
         };
         (kind, thermostat)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_hold_their_tiles_in_as_few_rounds_as_the_kernel_allows() {
+        for (particles, lanes, alone, kernel, threads) in [
+            (1_000, 16, false, "advance_wide", 128),
+            (50_000, 1, true, "advance_wide", 384),
+            (80_000, 1, true, "advance_alone", 640),
+            (1_000_000, 1, true, "advance_alone", 768),
+            (1_000_000, 1, false, "advance", 640),
+        ] {
+            let tiles = u32::div_ceil(particles * lanes, 32);
+            let found = Geometry::new(Kind::None, tiles, 132, alone);
+            assert_eq!((found.kernel, found.threads), (kernel, threads), "{particles}");
+            let most = if alone { LARGEST_BLOCK_ALONE } else { LARGEST_BLOCK };
+            let tiles_of_block = tiles.div_ceil(132);
+            assert_eq!(tiles_of_block.div_ceil(threads / 32), tiles_of_block.div_ceil(most / 32));
+        }
+        let langevin = Geometry::new(Kind::Langevin, 31_250, 132, true);
+        assert_eq!((langevin.kernel, langevin.threads), ("advance_langevin", 640));
     }
 }

@@ -50,7 +50,7 @@ fn default_skin(cutoff: f64, count: usize) -> f64 {
 
 /// As many threads a particle as small blocks have for each (see [`SMALL_BLOCK`]), but no more than pay.
 /// Best values on an H200.
-fn default_lanes_log2(count: usize, multiprocessors: u32) -> u32 {
+pub fn default_lanes_log2(count: usize, multiprocessors: u32) -> u32 {
     let threads_per_particle = (SMALL_BLOCK * multiprocessors) as usize / count.max(1);
     match threads_per_particle {
         32.. => 4,

@@ -1,0 +1,306 @@
+// Descent of a copy of the system to a minimum of its energy by FIRE: a cooperative kernel that makes many iterations
+// a launch and takes all decisions itself. Mirrors src/engine/cpu/minimize.rs; always in 64-bit floats.
+//
+// An iteration is three passes, with a barrier after each: forces and their sums; velocities, and half of the last
+// move taken back where the power is not positive; the move, whose length depends on the largest speed. Lists are
+// rebuilt where a particle has moved by half the skin. Sums are made tile by tile and then in groups of tiles by as
+// many threads for any block: the same bits for any number and size of blocks.
+#include "md/forces.cuh"
+#include "md/integrate.cuh"
+#include "md/rebuild.cuh"
+#include "minimize/fire.cuh"
+
+static_assert(sizeof(Real) == 8 && sizeof(Coordinate) == 8, "a minimum is found in 64-bit floats");
+
+// What the descent goes by. Mirrors src/engine/cuda/minimize.rs, as the next two.
+struct Descent {
+    // The descent ends when the force on every particle is smaller.
+    double force_tolerance;
+    // Of all particles.
+    double inertia;
+    // Furthest move of a particle in an iteration.
+    double furthest;
+    // Iterations at which the descent ends in any case, and at which this launch does.
+    u64 most;
+    u64 pause;
+    // Build the lists first.
+    u32 rebuild;
+    u32 unused;
+};
+
+// Why a launch ended.
+enum End : u32 {
+    // Not: or to be gone on with, where the launch has ended.
+    END_NOT = 0,
+    END_DONE = 1,
+    // A force is no number.
+    END_WILD = 2,
+};
+
+// What lasts from launch to launch.
+struct Progress {
+    Fire fire;
+    // Time of the last move.
+    double moved_for;
+    // Largest force on a particle.
+    double residual_force;
+    u32 end;
+    u32 unused;
+};
+
+// Sums over particles, and the largest squared force.
+struct Sums {
+    // F . v
+    double power;
+    double force2;
+    double velocity2;
+    double largest2;
+};
+
+// Mirrors SUMMED_TILES in src/engine/cuda/minimize.rs.
+#define SUMMED_TILES 1024
+// Threads that make a sum: no block is smaller.
+#define SUMMING_THREADS 128
+
+INLINE void merge(Sums &sums, const Sums &other) {
+    sums.power = add(sums.power, other.power);
+    sums.force2 = add(sums.force2, other.force2);
+    sums.velocity2 = add(sums.velocity2, other.velocity2);
+    sums.largest2 = fmax(sums.largest2, other.largest2);
+}
+
+// Over the lanes of a warp, in all of them.
+INLINE Sums sum_of_warp(Sums sums) {
+    for (u32 offset = 16; offset > 0; offset >>= 1) {
+        Sums other = {exchange(sums.power, offset), exchange(sums.force2, offset), exchange(sums.velocity2, offset),
+                      exchange(sums.largest2, offset)};
+        merge(sums, other);
+    }
+    return sums;
+}
+
+// Of consecutive entries, in all threads of the block; all must come here.
+INLINE Sums sum_of_entries(const Sums *entries, u32 count) {
+    __shared__ Sums of_warp[SUMMING_THREADS / 32];
+    if (threadIdx.x < SUMMING_THREADS) {
+        Sums sums = {};
+        for (u32 entry = threadIdx.x; entry < count; entry += SUMMING_THREADS) merge(sums, entries[entry]);
+        sums = sum_of_warp(sums);
+        if ((threadIdx.x & 31) == 0) of_warp[threadIdx.x >> 5] = sums;
+    }
+    __syncthreads();
+    Sums all = of_warp[0];
+#pragma unroll
+    for (int warp = 1; warp < SUMMING_THREADS / 32; ++warp) merge(all, of_warp[warp]);
+    __syncthreads();
+    return all;
+}
+
+// Of all tiles, alike in all threads of the grid.
+INLINE Sums sum_of_tiles(const Sums *of_tile, Sums *of_group, u32 tiles) {
+    if (tiles <= SUMMED_TILES) return sum_of_entries(of_tile, tiles);
+    u32 groups = (tiles + SUMMED_TILES - 1) / SUMMED_TILES;
+    for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
+        u32 first = group * SUMMED_TILES;
+        Sums sums = sum_of_entries(of_tile + first, tiles - first < SUMMED_TILES ? tiles - first : SUMMED_TILES);
+        if (threadIdx.x == 0) of_group[group] = sums;
+    }
+    synchronize(false);
+    return sum_of_entries(of_group, groups);
+}
+
+// Forces at the present sites and what the tiles contribute to the sums; whether a pair was too close.
+static __device__ __noinline__ bool force_pass(const Group group, const Particles &particles, const Site *sites, u32 first_tile,
+                                               u32 last_tile, Sums *of_tile) {
+    Findings findings = {false, false};
+    for (u32 tile = first_tile + (threadIdx.x >> 5); tile < last_tile; tile += blockDim.x >> 5) {
+        u32 p = particle_of(group, tile);
+        bool active = p < system.count;
+        u32 species = active ? particles.species[p] : 0;
+        Sum sum[DIMENSION];
+        if (sum_forces(group, tile, p, species, sites, sum)) {
+            report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
+        }
+        Force force[DIMENSION];
+        total_of_group(group, sum, force);
+        Sums sums = {};
+        if (active && group.member == 0) {
+#pragma unroll
+            for (int axis = 0; axis < DIMENSION; ++axis) {
+                double f = force[axis], v = particles.velocity[axis][p];
+                system.force[axis][p] = f;
+                sums.power = add(sums.power, mul(f, v));
+                sums.force2 = add(sums.force2, mul(f, f));
+                sums.velocity2 = add(sums.velocity2, mul(v, v));
+            }
+            sums.largest2 = sums.force2;
+        }
+        sums = sum_of_warp(sums);
+        if (group.lane == 0) of_tile[tile] = sums;
+    }
+    return findings.error;
+}
+
+// x by itself, within 0 <= x < edge; `image` changes by the edges taken off. As `wrap` in
+// src/engine/precision/double.rs.
+INLINE double wrapped(double x, int axis, i32 &image) {
+    double edge = policy.edges[axis];
+    double crossed = round_down(divide(x, edge));
+    double inside = sub(x, mul(crossed, edge));
+    image += (i32)crossed;
+    if (inside < 0.0) {
+        inside = add(inside, edge);
+        image -= 1;
+    }
+    if (inside >= edge) {
+        inside = 0.0;
+        image += 1;
+    }
+    return inside;
+}
+
+// How velocities change in an iteration.
+struct Change {
+    bool turn_back;
+    // Time for which a move is taken back.
+    double back;
+    // dt / m, and the shares of velocity and force in what is mixed.
+    double kick;
+    double keep;
+    double turn;
+};
+
+// v = keep (v + kick F) + turn F, from zero where the descent turns back; the largest squared speed.
+static __device__ __noinline__ double velocity_pass(const Particles &particles, u32 first, u32 last, const Change change) {
+    double fastest2 = 0.0;
+    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
+        double speed2 = 0.0;
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            double v = particles.velocity[axis][p], f = system.force[axis][p];
+            if (change.turn_back) {
+                i32 image = particles.image[axis][p];
+                double x = add(particles.position[axis][p], mul(change.back, v));
+                particles.position[axis][p] = wrapped(x, axis, image);
+                particles.image[axis][p] = image;
+                v = 0.0;
+            }
+            v = add(mul(change.keep, add(v, mul(change.kick, f))), mul(change.turn, f));
+            particles.velocity[axis][p] = v;
+            speed2 = add(speed2, mul(v, v));
+        }
+        fastest2 = fmax(fastest2, speed2);
+    }
+    return fastest2;
+}
+
+// x += v t; whether the lists must be rebuilt.
+static __device__ __noinline__ bool move_pass(const Particles &particles, Site *sites, u32 first, u32 last, double time) {
+    bool stale = false;
+    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
+        Site site[DIMENSION], reference[DIMENSION];
+        load_site(system.reference, p, reference);
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            i32 image = particles.image[axis][p];
+            double x = add(particles.position[axis][p], mul(time, particles.velocity[axis][p]));
+            site[axis] = wrapped(x, axis, image);
+            particles.position[axis][p] = site[axis];
+            particles.image[axis][p] = image;
+        }
+        store_site(sites, p, site);
+        Real displacement[DIMENSION], length[DIMENSION];
+        stale |= !(distance2(site, reference, displacement, length) <= system.limit2);
+    }
+    return stale;
+}
+
+// Brings the largest of the block's numbers, none negative, into one that all blocks share.
+INLINE void share_largest(double x, u64 *shared_bits) {
+    __shared__ double of_warp[32];
+    for (u32 offset = 16; offset > 0; offset >>= 1) x = fmax(x, exchange(x, offset));
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) of_warp[threadIdx.x >> 5] = x;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    for (u32 warp = 1; warp < blockDim.x >> 5; ++warp) x = fmax(x, of_warp[warp]);
+    // The bits of such numbers are ordered as they are.
+    atomicMax((unsigned long long *)shared_bits, to_bits(x));
+}
+
+// What all threads of a block know, alike in all blocks.
+struct Shared {
+    Progress progress;
+    Change change;
+    double timestep;
+    bool goes_on;
+};
+
+// Ends the descent or takes the next iteration's decisions.
+INLINE void decide(const Descent &descent, const Sums &sums, Shared &shared) {
+    Progress &progress = shared.progress;
+    shared.goes_on = false;
+    progress.residual_force = square_root(sums.largest2);
+    if (!is_finite(sums.force2)) {
+        progress.end = END_WILD;
+    } else if (progress.residual_force < descent.force_tolerance || progress.fire.iterations >= descent.most) {
+        progress.end = END_DONE;
+    } else if (progress.fire.iterations < descent.pause) {
+        Iteration iteration = next_iteration(progress.fire, sums.power);
+        double ratio = square_root(divide(sums.velocity2, sums.force2));
+        shared.change.turn_back = iteration.turn_back;
+        shared.change.back = mul(-0.5, progress.moved_for);
+        shared.change.kick = divide(iteration.timestep, descent.inertia);
+        shared.change.keep = sub(1.0, iteration.mixing);
+        shared.change.turn = mul(iteration.mixing, ratio);
+        shared.timestep = iteration.timestep;
+        shared.goes_on = true;
+    }
+}
+
+// `fastest2`: bits of the largest squared speed, for every other iteration one; zero before the first.
+extern "C" __global__ void __launch_bounds__(640, 1)
+    descend(const __grid_constant__ Descent descent, Progress *progress, u64 *fastest2, Sums *of_tile, Sums *of_group) {
+    __shared__ Shared shared;
+    Control *control = system.control;
+    begin_grid();
+    Group group = group_of();
+    u32 copy = control->copy, site_copy = control->site_copy, tiles = tile_count(group), first_tile, last_tile;
+    share_of_block(tiles, first_tile, last_tile);
+    u32 first = first_tile * group.particles, last = last_tile * group.particles;
+    last = last < system.count ? last : system.count;
+    if (threadIdx.x == 0) shared.progress = *progress;
+    __syncthreads();
+    bool stale = descent.rebuild != 0;
+    for (;;) {
+        if (stale) {
+            bool full = rebuild(copy, site_copy);
+            copy ^= 1;
+            site_copy ^= 1;
+            if (full) break;
+        }
+        const Particles &particles = system.particles[copy];
+        Site *sites = system.sites[site_copy];
+        bool too_close = force_pass(group, particles, sites, first_tile, last_tile, of_tile);
+        if (synchronize(too_close)) break;
+        Sums sums = sum_of_tiles(of_tile, of_group, tiles);
+        if (threadIdx.x == 0) decide(descent, sums, shared);
+        __syncthreads();
+        if (!shared.goes_on) break;
+        u64 *fastest = fastest2 + (shared.progress.fire.iterations & 1);
+        share_largest(velocity_pass(particles, first, last, shared.change), fastest);
+        // The other one was read before the barrier after the last move.
+        if (blockIdx.x == 0 && threadIdx.x == 0) fastest2[(shared.progress.fire.iterations + 1) & 1] = 0;
+        synchronize(false);
+        if (threadIdx.x == 0) {
+            double speed = square_root(double_from_bits(*(volatile u64 *)fastest));
+            shared.progress.moved_for = fmin(shared.timestep, divide(descent.furthest, speed));
+        }
+        __syncthreads();
+        stale = synchronize(move_pass(particles, sites, first, last, shared.progress.moved_for));
+    }
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    control->copy = copy;
+    control->site_copy = site_copy;
+    *progress = shared.progress;
+}

@@ -1,0 +1,108 @@
+//! Minima of the potential energy below states of a run, for inherent structures.
+//!
+//! By FIRE ([`crate::integrator::fire`]) on a copy of the state in an engine of its own, always in 64-bit floats:
+//! 32-bit pair forces of neighbours at contact err by `1e-5` or so, and no descent on them ends below that. A
+//! minimum so depends on the state only, not on the precision, threads or skin of the run; between processor and
+//! card sums are rounded otherwise, and a descent from a liquid, where small differences grow, may end in another
+//! minimum. All particles have the inertia of the lightest, for which the run's time step is made.
+use super::{EngineError, ExactState, cpu, cuda};
+use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision};
+use crate::system::{Snapshot, species_of_particles};
+
+/// Furthest move of a particle in an iteration, in units of the smallest sigma.
+const FURTHEST: f64 = 0.1;
+
+/// A minimum of the potential energy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InherentStructure {
+    /// Velocities are zero; images go on from those of the state that it was found from.
+    pub snapshot: Snapshot,
+    /// Per particle.
+    pub energy: f64,
+    /// Modulus of the largest force on a particle: below the tolerance unless the iterations ran out.
+    pub residual_force: f64,
+    pub iterations: u64,
+}
+
+/// Finds the minimum of the potential energy that a configuration belongs to.
+pub trait Minimizer: Send {
+    /// The minimum below a configuration.
+    ///
+    /// # Errors
+    /// If a number would not fit, or the card fails or has no room.
+    fn minimize(&mut self, snapshot: &Snapshot) -> Result<InherentStructure, EngineError>;
+}
+
+/// The minimiser of a plan: on the card where its engine runs there.
+///
+/// # Errors
+/// If the plan asks for an engine that is not there.
+pub fn minimizer(
+    plan: &Plan,
+    settings: &InherentStructuresPlan,
+) -> Result<Box<dyn Minimizer>, EngineError> {
+    let card = match plan.run.engine {
+        EngineChoice::Cuda => Some(cuda::device::cards()?.swap_remove(0)),
+        EngineChoice::Auto => cuda::device::cards().ok().map(|mut cards| cards.swap_remove(0)),
+        EngineChoice::Cpu => None,
+    };
+    Ok(match card {
+        Some(card) => Box::new(cuda::CudaMinimizer::new(plan, settings, card)),
+        None => Box::new(cpu::CpuMinimizer::new(plan, settings)),
+    })
+}
+
+/// What a descent goes by.
+pub(in crate::engine) struct Descent {
+    /// That of the run, in 64-bit floats.
+    pub plan: Plan,
+    pub settings: InherentStructuresPlan,
+    /// Of all particles.
+    pub inertia: f64,
+    /// Furthest move of a particle in an iteration.
+    pub furthest: f64,
+}
+
+impl Descent {
+    pub fn new(plan: &Plan, settings: &InherentStructuresPlan) -> Self {
+        let mut plan = plan.clone();
+        plan.run.precision = Precision::Double;
+        plan.run.skin = None;
+        plan.run.sort_interval = 1;
+        let masses = plan.system.species.iter().map(|species| species.mass);
+        let sigmas = plan.potential.pairs.iter().flatten().map(|pair| pair.sigma);
+        Descent {
+            inertia: masses.fold(f64::INFINITY, f64::min),
+            furthest: FURTHEST * sigmas.fold(f64::INFINITY, f64::min),
+            settings: *settings,
+            plan,
+        }
+    }
+
+    /// A configuration without velocities, for an engine.
+    ///
+    /// # Errors
+    /// If a position is no number.
+    pub fn at_rest(&self, snapshot: &Snapshot) -> Result<ExactState, EngineError> {
+        let system = &self.plan.system;
+        let at_rest = Snapshot {
+            velocity: vec![[0.0; 3]; snapshot.position.len()],
+            step: snapshot.step,
+            position: snapshot.position.clone(),
+            image: snapshot.image.clone(),
+        };
+        ExactState::from_snapshot(
+            &at_rest,
+            species_of_particles(&system.species),
+            system.simulation_box,
+            self.plan.run.timestep,
+            Precision::Double,
+            &system.species,
+        )
+        .ok_or_else(|| {
+            let wild = |position: &[f64; 3]| position.iter().any(|x| !x.is_finite());
+            let particle = snapshot.position.iter().position(wild).unwrap_or(0) as u32;
+            EngineError::OutOfRange { step: snapshot.step, quantity: "the position", particle }
+        })
+    }
+}

@@ -1,0 +1,236 @@
+//! Minima found on a card against those found on the processor; elsewhere every test says that it does nothing.
+mod common;
+
+use std::time::Instant;
+
+use common::job::{Job, kob_andersen as toml};
+use common::{kob_andersen, kob_andersen_potential, liquid, pair, plan_of};
+use supercool::engine::cpu::CpuMinimizer;
+use supercool::engine::cuda::CudaMinimizer;
+use supercool::engine::cuda::device::{Card, cards};
+use supercool::engine::{InherentStructure, Minimizer};
+use supercool::output::{Checkpoint, latest_valid};
+use supercool::plan::{InherentStructuresPlan, Plan, Precision};
+use supercool::potential::{PairPotential, PotentialPlan, Truncation};
+use supercool::system::{SimulationBox, Snapshot, Species};
+
+/// The first card, or a word that there is none.
+fn card() -> Option<Card> {
+    match cards() {
+        Ok(mut cards) => Some(cards.swap_remove(0)),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn settings(force_tolerance: f64, maximum_iterations: u64) -> InherentStructuresPlan {
+    InherentStructuresPlan { every: 1, force_tolerance, maximum_iterations, timestep: 0.002 }
+}
+
+/// Without the narrow smoothing of the cutoff, which would split basins.
+fn force_shifted(dimension: usize, count: usize) -> Plan {
+    let mut plan = kob_andersen(dimension, count, Precision::FixedPoint);
+    plan.potential = kob_andersen_potential(Truncation::ForceShifted);
+    plan
+}
+
+/// Largest distance of particles in two minima; over the box, in terms of the nearest images.
+fn largest_distance(plan: &Plan, one: &InherentStructure, other: &InherentStructure) -> f64 {
+    let simulation_box = &plan.system.simulation_box;
+    let distance = |i: usize| {
+        let [a, b] = [one, other].map(|of| of.snapshot.unwrapped(i, simulation_box));
+        (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
+    };
+    (0..one.snapshot.position.len()).map(distance).fold(0.0, f64::max)
+}
+
+fn on_both(
+    plan: &Plan,
+    settings: &InherentStructuresPlan,
+    card: &Card,
+    start: &Snapshot,
+) -> [InherentStructure; 2] {
+    let mut processor = CpuMinimizer::new(plan, settings);
+    let mut on_card = CudaMinimizer::new(plan, settings, card.clone());
+    [processor.minimize(start).unwrap(), on_card.minimize(start).unwrap()]
+}
+
+/// Rounding of sums grows along a descent, but not at its start, with turns and steps that grow.
+#[test]
+fn the_first_iterations_are_those_of_the_processor() {
+    let Some(card) = card() else { return };
+    for (dimension, count) in [(3, 1000), (2, 900), (3, 40_000)] {
+        let plan = force_shifted(dimension, count);
+        let start = liquid(&plan, 0.8, if count > 10_000 { 200 } else { 1000 }).snapshot().unwrap();
+        for (iterations, tolerance) in [(0, 1e-14), (1, 1e-13), (10, 1e-12), (60, 1e-10)] {
+            let found = on_both(&plan, &settings(1e-6, iterations), &card, &start);
+            let [expected, found] = found;
+            let distance = largest_distance(&plan, &expected, &found);
+            assert!(distance < tolerance, "{dimension}D, {iterations}: {distance:e}");
+            let energies = (expected.energy - found.energy).abs();
+            assert!(energies < 100.0 * tolerance, "{dimension}D, {iterations}: {energies:e}");
+            let forces = (expected.residual_force / found.residual_force - 1.0).abs();
+            assert!(forces < 1e4 * tolerance, "{dimension}D, {iterations}: {forces:e}");
+            assert_eq!((found.iterations, expected.iterations), (iterations, iterations));
+            assert_eq!(found.snapshot.step, start.step);
+            assert!(found.snapshot.velocity.iter().all(|v| *v == [0.0; 3]));
+        }
+    }
+}
+
+/// A cold solid moves little on its way down: both descents end in one minimum, and to 1e-9 with one energy.
+#[test]
+fn minima_of_cold_states_are_those_of_the_processor() {
+    let Some(card) = card() else { return };
+    for (dimension, count) in [(3, 1000), (2, 900), (3, 4000)] {
+        let plan = force_shifted(dimension, count);
+        let hot = liquid(&plan, 0.8, 1000).snapshot().unwrap();
+        let mut processor = CpuMinimizer::new(&plan, &settings(1e-8, 100_000));
+        let minimum = processor.minimize(&hot).unwrap();
+        let mut start = minimum.snapshot.clone();
+        for (i, position) in start.position.iter_mut().enumerate() {
+            for (k, x) in position.iter_mut().enumerate().take(dimension) {
+                *x += 0.01 * ((7 * i + 3 * k) as f64).sin();
+            }
+        }
+        let [expected, found] = on_both(&plan, &settings(1e-8, 100_000), &card, &start);
+        assert!(found.residual_force < 1e-8 && found.iterations > 20, "{found:?}");
+        assert!(
+            (expected.energy - found.energy).abs() < 1e-9,
+            "{dimension}D: {} {}",
+            expected.energy,
+            found.energy
+        );
+        let distance = largest_distance(&plan, &expected, &found);
+        assert!(distance < 1e-5, "{dimension}D: {distance:e}");
+    }
+}
+
+/// Where paths part what is found is a minimum all the same.
+#[test]
+fn minima_of_liquids_are_minima() {
+    let Some(card) = card() else { return };
+    for (dimension, count, smooth) in [(3, 1000, true), (2, 900, true), (3, 20_000, false)] {
+        let mut plan = force_shifted(dimension, count);
+        if smooth {
+            plan.potential = kob_andersen_potential(Truncation::Smooth { width: 0.005 });
+        }
+        let start = liquid(&plan, 0.8, 500).snapshot().unwrap();
+        let tolerance = 1e-6;
+        let mut minimizer = CudaMinimizer::new(&plan, &settings(tolerance, 100_000), card.clone());
+        minimizer.minimize(&start).unwrap();
+        // Without what the first one takes for kernels and memory.
+        let begin = Instant::now();
+        let found = minimizer.minimize(&start).unwrap();
+        let seconds = begin.elapsed().as_secs_f64();
+        println!("{dimension}D, {count}: {} iterations in {seconds:.3} s", found.iterations);
+        assert!(found.residual_force < tolerance, "{:e}", found.residual_force);
+        // As the processor sees it: forces of one rounding more, and the energy of the same sum.
+        let seen = CpuMinimizer::new(&plan, &settings(tolerance + 1e-10, 0))
+            .minimize(&found.snapshot)
+            .unwrap();
+        assert!(seen.residual_force < tolerance + 1e-10, "{:e}", seen.residual_force);
+        assert!((seen.energy - found.energy).abs() < 1e-11, "{} {}", seen.energy, found.energy);
+        let before = CpuMinimizer::new(&plan, &settings(1.0, 0)).minimize(&start).unwrap();
+        assert!(found.energy < before.energy - 0.1, "it went down");
+        assert!(found.iterations > 50);
+    }
+}
+
+#[test]
+fn a_minimum_depends_on_the_state_only() {
+    let Some(card) = card() else { return };
+    // Sums of one and of two stages.
+    for count in [500, 30_000] {
+        let plan = force_shifted(3, count);
+        let start = liquid(&plan, 0.8, 100).snapshot().unwrap();
+        let other = liquid(&plan, 1.5, 100).snapshot().unwrap();
+        let most = if count > 10_000 { 200 } else { 100_000 };
+        let with = |change: &dyn Fn(&mut Plan), multiprocessors: u32, before: bool| {
+            let mut plan = plan.clone();
+            change(&mut plan);
+            let fewer = Card { multiprocessors, ..card.clone() };
+            let mut minimizer = CudaMinimizer::new(&plan, &settings(1e-6, most), fewer);
+            if before {
+                minimizer.minimize(&other).unwrap();
+            }
+            minimizer.minimize(&start).unwrap()
+        };
+        let all = card.multiprocessors;
+        let expected = with(&|_| {}, all, false);
+        assert_eq!(expected, with(&|_| {}, all, true), "what was minimised before");
+        assert_eq!(expected, with(&|_| {}, all / 2, false), "fewer blocks");
+        assert_eq!(expected, with(&|_| {}, 7, false), "blocks of more threads");
+        let choices = |plan: &mut Plan| {
+            plan.run.skin = Some(0.2);
+            plan.run.threads_per_particle = Some(2);
+            plan.run.precision = Precision::Single;
+        };
+        assert_eq!(expected, with(&choices, all, false), "choices of the run");
+    }
+}
+
+/// A gas falls into dense clusters: lists become longer than was expected.
+#[test]
+fn lists_grow_on_the_way_down() {
+    let Some(card) = card() else { return };
+    let potential = PotentialPlan {
+        form: PairPotential::LennardJones,
+        truncation: Truncation::ForceShifted,
+        pairs: vec![vec![pair(1.0, 1.0, 2.5)]],
+    };
+    let count = 4000;
+    let species = vec![Species { name: "A".into(), count, mass: 1.0 }];
+    let simulation_box = SimulationBox::cubic(3, count, 0.05);
+    let plan = plan_of(simulation_box, species, potential, Precision::Double);
+    let start = liquid(&plan, 1.5, 500).snapshot().unwrap();
+    let mut minimizer = CudaMinimizer::new(&plan, &settings(1e-6, 100_000), card);
+    let found = minimizer.minimize(&start).unwrap();
+    let seen = CpuMinimizer::new(&plan, &settings(1.0, 0)).minimize(&found.snapshot).unwrap();
+    assert!(found.residual_force < 1e-6, "{:e}", found.residual_force);
+    assert!((seen.energy - found.energy).abs() < 1e-11, "{} {}", seen.energy, found.energy);
+}
+
+const STAGES: &str = r#"
+[[stage]]
+name = "cool"
+steps = 2000
+thermostat = { kind = "langevin", temperature = { from = 1.5, to = 0.5 }, friction = 2.0 }
+
+[[stage]]
+name = "production"
+steps = 1000
+[stage.observe]
+thermodynamics = 50
+trajectory = 250
+"#;
+
+#[test]
+fn a_run_writes_them_and_has_the_same_bits_with_and_without() {
+    if card().is_none() {
+        return;
+    }
+    for precision in ["fixed-point", "double-single"] {
+        let text = toml(3, 1000, precision, "timestep = 0.004\ntune = false") + STAGES;
+        let text = text.replace("engine = \"cpu\"", "engine = \"cuda\"");
+        assert!(text.contains("\"cuda\""));
+        let inherent = "inherent_structures = { every = 100 }\n";
+        let [plain, with] = [Job::new(&text), Job::new(&(text.clone() + inherent))];
+        let end = |job: &Job| {
+            job.succeeds(&["run", "job.toml"]);
+            let (_, _, checkpoint) = latest_valid(&job.path("out")).unwrap().checkpoint.unwrap();
+            let bits = |state: &Checkpoint, name| state.get_u64(name).unwrap();
+            (bits(&checkpoint, "position"), bits(&checkpoint, "velocity"))
+        };
+        assert_eq!(end(&plain), end(&with), "{precision}");
+        let energy = with.series("production", "inherent_structure_energy");
+        assert_eq!(energy.len(), 11);
+        let potential = with.series("production", "potential_energy");
+        assert!(energy.iter().all(|&e| e < potential[0] - 0.5), "{energy:?} {potential:?}");
+        let residual = with.series("production", "inherent_structure_residual_force");
+        assert!(residual.iter().all(|&force| force < 1e-6), "{residual:?}");
+        assert!(with.path("out/production.inherent.h5md").exists());
+    }
+}
