@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::origins::{Cells, Search, SortedOrigins};
-use super::pairs::{COPIES, PairEvaluator};
+use super::pairs::{self, COPIES, PairEvaluator};
 use super::program::{self, THREADS};
 use super::records::Records;
 use super::slots::Slot;
@@ -103,8 +103,9 @@ impl Shape {
 /// them.
 pub fn needs(evaluation: &Evaluation, slot_bytes: usize) -> Option<(usize, u64)> {
     let shape = Shape::of(evaluation, slot_bytes)?;
-    let moved = shape.bytes_of_displacements(evaluation.simulation_box.dimension());
-    Some((shape.slots(), shape.cells.device_bytes() + moved as u64))
+    let moved = shape.bytes_of_displacements(evaluation.simulation_box.dimension()) as u64;
+    let of_pairs = if shape.in_cages { pairs::device_bytes(evaluation) } else { 0 };
+    Some((shape.slots(), shape.cells.device_bytes() + moved + of_pairs))
 }
 
 /// What is due, in rounds of as many origins and pairs at most. `lag_index` as of a blocking scheme, `None` for what is

@@ -129,10 +129,10 @@ impl ParticleSampling {
         for (_, handed_over) in &correlations {
             beside += match handed_over {
                 HandedOver::Pairs(evaluation, _) => {
-                    let (more, bytes) =
-                        neighborhoods::needs(evaluation, slot_bytes).unwrap_or_default();
+                    let (more, bytes) = neighborhoods::needs(evaluation, slot_bytes)
+                        .unwrap_or_else(|| (0, pairs::device_bytes(evaluation)));
                     slots += more;
-                    bytes + pairs::device_bytes(evaluation)
+                    bytes
                 }
                 HandedOver::Densities(evaluation, _) => densities::device_bytes(evaluation, batch),
                 HandedOver::Structure(evaluation, _) => {
