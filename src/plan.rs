@@ -18,6 +18,11 @@ pub struct Plan {
     pub stages: Vec<StagePlan>,
     pub checkpoint: CheckpointPlan,
     pub output: OutputPlan,
+    /// `None`: no steps are repeated.
+    #[serde(default)]
+    pub integrity: Option<IntegrityPlan>,
+    #[serde(default)]
+    pub limits: LimitsPlan,
 }
 
 impl Plan {
@@ -432,4 +437,74 @@ pub struct CheckpointPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputPlan {
     pub directory: PathBuf,
+    /// Longest time between writes to the results files, in seconds.
+    #[serde(default = "default_flush_seconds")]
+    pub flush_seconds: f64,
+    #[serde(default)]
+    pub on_full_disk: OnFullDisk,
+}
+
+/// Longest time between writes to the results files where nothing is said.
+pub const FLUSH_SECONDS: f64 = 5.0;
+
+fn default_flush_seconds() -> f64 {
+    FLUSH_SECONDS
+}
+
+impl Default for OutputPlan {
+    fn default() -> Self {
+        OutputPlan {
+            directory: PathBuf::new(),
+            flush_seconds: FLUSH_SECONDS,
+            on_full_disk: OnFullDisk::Stop,
+        }
+    }
+}
+
+/// What a run does when the disk (or the quota) is full.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFullDisk {
+    /// It ends with an error.
+    #[default]
+    Stop,
+    /// It waits for room.
+    Wait,
+}
+
+/// Steps that are computed twice, against silent errors of the hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntegrityPlan {
+    /// Interval of the repetitions, in steps of the stage.
+    pub recheck: u64,
+    /// Steps that are repeated.
+    pub segment: u64,
+}
+
+/// Bounds on what a sound run does; `None`: not watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LimitsPlan {
+    pub action: LimitAction,
+    /// Change of the conserved energy per particle within a stage.
+    pub energy_drift: Option<f64>,
+    /// Modulus of the velocity of the centre of mass.
+    pub center_of_mass_velocity: Option<f64>,
+    pub temperature: Option<f64>,
+    /// Global bond-orientational order.
+    pub bond_order: Option<f64>,
+}
+
+/// What happens when a run goes beyond a bound.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitAction {
+    /// It is said once in a stage, and the run goes on.
+    Warn,
+    /// The run ends with an error.
+    #[default]
+    Stop,
 }

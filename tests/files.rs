@@ -112,6 +112,7 @@ fn row(step: u64) -> ThermodynamicsRow {
         potential_energy: -6.0 - x / 3.0,
         kinetic_energy: 1.5 + x / 7.0,
         internal_energy: -4.5 + x / 11.0,
+        conserved_energy: -4.75 + x / 17.0,
         temperature: 1.0 + x / 1024.0,
         pressure: x / 13.0,
         stress: std::array::from_fn(|a| std::array::from_fn(|b| x + 0.1 * (3 * a + b) as f64)),
@@ -233,6 +234,7 @@ fn results_open_in_h5py_and_pyh5md(edges: &[f64]) {
             "potential_energy": column(&|row| json!(row.potential_energy)),
             "kinetic_energy": column(&|row| json!(row.kinetic_energy)),
             "internal_energy": column(&|row| json!(row.internal_energy)),
+            "conserved_energy": column(&|row| json!(row.conserved_energy)),
             "temperature": column(&|row| json!(row.temperature)),
             "pressure": column(&|row| json!(row.pressure)),
             "stress_tensor": column(&|row| {
@@ -378,7 +380,7 @@ impl Files {
         let (plan, run) = (&description.plan, description.run());
         let (h5, h5md) = (directory.join("run.h5"), directory.join("run.h5md"));
         Files {
-            results: ResultsWriter::reopen(&h5, plan, &layout(), rows(steps)).unwrap(),
+            results: ResultsWriter::reopen(&h5, plan, &layout(), rows(steps), 0).unwrap(),
             trajectory: TrajectoryWriter::reopen(&h5md, plan, steps).unwrap(),
             gsd: GsdWriter::reopen(&directory.join("run.gsd"), &run, steps).unwrap(),
         }
@@ -527,7 +529,7 @@ fn a_foreign_file_is_not_continued() {
     for path in [text, empty, hdf5, newer] {
         let before = fs::read(&path).unwrap();
         let errors = [
-            ResultsWriter::reopen(&path, plan, &layout(), rows(0)).err().unwrap(),
+            ResultsWriter::reopen(&path, plan, &layout(), rows(0), 0).err().unwrap(),
             TrajectoryWriter::reopen(&path, plan, 0).err().unwrap(),
             GsdWriter::reopen(&path, &run, 0).err().unwrap(),
         ];
@@ -537,7 +539,7 @@ fn a_foreign_file_is_not_continued() {
         assert_eq!(fs::read(&path).unwrap().len(), before.len());
     }
     let missing =
-        ResultsWriter::reopen(&directory.path().join("missing"), plan, &layout(), rows(0));
+        ResultsWriter::reopen(&directory.path().join("missing"), plan, &layout(), rows(0), 0);
     assert!(matches!(missing.err().unwrap(), OutputError::NotWritable { .. }));
 }
 
@@ -549,7 +551,7 @@ fn a_file_of_another_run_is_not_continued() {
     let path = directory.path().join("run.h5");
     let mut other = layout();
     other.series[0].axes[0].values[1] = 0.003;
-    let error = ResultsWriter::reopen(&path, &description.plan, &other, rows(0)).err().unwrap();
+    let error = ResultsWriter::reopen(&path, &description.plan, &other, rows(0), 0).err().unwrap();
     assert!(error.to_string().contains("no /dynamics/A/mean_square_displacement on the grid"));
     let larger = plan(&[3.5; 3], [41, 10]);
     let path = directory.path().join("run.h5md");
@@ -567,7 +569,7 @@ fn a_file_with_less_than_the_checkpoint_says_is_an_error() {
     let (plan, run) = (&description.plan, description.run());
     let at = |name: &str| directory.path().join(name);
     let errors = [
-        ResultsWriter::reopen(&at("run.h5"), plan, &layout(), rows(6)).err().unwrap(),
+        ResultsWriter::reopen(&at("run.h5"), plan, &layout(), rows(6), 0).err().unwrap(),
         TrajectoryWriter::reopen(&at("run.h5md"), plan, 6).err().unwrap(),
         GsdWriter::reopen(&at("run.gsd"), &run, 6).err().unwrap(),
     ];

@@ -9,7 +9,7 @@
 //! - [`statistics`], [`fit`]: means with errors; diffusion coefficient, relaxation time, their dependence
 //!   on temperature.
 //! - [`mod@analyze`]: averages over runs and all fits, as tables.
-//! - [`mod@plot`], [`mod@info`]: what a file holds, as a figure and as text.
+//! - [`mod@plot`], [`mod@info`], [`mod@report`]: what a file holds, as a figure, as text and as a page.
 #![warn(missing_docs)]
 
 pub mod analyze;
@@ -19,6 +19,7 @@ pub mod fit;
 mod hdf5_file;
 pub mod info;
 pub mod plot;
+pub mod report;
 pub mod results;
 pub mod statistics;
 pub mod structure;
@@ -28,4 +29,5 @@ pub use analyze::{Analysis, analyze};
 pub use error::{AnalysisError, Result};
 pub use info::info;
 pub use plot::{Quantity, plot, plot_analysis};
+pub use report::report;
 pub use trajectory::{Frame, TrajectoryReader, open};

@@ -172,7 +172,10 @@ impl ResultsFile {
                 Ok(offset) => self.file.numbers(&offset)?.first().copied().unwrap_or(0.0),
                 Err(_) => 0.0,
             };
-            Ok((0..*rows).map(|k| offset + k as f64 * numbers[0]).collect())
+            // Rows without any number cost a file nothing.
+            self.file.check_size(&element.name(), *rows)?;
+            let increment = numbers.first().copied().unwrap_or(1.0);
+            Ok((0..*rows).map(|k| offset + k as f64 * increment).collect())
         };
         series.step = axis("step")?.iter().map(|&step| step.max(0.0) as u64).collect();
         series.time = axis("time")?;

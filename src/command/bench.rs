@@ -196,8 +196,7 @@ fn run_correlations(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result
     }
     for &particles in &arguments.particles {
         for &precision in &arguments.precision {
-            let mut plan = arguments.model.plan(particles, precision, arguments);
-            plan.stages = correlations::stages();
+            let plan = arguments.model.plan(particles, precision, arguments);
             let measured = correlations::measure(&plan, arguments, ranks)?;
             if !arguments.json {
                 measured.iter().try_for_each(|cost| say(correlations::line(cost)))?;

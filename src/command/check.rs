@@ -5,7 +5,10 @@ use std::num::NonZeroUsize;
 use crate::config::{Loaded, bytes, memory, stage_files};
 use crate::engine::domain::DomainGrid;
 use crate::engine::{EngineError, cpu};
-use crate::plan::{InitialPlan, Plan, StagePlan, Thermostat, ThermostatPlan, TotalEnergy};
+use crate::plan::{
+    InitialPlan, IntegrityPlan, LimitsPlan, Plan, StagePlan, Thermostat, ThermostatPlan,
+    TotalEnergy,
+};
 use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
@@ -159,6 +162,21 @@ fn run(plan: &Plan, report: &mut String) {
         plan.checkpoint.minutes,
         plan.output.directory.display()
     );
+    if let Some(IntegrityPlan { recheck, segment }) = plan.integrity {
+        let _ = writeln!(report, "  {segment} of every {recheck} steps are computed twice");
+    }
+    let LimitsPlan { action, energy_drift, center_of_mass_velocity, temperature, bond_order } =
+        plan.limits;
+    for (what, bound) in [
+        ("energy drift", energy_drift),
+        ("centre-of-mass velocity", center_of_mass_velocity),
+        ("temperature", temperature),
+        ("bond-orientational order", bond_order),
+    ] {
+        if let Some(bound) = bound {
+            let _ = writeln!(report, "  {} beyond {what} {bound}", word(&action));
+        }
+    }
 }
 
 fn stages(plan: &Plan, report: &mut String) {

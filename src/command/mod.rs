@@ -6,7 +6,10 @@ mod correlate;
 pub mod doctor;
 pub mod init;
 mod ranks;
+mod report;
 mod run;
+mod validate;
+mod watch;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -66,6 +69,12 @@ enum Command {
         #[arg(short, long, value_delimiter = ',')]
         quantities: Vec<Quantity>,
     },
+    /// Show how a running job is, again and again.
+    Watch(watch::WatchArguments),
+    /// Write what a results file holds as a page for a browser.
+    Report(report::ReportArguments),
+    /// Run suites of which it is known what must come out, and compare.
+    Validate(validate::ValidateArguments),
     /// Fit diffusion and relaxation in results files, with errors; average independent runs.
     Analyze(analyze::AnalyzeArguments),
     /// Evaluate the observables of a configuration on a stored trajectory.
@@ -111,6 +120,9 @@ pub fn main() -> miette::Result<ExitCode> {
             supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
             say(format!("{}\n", output.display()))?;
         }
+        Command::Validate(arguments) => return validate::validate(&arguments),
+        Command::Watch(arguments) => watch::watch(&arguments)?,
+        Command::Report(arguments) => say(report::report(&arguments)?)?,
         Command::Analyze(arguments) => say(analyze::analyze(&arguments)?)?,
         Command::Correlate(arguments) => correlate::correlate(&arguments)?,
         Command::Bench(arguments) => {

@@ -27,7 +27,7 @@ use super::OutputError;
 use super::durable::{partial_path, publish};
 
 const MAGIC: [u8; 8] = *b"\x89SCP\r\n\x1a\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const FIXED_LENGTH: usize = 24;
 const HASH_LENGTH: usize = 32;
 /// Checkpoints that stay in a directory.
@@ -149,18 +149,10 @@ impl Checkpoint {
     /// leaves behind that is resumed from an earlier one, and what a killed process had not finished.
     pub fn write(&self, directory: &Path, step: u64) -> Result<PathBuf, OutputError> {
         let path = checkpoint_path(directory, step);
-        let partial = partial_path(&path);
         for (_, path) in files_in(directory, ".scp.partial")? {
             fs::remove_file(&path).map_err(|error| OutputError::io(&path, "remove", error))?;
         }
-        let written = self
-            .write_to(&partial)
-            .map_err(|error| OutputError::io(&path, "write", error))
-            .and_then(|()| publish(&partial, &path));
-        if let Err(error) = written {
-            let _ = fs::remove_file(&partial);
-            return Err(error);
-        }
+        self.write_as(&path)?;
         let others = checkpoints_in(directory)?;
         let (later, earlier): (Vec<_>, Vec<_>) = others
             .into_iter()
@@ -170,6 +162,19 @@ impl Checkpoint {
             fs::remove_file(path).map_err(|error| OutputError::io(path, "remove", error))?;
         }
         Ok(path)
+    }
+
+    /// Writes a file of any name, durable when this returns, and touches no other.
+    pub fn write_as(&self, path: &Path) -> Result<(), OutputError> {
+        let partial = partial_path(path);
+        let written = self
+            .write_to(&partial)
+            .map_err(|error| OutputError::io(path, "write", error))
+            .and_then(|()| publish(&partial, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&partial);
+        }
+        written
     }
 
     fn write_to(&self, path: &Path) -> io::Result<()> {
@@ -210,10 +215,18 @@ impl Checkpoint {
     /// [`OutputError::CheckpointCutShort`] or [`OutputError::CheckpointDamaged`].
     pub fn read(path: &Path) -> Result<Self, OutputError> {
         let bytes = fs::read(path).map_err(|error| OutputError::io(path, "read", error))?;
-        let body = verified(path, &bytes)?;
+        Self::from_bytes(path, &bytes)
+    }
+
+    /// The same of the bytes of a file.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, OutputError> {
+        let body = verified(path, bytes)?;
         let damaged =
             |reason: String| OutputError::CheckpointDamaged { path: path.to_owned(), reason };
-        let header_end = u32::from_le_bytes(array_at(&bytes, 12)) as usize + FIXED_LENGTH;
+        let header_end = u32::from_le_bytes(array_at(bytes, 12)) as usize + FIXED_LENGTH;
         let header = body.get(FIXED_LENGTH..header_end);
         let header = header.ok_or_else(|| damaged("its header is too long".into()))?;
         let header: Header = serde_json::from_slice(header)
@@ -453,7 +466,7 @@ mod tests {
         bytes[8] = 9;
         fs::write(&path, &bytes).unwrap();
         let error = Checkpoint::read(&path).unwrap_err().to_string();
-        assert!(error.contains("format version 9; this program reads version 1"), "{error}");
+        assert!(error.contains("format version 9; this program reads version 2"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::durable::publish_bytes;
-use super::{OutputError, RunDescription};
+use super::{FullDisk, OutputError, RunDescription};
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, species_of_particles};
 
@@ -61,6 +61,7 @@ pub struct GsdWriter {
     index: Index,
     /// Where the next array goes.
     end: u64,
+    full_disk: FullDisk,
 }
 
 /// Where the index stands and how full it is, in entries.
@@ -255,7 +256,13 @@ impl GsdWriter {
             frames,
             index,
             end,
+            full_disk: FullDisk::Stop,
         })
+    }
+
+    /// What is done from now on when the disk is full.
+    pub fn on_full_disk(&mut self, full_disk: &FullDisk) {
+        self.full_disk = full_disk.clone();
     }
 
     pub fn path(&self) -> &Path {
@@ -273,8 +280,8 @@ impl GsdWriter {
     /// When the number of particles differs from the plan's.
     pub fn append(&mut self, snapshot: &Snapshot) -> Result<(), OutputError> {
         assert_eq!(snapshot.position.len(), self.particle_count, "number of particles");
-        self.write_frame(snapshot)
-            .map_err(|error| OutputError::io(&self.path, "write a frame", error))
+        let (path, full_disk) = (self.path.clone(), self.full_disk.clone());
+        full_disk.for_io(&path, "write a frame", || self.write_frame(snapshot))
     }
 
     /// Waits until everything is on the disk: before a checkpoint that counts on it.

@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hdf5::file::{FileAccess, FileAccessBuilder, LibraryVersion};
 use hdf5::{File, Result, h5check};
 use hdf5_sys::h5::hsize_t;
-use hdf5_sys::h5f::{H5F_ACC_RDWR, H5F_ACC_SWMR_WRITE, H5F_ACC_TRUNC, H5Fcreate, H5Fopen};
+use hdf5_sys::h5f::{
+    H5F_ACC_RDONLY, H5F_ACC_RDWR, H5F_ACC_SWMR_WRITE, H5F_ACC_TRUNC, H5Fcreate, H5Fopen,
+};
 use hdf5_sys::h5i::hid_t;
 use hdf5_sys::h5p::{H5P_DEFAULT, H5Pset, H5Pset_file_locking};
 
-use super::OutputError;
 use super::durable::{partial_path, publish};
 use super::error::is_out_of_space;
 use super::h5md::is_ours;
+use super::{FullDisk, OutputError};
 
 unsafe extern "C" {
     /// Sets the end of allocated space to at least the end of the file (plus `increment`).
@@ -62,6 +64,7 @@ enum Opening {
     Create,
     CreateInMemory,
     Append,
+    Read,
     Repair,
 }
 
@@ -77,6 +80,7 @@ fn open(path: &Path, opening: Opening, access: &FileAccess) -> Result<File> {
                 H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access)
             }
             Opening::Append => H5Fopen(name, H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access),
+            Opening::Read => H5Fopen(name, H5F_ACC_RDONLY, access),
             Opening::Repair => H5Fopen(name, H5F_ACC_RDWR, access),
         };
         hdf5::from_id(h5check(id)?)
@@ -154,10 +158,11 @@ pub(super) fn append(
     path: &Path,
     doing: &str,
     bytes: u64,
+    full_disk: &FullDisk,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Outcome {
     check_usable(path, doing)?;
-    reserve(path, bytes).map_err(|error| OutputError::io(path, doing, error))?;
+    full_disk.for_io(path, doing, || reserve(path, bytes))?;
     let hdf5 = |error| OutputError::hdf5(path, doing, error);
     let file =
         file_access(false).and_then(|access| open(path, Opening::Append, &access)).map_err(hdf5)?;
@@ -184,35 +189,69 @@ fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Opens for changes without SWMR, whether or not a killed process had left it open, and closes.
+/// Makes a file fit for going on, whether or not a killed process had left it open. `check` says of the open file
+/// whether `change` has anything to do.
 ///
 /// A process killed within [`append`] leaves two marks in the superblock, because of which HDF5
 /// refuses to open for writing; they are cleared as the tool `h5clear` does. Such a process may
 /// have written beyond the end that the superblock states, so the stated end is moved behind it.
-pub(super) fn repair(path: &Path, change: impl FnOnce(&File) -> Outcome) -> Outcome {
+///
+/// Without SWMR a process that is killed within a change leaves a file that nobody can read. So a copy is changed,
+/// which then takes the file's place; only if the disk has no room for it the file itself is.
+pub(super) fn repair(
+    path: &Path,
+    mut check: impl FnMut(&File) -> std::result::Result<bool, OutputError>,
+    change: impl FnOnce(&File) -> Result<()>,
+) -> Outcome {
     const DOING: &str = "continue";
     check_usable(path, DOING)?;
+    let hdf5 = |error| OutputError::hdf5(path, DOING, error);
+    let mut check_ours = |file: &File| match is_ours(file) {
+        true => check(file),
+        false => Err(foreign(path, "it is not an H5MD file made by supercool")),
+    };
     let interrupted = was_interrupted(path)?;
+    if !interrupted {
+        let file = file_access(false)
+            .and_then(|access| open(path, Opening::Read, &access))
+            .map_err(hdf5)?;
+        if !check_ours(&file)? {
+            return Ok(());
+        }
+    }
+    let copy = partial_path(path);
+    let copied = fs::copy(path, &copy).is_ok();
+    if !copied {
+        let _ = fs::remove_file(&copy);
+    }
+    let changed = if copied { &copy } else { path };
     let open = || -> Result<File> {
         let access = file_access(false)?;
         if interrupted {
             set_flag(&access, c"clear_status_flags")?;
             set_flag(&access, c"skip_eof_check")?;
         }
-        let file = open(path, Opening::Repair, &access)?;
+        let file = open(changed, Opening::Repair, &access)?;
         if interrupted {
             // SAFETY: a valid file identifier and a number.
             hdf5::sync::sync(|| h5check(unsafe { H5Fincrement_filesize(file.id(), 0) }))?;
         }
         Ok(file)
     };
-    let file = open().map_err(|error| OutputError::hdf5(path, DOING, error))?;
-    change_and_close(path, DOING, file, |file| {
-        if !is_ours(file) {
-            return Err(foreign(path, "it is not an H5MD file made by supercool"));
-        }
-        change(file)
-    })
+    let repaired = open().map_err(hdf5).and_then(|file| {
+        change_and_close(path, DOING, file, |file| match check_ours(file)? {
+            true => change(file).map_err(hdf5),
+            false => Ok(()),
+        })
+    });
+    if !copied {
+        return repaired;
+    }
+    let repaired = repaired.and_then(|()| publish(&copy, path));
+    if repaired.is_err() {
+        let _ = fs::remove_file(&copy);
+    }
+    repaired
 }
 
 /// Whether the superblock says that the file is open for writing.
@@ -260,15 +299,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.h5");
         create(&path, |file| create_rows::<f64>(file, "x", &[], vec![4], false).map(drop)).unwrap();
-        append(&path, "write", 64, |file| write_rows(file, "x", 0, &[1.0, 2.0])).unwrap();
-        let failed = append(&path, "write", 64, |file| {
+        append(&path, "write", 64, &FullDisk::Stop, |file| write_rows(file, "x", 0, &[1.0, 2.0]))
+            .unwrap();
+        let failed = append(&path, "write", 64, &FullDisk::Stop, |file| {
             write_rows(file, "x", 2, &[3.0])?;
             write_rows(file, "missing", 0, &[1.0])
         });
         assert!(matches!(failed, Err(OutputError::Hdf5 { .. })));
-        let again = append(&path, "write", 64, |file| write_rows(file, "x", 2, &[3.0]));
+        let again =
+            append(&path, "write", 64, &FullDisk::Stop, |file| write_rows(file, "x", 2, &[3.0]));
         assert!(again.unwrap_err().to_string().contains("an earlier write failed"));
         assert!(create(&directory.path().join("b.h5"), |_| Ok(())).is_err());
-        assert!(repair(&path, |_| Ok(())).is_err());
+        assert!(repair(&path, |_| Ok(true), |_| Ok(())).is_err());
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use hdf5::File;
 
@@ -7,8 +8,8 @@ use super::durable::sync_file;
 use super::series::PendingSeries;
 use super::thermodynamics::{self, BUFFERED_ROWS};
 use super::{
-    OutputError, RunDescription, ScalarRow, Scalars, SeriesLayout, ThermodynamicsRow, h5md,
-    hdf5_file,
+    FullDisk, OutputError, RunDescription, ScalarRow, Scalars, SeriesLayout, ThermodynamicsRow,
+    h5md, hdf5_file,
 };
 use crate::plan::Plan;
 
@@ -53,8 +54,8 @@ impl Rows {
 /// - `/observables/<name>/{step,time,value}`: thermodynamics, energies per particle;
 /// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`];
 /// - `/parameters`: [`RunDescription`];
-/// - `/progress/step`: last step that the file covers; `/progress/complete`: 1 when the stage is
-///   finished.
+/// - `/progress/step`: last step that the file covers; `/progress/seconds`: wall-clock time of the
+///   stage until then; `/progress/complete`: 1 when the stage is finished.
 ///
 /// Values are collected in memory until [`flush`](Self::flush); a writer that is dropped without
 /// writes nothing.
@@ -67,6 +68,10 @@ pub struct ResultsWriter {
     rows: Vec<ThermodynamicsRow>,
     scalars: Vec<(Scalars, Vec<ScalarRow>)>,
     pending: BTreeMap<String, PendingSeries>,
+    full_disk: FullDisk,
+    /// Of the stage, before this process.
+    seconds_before: f64,
+    started: Instant,
 }
 
 impl ResultsWriter {
@@ -92,7 +97,7 @@ impl ResultsWriter {
     }
 
     /// Goes on with a file, also one whose writer was killed: keeps the first `rows` of the
-    /// time series. Series keep their last values until they are updated.
+    /// time series, which reach to `step` of the run. Series keep their last values until they are updated.
     ///
     /// # Errors
     /// [`OutputError::Foreign`] when the file does not have this layout, [`OutputError::TooShort`]
@@ -102,33 +107,46 @@ impl ResultsWriter {
         plan: &Plan,
         layout: &StageLayout,
         mut rows: Rows,
+        step: u64,
     ) -> Result<Self, OutputError> {
-        hdf5_file::repair(path, |file| {
+        let mut wanted = rows;
+        let check = move |file: &File| {
             if let Some(series) = layout.series.iter().find(|series| !series.is_in(file)) {
                 let reason = format!("it has no /{} on the grid of this run", series.path);
                 return Err(hdf5_file::foreign(path, &reason));
             }
-            let hdf5 = |error| OutputError::hdf5(path, "continue", error);
-            let enough = |what: &'static str, found: u64, expected: u64| match found < expected {
-                true => Err(OutputError::TooShort { path: path.to_owned(), what, found, expected }),
-                false => Ok(()),
+            let without = |what: &str| hdf5_file::foreign(path, &format!("it has no {what}"));
+            let mut longer = false;
+            let mut enough = |what: &'static str, found: u64, expected: u64| {
+                longer |= found > expected;
+                match found < expected {
+                    true => {
+                        Err(OutputError::TooShort { path: path.to_owned(), what, found, expected })
+                    }
+                    false => Ok(()),
+                }
             };
             if layout.thermodynamics {
-                let found = thermodynamics::row_count(file)
-                    .map_err(|_| hdf5_file::foreign(path, "it has no thermodynamics"))?;
-                enough("rows of thermodynamics", found, rows.thermodynamics)?;
-                thermodynamics::truncate(file, rows.thermodynamics as usize).map_err(hdf5)?;
+                let found =
+                    thermodynamics::row_count(file).map_err(|_| without("thermodynamics"))?;
+                enough("rows of thermodynamics", found, wanted.thermodynamics)?;
             }
             for scalars in &layout.scalars {
                 let what = scalars.rows_of();
-                let found = scalars
-                    .row_count(file)
-                    .map_err(|_| hdf5_file::foreign(path, &format!("it has no {what}")))?;
-                let expected = *rows.of(*scalars);
-                enough(what, found, expected)?;
-                scalars.truncate(file, expected as usize).map_err(hdf5)?;
+                let found = scalars.row_count(file).map_err(|_| without(what))?;
+                enough(what, found, *wanted.of(*scalars))?;
             }
-            set_complete(file, false).map_err(hdf5)
+            Ok(longer || !progress_is(file, step).map_err(|_| without("progress"))?)
+        };
+        hdf5_file::repair(path, check, |file| {
+            if layout.thermodynamics {
+                thermodynamics::truncate(file, rows.thermodynamics as usize)?;
+            }
+            for scalars in &layout.scalars {
+                scalars.truncate(file, *rows.of(*scalars) as usize)?;
+            }
+            file.dataset("progress/step")?.write_scalar(&(step as i64))?;
+            set_complete(file, false)
         })?;
         Ok(Self::new(path, plan, layout, rows))
     }
@@ -142,7 +160,25 @@ impl ResultsWriter {
             rows: Vec::new(),
             scalars: layout.scalars.iter().map(|&scalars| (scalars, Vec::new())).collect(),
             pending: BTreeMap::new(),
+            full_disk: FullDisk::Stop,
+            seconds_before: 0.0,
+            started: Instant::now(),
         }
+    }
+
+    /// Wall-clock time that the stage has taken, in all processes that took part.
+    pub fn seconds(&self) -> f64 {
+        self.seconds_before + self.started.elapsed().as_secs_f64()
+    }
+
+    /// Counts the time of earlier processes too.
+    pub fn go_on_from(&mut self, seconds: f64) {
+        self.seconds_before = seconds;
+    }
+
+    /// What is done from now on when the disk is full.
+    pub fn on_full_disk(&mut self, full_disk: &FullDisk) {
+        self.full_disk = full_disk.clone();
     }
 
     pub fn path(&self) -> &Path {
@@ -201,8 +237,8 @@ impl ResultsWriter {
             rows => thermodynamics::growth(rows),
         };
         growth += self.scalars.iter().map(|(of, rows)| of.growth(rows.len())).sum::<u64>();
-        let mut written = self.written;
-        hdf5_file::append(&self.path, "write results", growth, |file| {
+        let (mut written, seconds) = (self.written, self.seconds());
+        hdf5_file::append(&self.path, "write results", growth, &self.full_disk, |file| {
             if !self.rows.is_empty() {
                 let start = self.written.thermodynamics as usize;
                 thermodynamics::write(file, self.dimension, start, &self.rows)?;
@@ -213,6 +249,7 @@ impl ResultsWriter {
             for (path, series) in &self.pending {
                 series.write(file, path)?;
             }
+            file.dataset("progress/seconds")?.write_scalar(&seconds)?;
             file.dataset("progress/step")?.write_scalar(&(step as i64))
         })?;
         self.written = self.rows();
@@ -231,9 +268,18 @@ impl ResultsWriter {
     /// The stage is finished, at `step` of the run.
     pub fn finish(mut self, step: u64) -> Result<(), OutputError> {
         self.flush(step)?;
-        hdf5_file::append(&self.path, "finish", 0, |file| set_complete(file, true))?;
+        hdf5_file::append(&self.path, "finish", 0, &self.full_disk, |file| {
+            set_complete(file, true)
+        })?;
         sync_file(&self.path)
     }
+}
+
+/// Whether a file says that it reaches to `step`, and not further.
+fn progress_is(file: &File, step: u64) -> hdf5::Result<bool> {
+    let reached = file.dataset("progress/step")?.read_scalar::<i64>()?;
+    let complete = file.dataset("progress/complete")?.read_scalar::<u8>()?;
+    Ok(reached == step as i64 && complete == 0)
 }
 
 fn set_complete(file: &File, complete: bool) -> hdf5::Result<()> {
@@ -260,5 +306,7 @@ fn write_fixed_part(file: &File, run: &RunDescription) -> hdf5::Result<()> {
     let progress = file.create_group("progress")?;
     h5md::write_scalar(&progress, "step", &0_i64)?;
     h5md::write_scalar(&progress, "complete", &0_u8)?;
+    let seconds = h5md::write_scalar(&progress, "seconds", &0.0_f64)?;
+    h5md::string_attribute(&seconds, "unit", "s")?;
     Ok(())
 }

@@ -17,6 +17,8 @@ pub struct ThermodynamicsRow {
     pub kinetic_energy: f64,
     /// Total energy: potential and kinetic.
     pub internal_energy: f64,
+    /// What the dynamics conserves: `internal_energy` less the heat from the thermostat.
+    pub conserved_energy: f64,
     pub temperature: f64,
     pub pressure: f64,
     /// `stress[a][b]`: kinetic and virial part, sign such that the pressure is its trace over `D`.
@@ -35,7 +37,7 @@ struct Observable {
 }
 
 /// Names after the H5MD module "thermodynamics", then ours.
-const OBSERVABLES: [Observable; 7] = [
+const OBSERVABLES: [Observable; 8] = [
     Observable {
         name: "potential_energy",
         unit: ["epsilon"; 2],
@@ -53,6 +55,12 @@ const OBSERVABLES: [Observable; 7] = [
         unit: ["epsilon"; 2],
         rank: 0,
         values: |row, _, out| out.push(row.internal_energy),
+    },
+    Observable {
+        name: "conserved_energy",
+        unit: ["epsilon"; 2],
+        rank: 0,
+        values: |row, _, out| out.push(row.conserved_energy),
     },
     Observable {
         name: "temperature",
@@ -111,8 +119,8 @@ pub(super) fn create(file: &File, observables: &Group, dimension: usize) -> Resu
 
 /// Bytes by which the file grows at most when `rows` rows are written.
 pub(super) fn growth(rows: usize) -> u64 {
-    // Step, time, five numbers, a vector, a matrix.
-    const ROW_BYTES: usize = 8 * (7 + 3 + 9);
+    // Step, time, six numbers, a vector, a matrix.
+    const ROW_BYTES: usize = 8 * (8 + 3 + 9);
     (ROW_BYTES * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
 }
 

@@ -4,7 +4,7 @@ use hdf5::{File, Group};
 
 use super::durable::sync_file;
 use super::h5md::{self, create_rows, variable_string_attribute, write_rows};
-use super::{OutputError, RunDescription, hdf5_file};
+use super::{FullDisk, OutputError, RunDescription, hdf5_file};
 use crate::plan::Plan;
 use crate::system::{Snapshot, species_of_particles};
 
@@ -36,6 +36,7 @@ pub struct TrajectoryWriter {
     particle_count: usize,
     written: usize,
     frames: Frames,
+    full_disk: FullDisk,
 }
 
 #[derive(Default)]
@@ -73,30 +74,29 @@ impl TrajectoryWriter {
     /// has fewer frames.
     pub fn reopen(path: &Path, plan: &Plan, frames: u64) -> Result<Self, OutputError> {
         let particle_count = plan.system.particle_count();
-        hdf5_file::repair(path, |file| {
+        let check = |file: &File| {
             let same = file
                 .dataset(&format!("{GROUP}/position/value"))
                 .is_ok_and(|value| value.shape().get(1..) == Some(&[particle_count, 3]));
             if !same {
                 return Err(hdf5_file::foreign(path, "it is not a trajectory of this system"));
             }
-            let hdf5 = |error| OutputError::hdf5(path, "continue", error);
-            let step = format!("{GROUP}/position/step");
-            let found = h5md::row_count(file, &step).map_err(hdf5)?;
-            if found < frames {
-                let path = path.to_owned();
-                return Err(OutputError::TooShort {
-                    path,
-                    what: "frames",
-                    found,
-                    expected: frames,
-                });
-            }
+            let mut longer = false;
             for dataset in DATASETS {
-                let path = format!("{GROUP}/{dataset}");
-                h5md::truncate_rows(file, &path, frames as usize).map_err(hdf5)?;
+                let found = h5md::row_count(file, &format!("{GROUP}/{dataset}"))
+                    .map_err(|error| OutputError::hdf5(path, "continue", error))?;
+                if found < frames {
+                    let (path, what) = (path.to_owned(), "frames");
+                    return Err(OutputError::TooShort { path, what, found, expected: frames });
+                }
+                longer |= found > frames;
             }
-            Ok(())
+            Ok(longer)
+        };
+        hdf5_file::repair(path, check, |file| {
+            let cut =
+                |dataset| h5md::truncate_rows(file, &format!("{GROUP}/{dataset}"), frames as usize);
+            DATASETS.into_iter().try_for_each(cut)
         })?;
         Ok(Self::new(path, plan, frames as usize))
     }
@@ -108,7 +108,13 @@ impl TrajectoryWriter {
             particle_count: plan.system.particle_count(),
             written,
             frames: Frames::default(),
+            full_disk: FullDisk::Stop,
         }
+    }
+
+    /// What is done from now on when the disk is full.
+    pub fn on_full_disk(&mut self, full_disk: &FullDisk) {
+        self.full_disk = full_disk.clone();
     }
 
     pub fn path(&self) -> &Path {
@@ -144,7 +150,7 @@ impl TrajectoryWriter {
         }
         let (start, frames) = (self.written, &self.frames);
         let growth = growth(self.particle_count, frames.step.len());
-        hdf5_file::append(&self.path, "write a frame", growth, |file| {
+        hdf5_file::append(&self.path, "write a frame", growth, &self.full_disk, |file| {
             let [edges, image, velocity, position, time, step] =
                 DATASETS.map(|dataset| format!("{GROUP}/{dataset}"));
             write_rows(file, &edges, start, &frames.edges)?;

@@ -1,17 +1,16 @@
 //! A run as a checkpoint and back.
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use super::description::Provenance;
 use super::stage::StageOutput;
 use super::writer::Writer;
-use super::{RunError, RunOptions, Simulation, Summary};
+use super::{OutputDirectory, RunError, RunOptions, Simulation};
 use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
 use crate::integrator::ThermostatState;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::output::Checkpoint;
+use crate::output::{Checkpoint, FullDisk};
 use crate::plan::{Plan, Precision};
 use crate::run::StageSummary;
 use crate::system::SimulationBox;
@@ -46,6 +45,7 @@ pub struct Draft {
     held: Vec<Option<HeldSamples>>,
     step: u64,
     directory: PathBuf,
+    full_disk: FullDisk,
 }
 
 impl Draft {
@@ -55,7 +55,7 @@ impl Draft {
 
     /// Brings the stage's files to the disk, and then the checkpoint, which counts on them.
     pub fn write(self, output: Option<&mut StageOutput>) -> miette::Result<()> {
-        let Draft { mut checkpoint, state, held, step, directory } = self;
+        let Draft { mut checkpoint, state, held, step, directory, full_disk } = self;
         let mut output = output;
         if let Some(output) = &mut output {
             output.sync(step)?;
@@ -63,17 +63,18 @@ impl Draft {
         let state = state.wait().map_err(|error| RunError::of_engine(error, step, &directory))?;
         put_state(&mut checkpoint, &state)?;
         if let Some(output) = output {
-            output.save(&mut checkpoint, &held)?;
+            output.save(step, &mut checkpoint, &held)?;
         }
-        checkpoint.write(&directory, step)?;
+        full_disk.patiently(|| checkpoint.write(&directory, step))?;
         Ok(())
     }
 }
 
 impl Simulation {
     /// The checkpoint of this moment.
-    pub(super) fn draft(&mut self, directory: &Path) -> miette::Result<Draft> {
+    pub(super) fn draft(&mut self, directory: &OutputDirectory) -> miette::Result<Draft> {
         let mut checkpoint = Checkpoint::new();
+        directory.mark(&mut checkpoint)?;
         checkpoint.put_json("plan", &self.plan)?;
         checkpoint.put_json("toml", &self.toml_text)?;
         checkpoint.put_json(
@@ -90,20 +91,21 @@ impl Simulation {
             _ => Vec::new(),
         };
         let state = self.engine.begin_export()?;
-        let directory = directory.to_owned();
-        Ok(Draft { checkpoint, state, held, step: self.engine.step(), directory })
+        let (step, full_disk) = (self.engine.step(), directory.full_disk().clone());
+        let directory = directory.path().to_owned();
+        Ok(Draft { checkpoint, state, held, step, directory, full_disk })
     }
 
     pub(super) fn restore(
         checkpoint: &Checkpoint,
         path: &Path,
-        directory: &Path,
+        directory: &OutputDirectory,
         options: &RunOptions,
     ) -> miette::Result<Self> {
         let mut plan: Plan = checkpoint.get_json("plan")?;
         let toml_text: String = checkpoint.get_json("toml")?;
         let place: Place = checkpoint.get_json("place")?;
-        plan.output.directory = directory.to_owned();
+        plan.output.directory = directory.path().to_owned();
         plan.run.engine = options.engine.unwrap_or(plan.run.engine);
         if place.stage > plan.stages.len() || place.stages.len() != plan.stages.len() {
             let reason = "its place in the plan is none".to_owned();
@@ -132,17 +134,20 @@ impl Simulation {
             )?;
             output.hand_over(engine.as_mut())?;
             let first_step = plan.first_step(place.stage);
-            writer = Some(Writer::start(output, first_step, step, directory)?);
+            writer = Some(Writer::start(output, first_step, step, directory.path())?);
         }
-        let mut summary = Summary::new(&plan);
-        summary.stages = place.stages;
-        summary.seconds = checkpoint.get_json("seconds")?;
-        let (stage, started) = (place.stage, Instant::now());
-        Ok(Simulation { plan, toml_text, engine, stage, writer, summary, started })
+        let seconds = checkpoint.get_json("seconds")?;
+        let mut simulation = Simulation::new(plan, toml_text, engine);
+        simulation.stage = place.stage;
+        simulation.writer = writer;
+        simulation.summary.stages = place.stages;
+        simulation.summary.seconds = seconds;
+        Ok(simulation)
     }
 }
 
-fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> miette::Result<()> {
+/// Puts an exact state into a checkpoint.
+pub(super) fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> miette::Result<()> {
     checkpoint.put_json(
         "state",
         &Header {

@@ -1,20 +1,26 @@
 use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::RunError;
-use crate::output::checkpoints_in;
+use crate::output::{Checkpoint, FullDisk, checkpoints_in};
 use crate::plan::Plan;
 
 /// The output directory of a run, locked against a second one for as long as this lives.
 pub struct OutputDirectory {
     path: PathBuf,
-    _lock: File,
+    /// Also holds the name of the run that the files belong to.
+    lock: File,
+    run: String,
+    full_disk: FullDisk,
 }
 
 const LOCK: &str = ".supercool.lock";
+/// Value of a checkpoint: the run that it is of.
+const RUN: &str = "run";
 
 impl OutputDirectory {
-    /// Makes the directory; refuses one with files of an earlier run, or with `force` removes them.
+    /// Makes the directory for a new run; refuses one with files of an earlier run, or with `force` removes them.
     pub fn create(plan: &Plan, force: bool) -> Result<Self, RunError> {
         let path = &plan.output.directory;
         fs::create_dir_all(path).map_err(|source| RunError::Directory {
@@ -22,7 +28,7 @@ impl OutputDirectory {
             what: "made",
             source,
         })?;
-        let directory = Self::open(path)?;
+        let mut directory = Self::open(path)?;
         let occupants = directory.occupants(plan)?;
         if let Some(example) = occupants.first()
             && !force
@@ -37,6 +43,7 @@ impl OutputDirectory {
                 source,
             })?;
         }
+        directory.name_run(format!("{:016x}", rand::random::<u64>()))?;
         Ok(directory)
     }
 
@@ -44,21 +51,77 @@ impl OutputDirectory {
     pub fn open(path: &Path) -> Result<Self, RunError> {
         let error =
             |what| move |source| RunError::Directory { path: path.to_owned(), what, source };
-        let lock = File::options()
+        let mut lock = File::options()
             .create(true)
             .truncate(false)
+            .read(true)
             .write(true)
             .open(path.join(LOCK))
             .map_err(error("written to"))?;
         match lock.try_lock() {
-            Ok(()) => Ok(OutputDirectory { path: path.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(RunError::Locked { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => Err(error("locked")(source)),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(RunError::Locked { path: path.to_owned() });
+            }
+            Err(TryLockError::Error(source)) => return Err(error("locked")(source)),
         }
+        let mut name = Vec::new();
+        (&mut lock).take(64).read_to_end(&mut name).map_err(error("read"))?;
+        let run = String::from_utf8_lossy(&name).trim().to_owned();
+        Ok(OutputDirectory { path: path.to_owned(), lock, run, full_disk: FullDisk::Stop })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What is done when there is no room.
+    pub fn full_disk(&self) -> &FullDisk {
+        &self.full_disk
+    }
+
+    pub(super) fn on_full_disk(&mut self, full_disk: FullDisk) {
+        self.full_disk = full_disk;
+    }
+
+    /// Says in a checkpoint that it is of this directory's run.
+    pub(super) fn mark(&self, checkpoint: &mut Checkpoint) -> miette::Result<()> {
+        Ok(checkpoint.put_json(RUN, &self.run)?)
+    }
+
+    /// Whether a checkpoint is of this directory's run. A directory that was copied without its hidden file takes
+    /// what is there.
+    pub(super) fn check_owner(
+        &mut self,
+        checkpoint: &Checkpoint,
+        path: &Path,
+    ) -> miette::Result<()> {
+        // Earlier versions gave their runs no names.
+        if !checkpoint.contains(RUN) {
+            return Ok(());
+        }
+        let run: String = checkpoint.get_json(RUN)?;
+        if self.run.is_empty() {
+            self.name_run(run)?;
+        } else if self.run != run {
+            return Err(RunError::OfAnotherRun { path: path.to_owned() }.into());
+        }
+        Ok(())
+    }
+
+    fn name_run(&mut self, run: String) -> Result<(), RunError> {
+        let written = (|| {
+            self.lock.rewind()?;
+            self.lock.set_len(0)?;
+            writeln!(self.lock, "{run}")?;
+            self.lock.sync_all()
+        })();
+        self.run = run;
+        written.map_err(|source| RunError::Directory {
+            path: self.path.clone(),
+            what: "written to",
+            source,
+        })
     }
 
     /// Files that a run of this plan would write and that are there already.

@@ -5,6 +5,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::engine::EngineError;
+use crate::output::OutputError;
 
 /// Why a run cannot start, go on or be resumed.
 #[derive(Debug, Error, Diagnostic)]
@@ -33,6 +34,52 @@ pub enum RunError {
 
     #[error("{}: the checkpoint does not fit this program: {reason}", path.display())]
     Content { path: PathBuf, reason: String },
+
+    #[error("{}: the checkpoint is of another run than the files in this directory", path.display())]
+    #[diagnostic(help(
+        "move it back to its own directory; as a start it can be given as system.initial.file"
+    ))]
+    OfAnotherRun { path: PathBuf },
+
+    #[error(
+        "stage \"{stage}\", step {step}: {what} {value:.6}, more than limits.{key} = {bound}: see {}", file.display()
+    )]
+    #[diagnostic(help(
+        "nothing of this run is to be trusted from somewhere before this step on; limits.action = \"warn\" only says so"
+    ))]
+    Beyond {
+        key: &'static str,
+        what: &'static str,
+        value: f64,
+        bound: f64,
+        step: u64,
+        stage: String,
+        file: PathBuf,
+    },
+
+    #[error(
+        "step {step}: steps taken twice from the same state gave other bits (integrity.recheck): {difference}; equal \
+         until step {equal_until}; {verdict}"
+    )]
+    #[diagnostic(help(
+        "memory, card or processor err silently: have them tested before you go on. The states are in {}. \
+         `supercool resume {}` goes on from the last checkpoint, which is of before this step",
+        names(files), directory.display()
+    ))]
+    Unequal {
+        step: u64,
+        equal_until: u64,
+        difference: String,
+        verdict: &'static str,
+        files: Vec<PathBuf>,
+        directory: PathBuf,
+    },
+
+    #[error("integrity.recheck: there is no second engine to repeat steps with: {error}")]
+    #[diagnostic(help(
+        "it needs as much memory again as the first one; leave [integrity] out, or take fewer particles"
+    ))]
+    SecondEngine { error: EngineError },
 
     #[error("stage \"{stage}\": set_total_energy: stage \"{of}\" has no samples of its energy")]
     #[diagnostic(help("give stage \"{of}\" observe.thermodynamics shorter than the stage"))]
@@ -68,4 +115,33 @@ impl RunError {
             error => error.into(),
         }
     }
+}
+
+fn names(files: &[PathBuf]) -> String {
+    files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether an error met on restoring a checkpoint says that this one cannot be gone on with, so that the one before
+/// it is to be tried.
+pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
+    use OutputError::{
+        CheckpointContent, CheckpointCutShort, CheckpointDamaged, CheckpointVersion, Foreign,
+        NotACheckpoint, TooShort,
+    };
+    let of_file = report.downcast_ref::<OutputError>().is_some_and(|error| {
+        matches!(
+            error,
+            NotACheckpoint { .. }
+                | CheckpointVersion { .. }
+                | CheckpointCutShort { .. }
+                | CheckpointDamaged { .. }
+                | CheckpointContent { .. }
+                | Foreign { .. }
+                | TooShort { .. }
+        )
+    });
+    let of_run = report.downcast_ref::<RunError>().is_some_and(|error| {
+        matches!(error, RunError::Content { .. } | RunError::OfAnotherRun { .. })
+    });
+    of_file || of_run
 }

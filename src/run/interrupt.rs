@@ -1,6 +1,6 @@
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -24,7 +24,11 @@ impl std::fmt::Display for Interrupt {
     }
 }
 
+/// By which the system says that a file would get longer than a limit allows: an error of the write if not fatal.
+const SIGXFSZ: i32 = 25;
+
 /// Watches for signals and the clock.
+#[derive(Clone)]
 pub struct Watch {
     signal: Arc<AtomicUsize>,
     deadline: Option<Instant>,
@@ -37,6 +41,7 @@ impl Watch {
         for number in [SIGINT, SIGTERM, SIGUSR1, SIGUSR2] {
             signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
         }
+        signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
         let deadline = walltime.and_then(|walltime| Instant::now().checked_add(walltime));
         Ok(Watch { signal, deadline })
     }

@@ -8,8 +8,12 @@ mod checkpoint;
 mod description;
 mod directory;
 mod error;
+#[cfg(any(test, feature = "fault-injection"))]
+mod fault;
 mod interrupt;
+mod limits;
 mod progress;
+mod recheck;
 mod replay;
 mod schedule;
 mod stage;
@@ -19,6 +23,7 @@ mod tests;
 mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use self::checkpoint::state_from_checkpoint;
@@ -26,7 +31,9 @@ use self::description::Provenance;
 pub use self::directory::OutputDirectory;
 pub use self::error::RunError;
 pub use self::interrupt::{Interrupt, Watch, parse_walltime};
+use self::limits::Limits;
 use self::progress::Progress;
+use self::recheck::Recheck;
 pub use self::replay::{ReplayOptions, Replayed, replay};
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
@@ -35,8 +42,8 @@ use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::observable::Macroscopic;
-use crate::output::{checkpoint_path, latest_valid};
-use crate::plan::{EngineChoice, InitialPlan, Plan, TotalEnergy};
+use crate::output::{Checkpoint, FullDisk, checkpoint_path, checkpoints_in};
+use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, TotalEnergy};
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -67,8 +74,6 @@ pub enum Outcome {
 
 /// Longest time between looks at signals and clocks.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// Longest time between writes to the results files.
-const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A run between two steps.
 struct Simulation {
@@ -80,6 +85,8 @@ struct Simulation {
     /// Takes what the present stage measures; `None` before its start.
     writer: Option<Writer>,
     summary: Summary,
+    recheck: Option<Recheck>,
+    limits: Limits,
     started: Instant,
 }
 
@@ -90,7 +97,8 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     // Looked at first: it may be one of the files that --force removes, and nothing is removed for a
     // run that cannot start.
     let state = initial::create(&plan)?;
-    let directory = OutputDirectory::create(&plan, options.force)?;
+    let mut directory = OutputDirectory::create(&plan, options.force)?;
+    directory.on_full_disk(full_disk(&plan, &watch));
     let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
     drop(state);
     match plan.system.initial {
@@ -100,31 +108,69 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
         }
         InitialPlan::File { temperature: None, .. } => {}
     }
-    let simulation = Simulation {
-        summary: Summary::new(&plan),
-        plan,
-        toml_text: toml_text.to_owned(),
-        engine,
-        stage: 0,
-        writer: None,
-        started: Instant::now(),
-    };
+    #[cfg(feature = "fault-injection")]
+    let engine = fault::Faulty::from_environment(engine, &plan);
+    let mut simulation = Simulation::new(plan, toml_text.to_owned(), engine);
+    // A run that is killed from here on can be resumed.
+    simulation.save(&directory)?;
     simulation.drive(&directory, &watch, options)
 }
 
-/// Goes on from the last good checkpoint of a directory. Says which later ones were refused.
+/// Goes on from the last good checkpoint of a directory. Says which later ones were refused, and sets them aside.
 pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     let watch = watch(options)?;
-    let directory = OutputDirectory::open(path)?;
-    let found = latest_valid(path)?;
-    for refused in &found.refused {
-        tracing::warn!("{} is not used: {}", refused.path.display(), refused.reason);
+    let mut directory = OutputDirectory::open(path)?;
+    let mut refused: Vec<PathBuf> = Vec::new();
+    for (_, file) in checkpoints_in(path)? {
+        match restore(&file, &mut directory, &watch, options) {
+            Ok(simulation) => {
+                tracing::info!("resuming from {}", file.display());
+                for file in refused {
+                    set_aside(&file);
+                }
+                return simulation.drive(&directory, &watch, options);
+            }
+            Err(report) if error::refuses_checkpoint(&report) => {
+                tracing::warn!("{} is not used: {report}", file.display());
+                refused.push(file);
+            }
+            Err(report) => return Err(report),
+        }
     }
-    let (_, file, content) =
-        found.checkpoint.ok_or_else(|| RunError::NoCheckpoint { path: path.to_owned() })?;
-    tracing::info!("resuming from {}", file.display());
-    let simulation = Simulation::restore(&content, &file, path, options)?;
-    simulation.drive(&directory, &watch, options)
+    Err(RunError::NoCheckpoint { path: path.to_owned() }.into())
+}
+
+/// The run that a checkpoint holds, if it is one of this directory's.
+fn restore(
+    file: &Path,
+    directory: &mut OutputDirectory,
+    watch: &interrupt::Watch,
+    options: &RunOptions,
+) -> miette::Result<Simulation> {
+    let checkpoint = Checkpoint::read(file)?;
+    directory.check_owner(&checkpoint, file)?;
+    directory.on_full_disk(full_disk(&checkpoint.get_json("plan")?, watch));
+    Simulation::restore(&checkpoint, file, directory, options)
+}
+
+/// Takes a file that cannot be used out of the way of those that come.
+fn set_aside(file: &Path) {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(".refused");
+    if let Err(error) = std::fs::rename(file, file.with_file_name(name)) {
+        tracing::warn!("{} cannot be renamed: {error}", file.display());
+    }
+}
+
+/// What writers do when the disk is full; a signal or the end of the time ends the waiting.
+fn full_disk(plan: &Plan, watch: &interrupt::Watch) -> FullDisk {
+    match plan.output.on_full_disk {
+        OnFullDisk::Stop => FullDisk::Stop,
+        OnFullDisk::Wait => {
+            let watch = watch.clone();
+            FullDisk::Wait(Arc::new(move || watch.pending().is_some()))
+        }
+    }
 }
 
 /// Signals and the clock, from the very start: a signal on the way to the first step waits for it.
@@ -133,21 +179,39 @@ fn watch(options: &RunOptions) -> Result<interrupt::Watch, RunError> {
 }
 
 impl Simulation {
+    /// Before the first step of `plan`.
+    fn new(plan: Plan, toml_text: String, engine: Box<dyn Engine>) -> Self {
+        Simulation {
+            summary: Summary::new(&plan),
+            recheck: plan.integrity.map(Recheck::new),
+            limits: Limits::new(plan.limits),
+            plan,
+            toml_text,
+            engine,
+            stage: 0,
+            writer: None,
+            started: Instant::now(),
+        }
+    }
+
     fn drive(
         mut self,
         directory: &OutputDirectory,
         interrupts: &interrupt::Watch,
         options: &RunOptions,
     ) -> miette::Result<Outcome> {
-        self.go(directory, interrupts, options).or_else(|report| {
-            let error = report.downcast::<EngineError>()?;
+        self.go(directory, interrupts, options).map_err(|report| {
             // What was measured before stays readable.
             let step = self.engine.step();
-            if let Some(mut writer) = self.writer.take() {
-                writer.flush(step)?;
-                writer.close()?;
+            if let Some(mut writer) = self.writer.take()
+                && let Err(error) = writer.flush(step).and_then(|()| writer.close())
+            {
+                tracing::debug!("after an error: {error}");
             }
-            Err(RunError::of_engine(error, step, directory.path()))
+            match report.downcast::<EngineError>() {
+                Ok(error) => RunError::of_engine(error, step, directory.path()),
+                Err(report) => report,
+            }
         })
     }
 
@@ -160,6 +224,8 @@ impl Simulation {
         let mut progress = Progress::new(&self.plan, self.engine.step(), options.quiet);
         let every = Duration::try_from_secs_f64(60.0 * self.plan.checkpoint.minutes)
             .unwrap_or(Duration::MAX);
+        let flush_interval =
+            Duration::try_from_secs_f64(self.plan.output.flush_seconds).unwrap_or(Duration::MAX);
         let mut last_checkpoint = Instant::now();
         while self.stage < self.plan.stages.len() {
             self.enter_stage(directory)?;
@@ -169,11 +235,12 @@ impl Simulation {
                 let before = self.engine.step();
                 let steps = self.next_event().min(stage_end) - before;
                 let files_due =
-                    || last_checkpoint.elapsed() >= every || last_flush.elapsed() >= FLUSH_INTERVAL;
+                    || last_checkpoint.elapsed() >= every || last_flush.elapsed() >= flush_interval;
                 self.advance_in_parts(steps, interrupts, files_due, &mut progress)?;
                 // Told to stop before the first of these steps, this one was sampled already.
                 if self.engine.step() > before {
                     self.observe(&progress)?;
+                    self.recheck(directory)?;
                 }
                 if let Some(why) = interrupts.pending() {
                     self.save(directory)?;
@@ -189,7 +256,8 @@ impl Simulation {
                     self.save(directory)?;
                     last_checkpoint = Instant::now();
                     last_flush = Instant::now();
-                } else if last_flush.elapsed() >= FLUSH_INTERVAL {
+                } else if last_flush.elapsed() >= flush_interval {
+                    self.evaluate_samples()?;
                     let step = self.engine.step();
                     self.writer().flush(step)?;
                     last_flush = Instant::now();
@@ -210,13 +278,9 @@ impl Simulation {
         if self.writer.is_some() {
             return Ok(());
         }
+        let context = self.stage_context();
         let stage = &self.plan.stages[self.stage];
-        let first_step = self.plan.first_step(self.stage);
-        self.engine.begin_stage(&StageContext {
-            thermostat: stage.thermostat,
-            first_step,
-            steps: stage.steps,
-        });
+        self.engine.begin_stage(&context);
         if let Some(target) = &stage.set_total_energy {
             let energy = match target {
                 TotalEnergy::Value(energy) => *energy,
@@ -242,25 +306,44 @@ impl Simulation {
             &self.plan,
             &self.toml_text,
             self.stage,
-            directory.path(),
+            directory,
             &Provenance::of(self.engine.as_ref()),
         )?;
         output.hand_over(self.engine.as_mut())?;
         let step = self.engine.step();
-        self.writer = Some(Writer::start(output, first_step, step, directory.path())?);
+        self.writer = Some(Writer::start(output, context.first_step, step, directory.path())?);
         self.summary.begin(self.stage);
-        self.sample_due()
+        self.limits = Limits::new(self.plan.limits);
+        self.sample_due()?;
+        self.recheck(directory)
+    }
+
+    /// What the engine knows of the present stage.
+    fn stage_context(&self) -> StageContext {
+        let stage = &self.plan.stages[self.stage];
+        let first_step = self.plan.first_step(self.stage);
+        StageContext { thermostat: stage.thermostat, first_step, steps: stage.steps }
+    }
+
+    /// Keeps or compares the states of steps that are repeated.
+    fn recheck(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
+        let stage = self.stage_context();
+        match &mut self.recheck {
+            Some(recheck) => recheck.at(self.engine.as_ref(), &stage, &self.plan, directory),
+            None => Ok(()),
+        }
     }
 
     fn writer(&mut self) -> &mut Writer {
         self.writer.as_mut().expect("a stage is running")
     }
 
-    /// The next step at which something is measured.
+    /// The next step at which something is measured, or a state is kept.
     fn next_event(&mut self) -> u64 {
-        let first = self.plan.first_step(self.stage);
-        let step = self.engine.step() - first;
-        first + self.writer().schedule.next_event(step)
+        let StageContext { first_step, steps, .. } = self.stage_context();
+        let step = self.engine.step() - first_step;
+        let recheck = self.recheck.as_ref().map_or(u64::MAX, |r| r.next_event(step, steps));
+        first_step + self.writer().schedule.next_event(step).min(recheck)
     }
 
     /// Advances, with looks at the clock and at signals in between; less far if files are due.
@@ -300,6 +383,16 @@ impl Simulation {
         Ok(())
     }
 
+    /// Has the engine evaluate what it has sampled so far.
+    fn evaluate_samples(&mut self) -> miette::Result<()> {
+        if self.writer.is_some()
+            && let Some(correlator) = self.engine.correlator()
+        {
+            correlator.flush()?;
+        }
+        self.pass_on_evaluated()
+    }
+
     /// Measures what is due at the present step.
     fn observe(&mut self, progress: &Progress) -> miette::Result<()> {
         self.sample_due()?;
@@ -324,6 +417,11 @@ impl Simulation {
             if wants_row {
                 self.summary.add(self.stage, &row);
                 writer.append_thermodynamics(&row)?;
+                let name = &self.plan.stages[self.stage].name;
+                let file = self.plan.output.directory.join(format!("{name}.h5"));
+                let drift = self.summary.stages[self.stage].drift();
+                let place = limits::Place { step, stage: name, file: &file };
+                self.limits.check_row(place, &row, drift)?;
             }
         }
         if writer.schedule.wants_snapshot(step_in_stage) {
@@ -351,13 +449,8 @@ impl Simulation {
 
     /// Has the files brought to the disk and a checkpoint written; between stages it is there at once.
     fn save(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
-        if self.writer.is_some()
-            && let Some(correlator) = self.engine.correlator()
-        {
-            correlator.flush()?;
-        }
-        self.pass_on_evaluated()?;
-        let draft = self.draft(directory.path())?;
+        self.evaluate_samples()?;
+        let draft = self.draft(directory)?;
         match &mut self.writer {
             Some(writer) => writer.checkpoint(draft),
             None => draft.write(None),

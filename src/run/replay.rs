@@ -73,7 +73,7 @@ pub fn replay(
     check_place(&plan.output.directory, trajectory)?;
     let directory = OutputDirectory::create(&plan, options.force)?;
     let provenance = Provenance::of_trajectory(trajectory, reader.format(), frames);
-    let mut output = StageOutput::create(&plan, toml_text, index, directory.path(), &provenance)?;
+    let mut output = StageOutput::create(&plan, toml_text, index, &directory, &provenance)?;
     let bar = ProgressBar::new(frames as u64);
     if options.quiet {
         bar.set_draw_target(ProgressDrawTarget::hidden());

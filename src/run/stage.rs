@@ -2,6 +2,8 @@
 use std::path::{Path, PathBuf};
 
 use super::description::Provenance;
+use super::directory::OutputDirectory;
+use super::limits::{self, Limits};
 use super::schedule::Schedule;
 use crate::engine::{self, Engine, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
@@ -12,8 +14,8 @@ use crate::observable::{
     Series, Structure,
 };
 use crate::output::{
-    Axis, Checkpoint, GsdWriter, ResultsWriter, Rows, ScalarRow, Scalars, SeriesLayout,
-    StageLayout, ThermodynamicsRow, TrajectoryWriter,
+    Axis, Checkpoint, FullDisk, GsdWriter, OutputError, ResultsWriter, Rows, ScalarRow, Scalars,
+    SeriesLayout, StageLayout, ThermodynamicsRow, TrajectoryWriter,
 };
 use crate::plan::{Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
@@ -24,25 +26,41 @@ pub struct StageOutput {
     schedule: Schedule,
     timestep: f64,
     correlations: Vec<Correlations>,
-    /// Which of the correlations the engine evaluates, in its order.
-    of_engine: Vec<usize>,
+    /// What the engine evaluates, in its order.
+    of_engine: Vec<OfEngine>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
+    /// Of the bond-orientational order, in the files.
+    bond_order_samples: u64,
     minimizer: Option<Box<dyn Minimizer>>,
+    limits: Limits,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
     gsd: Option<GsdWriter>,
     inherent: Option<TrajectoryWriter>,
 }
 
+/// An observable that an engine evaluates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfEngine {
+    /// With its index.
+    Correlation(usize),
+    Structure,
+    BondOrder,
+}
+
 /// How many rows and frames a checkpoint counts on.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Written {
+    /// Of the run.
+    step: u64,
     rows: Rows,
     frames: u64,
     gsd_frames: u64,
-    #[serde(default)]
     inherent_frames: u64,
+    bond_order_samples: u64,
+    /// That the stage has taken.
+    seconds: f64,
 }
 
 struct Paths {
@@ -71,11 +89,11 @@ impl StageOutput {
         plan: &Plan,
         toml_text: &str,
         stage: usize,
-        directory: &Path,
+        directory: &OutputDirectory,
         provenance: &Provenance,
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
-        let paths = Paths::new(directory, &output.plan.name);
+        let paths = Paths::new(directory.path(), &output.plan.name);
         for path in [&paths.results, &paths.trajectory, &paths.gsd, &paths.inherent] {
             match std::fs::remove_file(path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -92,18 +110,23 @@ impl StageOutput {
         let stage = output.plan.clone();
         let description = provenance.describe(plan, toml_text, &stage.name);
         let layout = output.layout();
+        let room = directory.full_disk();
         if layout.has_results() {
-            output.results = Some(ResultsWriter::create(&paths.results, &description, &layout)?);
+            let create = || ResultsWriter::create(&paths.results, &description, &layout);
+            output.results = Some(room.patiently(create)?);
         }
         if stage.observe.trajectory.is_some() {
-            output.trajectory = Some(TrajectoryWriter::create(&paths.trajectory, &description)?);
+            let create = || TrajectoryWriter::create(&paths.trajectory, &description);
+            output.trajectory = Some(room.patiently(create)?);
             if stage.observe.gsd {
-                output.gsd = Some(GsdWriter::create(&paths.gsd, &description)?);
+                output.gsd = Some(room.patiently(|| GsdWriter::create(&paths.gsd, &description))?);
             }
         }
         if stage.observe.inherent_structures.is_some() {
-            output.inherent = Some(TrajectoryWriter::create(&paths.inherent, &description)?);
+            let create = || TrajectoryWriter::create(&paths.inherent, &description);
+            output.inherent = Some(room.patiently(create)?);
         }
+        output.on_full_disk(room);
         Ok(output)
     }
 
@@ -112,26 +135,30 @@ impl StageOutput {
         plan: &Plan,
         toml_text: &str,
         stage: usize,
-        directory: &Path,
+        directory: &OutputDirectory,
         provenance: &Provenance,
         checkpoint: &Checkpoint,
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
         for (index, correlations) in output.correlations.iter_mut().enumerate() {
             let (state, arrays) = load_arrays(checkpoint, &format!("correlation-{index}"))?;
-            correlations.restore(&state, &arrays).map_err(observable_error)?;
+            correlations.restore(&state, &arrays).map_err(unfit)?;
         }
         if let Some(structure) = &mut output.structure {
             let (state, arrays) = load_arrays(checkpoint, "structure")?;
-            structure.restore(&state, &arrays).map_err(observable_error)?;
+            structure.restore(&state, &arrays).map_err(unfit)?;
         }
         let written: Written = checkpoint.get_json("written")?;
+        output.bond_order_samples = written.bond_order_samples;
+        let step = written.step;
         let stage = output.plan.clone();
-        let paths = Paths::new(directory, &stage.name);
+        let paths = Paths::new(directory.path(), &stage.name);
         let layout = output.layout();
         if layout.has_results() {
-            output.results =
-                Some(ResultsWriter::reopen(&paths.results, plan, &layout, written.rows)?);
+            let mut results =
+                ResultsWriter::reopen(&paths.results, plan, &layout, written.rows, step)?;
+            results.go_on_from(written.seconds);
+            output.results = Some(results);
         }
         if stage.observe.trajectory.is_some() {
             output.trajectory =
@@ -145,7 +172,20 @@ impl StageOutput {
             let frames = written.inherent_frames;
             output.inherent = Some(TrajectoryWriter::reopen(&paths.inherent, plan, frames)?);
         }
+        output.on_full_disk(directory.full_disk());
         Ok(output)
+    }
+
+    fn on_full_disk(&mut self, full_disk: &FullDisk) {
+        if let Some(results) = &mut self.results {
+            results.on_full_disk(full_disk);
+        }
+        for trajectory in self.trajectory.iter_mut().chain(&mut self.inherent) {
+            trajectory.on_full_disk(full_disk);
+        }
+        if let Some(gsd) = &mut self.gsd {
+            gsd.on_full_disk(full_disk);
+        }
     }
 
     fn observables(plan: &Plan, stage: usize) -> miette::Result<Self> {
@@ -182,11 +222,13 @@ impl StageOutput {
             minimizer,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
+            limits: Limits::new(plan.limits),
             timestep: plan.run.timestep,
             correlations,
             of_engine: Vec::new(),
             structure,
             bond_order,
+            bond_order_samples: 0,
             results: None,
             trajectory: None,
             gsd: None,
@@ -212,27 +254,71 @@ impl StageOutput {
         StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), scalars, series }
     }
 
-    /// Leaves to the engine those correlations that it evaluates by itself.
+    /// Leaves to the engine what it evaluates by itself.
     pub fn hand_over(&mut self, engine: &mut dyn Engine) -> miette::Result<()> {
         let Some(correlator) = engine.correlator() else { return Ok(()) };
         let mut handed_over = Vec::new();
         for (index, correlations) in self.correlations.iter_mut().enumerate() {
             if let Some(taken) = correlations.hand_over() {
                 handed_over.push(taken);
-                self.of_engine.push(index);
+                self.of_engine.push(OfEngine::Correlation(index));
             }
         }
+        // What stays here, for the schedule.
+        let mut plan = self.plan.clone();
+        if let Some(taken) = self.structure.as_mut().and_then(Structure::hand_over) {
+            handed_over.push(taken);
+            self.of_engine.push(OfEngine::Structure);
+            plan.observe.structure = None;
+        }
+        let samples = self.bond_order_samples;
+        if let Some(taken) = self.bond_order.as_mut().and_then(|order| order.hand_over(samples)) {
+            handed_over.push(taken);
+            self.of_engine.push(OfEngine::BondOrder);
+            plan.observe.bond_order = None;
+        }
         let here = self.correlations.iter().enumerate();
-        let here = here.filter(|(index, _)| !self.of_engine.contains(index));
-        self.schedule =
-            Schedule::new(&self.plan, here.map(|(_, correlations)| correlations.plan()));
+        let here =
+            here.filter(|(index, _)| !self.of_engine.contains(&OfEngine::Correlation(*index)));
+        self.schedule = Schedule::new(&plan, here.map(|(_, correlations)| correlations.plan()));
         correlator.begin(handed_over)?;
         Ok(())
     }
 
-    /// Adds what the engine has evaluated for one of its correlations.
-    pub fn add_evaluated(&mut self, correlation: usize, evaluated: &Evaluated) {
-        self.correlations[self.of_engine[correlation]].add_evaluated(evaluated);
+    /// Adds what the engine has evaluated of one of its observables.
+    pub fn add_evaluated(
+        &mut self,
+        observable: usize,
+        evaluated: &Evaluated,
+    ) -> miette::Result<()> {
+        match (self.of_engine[observable], evaluated) {
+            (OfEngine::Correlation(index), evaluated) => {
+                self.correlations[index].add_evaluated(evaluated);
+            }
+            (OfEngine::Structure, Evaluated::Structure(samples)) => {
+                let structure = self.structure.as_mut().expect("it was handed over");
+                samples.iter().for_each(|sample| structure.add_evaluated(sample));
+            }
+            (OfEngine::BondOrder, Evaluated::BondOrder(samples)) => {
+                for sample in samples {
+                    self.append_bond_order(sample.step, sample.order)?;
+                }
+            }
+            (of, other) => unreachable!("{of:?} is evaluated as {other:?}"),
+        }
+        Ok(())
+    }
+
+    fn append_bond_order(&mut self, step: u64, order: BondOrder) -> miette::Result<()> {
+        let BondOrder { global, local } = order;
+        let (time, values) = (step as f64 * self.timestep, vec![global, local]);
+        if let Some(results) = &mut self.results {
+            results.append(Scalars::BondOrder, ScalarRow { step, time, values })?;
+            let place = limits::Place { step, stage: &self.plan.name, file: results.path() };
+            self.limits.check_order(place, global)?;
+        }
+        self.bond_order_samples += 1;
+        Ok(())
     }
 
     pub fn schedule(&self) -> &Schedule {
@@ -247,6 +333,7 @@ impl StageOutput {
                 potential_energy: row.potential_energy,
                 kinetic_energy: row.kinetic_energy,
                 internal_energy: row.total_energy(),
+                conserved_energy: row.conserved_energy,
                 temperature: row.temperature,
                 pressure: row.pressure,
                 stress: row.stress,
@@ -273,13 +360,9 @@ impl StageOutput {
         {
             structure.sample(snapshot);
         }
-        if let (Some(order), Some(results)) = (&self.bond_order, &mut self.results)
-            && order.is_due(step)
-        {
-            let BondOrder { global, local } = order.evaluate(snapshot);
-            let time = snapshot.step as f64 * self.timestep;
-            let values = vec![global, local];
-            results.append(Scalars::BondOrder, ScalarRow { step: snapshot.step, time, values })?;
+        let bond_order = self.bond_order.as_ref().filter(|order| order.is_due(step));
+        if let Some(order) = bond_order.map(|order| order.evaluate(snapshot)) {
+            self.append_bond_order(snapshot.step, order)?;
         }
         self.minimize(step, snapshot)?;
         if self.schedule.wants_frame(step) {
@@ -389,15 +472,17 @@ impl StageOutput {
         Ok(())
     }
 
-    /// Puts observables and counts into a checkpoint; files must be on the disk before. `held`: samples of the
+    /// Puts observables and counts into a checkpoint; files must be on the disk before, up to `step` of the run. `held`: samples of the
     /// engine's correlations.
     pub fn save(
         &self,
+        step: u64,
         checkpoint: &mut Checkpoint,
         held: &[Option<HeldSamples>],
     ) -> miette::Result<()> {
         for (index, correlations) in self.correlations.iter().enumerate() {
-            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == index);
+            let of = OfEngine::Correlation(index);
+            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == of);
             let saved = correlations.save(of_engine.and_then(|of_engine| held[of_engine].as_ref()));
             save_arrays(checkpoint, &format!("correlation-{index}"), saved)?;
         }
@@ -405,10 +490,13 @@ impl StageOutput {
             save_arrays(checkpoint, "structure", structure.save())?;
         }
         let written = Written {
+            step,
             rows: self.results.as_ref().map_or(Rows::default(), ResultsWriter::rows),
             frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
             gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
             inherent_frames: self.inherent.as_ref().map_or(0, TrajectoryWriter::frames),
+            bond_order_samples: self.bond_order_samples,
+            seconds: self.results.as_ref().map_or(0.0, ResultsWriter::seconds),
         };
         checkpoint.put_json("written", &written)?;
         Ok(())
@@ -467,4 +555,12 @@ fn load_arrays(checkpoint: &Checkpoint, name: &str) -> miette::Result<(serde_jso
 
 fn observable_error(error: observable::ObservableError) -> miette::Report {
     miette::miette!("{error}")
+}
+
+/// What a checkpoint holds of an observable is not what the plan has.
+fn unfit(error: observable::ObservableError) -> OutputError {
+    OutputError::CheckpointContent {
+        name: "observables".into(),
+        reason: format!("do not fit: {error}"),
+    }
 }

@@ -163,7 +163,14 @@ fn work(
             Task::Nothing => {}
             Task::Sample(snapshot, macroscopic) => match snapshot.wait() {
                 Ok(snapshot) => {
-                    output.sample(step - first_step, &snapshot, macroscopic.as_ref())?;
+                    let sampled = output.sample(step - first_step, &snapshot, macroscopic.as_ref());
+                    if let Err(report) = sampled {
+                        // What was measured up to a bound stays readable.
+                        if report.is::<RunError>() {
+                            output.flush(step)?;
+                        }
+                        return Err(report);
+                    }
                 }
                 Err(error) => {
                     output.flush(reached)?;
@@ -171,7 +178,7 @@ fn work(
                 }
             },
             Task::Evaluated(correlation, evaluated) => match evaluated.wait() {
-                Ok(evaluated) => output.add_evaluated(correlation, &evaluated),
+                Ok(evaluated) => output.add_evaluated(correlation, &evaluated)?,
                 Err(error) => {
                     output.flush(reached)?;
                     return Err(RunError::of_engine(error, reached, directory));

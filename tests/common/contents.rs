@@ -5,13 +5,14 @@ use std::path::Path;
 use hdf5::types::TypeDescriptor;
 use hdf5::{Dataset, Group};
 
-/// Shape and bits of every dataset of numbers, by path.
+/// Shape and bits of every dataset of numbers, by path, but for the time that a run took.
 pub type Numbers = BTreeMap<String, (Vec<usize>, Vec<u64>)>;
 
 pub fn numbers(path: &Path) -> Numbers {
     let file = hdf5::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut all = Numbers::new();
     collect(&file, &mut all);
+    all.remove("/progress/seconds");
     all
 }
 

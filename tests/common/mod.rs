@@ -52,7 +52,9 @@ pub fn plan_of(
         },
         stages: Vec::new(),
         checkpoint: CheckpointPlan { minutes: 1e9 },
-        output: OutputPlan { directory: PathBuf::new() },
+        output: OutputPlan::default(),
+        integrity: None,
+        limits: Default::default(),
     }
 }
 

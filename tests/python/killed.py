@@ -60,7 +60,7 @@ def equal_hdf5(path, reference):
         assert names == others
         for name in names:
             equal_attributes(a[name], b[name])
-            if isinstance(b[name], h5py.Dataset):
+            if isinstance(b[name], h5py.Dataset) and name != "progress/seconds":
                 assert a[name].dtype == b[name].dtype
                 np.testing.assert_array_equal(a[name][()], b[name][()], err_msg=name)
 

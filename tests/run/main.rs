@@ -6,5 +6,8 @@ mod analyze;
 mod commands;
 mod energy;
 mod initial;
+mod kill;
+mod look;
 mod refused;
 mod resume;
+mod survive;

@@ -7,8 +7,11 @@ mod drawing;
 mod fitted;
 mod panels;
 mod png;
+mod text;
 
 use std::path::{Path, PathBuf};
+
+pub use text::{Axes, text_plot};
 
 use crate::analyze::Analysis;
 use crate::info::short;
@@ -24,6 +27,8 @@ pub enum Quantity {
     PotentialEnergy,
     /// Total energy per particle over time.
     InternalEnergy,
+    /// Change of the conserved energy per particle since the first sample, over time.
+    ConservedEnergy,
     /// Pressure over time.
     Pressure,
     /// Bond-orientational order of all bonds over time.
@@ -72,10 +77,11 @@ pub enum Quantity {
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 25] = [
+    pub const ALL: [Quantity; 26] = [
         Quantity::Temperature,
         Quantity::PotentialEnergy,
         Quantity::InternalEnergy,
+        Quantity::ConservedEnergy,
         Quantity::Pressure,
         Quantity::BondOrientationalOrder,
         Quantity::LocalBondOrientationalOrder,
@@ -106,6 +112,7 @@ impl Quantity {
             Quantity::Temperature => "temperature",
             Quantity::PotentialEnergy => "potential_energy",
             Quantity::InternalEnergy => "internal_energy",
+            Quantity::ConservedEnergy => "conserved_energy",
             Quantity::Pressure => "pressure",
             Quantity::MeanSquareDisplacement => "mean_square_displacement",
             Quantity::SelfIntermediateScatteringFunction => "self_intermediate_scattering_function",
@@ -225,6 +232,12 @@ fn svg_of(files: &[PathBuf], quantities: &[Quantity]) -> Result<String> {
         ));
     }
     Ok(drawing::figure(&panels, &file_labels(files)))
+}
+
+/// The figure of one open file, as SVG; `None` if it holds nothing of the quantities.
+pub(crate) fn svg_of_file(file: &ResultsFile, quantities: &[Quantity]) -> Result<Option<String>> {
+    let panels = panels::collect(std::slice::from_ref(file), quantities)?;
+    Ok((!panels.is_empty()).then(|| drawing::figure(&panels, &[])))
 }
 
 /// Shortest names that tell the files apart: stems, with as many parent folders as needed.

@@ -63,6 +63,7 @@ pub(super) fn collect(files: &[ResultsFile], quantities: &[Quantity]) -> Result<
             Quantity::Temperature
             | Quantity::PotentialEnergy
             | Quantity::InternalEnergy
+            | Quantity::ConservedEnergy
             | Quantity::Pressure
             | Quantity::BondOrientationalOrder
             | Quantity::LocalBondOrientationalOrder
@@ -81,6 +82,7 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
         Quantity::Temperature => "temperature T",
         Quantity::PotentialEnergy => "potential energy / N",
         Quantity::InternalEnergy => "total energy / N",
+        Quantity::ConservedEnergy => "drift of conserved energy / N",
         Quantity::InherentStructureEnergy => "inherent structures, e_IS",
         Quantity::BondOrientationalOrder => "bond order, all bonds",
         Quantity::LocalBondOrientationalOrder => "bond order, local",
@@ -97,7 +99,13 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
             } else {
                 each.step.iter().map(|&step| step as f64).collect()
             };
-            let (x, y, error) = thinned(&x, &each.value);
+            // Of what is conserved only the change tells anything.
+            let origin = match quantity {
+                Quantity::ConservedEnergy => each.value[0],
+                _ => 0.0,
+            };
+            let value: Vec<f64> = each.value.iter().map(|value| value - origin).collect();
+            let (x, y, error) = thinned(&x, &value);
             Line { file: *file, part: String::new(), x, y, error, mark: Mark::Curve }
         })
         .collect();

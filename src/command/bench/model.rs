@@ -144,7 +144,9 @@ impl Model {
             },
             stages: Vec::new(),
             checkpoint: CheckpointPlan { minutes: f64::INFINITY },
-            output: OutputPlan { directory: Default::default() },
+            output: OutputPlan::default(),
+            integrity: None,
+            limits: Default::default(),
         }
     }
 }

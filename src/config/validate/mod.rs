@@ -9,15 +9,14 @@ mod limits;
 mod neighbors;
 mod potential;
 mod run;
+mod safeguards;
 mod sampling;
 mod stage;
 mod system;
 mod thermostat;
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-
 use serde::Deserialize;
+use std::ops::Range;
 use toml::de::{DeTable, Deserializer};
 
 use self::checker::Checker;
@@ -25,8 +24,8 @@ use super::FilledDefault;
 use super::error::{ConfigError, Problem};
 use super::place::{self, Places};
 use super::reword::reword;
-use super::written::{Document, Output, Table};
-use crate::plan::{OutputPlan, Plan};
+use super::written::Document;
+use crate::plan::Plan;
 
 /// The plan of a text, and the defaults that went into it.
 pub fn plan(text: &str, source_name: &str) -> Result<(Plan, Vec<FilledDefault>), ConfigError> {
@@ -56,7 +55,9 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     let potential = potential::check(&document.potential, &document.system, checker);
     let run = run::check(&document.run, checker);
     let checkpoint = run::checkpoint(document.checkpoint.as_ref(), checker);
-    let output = output(document.output.as_ref(), source_name, checker);
+    let output = run::output(document.output.as_ref(), source_name, checker);
+    let integrity = safeguards::integrity(document.integrity.as_ref(), checker);
+    let limits = safeguards::limits(document.limits.as_ref(), checker);
     if let (Some(system), Some(potential)) = (&system, &potential) {
         limits::check_box(system, potential, run.as_ref(), document, checker);
     }
@@ -70,25 +71,13 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
         stages: stages?,
         checkpoint: checkpoint?,
         output: output?,
+        integrity: integrity?,
+        limits: limits?,
     };
     limits::check_plan(&plan, timestep, document, checker);
     inherent::check_plan(&plan, document, checker);
+    safeguards::check_plan(&plan, document, checker);
     Some(plan)
-}
-
-fn output(
-    written: Option<&Table<Output>>,
-    source_name: &str,
-    checker: &mut Checker<'_>,
-) -> Option<OutputPlan> {
-    if let Some(directory) = written.and_then(|output| output.directory.as_ref()) {
-        let directory = checker.path(directory)?;
-        return Some(OutputPlan { directory });
-    }
-    let stem = Path::new(source_name).file_stem().unwrap_or("run".as_ref());
-    let directory = PathBuf::from("results").join(stem);
-    checker.filled("output.directory", directory.display());
-    Some(OutputPlan { directory })
 }
 
 /// An error of the parser or the deserializer, with its key.

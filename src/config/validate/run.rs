@@ -1,8 +1,10 @@
-//! `[run]` and `[checkpoint]`.
+//! `[run]`, `[checkpoint]` and `[output]`.
+use std::path::{Path, PathBuf};
+
 use super::checker::Checker;
 use crate::config::defaults;
-use crate::config::written::{Checkpoint, Integer, Run, Table, Written};
-use crate::plan::{CheckpointPlan, RunPlan};
+use crate::config::written::{Checkpoint, Integer, Output, Run, Table, Written};
+use crate::plan::{self, CheckpointPlan, OnFullDisk, OutputPlan, RunPlan};
 
 const MAXIMUM_THREADS: u64 = 1024;
 const MAXIMUM_SORT_INTERVAL: u64 = 1_000_000;
@@ -96,4 +98,35 @@ pub fn checkpoint(
         }
     };
     Some(CheckpointPlan { minutes })
+}
+
+pub fn output(
+    written: Option<&Table<Output>>,
+    source_name: &str,
+    checker: &mut Checker<'_>,
+) -> Option<OutputPlan> {
+    let directory = match written.and_then(|output| output.directory.as_ref()) {
+        Some(directory) => checker.path(directory),
+        None => {
+            let stem = Path::new(source_name).file_stem().unwrap_or("run".as_ref());
+            let directory = PathBuf::from("results").join(stem);
+            checker.filled("output.directory", directory.display());
+            Some(directory)
+        }
+    };
+    let flush_seconds = match written.and_then(|output| output.flush_seconds.as_ref()) {
+        Some(seconds) => checker.positive(seconds),
+        None => {
+            checker.filled("output.flush_seconds", plan::FLUSH_SECONDS);
+            Some(plan::FLUSH_SECONDS)
+        }
+    };
+    let on_full_disk = match written.and_then(|output| output.on_full_disk.as_ref()) {
+        Some(choice) => choice.value,
+        None => {
+            checker.filled("output.on_full_disk", "stop");
+            OnFullDisk::Stop
+        }
+    };
+    Some(OutputPlan { directory: directory?, flush_seconds: flush_seconds?, on_full_disk })
 }

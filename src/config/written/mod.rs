@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
-pub use run::{Checkpoint, Output, Run};
+pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
     BondOrder, Correlation, InherentStructures, Observe, Ramp, Stage, Structure, Thermostat,
     ThermostatKind,
@@ -39,4 +39,8 @@ pub struct Document {
     pub checkpoint: Option<Table<Checkpoint>>,
     /// Where the files go.
     pub output: Option<Table<Output>>,
+    /// Steps that are computed twice.
+    pub integrity: Option<Table<Integrity>>,
+    /// Bounds on what a sound run does.
+    pub limits: Option<Table<Limits>>,
 }

@@ -3,7 +3,7 @@ use serde::Deserialize;
 
 use super::{Integer, Number, Written};
 use crate::config::defaults;
-use crate::plan::{EngineChoice, Precision};
+use crate::plan::{self, EngineChoice, LimitAction, OnFullDisk, Precision};
 
 /// Engine, precision and time step.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -54,4 +54,50 @@ pub struct Output {
     /// Directory of all files of the run, relative to the current directory; `results/NAME` for
     /// `NAME.toml` if not given.
     pub directory: Option<Written<String>>,
+    /// Longest time between writes to the results files, in seconds: readers of a running job see no older state,
+    /// and a killed one loses no more of its samples (what it computed is in the checkpoints).
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = plan::FLUSH_SECONDS))]
+    pub flush_seconds: Option<Written<Number>>,
+    /// What happens when the disk or the quota is full.
+    #[schemars(extend("default" = OnFullDisk::default()))]
+    pub on_full_disk: Option<Written<OnFullDisk>>,
+}
+
+/// Steps that are computed twice, against silent errors of the hardware: memory, card, overclocking.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Integrity {
+    /// Steps from one repetition to the next; none if not given. A stage's first steps are the first that are
+    /// repeated. A second engine takes the same steps from the same state; the run stops if the bits differ, keeps
+    /// both states, and says where they part. A defect that does the same to both is not seen.
+    #[schemars(extend("minimum" = 1))]
+    pub recheck: Written<Integer>,
+    /// Steps that are repeated each time. Only an error within them is seen; the states in between are kept until
+    /// they are compared, up to ten of them.
+    #[schemars(extend("minimum" = 1, "default" = defaults::INTEGRITY_SEGMENT))]
+    pub segment: Option<Written<Integer>>,
+}
+
+/// Bounds on what a sound run does. A run beyond one of them has gone wrong, or is no longer the liquid it should be.
+/// Numbers that are none and those that do not fit into the number format always end a run.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// What happens beyond a bound.
+    #[schemars(extend("default" = LimitAction::default()))]
+    pub action: Option<Written<LimitAction>>,
+    /// Largest change of the conserved energy per particle (total energy less the heat from the thermostat) since
+    /// the start of its stage, at samples of the thermodynamics.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub energy_drift: Option<Written<Number>>,
+    /// Largest velocity of the centre of mass, at the same samples.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub center_of_mass_velocity: Option<Written<Number>>,
+    /// Largest temperature, at the same samples.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<Written<Number>>,
+    /// Largest global bond-orientational order (`Q_6`, in two dimensions `psi_6`), at samples of
+    /// `observe.bond_order`: an alarm for crystals. Liquids have about 1/sqrt(number of bonds), crystals 0.4 to 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub bond_order: Option<Written<Number>>,
 }

@@ -112,15 +112,7 @@ fn run_and_lose(directory: &Path, loss: Loss) -> String {
     let output = OutputDirectory::create(&plan, false).unwrap();
     let state = initial::create(&plan).unwrap();
     let engine = Box::new(Losing { engine: engine::create(&plan, &state).unwrap(), loss });
-    let simulation = Simulation {
-        summary: Summary::new(&plan),
-        plan,
-        toml_text: TOML.to_owned(),
-        engine,
-        stage: 0,
-        writer: None,
-        started: Instant::now(),
-    };
+    let simulation = Simulation::new(plan, TOML.to_owned(), engine);
     let options = RunOptions { quiet: true, ..RunOptions::default() };
     let error = simulation.drive(&output, &watch(&options).unwrap(), &options).unwrap_err();
     format!("{error}\n{}", error.help().unwrap())

@@ -2,4 +2,5 @@
 use super::*;
 
 mod engine_correlations;
+mod flipped_bit;
 mod lost_card;

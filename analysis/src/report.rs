@@ -1,0 +1,185 @@
+//! What a results file holds, as one HTML page that needs nothing else: text, tables and figures (inline SVG).
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::plot::svg_of_file;
+use crate::results::ResultsFile;
+use crate::{Quantity, Result, info};
+
+/// Sections of figures.
+const FIGURES: [(&str, &[Quantity]); 4] = [
+    (
+        "Thermodynamics",
+        &[
+            Quantity::Temperature,
+            Quantity::PotentialEnergy,
+            Quantity::InternalEnergy,
+            Quantity::ConservedEnergy,
+            Quantity::Pressure,
+            Quantity::BondOrientationalOrder,
+            Quantity::LocalBondOrientationalOrder,
+            Quantity::InherentStructureEnergy,
+        ],
+    ),
+    ("Structure", &[Quantity::PairDistribution, Quantity::StructureFactor]),
+    (
+        "Dynamics",
+        &[
+            Quantity::MeanSquareDisplacement,
+            Quantity::NonGaussianParameter,
+            Quantity::SelfIntermediateScatteringFunction,
+            Quantity::CoherentIntermediateScatteringFunction,
+            Quantity::VelocityAutocorrelation,
+            Quantity::SelfOverlap,
+            Quantity::CollectiveOverlap,
+            Quantity::SelfVanHoveFunction,
+            Quantity::CageRelativeMeanSquareDisplacement,
+            Quantity::CageRelativeSelfIntermediateScatteringFunction,
+            Quantity::CageRelativeSelfOverlap,
+            Quantity::StressAutocorrelation,
+            Quantity::ShearViscosity,
+        ],
+    ),
+    (
+        "Four-point susceptibility",
+        &[
+            Quantity::SelfOverlapSusceptibility,
+            Quantity::SelfScatteringSusceptibility,
+            Quantity::CollectiveOverlapSusceptibility,
+        ],
+    ),
+];
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:1180px;margin:2em auto;padding:0 1em}\
+h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px solid #ccc}\
+pre{background:#f6f6f6;padding:1em;overflow-x:auto;font-size:13px;line-height:1.4}\
+table{border-collapse:collapse}td{padding:.15em 1.2em .15em 0;vertical-align:top}\
+td:first-child{color:#666}svg{max-width:100%;height:auto}";
+
+/// The page.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn report(path: &Path) -> Result<String> {
+    let file = ResultsFile::open(path)?;
+    let stage = file.parameter("stage").unwrap_or_default();
+    let title = format!("{}: {stage}", path.display());
+    let mut page =
+        String::from("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+    let _ = write!(page, "<title>{}</title><style>{STYLE}</style></head><body>\n", text(&title));
+    let _ = writeln!(page, "<h1>{}</h1>", text(&title));
+    let _ = writeln!(page, "<pre>{}</pre>", text(&info(path)?));
+    for (heading, quantities) in FIGURES {
+        if let Some(svg) = svg_of_file(&file, quantities)? {
+            let _ = writeln!(page, "<h2>{heading}</h2>\n{}", without_prologue(&svg));
+        }
+    }
+    let rows = performance(&file);
+    if !rows.is_empty() {
+        let _ = writeln!(page, "<h2>Performance and hardware</h2>\n{}", table(&rows));
+    }
+    if let Some(toml) = file.parameter("toml") {
+        let _ = writeln!(page, "<h2>Configuration</h2>\n<pre>{}</pre>", text(&toml));
+    }
+    if let Some(plan) = file.plan() {
+        let _ = writeln!(
+            page,
+            "<details><summary>Everything that was filled in</summary><pre>{}</pre></details>",
+            text(&format!("{plan:#}"))
+        );
+    }
+    page.push_str("</body></html>\n");
+    Ok(page)
+}
+
+/// What stands for itself in text of HTML.
+fn text(plain: &str) -> String {
+    plain.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// An SVG image that stands within HTML.
+fn without_prologue(svg: &str) -> &str {
+    svg.find("<svg").map_or(svg, |start| &svg[start..])
+}
+
+fn table(rows: &[(String, String)]) -> String {
+    let rows = rows
+        .iter()
+        .map(|(name, value)| format!("<tr><td>{}</td><td>{}</td></tr>\n", text(name), text(value)));
+    format!("<table>\n{}</table>", rows.collect::<String>())
+}
+
+/// Speed, machine and the engine's choices.
+fn performance(file: &ResultsFile) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    if let Some(Speed { steps, seconds }) = speed(file) {
+        let rate = steps as f64 / seconds;
+        let particles: u64 = file.species().iter().map(|(_, count)| count).sum();
+        rows.push(("steps".into(), format!("{steps} in {seconds:.1} s of this stage")));
+        rows.push(("steps per second".into(), format!("{rate:.1}")));
+        let particle_rate = rate * particles as f64;
+        rows.push(("particle-steps per second".into(), format!("{particle_rate:.3e}")));
+    }
+    for name in ["hardware", "tuning"] {
+        let object =
+            file.parameter(name).and_then(|json| serde_json::from_str::<Value>(&json).ok());
+        for (key, value) in object.iter().flat_map(Value::as_object).flatten() {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            rows.push((key.replace('_', " "), value));
+        }
+    }
+    rows
+}
+
+/// Steps that a stage has taken, and the wall-clock time for them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// Since the start of the stage.
+    pub steps: u64,
+    /// In all processes that took part.
+    pub seconds: f64,
+}
+
+/// How far a stage has come; `None` if the file does not say.
+pub fn speed(file: &ResultsFile) -> Option<Speed> {
+    let (first, _) = stage_steps(&file.plan()?, &file.parameter("stage")?)?;
+    let step = file.number("progress/step")? as u64;
+    let seconds = file.number("progress/seconds").filter(|&seconds| seconds > 0.0)?;
+    let steps = step.checked_sub(first).filter(|&steps| steps > 0)?;
+    Some(Speed { steps, seconds })
+}
+
+/// First step of a stage of a plan since the start of the run, and the stage's number of steps.
+pub fn stage_steps(plan: &Value, stage: &str) -> Option<(u64, u64)> {
+    let mut first = 0;
+    for each in plan["stages"].as_array()? {
+        let steps = each["steps"].as_u64()?;
+        if each["name"] == stage {
+            return Some((first, steps));
+        }
+        first = steps.checked_add(first)?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_become_markup() {
+        assert_eq!(text("a < b & \"c\">"), "a &lt; b &amp; &quot;c&quot;&gt;");
+    }
+
+    #[test]
+    fn stages_follow_each_other() {
+        let plan = serde_json::json!({"stages": [
+            {"name": "melt", "steps": 10}, {"name": "cold", "steps": 30},
+        ]});
+        assert_eq!(stage_steps(&plan, "melt"), Some((0, 10)));
+        assert_eq!(stage_steps(&plan, "cold"), Some((10, 30)));
+        assert_eq!(stage_steps(&plan, "hot"), None);
+    }
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+#SBATCH --job-name=supercool
+#SBATCH --time=24:00:00
+#SBATCH --gres=gpu:1
+#SBATCH --cpus-per-task=4
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --signal=B:USR1@300
+# Runs a configuration to its end in as many jobs as it takes: sbatch slurm.sh FILE.toml [DIRECTORY]
+#
+# Five minutes before the job's time is over SLURM sends USR1 (--signal above), on pre-emption TERM. supercool then
+# writes a checkpoint and ends with 75, and the job puts itself into the queue again. Any other end is for you to see.
+set -uo pipefail
+file=${1:?usage: sbatch slurm.sh FILE.toml [DIRECTORY]}
+name=$(basename "$file" .toml)
+directory=${2:-results/$name}
+supercool=${SUPERCOOL:-supercool}
+
+if compgen -G "$directory/checkpoint-*.scp" >/dev/null; then
+    "$supercool" resume "$directory" --quiet &
+else
+    "$supercool" run "$file" --output "$directory" --quiet &
+fi
+process=$!
+trap 'kill -USR1 "$process" 2>/dev/null' USR1 TERM
+
+# A signal ends `wait` before the process has ended.
+wait "$process"
+status=$?
+while kill -0 "$process" 2>/dev/null; do
+    wait "$process"
+    status=$?
+done
+if [ "$status" -gt 128 ]; then
+    wait "$process"
+    status=$?
+fi
+
+if [ "$status" -eq 75 ]; then
+    scontrol requeue "$SLURM_JOB_ID"
+    exit 0
+fi
+exit "$status"

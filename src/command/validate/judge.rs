@@ -1,0 +1,203 @@
+//! What a run gives for one expectation, and whether that is right.
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use miette::{IntoDiagnostic, miette};
+use serde::Serialize;
+use supercool_analysis::results::{ResultsFile, TimeSeries};
+use supercool_analysis::statistics::block_average;
+
+use super::Size;
+use super::suite::{Expected, Statistic};
+use crate::output::latest_valid;
+use crate::run::state_from_checkpoint;
+
+/// Beyond so many standard errors a difference is a failure: by chance once in some two thousand quantities.
+const MOST_SIGMA: f64 = 3.5;
+
+/// What was measured, with its standard error (0 where there is none).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Found {
+    pub value: f64,
+    pub error: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Holds,
+    Fails,
+    /// There is nothing to compare it with.
+    Measured,
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    pub suite: String,
+    pub case: String,
+    pub quantity: String,
+    /// In words: `3.6976(8)`, `at most 1e-5`.
+    pub expected: String,
+    pub found: Found,
+    /// Difference in units of its standard error; of a tolerance or a bound, as a share of it.
+    pub deviation: f64,
+    pub unit: &'static str,
+    pub verdict: Verdict,
+    pub source: String,
+}
+
+/// What earlier cases have given, by case and quantity.
+pub type Earlier = BTreeMap<(String, String), Found>;
+
+/// Compares; suite and case are filled in by the caller.
+pub fn judge(
+    expected: &Expected,
+    size: Size,
+    directory: &Path,
+    earlier: &Earlier,
+) -> miette::Result<Judged> {
+    let quantity = expected.quantity();
+    let judged =
+        |text: String, found: Found, deviation: f64, unit: &'static str, most: f64| Judged {
+            suite: String::new(),
+            case: String::new(),
+            quantity: quantity.clone(),
+            expected: text,
+            found,
+            deviation,
+            unit,
+            // A deviation that is no number is not within anything.
+            verdict: if deviation.abs() <= most { Verdict::Holds } else { Verdict::Fails },
+            source: expected.source.clone(),
+        };
+    if let Some(hash) = &expected.hash {
+        let wanted = hash.of(size).unwrap_or_default();
+        let found = hash_of_last_state(directory)?;
+        let same = f64::from(u8::from(!found.starts_with(wanted) || wanted.is_empty()));
+        let text = format!("{wanted} (found {})", &found[..wanted.len().clamp(8, 64)]);
+        return Ok(judged(text, Found { value: same, error: 0.0 }, same, "", 0.5));
+    }
+    let mut found = measure(expected, directory)?;
+    found.value *= expected.factor;
+    found.error *= expected.factor.abs();
+    if let Some(bound) = expected.at_most.and_then(|bound| bound.of(size)) {
+        let share = found.value.abs() / bound;
+        return Ok(judged(format!("at most {bound:.1e}"), found, share, "of bound", 1.0));
+    }
+    if expected.value.is_none() && expected.same_as.is_none() {
+        let verdict = Verdict::Measured;
+        return Ok(Judged { verdict, ..judged("-".to_owned(), found, 0.0, "", 0.0) });
+    }
+    let (value, error) = match &expected.same_as {
+        Some(case) => {
+            let found = earlier.get(&(case.clone(), quantity.clone())).ok_or_else(|| {
+                miette!("{quantity}: there is no case {case} before with this quantity")
+            })?;
+            (found.value, found.error)
+        }
+        None => {
+            let value = expected.value.and_then(|value| value.of(size));
+            let value = value.ok_or_else(|| miette!("{quantity}: no value for this size"))?;
+            (value, expected.error.unwrap_or(0.0))
+        }
+    };
+    let difference = found.value - value;
+    if let Some(tolerance) = expected.tolerance {
+        let text = format!("{value} within {tolerance:.1e}");
+        return Ok(judged(text, found, difference / tolerance, "of tolerance", 1.0));
+    }
+    let text = format!("{value:.6} +- {error:.1e}");
+    // Equal numbers agree, also where neither has an error.
+    let sigma = if difference == 0.0 { 0.0 } else { difference / found.error.hypot(error) };
+    Ok(judged(text, found, sigma, "sigma", MOST_SIGMA))
+}
+
+fn hash_of_last_state(directory: &Path) -> miette::Result<String> {
+    let found = latest_valid(directory)?;
+    let (_, path, checkpoint) =
+        found.checkpoint.ok_or_else(|| miette!("{}: no checkpoint", directory.display()))?;
+    Ok(state_from_checkpoint(&checkpoint, &path)?.hash().to_hex().to_string())
+}
+
+fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
+    let path = directory.join(format!("{}.h5", expected.stage));
+    if expected.statistic == Statistic::Fit {
+        let analysis = supercool_analysis::analyze(&[&path]).into_diagnostic()?;
+        let row = analysis.rows().find(|row| {
+            row.quantity == expected.observable
+                && expected.species.as_ref().is_none_or(|species| *species == row.species)
+        });
+        let row = row
+            .ok_or_else(|| miette!("{}: no estimate of {}", path.display(), expected.quantity()))?;
+        return Ok(Found { value: row.estimate.value, error: row.estimate.error });
+    }
+    let all = ResultsFile::open(&path).and_then(|file| file.observables()).into_diagnostic()?;
+    let series = all.into_iter().find(|series| series.name == expected.observable);
+    let series = series
+        .filter(|series| !series.value.is_empty())
+        .ok_or_else(|| miette!("{}: no samples of {}", path.display(), expected.observable))?;
+    Ok(evaluate(expected.statistic, &series))
+}
+
+fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
+    let exact = |value| Found { value, error: 0.0 };
+    // The first sample of a stage is the end of the one before.
+    let samples = &series.value[1.min(series.value.len() - 1)..];
+    match statistic {
+        Statistic::First => exact(series.value[0]),
+        Statistic::LargestModulus => {
+            let width = series.shape.iter().product::<usize>().max(1);
+            let modulus = |vector: &[f64]| vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+            exact(series.value.chunks(width).map(modulus).fold(0.0, f64::max))
+        }
+        Statistic::Drift => exact(drift(samples)),
+        Statistic::Variance => {
+            let mean = block_average(samples).value;
+            let squares: Vec<f64> = samples.iter().map(|x| (x - mean).powi(2)).collect();
+            let variance = block_average(&squares);
+            Found { value: variance.value, error: variance.error }
+        }
+        Statistic::Mean | Statistic::Fit | Statistic::Hash => {
+            let mean = block_average(samples);
+            Found { value: mean.value, error: mean.error }
+        }
+    }
+}
+
+/// Slope of the straight line of least squares times the number of samples, over the modulus of the mean.
+fn drift(samples: &[f64]) -> f64 {
+    let count = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / count;
+    let middle = (count - 1.0) / 2.0;
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (index, sample) in samples.iter().enumerate() {
+        let x = index as f64 - middle;
+        products += x * (sample - mean);
+        squares += x * x;
+    }
+    products / squares * count / mean.abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_straight_line_goes_as_far_as_its_ends_are_apart() {
+        let line: Vec<f64> = (0..1001).map(|k| -5.0 + 1e-6 * f64::from(k)).collect();
+        let found = drift(&line);
+        assert!((found - 1.001e-3 / 4.9995).abs() < 1e-9, "{found}");
+    }
+
+    #[test]
+    fn the_first_sample_is_that_of_the_stage_before() {
+        let series = TimeSeries { value: vec![100.0, 1.0, 2.0, 1.0, 2.0], ..TimeSeries::default() };
+        assert_eq!(evaluate(Statistic::First, &series).value, 100.0);
+        assert_eq!(evaluate(Statistic::Mean, &series).value, 1.5);
+        assert_eq!(evaluate(Statistic::Variance, &series).value, 0.25);
+        let vectors =
+            TimeSeries { value: vec![3.0, 4.0, 0.0, 0.0], shape: vec![2], ..TimeSeries::default() };
+        assert_eq!(evaluate(Statistic::LargestModulus, &vectors).value, 5.0);
+    }
+}

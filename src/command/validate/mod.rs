@@ -1,0 +1,156 @@
+//! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
+//!
+//! `suite` is what a file says, `judge` what a run gives for one expectation, `tables` what the user sees. Every case
+//! is a run in a directory of its own, which is gone on with where it was stopped, and not repeated once it is there.
+mod judge;
+mod suite;
+mod tables;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use miette::miette;
+
+use self::judge::{Judged, Verdict};
+use self::suite::{Case, Suite};
+use super::run::STOPPED;
+use super::say;
+use crate::config;
+use crate::output::checkpoints_in;
+use crate::run::{self, Outcome, RunOptions, parse_walltime};
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct ValidateArguments {
+    /// Names of suites; all of them if none is given.
+    suites: Vec<String>,
+    /// Small systems, short runs: minutes on a CPU. This is what is done if nothing is said.
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Large systems, long runs: hours on a GPU. Can be stopped and given again to go on.
+    #[arg(long)]
+    full: bool,
+    /// Folder of the suites.
+    #[arg(long, default_value = "validation/suites")]
+    folder: PathBuf,
+    /// Folder of the runs, and of report.json and report.html.
+    #[arg(long, default_value = "results/validation")]
+    output: PathBuf,
+    /// Stop in time with a checkpoint: 90 (minutes), 45s, 12h, 1:30:00 or 2-12:00:00.
+    #[arg(long, value_parser = parse_walltime)]
+    max_walltime: Option<Duration>,
+    /// No progress bars.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// How large the systems are and how long the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Quick,
+    Full,
+}
+
+impl Size {
+    fn name(self) -> &'static str {
+        match self {
+            Size::Quick => "quick",
+            Size::Full => "full",
+        }
+    }
+}
+
+pub fn validate(arguments: &ValidateArguments) -> miette::Result<ExitCode> {
+    let size = if arguments.full { Size::Full } else { Size::Quick };
+    let suites = suite::load(&arguments.folder, &arguments.suites)?;
+    let output = arguments.output.join(size.name());
+    let started = std::time::Instant::now();
+    let mut judged = Vec::new();
+    for suite in &suites {
+        let mut found = BTreeMap::new();
+        for case in suite.cases.iter().filter(|case| case.values(size).is_some()) {
+            let directory = output.join(&suite.name).join(&case.name);
+            let left = arguments.max_walltime.map(|most| most.saturating_sub(started.elapsed()));
+            let options =
+                RunOptions { max_walltime: left, quiet: arguments.quiet, ..RunOptions::default() };
+            if !carry_out(suite, case, size, &directory, &options)? {
+                say(format!("Stopped in {}; the same command goes on\n", directory.display()))?;
+                return Ok(ExitCode::from(STOPPED));
+            }
+            for expected in &case.expect {
+                let one = judge::judge(expected, size, &directory, &found)?;
+                found.insert((case.name.clone(), expected.quantity()), one.found);
+                judged.push(Judged { suite: suite.name.clone(), case: case.name.clone(), ..one });
+            }
+        }
+    }
+    std::fs::create_dir_all(&output).map_err(|error| miette!("{}: {error}", output.display()))?;
+    tables::write(&judged, &suites, size, &output)?;
+    say(tables::table(&judged))?;
+    let failed = judged.iter().filter(|one| one.verdict == Verdict::Fails).count();
+    say(format!(
+        "{failed} of {} quantities fail; {} and report.json\n",
+        judged.len(),
+        output.join("report.html").display()
+    ))?;
+    Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Runs a case to its end; false if it was stopped before. A run of another text starts anew.
+fn carry_out(
+    suite: &Suite,
+    case: &Case,
+    size: Size,
+    directory: &Path,
+    options: &RunOptions,
+) -> miette::Result<bool> {
+    let text = suite.configuration(case, size)?;
+    let error = |error: std::io::Error| miette!("{}: {error}", directory.display());
+    std::fs::create_dir_all(directory).map_err(error)?;
+    let file = directory.join("case.toml");
+    let same = std::fs::read_to_string(&file).is_ok_and(|before| before == text);
+    let begun = checkpoints_in(directory).is_ok_and(|found| !found.is_empty());
+    let outcome = if same && begun {
+        run::resume(directory, options)?
+    } else {
+        std::fs::write(&file, &text).map_err(error)?;
+        let mut loaded = config::load(&file)?;
+        loaded.plan.output.directory = directory.to_owned();
+        run::run(loaded.plan, &loaded.text, &RunOptions { force: true, ..options.clone() })?
+    };
+    Ok(matches!(outcome, Outcome::Finished(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_of_our_suites_is_a_configuration_with_what_is_expected_of_it() {
+        let suites = suite::load(Path::new("validation/suites"), &[]).unwrap();
+        assert!(suites.len() >= 5);
+        for suite in &suites {
+            let mut before = Vec::new();
+            for case in &suite.cases {
+                let sizes = [Size::Quick, Size::Full];
+                assert!(sizes.iter().any(|&size| case.values(size).is_some()), "{}", case.name);
+                for size in sizes.into_iter().filter(|&size| case.values(size).is_some()) {
+                    let text = suite.configuration(case, size).unwrap();
+                    let name = format!("{}/{}", suite.name, case.name);
+                    let plan =
+                        config::parse(&text, &name).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+                    for expected in &case.expect {
+                        let stage = plan.stages.iter().find(|stage| stage.name == expected.stage);
+                        let observe = &stage.unwrap_or_else(|| panic!("{name}")).observe;
+                        assert!(observe.thermodynamics.is_some(), "{name}: {}", expected.stage);
+                        let known =
+                            expected.same_as.as_ref().is_none_or(|case| before.contains(case));
+                        assert!(known, "{name}: {}", expected.quantity());
+                    }
+                }
+                before.push(case.name.clone());
+            }
+        }
+    }
+}

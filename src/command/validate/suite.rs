@@ -1,0 +1,243 @@
+//! What a suite says: its runs, and what should come out of them.
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use miette::miette;
+use serde::Deserialize;
+
+use super::Size;
+
+/// A file of `validation/suites`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// The stem of the file.
+    #[serde(skip)]
+    pub name: String,
+    #[serde(skip)]
+    folder: PathBuf,
+    pub title: String,
+    /// Configurations by name, with `$key` where a case's value comes.
+    template: BTreeMap<String, String>,
+    #[serde(rename = "case")]
+    pub cases: Vec<Case>,
+}
+
+/// One run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    template: String,
+    /// What comes in the place of `$key`, whatever the size.
+    #[serde(default)]
+    values: toml::Table,
+    /// The same for a size; a case without is left out there.
+    quick: Option<toml::Table>,
+    full: Option<toml::Table>,
+    #[serde(default)]
+    pub expect: Vec<Expected>,
+}
+
+/// What should come out: a `value` with an `error` or a `tolerance`, the value of an earlier case (`as`), or a bound
+/// (`at_most`); with none of them it is only measured, for later cases.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    pub stage: String,
+    #[serde(default)]
+    pub statistic: Statistic,
+    /// A time series under `/observables`, or for `fit` a quantity of `supercool analyze`.
+    pub observable: String,
+    /// Of a fit.
+    pub species: Option<String>,
+    /// What is found is multiplied by this.
+    #[serde(default = "one")]
+    pub factor: f64,
+    pub value: Option<BySize>,
+    /// Standard error of the value.
+    pub error: Option<f64>,
+    /// Largest difference, where there is no statistics.
+    pub tolerance: Option<f64>,
+    pub at_most: Option<BySize>,
+    /// Name of an earlier case.
+    #[serde(rename = "as")]
+    pub same_as: Option<String>,
+    /// Bits that the run must end with: the hash of its last state.
+    pub hash: Option<BySizeText>,
+    pub source: String,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// What is made of a time series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    #[default]
+    Mean,
+    /// The first sample.
+    First,
+    /// Mean squared deviation from the mean.
+    Variance,
+    /// Slope of a straight line, times the length of the series, as a share of the mean: how far it goes.
+    Drift,
+    /// Largest modulus of a vector.
+    LargestModulus,
+    /// An estimate of `supercool analyze`.
+    Fit,
+    /// The bits of the last state.
+    Hash,
+}
+
+impl Statistic {
+    pub fn name(self) -> &'static str {
+        match self {
+            Statistic::Mean => "mean",
+            Statistic::First => "first",
+            Statistic::Variance => "variance",
+            Statistic::Drift => "drift",
+            Statistic::LargestModulus => "largest",
+            Statistic::Fit => "fit",
+            Statistic::Hash => "hash",
+        }
+    }
+}
+
+/// A number, or one for each size.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum BySize {
+    Any(f64),
+    Each { quick: Option<f64>, full: Option<f64> },
+}
+
+impl BySize {
+    pub fn of(self, size: Size) -> Option<f64> {
+        match (self, size) {
+            (BySize::Any(number), _) => Some(number),
+            (BySize::Each { quick, .. }, Size::Quick) => quick,
+            (BySize::Each { full, .. }, Size::Full) => full,
+        }
+    }
+}
+
+/// A text for each size.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BySizeText {
+    quick: Option<String>,
+    full: Option<String>,
+}
+
+impl BySizeText {
+    pub fn of(&self, size: Size) -> Option<&str> {
+        match size {
+            Size::Quick => self.quick.as_deref(),
+            Size::Full => self.full.as_deref(),
+        }
+    }
+}
+
+impl Expected {
+    /// What it is called in tables.
+    pub fn quantity(&self) -> String {
+        let species = self.species.iter().map(|species| format!(" of {species}"));
+        format!("{} {}{}", self.statistic.name(), self.observable, species.collect::<String>())
+    }
+}
+
+impl Case {
+    /// What comes in the place of keys only at this size.
+    pub fn values(&self, size: Size) -> Option<&toml::Table> {
+        match size {
+            Size::Quick => self.quick.as_ref(),
+            Size::Full => self.full.as_ref(),
+        }
+    }
+}
+
+impl Suite {
+    /// The text of a case's configuration.
+    pub fn configuration(&self, case: &Case, size: Size) -> miette::Result<String> {
+        let place = || format!("suite {}, case {}", self.name, case.name);
+        let template = self
+            .template
+            .get(&case.template)
+            .ok_or_else(|| miette!("{}: there is no template.{}", place(), case.template))?;
+        let mut text = template.replace("$folder", &self.folder.display().to_string());
+        let values = case.values.iter().chain(case.values(size).into_iter().flatten());
+        // A longer key first: it may begin with a shorter one.
+        let mut values: Vec<_> = values.collect();
+        values.sort_by_key(|(key, _)| std::cmp::Reverse(key.len()));
+        for (key, value) in values {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            text = text.replace(&format!("${key}"), &value);
+        }
+        match text.split_once('$') {
+            None => Ok(text),
+            Some((_, rest)) => {
+                let key: String =
+                    rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                Err(miette!("{}: ${key} has no value", place()))
+            }
+        }
+    }
+}
+
+/// The suites of a folder, all or those named.
+pub fn load(folder: &Path, names: &[String]) -> miette::Result<Vec<Suite>> {
+    let unreadable = |error: std::io::Error| {
+        miette!(
+            help =
+                "suites lie in validation/suites of the source tree; --folder names another place",
+            "{}: {error}",
+            folder.display()
+        )
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(unreadable)?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    files.sort();
+    let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let all: Vec<String> = files.iter().map(stem).collect();
+    if let Some(unknown) = names.iter().find(|name| !all.contains(name)) {
+        return Err(miette!("there is no suite {unknown}; there are {}", all.join(", ")));
+    }
+    files.retain(|file| names.is_empty() || names.contains(&stem(file)));
+    files.iter().map(|file| read(file, stem(file), folder)).collect()
+}
+
+fn read(file: &Path, name: String, folder: &Path) -> miette::Result<Suite> {
+    let text =
+        std::fs::read_to_string(file).map_err(|error| miette!("{}: {error}", file.display()))?;
+    let suite: Suite =
+        toml::from_str(&text).map_err(|error| miette!("{}: {error}", file.display()))?;
+    let suite = Suite { name, folder: folder.to_owned(), ..suite };
+    for case in &suite.cases {
+        for expected in &case.expect {
+            let said = [
+                expected.value.is_some(),
+                expected.at_most.is_some(),
+                expected.same_as.is_some(),
+                expected.hash.is_some(),
+            ];
+            let wrong = |what: &str| {
+                miette!("{}: case {}, {}: {what}", file.display(), case.name, expected.quantity())
+            };
+            if said.iter().filter(|&&said| said).count() > 1 {
+                return Err(wrong("give one of value, at_most, as and hash"));
+            }
+            if expected.value.is_some() && expected.error.is_some() == expected.tolerance.is_some()
+            {
+                return Err(wrong("a value has an error or a tolerance"));
+            }
+        }
+    }
+    Ok(suite)
+}

@@ -1,0 +1,227 @@
+//! `supercool watch`: how a running job is, from another terminal or host.
+//!
+//! Reads the results file that was written last, which a run brings up to date every `output.flush_seconds`.
+use std::fmt::Write;
+use std::io::{IsTerminal, stdout};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use miette::{IntoDiagnostic, miette};
+use serde_json::Value;
+use supercool_analysis::plot::{Axes, text_plot};
+use supercool_analysis::report::{speed, stage_steps};
+use supercool_analysis::results::{Function, ResultsFile, TimeSeries};
+
+use super::say;
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct WatchArguments {
+    /// Output directory of the run.
+    directory: PathBuf,
+    /// Seconds between two looks.
+    #[arg(long, default_value_t = 2.0)]
+    interval: f64,
+    /// Look once.
+    #[arg(long)]
+    once: bool,
+}
+
+/// Characters of a plot.
+const PLOT: (usize, usize) = (36, 10);
+const BAR: usize = 40;
+/// Clears a terminal and goes to its upper left corner.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+pub fn watch(arguments: &WatchArguments) -> miette::Result<()> {
+    let pause = Duration::try_from_secs_f64(arguments.interval)
+        .map_err(|_| miette!("--interval {}: no time", arguments.interval))?;
+    let clear = if stdout().is_terminal() && !arguments.once { CLEAR } else { "" };
+    loop {
+        let page = page(&arguments.directory)?;
+        say(format!("{clear}{}", page.text))?;
+        if arguments.once || page.finished {
+            return Ok(());
+        }
+        std::thread::sleep(pause);
+    }
+}
+
+struct Page {
+    text: String,
+    /// The last stage is complete.
+    finished: bool,
+}
+
+fn page(directory: &Path) -> miette::Result<Page> {
+    let (path, written) = newest_results(directory)?;
+    let file = ResultsFile::open(&path).into_diagnostic()?;
+    let plan = file.plan().ok_or_else(|| miette!("{}: no results of a run", path.display()))?;
+    let stage = file.parameter("stage").unwrap_or_default();
+    let (first, steps) = stage_steps(&plan, &stage).unwrap_or((0, 0));
+    let total: u64 = stages(&plan).filter_map(|stage| stage["steps"].as_u64()).sum();
+    let step = file.number("progress/step").unwrap_or(0.0) as u64;
+    let complete = file.number("progress/complete") == Some(1.0);
+    let last = stages(&plan).last().is_some_and(|last| last["name"] == *stage);
+    let finished = complete && last;
+
+    // Writing to a string does not fail.
+    let mut text = String::new();
+    let number = stages(&plan).position(|each| each["name"] == *stage).map_or(0, |at| at + 1);
+    let _ = writeln!(
+        text,
+        "{}  stage {stage} ({number} of {})  {}",
+        directory.display(),
+        stages(&plan).count(),
+        machine(&file)
+    );
+    let reached = if steps > 0 { (step.saturating_sub(first)) as f64 / steps as f64 } else { 0.0 };
+    let _ = writeln!(
+        text,
+        "{}  step {step} of {total}; {} of {steps} of the stage",
+        bar(reached.clamp(0.0, 1.0)),
+        step.saturating_sub(first)
+    );
+    let rate = speed(&file).map(|speed| speed.steps as f64 / speed.seconds);
+    let age = SystemTime::now().duration_since(written).unwrap_or_default();
+    let state = match (finished, rate) {
+        (true, _) => "the run has finished".to_owned(),
+        (false, Some(rate)) => {
+            let left = total.saturating_sub(step) as f64 / rate;
+            format!("{rate:.0} steps/s, {} left", time(left))
+        }
+        (false, None) => "no speed known yet".to_owned(),
+    };
+    let _ = writeln!(text, "{state}; written {} ago", time(age.as_secs_f64()));
+    let observables = file.observables().into_diagnostic()?;
+    text += &thermodynamics(&observables);
+    text += &plots(&file.dynamics().into_diagnostic()?, &observables);
+    Ok(Page { text, finished })
+}
+
+fn stages(plan: &Value) -> impl DoubleEndedIterator<Item = &Value> {
+    plan["stages"].as_array().into_iter().flatten()
+}
+
+/// The results file that was written last, and when.
+fn newest_results(directory: &Path) -> miette::Result<(PathBuf, SystemTime)> {
+    let entries = std::fs::read_dir(directory)
+        .map_err(|error| miette!("{}: {error}", directory.display()))?;
+    let results = entries.flatten().filter_map(|entry| {
+        let path = entry.path();
+        let is_results = path.extension().is_some_and(|extension| extension == "h5");
+        Some((path, entry.metadata().ok()?.modified().ok()?)).filter(|_| is_results)
+    });
+    results.max_by_key(|(_, written)| *written).ok_or_else(|| {
+        miette!(
+            help = "a stage writes one if it observes anything; the directory is that of output.directory",
+            "{}: no results files (*.h5) yet",
+            directory.display()
+        )
+    })
+}
+
+/// Engine, machine and precision.
+fn machine(file: &ResultsFile) -> String {
+    let hardware = file.parameter("hardware").unwrap_or_default();
+    let hardware: Value = serde_json::from_str(&hardware).unwrap_or_default();
+    let name = ["card", "processor"].iter().find_map(|key| hardware[key].as_str());
+    let precision = file.parameter("precision").unwrap_or_default();
+    format!("{precision} on {}", name.unwrap_or("an unknown machine"))
+}
+
+fn bar(share: f64) -> String {
+    let full = (share * BAR as f64) as usize;
+    format!("[{}{}] {:>5.1} %", "#".repeat(full), ".".repeat(BAR - full), 100.0 * share)
+}
+
+/// A time in two units at most.
+fn time(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        3600..86_400 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3600),
+    }
+}
+
+/// The last values, and how far the conserved energy has gone.
+fn thermodynamics(observables: &[TimeSeries]) -> String {
+    let values = |name: &str| {
+        let series = observables.iter().find(|series| series.name == name);
+        series.map(|series| series.value.as_slice()).filter(|values| !values.is_empty())
+    };
+    let mut parts = Vec::new();
+    for (name, symbol) in [
+        ("temperature", "T"),
+        ("potential_energy", "U/N"),
+        ("pressure", "P"),
+        ("bond_orientational_order", "bond order"),
+    ] {
+        if let Some(&[.., last]) = values(name) {
+            parts.push(format!("{symbol} {last:.5}"));
+        }
+    }
+    if let Some([first, .., last]) = values("conserved_energy") {
+        parts.push(format!("drift of E/N {:+.2e}", last - first));
+    }
+    if parts.is_empty() { String::new() } else { parts.join("   ") + "\n" }
+}
+
+/// Mean-square displacement and F_s beside each other; without them, the temperature.
+fn plots(dynamics: &[Function], observables: &[TimeSeries]) -> String {
+    let curve = |name: &str, title: &str, axes: Axes, include: &[f64]| {
+        let function = dynamics.iter().find(|function| function.name == name)?;
+        let curve = function.curves.first()?;
+        let points: Vec<(f64, f64)> =
+            function.x.iter().copied().zip(curve.value.iter().copied()).collect();
+        points.iter().any(|(_, y)| y.is_finite()).then(|| {
+            let q = curve.wavenumber.map_or(String::new(), |q| format!(", q = {q:.2}"));
+            text_plot(&format!("{title} of {}{q}", function.group), &points, axes, include, PLOT)
+        })
+    };
+    let both = Axes { log_x: true, log_y: true };
+    let over_log = Axes { log_x: true, log_y: false };
+    let mut blocks: Vec<Vec<String>> = Vec::new();
+    blocks.extend(curve("mean_square_displacement", "mean-square displacement", both, &[]));
+    let name = "self_intermediate_scattering_function";
+    blocks.extend(curve(name, "F_s(t)", over_log, &[0.0, 1.0]));
+    if blocks.is_empty()
+        && let Some(series) = observables.iter().find(|series| series.name == "temperature")
+    {
+        let steps = series.step.iter().map(|&step| step as f64);
+        let points: Vec<(f64, f64)> = steps.zip(series.value.iter().copied()).collect();
+        blocks.push(text_plot("temperature over steps", &points, Axes::default(), &[], PLOT));
+    }
+    let height = blocks.iter().map(Vec::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in 0..height {
+        let line: String = blocks
+            .iter()
+            .map(|block| format!("{:<width$}", block[row], width = PLOT.0 + 12))
+            .collect();
+        text += "\n";
+        text += line.trim_end();
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_two_units() {
+        for (seconds, told) in
+            [(0.4, "0 s"), (61.0, "1 min 1 s"), (7260.0, "2 h 1 min"), (100_000.0, "1 d 3 h")]
+        {
+            assert_eq!(time(seconds), told);
+        }
+    }
+
+    #[test]
+    fn a_bar_is_as_full_as_the_run() {
+        assert_eq!(bar(0.5).matches('#').count(), BAR / 2);
+        assert_eq!(bar(1.0).matches('.').count(), 1, "that of the number: {}", bar(1.0));
+    }
+}

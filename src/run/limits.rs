@@ -1,0 +1,81 @@
+//! Bounds on what a sound run does: when it goes beyond one, that is said or ends it.
+use std::path::Path;
+
+use super::RunError;
+use crate::engine::Thermodynamics;
+use crate::plan::{LimitAction, LimitsPlan};
+
+/// Watches the samples of one stage. What was said is said once.
+pub struct Limits {
+    plan: LimitsPlan,
+    said: Vec<&'static str>,
+}
+
+/// Where a sample was taken, for the message.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub step: u64,
+    pub stage: &'a str,
+    /// The file with the time series.
+    pub file: &'a Path,
+}
+
+impl Limits {
+    pub fn new(plan: LimitsPlan) -> Self {
+        Limits { plan, said: Vec::new() }
+    }
+
+    /// `drift` is the change of the conserved energy per particle since the start of the stage.
+    pub fn check_row(
+        &mut self,
+        place: Place,
+        row: &Thermodynamics,
+        drift: f64,
+    ) -> Result<(), RunError> {
+        let LimitsPlan { energy_drift, center_of_mass_velocity, temperature, .. } = self.plan;
+        let [x, y, z] = row.center_of_mass_velocity;
+        let velocity = (x * x + y * y + z * z).sqrt();
+        self.check(
+            place,
+            "energy_drift",
+            "the conserved energy per particle changed by",
+            drift,
+            energy_drift,
+        )?;
+        let what = "the centre of mass moves with velocity";
+        self.check(place, "center_of_mass_velocity", what, velocity, center_of_mass_velocity)?;
+        self.check(place, "temperature", "the temperature is", row.temperature, temperature)
+    }
+
+    /// `order` is the global bond-orientational order.
+    pub fn check_order(&mut self, place: Place, order: f64) -> Result<(), RunError> {
+        let what = "the system crystallises: its bond-orientational order is";
+        self.check(place, "bond_order", what, order, self.plan.bond_order)
+    }
+
+    fn check(
+        &mut self,
+        place: Place,
+        key: &'static str,
+        what: &'static str,
+        value: f64,
+        bound: Option<f64>,
+    ) -> Result<(), RunError> {
+        let Some(bound) = bound else { return Ok(()) };
+        // What is no number is beyond any bound.
+        if value.abs() <= bound || self.said.contains(&key) {
+            return Ok(());
+        }
+        let Place { step, stage, file } = place;
+        let (stage, file) = (stage.to_owned(), file.to_owned());
+        let error = RunError::Beyond { key, what, value, bound, step, stage, file };
+        match self.plan.action {
+            LimitAction::Stop => Err(error),
+            LimitAction::Warn => {
+                tracing::warn!("{error}");
+                self.said.push(key);
+                Ok(())
+            }
+        }
+    }
+}

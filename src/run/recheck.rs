@@ -1,0 +1,239 @@
+//! Steps that are computed twice, against silent errors of the hardware.
+//!
+//! At every n-th step of a stage the state is kept, and up to ten more in the steps that follow. A second engine then
+//! takes the same steps from the first state: restarts give the same bits in every precision, so the states must be
+//! equal to the bit. Where they are not, a third engine takes the steps too and tells which of the two erred. The
+//! second engine lives only as long as it computes; what the first one holds (samples, lists) is not touched.
+use std::path::PathBuf;
+
+use super::checkpoint::put_state;
+use super::{OutputDirectory, RunError};
+use crate::engine::{self, Engine, EngineError, ExactState, StageContext};
+use crate::integrator::ThermostatState;
+use crate::output::Checkpoint;
+use crate::plan::{IntegrityPlan, Plan};
+
+/// States that are kept within a segment at most, besides the first.
+const MOST_STATES: u64 = 10;
+
+/// Repeats a segment of steps from time to time.
+pub struct Recheck {
+    recheck: u64,
+    segment: u64,
+    /// Steps between two states.
+    part: u64,
+    running: Option<Segment>,
+}
+
+/// A segment that the run is within.
+struct Segment {
+    stage: StageContext,
+    start: ExactState,
+    after: Vec<ExactState>,
+}
+
+impl Recheck {
+    pub fn new(plan: IntegrityPlan) -> Self {
+        let IntegrityPlan { recheck, segment } = plan;
+        Recheck { recheck, segment, part: segment.div_ceil(MOST_STATES), running: None }
+    }
+
+    /// First step after `step` at which a state is to be kept or compared; steps are counted from the start of the
+    /// stage, which has `steps`.
+    pub fn next_event(&self, step: u64, steps: u64) -> u64 {
+        let into = step % self.recheck;
+        let start = step - into;
+        let next_start = start + self.recheck;
+        let mark = (into / self.part + 1) * self.part;
+        match &self.running {
+            Some(_) => start + mark.min(self.segment),
+            None if next_start + self.segment <= steps => next_start,
+            None => u64::MAX,
+        }
+    }
+
+    /// Keeps or compares what is due at the engine's step.
+    ///
+    /// # Errors
+    /// [`RunError::Unequal`] if a repetition gave other bits; [`RunError::SecondEngine`] if there could be none.
+    pub fn at(
+        &mut self,
+        engine: &dyn Engine,
+        stage: &StageContext,
+        plan: &Plan,
+        directory: &OutputDirectory,
+    ) -> miette::Result<()> {
+        let step = engine.step() - stage.first_step;
+        if let Some(segment) = &mut self.running {
+            let taken = engine.step() - segment.start.step;
+            let last = segment.after.last().unwrap_or(&segment.start).step;
+            if engine.step() > last && (taken.is_multiple_of(self.part) || taken == self.segment) {
+                segment.after.push(engine.export()?);
+            }
+            if taken < self.segment {
+                return Ok(());
+            }
+        }
+        if let Some(segment) = self.running.take() {
+            segment.compare(plan, directory)?;
+        }
+        if step.is_multiple_of(self.recheck) && step + self.segment <= stage.steps {
+            let (stage, start) = (stage.clone(), engine.export()?);
+            self.running = Some(Segment { stage, start, after: Vec::new() });
+        }
+        Ok(())
+    }
+}
+
+impl Segment {
+    fn compare(self, plan: &Plan, directory: &OutputDirectory) -> miette::Result<()> {
+        let mut second = self.engine(plan)?;
+        for (index, found) in self.after.iter().enumerate() {
+            second.advance(found.step - second.step())?;
+            let repeated = second.export()?;
+            let Some(difference) = Difference::between(found, &repeated) else { continue };
+            let equal_until =
+                index.checked_sub(1).map_or(&self.start, |last| &self.after[last]).step;
+            let mut third = self.engine(plan)?;
+            third.advance(found.step - third.step())?;
+            let third = third.export()?;
+            let verdict = match [found, &repeated].map(|state| Difference::between(state, &third)) {
+                [_, None] => "a third computation agrees with the repetition: the run erred",
+                [None, _] => "a third computation agrees with the run: the repetition erred",
+                _ => "a third computation agrees with neither: the hardware errs often",
+            };
+            let files = self.keep(found, &repeated, directory)?;
+            return Err(RunError::Unequal {
+                step: found.step,
+                equal_until,
+                difference: difference.to_string(),
+                verdict,
+                files,
+                directory: directory.path().to_owned(),
+            }
+            .into());
+        }
+        tracing::debug!("steps {} to {} repeated", self.start.step, second.step());
+        Ok(())
+    }
+
+    /// An engine that stands at the first state.
+    fn engine(&self, plan: &Plan) -> Result<Box<dyn Engine>, RunError> {
+        let mut plan = plan.clone();
+        // The state brings its choices with it.
+        plan.run.tune = false;
+        let mut engine = engine::create(&plan, &self.start)
+            .map_err(|error: EngineError| RunError::SecondEngine { error })?;
+        engine.begin_stage(&self.stage);
+        Ok(engine)
+    }
+
+    /// Files that `system.initial.file` can start from.
+    fn keep(
+        &self,
+        found: &ExactState,
+        repeated: &ExactState,
+        directory: &OutputDirectory,
+    ) -> miette::Result<Vec<PathBuf>> {
+        let states = [("start", &self.start), ("run", found), ("repeated", repeated)];
+        let files = states.map(|(what, state)| -> miette::Result<PathBuf> {
+            let mut checkpoint = Checkpoint::new();
+            put_state(&mut checkpoint, state)?;
+            let path = directory.path().join(format!("recheck-{}-{what}.scp", state.step));
+            directory.full_disk().patiently(|| checkpoint.write_as(&path))?;
+            Ok(path)
+        });
+        files.into_iter().collect()
+    }
+}
+
+/// In what two states of one step differ.
+#[derive(Debug)]
+struct Difference {
+    /// Particles.
+    count: usize,
+    first: Option<First>,
+}
+
+/// The first particle that differs, and how.
+#[derive(Debug)]
+struct First {
+    particle: usize,
+    components: Vec<&'static str>,
+    /// Bits of the first of these components.
+    bits: [u64; 2],
+}
+
+const COMPONENTS: [[&str; 3]; 3] = [
+    ["position x", "position y", "position z"],
+    ["image x", "image y", "image z"],
+    ["velocity x", "velocity y", "velocity z"],
+];
+
+impl Difference {
+    fn between(one: &ExactState, other: &ExactState) -> Option<Self> {
+        let numbers = |state: &ExactState, particle: usize| -> [[u64; 3]; 3] {
+            let image = state.image[particle].map(|image| u64::from(image as u32));
+            [state.position[particle], image, state.velocity[particle]]
+        };
+        let mut difference = Difference { count: 0, first: None };
+        for particle in 0..one.position.len() {
+            let (a, b) = (numbers(one, particle), numbers(other, particle));
+            if a == b {
+                continue;
+            }
+            difference.count += 1;
+            if difference.first.is_none() {
+                let (a, b) = (a.as_flattened(), b.as_flattened());
+                let differing: Vec<usize> = (0..a.len()).filter(|&at| a[at] != b[at]).collect();
+                let components =
+                    differing.iter().map(|&at| COMPONENTS.as_flattened()[at]).collect();
+                let bits = [a[differing[0]], b[differing[0]]];
+                difference.first = Some(First { particle, components, bits });
+            }
+        }
+        let equal = difference.count == 0 && same_thermostat(&one.thermostat, &other.thermostat);
+        (!equal).then_some(difference)
+    }
+}
+
+fn same_thermostat(one: &ThermostatState, other: &ThermostatState) -> bool {
+    let bits = |state: &ThermostatState| -> Vec<u64> {
+        let chain = state.chain_position.iter().chain(&state.chain_velocity);
+        chain.chain([&state.heat]).map(|number| number.to_bits()).collect()
+    };
+    bits(one) == bits(other)
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Some(First { particle, components, bits: [a, b] }) = &self.first else {
+            return write!(f, "the state of the thermostat differs");
+        };
+        write!(
+            f,
+            "{} particles differ, the first is particle {particle} in {} ({a:016x} and {b:016x})",
+            self.count,
+            components.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_lie_within_their_stage() {
+        let mut recheck = Recheck::new(IntegrityPlan { recheck: 100, segment: 10 });
+        assert_eq!(recheck.part, 1);
+        assert_eq!(recheck.next_event(0, 1000), 100);
+        assert_eq!(recheck.next_event(100, 1000), 200);
+        assert_eq!(recheck.next_event(850, 1000), 900);
+        assert_eq!(recheck.next_event(900, 1000), u64::MAX);
+        assert_eq!(recheck.next_event(0, 109), u64::MAX);
+        assert_eq!(recheck.next_event(0, 110), 100);
+        recheck = Recheck::new(IntegrityPlan { recheck: 100, segment: 25 });
+        assert_eq!(recheck.part, 3);
+    }
+}
