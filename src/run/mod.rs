@@ -144,7 +144,7 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
 fn restore(
     file: &Path,
     directory: &mut OutputDirectory,
-    watch: &interrupt::Watch,
+    watch: &Watch,
     options: &RunOptions,
 ) -> miette::Result<Simulation> {
     let checkpoint = Checkpoint::read(file)?;
@@ -163,7 +163,7 @@ fn set_aside(file: &Path) {
 }
 
 /// What writers do when the disk is full; a signal or the end of the time ends the waiting.
-fn full_disk(plan: &Plan, watch: &interrupt::Watch) -> FullDisk {
+fn full_disk(plan: &Plan, watch: &Watch) -> FullDisk {
     match plan.output.on_full_disk {
         OnFullDisk::Stop => FullDisk::Stop,
         OnFullDisk::Wait => {

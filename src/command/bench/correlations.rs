@@ -222,7 +222,7 @@ pub fn measure(
     let mut costs = Vec::new();
     for of_stress in [false, true] {
         plan.stages = stages(of_stress);
-        costs.extend(measure_sets(&plan, arguments, ranks, sets(of_stress))?);
+        costs.extend(measure_sets(&plan, arguments, sets(of_stress), ranks)?);
     }
     Ok(costs)
 }
@@ -230,8 +230,8 @@ pub fn measure(
 fn measure_sets(
     plan: &Plan,
     arguments: &BenchArguments,
-    ranks: &Ranks,
     sets: Vec<(&'static str, Vec<D>)>,
+    ranks: &Ranks,
 ) -> miette::Result<Vec<Cost>> {
     let mut engine = prepared(plan, arguments, ranks)?;
     let steps = match arguments.steps {
