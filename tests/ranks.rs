@@ -10,7 +10,9 @@ use common::{bath, begin, kob_andersen, kob_andersen_potential, plan_of, two_spe
 use supercool::command::check::domains;
 use supercool::engine::domain::{DomainGrid, Ranks, on_threads};
 use supercool::engine::{self, Engine, EngineError, ExactState};
-use supercool::plan::{EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan};
+use supercool::plan::{
+    EngineChoice, IntegrityPlan, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan,
+};
 use supercool::potential::Truncation;
 use supercool::run::{self, Outcome, RunOptions};
 use supercool::system::SimulationBox;
@@ -228,6 +230,21 @@ fn more_ranks_than_domains_fit_are_refused() {
     let error = on_threads(9, |ranks| engine::create_on(&ranks, &plan, &state).err().unwrap());
     let words = error.to_string();
     assert!(words.contains("9 ranks") && words.contains("8 at most"), "{words}");
+}
+
+#[test]
+fn steps_are_repeated_for_integrity_only_where_ranks_repeat_them_to_the_bit() {
+    let mut plan = plan(3, 500, Precision::Double);
+    plan.integrity = Some(IntegrityPlan { recheck: 100, segment: 20 });
+    let state = supercool::initial::create(&plan).unwrap();
+    let error = on_threads(2, |ranks| engine::create_on(&ranks, &plan, &state).err().unwrap());
+    assert!(error.to_string().contains("integrity.recheck"), "{error}");
+
+    // In fixed point one rank repeats what all have done.
+    let directory = tempfile::tempdir().unwrap();
+    let (mut plan, text) = job(directory.path());
+    plan.integrity = Some(IntegrityPlan { recheck: 100, segment: 20 });
+    on_threads(4, |ranks| run::run(plan, &text, &options(ranks)).unwrap());
 }
 
 /// Two stages that write all kinds of files.

@@ -120,7 +120,9 @@ pub fn main() -> miette::Result<ExitCode> {
             supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
             say(format!("{}\n", output.display()))?;
         }
-        Command::Validate(arguments) => return validate::validate(&arguments),
+        Command::Validate(arguments) => {
+            return on_ranks(|ranks| validate::validate(&arguments, &ranks));
+        }
         Command::Watch(arguments) => watch::watch(&arguments)?,
         Command::Report(arguments) => say(report::report(&arguments)?)?,
         Command::Analyze(arguments) => say(analyze::analyze(&arguments)?)?,

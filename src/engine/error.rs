@@ -105,6 +105,12 @@ pub enum EngineError {
     #[diagnostic(help("use --engine cpu, or one rank for one card"))]
     RanksOnCards(usize),
 
+    #[error(
+        "integrity.recheck: {ranks} ranks do not repeat their steps to the bit in precision \"{precision}\""
+    )]
+    #[diagnostic(help("use precision = \"fixed-point\", or one rank"))]
+    RecheckOnRanks { ranks: usize, precision: &'static str },
+
     #[error("{message} (found by rank {rank})")]
     #[diagnostic(help("{help}"))]
     OnRank { rank: usize, message: String, help: String },

@@ -109,8 +109,12 @@ pub fn create_on(
         EngineChoice::Auto => cuda::device::cards().is_ok(),
         EngineChoice::Cpu => false,
     };
+    let precision = plan.run.precision;
     match ranks.count() {
         1 => create(plan, state),
+        ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
+            Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
+        }
         count if on_cards => Err(EngineError::RanksOnCards(count)),
         _ => Ok(Box::new(domain::DomainEngine::new(plan, state, ranks)?)),
     }

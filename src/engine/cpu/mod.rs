@@ -8,12 +8,14 @@ mod bodies;
 pub(in crate::engine) mod cells;
 mod chunk;
 mod export;
+mod faults;
 mod forces;
 mod gather;
 pub(in crate::engine) mod kernels;
 mod minimize;
 mod neighbors;
 mod rank;
+mod sums;
 mod thermostats;
 
 use std::sync::Arc;
@@ -29,7 +31,7 @@ pub use self::minimize::CpuMinimizer;
 use self::neighbors::{ListOf, SortedParticles};
 use crate::arithmetic::Real;
 use crate::engine::domain::{Domain, Part, Start};
-use crate::engine::precision::{ExactSum, Policy};
+use crate::engine::precision::Policy;
 use crate::engine::{
     Engine, EngineError, ExactState, MemoryLayout, Pending, PendingSnapshot, PendingState,
     StageContext, Thermodynamics,
@@ -352,144 +354,9 @@ impl<P: Policy> CpuEngine<P> {
         }
     }
 
-    /// Sums over all particles of `m v_a v_b` for ab = xx, yy, zz, xy, xz, yz.
-    fn kinetic_tensor(&self) -> Result<[f64; 6], EngineError> {
-        let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
-        let dimension = self.simulation_box.dimension();
-        let sums = self
-            .chunks
-            .par_iter()
-            .map(|chunk| bodies::kinetic_tensor(&self.policy, chunk, &masses, dimension))
-            .reduce(
-                || Ok([ExactSum::default(); 6]),
-                |a, b| {
-                    let (mut a, b) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            );
-        let sums = self.combined("the kinetic energy", sums)?;
-        Ok(sums.map(ExactSum::value))
-    }
-
-    /// Twice the kinetic energy of the whole system.
-    fn kinetic2(&self) -> Result<f64, EngineError> {
-        let tensor = self.kinetic_tensor()?;
-        Ok(tensor[0] + tensor[1] + tensor[2])
-    }
-
-    /// Potential energy of the whole system and virial `sum_pairs r_a F_b` in the same order.
-    fn energy_and_virial(&self) -> Result<[f64; 7], EngineError> {
-        let sums = (0..self.chunks.len())
-            .into_par_iter()
-            .map(|index| {
-                let mut sums = [ExactSum::default(); 7];
-                let particles = self.kernels.energies(&self.policy, &self.targets(index));
-                for (local, particle) in particles.iter().enumerate() {
-                    for (sum, term) in sums.iter_mut().zip(particle) {
-                        sum.add(*term).ok_or(self.chunks[index].id[local])?;
-                    }
-                }
-                Ok(sums)
-            })
-            .reduce(
-                || Ok([ExactSum::default(); 7]),
-                |a, b| {
-                    let (mut a, b) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            );
-        let sums = self.combined("the potential energy", sums)?;
-        // Each pair was counted with both of its particles.
-        Ok(sums.map(|sum| 0.5 * sum.value()))
-    }
-
-    fn degrees_of_freedom(&self) -> u64 {
-        self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
-    }
-
     /// Particles of the whole system.
     fn particle_count(&self) -> usize {
         self.domain.as_ref().map_or(self.sites.len(), |domain| domain.total)
-    }
-
-    /// Sums over all particles of the system from those over the particles here.
-    fn combined<const K: usize>(
-        &self,
-        quantity: &'static str,
-        here: Result<[ExactSum; K], u32>,
-    ) -> Result<[ExactSum; K], EngineError> {
-        let all = match &self.domain {
-            Some(domain) => domain.combine(here),
-            None => here,
-        };
-        all.map_err(|particle| self.out_of_range(quantity, particle))
-    }
-
-    /// An error here; where there are other ranks it is kept until all can agree on it.
-    fn unless_noted<T: Default>(
-        &mut self,
-        result: Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        match (result, &mut self.domain) {
-            (Err(error), Some(domain)) => {
-                domain.note_fault(self.step, error);
-                Ok(T::default())
-            }
-            (result, _) => result,
-        }
-    }
-
-    fn out_of_range(&self, quantity: &'static str, particle: u32) -> EngineError {
-        EngineError::OutOfRange { step: self.step, quantity, particle }
-    }
-
-    fn find_runaway(&self) -> EngineError {
-        let dimension = self.simulation_box.dimension();
-        for chunk in &self.chunks {
-            for i in 0..chunk.len() {
-                if (0..dimension).any(|axis| self.policy.is_runaway(chunk.velocity[axis][i], axis))
-                {
-                    return EngineError::Runaway {
-                        step: self.step,
-                        particle: chunk.id[i],
-                        position: std::array::from_fn(|axis| {
-                            self.policy.coordinate_to_f64(chunk.position[axis][i], axis)
-                        }),
-                        velocity: std::array::from_fn(|axis| {
-                            self.policy.velocity_to_f64(chunk.velocity[axis][i], axis)
-                        }),
-                    };
-                }
-            }
-        }
-        unreachable!("a runaway particle was seen")
-    }
-
-    fn find_too_close(&self) -> EngineError {
-        let own = self.own_count();
-        let id = |place: usize| match &self.domain {
-            Some(domain) if place >= own => domain.ghost_id[place - own],
-            _ => self.chunks[place / CHUNK].id[place % CHUNK],
-        };
-        for index in 0..self.chunks.len() {
-            let found = self.kernels.find_too_close(&self.policy, &self.targets(index));
-            if let Some((first, second, distance)) = found {
-                return EngineError::TooClose {
-                    step: self.step,
-                    first: id(first).min(id(second)),
-                    second: id(first).max(id(second)),
-                    distance,
-                    precision: P::PRECISION.name(),
-                };
-            }
-        }
-        unreachable!("a pair too close was seen")
     }
 
     fn load(&mut self, state: &ExactState, layout: Option<&MemoryLayout>) {

@@ -1,12 +1,12 @@
-//! Thermostats and measurements on the particles of the CPU engine.
+//! Thermostats on the particles of the CPU engine.
 use rayon::prelude::*;
 
 use super::bodies::LangevinHalfStep;
 use super::chunk::Chunk;
-use super::{CpuEngine, bodies, kernels};
+use super::{CpuEngine, kernels};
 use crate::arithmetic::random::{Purpose, normals3};
+use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
-use crate::engine::{EngineError, SystemSums, Thermodynamics};
 use crate::integrator::langevin::Bath;
 use crate::integrator::{andersen, bussi};
 use crate::plan::{Thermostat, ThermostatPlan};
@@ -155,38 +155,6 @@ impl<P: Policy> CpuEngine<P> {
         Ok(())
     }
 
-    /// Total momentum over total mass.
-    pub(super) fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
-        let dimension = self.simulation_box.dimension();
-        let sums = self
-            .chunks
-            .par_iter()
-            .map(|chunk| {
-                let mut sums = [ExactSum::default(); 3];
-                for i in 0..chunk.len() {
-                    let mass = self.species[chunk.species[i] as usize].mass;
-                    let v = bodies::velocity(&self.policy, chunk, i, dimension);
-                    for (sum, v) in sums.iter_mut().zip(v) {
-                        sum.add(mass * v).ok_or(chunk.id[i])?;
-                    }
-                }
-                Ok(sums)
-            })
-            .reduce(
-                || Ok([ExactSum::default(); 3]),
-                |a, b| {
-                    let (mut a, b): ([ExactSum; 3], [ExactSum; 3]) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            );
-        let sums = self.combined("the momentum", sums)?;
-        let mass: f64 = self.species.iter().map(|s| s.mass * s.count as f64).sum();
-        Ok(sums.map(|sum| sum.value() / mass))
-    }
-
     /// Makes the total momentum zero; to the bit where the policy and equal masses allow it.
     fn remove_center_of_mass_velocity(&mut self) -> Result<(), EngineError> {
         let dimension = self.simulation_box.dimension();
@@ -219,20 +187,5 @@ impl<P: Policy> CpuEngine<P> {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let kinetic = self.kinetic_tensor()?;
-        let [potential, virial @ ..] = self.energy_and_virial()?;
-        let center_of_mass_velocity = self.center_of_mass_velocity()?;
-        let sums = SystemSums { kinetic, potential, virial, center_of_mass_velocity };
-        Ok(Thermodynamics::new(
-            self.step,
-            &sums,
-            self.particle_count(),
-            &self.simulation_box,
-            &self.stage,
-            &self.thermostat,
-        ))
     }
 }

@@ -14,7 +14,8 @@ const MARGIN: f64 = 1.0 + 1e-5;
 
 impl DomainGrid {
     /// The grid of `ranks` domains with the least interface: faces between domains, of which there are none along an
-    /// axis with one domain. No edge of a domain is shorter than `reach` (cutoff and skin) along an axis with several.
+    /// axis with one domain. Of several with the same (2 x 2 and 1 x 4 in a square) it is the one with the fewest
+    /// ghosts. No edge of a domain is shorter than `reach` (cutoff and skin) along an axis with several.
     ///
     /// # Errors
     /// If there is none; the error says which numbers of ranks there are grids for.
@@ -32,9 +33,19 @@ impl DomainGrid {
                 .map(|axis| f64::from(count[axis]) * simulation_box.volume() / edges[axis])
                 .sum()
         };
-        let best = factorizations(ranks as u32)
-            .filter(fits)
-            .min_by(|a, b| interface(a).total_cmp(&interface(b)));
+        // Of a domain and all within reach of it.
+        let volume = |count: &[u32; 3]| -> f64 {
+            let along = |axis: usize| match (simulation_box.edges()[axis], count[axis]) {
+                (edge, 1) => edge,
+                (edge, count) => (edge / f64::from(count) + 2.0 * reach).min(edge),
+            };
+            (0..simulation_box.dimension()).map(along).product()
+        };
+        let fitting_grids = || factorizations(ranks as u32).filter(fits);
+        let least = fitting_grids().map(|count| interface(&count)).fold(f64::INFINITY, f64::min);
+        let best = fitting_grids()
+            .filter(|count| interface(count) <= least * (1.0 + 1e-9))
+            .min_by(|a, b| volume(a).total_cmp(&volume(b)));
         match best {
             Some(count) => Ok(DomainGrid { simulation_box: *simulation_box, count }),
             None => Err(EngineError::Ranks {
@@ -187,13 +198,16 @@ mod tests {
             count.sort_unstable();
             count
         };
-        assert_eq!(count(&cube, 8), [2, 2, 2]);
+        // As much as 2 x 2 x 2, but with fewer ghosts at edges and corners.
+        assert_eq!(count(&cube, 8), [1, 2, 4]);
         assert_eq!(count(&cube, 6), [1, 2, 3]);
         assert_eq!(count(&cube, 7), [1, 1, 7]);
+        assert_eq!(count(&SimulationBox::new(&[200.0; 3]), 64), [4, 4, 4]);
         let long = SimulationBox::new(&[60.0, 6.0, 6.0]);
         assert_eq!(DomainGrid::new(&long, 8, 2.8).unwrap().count(), [8, 1, 1]);
         let flat = SimulationBox::new(&[30.0, 30.0]);
-        assert_eq!(DomainGrid::new(&flat, 4, 2.8).unwrap().count(), [2, 2, 1]);
+        assert_eq!(count(&flat, 4), [1, 1, 4]);
+        assert_eq!(DomainGrid::new(&flat, 16, 2.8).unwrap().count(), [4, 4, 1]);
     }
 
     #[test]
