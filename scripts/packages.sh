@@ -27,6 +27,14 @@ install_missing() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" >/dev/null
 }
 
+# What building with the feature "mpi" needs, and mpirun for its tests.
+install_mpi() {
+    install_missing \
+        "libopenmpi-dev=command -v mpicc" \
+        "openmpi-bin=command -v mpirun" \
+        "libclang-dev=ls /usr/lib/llvm-*/lib/libclang*.so* || ldconfig -p | grep libclang"
+}
+
 # What building needs besides Rust: HDF5 is built from source, with CMake, and linked statically.
 install_build_tools() {
     if ! command -v cargo >/dev/null && [ -f "$HOME/.cargo/env" ]; then

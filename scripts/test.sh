@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs all tests, those with h5py, MDAnalysis, pyh5md and gsd included.
+# Runs all tests, those with h5py, MDAnalysis, pyh5md and gsd and those of ranks started by mpirun included.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 
 install_build_tools
+install_mpi
 install_missing "python3=command -v python3" "python3-venv=python3 -c 'import ensurepip, venv'"
 
 requirements=tests/python/requirements.txt
@@ -26,4 +27,4 @@ export SUPERCOOL_BERNI="$PWD/target/berni"
 # The CUDA kernels are compiled in the tests, which needs NVRTC but no GPU.
 SUPERCOOL_NVRTC="$(find "$PWD/.venv" -name 'libnvrtc.so.1*' | head -n 1)"
 export SUPERCOOL_NVRTC
-exec cargo test --workspace --locked "$@"
+exec cargo test --workspace --locked --features supercool/mpi "$@"

@@ -269,6 +269,42 @@ fn every_thermostat_gives_the_bits_of_the_cpu() {
     }
 }
 
+/// Where nothing of the total momentum is subtracted by units, in two dimensions, at every step, and with lists that are
+/// rebuilt at collisions.
+#[test]
+fn collisions_within_launches_give_the_bits_of_the_cpu() {
+    if !card() {
+        return;
+    }
+    for (dimension, rate, exact) in [(3, 1e9, true), (2, 5.0, true), (2, 25.0, false)] {
+        for mass in [1.0, 2.5] {
+            let mut plan = mixture(dimension, 1300, Precision::FixedPoint);
+            plan.system.species[1].mass = mass;
+            plan.run.skin = Some(0.15);
+            println!("{dimension}D, {rate}, {exact}, {mass}");
+            assert_same_bits(&plan, Some(Thermostat::Andersen { rate, exact }), 250);
+        }
+    }
+    // The same in launches of any length, and in every precision.
+    for precision in Precision::ALL {
+        let plan = mixture(3, 1000, precision);
+        let state = initial::create(&plan).expect("the initial state fits");
+        let run = |launches: &[u64]| {
+            let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
+            let andersen = Thermostat::Andersen { rate: 5.0, exact: true };
+            let context = stage(engine.as_ref(), Some(andersen), 1.5);
+            engine.begin_stage(&context);
+            launches.iter().for_each(|&steps| engine.advance(steps).expect("steps are taken"));
+            let state = engine.export().expect("a state");
+            (state.position, state.velocity, state.thermostat)
+        };
+        let expected = run(&[260]);
+        for launches in [&[50, 100, 110][..], &[49, 1, 1, 150, 59]] {
+            assert!(run(launches) == expected, "{}, {launches:?}", precision.name());
+        }
+    }
+}
+
 #[test]
 fn every_potential_and_truncation_gives_the_bits_of_the_cpu() {
     if !card() {

@@ -12,7 +12,7 @@ use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
 use supercool::engine::cuda::library::Nvrtc;
 use supercool::engine::cuda::{
     centers_program, correlation_program, density_program, minimizer_program,
-    neighborhoods_program, program,
+    neighborhoods_program, program, structure_program,
 };
 use supercool::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, HandedOver};
@@ -83,7 +83,7 @@ const FORCE_KERNELS: [&str; 3] = ["advance_wide", "advance", "advance_alone"];
 fn known_spills(case: &str, kernel: &str) -> u32 {
     match case {
         _ if case.starts_with("fixed-point,") && kernel != "advance_alone" => 0,
-        _ if case.starts_with("double,") => 500,
+        _ if case.starts_with("double,") => 650,
         _ if kernel == "advance_wide" => 0,
         _ => 128,
     }
@@ -351,6 +351,23 @@ fn kernels_of_cages_and_places_compile_without_spills() {
         assert_eq!(resources.iter().filter(|of| of.is_kernel).count(), 4, "{name}");
         // Saved around the division of doubles.
         let fits = |kernel: &Resources| kernel.spills <= 32 && kernel.registers <= 64;
+        assert!(resources.iter().all(fits), "{name}: {resources:?}");
+    }
+}
+
+#[test]
+fn kernels_of_structure_spill_no_more_than_is_known() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let cases = [(2, 1, 80), (3, 1, 90), (3, 3, 100)].map(|(dimension, species, architecture)| {
+        let program = structure_program(dimension, species);
+        (format!("{dimension}D, {species}"), program, Architecture::Machine(architecture))
+    });
+    for (name, resources) in compile_all(cases.to_vec()) {
+        assert_eq!(resources.iter().filter(|of| of.is_kernel).count(), 3, "{name}");
+        // Saved around square roots and divisions.
+        let fits = |kernel: &Resources| kernel.spills <= 64 && kernel.registers <= 80;
         assert!(resources.iter().all(fits), "{name}: {resources:?}");
     }
 }

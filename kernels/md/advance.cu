@@ -4,7 +4,9 @@
 // A pass goes over the block's particles: forces at the present sites, second half kick, first half kick of the next step,
 // drift. The new sites go to the other copy of the sites, so that nobody overwrites what another block still
 // reads. After the barrier the lists are rebuilt where a particle has moved by half the skin. A thermostat of
-// the whole system (Nose-Hoover, Bussi) needs the kinetic energy between the kicks: one or two barriers more.
+// the whole system (Nose-Hoover, Bussi) needs the kinetic energy between the kicks: one or two barriers more; a collision of
+// Andersen's takes four or seven. Samples of a step are taken after what its thermostat does.
+#include "md/andersen.cuh"
 #include "md/forces.cuh"
 #include "md/integrate.cuh"
 #include "md/rebuild.cuh"
@@ -83,6 +85,7 @@ static __device__ __noinline__ Findings velocity_pass(Work work, double factor, 
         body.load(particles, p);
         u32 id = particles.id[p];
         if (ACTION != SUM_ONLY) body.scale(factor, id, findings);
+        if (ACTION != SUM_ONLY && work.sample) store_sampled(work.sample, id, body.position, body.image, body.velocity);
         if (ACTION == SUM_ONLY || ACTION == SCALE_AND_SUM) body.add_kinetic(sums, id, findings);
         if (ACTION == SCALE_AND_DRIFT) {
             Force force[DIMENSION];
@@ -100,9 +103,53 @@ static __device__ __noinline__ Findings velocity_pass(Work work, double factor, 
     return findings;
 }
 
-// Between the second kick of one step and the first of the next: returns findings; `failed` if the launch ends.
-static __device__ __noinline__ Findings global_thermostat(const Thermostat &thermostat, Work work,
-                                                          Bath &bath, u64 step, bool after, bool before, bool &failed) {
+struct Started {
+    Findings findings;
+    SplitSum heat;
+};
+
+// After a pass that has stopped between the kicks: the first kick of the next step and its drift. Each thread takes the
+// particles whose velocities it has read in `sum_stress` and changed in `collide` and `velocity_pass`.
+template <bool LANGEVIN>
+static __device__ __noinline__ Started start_step_of_block(const Thermostat &thermostat, u32 copy, Site *sites, u64 step) {
+    const Particles &particles = system.particles[copy];
+    Started started = {{false, false}, {0, 0}};
+    Group group = group_of();
+    u32 first, last;
+    share_of_block(tile_count(group), first, last);
+    first *= group.particles, last *= group.particles;
+    last = last < system.count ? last : system.count;
+    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        if (LANGEVIN) {
+            double noise = langevin_noise(thermostat, step, body.species);
+            body.langevin(thermostat, noise, particles.id[p], 2 * step, started.heat, started.findings);
+        }
+        Force force[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+        body.half_kick(force);
+        body.drift(particles, sites, p, started.findings);
+        body.store_place(particles, p);
+        body.store_velocity(particles, p);
+    }
+    return started;
+}
+
+// The same, with what was found added; returns the heat.
+template <bool LANGEVIN>
+INLINE SplitSum start_step(const Thermostat &thermostat, const Work &work, u64 step, Findings &findings) {
+    Started started = start_step_of_block<LANGEVIN>(thermostat, work.copy, system.sites[work.site_copy ^ 1], step);
+    findings.stale |= started.findings.stale;
+    findings.error |= started.findings.error;
+    return started.heat;
+}
+
+// Between the second kick of one step and the first of the next: returns findings; `failed` if the launch ends. The
+// sample and the stress of the step (where its sums go, or null) are taken in between.
+static __device__ __noinline__ Findings global_thermostat(const Thermostat &thermostat, Work work, Bath &bath, u64 step,
+                                                          SplitSum *stress, bool after, bool before, bool &failed) {
     bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
     double factor = 1.0;
     if (after || chain) {
@@ -127,6 +174,9 @@ static __device__ __noinline__ Findings global_thermostat(const Thermostat &ther
     if (chain && after && before) {
         // The chain's half step after this step, then the one before the next.
         Findings found = velocity_pass<SCALE_AND_SUM>(work, factor, bath.turn);
+        if (stress) found.error |= sum_stress(work.copy, work.site_copy, stress);
+        work.sample = nullptr;
+        stress = nullptr;
         failed = synchronize(found.error);
         if (failed) return found;
         if (threadIdx.x == 0) {
@@ -139,8 +189,21 @@ static __device__ __noinline__ Findings global_thermostat(const Thermostat &ther
         if (threadIdx.x == 0) bath.turn += 1;
         __syncthreads();
     }
-    if (!before) return velocity_pass<SCALE_ONLY>(work, factor, bath.turn);
-    return velocity_pass<SCALE_AND_DRIFT>(work, factor, bath.turn);
+    if (before && !stress) return velocity_pass<SCALE_AND_DRIFT>(work, factor, bath.turn);
+    Findings found = velocity_pass<SCALE_ONLY>(work, factor, bath.turn);
+    if (stress) found.error |= sum_stress(work.copy, work.site_copy, stress);
+    if (before) start_step<false>(thermostat, work, step, found);
+    return found;
+}
+
+// Stores the block's particles as they are.
+static __device__ __noinline__ void store_block(u32 *sample, const Own own) {
+    const Particles &particles = system.particles[own.copy];
+    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        store_sampled(sample, particles.id[p], body.position, body.image, body.velocity);
+    }
 }
 
 // Adds the heat of Langevin half steps that is complete after a barrier: the second half of the step before, then
@@ -264,52 +327,7 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
     return findings;
 }
 
-#if STRESS
-struct Started {
-    Findings findings;
-    SplitSum heat;
-};
-
-// After a pass that has stopped between the kicks: the first kick of the next step and its drift. Each thread takes the
-// particles whose velocities it has read in `sum_stress`.
-template <bool LANGEVIN>
-static __device__ __noinline__ Started start_step_of_block(const Thermostat &thermostat, u32 copy, Site *sites, u64 step) {
-    const Particles &particles = system.particles[copy];
-    Started started = {{false, false}, {0, 0}};
-    Group group = group_of();
-    u32 first, last;
-    share_of_block(tile_count(group), first, last);
-    first *= group.particles, last *= group.particles;
-    last = last < system.count ? last : system.count;
-    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
-        Body body;
-        body.load(particles, p);
-        if (LANGEVIN) {
-            double noise = langevin_noise(thermostat, step, body.species);
-            body.langevin(thermostat, noise, particles.id[p], 2 * step, started.heat, started.findings);
-        }
-        Force force[DIMENSION];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-        body.half_kick(force);
-        body.drift(particles, sites, p, started.findings);
-        body.store_place(particles, p);
-        body.store_velocity(particles, p);
-    }
-    return started;
-}
-
-// The same, with what was found added; returns the heat.
-template <bool LANGEVIN>
-INLINE SplitSum start_step(const Thermostat &thermostat, const Work &work, u64 step, Findings &findings) {
-    Started started = start_step_of_block<LANGEVIN>(thermostat, work.copy, system.sites[work.site_copy ^ 1], step);
-    findings.stale |= started.findings.stale;
-    findings.error |= started.findings.error;
-    return started.heat;
-}
-#endif
-
-// `THERMOSTAT`: 0 none, 1 Langevin, 2 of the whole system. `ALONE`: one lane a particle.
+// `THERMOSTAT`: 0 none, 1 Langevin, 2 of the whole system, 3 Andersen's. `ALONE`: one lane a particle.
 template <int THERMOSTAT, bool ALONE>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     __shared__ Bath bath;
@@ -340,36 +358,47 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         synchronize(false);
     }
     SampleTurns turns(launch.samples, launch.from);
+    u32 collision_turn = 0;
     for (u32 done = launch.from;; ++done) {
         bool last = done == launch.steps;
         bool kick = done > 0;
         u64 step = launch.first_step + done;
         u32 turn = done - launch.from;
         if (threadIdx.x == 0) bath.start = clock64();
-        work.sample = turns.at(done, launch.samples);
+        bool collides = THERMOSTAT == 3 && kick && is_collision(thermostat, step);
+        // Where the velocities of the step come later, so does its sample.
+        bool later = THERMOSTAT == 2 || collides;
+        u32 *sample = turns.at(done, launch.samples);
+        work.sample = later ? nullptr : sample;
         SplitSum heat[2] = {};
-        // The stress is summed up between the kicks: the pass ends there. Never asked for with THERMOSTAT == 2.
-        bool stops = last || THERMOSTAT == 2 || wants_stress(launch.stress, done);
+        // The stress is summed up between the kicks: the pass ends there.
+        bool stops = last || later || stress_at(launch.stress, done);
         bool go_on = !stops, store_force = stops;
         Findings findings = THERMOSTAT != 1 && !ALONE && system.lanes_log2 >= 2
                                 ? force_pass_by_axis(work, kick, go_on, store_force)
                                 : force_pass<THERMOSTAT == 1, ALONE>(thermostat, work, step, kick, go_on, store_force, heat);
-#if STRESS
-        if (THERMOSTAT != 2 && stops && wants_stress(launch.stress, done)) {
-            findings.error |= sum_stress(work.copy, work.site_copy, stress_sums_at(launch.stress, done));
+        SplitSum *stress = stops ? stress_at(launch.stress, done) : nullptr;
+        if (THERMOSTAT == 3 && collides) {
+            u32 particles_of_tile = group_of<ALONE>().particles, end = work.last_tile * particles_of_tile;
+            Own own = {work.copy, work.first_tile * particles_of_tile, end < system.count ? end : system.count};
+            if (collide(thermostat, own, step, collision_turn, bath.memory.heat)) return finish(work, bath, done);
+            if (sample) store_block(sample, own);
+        }
+        if (THERMOSTAT != 2 && stops) {
+            if (stress) findings.error |= sum_stress(work.copy, work.site_copy, stress);
             if (!last) {
                 SplitSum started = start_step<THERMOSTAT == 1>(thermostat, work, step, findings);
                 if (THERMOSTAT == 1) heat[1] = started;
             }
         }
-#endif
         if (THERMOSTAT == 1) {
             for (int half = 0; half < 2; ++half) add_to_total(heat[half], &control->sums[turn & 3][half]);
             if (last && blockIdx.x == 0 && threadIdx.x == 0) control->turn = turn;
         }
         if (THERMOSTAT == 2) {
             bool failed = false;
-            Findings more = global_thermostat(thermostat, work, bath, step, kick, !last, failed);
+            work.sample = sample;
+            Findings more = global_thermostat(thermostat, work, bath, step, stress, kick, !last, failed);
             if (failed) return finish(work, bath, done);
             findings.stale |= more.stale;
             findings.error |= more.error;
@@ -423,4 +452,16 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_global(const __grid_constant__ Launch launch,
                    const __grid_constant__ Thermostat thermostat) {
     advance_steps<2, false>(launch, thermostat);
+}
+
+extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
+    advance_andersen(const __grid_constant__ Launch launch,
+                     const __grid_constant__ Thermostat thermostat) {
+    advance_steps<3, false>(launch, thermostat);
+}
+
+extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_ALONE, 1)
+    advance_andersen_alone(const __grid_constant__ Launch launch,
+                           const __grid_constant__ Thermostat thermostat) {
+    advance_steps<3, true>(launch, thermostat);
 }

@@ -1,4 +1,5 @@
 // Measurements of the present state, and changes of all velocities between launches: ordinary kernels.
+#include "md/andersen.cuh"
 #include "md/stress.cuh"
 
 #define FOR_EACH_PARTICLE(p)                                                                       \
@@ -69,11 +70,6 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // Sums of the velocities in units of their last digit, where they are integers.
-INLINE i64 units(i64 v) { return v; }
-INLINE i64 units(float) { return 0; }
-INLINE i64 units(double) { return 0; }
-INLINE i64 units(DoubleSingle) { return 0; }
-
 extern "C" __global__ void __launch_bounds__(256)
     sum_units(SplitSum *total) {
     const Particles &particles = system.particles[system.control->copy];

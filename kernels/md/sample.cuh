@@ -59,17 +59,23 @@ INLINE void store_sampled(u32 *sample, u32 id, const Coordinate (&position)[DIME
 INLINE void store_sampled_axis(u32 *sample, u32 id, u32 axis, bool stores, const AxisBody &body) {
     Sampled sampled = {0, 0, 0.0f};
     if (stores) sampled = sampled_axis(body.position, body.image, body.velocity, axis);
-    u32 *at = sample + (size_t)id * RECORD_WORDS;
 #if DIMENSION == 3
+    // The first two lanes store half of the record each, all of it in one piece of memory: as `store_record`.
+    u32 lane = threadIdx.x & 31, velocity = to_bits(sampled.velocity);
+    uint4 half;
+    half.x = axis == 0 ? sampled.fraction : velocity;
+    half.y = __shfl_sync(~0u, axis == 1 ? sampled.fraction : velocity, lane + 1);
+    half.z = __shfl_sync(~0u, sampled.fraction, lane + 2);
+    half.w = velocity;
     i64 images = stores ? (i64)packed_image(sampled.image, axis) : 0;
     images |= exchange(images, 1);
     images |= exchange(images, 2);
-    if (!stores) return;
-    at[axis] = sampled.fraction;
-    at[3 + axis] = to_bits(sampled.velocity);
-    if (axis == 0) *(u64 *)(at + 6) = (u64)images;
+    if (!stores || axis > 1) return;
+    if (axis == 1) half.z = (u32)images, half.w = (u32)((u64)images >> 32);
+    __stcs((uint4 *)(sample + (size_t)id * RECORD_WORDS) + axis, half);
 #else
     if (!stores) return;
+    u32 *at = sample + (size_t)id * RECORD_WORDS;
     at[SAMPLED_WORDS * axis] = sampled.fraction;
     at[SAMPLED_WORDS * axis + 1] = (u32)sampled.image;
     at[SAMPLED_WORDS * axis + 2] = to_bits(sampled.velocity);

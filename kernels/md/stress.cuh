@@ -37,12 +37,11 @@ INLINE void add_virial(Sum (&virial)[6], const Interaction &pair) {
 // Sums of the samples of a launch and of those before it.
 __constant__ SplitSum *stress_sums;
 
-// Whether the stress after `done` steps is wanted, and where its sums go.
-INLINE bool wants_stress(const Turns &turns, u32 done) {
-    return done >= turns.first && (done - turns.first) % turns.every == 0;
-}
-INLINE SplitSum *stress_sums_at(const Turns &turns, u32 done) {
-    return stress_sums + (size_t)(turns.number + (done - turns.first) / turns.every) * STRESS_SUMS;
+// Where the sums of the stress after `done` steps go; null: it is not wanted.
+INLINE SplitSum *stress_at(const Turns &turns, u32 done) {
+    u32 since = done - turns.first;
+    if (done < turns.first || since % turns.every != 0) return nullptr;
+    return stress_sums + (size_t)(turns.number + since / turns.every) * STRESS_SUMS;
 }
 
 // Adds the stress of the block's particles, from their velocities and sites in memory, to the sums of a sample; all
@@ -132,5 +131,6 @@ static __device__ __noinline__ bool sum_stress(u32 copy, u32 site_copy, SplitSum
     return findings.error;
 }
 #else
-INLINE bool wants_stress(const Turns &, u32) { return false; }
+INLINE SplitSum *stress_at(const Turns &, u32) { return nullptr; }
+INLINE bool sum_stress(u32, u32, SplitSum *) { return false; }
 #endif

@@ -7,6 +7,7 @@ enum ThermostatKind : u32 {
     THERMOSTAT_LANGEVIN = 1,
     THERMOSTAT_NOSE_HOOVER = 2,
     THERMOSTAT_BUSSI = 3,
+    THERMOSTAT_ANDERSEN = 4,
 };
 
 // What acts on the velocities of this launch. Mirrors src/engine/cuda/thermostat.rs.
@@ -23,6 +24,12 @@ struct Thermostat {
     u64 degrees_of_freedom;
     // Langevin: exp(-friction dt / 2); Nose-Hoover: period; Bussi: relaxation time.
     double parameter;
+    // Andersen: steps between collisions, the mass of all particles, whether velocities are scaled to the temperature
+    // exactly, and whether all masses are equal.
+    u64 interval;
+    double total_mass;
+    u32 exact;
+    u32 equal_masses;
 };
 
 INLINE double bath_temperature(const Thermostat &thermostat, u64 step) {

@@ -9,6 +9,7 @@ use serde::Serialize;
 pub use self::model::{Model, State};
 use super::run::Tune;
 use super::say;
+use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, StageContext};
 use crate::initial;
 use crate::plan::{EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan};
@@ -32,7 +33,7 @@ pub struct BenchArguments {
     /// Truncation of the potential: sharp, shifted or smooth.
     #[arg(long, value_parser = ["sharp", "shifted", "smooth"], default_value = "shifted")]
     pub truncation: String,
-    /// Threads of the CPU engine; all cores if not given.
+    /// Threads of the CPU engine (of each rank); all cores if not given.
     #[arg(long)]
     pub threads: Option<usize>,
     /// Width added to the cutoff in the neighbour lists.
@@ -62,7 +63,7 @@ pub struct BenchArguments {
     pub json: bool,
 }
 
-fn engine_choice(word: &str) -> Result<EngineChoice, String> {
+pub fn engine_choice(word: &str) -> Result<EngineChoice, String> {
     match word {
         "auto" => Ok(EngineChoice::Auto),
         "cpu" => Ok(EngineChoice::Cpu),
@@ -103,10 +104,15 @@ const THERMODYNAMICS_INTERVAL: u64 = 1000;
 const WANTED_SECONDS: f64 = 5.0;
 
 /// An engine whose particles are in the model's state, ready to be measured.
-fn prepared(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Box<dyn Engine>> {
+fn prepared(
+    plan: &Plan,
+    arguments: &BenchArguments,
+    ranks: &Ranks,
+) -> miette::Result<Box<dyn Engine>> {
     let model = arguments.model.state();
     let state = initial::create(plan)?;
-    let mut engine = engine::create(plan, &state)?;
+    let mut engine = engine::create_on(ranks, plan, &state)?;
+    drop(state);
     engine.draw_velocities(model.start, true)?;
     let langevin = |temperature| (Thermostat::Langevin { friction: 2.0 }, temperature);
     let melt = arguments.melt_steps.unwrap_or(model.melt_steps);
@@ -144,8 +150,12 @@ fn timed(engine: &mut dyn Engine, steps: u64) -> miette::Result<f64> {
 }
 
 /// Measures one system.
-pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Measurement> {
-    let mut engine = prepared(plan, arguments)?;
+pub fn measure(
+    plan: &Plan,
+    arguments: &BenchArguments,
+    ranks: &Ranks,
+) -> miette::Result<Measurement> {
+    let mut engine = prepared(plan, arguments, ranks)?;
     let steps = match arguments.steps {
         Some(steps) => steps.max(1),
         None => {
@@ -179,16 +189,15 @@ pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Measur
 }
 
 /// Measures and prints what time correlations cost.
-fn run_correlations(arguments: &BenchArguments) -> miette::Result<()> {
+fn run_correlations(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
     let mut costs = Vec::new();
     if !arguments.json {
         correlations::heading()?;
     }
     for &particles in &arguments.particles {
         for &precision in &arguments.precision {
-            let mut plan = arguments.model.plan(particles, precision, arguments);
-            plan.stages = correlations::stages();
-            let measured = correlations::measure(&plan, arguments)?;
+            let plan = arguments.model.plan(particles, precision, arguments);
+            let measured = correlations::measure(&plan, arguments, ranks)?;
             if !arguments.json {
                 measured.iter().try_for_each(|cost| say(correlations::line(cost)))?;
             }
@@ -202,9 +211,9 @@ fn run_correlations(arguments: &BenchArguments) -> miette::Result<()> {
 }
 
 /// Measures and prints all that was asked for.
-pub fn run(arguments: &BenchArguments) -> miette::Result<()> {
+pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
     if arguments.correlations {
-        return run_correlations(arguments);
+        return run_correlations(arguments, ranks);
     }
     let mut measurements = Vec::new();
     if !arguments.json {
@@ -231,7 +240,7 @@ pub fn run(arguments: &BenchArguments) -> miette::Result<()> {
     for &particles in &arguments.particles {
         for &precision in &arguments.precision {
             let plan = arguments.model.plan(particles, precision, arguments);
-            let measurement = measure(&plan, arguments)?;
+            let measurement = measure(&plan, arguments, ranks)?;
             if !arguments.json {
                 say(line(&measurement))?;
             }
@@ -246,8 +255,15 @@ pub fn run(arguments: &BenchArguments) -> miette::Result<()> {
 
 fn line(measurement: &Measurement) -> String {
     let memory = measurement.device_bytes_per_particle;
+    let engine = &measurement.engine;
+    let ranks = match (engine["ranks"].as_u64(), engine["communication_share"].as_f64()) {
+        (Some(ranks), Some(share)) => {
+            format!(" x {ranks} ranks, {:.1} % of the time waiting for others", 100.0 * share)
+        }
+        _ => String::new(),
+    };
     format!(
-        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}\n",
+        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}\n",
         measurement.particles,
         measurement.precision,
         measurement.steps,
@@ -256,8 +272,8 @@ fn line(measurement: &Measurement) -> String {
         measurement.temperature,
         measurement.energy_change,
         memory.map_or("-".to_owned(), |bytes| format!("{bytes:.0}")),
-        measurement.engine["engine"].as_str().unwrap_or("?"),
-        measurement.engine["instructions"].as_str().unwrap_or("?"),
-        measurement.engine["threads"],
+        engine["engine"].as_str().unwrap_or("?"),
+        engine["instructions"].as_str().unwrap_or("?"),
+        engine["threads"],
     )
 }

@@ -1,7 +1,10 @@
 //! `supercool check`: what a configuration would run.
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 
 use crate::config::{Loaded, bytes, memory, stage_files};
+use crate::engine::domain::DomainGrid;
+use crate::engine::{EngineError, cpu};
 use crate::plan::{
     InitialPlan, IntegrityPlan, LimitsPlan, Plan, StagePlan, Thermostat, ThermostatPlan,
     TotalEnergy,
@@ -24,6 +27,26 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
     stages(plan, &mut report);
     defaults(loaded, &mut report);
     report
+}
+
+/// The domains of so many ranks on CPUs.
+///
+/// # Errors
+/// If the box has no room for them.
+pub fn domains(plan: &Plan, ranks: NonZeroUsize) -> Result<String, EngineError> {
+    let simulation_box = &plan.system.simulation_box;
+    let reach = plan.potential.largest_cutoff() + cpu::skin(plan);
+    let grid = DomainGrid::new(simulation_box, ranks.get(), reach)?;
+    let along = |text: &dyn Fn(usize) -> String| {
+        (0..simulation_box.dimension()).map(text).collect::<Vec<_>>().join(" x ")
+    };
+    let edges = simulation_box.edges();
+    Ok(format!(
+        "\nranks\n  {ranks} domains, {}, of {} with a rim of {reach:.3}, {:.0} particles each\n",
+        along(&|axis| grid.count()[axis].to_string()),
+        along(&|axis| format!("{:.3}", edges[axis] / f64::from(grid.count()[axis]))),
+        plan.system.particle_count() as f64 / grid.total() as f64
+    ))
 }
 
 fn system(plan: &Plan, report: &mut String) {

@@ -16,7 +16,7 @@ pub fn doctor() -> String {
     report.title("CUDA");
     let card = cuda(&mut report);
     report.title("Parallel");
-    report.item("MPI", "not in this build: one process, one card");
+    report.item("MPI", &super::ranks::found());
     report.title("Result");
     report.item(
         "engine = \"auto\"",

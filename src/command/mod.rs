@@ -5,12 +5,14 @@ pub mod check;
 mod correlate;
 pub mod doctor;
 pub mod init;
+mod ranks;
 mod report;
 mod run;
 mod validate;
 mod watch;
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,6 +21,7 @@ use miette::{IntoDiagnostic, miette};
 use supercool_analysis::Quantity;
 use tracing_subscriber::EnvFilter;
 
+use self::ranks::on_ranks;
 use crate::{config, potential};
 
 /// Molecular dynamics of supercooled liquids and glasses.
@@ -39,6 +42,9 @@ enum Command {
     Check {
         /// The configuration.
         file: PathBuf,
+        /// Say also how so many ranks would share the box.
+        #[arg(long)]
+        ranks: Option<NonZeroUsize>,
     },
     /// Print a commented configuration to start from.
     Init {
@@ -93,11 +99,15 @@ pub fn main() -> miette::Result<ExitCode> {
         .with_target(false)
         .init();
     match Arguments::parse().command {
-        Command::Run(arguments) => return run::run(&arguments),
-        Command::Resume(arguments) => return run::resume(&arguments),
-        Command::Check { file } => {
+        Command::Run(arguments) => return on_ranks(|ranks| run::run(&arguments, ranks)),
+        Command::Resume(arguments) => return on_ranks(|ranks| run::resume(&arguments, ranks)),
+        Command::Check { file, ranks } => {
             let energy = |form: &_, pair: &_, r: f64| potential::bare_energy(form, pair, r);
-            say(check::check_report(&config::load(&file)?, Some(&energy)))?;
+            let loaded = config::load(&file)?;
+            say(check::check_report(&loaded, Some(&energy)))?;
+            if let Some(ranks) = ranks {
+                say(check::domains(&loaded.plan, ranks)?)?;
+            }
         }
         Command::Init { preset: None } => say(init::names().join("\n") + "\n")?,
         Command::Init { preset: Some(preset) } => say(init::init(&preset)?)?,
@@ -110,12 +120,16 @@ pub fn main() -> miette::Result<ExitCode> {
             supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
             say(format!("{}\n", output.display()))?;
         }
-        Command::Validate(arguments) => return validate::validate(&arguments),
+        Command::Validate(arguments) => {
+            return on_ranks(|ranks| validate::validate(&arguments, &ranks));
+        }
         Command::Watch(arguments) => watch::watch(&arguments)?,
         Command::Report(arguments) => say(report::report(&arguments)?)?,
         Command::Analyze(arguments) => say(analyze::analyze(&arguments)?)?,
         Command::Correlate(arguments) => correlate::correlate(&arguments)?,
-        Command::Bench(arguments) => bench::run(&arguments)?,
+        Command::Bench(arguments) => {
+            return on_ranks(|ranks| bench::run(&arguments, &ranks).map(|()| ExitCode::SUCCESS));
+        }
         Command::Doctor => say(doctor::doctor())?,
         Command::Schema => say(format!("{:#}\n", config::schema()))?,
         Command::Reference => say(config::key_reference())?,

@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::bench::engine_choice;
 use super::say;
 use crate::config;
+use crate::engine::domain::Ranks;
+use crate::plan::EngineChoice;
 use crate::run::{self, Outcome, RunOptions, Summary, parse_walltime};
 
 /// What a job script reads: the run was stopped and can be resumed.
@@ -19,6 +22,9 @@ pub struct Limits {
     /// No progress bar.
     #[arg(long)]
     quiet: bool,
+    /// Engine, instead of run.engine: auto, cpu or cuda.
+    #[arg(long, value_parser = engine_choice)]
+    engine: Option<EngineChoice>,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -52,7 +58,7 @@ pub struct ResumeArguments {
     limits: Limits,
 }
 
-pub fn run(arguments: &RunArguments) -> miette::Result<ExitCode> {
+pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
     let mut loaded = config::load(&arguments.file)?;
     if let Some(directory) = &arguments.output {
         loaded.plan.output.directory.clone_from(directory);
@@ -65,16 +71,20 @@ pub fn run(arguments: &RunArguments) -> miette::Result<ExitCode> {
         force: arguments.force,
         max_walltime: arguments.limits.max_walltime,
         quiet: arguments.limits.quiet,
+        engine: arguments.limits.engine,
+        ranks,
     };
     let outcome = run::run(loaded.plan, &loaded.text, &options)?;
     tell(&directory, &outcome)
 }
 
-pub fn resume(arguments: &ResumeArguments) -> miette::Result<ExitCode> {
+pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitCode> {
     let options = RunOptions {
         force: false,
         max_walltime: arguments.limits.max_walltime,
         quiet: arguments.limits.quiet,
+        engine: arguments.limits.engine,
+        ranks,
     };
     let outcome = run::resume(&arguments.directory, &options)?;
     tell(&arguments.directory, &outcome)

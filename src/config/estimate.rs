@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
-use crate::observable::dynamics::terms::{for_engines, takes_samples_of_engine};
+use crate::observable::dynamics::terms::{for_engines, sample_bytes, takes_samples_of_engine};
 use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
@@ -78,13 +78,15 @@ fn blocks_on_card(plan: &Plan, stage: &StagePlan) -> f64 {
     let held: usize = held.iter().sum();
     let dimension = plan.system.simulation_box.dimension();
     let sample = plan.system.particle_count() * dimension * WORDS * 4;
-    ((held + MOST_SAMPLES_OF_BATCH) * sample) as f64
+    ((held + 2 * MOST_SAMPLES_OF_BATCH) * sample) as f64
 }
 
 /// Memory of all samples in the blocks of a correlation, in bytes.
 fn block_memory(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     let (particles, species) = (plan.system.particle_count(), plan.system.species.len());
-    let sample = observable::dynamics::terms::sample_bytes(blocks, particles, species);
+    // Each part has samples of its own.
+    let parts = for_engines(blocks);
+    let sample: usize = parts.iter().map(|part| sample_bytes(part, particles, species)).sum();
     sample as f64 * (blocks.block_size * blocks.levels) as f64
 }
 

@@ -90,8 +90,47 @@ pub enum EngineError {
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },
 
+    #[error(
+        "{ranks} ranks: the box of {} has no grid of {ranks} domains with edges of at least {reach:.3} (cutoff and \
+         skin); it has room for {most} at most",
+        lengths(edges)
+    )]
+    #[diagnostic(help(
+        "there are grids for {} ranks; a smaller run.skin makes room for more",
+        list(fitting)
+    ))]
+    Ranks { ranks: usize, edges: Vec<f64>, reach: f64, most: u32, fitting: Vec<u32> },
+
+    #[error("run.engine: several ranks run on CPUs only so far: this is one of {0}")]
+    #[diagnostic(help("use --engine cpu, or one rank for one card"))]
+    RanksOnCards(usize),
+
+    #[error(
+        "integrity.recheck: {ranks} ranks do not repeat their steps to the bit in precision \"{precision}\""
+    )]
+    #[diagnostic(help("use precision = \"fixed-point\", or one rank"))]
+    RecheckOnRanks { ranks: usize, precision: &'static str },
+
+    #[error("{message} (found by rank {rank})")]
+    #[diagnostic(help("{help}"))]
+    OnRank { rank: usize, message: String, help: String },
+
     #[error("run.threads: the threads of the engine could not be started: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+fn lengths(edges: &[f64]) -> String {
+    edges.iter().map(|edge| format!("{edge:.3}")).collect::<Vec<_>>().join(" x ")
+}
+
+/// Numbers in words, the first left out where they are many.
+fn list(numbers: &[u32]) -> String {
+    const MOST: usize = 24;
+    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    match words.len() {
+        0..=MOST => words.join(", "),
+        many => format!("..., {}", words[many - MOST..].join(", ")),
+    }
 }
 
 fn gibibytes(bytes: u64) -> f64 {

@@ -5,6 +5,7 @@
 mod correlator;
 pub mod cpu;
 pub mod cuda;
+pub mod domain;
 mod error;
 mod minimizer;
 mod pending;
@@ -92,6 +93,31 @@ pub trait Engine: Send {
 
     /// The machine: name of the engine, processor or card, its driver, threads, instruction set.
     fn hardware(&self) -> serde_json::Value;
+}
+
+/// The engine of a plan on some ranks, holding `state`.
+///
+/// # Errors
+/// As [`create`]; and if the box has no room for so many ranks.
+pub fn create_on(
+    ranks: &domain::Ranks,
+    plan: &Plan,
+    state: &ExactState,
+) -> Result<Box<dyn Engine>, EngineError> {
+    let on_cards = match plan.run.engine {
+        EngineChoice::Cuda => true,
+        EngineChoice::Auto => cuda::device::cards().is_ok(),
+        EngineChoice::Cpu => false,
+    };
+    let precision = plan.run.precision;
+    match ranks.count() {
+        1 => create(plan, state),
+        ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
+            Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
+        }
+        count if on_cards => Err(EngineError::RanksOnCards(count)),
+        _ => Ok(Box::new(domain::DomainEngine::new(plan, state, ranks)?)),
+    }
 }
 
 /// The engine of a plan, holding `state`.

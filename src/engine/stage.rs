@@ -1,8 +1,10 @@
+use serde::{Deserialize, Serialize};
+
 use crate::integrator::{NoseHooverChain, ThermostatState};
 use crate::plan::{Thermostat, ThermostatPlan};
 
 /// What an engine must know of the stage that it runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StageContext {
     pub thermostat: Option<ThermostatPlan>,
     /// Steps since the start of the run at which the stage begins.

@@ -2,16 +2,19 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use super::SampleContext;
 use super::density_modes::DensityModes;
 use super::dynamics::blocking::{BlockingScheme, Due};
 use super::dynamics::evaluation::{
-    Evaluated, EvaluatedPairs, Evaluation, HandedOver, ParticleSum, SampledDensities,
-    SampledStress, groups,
+    BondOrderEvaluation, Evaluated, EvaluatedPairs, Evaluation, HandedOver, ParticleSum,
+    SampledBondOrder, SampledDensities, SampledStress, SampledStructure, StructureEvaluation,
+    groups,
 };
 use super::dynamics::sampled::{HeldSamples, SampledParticles, WORDS};
 use super::sample::{CenterOfMass, Contents, ParticleOrder, Sample};
 use super::shear_stress::Macroscopic;
+use super::structure::BondOrientationalOrder;
+use super::{SampleContext, species_pairs};
+use crate::plan::BondOrderPlan;
 use crate::system::Snapshot;
 
 /// What an engine does for a correlation.
@@ -19,6 +22,8 @@ pub enum HostEvaluator {
     Pairs(PairEvaluator),
     Densities { every: u64, samples: u64, modes: DensityModes, remove_drift: bool },
     Stress { every: u64, samples: u64 },
+    Structure { evaluation: StructureEvaluation, samples: u64 },
+    BondOrder { evaluation: BondOrderEvaluation, samples: u64 },
 }
 
 impl HostEvaluator {
@@ -36,6 +41,12 @@ impl HostEvaluator {
             HandedOver::Stress(evaluation, samples) => {
                 HostEvaluator::Stress { every: evaluation.every, samples }
             }
+            HandedOver::Structure(evaluation, samples) => {
+                HostEvaluator::Structure { evaluation, samples }
+            }
+            HandedOver::BondOrder(evaluation, samples) => {
+                HostEvaluator::BondOrder { evaluation, samples }
+            }
         }
     }
 
@@ -43,15 +54,18 @@ impl HostEvaluator {
         match self {
             HostEvaluator::Pairs(pairs) => pairs.evaluation.every,
             HostEvaluator::Densities { every, .. } | HostEvaluator::Stress { every, .. } => *every,
+            HostEvaluator::Structure { evaluation, .. } => evaluation.densities.every,
+            HostEvaluator::BondOrder { evaluation, .. } => evaluation.every,
         }
     }
 
     pub fn samples(&self) -> u64 {
         match self {
             HostEvaluator::Pairs(pairs) => pairs.scheme.samples(),
-            HostEvaluator::Densities { samples, .. } | HostEvaluator::Stress { samples, .. } => {
-                *samples
-            }
+            HostEvaluator::Densities { samples, .. }
+            | HostEvaluator::Stress { samples, .. }
+            | HostEvaluator::Structure { samples, .. }
+            | HostEvaluator::BondOrder { samples, .. } => *samples,
         }
     }
 
@@ -79,6 +93,23 @@ impl HostEvaluator {
                 let sample = SampledStress { step: snapshot.step, macroscopic: *macroscopic };
                 Evaluated::Stress(vec![sample])
             }
+            HostEvaluator::Structure { evaluation, samples } => {
+                *samples += 1;
+                let StructureEvaluation { bins, bin_width, densities } = evaluation;
+                let vectors = densities.vectors.clone();
+                let modes = DensityModes::new(&context.simulation_box, vectors);
+                Evaluated::Structure(vec![SampledStructure {
+                    step: snapshot.step,
+                    pairs: pairs_by_distance(snapshot, context, *bins, *bin_width),
+                    densities: modes.densities(snapshot, &ParticleOrder::new(context).unwrap()),
+                }])
+            }
+            HostEvaluator::BondOrder { evaluation, samples } => {
+                *samples += 1;
+                let plan = BondOrderPlan { every: evaluation.every, radius: evaluation.radius };
+                let order = BondOrientationalOrder::new(&plan, context).unwrap().evaluate(snapshot);
+                Evaluated::BondOrder(vec![SampledBondOrder { step: snapshot.step, order }])
+            }
         }
     }
 
@@ -90,15 +121,44 @@ impl HostEvaluator {
             }
             HostEvaluator::Densities { .. } => Evaluated::Densities(Vec::new()),
             HostEvaluator::Stress { .. } => Evaluated::Stress(Vec::new()),
+            HostEvaluator::Structure { .. } => Evaluated::Structure(Vec::new()),
+            HostEvaluator::BondOrder { .. } => Evaluated::BondOrder(Vec::new()),
         }
     }
 
     pub fn held(&self) -> Option<HeldSamples> {
         match self {
             HostEvaluator::Pairs(pairs) => Some(pairs.held()),
-            HostEvaluator::Densities { .. } | HostEvaluator::Stress { .. } => None,
+            _ => None,
         }
     }
+}
+
+/// Pairs of particles, by pair of species, bin.
+fn pairs_by_distance(
+    snapshot: &Snapshot,
+    context: &SampleContext,
+    bins: usize,
+    bin_width: f64,
+) -> Vec<Vec<u64>> {
+    let edges = context.simulation_box.padded_edges();
+    let species = context.species.len();
+    let mut counts = vec![vec![0; bins]; species_pairs(species).len()];
+    for (i, r) in snapshot.position.iter().enumerate() {
+        for (j, other) in snapshot.position.iter().enumerate().skip(i + 1) {
+            let squared = |k: usize| {
+                let d = other[k] - r[k];
+                (d - edges[k] * (d / edges[k]).round()).powi(2)
+            };
+            let bin = ((0..3).map(squared).sum::<f64>().sqrt() / bin_width) as usize;
+            let [a, b] = [i, j].map(|id| usize::from(context.species_of[id]));
+            let pair = a.min(b) * species - a.min(b) * (a.min(b) + 1) / 2 + a.max(b);
+            if let Some(count) = counts[pair].get_mut(bin) {
+                *count += 1;
+            }
+        }
+    }
+    counts
 }
 
 pub struct PairEvaluator {

@@ -1,10 +1,12 @@
 //! What is measured: static structure and time correlations, as sums that any engine can feed.
 //!
 //! An engine hands over a [`Snapshot`](crate::system::Snapshot) whenever `is_due` says so; nothing here
-//! touches files or devices. An engine that correlates by itself takes over what `Correlations::hand_over`
+//! touches files or devices. An engine that samples by itself takes over what the `hand_over` of an observable
 //! describes ([`dynamics::evaluation`]) and gives back sums instead: where its particles are, samples have 32 bits
 //! for every number ([`dynamics::sampled`]), and sums are made in 32-bit floats over fixed chunks of particles,
-//! in 64-bit floats beyond. A term of one particle is off by some 1e-7 of its size, a cosine by 2e-7.
+//! in 64-bit floats beyond. A term of one particle is off by some 1e-7 of its size, a cosine by 2e-7; a particle whose
+//! distance is a radius or the edge of a bin to 1e-7 may count on either side. The stress is that of the engine's
+//! thermodynamics, to the bit; mean displacements of cages are rounded to 2^-33 of the edge, bonds to 1e-6.
 //!
 //! - [`dynamics`]: time correlations in the blocking scheme of Colberg & Hoefling 2011, section 2.5
 //!   ([`Correlations`]). One file per observable, each a [`Correlation`].

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::description::Provenance;
 use super::stage::StageOutput;
 use super::writer::Writer;
-use super::{OutputDirectory, RunError, Simulation};
+use super::{OutputDirectory, RunError, RunOptions, Simulation};
 use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
 use crate::integrator::ThermostatState;
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -100,17 +100,21 @@ impl Simulation {
         checkpoint: &Checkpoint,
         path: &Path,
         directory: &OutputDirectory,
+        options: &RunOptions,
     ) -> miette::Result<Self> {
         let mut plan: Plan = checkpoint.get_json("plan")?;
         let toml_text: String = checkpoint.get_json("toml")?;
         let place: Place = checkpoint.get_json("place")?;
         plan.output.directory = directory.path().to_owned();
+        plan.run.engine = options.engine.unwrap_or(plan.run.engine);
         if place.stage > plan.stages.len() || place.stages.len() != plan.stages.len() {
             let reason = "its place in the plan is none".to_owned();
             return Err(RunError::Content { path: path.to_owned(), reason }.into());
         }
         let state = state_from_checkpoint(checkpoint, path)?;
-        let mut engine = engine::create(&plan, &state)?;
+        let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
+        let step = state.step;
+        drop(state);
         let mut writer = None;
         if place.begun {
             let stage = &plan.stages[place.stage];
@@ -130,7 +134,7 @@ impl Simulation {
             )?;
             output.hand_over(engine.as_mut())?;
             let first_step = plan.first_step(place.stage);
-            writer = Some(Writer::start(output, first_step, state.step, directory.path())?);
+            writer = Some(Writer::start(output, first_step, step, directory.path())?);
         }
         let seconds = checkpoint.get_json("seconds")?;
         let mut simulation = Simulation::new(plan, toml_text, engine);

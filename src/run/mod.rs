@@ -30,7 +30,7 @@ pub use self::checkpoint::state_from_checkpoint;
 use self::description::Provenance;
 pub use self::directory::OutputDirectory;
 pub use self::error::RunError;
-pub use self::interrupt::{Interrupt, parse_walltime};
+pub use self::interrupt::{Interrupt, Watch, parse_walltime};
 use self::limits::Limits;
 use self::progress::Progress;
 use self::recheck::Recheck;
@@ -38,11 +38,12 @@ pub use self::replay::{ReplayOptions, Replayed, replay};
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use self::writer::Writer;
+use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, checkpoint_path, checkpoints_in};
-use crate::plan::{InitialPlan, OnFullDisk, Plan, TotalEnergy};
+use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, TotalEnergy};
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +54,10 @@ pub struct RunOptions {
     pub max_walltime: Option<Duration>,
     /// No progress bar.
     pub quiet: bool,
+    /// Instead of the plan's.
+    pub engine: Option<EngineChoice>,
+    /// The ranks that take the steps.
+    pub ranks: Ranks,
 }
 
 /// How a run ended.
@@ -86,14 +91,16 @@ struct Simulation {
 }
 
 /// Runs a plan from its start.
-pub fn run(plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
+pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
     let watch = watch(options)?;
+    plan.run.engine = options.engine.unwrap_or(plan.run.engine);
     // Looked at first: it may be one of the files that --force removes, and nothing is removed for a
     // run that cannot start.
     let state = initial::create(&plan)?;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
     directory.on_full_disk(full_disk(&plan, &watch));
-    let mut engine = engine::create(&plan, &state)?;
+    let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
+    drop(state);
     match plan.system.initial {
         InitialPlan::Lattice { temperature, .. }
         | InitialPlan::File { temperature: Some(temperature), .. } => {
@@ -115,7 +122,7 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     let mut directory = OutputDirectory::open(path)?;
     let mut refused: Vec<PathBuf> = Vec::new();
     for (_, file) in checkpoints_in(path)? {
-        match restore(&file, &mut directory, &watch) {
+        match restore(&file, &mut directory, &watch, options) {
             Ok(simulation) => {
                 tracing::info!("resuming from {}", file.display());
                 for file in refused {
@@ -137,12 +144,13 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
 fn restore(
     file: &Path,
     directory: &mut OutputDirectory,
-    watch: &interrupt::Watch,
+    watch: &Watch,
+    options: &RunOptions,
 ) -> miette::Result<Simulation> {
     let checkpoint = Checkpoint::read(file)?;
     directory.check_owner(&checkpoint, file)?;
     directory.on_full_disk(full_disk(&checkpoint.get_json("plan")?, watch));
-    Simulation::restore(&checkpoint, file, directory)
+    Simulation::restore(&checkpoint, file, directory, options)
 }
 
 /// Takes a file that cannot be used out of the way of those that come.
@@ -155,7 +163,7 @@ fn set_aside(file: &Path) {
 }
 
 /// What writers do when the disk is full; a signal or the end of the time ends the waiting.
-fn full_disk(plan: &Plan, watch: &interrupt::Watch) -> FullDisk {
+fn full_disk(plan: &Plan, watch: &Watch) -> FullDisk {
     match plan.output.on_full_disk {
         OnFullDisk::Stop => FullDisk::Stop,
         OnFullDisk::Wait => {
@@ -249,6 +257,7 @@ impl Simulation {
                     last_checkpoint = Instant::now();
                     last_flush = Instant::now();
                 } else if last_flush.elapsed() >= flush_interval {
+                    self.evaluate_samples()?;
                     let step = self.engine.step();
                     self.writer().flush(step)?;
                     last_flush = Instant::now();
@@ -374,6 +383,16 @@ impl Simulation {
         Ok(())
     }
 
+    /// Has the engine evaluate what it has sampled so far.
+    fn evaluate_samples(&mut self) -> miette::Result<()> {
+        if self.writer.is_some()
+            && let Some(correlator) = self.engine.correlator()
+        {
+            correlator.flush()?;
+        }
+        self.pass_on_evaluated()
+    }
+
     /// Measures what is due at the present step.
     fn observe(&mut self, progress: &Progress) -> miette::Result<()> {
         self.sample_due()?;
@@ -430,12 +449,7 @@ impl Simulation {
 
     /// Has the files brought to the disk and a checkpoint written; between stages it is there at once.
     fn save(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
-        if self.writer.is_some()
-            && let Some(correlator) = self.engine.correlator()
-        {
-            correlator.flush()?;
-        }
-        self.pass_on_evaluated()?;
+        self.evaluate_samples()?;
         let draft = self.draft(directory)?;
         match &mut self.writer {
             Some(writer) => writer.checkpoint(draft),

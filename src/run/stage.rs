@@ -26,16 +26,27 @@ pub struct StageOutput {
     schedule: Schedule,
     timestep: f64,
     correlations: Vec<Correlations>,
-    /// Which of the correlations the engine evaluates, in its order.
-    of_engine: Vec<usize>,
+    /// What the engine evaluates, in its order.
+    of_engine: Vec<OfEngine>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
+    /// Of the bond-orientational order, in the files.
+    bond_order_samples: u64,
     minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
     results: Option<ResultsWriter>,
     trajectory: Option<TrajectoryWriter>,
     gsd: Option<GsdWriter>,
     inherent: Option<TrajectoryWriter>,
+}
+
+/// An observable that an engine evaluates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfEngine {
+    /// With its index.
+    Correlation(usize),
+    Structure,
+    BondOrder,
 }
 
 /// How many rows and frames a checkpoint counts on.
@@ -47,6 +58,7 @@ struct Written {
     frames: u64,
     gsd_frames: u64,
     inherent_frames: u64,
+    bond_order_samples: u64,
     /// That the stage has taken.
     seconds: f64,
 }
@@ -137,6 +149,7 @@ impl StageOutput {
             structure.restore(&state, &arrays).map_err(unfit)?;
         }
         let written: Written = checkpoint.get_json("written")?;
+        output.bond_order_samples = written.bond_order_samples;
         let step = written.step;
         let stage = output.plan.clone();
         let paths = Paths::new(directory.path(), &stage.name);
@@ -215,6 +228,7 @@ impl StageOutput {
             of_engine: Vec::new(),
             structure,
             bond_order,
+            bond_order_samples: 0,
             results: None,
             trajectory: None,
             gsd: None,
@@ -240,27 +254,71 @@ impl StageOutput {
         StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), scalars, series }
     }
 
-    /// Leaves to the engine those correlations that it evaluates by itself.
+    /// Leaves to the engine what it evaluates by itself.
     pub fn hand_over(&mut self, engine: &mut dyn Engine) -> miette::Result<()> {
         let Some(correlator) = engine.correlator() else { return Ok(()) };
         let mut handed_over = Vec::new();
         for (index, correlations) in self.correlations.iter_mut().enumerate() {
             if let Some(taken) = correlations.hand_over() {
                 handed_over.push(taken);
-                self.of_engine.push(index);
+                self.of_engine.push(OfEngine::Correlation(index));
             }
         }
+        // What stays here, for the schedule.
+        let mut plan = self.plan.clone();
+        if let Some(taken) = self.structure.as_mut().and_then(Structure::hand_over) {
+            handed_over.push(taken);
+            self.of_engine.push(OfEngine::Structure);
+            plan.observe.structure = None;
+        }
+        let samples = self.bond_order_samples;
+        if let Some(taken) = self.bond_order.as_mut().and_then(|order| order.hand_over(samples)) {
+            handed_over.push(taken);
+            self.of_engine.push(OfEngine::BondOrder);
+            plan.observe.bond_order = None;
+        }
         let here = self.correlations.iter().enumerate();
-        let here = here.filter(|(index, _)| !self.of_engine.contains(index));
-        self.schedule =
-            Schedule::new(&self.plan, here.map(|(_, correlations)| correlations.plan()));
+        let here =
+            here.filter(|(index, _)| !self.of_engine.contains(&OfEngine::Correlation(*index)));
+        self.schedule = Schedule::new(&plan, here.map(|(_, correlations)| correlations.plan()));
         correlator.begin(handed_over)?;
         Ok(())
     }
 
-    /// Adds what the engine has evaluated for one of its correlations.
-    pub fn add_evaluated(&mut self, correlation: usize, evaluated: &Evaluated) {
-        self.correlations[self.of_engine[correlation]].add_evaluated(evaluated);
+    /// Adds what the engine has evaluated of one of its observables.
+    pub fn add_evaluated(
+        &mut self,
+        observable: usize,
+        evaluated: &Evaluated,
+    ) -> miette::Result<()> {
+        match (self.of_engine[observable], evaluated) {
+            (OfEngine::Correlation(index), evaluated) => {
+                self.correlations[index].add_evaluated(evaluated);
+            }
+            (OfEngine::Structure, Evaluated::Structure(samples)) => {
+                let structure = self.structure.as_mut().expect("it was handed over");
+                samples.iter().for_each(|sample| structure.add_evaluated(sample));
+            }
+            (OfEngine::BondOrder, Evaluated::BondOrder(samples)) => {
+                for sample in samples {
+                    self.append_bond_order(sample.step, sample.order)?;
+                }
+            }
+            (of, other) => unreachable!("{of:?} is evaluated as {other:?}"),
+        }
+        Ok(())
+    }
+
+    fn append_bond_order(&mut self, step: u64, order: BondOrder) -> miette::Result<()> {
+        let BondOrder { global, local } = order;
+        let (time, values) = (step as f64 * self.timestep, vec![global, local]);
+        if let Some(results) = &mut self.results {
+            results.append(Scalars::BondOrder, ScalarRow { step, time, values })?;
+            let place = limits::Place { step, stage: &self.plan.name, file: results.path() };
+            self.limits.check_order(place, global)?;
+        }
+        self.bond_order_samples += 1;
+        Ok(())
     }
 
     pub fn schedule(&self) -> &Schedule {
@@ -302,16 +360,9 @@ impl StageOutput {
         {
             structure.sample(snapshot);
         }
-        if let (Some(order), Some(results)) = (&self.bond_order, &mut self.results)
-            && order.is_due(step)
-        {
-            let BondOrder { global, local } = order.evaluate(snapshot);
-            let time = snapshot.step as f64 * self.timestep;
-            let values = vec![global, local];
-            results.append(Scalars::BondOrder, ScalarRow { step: snapshot.step, time, values })?;
-            let (step, file) = (snapshot.step, results.path());
-            let place = limits::Place { step, stage: &self.plan.name, file };
-            self.limits.check_order(place, global)?;
+        let bond_order = self.bond_order.as_ref().filter(|order| order.is_due(step));
+        if let Some(order) = bond_order.map(|order| order.evaluate(snapshot)) {
+            self.append_bond_order(snapshot.step, order)?;
         }
         self.minimize(step, snapshot)?;
         if self.schedule.wants_frame(step) {
@@ -430,7 +481,8 @@ impl StageOutput {
         held: &[Option<HeldSamples>],
     ) -> miette::Result<()> {
         for (index, correlations) in self.correlations.iter().enumerate() {
-            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == index);
+            let of = OfEngine::Correlation(index);
+            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == of);
             let saved = correlations.save(of_engine.and_then(|of_engine| held[of_engine].as_ref()));
             save_arrays(checkpoint, &format!("correlation-{index}"), saved)?;
         }
@@ -443,6 +495,7 @@ impl StageOutput {
             frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
             gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
             inherent_frames: self.inherent.as_ref().map_or(0, TrajectoryWriter::frames),
+            bond_order_samples: self.bond_order_samples,
             seconds: self.results.as_ref().map_or(0.0, ResultsWriter::seconds),
         };
         checkpoint.put_json("written", &written)?;

@@ -178,7 +178,7 @@ fn work(
                 }
             },
             Task::Evaluated(correlation, evaluated) => match evaluated.wait() {
-                Ok(evaluated) => output.add_evaluated(correlation, &evaluated),
+                Ok(evaluated) => output.add_evaluated(correlation, &evaluated)?,
                 Err(error) => {
                     output.flush(reached)?;
                     return Err(RunError::of_engine(error, reached, directory));

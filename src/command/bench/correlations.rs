@@ -6,10 +6,11 @@ use serde::Serialize;
 
 use super::{BenchArguments, WANTED_SECONDS, begin, prepared};
 use crate::command::say;
-use crate::engine::{Engine, EngineError, Pending};
+use crate::engine::domain::Ranks;
+use crate::engine::{Engine, EngineError, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::terms::for_engines;
-use crate::observable::{Correlations, SampleContext};
+use crate::observable::{Correlations, Macroscopic, SampleContext};
 use crate::plan::{
     CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,
 };
@@ -40,7 +41,19 @@ const MOMENTS: [D; 2] = [D::MeanSquareDisplacement, D::NonGaussianParameter];
 const OVERLAP: [D; 2] = [D::SelfOverlap, D::SelfOverlapSusceptibility];
 const SCATTERING: [D; 2] = [D::SelfIntermediateScatteringFunction, D::SelfScatteringSusceptibility];
 
-fn sets() -> Vec<(&'static str, Vec<D>)> {
+const PLACES: [D; 2] = [D::CollectiveOverlap, D::CollectiveOverlapSusceptibility];
+const CAGES: [D; 3] = [
+    D::CageRelativeMeanSquareDisplacement,
+    D::CageRelativeSelfIntermediateScatteringFunction,
+    D::CageRelativeSelfOverlap,
+];
+const STRESS: [D; 2] = [D::StressAutocorrelation, D::ShearViscosity];
+
+/// The first of each list is what the others are compared with. Those `of_stress` need other kernels of the steps.
+fn sets(of_stress: bool) -> Vec<(&'static str, Vec<D>)> {
+    if of_stress {
+        return vec![("none (stress)", Vec::new()), ("stress", STRESS.to_vec())];
+    }
     let all = [&MOMENTS[..], &[D::VelocityAutocorrelation], &SCATTERING, &OVERLAP].concat();
     vec![
         ("none", Vec::new()),
@@ -51,6 +64,9 @@ fn sets() -> Vec<(&'static str, Vec<D>)> {
         ("all of these", all.clone()),
         ("coherent", vec![D::CoherentIntermediateScatteringFunction]),
         ("all and coherent", [&all[..], &[D::CoherentIntermediateScatteringFunction]].concat()),
+        ("van Hove", vec![D::SelfVanHoveFunction]),
+        ("collective Q", PLACES.to_vec()),
+        ("cage-relative", CAGES.to_vec()),
     ]
 }
 
@@ -63,7 +79,7 @@ fn correlation(observables: Vec<D>) -> CorrelationPlan {
         vectors_per_shell: 24,
         overlap_length: 0.3,
         remove_drift: false,
-        cage_radius: None,
+        cage_radius: Some(1.4),
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
         observables,
@@ -71,14 +87,15 @@ fn correlation(observables: Vec<D>) -> CorrelationPlan {
 }
 
 /// A stage that has correlations, so that the engine is made for them.
-pub fn stages() -> Vec<StagePlan> {
+fn stages(of_stress: bool) -> Vec<StagePlan> {
+    let observables = if of_stress { STRESS.to_vec() } else { D::DEFAULT.to_vec() };
     vec![StagePlan {
         name: "correlations".into(),
         steps: u64::MAX / 2,
         thermostat: None,
         set_total_energy: None,
         observe: ObservePlan::nothing(),
-        correlations: vec![correlation(D::DEFAULT.to_vec())],
+        correlations: vec![correlation(observables)],
     }]
 }
 
@@ -133,15 +150,17 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
     std::thread::scope(|scope| -> miette::Result<f64> {
         type Job = (usize, Pending<Evaluated>);
         let (sender, jobs) = sync_channel::<Job>(2);
-        let (snapshots, samples) = sync_channel::<(u64, crate::engine::PendingSnapshot)>(2);
+        type Sample = (u64, PendingSnapshot, Option<Macroscopic>);
+        let (snapshots, samples) = sync_channel::<Sample>(2);
+        let needs_stress = here && all.iter().any(Correlations::needs_stress);
         let averaging = scope.spawn(move || -> Result<(), EngineError> {
             for (index, pairs) in jobs {
                 all[of_engine[index]].add_evaluated(&pairs.wait()?);
             }
-            for (step, snapshot) in samples {
+            for (step, snapshot, macroscopic) in samples {
                 let snapshot = snapshot.wait()?;
                 for one in all.iter_mut().filter(|one| one.is_due(step)) {
-                    one.sample(&snapshot, None);
+                    one.sample(&snapshot, macroscopic.as_ref());
                 }
             }
             Ok(())
@@ -155,7 +174,14 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
         while left > 0 {
             if here {
                 let step = engine.step() - start_step;
-                let _ = snapshots.send((step, engine.begin_snapshot()?));
+                let macroscopic = match needs_stress {
+                    true => {
+                        let Thermodynamics { stress, temperature, .. } = engine.thermodynamics()?;
+                        Some(Macroscopic { stress, temperature })
+                    }
+                    false => None,
+                };
+                let _ = snapshots.send((step, engine.begin_snapshot()?, macroscopic));
             }
             let part = left.min(if here { EVERY } else { PART });
             engine.advance(part)?;
@@ -179,18 +205,35 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
 }
 
 /// Measures all sets, one after the other in every round; takes the fastest round of each.
-pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Vec<Cost>> {
+pub fn measure(
+    plan: &Plan,
+    arguments: &BenchArguments,
+    ranks: &Ranks,
+) -> miette::Result<Vec<Cost>> {
     // Chosen once, so that all sets are measured with the same choice.
-    let mut plan = plan.clone();
+    let mut plan = Plan { stages: stages(false), ..plan.clone() };
     if plan.run.tune {
-        let report = prepared(&plan, arguments)?.report();
+        let report = prepared(&plan, arguments, ranks)?.report();
         plan.run.skin = report["skin"].as_f64().or(plan.run.skin);
         plan.run.threads_per_particle =
             report["threads_per_particle"].as_u64().map(|threads| threads as u32);
         plan.run.tune = false;
     }
-    let plan = &plan;
-    let mut engine = prepared(plan, arguments)?;
+    let mut costs = Vec::new();
+    for of_stress in [false, true] {
+        plan.stages = stages(of_stress);
+        costs.extend(measure_sets(&plan, arguments, sets(of_stress), ranks)?);
+    }
+    Ok(costs)
+}
+
+fn measure_sets(
+    plan: &Plan,
+    arguments: &BenchArguments,
+    sets: Vec<(&'static str, Vec<D>)>,
+    ranks: &Ranks,
+) -> miette::Result<Vec<Cost>> {
+    let mut engine = prepared(plan, arguments, ranks)?;
     let steps = match arguments.steps {
         Some(steps) => steps.max(PART),
         None => {
@@ -199,7 +242,6 @@ pub fn measure(plan: &Plan, arguments: &BenchArguments) -> miette::Result<Vec<Co
             (trial as f64 * WANTED_SECONDS / 2.0 / seconds) as u64
         }
     };
-    let sets = sets();
     let mut best = vec![f64::INFINITY; sets.len()];
     for _ in 0..ROUNDS {
         for ((_, observables), best) in sets.iter().zip(&mut best) {

@@ -18,6 +18,7 @@ use self::suite::{Case, Suite};
 use super::run::STOPPED;
 use super::say;
 use crate::config;
+use crate::engine::domain::Ranks;
 use crate::output::checkpoints_in;
 use crate::run::{self, Outcome, RunOptions, parse_walltime};
 
@@ -61,7 +62,7 @@ impl Size {
     }
 }
 
-pub fn validate(arguments: &ValidateArguments) -> miette::Result<ExitCode> {
+pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<ExitCode> {
     let size = if arguments.full { Size::Full } else { Size::Quick };
     let suites = suite::load(&arguments.folder, &arguments.suites)?;
     let output = arguments.output.join(size.name());
@@ -72,7 +73,12 @@ pub fn validate(arguments: &ValidateArguments) -> miette::Result<ExitCode> {
         for case in suite.cases.iter().filter(|case| case.values(size).is_some()) {
             let directory = output.join(&suite.name).join(&case.name);
             let left = arguments.max_walltime.map(|most| most.saturating_sub(started.elapsed()));
-            let options = RunOptions { force: false, max_walltime: left, quiet: arguments.quiet };
+            let options = RunOptions {
+                max_walltime: left,
+                quiet: arguments.quiet,
+                ranks: ranks.clone(),
+                ..RunOptions::default()
+            };
             if !carry_out(suite, case, size, &directory, &options)? {
                 say(format!("Stopped in {}; the same command goes on\n", directory.display()))?;
                 return Ok(ExitCode::from(STOPPED));

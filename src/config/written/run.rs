@@ -18,7 +18,7 @@ pub struct Run {
     /// Length of a step of the velocity Verlet integrator.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub timestep: Written<Number>,
-    /// Threads of the CPU engine; all cores if not given.
+    /// Threads of the CPU engine (of each rank); all cores if not given.
     #[schemars(extend("minimum" = 1))]
     pub threads: Option<Written<Integer>>,
     /// Width added to every cutoff in the neighbour lists; the engine's choice if not

@@ -1,9 +1,13 @@
 use crate::engine::precision::Policy;
 use crate::system::{SimulationBox, hilbert_index};
 
-/// Grid of cells not smaller than the reach of the neighbour lists, numbered along a Hilbert curve.
+/// Grid of cells not smaller than the reach of the neighbour lists, numbered along a Hilbert curve: those of the whole
+/// box, or of a part of it.
 pub struct CellGrid {
-    /// Cells along each axis; 1 along the third in two dimensions.
+    /// Cells of the box along each axis; 1 along the third in two dimensions.
+    of_box: [u32; 3],
+    /// The first that is held along each axis, and how many are.
+    first: [u32; 3],
     count: [u32; 3],
     /// Rank along the curve of each cell, `x` fastest.
     rank: Vec<u32>,
@@ -16,12 +20,20 @@ const MOST_CELLS: f64 = 400.0;
 /// Cells are wider than the reach by this factor, so that rounding cannot put a neighbour two cells away.
 const MARGIN: f64 = 1.0 + 1e-5;
 
+/// Bounds of the whole box.
+pub const WHOLE: [[f64; 2]; 3] = [[0.0, 1.0]; 3];
+
 /// Cells along each axis, and rank along a Hilbert curve of each cell (`x` fastest).
 pub(in crate::engine) fn number_cells(
     simulation_box: &SimulationBox,
     reach: f64,
     particles: usize,
 ) -> ([u32; 3], Vec<u32>) {
+    let count = count_cells(simulation_box, reach, particles);
+    (count, along_curve(count, simulation_box.dimension()))
+}
+
+fn count_cells(simulation_box: &SimulationBox, reach: f64, particles: usize) -> [u32; 3] {
     let dimension = simulation_box.dimension();
     // Not many more cells than particles: dilute systems need no finer grid.
     let most = (particles as f64).powf(1.0 / dimension as f64).ceil().clamp(1.0, MOST_CELLS);
@@ -29,6 +41,11 @@ pub(in crate::engine) fn number_cells(
     for (count, edge) in count.iter_mut().zip(simulation_box.edges()) {
         *count = (edge / (reach * MARGIN)).floor().clamp(1.0, most) as u32;
     }
+    count
+}
+
+/// Rank along a Hilbert curve of each cell of a grid.
+fn along_curve(count: [u32; 3], dimension: usize) -> Vec<u32> {
     let longest = count.iter().copied().max().unwrap_or(1);
     let bits = u32::BITS - (longest - 1).leading_zeros();
     let [nx, ny, nz] = count;
@@ -46,19 +63,45 @@ pub(in crate::engine) fn number_cells(
     for (along, &(_, flat)) in curve.iter().enumerate() {
         rank[flat as usize] = along as u32;
     }
-    (count, rank)
+    rank
 }
 
 impl CellGrid {
-    pub fn new(simulation_box: &SimulationBox, reach: f64, particles: usize) -> Self {
-        let (count, rank) = number_cells(simulation_box, reach, particles);
+    /// The cells of a part of the box and those around it; `bounds` are fractions of the edges, `particles` is the
+    /// number in the whole box.
+    pub fn new(
+        simulation_box: &SimulationBox,
+        reach: f64,
+        particles: usize,
+        bounds: [[f64; 2]; 3],
+    ) -> Self {
+        let of_box = count_cells(simulation_box, reach, particles);
+        let (mut first, mut count) = ([0; 3], of_box);
+        for axis in 0..simulation_box.dimension() {
+            // The cells with the bounds in them, and one more on either side.
+            let cells = f64::from(of_box[axis]);
+            let [lower, upper] = bounds[axis];
+            let lowest = (lower * cells).floor() as i64 - 1;
+            let highest = (upper * cells).ceil() as i64;
+            let held = (highest - lowest + 1) as u32;
+            if held < of_box[axis] {
+                first[axis] = lowest.rem_euclid(i64::from(of_box[axis])) as u32;
+                count[axis] = held;
+            }
+        }
+        let rank = along_curve(count, simulation_box.dimension());
         let mut flat_of = vec![0; rank.len()];
         for (flat, &along) in rank.iter().enumerate() {
             flat_of[along as usize] = flat as u32;
         }
-        let ranks = |flat| neighbors_of(flat, count, &rank).iter().map(|cell| cell.rank).collect();
-        let around = flat_of.iter().map(|&flat| ranks(flat)).collect();
-        CellGrid { count, rank, around }
+        let periodic = std::array::from_fn(|axis| count[axis] == of_box[axis]);
+        let ranks = |&flat: &u32| {
+            let mut around = neighbors_of(flat, count, &rank);
+            around.retain(|cell| cell.is_next(flat, count, periodic));
+            around.into_iter().map(|cell| cell.rank).collect()
+        };
+        let around = flat_of.iter().map(ranks).collect();
+        CellGrid { of_box, first, count, rank, around }
     }
 
     pub fn len(&self) -> usize {
@@ -70,14 +113,21 @@ impl CellGrid {
         &self.around[cell as usize]
     }
 
-    /// Rank along the curve of the cell that holds a particle.
+    /// Rank along the curve of the cell that holds a particle; for one beyond the cells that are held, of some cell.
     #[inline(always)]
     pub fn cell_of<P: Policy>(&self, policy: &P, site: [P::Site; 3]) -> u32 {
-        let [nx, ny, nz] = self.count;
-        let x = policy.slab(site[0], 0, nx);
-        let y = policy.slab(site[1], 1, ny);
-        let z = policy.slab(site[2], 2, nz);
-        self.rank[((z * ny + y) * nx + x) as usize]
+        let [nx, ny, _] = self.count;
+        let place = |axis: usize| {
+            let cells = self.of_box[axis];
+            let slab = policy.slab(site[axis], axis, cells);
+            let from_first = if slab >= self.first[axis] {
+                slab - self.first[axis]
+            } else {
+                slab + cells - self.first[axis]
+            };
+            from_first.min(self.count[axis] - 1)
+        };
+        self.rank[((place(2) * ny + place(1)) * nx + place(0)) as usize]
     }
 }
 
@@ -87,6 +137,18 @@ pub(in crate::engine) struct NeighborCell {
     pub rank: u32,
     /// Steps to it along each axis: -1, 0 or 1. Where an axis has fewer than three cells, one of the ways.
     pub offset: [i32; 3],
+}
+
+impl NeighborCell {
+    /// Whether the way to it from a cell stays in the grid, or crosses its end where it is periodic.
+    fn is_next(&self, flat: u32, count: [u32; 3], periodic: [bool; 3]) -> bool {
+        let [nx, ny, _] = count;
+        let from = [flat % nx, flat / nx % ny, flat / (nx * ny)];
+        (0..3).all(|axis| {
+            let to = i64::from(from[axis]) + i64::from(self.offset[axis]);
+            periodic[axis] || (0..i64::from(count[axis])).contains(&to)
+        })
+    }
 }
 
 /// The cells around one, itself included, each once, in increasing rank.
@@ -123,7 +185,7 @@ mod tests {
     fn every_cell_sees_each_neighbor_once_even_in_a_small_box() {
         for edges in [vec![3.0, 6.5, 20.0], vec![7.0, 2.0], vec![12.0, 12.0, 12.0]] {
             let simulation_box = SimulationBox::new(&edges);
-            let grid = CellGrid::new(&simulation_box, 2.8, 10_000);
+            let grid = CellGrid::new(&simulation_box, 2.8, 10_000, WHOLE);
             for cell in 0..grid.len() as u32 {
                 let around = grid.around(cell);
                 assert!(around.contains(&cell));
@@ -134,11 +196,34 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_the_box_holds_what_is_near_it() {
+        let simulation_box = SimulationBox::new(&[30.0, 24.0, 9.0]);
+        let species = [Species { name: "A".into(), count: 1, mass: 1.0 }];
+        let policy = Double::new(&simulation_box, 0.001, &species);
+        // Through the periodic boundary; of all of an axis with few cells.
+        for (lower, upper) in [(0.0, 0.25), (0.25, 0.5), (0.75, 1.0), (0.3, 0.9)] {
+            let bounds = [[lower, upper], [0.0, 1.0], [lower, upper]];
+            let whole = CellGrid::new(&simulation_box, 2.8, 100_000, WHOLE);
+            let part = CellGrid::new(&simulation_box, 2.8, 100_000, bounds);
+            assert!(part.len() < whole.len(), "{lower}");
+            for x in 0..40 {
+                let x = 30.0 * (lower + (upper - lower) * (f64::from(x) + 0.5) / 40.0);
+                let cell = part.cell_of(&policy, [x, 0.5, 9.0 * lower]);
+                for dx in [-2.8, -1.0, 0.0, 2.8] {
+                    let near = [(x + dx).rem_euclid(30.0), 23.5, (9.0 * lower + 1.0) % 9.0];
+                    let near = part.cell_of(&policy, near);
+                    assert!(part.around(cell).contains(&near), "{x} {dx}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn sites_on_the_upper_boundary_stay_in_the_grid() {
         let simulation_box = SimulationBox::new(&[9.0, 9.0, 9.0]);
         let species = [Species { name: "A".into(), count: 1, mass: 1.0 }];
         let policy = Double::new(&simulation_box, 0.001, &species);
-        let grid = CellGrid::new(&simulation_box, 2.8, 1000);
+        let grid = CellGrid::new(&simulation_box, 2.8, 1000, WHOLE);
         let edge = 9.0f64.next_down();
         assert!((grid.cell_of(&policy, [edge; 3]) as usize) < grid.len());
     }

@@ -1,4 +1,5 @@
 use super::neighbors::NeighborList;
+use crate::engine::domain::Part;
 use crate::engine::precision::Policy;
 
 /// Particles in a chunk: the grain of parallel work.
@@ -17,6 +18,8 @@ pub struct Chunk<P: Policy> {
     /// Squared displacement since then: work space of the drift.
     pub moved2: Vec<P::Real>,
     pub neighbors: NeighborList,
+    /// Whether all of its neighbours are particles of this rank.
+    pub interior: bool,
 }
 
 impl<P: Policy> Chunk<P> {
@@ -31,11 +34,46 @@ impl<P: Policy> Chunk<P> {
             reference: std::array::from_fn(|_| vec![Default::default(); len]),
             moved2: vec![Default::default(); len],
             neighbors: NeighborList::default(),
+            interior: true,
         }
     }
 
     pub fn len(&self) -> usize {
         self.id.len()
+    }
+
+    /// A part of a system, in its order.
+    pub fn all_of(part: &Part) -> Vec<Self> {
+        (0..part.count())
+            .step_by(CHUNK)
+            .map(|first| {
+                let mut chunk = Chunk::with_len(CHUNK.min(part.count() - first));
+                for i in 0..chunk.len() {
+                    let from = first + i;
+                    chunk.id[i] = part.id[from];
+                    chunk.species[i] = part.species[from];
+                    for axis in 0..3 {
+                        chunk.position[axis][i] =
+                            P::coordinate_from_bits(part.position[from][axis]);
+                        chunk.image[axis][i] = part.image[from][axis];
+                        chunk.velocity[axis][i] = P::velocity_from_bits(part.velocity[from][axis]);
+                    }
+                }
+                chunk
+            })
+            .collect()
+    }
+
+    /// Adds a particle to a part.
+    pub fn copy_to(&self, i: usize, part: &mut Part) {
+        let triple = |bits: &dyn Fn(usize) -> u64| std::array::from_fn(bits);
+        part.push(
+            self.id[i],
+            self.species[i],
+            triple(&|axis| P::coordinate_to_bits(self.position[axis][i])),
+            std::array::from_fn(|axis| self.image[axis][i]),
+            triple(&|axis| P::velocity_to_bits(self.velocity[axis][i])),
+        );
     }
 
     /// Particles `sources` (places in memory) of the old order.

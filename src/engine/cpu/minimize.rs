@@ -64,7 +64,7 @@ impl CpuEngine<Double> {
         self.load(state, None);
         self.parallel(|engine| {
             engine.rebuild();
-            engine.compute_forces(false)
+            engine.compute_forces(false, &|_| true)
         })
     }
 
@@ -91,7 +91,7 @@ impl CpuEngine<Double> {
             if self.move_for(moved_for) {
                 self.rebuild();
             }
-            self.compute_forces(false)?;
+            self.compute_forces(false, &|_| true)?;
         }
         unreachable!("the iterations are limited")
     }

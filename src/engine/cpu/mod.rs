@@ -8,18 +8,21 @@ mod bodies;
 pub(in crate::engine) mod cells;
 mod chunk;
 mod export;
+mod faults;
 mod forces;
 mod gather;
 pub(in crate::engine) mod kernels;
 mod minimize;
 mod neighbors;
+mod rank;
+mod sums;
 mod thermostats;
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::cells::CellGrid;
+use self::cells::{CellGrid, WHOLE};
 use self::chunk::{CHUNK, Chunk};
 use self::forces::Targets;
 use self::gather::Sites;
@@ -27,7 +30,8 @@ use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
 pub use self::minimize::CpuMinimizer;
 use self::neighbors::{ListOf, SortedParticles};
 use crate::arithmetic::Real;
-use crate::engine::precision::{ExactSum, Policy};
+use crate::engine::domain::{Domain, Part, Start};
+use crate::engine::precision::Policy;
 use crate::engine::{
     Engine, EngineError, ExactState, MemoryLayout, Pending, PendingSnapshot, PendingState,
     StageContext, Thermodynamics,
@@ -36,7 +40,7 @@ use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, Species};
 
-/// All particles of a system in one precision.
+/// All particles of a system, or those of a rank's domain, in one precision.
 pub struct CpuEngine<P: Policy> {
     policy: P,
     simulation_box: SimulationBox,
@@ -51,8 +55,14 @@ pub struct CpuEngine<P: Policy> {
     stage: StageContext,
     thermostat: ThermostatState,
     chunks: Vec<Chunk<P>>,
-    /// Sites of all particles, in the order of memory.
+    /// Sites of all particles, in the order of memory; those of ghosts behind them.
     sites: Sites<P>,
+    /// `None`: the whole system is here.
+    domain: Option<Box<Domain>>,
+    /// Nanoseconds in steps.
+    stepping: i64,
+    /// Steps that were taken again with other lists.
+    repeated: u64,
 
     grid: CellGrid,
     skin: f64,
@@ -67,9 +77,9 @@ pub struct CpuEngine<P: Policy> {
 /// Half the skin less what rounding of distances may take.
 pub(in crate::engine) const SKIN_SHARE: f64 = 0.5 * (1.0 - 1e-3);
 
-/// Skin that is taken where the plan gives none: a share of the largest cutoff.
-fn default_skin(cutoff: f64) -> f64 {
-    (0.17 * cutoff).clamp(0.15, 0.6)
+/// Skin of a plan; a share of the largest cutoff where it gives none.
+pub fn skin(plan: &Plan) -> f64 {
+    plan.run.skin.unwrap_or((0.17 * plan.potential.largest_cutoff()).clamp(0.15, 0.6))
 }
 
 /// The widest instructions of this processor that the loops are compiled for.
@@ -88,25 +98,53 @@ pub fn processor() -> String {
 
 impl<P: Policy> CpuEngine<P> {
     pub fn new(plan: &Plan, state: &ExactState) -> Result<Self, EngineError> {
-        let species = plan.system.species.clone();
         let expected = plan.system.particle_count();
         if state.position.len() != expected {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
         }
         assert_eq!(state.precision, P::PRECISION, "the state is converted before");
-        let simulation_box = state.simulation_box;
+        // A GPU's skin would be slow here.
+        let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
+        let skin = plan.run.skin.or(layout.map(|memory| memory.skin)).unwrap_or_else(|| skin(plan));
+        let start = Start {
+            step: state.step,
+            simulation_box: state.simulation_box,
+            thermostat: state.thermostat.clone(),
+        };
+        let threads = plan.run.threads.unwrap_or(0);
+        let mut engine = Self::empty(plan, &start, skin, threads, WHOLE)?;
+        // A layout made with another skin would not give its bits anyway.
+        let layout = layout.filter(|memory| memory.skin == skin);
+        engine.load(state, layout);
+        engine.parallel(|engine| {
+            match layout {
+                Some(memory) => engine.restore_lists(memory),
+                None => engine.rebuild(),
+            }
+            engine.compute_forces(false, &|_| true)
+        })?;
+        Ok(engine)
+    }
+
+    /// An engine without particles, for a part of the box with these bounds as fractions of the edges. `threads`: 0 for
+    /// all cores.
+    fn empty(
+        plan: &Plan,
+        start: &Start,
+        skin: f64,
+        threads: usize,
+        bounds: [[f64; 2]; 3],
+    ) -> Result<Self, EngineError> {
+        let species = plan.system.species.clone();
+        let simulation_box = start.simulation_box;
         let policy = P::new(&simulation_box, plan.run.timestep, &species);
         let set = InstructionSet::detect();
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(plan.run.threads.unwrap_or(0))
+            .num_threads(threads)
             .thread_name(|index| format!("cpu-engine-{index}"))
             .build()?;
         let pool = Arc::new(pool);
-        // A GPU's skin would be slow here.
-        let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
         let cutoff = plan.potential.largest_cutoff();
-        let skin =
-            plan.run.skin.or(layout.map(|memory| memory.skin)).unwrap_or(default_skin(cutoff));
         let reach2 = plan
             .potential
             .pairs
@@ -116,8 +154,9 @@ impl<P: Policy> CpuEngine<P> {
             })
             .collect();
         let kernels = pair_kernels(&policy, &plan.potential, set);
-        let mut engine = CpuEngine {
-            grid: CellGrid::new(&simulation_box, cutoff + skin, expected),
+        let particles = plan.system.particle_count();
+        Ok(CpuEngine {
+            grid: CellGrid::new(&simulation_box, cutoff + skin, particles, bounds),
             policy,
             simulation_box,
             species,
@@ -126,27 +165,20 @@ impl<P: Policy> CpuEngine<P> {
             pool,
             set,
             kernels,
-            step: state.step,
-            stage: StageContext::none(state.step),
-            thermostat: state.thermostat.clone(),
+            step: start.step,
+            stage: StageContext::none(start.step),
+            thermostat: start.thermostat.clone(),
             chunks: Vec::new(),
             sites: Default::default(),
+            domain: None,
+            stepping: 0,
+            repeated: 0,
             skin,
             reach2,
             limit2: P::Real::from_f64((SKIN_SHARE * skin).powi(2)),
             sort_interval: u64::from(plan.run.sort_interval.max(1)),
             rebuilds: 0,
-        };
-        // A layout made with another skin would not give its bits anyway.
-        engine.load(state, layout.filter(|memory| memory.skin == skin));
-        engine.parallel(|engine| {
-            match layout.filter(|memory| memory.skin == skin) {
-                Some(memory) => engine.restore_lists(memory),
-                None => engine.rebuild(),
-            }
-            engine.compute_forces(false)
-        })?;
-        Ok(engine)
+        })
     }
 
     /// Runs work on this engine's threads.
@@ -161,7 +193,7 @@ impl<P: Policy> CpuEngine<P> {
         if self.kick_and_drift()? {
             self.rebuild();
         }
-        self.compute_forces(true)?;
+        self.compute_forces(true, &|_| true)?;
         self.thermostat_after_step()
     }
 
@@ -184,15 +216,32 @@ impl<P: Policy> CpuEngine<P> {
         Ok(stale)
     }
 
-    /// Forces of all particles, with `kick` followed by `v += F dt/2m`.
-    fn compute_forces(&mut self, kick: bool) -> Result<(), EngineError> {
-        let (policy, pairs, sites) = (&self.policy, &self.kernels, &self.sites);
+    /// Forces of all particles in the chunks that are `wanted`, with `kick` followed by `v += F dt/2m`.
+    fn compute_forces(
+        &mut self,
+        kick: bool,
+        wanted: &(dyn Fn(&Chunk<P>) -> bool + Sync),
+    ) -> Result<(), EngineError> {
+        let sites = std::mem::take(&mut self.sites);
+        let too_close = self.forces_among(&sites, kick, wanted);
+        self.sites = sites;
+        if too_close { Err(self.find_too_close()) } else { Ok(()) }
+    }
+
+    /// The same with these sites; returns whether a pair was too close for its force to fit.
+    fn forces_among(
+        &mut self,
+        sites: &Sites<P>,
+        kick: bool,
+        wanted: &(dyn Fn(&Chunk<P>) -> bool + Sync),
+    ) -> bool {
+        let (policy, pairs) = (&self.policy, &self.kernels);
         let set = self.set;
         let dimension = self.simulation_box.dimension();
-        let too_close = self
-            .chunks
+        self.chunks
             .par_iter_mut()
             .enumerate()
+            .filter(|(_, chunk)| wanted(chunk))
             .map(|(index, chunk)| {
                 let targets = Targets {
                     first: index * CHUNK,
@@ -206,8 +255,7 @@ impl<P: Policy> CpuEngine<P> {
                 }
                 too_close
             })
-            .reduce(|| false, |a, b| a | b);
-        if too_close { Err(self.find_too_close()) } else { Ok(()) }
+            .reduce(|| false, |a, b| a | b)
     }
 
     fn targets(&self, index: usize) -> Targets<'_, P> {
@@ -256,21 +304,28 @@ impl<P: Policy> CpuEngine<P> {
     /// Takes the present sites as those that the lists are made from.
     fn keep_reference(&mut self) {
         for (chunk, sites) in self.chunks.iter_mut().zip(self.sites.chunks(CHUNK)) {
-            for (i, site) in sites.iter().enumerate() {
+            for i in 0..chunk.len() {
                 for axis in 0..3 {
-                    chunk.reference[axis][i] = site[axis];
+                    chunk.reference[axis][i] = sites[i][axis];
                 }
             }
         }
     }
 
+    /// Particles and ghosts.
     fn sorted_particles(&self) -> SortedParticles<P> {
+        let (ghost_ids, ghost_species): (&[u32], &[u8]) = match &self.domain {
+            Some(domain) => (&domain.ghost_id, &domain.ghost_species),
+            None => (&[], &[]),
+        };
+        let species = self.chunks.iter().flat_map(|chunk| chunk.species.iter().copied());
+        let ids = self.chunks.iter().flat_map(|chunk| chunk.id.iter().copied());
         SortedParticles::new(
             &self.policy,
             &self.grid,
             &self.sites,
-            self.chunks.iter().flat_map(|chunk| chunk.species.iter().copied()),
-            self.chunks.iter().flat_map(|chunk| chunk.id.iter().copied()),
+            species.chain(ghost_species.iter().copied()),
+            ids.chain(ghost_ids.iter().copied()),
             self.species.len(),
         )
     }
@@ -278,9 +333,11 @@ impl<P: Policy> CpuEngine<P> {
     fn build_lists(&mut self, sorted: &SortedParticles<P>) {
         let (policy, grid, sites, reach2) = (&self.policy, &self.grid, &self.sites, &self.reach2);
         let set = self.set;
+        let (own, alone) = (self.own_count() as u32, self.domain.is_none());
         self.chunks.par_iter_mut().enumerate().for_each(|(index, chunk)| {
             let of = ListOf { first: index * CHUNK, species: &chunk.species, sites };
             build_list(set, &mut chunk.neighbors, &of, policy, grid, sorted, reach2);
+            chunk.interior = alone || chunk.neighbors.is_below(own);
         });
     }
 
@@ -297,112 +354,9 @@ impl<P: Policy> CpuEngine<P> {
         }
     }
 
-    /// Sums over all particles of `m v_a v_b` for ab = xx, yy, zz, xy, xz, yz.
-    fn kinetic_tensor(&self) -> Result<[f64; 6], EngineError> {
-        let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
-        let dimension = self.simulation_box.dimension();
-        let sums = self
-            .chunks
-            .par_iter()
-            .map(|chunk| bodies::kinetic_tensor(&self.policy, chunk, &masses, dimension))
-            .reduce(
-                || Ok([ExactSum::default(); 6]),
-                |a, b| {
-                    let (mut a, b) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            )
-            .map_err(|particle| self.out_of_range("the kinetic energy", particle))?;
-        Ok(sums.map(ExactSum::value))
-    }
-
-    /// Twice the kinetic energy of the whole system.
-    fn kinetic2(&self) -> Result<f64, EngineError> {
-        let tensor = self.kinetic_tensor()?;
-        Ok(tensor[0] + tensor[1] + tensor[2])
-    }
-
-    /// Potential energy of the whole system and virial `sum_pairs r_a F_b` in the same order.
-    fn energy_and_virial(&self) -> Result<[f64; 7], EngineError> {
-        let sums = (0..self.chunks.len())
-            .into_par_iter()
-            .map(|index| {
-                let mut sums = [ExactSum::default(); 7];
-                let particles = self.kernels.energies(&self.policy, &self.targets(index));
-                for (local, particle) in particles.iter().enumerate() {
-                    for (sum, term) in sums.iter_mut().zip(particle) {
-                        sum.add(*term).ok_or(self.chunks[index].id[local])?;
-                    }
-                }
-                Ok(sums)
-            })
-            .reduce(
-                || Ok([ExactSum::default(); 7]),
-                |a, b| {
-                    let (mut a, b) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            )
-            .map_err(|particle| self.out_of_range("the potential energy", particle))?;
-        // Each pair was counted with both of its particles.
-        Ok(sums.map(|sum| 0.5 * sum.value()))
-    }
-
-    fn degrees_of_freedom(&self) -> u64 {
-        self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
-    }
-
+    /// Particles of the whole system.
     fn particle_count(&self) -> usize {
-        self.sites.len()
-    }
-
-    fn out_of_range(&self, quantity: &'static str, particle: u32) -> EngineError {
-        EngineError::OutOfRange { step: self.step, quantity, particle }
-    }
-
-    fn find_runaway(&self) -> EngineError {
-        let dimension = self.simulation_box.dimension();
-        for chunk in &self.chunks {
-            for i in 0..chunk.len() {
-                if (0..dimension).any(|axis| self.policy.is_runaway(chunk.velocity[axis][i], axis))
-                {
-                    return EngineError::Runaway {
-                        step: self.step,
-                        particle: chunk.id[i],
-                        position: std::array::from_fn(|axis| {
-                            self.policy.coordinate_to_f64(chunk.position[axis][i], axis)
-                        }),
-                        velocity: std::array::from_fn(|axis| {
-                            self.policy.velocity_to_f64(chunk.velocity[axis][i], axis)
-                        }),
-                    };
-                }
-            }
-        }
-        unreachable!("a runaway particle was seen")
-    }
-
-    fn find_too_close(&self) -> EngineError {
-        let id = |place: usize| self.chunks[place / CHUNK].id[place % CHUNK];
-        for index in 0..self.chunks.len() {
-            let found = self.kernels.find_too_close(&self.policy, &self.targets(index));
-            if let Some((first, second, distance)) = found {
-                return EngineError::TooClose {
-                    step: self.step,
-                    first: id(first).min(id(second)),
-                    second: id(first).max(id(second)),
-                    distance,
-                    precision: P::PRECISION.name(),
-                };
-            }
-        }
-        unreachable!("a pair too close was seen")
+        self.domain.as_ref().map_or(self.sites.len(), |domain| domain.total)
     }
 
     fn load(&mut self, state: &ExactState, layout: Option<&MemoryLayout>) {
@@ -410,24 +364,8 @@ impl<P: Policy> CpuEngine<P> {
             Some(memory) => memory.order.clone(),
             None => (0..state.position.len() as u32).collect(),
         };
-        self.chunks = ids
-            .chunks(CHUNK)
-            .map(|ids| {
-                let mut chunk = Chunk::<P>::with_len(ids.len());
-                for (i, &id) in ids.iter().enumerate() {
-                    let from = id as usize;
-                    chunk.id[i] = id;
-                    chunk.species[i] = state.species_of[from];
-                    for axis in 0..3 {
-                        chunk.position[axis][i] =
-                            P::coordinate_from_bits(state.position[from][axis]);
-                        chunk.image[axis][i] = state.image[from][axis];
-                        chunk.velocity[axis][i] = P::velocity_from_bits(state.velocity[from][axis]);
-                    }
-                }
-                chunk
-            })
-            .collect();
+        self.chunks =
+            ids.chunks(CHUNK).flat_map(|ids| Chunk::all_of(&Part::of_state(state, ids))).collect();
         self.update_sites();
     }
 }
@@ -443,6 +381,9 @@ impl<P: Policy> Engine for CpuEngine<P> {
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        if self.domain.is_some() {
+            return self.advance_with_others(steps);
+        }
         self.parallel(|engine| {
             for _ in 0..steps {
                 engine.step_once()?;
@@ -480,7 +421,8 @@ impl<P: Policy> Engine for CpuEngine<P> {
     fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
         self.parallel(|engine| {
             let purpose = crate::arithmetic::random::Purpose::InitialVelocity;
-            engine.draw_boltzmann_velocities(temperature, exactly, purpose)
+            engine.draw_boltzmann_velocities(temperature, exactly, purpose)?;
+            engine.verify_now()
         })
     }
 
@@ -489,7 +431,7 @@ impl<P: Policy> Engine for CpuEngine<P> {
             let before = engine.kinetic2()?;
             engine.scale_all(factor)?;
             engine.thermostat.heat += 0.5 * (engine.kinetic2()? - before);
-            Ok(())
+            engine.verify_now()
         })
     }
 
@@ -504,17 +446,21 @@ impl<P: Policy> Engine for CpuEngine<P> {
 
     fn report(&self) -> serde_json::Value {
         let entries: usize = self.chunks.iter().map(|chunk| chunk.neighbors.entries()).sum();
-        serde_json::json!({
+        let mut report = serde_json::json!({
             "engine": "cpu",
             "precision": P::PRECISION.name(),
             "threads": self.pool.current_num_threads(),
             "instructions": self.set.name(),
             "skin": self.skin,
             "sort_interval": self.sort_interval,
-            "list_entries_per_particle": entries as f64 / self.particle_count() as f64,
+            "list_entries_per_particle": entries as f64 / self.own_count().max(1) as f64,
             "list_rebuilds": self.rebuilds,
             "effective_timestep": self.policy.effective_timestep(),
-        })
+        });
+        if self.domain.is_some() {
+            report["steps_repeated"] = self.repeated.into();
+        }
+        report
     }
 
     fn hardware(&self) -> serde_json::Value {

@@ -24,6 +24,11 @@ impl NeighborList {
         &self.entries[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
+    /// Whether all places in it are below a limit.
+    pub fn is_below(&self, limit: u32) -> bool {
+        self.entries.iter().fold(0, |most, &place| most.max(place)) < limit
+    }
+
     pub fn entries(&self) -> usize {
         self.entries.len()
     }

@@ -1,11 +1,12 @@
-//! Thermostats and measurements on the particles of the CPU engine.
+//! Thermostats on the particles of the CPU engine.
 use rayon::prelude::*;
 
 use super::bodies::LangevinHalfStep;
-use super::{CpuEngine, bodies, kernels};
+use super::chunk::Chunk;
+use super::{CpuEngine, kernels};
 use crate::arithmetic::random::{Purpose, normals3};
+use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
-use crate::engine::{EngineError, SystemSums, Thermodynamics};
 use crate::integrator::langevin::Bath;
 use crate::integrator::{andersen, bussi};
 use crate::plan::{Thermostat, ThermostatPlan};
@@ -85,27 +86,40 @@ impl<P: Policy> CpuEngine<P> {
                     Ok(sum)
                 },
             )
-            .map_err(|particle| self.out_of_range("the velocity", particle))?;
-        self.thermostat.heat += heat.value();
+            .map_err(|particle| self.out_of_range("the velocity", particle));
+        let heat = self.unless_noted(heat)?;
+        match &mut self.domain {
+            // Heat is needed less often than it is given.
+            Some(domain) => domain.heat.push(heat),
+            None => self.thermostat.heat += heat.value(),
+        }
         Ok(())
     }
 
     /// Multiplies all velocities.
     pub(super) fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
         let dimension = self.simulation_box.dimension();
-        self.chunks
+        self.change_velocities(|chunk, i| {
+            for axis in 0..dimension {
+                let velocity = &mut chunk.velocity[axis][i];
+                *velocity = P::scale(*velocity, factor)?;
+            }
+            Some(())
+        })
+    }
+
+    /// Changes the velocity of every particle of a chunk; `None` where it does not fit.
+    fn change_velocities(
+        &mut self,
+        change: impl Fn(&mut Chunk<P>, usize) -> Option<()> + Sync,
+    ) -> Result<(), EngineError> {
+        let changed = self
+            .chunks
             .par_iter_mut()
-            .map(|chunk| {
-                for axis in 0..dimension {
-                    for i in 0..chunk.len() {
-                        let velocity = &mut chunk.velocity[axis][i];
-                        *velocity = P::scale(*velocity, factor).ok_or(chunk.id[i])?;
-                    }
-                }
-                Ok(())
-            })
+            .map(|chunk| (0..chunk.len()).try_for_each(|i| change(chunk, i).ok_or(chunk.id[i])))
             .reduce(|| Ok(()), |a, b| a.and(b))
-            .map_err(|particle| self.out_of_range("the velocity", particle))
+            .map_err(|particle| self.out_of_range("the velocity", particle));
+        self.unless_noted(changed)
     }
 
     /// Boltzmann velocities with zero total momentum; `exactly` scales them to the temperature.
@@ -119,23 +133,15 @@ impl<P: Policy> CpuEngine<P> {
         let dimension = self.simulation_box.dimension();
         let width: Vec<f64> =
             self.species.iter().map(|species| (temperature / species.mass).sqrt()).collect();
-        let (policy, seed, step) = (&self.policy, self.seed, self.step);
-        self.chunks
-            .par_iter_mut()
-            .map(|chunk| {
-                for i in 0..chunk.len() {
-                    let id = chunk.id[i];
-                    let normal = normals3(seed, id, step, purpose);
-                    for axis in 0..dimension {
-                        let velocity = width[chunk.species[i] as usize] * normal[axis];
-                        chunk.velocity[axis][i] =
-                            policy.velocity_from_f64(velocity, axis).ok_or(id)?;
-                    }
-                }
-                Ok(())
-            })
-            .reduce(|| Ok(()), |a, b| a.and(b))
-            .map_err(|particle| self.out_of_range("the velocity", particle))?;
+        let (policy, seed, step) = (self.policy.clone(), self.seed, self.step);
+        self.change_velocities(|chunk, i| {
+            let normal = normals3(seed, chunk.id[i], step, purpose);
+            for axis in 0..dimension {
+                let velocity = width[chunk.species[i] as usize] * normal[axis];
+                chunk.velocity[axis][i] = policy.velocity_from_f64(velocity, axis)?;
+            }
+            Some(())
+        })?;
         self.remove_center_of_mass_velocity()?;
         if exactly && self.particle_count() > 1 {
             let degrees = dimension as f64 * (self.particle_count() - 1) as f64;
@@ -149,63 +155,25 @@ impl<P: Policy> CpuEngine<P> {
         Ok(())
     }
 
-    /// Total momentum over total mass.
-    pub(super) fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
-        let dimension = self.simulation_box.dimension();
-        let sums = self
-            .chunks
-            .par_iter()
-            .map(|chunk| {
-                let mut sums = [ExactSum::default(); 3];
-                for i in 0..chunk.len() {
-                    let mass = self.species[chunk.species[i] as usize].mass;
-                    let v = bodies::velocity(&self.policy, chunk, i, dimension);
-                    for (sum, v) in sums.iter_mut().zip(v) {
-                        sum.add(mass * v).ok_or(chunk.id[i])?;
-                    }
-                }
-                Ok(sums)
-            })
-            .reduce(
-                || Ok([ExactSum::default(); 3]),
-                |a, b| {
-                    let (mut a, b): ([ExactSum; 3], [ExactSum; 3]) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            )
-            .map_err(|particle| self.out_of_range("the momentum", particle))?;
-        let mass: f64 = self.species.iter().map(|s| s.mass * s.count as f64).sum();
-        Ok(sums.map(|sum| sum.value() / mass))
-    }
-
     /// Makes the total momentum zero; to the bit where the policy and equal masses allow it.
     fn remove_center_of_mass_velocity(&mut self) -> Result<(), EngineError> {
         let dimension = self.simulation_box.dimension();
         let center = self.center_of_mass_velocity()?;
-        let policy = &self.policy;
-        self.chunks
-            .par_iter_mut()
-            .map(|chunk| {
-                for axis in 0..dimension {
-                    for i in 0..chunk.len() {
-                        let v = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
-                        chunk.velocity[axis][i] =
-                            policy.velocity_from_f64(v - center[axis], axis).ok_or(chunk.id[i])?;
-                    }
-                }
-                Ok(())
-            })
-            .reduce(|| Ok(()), |a, b| a.and(b))
-            .map_err(|particle| self.out_of_range("the velocity", particle))?;
+        let policy = self.policy.clone();
+        self.change_velocities(|chunk, i| {
+            for axis in 0..dimension {
+                let v = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
+                chunk.velocity[axis][i] = policy.velocity_from_f64(v - center[axis], axis)?;
+            }
+            Some(())
+        })?;
         let equal_masses = self.species.windows(2).all(|pair| pair[0].mass == pair[1].mass);
         if equal_masses {
             for axis in 0..dimension {
                 let velocities =
                     self.chunks.iter().flat_map(|chunk| chunk.velocity[axis].iter().copied());
-                let Some(total) = P::exact_sum(velocities) else { return Ok(()) };
+                let Some(here) = P::exact_sum(velocities) else { return Ok(()) };
+                let total = self.domain.as_ref().map_or(here, |domain| domain.sum_units(here));
                 // The same for all, and one unit more for the first ids.
                 let count = self.particle_count() as i128;
                 let (share, rest) = (total.div_euclid(count), total.rem_euclid(count));
@@ -219,20 +187,5 @@ impl<P: Policy> CpuEngine<P> {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let kinetic = self.kinetic_tensor()?;
-        let [potential, virial @ ..] = self.energy_and_virial()?;
-        let center_of_mass_velocity = self.center_of_mass_velocity()?;
-        let sums = SystemSums { kinetic, potential, virial, center_of_mass_velocity };
-        Ok(Thermodynamics::new(
-            self.step,
-            &sums,
-            self.particle_count(),
-            &self.simulation_box,
-            &self.stage,
-            &self.thermostat,
-        ))
     }
 }

@@ -12,15 +12,15 @@ use super::device::Card;
 use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
-use super::thermostat::{Geometry, Kind, Thermostat};
+use super::thermostat::{Geometry, Kind, Thermostat, pays_alone};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
 use crate::engine::{
     Correlator, Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState,
     StageContext, Thermodynamics,
 };
-use crate::integrator::{ThermostatState, andersen};
-use crate::plan::{self, Plan};
+use crate::integrator::ThermostatState;
+use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, Species};
 
 /// More steps than this are split into several launches.
@@ -221,6 +221,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.plan.system.seed,
             self.plan.run.timestep,
             self.degrees_of_freedom(),
+            &self.species,
         );
         let mut launch = Launch {
             first_step: self.step,
@@ -281,6 +282,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         // SAFETY: the arguments are those of the kernels in advance.cu; all buffers have room for
         // `count` particles.
         unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        self.evaluate_waiting()?;
         self.control = self.buffers.control.read::<Control>(1)?[0];
         let control = &self.control;
         self.thermostat.heat = control.heat;
@@ -297,7 +299,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn geometry(&self, kind: Kind) -> Geometry {
         let tiles = self.particle_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
         let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
-        let alone = self.shape.lanes_log2 == 0 && size_of::<P::Real>() == 4;
+        let truncation = self.plan.potential.truncation.kind();
+        let alone = self.shape.lanes_log2 == 0 && pays_alone(P::PRECISION, truncation);
         Geometry::new(kind, tiles, blocks, alone)
     }
 
@@ -336,17 +339,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
     fn degrees_of_freedom(&self) -> u64 {
         self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
     }
-
-    /// Steps until Andersen's thermostat acts, and its plan.
-    fn until_collision(&self) -> Option<(u64, f64, bool)> {
-        let thermostat = self.stage.thermostat?;
-        let plan::Thermostat::Andersen { rate, exact } = thermostat.kind else { return None };
-        let interval = andersen::interval(rate, self.plan.run.timestep);
-        let since = (self.step - self.stage.first_step) % interval;
-        let next = self.step + interval - since;
-        let temperature = self.stage.bath_temperature(&thermostat, next);
-        Some((interval - since, temperature, exact))
-    }
 }
 
 impl<P: DevicePolicy> Engine for CudaEngine<P> {
@@ -370,18 +362,10 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         let mut left = steps;
         while left > 0 {
-            let collision = self.until_collision();
-            let until = collision.map_or(u64::MAX, |(steps, ..)| steps);
-            let most = left.min(LONGEST_LAUNCH).min(until);
+            let most = left.min(LONGEST_LAUNCH);
             let (part, samples) = self.prepare_samples(most)?;
             self.run(part, false, false, samples)?;
             left -= part;
-            if let Some((until, temperature, exact)) = collision
-                && part == until
-            {
-                let purpose = crate::arithmetic::random::Purpose::AndersenVelocity;
-                self.draw_boltzmann_velocities(temperature, exact, purpose)?;
-            }
             self.count_samples()?;
         }
         Ok(())

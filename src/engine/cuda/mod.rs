@@ -43,6 +43,7 @@ pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, Engine
 
 pub use correlator::{
     centers_program, density_program, neighborhoods_program, program as correlation_program,
+    structure_program,
 };
 pub use minimize::{CudaMinimizer, program as minimizer_program};
 

@@ -21,6 +21,7 @@ pub const HEADERS: &[(&str, &str)] = &[
     header!("block_sums.cuh"),
     header!("hilbert.cuh"),
     header!("md/advance.cu"),
+    header!("md/andersen.cuh"),
     header!("md/coarse.cuh"),
     header!("md/forces.cuh"),
     header!("md/grid.cuh"),

@@ -1,7 +1,9 @@
 //! Thermostats as the kernels get them. Mirrors `kernels/md/thermostat.cuh`.
 use crate::engine::StageContext;
-use crate::integrator::langevin;
-use crate::plan;
+use crate::integrator::{andersen, langevin};
+use crate::plan::{self, Precision};
+use crate::potential::TruncationKind;
+use crate::system::Species;
 
 /// Up to this many threads a block the kernel with more registers runs: `advance_wide` in
 /// `kernels/md/advance.cu`.
@@ -11,17 +13,28 @@ pub const SMALL_BLOCK: u32 = 512;
 /// threads still saturate a multiprocessor.
 pub const LARGEST_BLOCK: u32 = 640;
 
-/// The same of `advance_alone`.
+/// The same of `advance_alone`, for one lane a particle.
 pub const LARGEST_BLOCK_ALONE: u32 = 768;
+
+/// Whether `advance_alone` is the faster kernel for many particles: not in 64 bits, and not where the compiler, short of
+/// registers, loads one neighbour after the other. Tried on an H200.
+pub fn pays_alone(precision: Precision, truncation: TruncationKind) -> bool {
+    match precision {
+        Precision::Double => false,
+        Precision::FixedPoint => true,
+        Precision::Single | Precision::DoubleSingle => truncation != TruncationKind::Smooth,
+    }
+}
 
 /// Which kernel takes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing acts on the velocities between steps (Andersen's thermostat acts between launches).
+    /// Nothing acts on the velocities.
     None = 0,
     Langevin = 1,
     NoseHoover = 2,
     Bussi = 3,
+    Andersen = 4,
 }
 
 /// A kernel that takes steps, and its blocks.
@@ -34,7 +47,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// For so many tiles (particles of a warp), spread evenly over the card. `alone`: one lane a particle, in 32 bits.
+    /// For so many tiles (particles of a warp), spread evenly over the card. `alone`: one lane a particle, and it pays.
     pub fn new(kind: Kind, tiles: u32, blocks: u32, alone: bool) -> Self {
         let tiles_of_block = tiles.div_ceil(blocks).max(1);
         let threads = |largest: u32| {
@@ -42,16 +55,17 @@ impl Geometry {
             let rounds = tiles_of_block.div_ceil(most);
             32 * tiles_of_block.div_ceil(rounds).next_multiple_of(4).min(most)
         };
+        let alone = alone && tiles_of_block > SMALL_BLOCK / 32;
         let (kernel, threads) = match kind {
-            Kind::None if alone && tiles_of_block > SMALL_BLOCK / 32 => {
-                ("advance_alone", threads(LARGEST_BLOCK_ALONE))
-            }
+            Kind::None if alone => ("advance_alone", threads(LARGEST_BLOCK_ALONE)),
             Kind::None if threads(LARGEST_BLOCK) <= SMALL_BLOCK => {
                 ("advance_wide", threads(LARGEST_BLOCK))
             }
             Kind::None => ("advance", threads(LARGEST_BLOCK)),
             Kind::Langevin => ("advance_langevin", threads(LARGEST_BLOCK)),
             Kind::NoseHoover | Kind::Bussi => ("advance_global", threads(LARGEST_BLOCK)),
+            Kind::Andersen if alone => ("advance_andersen_alone", threads(LARGEST_BLOCK_ALONE)),
+            Kind::Andersen => ("advance_andersen", threads(LARGEST_BLOCK)),
         };
         Geometry { kernel, blocks, threads }
     }
@@ -72,6 +86,11 @@ pub struct Thermostat {
     degrees_of_freedom: u64,
     /// Langevin: `exp(-friction dt / 2)`; Nose-Hoover: period; Bussi: relaxation time.
     parameter: f64,
+    /// Andersen: steps between collisions, mass of all particles, and two flags.
+    interval: u64,
+    total_mass: f64,
+    exact: u32,
+    equal_masses: u32,
 }
 
 impl Thermostat {
@@ -80,10 +99,12 @@ impl Thermostat {
         seed: u64,
         timestep: f64,
         degrees_of_freedom: u64,
+        species: &[Species],
     ) -> (Kind, Self) {
         let temperature = stage.thermostat.map(|thermostat| thermostat.temperature);
         let (kind, chain_length, parameter) = match stage.thermostat.map(|t| t.kind) {
-            None | Some(plan::Thermostat::Andersen { .. }) => (Kind::None, 0, 0.0),
+            None => (Kind::None, 0, 0.0),
+            Some(plan::Thermostat::Andersen { .. }) => (Kind::Andersen, 0, 0.0),
             Some(plan::Thermostat::Langevin { friction }) => {
                 (Kind::Langevin, 0, langevin::Bath::half_step(friction, 0.0, timestep).damping)
             }
@@ -91,6 +112,12 @@ impl Thermostat {
                 (Kind::NoseHoover, chain_length as u32, period)
             }
             Some(plan::Thermostat::Bussi { time }) => (Kind::Bussi, 0, time),
+        };
+        let (interval, exact) = match stage.thermostat.map(|t| t.kind) {
+            Some(plan::Thermostat::Andersen { rate, exact }) => {
+                (andersen::interval(rate, timestep), exact)
+            }
+            _ => (1, false),
         };
         let thermostat = Thermostat {
             kind: kind as u32,
@@ -103,6 +130,10 @@ impl Thermostat {
             timestep,
             degrees_of_freedom,
             parameter,
+            interval,
+            total_mass: species.iter().map(|s| s.mass * s.count as f64).sum(),
+            exact: exact.into(),
+            equal_masses: species.windows(2).all(|pair| pair[0].mass == pair[1].mass).into(),
         };
         (kind, thermostat)
     }
@@ -130,5 +161,7 @@ mod tests {
         }
         let langevin = Geometry::new(Kind::Langevin, 31_250, 132, true);
         assert_eq!((langevin.kernel, langevin.threads), ("advance_langevin", 640));
+        let andersen = Geometry::new(Kind::Andersen, 31_250, 132, true);
+        assert_eq!((andersen.kernel, andersen.threads), ("advance_andersen_alone", 768));
     }
 }

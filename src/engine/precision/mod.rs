@@ -142,6 +142,15 @@ impl ExactSum {
         self.0 += other.0;
     }
 
+    /// In units of the last digit.
+    pub fn to_units(self) -> i128 {
+        self.0
+    }
+
+    pub fn from_units(units: i128) -> Self {
+        ExactSum(units)
+    }
+
     pub fn value(self) -> f64 {
         self.0 as f64 / (1u64 << Self::DIGITS) as f64
     }

@@ -1,6 +1,7 @@
 //! What an engine has to know to evaluate terms of correlations where the particles are, and what it gives back.
 use super::blocking::Due;
 use super::sampled::HeldSamples;
+use crate::observable::BondOrder;
 use crate::observable::shear_stress::Macroscopic;
 use crate::observable::wavevectors::WaveVectorShell;
 use crate::system::{SimulationBox, Species};
@@ -137,7 +138,45 @@ pub struct SampledStress {
     pub macroscopic: Macroscopic,
 }
 
-/// A correlation that goes over to an engine.
+/// Static structure, of which an engine counts pairs of particles by their distance and sums density modes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructureEvaluation {
+    /// Of distances, from zero on.
+    pub bins: usize,
+    pub bin_width: f64,
+    pub densities: DensityEvaluation,
+}
+
+/// Static structure of a sample.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampledStructure {
+    pub step: u64,
+    /// Number of pairs of particles, by pair of species, bin.
+    pub pairs: Vec<Vec<u64>>,
+    /// As of [`SampledDensities`].
+    pub densities: Vec<Vec<[f64; 2]>>,
+}
+
+/// Bond-orientational order, which an engine evaluates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BondOrderEvaluation {
+    /// Steps between samples; one is due at the first step of the stage.
+    pub every: u64,
+    /// Bonds lead to particles closer than this.
+    pub radius: f64,
+    pub simulation_box: SimulationBox,
+    /// Particles lie one species after the other.
+    pub species: Vec<Species>,
+}
+
+/// Bond-orientational order of a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledBondOrder {
+    pub step: u64,
+    pub order: BondOrder,
+}
+
+/// An observable of samples that goes over to an engine.
 #[derive(Clone, Debug)]
 pub enum HandedOver {
     /// With the samples of its blocks so far.
@@ -146,6 +185,10 @@ pub enum HandedOver {
     Densities(DensityEvaluation, u64),
     /// The same.
     Stress(StressEvaluation, u64),
+    /// The same.
+    Structure(StructureEvaluation, u64),
+    /// The same.
+    BondOrder(BondOrderEvaluation, u64),
 }
 
 impl HandedOver {
@@ -154,6 +197,8 @@ impl HandedOver {
             HandedOver::Pairs(evaluation, _) => evaluation.every,
             HandedOver::Densities(evaluation, _) => evaluation.every,
             HandedOver::Stress(evaluation, _) => evaluation.every,
+            HandedOver::Structure(evaluation, _) => evaluation.densities.every,
+            HandedOver::BondOrder(evaluation, _) => evaluation.every,
         }
     }
 
@@ -161,17 +206,22 @@ impl HandedOver {
     pub fn samples(&self) -> u64 {
         match self {
             HandedOver::Pairs(_, samples) => samples.samples,
-            HandedOver::Densities(_, samples) | HandedOver::Stress(_, samples) => *samples,
+            HandedOver::Densities(_, samples)
+            | HandedOver::Stress(_, samples)
+            | HandedOver::Structure(_, samples)
+            | HandedOver::BondOrder(_, samples) => *samples,
         }
     }
 }
 
-/// What an engine has evaluated of a correlation.
+/// What an engine has evaluated of an observable.
 #[derive(Clone, Debug)]
 pub enum Evaluated {
     Pairs(EvaluatedPairs),
     Densities(Vec<SampledDensities>),
     Stress(Vec<SampledStress>),
+    Structure(Vec<SampledStructure>),
+    BondOrder(Vec<SampledBondOrder>),
 }
 
 /// Two samples of a batch, and the index of their lag.

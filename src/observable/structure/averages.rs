@@ -4,6 +4,9 @@ use serde_json::Value;
 use super::pair_distribution::PairDistribution;
 use super::structure_factor::StructureFactor;
 use crate::observable::accumulator::BlockAverage;
+use crate::observable::dynamics::evaluation::{
+    DensityEvaluation, HandedOver, SampledStructure, StructureEvaluation,
+};
 use crate::observable::sample::ParticleOrder;
 use crate::observable::{
     Axis, AxisName, ObservableError, SampleContext, Series, SeriesLayout, StateArrays,
@@ -22,6 +25,9 @@ pub struct Structure {
     pair_distribution: PairDistribution,
     structure_factor: StructureFactor,
     samples: u64,
+    context: SampleContext,
+    /// An engine takes the samples.
+    of_engine: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -49,12 +55,14 @@ impl Structure {
             pair_distribution: PairDistribution::new(plan, context)?,
             structure_factor: StructureFactor::new(plan, context)?,
             samples: 0,
+            context: context.clone(),
+            of_engine: false,
         })
     }
 
     /// Whether a sample has to be taken after this many steps of the stage.
     pub fn is_due(&self, step_in_stage: u64) -> bool {
-        step_in_stage.is_multiple_of(self.plan.every)
+        !self.of_engine && step_in_stage.is_multiple_of(self.plan.every)
     }
 
     pub fn samples(&self) -> u64 {
@@ -69,6 +77,31 @@ impl Structure {
         assert_eq!(snapshot.position.len(), self.order.len(), "number of particles");
         self.pair_distribution.sample(snapshot, &self.order);
         self.structure_factor.sample(snapshot, &self.order);
+        self.samples += 1;
+    }
+
+    /// Leaves samples to an engine from now on, if it may take them: no more are taken here.
+    pub fn hand_over(&mut self) -> Option<HandedOver> {
+        if !self.order.ids().is_sorted() {
+            return None;
+        }
+        self.of_engine = true;
+        let (bins, bin_width) = self.pair_distribution.bins();
+        let densities = DensityEvaluation {
+            every: self.plan.every,
+            vectors: self.structure_factor.vectors(),
+            remove_drift: false,
+            simulation_box: self.context.simulation_box,
+            species: self.context.species.clone(),
+        };
+        let evaluation = StructureEvaluation { bins, bin_width, densities };
+        Some(HandedOver::Structure(evaluation, self.samples))
+    }
+
+    /// Adds a sample that an engine has evaluated.
+    pub fn add_evaluated(&mut self, sample: &SampledStructure) {
+        self.pair_distribution.add(|pair, bin| sample.pairs[pair][bin]);
+        self.structure_factor.add(&sample.densities, self.order.len());
         self.samples += 1;
     }
 

@@ -1,9 +1,10 @@
 use rayon::prelude::*;
 
 use crate::observable::cells::Cells;
+use crate::observable::dynamics::evaluation::{BondOrderEvaluation, HandedOver};
 use crate::observable::{ObservableError, SampleContext};
 use crate::plan::BondOrderPlan;
-use crate::system::{SimulationBox, Snapshot};
+use crate::system::{SimulationBox, Snapshot, Species};
 
 /// Six-fold bond-orientational order of a configuration: an alarm for crystals.
 ///
@@ -21,6 +22,11 @@ pub struct BondOrientationalOrder {
     simulation_box: SimulationBox,
     every: u64,
     radius: f64,
+    species: Vec<Species>,
+    /// The particles lie one species after the other.
+    is_sorted: bool,
+    /// An engine takes the samples.
+    of_engine: bool,
 }
 
 /// Order of one configuration.
@@ -61,12 +67,34 @@ impl BondOrientationalOrder {
             return Err(ObservableError::value("bond_order.radius", plan.radius, expected));
         }
         let (every, radius) = (plan.every, plan.radius);
-        Ok(BondOrientationalOrder { simulation_box: context.simulation_box, every, radius })
+        Ok(BondOrientationalOrder {
+            simulation_box: context.simulation_box,
+            every,
+            radius,
+            species: context.species.clone(),
+            is_sorted: context.species_of.is_sorted(),
+            of_engine: false,
+        })
     }
 
     /// Whether a sample has to be taken after this many steps of the stage.
     pub fn is_due(&self, step_in_stage: u64) -> bool {
-        step_in_stage.is_multiple_of(self.every)
+        !self.of_engine && step_in_stage.is_multiple_of(self.every)
+    }
+
+    /// Leaves samples to an engine from now on, if it may take them: no more are taken here. `samples`: those so far.
+    pub fn hand_over(&mut self, samples: u64) -> Option<HandedOver> {
+        if !self.is_sorted {
+            return None;
+        }
+        self.of_engine = true;
+        let evaluation = BondOrderEvaluation {
+            every: self.every,
+            radius: self.radius,
+            simulation_box: self.simulation_box,
+            species: self.species.clone(),
+        };
+        Some(HandedOver::BondOrder(evaluation, samples))
     }
 
     pub fn evaluate(&self, snapshot: &Snapshot) -> BondOrder {

@@ -72,17 +72,27 @@ impl PairDistribution {
             &self.simulation_box,
             self.bins as f64 * self.bin_width,
         ));
+        let bins = self.bins;
+        self.add(|pair, bin| histogram[pair * (bins + 1) + bin]);
+    }
+
+    /// Adds a sample that has so many pairs `found(pair of species, bin)`.
+    pub(super) fn add(&mut self, found: impl Fn(usize, usize) -> u64) {
         let pairs = species_pairs(self.counts.len());
         for (pair, &(a, b)) in pairs.iter().enumerate() {
             let number_density = self.pairs_of(a, b) / self.simulation_box.volume();
             for bin in 0..self.bins {
                 let expected = number_density * self.shell_volume(bin);
                 if expected > 0.0 {
-                    let found = histogram[pair * (self.bins + 1) + bin] as f64;
-                    self.averages[pair][bin].push(&[found / expected]);
+                    self.averages[pair][bin].push(&[found(pair, bin) as f64 / expected]);
                 }
             }
         }
+    }
+
+    /// Number and width of the bins.
+    pub(super) fn bins(&self) -> (usize, f64) {
+        (self.bins, self.bin_width)
     }
 
     fn pairs_of(&self, a: usize, b: usize) -> f64 {

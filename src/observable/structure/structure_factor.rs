@@ -59,13 +59,23 @@ impl StructureFactor {
 
     pub(super) fn sample(&mut self, snapshot: &Snapshot, order: &ParticleOrder) {
         let densities = self.modes.densities(snapshot, order);
-        for (pair, (a, b)) in species_pairs(order.species_count()).into_iter().enumerate() {
+        self.add(&densities, order.len());
+    }
+
+    /// Integers of the wave vectors of all shells, one of each `q`, `-q`.
+    pub(super) fn vectors(&self) -> Vec<[i32; 3]> {
+        self.shells.iter().flat_map(WaveVectorShell::lattice_vectors).collect()
+    }
+
+    /// Adds a sample of so many particles with these `rho_a(q)`, by species, vector.
+    pub(super) fn add(&mut self, densities: &[Vec<[f64; 2]>], particles: usize) {
+        for (pair, (a, b)) in species_pairs(densities.len()).into_iter().enumerate() {
             let mut products =
                 densities[a].iter().zip(&densities[b]).map(|(a, b)| a[0] * b[0] + a[1] * b[1]);
             for (shell, average) in self.shells.iter().zip(&mut self.averages[pair]) {
                 let count = shell.count();
                 let sum: f64 = products.by_ref().take(count as usize).sum();
-                average.push(&[sum / (count as f64 * order.len() as f64)]);
+                average.push(&[sum / (count as f64 * particles as f64)]);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Runs whose engine evaluates correlations by itself give the files of runs whose engine does not.
 use std::path::Path;
 
-use supercool_analysis::results::{Function, ResultsFile};
+use supercool_analysis::results::{Curve, Function, ResultsFile, TimeSeries};
 
 use super::*;
 use crate::engine::{
@@ -194,7 +194,10 @@ minutes = 1e-6
 [[stage]]
 name = "{stage}"
 steps = 120
-observe = {{ thermodynamics = 5 }}
+[stage.observe]
+thermodynamics = 5
+structure = {{ every = 20, bin_width = 0.1, maximum_wavenumber = 8.0 }}
+bond_order = {{ every = 15 }}
 [[stage.correlation]]
 every = {every}
 block_size = 4
@@ -238,17 +241,27 @@ fn start(plan: Plan, engine: Box<dyn Engine>) -> miette::Result<Outcome> {
     simulation.drive(&output, &watch(&quiet()).unwrap(), &quiet())
 }
 
-fn dynamics(directory: &Path, name: &str) -> Vec<Function> {
+/// Correlations and structure; the bond-orientational order as a curve for each of its numbers.
+fn results(directory: &Path, name: &str) -> Vec<Function> {
     let of_stage = |stage: &str| {
         let file = directory.join(name).join(format!("{stage}.h5"));
-        ResultsFile::open(&file).unwrap().dynamics().unwrap()
+        let file = ResultsFile::open(&file).unwrap();
+        let order = file.observables().unwrap();
+        let order = order.into_iter().filter(|one| one.name.contains("bond_order"));
+        let order = order.map(|TimeSeries { name, time, step, value, .. }| {
+            assert_eq!((step.len(), time.len()), (9, 9), "{name}");
+            let curve = Curve { value, ..Curve::default() };
+            Function { name, x: time, curves: vec![curve], ..Function::default() }
+        });
+        let functions = [file.dynamics().unwrap(), file.structure().unwrap()].concat();
+        functions.into_iter().chain(order).collect::<Vec<_>>()
     };
     [of_stage("first"), of_stage("second")].concat()
 }
 
 fn assert_near(found: &[Function], expected: &[Function]) {
     assert_eq!(found.len(), expected.len());
-    assert!(expected.len() > 60, "{}", expected.len());
+    assert!(expected.len() > 75, "{}", expected.len());
     for (found, expected) in found.iter().zip(expected) {
         let what = format!("{}/{}", expected.group, expected.name);
         assert_eq!(
@@ -277,7 +290,7 @@ fn an_engine_that_correlates_writes_the_same_files() {
     run(here, &toml(), &quiet()).unwrap();
     let engine = Box::new(Evaluating::new(&there, u64::MAX));
     assert!(matches!(start(there, engine).unwrap(), Outcome::Finished(_)));
-    assert_near(&dynamics(directory, "there"), &dynamics(directory, "here"));
+    assert_near(&results(directory, "there"), &results(directory, "here"));
 }
 
 /// A run that loses its card goes on without it.
@@ -297,6 +310,6 @@ fn a_run_goes_on_without_the_engine_that_correlated() {
             continue;
         }
         assert!(matches!(resume(&directory.join(&name), &quiet()).unwrap(), Outcome::Finished(_)));
-        assert_near(&dynamics(directory, &name), &dynamics(directory, "here"));
+        assert_near(&results(directory, &name), &results(directory, "here"));
     }
 }

@@ -87,6 +87,11 @@ impl DensityEvaluator {
         })
     }
 
+    /// Most samples that are evaluated together.
+    pub fn samples_at_once(&self) -> usize {
+        self.samples_at_once
+    }
+
     /// Has the modes of samples, by step and slot, summed; does not wait. `centers` by slot, where they are wanted.
     pub fn evaluate(
         &self,

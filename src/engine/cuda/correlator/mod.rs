@@ -3,21 +3,25 @@
 //!
 //! A launch of many steps stores a sample of all particles in a slot at every step at which one is due. Blocks hold
 //! slots; which pairs are due is decided by the same scheme as on the CPU
-//! ([`BlockingScheme`](crate::observable::dynamics::blocking::BlockingScheme)). When enough samples
-//! lie there, their pairs are evaluated together, in the stream of the steps, and only sums leave the card. Where
-//! correlations need the stress, a launch sums it up at the steps at which it is due, and a few numbers of each leave
-//! the card.
+//! ([`BlockingScheme`](crate::observable::dynamics::blocking::BlockingScheme)). When enough samples lie there, the
+//! next launch begins; the host finds their pairs while it runs, and has them evaluated behind it, in the stream of the
+//! steps. Only sums leave the card. Where correlations need the stress, a launch sums it up at the steps at which it is
+//! due, and a few numbers of each leave the card.
 mod centers;
 mod densities;
 mod neighborhoods;
+mod origins;
 mod pairs;
 mod particles;
 mod program;
 mod records;
 mod slots;
 mod stress;
+mod structure;
 
-pub use self::program::{centers_program, density_program, neighborhoods_program, program};
+pub use self::program::{
+    centers_program, density_program, neighborhoods_program, program, structure_program,
+};
 
 use self::particles::ParticleSampling;
 use self::stress::StressSampling;
@@ -27,11 +31,16 @@ use super::memory::Session;
 use crate::engine::{Correlator, EngineError, Pending};
 use crate::observable::dynamics::evaluation::{Evaluated, HandedOver};
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::plan::{Plan, Thermostat};
+use crate::plan::Plan;
 
-/// Whether a stage has correlations, of which some may be evaluated on the card.
+/// Whether a stage has observables that are evaluated on the card.
 pub fn is_wanted(plan: &Plan) -> bool {
-    plan.stages.iter().any(|stage| !stage.correlations.is_empty())
+    plan.stages.iter().any(|stage| {
+        let observe = &stage.observe;
+        !stage.correlations.is_empty()
+            || observe.structure.is_some()
+            || observe.bond_order.is_some()
+    })
 }
 
 /// Whether some of them are of the stress.
@@ -80,22 +89,22 @@ fn launch_steps(first: u64, every: u64, room: u64, most: u64) -> u64 {
 }
 
 impl Sampling {
-    /// Steps to the next sample of any kind.
-    fn until_next(&self, step_in_stage: u64) -> u64 {
-        self.intervals()
-            .map(|(every, _)| until_next(every, step_in_stage))
-            .min()
-            .unwrap_or(u64::MAX)
+    /// Steps to the next sample that no launch takes on its way.
+    fn until_next_rare(&self, step_in_stage: u64) -> u64 {
+        let particles = self.particles.iter();
+        let rare = particles.flat_map(|of| &of.rare);
+        rare.map(|&every| until_next(every, step_in_stage)).min().unwrap_or(u64::MAX)
     }
 
     /// Steps between samples of each kind, and how many there is room for.
     fn intervals(&self) -> impl Iterator<Item = (u64, u64)> {
-        let particles = self.particles.as_ref().map(|of| (of.every, of.room()));
+        let particles = self.particles.as_ref().and_then(|of| Some((of.every?, of.room())));
         particles.into_iter().chain(self.stress.as_ref().map(|of| (of.every, of.room())))
     }
 
     /// Steps of the next launch, `most` at most: as many as there is room for samples.
     fn launch_steps(&self, step_in_stage: u64, most: u64) -> u64 {
+        let most = most.min(self.until_next_rare(step_in_stage));
         self.intervals().fold(most, |most, (every, room)| {
             launch_steps(until_next(every, step_in_stage), every, room, most)
         })
@@ -103,12 +112,6 @@ impl Sampling {
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Whether something acts on the velocities after the pass of a launch that has those of the step.
-    fn velocities_change_after_passes(&self) -> bool {
-        let kind = self.stage.thermostat.map(|thermostat| thermostat.kind);
-        !matches!(kind, None | Some(Thermostat::Langevin { .. }))
-    }
-
     fn step_in_stage(&self) -> u64 {
         self.step - self.stage.first_step
     }
@@ -116,11 +119,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Steps of the next launch, `most` at most, and the samples that it takes.
     pub(super) fn prepare_samples(&mut self, most: u64) -> Result<(u64, SampleTurns), EngineError> {
         let step_in_stage = self.step_in_stage();
-        let in_passes = !self.velocities_change_after_passes();
         let Some(sampling) = &mut self.sampling else { return Ok((most, SampleTurns::NONE)) };
-        if !in_passes {
-            return Ok((most.min(sampling.until_next(step_in_stage)), SampleTurns::NONE));
-        }
         let steps = sampling.launch_steps(step_in_stage, most);
         let mut turns = SampleTurns::NONE;
         if let Some(particles) = &mut sampling.particles {
@@ -132,32 +131,40 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok((steps, turns))
     }
 
-    /// After a launch and what follows it: notes its samples, or takes those of the present step.
+    /// While a launch runs: has evaluated, after it, what samples before it complete.
+    pub(super) fn evaluate_waiting(&mut self) -> Result<(), EngineError> {
+        let first_step = self.stage.first_step;
+        match self.sampling.as_mut().and_then(|sampling| sampling.particles.as_mut()) {
+            Some(particles) => particles.evaluate_waiting(first_step),
+            None => Ok(()),
+        }
+    }
+
+    /// After a launch: notes its samples, and takes those of the present step that it does not take.
     pub(super) fn count_samples(&mut self) -> Result<(), EngineError> {
         let step_in_stage = self.step_in_stage();
-        let in_passes = !self.velocities_change_after_passes();
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
-        if in_passes {
-            if let Some(particles) = &mut sampling.particles {
-                particles.end_launch(self.step, step_in_stage);
-            }
-            if let Some(stress) = &mut sampling.stress {
-                stress.end_launch(self.step, step_in_stage);
-            }
-        } else {
-            self.take_samples()?;
+        if let Some(particles) = &mut sampling.particles {
+            particles.end_launch(self.step, step_in_stage);
         }
+        if let Some(stress) = &mut sampling.stress {
+            stress.end_launch(self.step, step_in_stage);
+        }
+        self.take_samples(true)?;
         self.evaluate_full_batches()
     }
 
-    /// Takes the samples that are due of the present state.
-    fn take_samples(&mut self) -> Result<(), EngineError> {
+    /// Takes the samples that are due of the present state; after a launch those that it does not take by itself.
+    fn take_samples(&mut self, launched: bool) -> Result<(), EngineError> {
         let (step, step_in_stage) = (self.step, self.step_in_stage());
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
         let is_due = |every: u64| step_in_stage.is_multiple_of(every);
-        let slot = sampling.particles.as_mut().filter(|of| is_due(of.every));
+        let slot = sampling.particles.as_mut().filter(|of| {
+            let of_passes = of.every.is_some_and(is_due);
+            if of_passes { !launched } else { of.rare.iter().any(|&every| is_due(every)) }
+        });
         let slot = slot.map(|particles| particles.take(step));
-        let sums = sampling.stress.as_mut().filter(|of| is_due(of.every));
+        let sums = sampling.stress.as_mut().filter(|of| !launched && is_due(of.every));
         let sums = sums.map(|stress| stress.take(step));
         if let Some(slot) = slot {
             self.over_particles("take_sample", &[(&raw const slot).cast()])?;
@@ -172,7 +179,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let first_step = self.stage.first_step;
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
         if let Some(particles) = sampling.particles.as_mut().filter(|of| of.room() == 0) {
-            particles.evaluate_batch(first_step)?;
+            particles.end_batch(first_step)?;
         }
         if let Some(stress) = sampling.stress.as_mut().filter(|of| of.room() == 0) {
             stress.evaluate_batch(first_step)?;
@@ -221,7 +228,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
         }
         self.sampling = Some(sampling);
         if at_start {
-            self.take_samples()?;
+            self.take_samples(false)?;
         }
         self.evaluate_full_batches()
     }
@@ -237,7 +244,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
         let first_step = self.stage.first_step;
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
         if let Some(particles) = &mut sampling.particles {
-            particles.evaluate_batch(first_step)?;
+            particles.evaluate_all(first_step)?;
         }
         if let Some(stress) = &mut sampling.stress {
             stress.evaluate_batch(first_step)?;
@@ -277,10 +284,11 @@ mod tests {
         {
             let first = until_next(every, step);
             let steps = launch_steps(first, every, room, most);
-            let taken = (step + 1..=step + steps).filter(|step| step % every == 0).count() as u64;
+            let taken =
+                (step + 1..=step + steps).filter(|step| step.is_multiple_of(every)).count() as u64;
             assert_eq!(taken, launch_samples(first, every, steps));
             assert!(taken <= room && steps >= 1 && steps <= most);
-            assert!(steps == most || (taken == room && (step + steps) % every == 0));
+            assert!(steps == most || (taken == room && (step + steps).is_multiple_of(every)));
         }
         assert_eq!(common_interval([10, 4, 6].into_iter()), 2);
     }

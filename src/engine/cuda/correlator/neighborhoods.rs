@@ -6,11 +6,12 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::pairs::{COPIES, PairEvaluator};
+use super::origins::{Cells, Search, SortedOrigins};
+use super::pairs::{self, COPIES, PairEvaluator};
 use super::program::{self, THREADS};
 use super::records::Records;
 use super::slots::Slot;
-use crate::engine::cuda::launch::{Kernel, Kernels};
+use crate::engine::cuda::launch::Kernel;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Piece, Transfer, room};
 use crate::engine::{EngineError, Pending};
@@ -19,23 +20,18 @@ use crate::observable::dynamics::evaluation::{
     EvaluatedPairs, Evaluation, ParticleSum, SampleGroup, SamplePair,
 };
 
-/// Bytes that the origins of a round, and the displacements and samples in the frame of the cages, may take.
+/// Bytes that the displacements and samples in the frame of the cages may take.
 const MOST_BYTES: usize = 256 << 20;
-/// Time origins of a round.
-const MOST_ORIGINS: usize = 64;
 /// Pairs of a round: where places are counted, and in the frame of the cages.
 const MOST_PAIRS: usize = 1024;
 const MOST_PAIRS_IN_CAGES: usize = 64;
-/// Threads of the block that sorts an origin.
-const SORTING_THREADS: u32 = 1024;
 
-/// What is around the particles, and how much of it there is room for.
+/// What is looked for around the particles, and how many pairs there is room for.
 struct Shape {
     particles: usize,
-    cells: [u32; 3],
+    cells: Cells,
     radius: f64,
     in_cages: bool,
-    origins: usize,
     pairs: usize,
 }
 
@@ -48,15 +44,10 @@ struct Round {
 
 /// The kernels and their memory.
 pub struct NeighborhoodEvaluator {
-    kernels: Kernels,
-    sort_origins: Kernel,
+    origins: SortedOrigins,
     shape: Shape,
     species: usize,
     work: Buffer,
-    /// By origin, cell.
-    ends: Buffer,
-    /// By origin, place.
-    points: Buffer,
     kind: Kind,
 }
 
@@ -86,38 +77,21 @@ impl Shape {
         let in_cages = evaluation.cage_radius.is_some();
         let simulation_box = &evaluation.simulation_box;
         let (particles, dimension) = (evaluation.particles(), simulation_box.dimension());
-        let spacing =
-            (simulation_box.volume() / particles.max(1) as f64).powf(1.0 / dimension as f64);
-        let edges = simulation_box.padded_edges();
-        let cells = std::array::from_fn(|axis| match axis < dimension {
-            true => ((edges[axis] / spacing) as u32).max(1),
-            false => 1,
-        });
-        let of_origin = 16 * particles + 4 * cells.iter().product::<u32>() as usize;
         let of_pair = 8 * dimension * particles + slot_bytes;
         let most = if in_cages { MOST_PAIRS_IN_CAGES } else { MOST_PAIRS };
         let fitting = if in_cages { MOST_BYTES / of_pair.max(1) } else { most };
         Some(Shape {
             particles,
-            cells,
+            cells: Cells::new(simulation_box, &evaluation.species),
             radius,
             in_cages,
-            origins: (MOST_BYTES / of_origin.max(1)).clamp(1, MOST_ORIGINS),
             pairs: fitting.clamp(1, most),
         })
-    }
-
-    fn cell_count(&self) -> usize {
-        self.cells.iter().product::<u32>() as usize
     }
 
     /// Slots beside those of the samples.
     fn slots(&self) -> usize {
         if self.in_cages { self.pairs } else { 0 }
-    }
-
-    fn bytes_of_origins(&self) -> [usize; 2] {
-        [self.origins * self.cell_count() * 4, self.origins * self.particles * 16]
     }
 
     fn bytes_of_displacements(&self, dimension: usize) -> usize {
@@ -129,35 +103,9 @@ impl Shape {
 /// them.
 pub fn needs(evaluation: &Evaluation, slot_bytes: usize) -> Option<(usize, u64)> {
     let shape = Shape::of(evaluation, slot_bytes)?;
-    let bytes = shape.bytes_of_origins().iter().sum::<usize>()
-        + shape.bytes_of_displacements(evaluation.simulation_box.dimension());
-    Some((shape.slots(), bytes as u64))
-}
-
-/// `Geometry` of the kernels.
-fn geometry(evaluation: &Evaluation, shape: &Shape) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let edges = evaluation.simulation_box.padded_edges();
-    edges.iter().for_each(|x| bytes.extend(x.to_ne_bytes()));
-    let mut start = 0;
-    bytes.extend(0u32.to_ne_bytes());
-    for species in &evaluation.species {
-        start += species.count as u32;
-        bytes.extend(start.to_ne_bytes());
-    }
-    shape.cells.iter().for_each(|cells| bytes.extend(cells.to_ne_bytes()));
-    bytes.extend((shape.cell_count() as u32).to_ne_bytes());
-    for edge in edges {
-        // A hair wider than the sphere, so that rounding loses nothing.
-        let reach = (shape.radius / edge * (1.0 + 1e-6) * 4_294_967_296.0).ceil() + 1.0;
-        bytes.extend((reach as u32).to_ne_bytes());
-    }
-    bytes.extend(((shape.radius * shape.radius) as f32).to_ne_bytes());
-    bytes.extend(u32::from(evaluation.remove_drift).to_ne_bytes());
-    // No bins.
-    bytes.extend([0; 8]);
-    bytes.resize(bytes.len().next_multiple_of(8), 0);
-    bytes
+    let moved = shape.bytes_of_displacements(evaluation.simulation_box.dimension()) as u64;
+    let of_pairs = if shape.in_cages { pairs::device_bytes(evaluation) } else { 0 };
+    Some((shape.slots(), shape.cells.device_bytes() + moved + of_pairs))
 }
 
 /// What is due, in rounds of as many origins and pairs at most. `lag_index` as of a blocking scheme, `None` for what is
@@ -206,9 +154,15 @@ impl NeighborhoodEvaluator {
         let shape = Shape::of(evaluation, slot_bytes).expect("neighbours matter");
         let (dimension, species) =
             (evaluation.simulation_box.dimension(), evaluation.species.len());
-        let kernels = Kernels::of(session, &program::neighborhoods_program(dimension, species))?;
-        kernels.set("geometry", &geometry(evaluation, &shape))?;
-        let [ends, points] = shape.bytes_of_origins();
+        let program = program::neighborhoods_program(dimension, species);
+        let search = Search {
+            radius: shape.radius,
+            remove_drift: evaluation.remove_drift,
+            bins: (0, f64::INFINITY),
+        };
+        let (simulation_box, all) = (&evaluation.simulation_box, &evaluation.species);
+        let origins = SortedOrigins::new(session, &program, simulation_box, all, search)?;
+        let kernels = &origins.kernels;
         let kind = if shape.in_cages {
             // The centre of mass has no part in what is relative to cages.
             let in_cages = Evaluation { remove_drift: false, ..evaluation.clone() };
@@ -230,12 +184,9 @@ impl NeighborhoodEvaluator {
             }
         };
         Ok(NeighborhoodEvaluator {
-            sort_origins: kernels.kernel("sort_origins")?,
-            kernels,
             species,
-            work: Buffer::new(session, (shape.origins + 4 * shape.pairs) * 4)?,
-            ends: Buffer::new(session, ends)?,
-            points: Buffer::new(session, points)?,
+            work: Buffer::new(session, (shape.cells.origins() + 4 * shape.pairs) * 4)?,
+            origins,
             shape,
             kind,
         })
@@ -250,7 +201,7 @@ impl NeighborhoodEvaluator {
         records: Records,
         centers: &Buffer,
     ) -> Result<Vec<Pending<EvaluatedPairs>>, EngineError> {
-        let most = [self.shape.origins, self.shape.pairs];
+        let most = [self.shape.cells.origins(), self.shape.pairs];
         rounds(due, |slot| slot.number, lag_index, most)
             .iter()
             .map(|round| self.evaluate_round(round, records, centers))
@@ -275,19 +226,11 @@ impl NeighborhoodEvaluator {
         self.work.write(&work)?;
         let origins = self.work.pointer();
         let pairs = origins + 4 * round.origins.len() as u64;
-        let [ends, points, centers_at] = [&self.ends, &self.points, centers].map(Buffer::pointer);
-        let arguments: [*const c_void; 4] = [
-            (&raw const records).cast(),
-            (&raw const origins).cast(),
-            (&raw const ends).cast(),
-            (&raw const points).cast(),
-        ];
-        let blocks = round.origins.len() as u32;
-        // SAFETY: the arguments are those of the kernel; origins name slots that the records have, and there is room
-        // for so many.
-        unsafe {
-            self.kernels.launch(self.sort_origins, blocks, SORTING_THREADS, false, &arguments)?;
-        }
+        let [ends, points, centers_at] =
+            [&self.origins.ends, &self.origins.points, centers].map(Buffer::pointer);
+        // SAFETY: so many numbers of slots lie there, and there is room for as many.
+        unsafe { self.origins.sort(records, origins, round.origins.len())? };
+        let kernels = &self.origins.kernels;
         let grid = ((self.shape.particles as u32).div_ceil(THREADS), round.pairs.len() as u32);
         match &self.kind {
             Kind::Places { count_places, counts, transfer } => {
@@ -305,7 +248,7 @@ impl NeighborhoodEvaluator {
                 // SAFETY: the arguments are those of the kernel; pairs name slots of the records, which have
                 // centres, and sorted origins.
                 unsafe {
-                    self.kernels.launch_grid(*count_places, grid, THREADS, 0, &arguments)?;
+                    kernels.launch_grid(*count_places, grid, THREADS, 0, &arguments)?;
                 }
                 let arriving = transfer.begin(&[Piece { buffer: counts, bytes }])?;
                 let lags = round.pairs.iter().map(|&(_, _, lag)| lag).collect();
@@ -326,7 +269,7 @@ impl NeighborhoodEvaluator {
                 ];
                 // SAFETY: as above; there is room for the displacements of so many pairs.
                 unsafe {
-                    self.kernels.launch_grid(cages.displace, grid, THREADS, 0, &arguments)?;
+                    kernels.launch_grid(cages.displace, grid, THREADS, 0, &arguments)?;
                 }
                 let arguments: [*const c_void; 6] = [
                     (&raw const records).cast(),
@@ -338,7 +281,7 @@ impl NeighborhoodEvaluator {
                 ];
                 // SAFETY: as above; the slots written to are beside those of the samples.
                 unsafe {
-                    self.kernels.launch_grid(cages.subtract_cages, grid, THREADS, 0, &arguments)?;
+                    kernels.launch_grid(cages.subtract_cages, grid, THREADS, 0, &arguments)?;
                 }
                 let groups = groups_of(round, cages.first_slot, cages.evaluator.slots());
                 cages.evaluator.evaluate_groups(&groups, records, centers)

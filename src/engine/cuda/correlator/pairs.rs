@@ -94,7 +94,9 @@ fn capacity(evaluation: &Evaluation) -> (usize, u64) {
     let of_chunks = chunks.len() / 2 * width * 4;
     let of_pair = species * (8 * width + 4 * bins);
     let fitting = MOST_PARTIAL_BYTES / of_chunks.max(of_pair).max(1);
-    let pairs = fitting.clamp(MOST_PAIRS_OF_GROUP, MOST_PAIRS);
+    // Those in the frame of the cages come in rounds of fewer.
+    let most = if evaluation.cage_radius.is_some() { MOST_PAIRS_OF_GROUP } else { MOST_PAIRS };
+    let pairs = fitting.clamp(MOST_PAIRS_OF_GROUP, most);
     (pairs, (pairs * (of_chunks + 2 * of_pair)) as u64)
 }
 

@@ -7,6 +7,7 @@ use super::neighborhoods::{self, NeighborhoodEvaluator};
 use super::pairs::{self, PairEvaluator};
 use super::records::{self, Center, Records};
 use super::slots::{Slot, SlotPool};
+use super::structure::{self, BondOrderEvaluator, StructureEvaluator};
 use super::{common_interval, launch_samples, until_next};
 use crate::engine::cuda::engine::Turns;
 use crate::engine::cuda::memory::{Buffer, Session};
@@ -19,13 +20,18 @@ use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
 use crate::system::{SimulationBox, Species};
 
 const FEWEST_OF_BATCH: usize = 8;
+/// Batches in memory: one is filled while another waits.
+const BATCHES: usize = 2;
 /// Share of the free memory that the samples of a batch may take.
-const SHARE_OF_BATCH: u64 = 16;
+const SHARE_OF_BATCH: u64 = 32;
 
 /// Samples of all particles, and the correlations that are evaluated from them.
 pub struct ParticleSampling {
-    /// Steps between samples: of which the intervals of all correlations are multiples.
-    pub every: u64,
+    /// Steps between samples that launches take on their way: of which the intervals of all correlations are
+    /// multiples; `None` without correlations.
+    pub every: Option<u64>,
+    /// Intervals of what is sampled at other steps: launches end there.
+    pub rare: Vec<u64>,
     pub evaluated: Vec<(usize, Pending<Evaluated>)>,
     simulation_box: SimulationBox,
     records: Buffer,
@@ -42,13 +48,21 @@ pub struct ParticleSampling {
     /// Slots that the present launch fills.
     coming: Vec<Arc<Slot>>,
     /// Samples of the batch so far, with their steps.
-    taken: Vec<(u64, Arc<Slot>)>,
-    correlations: Vec<(usize, Correlation)>,
+    taken: Samples,
+    /// Those of the batch before, which wait until the next launch runs: the host finds their pairs meanwhile.
+    waiting: Samples,
+    correlations: Vec<(usize, Observable)>,
 }
 
-enum Correlation {
-    OfPairs(Box<Blocks>),
-    OfDensities(Box<DensityEvaluator>),
+/// With their steps.
+type Samples = Vec<(u64, Arc<Slot>)>;
+
+/// What is evaluated from samples.
+enum Observable {
+    Pairs(Box<Blocks>),
+    Densities(Box<DensityEvaluator>),
+    Structure(Box<StructureEvaluator>),
+    BondOrder(Box<BondOrderEvaluator>),
 }
 
 /// A correlation whose blocks lie on the card.
@@ -69,6 +83,8 @@ fn system_of(handed_over: &HandedOver) -> Option<(SimulationBox, &[Species])> {
     match handed_over {
         HandedOver::Pairs(of, _) => Some((of.simulation_box, &of.species)),
         HandedOver::Densities(of, _) => Some((of.simulation_box, &of.species)),
+        HandedOver::Structure(of, _) => Some((of.densities.simulation_box, &of.densities.species)),
+        HandedOver::BondOrder(of, _) => Some((of.simulation_box, &of.species)),
         HandedOver::Stress(..) => None,
     }
 }
@@ -77,7 +93,7 @@ fn removes_drift(handed_over: &HandedOver) -> bool {
     match handed_over {
         HandedOver::Pairs(evaluation, _) => evaluation.remove_drift,
         HandedOver::Densities(evaluation, _) => evaluation.remove_drift,
-        HandedOver::Stress(..) => false,
+        _ => false,
     }
 }
 
@@ -106,19 +122,23 @@ impl ParticleSampling {
         let (free, size) = session.memory()?;
         let batch = (free / SHARE_OF_BATCH / slot_bytes as u64) as usize;
         let batch = batch.clamp(FEWEST_OF_BATCH, MOST_SAMPLES_OF_BATCH);
-        let samples = held + batch;
+        let samples = held + BATCHES * batch;
         // Slots that are no samples, and bytes beside the slots.
         let mut slots = samples;
         let mut beside = 0;
         for (_, handed_over) in &correlations {
             beside += match handed_over {
                 HandedOver::Pairs(evaluation, _) => {
-                    let (more, bytes) =
-                        neighborhoods::needs(evaluation, slot_bytes).unwrap_or_default();
+                    let (more, bytes) = neighborhoods::needs(evaluation, slot_bytes)
+                        .unwrap_or_else(|| (0, pairs::device_bytes(evaluation)));
                     slots += more;
-                    bytes + pairs::device_bytes(evaluation)
+                    bytes
                 }
                 HandedOver::Densities(evaluation, _) => densities::device_bytes(evaluation, batch),
+                HandedOver::Structure(evaluation, _) => {
+                    structure::structure_bytes(evaluation, batch)
+                }
+                HandedOver::BondOrder(evaluation, _) => structure::bond_order_bytes(evaluation),
                 HandedOver::Stress(..) => 0,
             };
         }
@@ -138,8 +158,18 @@ impl ParticleSampling {
             true => Some(CenterFinder::new(session, &simulation_box, species)?),
             false => None,
         };
+        let is_rare =
+            |one: &HandedOver| matches!(one, HandedOver::Structure(..) | HandedOver::BondOrder(..));
+        let intervals = |rare: bool| {
+            let of = correlations.iter().filter(move |(_, one)| is_rare(one) == rare);
+            of.map(|(_, one)| one.every())
+        };
+        let every = Some(common_interval(intervals(false))).filter(|every| *every > 0);
+        let is_in_passes =
+            |interval: &u64| every.is_some_and(|every| interval.is_multiple_of(every));
         let mut sampling = ParticleSampling {
-            every: common_interval(correlations.iter().map(|(_, one)| one.every())),
+            every,
+            rare: intervals(true).filter(|interval| !is_in_passes(interval)).collect(),
             evaluated: Vec::new(),
             simulation_box,
             records: Buffer::new(session, slots * slot_bytes)?,
@@ -152,6 +182,7 @@ impl ParticleSampling {
             batch,
             coming: Vec::new(),
             taken: Vec::new(),
+            waiting: Vec::new(),
             correlations: Vec::new(),
         };
         let mut next_slot = samples as u32;
@@ -171,7 +202,7 @@ impl ParticleSampling {
                             )?)
                         }
                     };
-                    Correlation::OfPairs(Box::new(Blocks {
+                    Observable::Pairs(Box::new(Blocks {
                         scheme: sampling.put_back(&evaluation, &samples)?,
                         evaluator,
                         evaluation,
@@ -180,7 +211,15 @@ impl ParticleSampling {
                 }
                 HandedOver::Densities(evaluation, _) => {
                     let evaluator = DensityEvaluator::new(session, &evaluation, batch)?;
-                    Correlation::OfDensities(Box::new(evaluator))
+                    Observable::Densities(Box::new(evaluator))
+                }
+                HandedOver::Structure(evaluation, _) => {
+                    let evaluator = StructureEvaluator::new(session, &evaluation, batch)?;
+                    Observable::Structure(Box::new(evaluator))
+                }
+                HandedOver::BondOrder(evaluation, _) => {
+                    let evaluator = BondOrderEvaluator::new(session, &evaluation)?;
+                    Observable::BondOrder(Box::new(evaluator))
                 }
                 HandedOver::Stress(..) => continue,
             };
@@ -189,31 +228,33 @@ impl ParticleSampling {
         Ok(sampling)
     }
 
-    /// Samples that there is room for in the batch.
+    /// Samples of a launch that there is room for in the batch, beside one after it.
     pub fn room(&self) -> u64 {
-        (self.batch - self.taken.len()) as u64
+        (self.batch - 1).saturating_sub(self.taken.len()) as u64
     }
 
     /// Takes slots for the samples of a launch.
     pub fn begin_launch(&mut self, step_in_stage: u64, steps: u64) -> Result<Turns, EngineError> {
-        let first = until_next(self.every, step_in_stage);
-        let count = launch_samples(first, self.every, steps);
+        let Some(every) = self.every else { return Ok(Turns::NONE) };
+        let first = until_next(every, step_in_stage);
+        let count = launch_samples(first, every, steps);
         self.coming = (0..count).map(|_| self.slot()).collect();
         if count == 0 {
             return Ok(Turns::NONE);
         }
         let numbers: Vec<u32> = self.coming.iter().map(|slot| slot.number).collect();
         self.table.write(&numbers)?;
-        Ok(Turns::new(first, self.every, 0))
+        Ok(Turns::new(first, every, 0))
     }
 
     /// Notes the samples of a launch that has ended at a step.
     pub fn end_launch(&mut self, step: u64, step_in_stage: u64) {
-        let last = step - step_in_stage % self.every;
+        let Some(every) = self.every else { return };
+        let last = step - step_in_stage % every;
         let count = self.coming.len() as u64;
         let coming = std::mem::take(&mut self.coming);
         for (number, slot) in (0..).zip(coming) {
-            self.taken.push((last - (count - 1 - number) * self.every, slot));
+            self.taken.push((last - (count - 1 - number) * every, slot));
         }
     }
 
@@ -270,9 +311,26 @@ impl ParticleSampling {
         bytes
     }
 
-    /// Has all pairs evaluated that the samples of the batch complete.
-    pub fn evaluate_batch(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
-        let taken = std::mem::take(&mut self.taken);
+    /// Leaves the samples of the batch to [`evaluate_waiting`](Self::evaluate_waiting).
+    pub fn end_batch(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
+        self.evaluate_waiting(stage_first_step)?;
+        self.waiting = std::mem::take(&mut self.taken);
+        Ok(())
+    }
+
+    /// Has all evaluated that the samples complete which wait for it.
+    pub fn evaluate_waiting(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.evaluate(waiting, stage_first_step)
+    }
+
+    /// The same for all samples.
+    pub fn evaluate_all(&mut self, stage_first_step: u64) -> Result<(), EngineError> {
+        self.end_batch(stage_first_step)?;
+        self.evaluate_waiting(stage_first_step)
+    }
+
+    fn evaluate(&mut self, taken: Samples, stage_first_step: u64) -> Result<(), EngineError> {
         if taken.is_empty() {
             return Ok(());
         }
@@ -282,9 +340,15 @@ impl ParticleSampling {
             self.table.write(&slots)?;
             finder.find(records, &self.table, slots.len(), &self.centers)?;
         }
+        // Of one interval, by step and slot.
+        let due = |every: u64| -> Vec<(u64, u32)> {
+            let is_due = |step: u64| (step - stage_first_step).is_multiple_of(every);
+            let samples = taken.iter().filter(|(step, _)| is_due(*step));
+            samples.map(|(step, slot)| (*step, slot.number)).collect()
+        };
         for (index, correlation) in &mut self.correlations {
             match correlation {
-                Correlation::OfPairs(blocks) => {
+                Observable::Pairs(blocks) => {
                     let mut due = Vec::new();
                     for (step, slot) in &taken {
                         if (step - stage_first_step).is_multiple_of(blocks.evaluation.every) {
@@ -296,14 +360,17 @@ impl ParticleSampling {
                     let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
                     self.evaluated.extend(pairs.map(|pairs| (*index, pairs)));
                 }
-                Correlation::OfDensities(evaluator) => {
-                    let of_every =
-                        |step: u64| (step - stage_first_step).is_multiple_of(evaluator.every);
-                    let samples: Vec<(u64, u32)> = taken
-                        .iter()
-                        .filter(|(step, _)| of_every(*step))
-                        .map(|(step, slot)| (*step, slot.number))
-                        .collect();
+                Observable::Structure(evaluator) => {
+                    let samples = due(evaluator.every);
+                    let pending = evaluator.evaluate(&samples, records, &self.centers)?;
+                    self.evaluated.extend(pending.into_iter().map(|samples| (*index, samples)));
+                }
+                Observable::BondOrder(evaluator) => {
+                    let pending = evaluator.evaluate(&due(evaluator.every), records)?;
+                    self.evaluated.extend(pending.into_iter().map(|samples| (*index, samples)));
+                }
+                Observable::Densities(evaluator) => {
+                    let samples = due(evaluator.every);
                     let pending = evaluator.evaluate(&samples, records, &self.centers)?;
                     let samples = pending.into_iter().map(|one| one.map(Evaluated::Densities));
                     self.evaluated.extend(samples.map(|samples| (*index, samples)));
@@ -317,7 +384,7 @@ impl ParticleSampling {
     pub fn evaluate_rest(&mut self) -> Result<(), EngineError> {
         let records = self.records();
         for (index, correlation) in &mut self.correlations {
-            let Correlation::OfPairs(blocks) = correlation else { continue };
+            let Observable::Pairs(blocks) = correlation else { continue };
             let due = blocks.scheme.finish();
             let pending = blocks.evaluate(&due, records, &self.centers)?;
             let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
@@ -329,12 +396,12 @@ impl ParticleSampling {
     /// The samples of the blocks, by correlation; `None` where there are none.
     pub fn held(&self) -> Result<Vec<(usize, Option<HeldSamples>)>, EngineError> {
         let of =
-            |(index, correlation): &(usize, Correlation)| Ok((*index, self.held_by(correlation)?));
+            |(index, correlation): &(usize, Observable)| Ok((*index, self.held_by(correlation)?));
         self.correlations.iter().map(of).collect()
     }
 
-    fn held_by(&self, correlation: &Correlation) -> Result<Option<HeldSamples>, EngineError> {
-        let Correlation::OfPairs(correlation) = correlation else { return Ok(None) };
+    fn held_by(&self, correlation: &Observable) -> Result<Option<HeldSamples>, EngineError> {
+        let Observable::Pairs(correlation) = correlation else { return Ok(None) };
         let evaluation = &correlation.evaluation;
         let dimension = evaluation.simulation_box.dimension();
         let words = evaluation.particles() * records::words(dimension);

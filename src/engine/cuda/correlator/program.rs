@@ -81,6 +81,15 @@ pub fn neighborhoods_program(dimension: usize, species: usize) -> Program {
     }
 }
 
+/// The kernels of static structure.
+pub fn structure_program(dimension: usize, species: usize) -> Program {
+    Program {
+        name: "structure.cu".into(),
+        text: include_str!("../../../../kernels/observable/structure.cu").into(),
+        ..centers_program(dimension, species)
+    }
+}
+
 /// Where the kernels leave a sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Column {

@@ -101,6 +101,9 @@ impl Correlations {
                 }
                 self.add_products(&due);
             }
+            Evaluated::Structure(_) | Evaluated::BondOrder(_) => {
+                unreachable!("static structure is no correlation")
+            }
             Evaluated::Stress(samples) => {
                 let mut due = Vec::new();
                 for SampledStress { step, macroscopic } in samples {

@@ -1,0 +1,352 @@
+//! The particles of one domain among others; see [`crate::engine::domain`].
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::chunk::{CHUNK, Chunk};
+use super::gather::STRIDE;
+use super::{CpuEngine, skin};
+use crate::arithmetic::Real;
+use crate::engine::EngineError;
+use crate::engine::domain::{Communicator, Domain, Part, RankEngine, RebuildSchedule, Start};
+use crate::engine::precision::Policy;
+use crate::integrator::ThermostatState;
+use crate::plan::Plan;
+
+/// What the steps since the last verification have changed, as it was before them.
+struct Saved<P: Policy> {
+    step: u64,
+    chunks: Vec<Moving<P>>,
+    thermostat: ThermostatState,
+    /// Half steps of a bath.
+    heats: usize,
+}
+
+struct Moving<P: Policy> {
+    position: [Vec<P::Coordinate>; 3],
+    image: [Vec<i32>; 3],
+    velocity: [Vec<P::Velocity>; 3],
+    force: [Vec<P::Force>; 3],
+}
+
+/// Threads of a rank: its share of the cores that it and others of its host are bound to. Collective.
+fn threads_of_rank(communicator: &dyn Communicator) -> usize {
+    let read = |file| std::fs::read_to_string(file).unwrap_or_default();
+    let status = read("/proc/self/status");
+    let bound_to = status.lines().find(|line| line.starts_with("Cpus_allowed_list"));
+    let cores = format!("{} {}", read("/proc/sys/kernel/hostname"), bound_to.unwrap_or_default());
+    let allowed = std::thread::available_parallelism().map_or(1, usize::from);
+    (allowed / communicator.alike(&cores)).max(1)
+}
+
+impl<P: Policy> CpuEngine<P> {
+    /// The engine of a rank with some of the particles of a state. Collective.
+    pub fn on_rank(
+        plan: &Plan,
+        start: &Start,
+        part: &Part,
+        communicator: Arc<dyn Communicator>,
+    ) -> Result<Self, EngineError> {
+        let skin = skin(plan);
+        let total = plan.system.particle_count();
+        let simulation_box = &start.simulation_box;
+        let reach = plan.potential.largest_cutoff() + skin;
+        let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(&*communicator));
+        let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
+        let bounds = std::array::from_fn(|axis| domain.grid().bounds(domain.rank(), axis));
+        let engine = match Self::empty(plan, start, skin, threads, bounds) {
+            Ok(engine) => Some(engine),
+            Err(error) => {
+                domain.note_fault(start.step, error);
+                None
+            }
+        };
+        if let Some((_, error)) = domain.verify(0.0).fault {
+            return Err(error);
+        }
+        let mut engine = engine.expect("all ranks have started");
+        engine.domain = Some(Box::new(domain));
+        engine.chunks = Chunk::all_of(part);
+        engine.update_sites();
+        engine.parallel(|engine| {
+            engine.migrate()?;
+            engine.rebuild_with_ghosts();
+            let done = engine.compute_forces(false, &|_| true);
+            engine.unless_noted(done)?;
+            engine.verify_now()
+        })?;
+        Ok(engine)
+    }
+
+    /// Particles that belong to this rank.
+    pub(super) fn own_count(&self) -> usize {
+        let ghosts = self.domain.as_ref().map_or(0, |domain| domain.ghost_id.len());
+        self.sites.len() - ghosts
+    }
+
+    fn domain(&mut self) -> &mut Domain {
+        self.domain.as_mut().expect("a rank among others")
+    }
+
+    /// Takes steps, with all ranks.
+    pub(super) fn advance_with_others(&mut self, steps: u64) -> Result<(), EngineError> {
+        let start = Instant::now();
+        let result = self.parallel(|engine| {
+            let end = engine.step + steps;
+            let mut verified = true;
+            while engine.step < end || !verified {
+                let step = engine.step;
+                if step < end && engine.domain().schedule.rebuilds_in(step + 1) {
+                    engine.rebuilding_step()?;
+                    verified = false;
+                } else {
+                    let stop = engine.domain().schedule.verify_at(step).min(end);
+                    engine.steps_to(stop)?;
+                    verified = true;
+                }
+            }
+            Ok(())
+        });
+        self.stepping += start.elapsed().as_nanos() as i64;
+        result
+    }
+
+    /// Takes steps with the present lists, and verifies that these were good; else goes back to where it began, with
+    /// the lists to be rebuilt at the right step.
+    fn steps_to(&mut self, stop: u64) -> Result<(), EngineError> {
+        let saved = self.saved();
+        while self.step < stop {
+            if let Err(error) = self.step_with_ghosts() {
+                // All ranks have met it.
+                let step = self.step;
+                self.domain().note_fault(step, error);
+                break;
+            }
+        }
+        let moved2 = self.furthest2();
+        let verdict = self.domain().verify(moved2);
+        if let Some(stale) = verdict.stale
+            && verdict.fault.is_none()
+        {
+            self.go_back(saved);
+            self.domain().schedule.stale(stale);
+            return Ok(());
+        }
+        if let Some((_, error)) = verdict.fault {
+            return Err(error);
+        }
+        for heat in self.domain().take_heat() {
+            self.thermostat.heat += heat;
+        }
+        let (step, limit2) = (self.step, self.limit2.to_f64());
+        self.domain().schedule.compared(step, (verdict.moved2 / limit2).sqrt());
+        Ok(())
+    }
+
+    /// Whether no rank has met an error, outside of steps.
+    pub(super) fn verify_now(&mut self) -> Result<(), EngineError> {
+        match &mut self.domain {
+            Some(domain) => domain.verify(0.0).fault.map_or(Ok(()), |(_, error)| Err(error)),
+            None => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// Those that all ranks meet together; others are noted.
+    fn step_with_ghosts(&mut self) -> Result<(), EngineError> {
+        self.thermostat_before_step()?;
+        self.step += 1;
+        let drifted = self.kick_and_drift();
+        if self.unless_noted(drifted)? {
+            let step = self.step;
+            self.domain().note_stale(step);
+        }
+        let mut domain = self.domain.take().expect("a rank among others");
+        let mut sites = std::mem::take(&mut self.sites);
+        let own = sites.len() - domain.ghost_id.len();
+        let mut too_close = false;
+        domain.exchange_sites::<P, STRIDE>(&mut sites, own, |sites| {
+            too_close = self.forces_among(sites, true, &|chunk| chunk.interior);
+        });
+        (self.sites, self.domain) = (sites, Some(domain));
+        if too_close {
+            let error = self.find_too_close();
+            self.unless_noted::<()>(Err(error))?;
+        }
+        let boundary = self.compute_forces(true, &|chunk| !chunk.interior);
+        self.unless_noted(boundary)?;
+        self.thermostat_after_step()
+    }
+
+    /// A step in which the lists are rebuilt.
+    fn rebuilding_step(&mut self) -> Result<(), EngineError> {
+        self.thermostat_before_step()?;
+        self.step += 1;
+        let drifted = self.kick_and_drift();
+        self.unless_noted(drifted)?;
+        self.migrate()?;
+        self.rebuild_with_ghosts();
+        let done = self.compute_forces(true, &|_| true);
+        self.unless_noted(done)?;
+        self.thermostat_after_step()
+    }
+
+    /// Squared displacement of the furthest particle since the lists were built.
+    fn furthest2(&self) -> f64 {
+        let of_chunk = |chunk: &Chunk<P>| {
+            chunk.moved2.iter().map(|moved2| moved2.to_f64()).fold(0.0, f64::max)
+        };
+        self.chunks.par_iter().map(of_chunk).reduce(|| 0.0, f64::max)
+    }
+
+    fn saved(&self) -> Saved<P> {
+        Saved {
+            step: self.step,
+            chunks: self
+                .chunks
+                .par_iter()
+                .map(|chunk| Moving {
+                    position: chunk.position.clone(),
+                    image: chunk.image.clone(),
+                    velocity: chunk.velocity.clone(),
+                    force: chunk.force.clone(),
+                })
+                .collect(),
+            thermostat: self.thermostat.clone(),
+            heats: self.domain.as_ref().map_or(0, |domain| domain.heat.len()),
+        }
+    }
+
+    fn go_back(&mut self, saved: Saved<P>) {
+        for (chunk, moving) in self.chunks.iter_mut().zip(saved.chunks) {
+            chunk.position = moving.position;
+            chunk.image = moving.image;
+            chunk.velocity = moving.velocity;
+            chunk.force = moving.force;
+        }
+        self.repeated += self.step - saved.step;
+        self.step = saved.step;
+        self.thermostat = saved.thermostat;
+        let domain = self.domain();
+        domain.heat.truncate(saved.heats);
+        domain.forget_after(saved.step);
+    }
+
+    /// Hands over particles that have left the domain, and takes those that have come.
+    fn migrate(&mut self) -> Result<(), EngineError> {
+        self.sites.truncate(self.own_count());
+        let mut domain = self.domain.take().expect("a rank among others");
+        let migrated = self.migrate_in(&mut domain);
+        self.domain = Some(domain);
+        migrated
+    }
+
+    fn migrate_in(&mut self, domain: &mut Domain) -> Result<(), EngineError> {
+        domain.ghost_id.clear();
+        domain.ghost_species.clear();
+        let rank = domain.rank();
+        let owners = |engine: &Self, domain: &Domain| -> Vec<usize> {
+            let (grid, policy) = (domain.grid(), &engine.policy);
+            let owner = |[x, y, z, _]: &[P::Site; STRIDE]| grid.owner(policy, [*x, *y, *z]);
+            engine.sites.par_iter().map(owner).collect()
+        };
+        let mut owner = owners(self, domain);
+        let here = owner.iter().map(|&owner| domain.grid().hops(rank, owner)).max();
+        let rounds = domain.agree_on_migration(here.unwrap_or(0))?;
+        let neighbors: Vec<usize> = domain.neighbors().collect();
+        for round in 0..rounds {
+            if round > 0 {
+                owner = owners(self, domain);
+            }
+            let mut leaving = vec![Part::default(); neighbors.len()];
+            let mut places: Vec<u32> = Vec::with_capacity(owner.len());
+            for (place, &owner) in owner.iter().enumerate() {
+                if owner == rank {
+                    places.push(place as u32);
+                    continue;
+                }
+                let next = domain.grid().towards(rank, owner);
+                let to = neighbors.iter().position(|&neighbor| neighbor == next);
+                let part = &mut leaving[to.expect("the way leads through neighbours")];
+                self.chunks[place / CHUNK].copy_to(place % CHUNK, part);
+            }
+            let leaving = leaving.iter().map(Part::to_bytes).collect();
+            let mut old = std::mem::take(&mut self.chunks);
+            for bytes in domain.hand_over(leaving) {
+                for chunk in Chunk::all_of(&Part::from_bytes(&bytes)) {
+                    let first = (old.len() * CHUNK) as u32;
+                    places.extend(first..first + chunk.len() as u32);
+                    old.push(chunk);
+                }
+            }
+            self.gather_chunks(&places, &old);
+        }
+        Ok(())
+    }
+
+    /// Takes the particles at some places of others' memory.
+    fn gather_chunks(&mut self, places: &[u32], old: &[Chunk<P>]) {
+        self.chunks = places.par_chunks(CHUNK).map(|places| Chunk::gathered(places, old)).collect();
+        self.update_sites();
+    }
+
+    /// Sorts the particles, chooses ghosts, and builds the lists. No ghosts are held before.
+    fn rebuild_with_ghosts(&mut self) {
+        if self.rebuilds.is_multiple_of(self.sort_interval) {
+            let sorted = self.sorted_particles();
+            let old = std::mem::take(&mut self.chunks);
+            self.gather_chunks(&sorted.place, &old);
+        }
+        self.rebuilds += 1;
+        let position = |chunk: &Chunk<P>, i: usize| {
+            let dimension = self.simulation_box.dimension();
+            let along = |axis: usize| self.policy.coordinate_to_f64(chunk.position[axis][i], axis);
+            std::array::from_fn(|axis| if axis < dimension { along(axis) } else { 0.0 })
+        };
+        let positions: Vec<[f64; 3]> = self
+            .chunks
+            .iter()
+            .flat_map(|chunk| (0..chunk.len()).map(move |i| position(chunk, i)))
+            .collect();
+        let mut domain = self.domain.take().expect("a rank among others");
+        let chunks = &self.chunks;
+        let describe = |place: u32| {
+            let (chunk, i) = (&chunks[place as usize / CHUNK], place as usize % CHUNK);
+            (chunk.id[i], chunk.species[i])
+        };
+        domain.choose_ghosts::<P, STRIDE>(&positions, describe, &mut self.sites);
+        domain.schedule = RebuildSchedule::built(self.step);
+        self.domain = Some(domain);
+        self.keep_reference();
+        let sorted = self.sorted_particles();
+        self.build_lists(&sorted);
+    }
+}
+
+impl<P: Policy> RankEngine for CpuEngine<P> {
+    fn part(&self) -> Part {
+        let mut part = Part::default();
+        for chunk in &self.chunks {
+            (0..chunk.len()).for_each(|i| chunk.copy_to(i, &mut part));
+        }
+        part
+    }
+
+    fn part_forces(&self) -> Vec<[f64; 3]> {
+        let force = |chunk: &Chunk<P>, i: usize| {
+            let along = |axis: usize| self.policy.force_to_f64(chunk.force[axis][i], axis);
+            std::array::from_fn(along)
+        };
+        let of_chunk = |chunk| (0..Chunk::len(chunk)).map(move |i| force(chunk, i));
+        self.chunks.iter().flat_map(of_chunk).collect()
+    }
+
+    fn thermostat(&self) -> &ThermostatState {
+        &self.thermostat
+    }
+
+    fn nanoseconds(&self) -> [i64; 2] {
+        [self.stepping, self.domain.as_ref().map_or(0, |domain| domain.waited())]
+    }
+}

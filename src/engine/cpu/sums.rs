@@ -1,0 +1,129 @@
+//! Sums over the particles of the whole system: of all chunks, and of all ranks where there are several.
+use rayon::prelude::*;
+
+use super::{CpuEngine, bodies};
+use crate::engine::precision::{ExactSum, Policy};
+use crate::engine::{EngineError, SystemSums, Thermodynamics};
+
+impl<P: Policy> CpuEngine<P> {
+    /// Sums over all particles of `m v_a v_b` for ab = xx, yy, zz, xy, xz, yz.
+    pub(super) fn kinetic_tensor(&self) -> Result<[f64; 6], EngineError> {
+        let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
+        let dimension = self.simulation_box.dimension();
+        let sums = self
+            .chunks
+            .par_iter()
+            .map(|chunk| bodies::kinetic_tensor(&self.policy, chunk, &masses, dimension))
+            .reduce(
+                || Ok([ExactSum::default(); 6]),
+                |a, b| {
+                    let (mut a, b) = (a?, b?);
+                    for (a, b) in a.iter_mut().zip(b) {
+                        a.merge(b);
+                    }
+                    Ok(a)
+                },
+            );
+        let sums = self.combined("the kinetic energy", sums)?;
+        Ok(sums.map(ExactSum::value))
+    }
+
+    /// Twice the kinetic energy of the whole system.
+    pub(super) fn kinetic2(&self) -> Result<f64, EngineError> {
+        let tensor = self.kinetic_tensor()?;
+        Ok(tensor[0] + tensor[1] + tensor[2])
+    }
+
+    /// Potential energy of the whole system and virial `sum_pairs r_a F_b` in the same order.
+    pub(super) fn energy_and_virial(&self) -> Result<[f64; 7], EngineError> {
+        let sums = (0..self.chunks.len())
+            .into_par_iter()
+            .map(|index| {
+                let mut sums = [ExactSum::default(); 7];
+                let particles = self.kernels.energies(&self.policy, &self.targets(index));
+                for (local, particle) in particles.iter().enumerate() {
+                    for (sum, term) in sums.iter_mut().zip(particle) {
+                        sum.add(*term).ok_or(self.chunks[index].id[local])?;
+                    }
+                }
+                Ok(sums)
+            })
+            .reduce(
+                || Ok([ExactSum::default(); 7]),
+                |a, b| {
+                    let (mut a, b) = (a?, b?);
+                    for (a, b) in a.iter_mut().zip(b) {
+                        a.merge(b);
+                    }
+                    Ok(a)
+                },
+            );
+        let sums = self.combined("the potential energy", sums)?;
+        // Each pair was counted with both of its particles.
+        Ok(sums.map(|sum| 0.5 * sum.value()))
+    }
+
+    pub(super) fn degrees_of_freedom(&self) -> u64 {
+        self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
+    }
+
+    /// Total momentum over total mass.
+    pub(super) fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
+        let dimension = self.simulation_box.dimension();
+        let sums = self
+            .chunks
+            .par_iter()
+            .map(|chunk| {
+                let mut sums = [ExactSum::default(); 3];
+                for i in 0..chunk.len() {
+                    let mass = self.species[chunk.species[i] as usize].mass;
+                    let v = bodies::velocity(&self.policy, chunk, i, dimension);
+                    for (sum, v) in sums.iter_mut().zip(v) {
+                        sum.add(mass * v).ok_or(chunk.id[i])?;
+                    }
+                }
+                Ok(sums)
+            })
+            .reduce(
+                || Ok([ExactSum::default(); 3]),
+                |a, b| {
+                    let (mut a, b): ([ExactSum; 3], [ExactSum; 3]) = (a?, b?);
+                    for (a, b) in a.iter_mut().zip(b) {
+                        a.merge(b);
+                    }
+                    Ok(a)
+                },
+            );
+        let sums = self.combined("the momentum", sums)?;
+        let mass: f64 = self.species.iter().map(|s| s.mass * s.count as f64).sum();
+        Ok(sums.map(|sum| sum.value() / mass))
+    }
+
+    pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
+        let kinetic = self.kinetic_tensor()?;
+        let [potential, virial @ ..] = self.energy_and_virial()?;
+        let center_of_mass_velocity = self.center_of_mass_velocity()?;
+        let sums = SystemSums { kinetic, potential, virial, center_of_mass_velocity };
+        Ok(Thermodynamics::new(
+            self.step,
+            &sums,
+            self.particle_count(),
+            &self.simulation_box,
+            &self.stage,
+            &self.thermostat,
+        ))
+    }
+
+    /// Sums over all particles of the system from those over the particles here.
+    fn combined<const K: usize>(
+        &self,
+        quantity: &'static str,
+        here: Result<[ExactSum; K], u32>,
+    ) -> Result<[ExactSum; K], EngineError> {
+        let all = match &self.domain {
+            Some(domain) => domain.combine(here),
+            None => here,
+        };
+        all.map_err(|particle| self.out_of_range(quantity, particle))
+    }
+}

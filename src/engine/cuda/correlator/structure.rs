@@ -1,0 +1,284 @@
+//! Static structure of samples: pair distributions, density modes, and bond-orientational order.
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::densities::{self, DensityEvaluator};
+use super::origins::{Cells, Search, SortedOrigins};
+use super::pairs::COPIES;
+use super::program::{self, THREADS};
+use super::records::Records;
+use crate::engine::cuda::launch::Kernel;
+use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, room};
+use crate::engine::{EngineError, Pending};
+use crate::observable::BondOrder;
+use crate::observable::dynamics::evaluation::{
+    BondOrderEvaluation, DensityEvaluation, Evaluated, SampledBondOrder, SampledStructure,
+    StructureEvaluation,
+};
+
+/// `MOST_SHARED_BINS` and `ORDER_SUMS` of the kernels.
+const MOST_SHARED_BINS: usize = 12_288;
+const ORDER_SUMS: usize = 16;
+/// Bytes that the counts of samples may take together.
+const MOST_BYTES: usize = 64 << 20;
+/// Blocks that share the neighbours of the same particles, at most.
+const MOST_PARTS: u32 = 8;
+
+/// Counts pairs by their distance, and sums density modes.
+pub struct StructureEvaluator {
+    pub every: u64,
+    origins: SortedOrigins,
+    count_distances: Kernel,
+    densities: DensityEvaluator,
+    particles: u32,
+    pairs: usize,
+    bins: usize,
+    parts: u32,
+    samples_at_once: usize,
+    slots: Buffer,
+    counts: Buffer,
+    transfer: Transfer,
+}
+
+fn pairs_of_species(species: usize) -> usize {
+    species * (species + 1) / 2
+}
+
+/// Samples whose pairs are counted at once, and the bytes of their counts.
+fn capacity(evaluation: &StructureEvaluation) -> (usize, usize) {
+    let DensityEvaluation { simulation_box, species, .. } = &evaluation.densities;
+    let of_sample = pairs_of_species(species.len()) * evaluation.bins * 8;
+    let origins = Cells::new(simulation_box, species).origins();
+    let samples = origins.min(MOST_BYTES / of_sample.max(1)).max(1);
+    (samples, samples * of_sample)
+}
+
+/// Bytes on the card beside those of the samples, of which a batch has so many.
+pub fn structure_bytes(evaluation: &StructureEvaluation, batch: usize) -> u64 {
+    let densities = &evaluation.densities;
+    let cells = Cells::new(&densities.simulation_box, &densities.species);
+    let (_, counts) = capacity(evaluation);
+    cells.device_bytes() + 2 * counts as u64 + densities::device_bytes(densities, batch)
+}
+
+impl StructureEvaluator {
+    pub fn new(
+        session: &Arc<Session>,
+        evaluation: &StructureEvaluation,
+        batch: usize,
+    ) -> Result<Self, EngineError> {
+        let of_densities = &evaluation.densities;
+        let (simulation_box, species) = (&of_densities.simulation_box, &of_densities.species);
+        let program = program::structure_program(simulation_box.dimension(), species.len());
+        let radius = evaluation.bins as f64 * evaluation.bin_width;
+        let bins = (evaluation.bins, evaluation.bin_width);
+        let search = Search { radius, remove_drift: false, bins };
+        let origins = SortedOrigins::new(session, &program, simulation_box, species, search)?;
+        let densities = DensityEvaluator::new(session, of_densities, batch)?;
+        let cells = Cells::new(simulation_box, species);
+        let (samples, counts) = capacity(evaluation);
+        let samples_at_once = samples.min(densities.samples_at_once());
+        let pairs = pairs_of_species(species.len());
+        let transfer = Transfer::new(session, room(counts))?;
+        transfer.reserve(COPIES)?;
+        Ok(StructureEvaluator {
+            every: of_densities.every,
+            count_distances: origins.kernels.kernel("count_distances")?,
+            origins,
+            densities,
+            particles: species.iter().map(|species| species.count as u32).sum(),
+            pairs,
+            bins: evaluation.bins,
+            parts: cells.layers_within(simulation_box, radius).clamp(1, MOST_PARTS),
+            samples_at_once,
+            slots: Buffer::new(session, samples_at_once * 4)?,
+            counts: Buffer::new(session, counts)?,
+            transfer,
+        })
+    }
+
+    /// Has samples, by step and slot, evaluated; does not wait.
+    pub fn evaluate(
+        &self,
+        samples: &[(u64, u32)],
+        records: Records,
+        centers: &Buffer,
+    ) -> Result<Vec<Pending<Evaluated>>, EngineError> {
+        samples
+            .chunks(self.samples_at_once)
+            .map(|samples| self.evaluate_at_once(samples, records, centers))
+            .collect()
+    }
+
+    fn evaluate_at_once(
+        &self,
+        samples: &[(u64, u32)],
+        records: Records,
+        centers: &Buffer,
+    ) -> Result<Pending<Evaluated>, EngineError> {
+        let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
+        self.slots.write(&slots)?;
+        // SAFETY: the buffer holds the numbers of the samples' slots.
+        unsafe { self.origins.sort(records, self.slots.pointer(), slots.len())? };
+        let of_sample = self.pairs * self.bins;
+        let bytes = samples.len() * of_sample * 8;
+        self.counts.clear(bytes)?;
+        let [ends, points, counts] =
+            [&self.origins.ends, &self.origins.points, &self.counts].map(Buffer::pointer);
+        let arguments: [*const c_void; 4] = [
+            (&raw const ends).cast(),
+            (&raw const points).cast(),
+            (&raw const self.parts).cast(),
+            (&raw const counts).cast(),
+        ];
+        let grid = (self.particles.div_ceil(THREADS), samples.len() as u32 * self.parts);
+        let shared = if of_sample <= MOST_SHARED_BINS { of_sample * 4 } else { 0 };
+        // SAFETY: the arguments are those of the kernel; the samples are sorted, and there is room for the counts of
+        // `samples_at_once`.
+        unsafe {
+            let kernels = &self.origins.kernels;
+            kernels.launch_grid(self.count_distances, grid, THREADS, shared, &arguments)?;
+        }
+        let arriving = self.transfer.begin(&[Piece { buffer: &self.counts, bytes }])?;
+        let mut densities = self.densities.evaluate(samples, records, centers)?;
+        let densities = densities.pop().expect("so many at once");
+        let bins = self.bins;
+        Ok(Pending::new(move || {
+            let counts: Vec<u64> = words(&arriving, bytes)?;
+            let of_samples = counts.chunks(of_sample).zip(densities.wait()?);
+            let samples = of_samples.map(|(counts, densities)| SampledStructure {
+                step: densities.step,
+                pairs: counts.chunks(bins).map(<[_]>::to_vec).collect(),
+                densities: densities.densities,
+            });
+            Ok(Evaluated::Structure(samples.collect()))
+        }))
+    }
+}
+
+fn words(arriving: &Arriving, bytes: usize) -> Result<Vec<u64>, EngineError> {
+    let words = arriving.wait()?[..bytes].as_chunks::<8>().0;
+    Ok(words.iter().map(|&word| u64::from_ne_bytes(word)).collect())
+}
+
+/// Sums over bonds.
+pub struct BondOrderEvaluator {
+    pub every: u64,
+    origins: SortedOrigins,
+    sum_bond_order: Kernel,
+    particles: u32,
+    samples_at_once: usize,
+    slots: Buffer,
+    sums: Buffer,
+    transfer: Transfer,
+}
+
+/// Bytes on the card beside those of the samples.
+pub fn bond_order_bytes(evaluation: &BondOrderEvaluation) -> u64 {
+    Cells::new(&evaluation.simulation_box, &evaluation.species).device_bytes()
+}
+
+impl BondOrderEvaluator {
+    pub fn new(
+        session: &Arc<Session>,
+        evaluation: &BondOrderEvaluation,
+    ) -> Result<Self, EngineError> {
+        let (simulation_box, species) = (&evaluation.simulation_box, &evaluation.species);
+        let program = program::structure_program(simulation_box.dimension(), species.len());
+        let search =
+            Search { radius: evaluation.radius, remove_drift: false, bins: (0, f64::INFINITY) };
+        let origins = SortedOrigins::new(session, &program, simulation_box, species, search)?;
+        let samples_at_once = Cells::new(simulation_box, species).origins();
+        let sums = samples_at_once * ORDER_SUMS * 8;
+        let transfer = Transfer::new(session, room(sums))?;
+        transfer.reserve(COPIES)?;
+        Ok(BondOrderEvaluator {
+            every: evaluation.every,
+            sum_bond_order: origins.kernels.kernel("sum_bond_order")?,
+            origins,
+            particles: species.iter().map(|species| species.count as u32).sum(),
+            samples_at_once,
+            slots: Buffer::new(session, samples_at_once * 4)?,
+            sums: Buffer::new(session, sums)?,
+            transfer,
+        })
+    }
+
+    /// Has samples, by step and slot, evaluated; does not wait.
+    pub fn evaluate(
+        &self,
+        samples: &[(u64, u32)],
+        records: Records,
+    ) -> Result<Vec<Pending<Evaluated>>, EngineError> {
+        samples
+            .chunks(self.samples_at_once)
+            .map(|samples| self.evaluate_at_once(samples, records))
+            .collect()
+    }
+
+    fn evaluate_at_once(
+        &self,
+        samples: &[(u64, u32)],
+        records: Records,
+    ) -> Result<Pending<Evaluated>, EngineError> {
+        let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
+        self.slots.write(&slots)?;
+        // SAFETY: the buffer holds the numbers of the samples' slots.
+        unsafe { self.origins.sort(records, self.slots.pointer(), slots.len())? };
+        let bytes = samples.len() * ORDER_SUMS * 8;
+        self.sums.clear(bytes)?;
+        let [ends, points, sums] =
+            [&self.origins.ends, &self.origins.points, &self.sums].map(Buffer::pointer);
+        let arguments: [*const c_void; 3] =
+            [(&raw const ends).cast(), (&raw const points).cast(), (&raw const sums).cast()];
+        let grid = (self.particles.div_ceil(THREADS), samples.len() as u32);
+        // SAFETY: the arguments are those of the kernel; the samples are sorted, and there is room for the sums of
+        // `samples_at_once`.
+        unsafe {
+            let kernels = &self.origins.kernels;
+            kernels.launch_grid(self.sum_bond_order, grid, THREADS, 0, &arguments)?;
+        }
+        let arriving = self.transfer.begin(&[Piece { buffer: &self.sums, bytes }])?;
+        let steps: Vec<u64> = samples.iter().map(|&(step, _)| step).collect();
+        let particles = self.particles;
+        Ok(Pending::new(move || {
+            let sums = words(&arriving, bytes)?;
+            let of_sample = |(&step, sums): (&u64, &[u64])| SampledBondOrder {
+                step,
+                order: bond_order(sums, particles),
+            };
+            Ok(Evaluated::BondOrder(
+                steps.iter().zip(sums.chunks(ORDER_SUMS)).map(of_sample).collect(),
+            ))
+        }))
+    }
+}
+
+/// From the sums of the kernel: components in units of 2^-32, bonds, and the local order in units of 2^-40.
+fn bond_order(sums: &[u64], particles: u32) -> BondOrder {
+    let number = |word: &u64| *word as i64 as f64;
+    let square = |word: &u64| (number(word) / 2f64.powi(32)).powi(2);
+    let length = sums[..14].iter().map(square).sum::<f64>().sqrt();
+    let bonds = number(&sums[14]);
+    BondOrder {
+        global: if bonds > 0.0 { length / bonds } else { 0.0 },
+        local: number(&sums[15]) / 2f64.powi(40) / f64::from(particles.max(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_the_mean_of_the_sums_over_bonds() {
+        let units = |x: f64| (x * 2f64.powi(32)) as i64 as u64;
+        let mut sums = [0; ORDER_SUMS];
+        assert_eq!(bond_order(&sums, 7), BondOrder { global: 0.0, local: 0.0 });
+        // Three bonds, of sum (-1.5, 2) in one component.
+        (sums[4], sums[5], sums[14]) = (units(-1.5), units(2.0), 3);
+        sums[15] = (3.5 * 2f64.powi(40)) as u64;
+        assert_eq!(bond_order(&sums, 7), BondOrder { global: 2.5 / 3.0, local: 0.5 });
+    }
+}

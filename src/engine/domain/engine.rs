@@ -1,0 +1,233 @@
+use std::sync::Arc;
+
+use super::ranks::Order;
+use super::{Communicator, DomainGrid, Part, RankEngine, Ranks, Start, rank_engine};
+use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
+use crate::engine::{
+    Engine, EngineError, ExactState, Pending, PendingSnapshot, PendingState, StageContext,
+    Thermodynamics, cpu,
+};
+use crate::integrator::ThermostatState;
+use crate::plan::{CheckpointPlan, Plan, Precision};
+use crate::system::{Snapshot, Species};
+
+/// A system on several ranks, led by this one: every verb is an order to all of them.
+pub struct DomainEngine {
+    ranks: Ranks,
+    own: Box<dyn RankEngine>,
+    grid: DomainGrid,
+    /// What is the same for all states of the run; no particles.
+    empty: ExactState,
+    particles: usize,
+    species: Vec<Species>,
+}
+
+impl DomainEngine {
+    /// Hands out the particles of a state.
+    ///
+    /// # Errors
+    /// If there is only one rank's room in the box, or the state does not fit the precision.
+    ///
+    /// # Panics
+    /// If rank 0 is alone.
+    pub fn new(plan: &Plan, state: &ExactState, ranks: &Ranks) -> Result<Self, EngineError> {
+        let expected = plan.system.particle_count();
+        if state.position.len() != expected {
+            return Err(EngineError::ParticleCount { found: state.position.len(), expected });
+        }
+        let communicator = ranks.communicator().expect("several ranks");
+        let reach = plan.potential.largest_cutoff() + cpu::skin(plan);
+        let grid = DomainGrid::new(&state.simulation_box, ranks.count(), reach)?;
+        let start = Start {
+            step: state.step,
+            simulation_box: state.simulation_box,
+            thermostat: state.thermostat.clone(),
+        };
+        // What engines do not read may hold infinities, which an order cannot.
+        let of_engines = Plan {
+            stages: Vec::new(),
+            checkpoint: CheckpointPlan { minutes: 0.0 },
+            ..plan.clone()
+        };
+        ranks.order(&Order::Create(Box::new(of_engines), start.clone()));
+        let ids_of = ids_of_ranks(plan, state, &grid);
+        for (rank, ids) in ids_of.iter().enumerate().skip(1) {
+            communicator.send(rank, &Part::of_state(state, ids).to_bytes());
+        }
+        let part = Part::of_state(state, &ids_of[0]);
+        let own = rank_engine(plan, &start, &part, Arc::clone(communicator))?;
+        let empty = ExactState {
+            species_of: Vec::new(),
+            position: Vec::new(),
+            image: Vec::new(),
+            velocity: Vec::new(),
+            memory: None,
+            precision: state.precision,
+            simulation_box: state.simulation_box,
+            timestep: plan.run.timestep,
+            step: state.step,
+            thermostat: ThermostatState::default(),
+        };
+        let species = plan.system.species.clone();
+        Ok(DomainEngine { ranks: ranks.clone(), own, grid, empty, particles: expected, species })
+    }
+
+    fn communicator(&self) -> &dyn Communicator {
+        self.ranks.communicator().expect("several ranks").as_ref()
+    }
+
+    /// What all ranks have sent in answer to an order, this one's bytes first.
+    fn collect(&self, own: Vec<u8>) -> Vec<Vec<u8>> {
+        let others = 1..self.ranks.count();
+        std::iter::once(own).chain(others.map(|rank| self.communicator().receive(rank))).collect()
+    }
+
+    /// The present state, of which the particles are still bytes: another thread may put them in their places.
+    fn collected(&self) -> impl FnOnce() -> Result<ExactState, EngineError> + Send + use<> {
+        self.ranks.order(&Order::Parts);
+        let parts = self.collect(self.own.part().to_bytes());
+        let count = self.particles;
+        let mut state = ExactState {
+            step: self.own.step(),
+            thermostat: self.thermostat(),
+            ..self.empty.clone()
+        };
+        move || {
+            state.species_of = vec![0; count];
+            state.position = vec![[0; 3]; count];
+            state.image = vec![[0; 3]; count];
+            state.velocity = vec![[0; 3]; count];
+            let mut found = 0;
+            for bytes in parts {
+                let part = Part::from_bytes(&bytes);
+                found += part.count();
+                part.write_to(&mut state);
+            }
+            if found == count {
+                Ok(state)
+            } else {
+                Err(EngineError::ParticleCount { found, expected: count })
+            }
+        }
+    }
+
+    fn thermostat(&self) -> ThermostatState {
+        self.own.thermostat().clone()
+    }
+}
+
+/// Ids of the particles in each rank's domain.
+fn ids_of_ranks(plan: &Plan, state: &ExactState, grid: &DomainGrid) -> Vec<Vec<u32>> {
+    fn of<P: Policy>(plan: &Plan, state: &ExactState, grid: &DomainGrid) -> Vec<Vec<u32>> {
+        let policy = P::new(&state.simulation_box, plan.run.timestep, &plan.system.species);
+        let mut ids_of = vec![Vec::new(); grid.total()];
+        for (id, position) in state.position.iter().enumerate() {
+            let site = std::array::from_fn(|axis| {
+                policy.site(P::coordinate_from_bits(position[axis]), axis)
+            });
+            ids_of[grid.owner(&policy, site)].push(id as u32);
+        }
+        ids_of
+    }
+    match state.precision {
+        Precision::Single => of::<Single>(plan, state, grid),
+        Precision::DoubleSingle => of::<DoubleSingles>(plan, state, grid),
+        Precision::Double => of::<Double>(plan, state, grid),
+        Precision::FixedPoint => of::<FixedPoint>(plan, state, grid),
+    }
+}
+
+impl Engine for DomainEngine {
+    fn step(&self) -> u64 {
+        self.own.step()
+    }
+
+    fn begin_stage(&mut self, stage: &StageContext) {
+        self.ranks.order(&Order::BeginStage(stage.clone()));
+        self.own.begin_stage(stage);
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        self.ranks.order(&Order::Advance(steps));
+        self.own.advance(steps)
+    }
+
+    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
+        self.ranks.order(&Order::Thermodynamics);
+        self.own.thermodynamics()
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        Ok(self.collected()()?.to_snapshot(&self.species))
+    }
+
+    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
+        let (collected, species) = (self.collected(), self.species.clone());
+        Ok(Pending::new(move || Ok(collected()?.to_snapshot(&species))))
+    }
+
+    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
+        Ok(Pending::new(self.collected()))
+    }
+
+    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
+        self.ranks.order(&Order::Parts);
+        let ids: Vec<Vec<u32>> = self
+            .collect(self.own.part().to_bytes())
+            .iter()
+            .map(|bytes| Part::from_bytes(bytes).id)
+            .collect();
+        self.ranks.order(&Order::Forces);
+        let own = self.own.part_forces();
+        let bytes = own.as_flattened().iter().flat_map(|component| component.to_le_bytes());
+        let mut all = vec![[0.0; 3]; self.particles];
+        for (ids, bytes) in ids.iter().zip(self.collect(bytes.collect())) {
+            let components: Vec<f64> =
+                bytes.as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+            for (&id, &force) in ids.iter().zip(components.as_chunks::<3>().0) {
+                all[id as usize] = force;
+            }
+        }
+        Ok(all)
+    }
+
+    fn export(&self) -> Result<ExactState, EngineError> {
+        self.collected()()
+    }
+
+    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
+        self.ranks.order(&Order::DrawVelocities(temperature, exactly));
+        self.own.draw_velocities(temperature, exactly)
+    }
+
+    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
+        self.ranks.order(&Order::ScaleVelocities(factor));
+        self.own.scale_velocities(factor)
+    }
+
+    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
+        self.ranks.order(&Order::ReverseVelocities);
+        self.own.reverse_velocities()
+    }
+
+    /// That of rank 0, with the ranks, their domains and the share of all ranks' time in steps in which they waited
+    /// for each other.
+    fn report(&self) -> serde_json::Value {
+        self.ranks.order(&Order::Times);
+        let mut times = self.own.nanoseconds();
+        self.communicator().sum(&mut times);
+        let [stepping, waiting] = times.map(|time| time as f64);
+        let mut report = self.own.report();
+        report["ranks"] = self.ranks.count().into();
+        report["domains"] = self.grid.count()[..self.empty.simulation_box.dimension()].into();
+        report["communication_share"] = (waiting / stepping.max(1.0)).into();
+        report
+    }
+
+    fn hardware(&self) -> serde_json::Value {
+        let mut hardware = self.own.hardware();
+        hardware["ranks"] = self.ranks.count().into();
+        hardware["communication"] = self.communicator().name().into();
+        hardware
+    }
+}

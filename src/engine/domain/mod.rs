@@ -1,0 +1,97 @@
+//! Domain decomposition: one system on several ranks, each of which holds the particles of its part of the box.
+//!
+//! The method is that of Glaser et al., Comput. Phys. Commun. 192, 97 (2015), sections 4 and 5. A rank holds the
+//! particles of its domain and, as *ghosts*, those of its neighbours within cutoff and skin of it. When neighbour
+//! lists are rebuilt, particles that have left a domain *migrate* to its neighbours and ghosts are chosen anew; every
+//! other step brings only the positions of ghosts, from all neighbours at once, while forces of particles without
+//! ghosts near them are summed. Lists are full: each rank sums all forces on its own particles, and none travel. A
+//! pair's force has the same bits seen from both of its particles, so that in fixed point, where the order of sums
+//! does not matter, the trajectory is that of one rank to the bit.
+//!
+//! Inside a step nobody waits for more than its neighbours. Displacements, errors and heat are compared every few
+//! steps ([`schedule`]); only thermostats that act on the total kinetic energy combine it in each step.
+//!
+//! An engine that implements [`RankEngine`] becomes one of ranks: it takes and hands over particles as [`Part`]s, keeps
+//! those of others in its memory as it likes, and asks its [`Domain`] who owns what, which ghosts go where and what all
+//! agree on.
+//!
+//! Rank 0 ([`Ranks`], [`DomainEngine`]) holds the run: it gives orders to the others, collects their particles and is the
+//! only one to write. Above it nothing knows of ranks. The others [`serve`].
+mod communicator;
+mod engine;
+mod grid;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod part;
+mod ranks;
+mod rim;
+mod schedule;
+
+pub use self::communicator::{Communicator, Message, Threads};
+pub use self::engine::DomainEngine;
+pub use self::grid::DomainGrid;
+#[cfg(feature = "mpi")]
+pub use self::mpi::{Mpi, library as mpi_library};
+pub use self::part::Part;
+pub use self::ranks::{Ranks, on_threads, serve};
+pub(super) use self::rim::Domain;
+pub(super) use self::schedule::RebuildSchedule;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Engine, EngineError};
+use crate::integrator::ThermostatState;
+use crate::plan::Plan;
+use crate::system::SimulationBox;
+
+/// What the engine of a rank can besides. Verbs of [`Engine`] are collective here, and those that hand back particles
+/// or forces are not to be used.
+pub trait RankEngine: Engine {
+    /// This rank's particles.
+    fn part(&self) -> Part;
+
+    /// Forces on them in reduced units, in the same order.
+    fn part_forces(&self) -> Vec<[f64; 3]>;
+
+    /// What thermostats remember: the same on all ranks.
+    fn thermostat(&self) -> &ThermostatState;
+
+    /// Nanoseconds that this rank has spent in steps, and those of them in which it waited for others.
+    fn nanoseconds(&self) -> [i64; 2];
+}
+
+/// What all ranks know of the state that they start from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Start {
+    pub step: u64,
+    pub simulation_box: SimulationBox,
+    pub thermostat: ThermostatState,
+}
+
+/// The engine of a rank of a plan, holding `part` of a state (particles of other domains migrate). Collective.
+fn rank_engine(
+    plan: &Plan,
+    start: &Start,
+    part: &Part,
+    communicator: Arc<dyn Communicator>,
+) -> Result<Box<dyn RankEngine>, EngineError> {
+    use super::cpu::CpuEngine;
+    use super::precision::{Double, DoubleSingles, FixedPoint, Single};
+    use crate::plan::Precision;
+    Ok(match plan.run.precision {
+        Precision::Single => {
+            Box::new(CpuEngine::<Single>::on_rank(plan, start, part, communicator)?)
+        }
+        Precision::DoubleSingle => {
+            Box::new(CpuEngine::<DoubleSingles>::on_rank(plan, start, part, communicator)?)
+        }
+        Precision::Double => {
+            Box::new(CpuEngine::<Double>::on_rank(plan, start, part, communicator)?)
+        }
+        Precision::FixedPoint => {
+            Box::new(CpuEngine::<FixedPoint>::on_rank(plan, start, part, communicator)?)
+        }
+    })
+}

@@ -1,0 +1,151 @@
+//! Orders of rank 0, and the other ranks, which carry them out.
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Communicator, Part, RankEngine, Start, Threads, rank_engine};
+use crate::engine::StageContext;
+use crate::plan::Plan;
+
+/// What all ranks are to do.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Order {
+    /// Make an engine of this plan; particles follow.
+    Create(Box<Plan>, Start),
+    BeginStage(StageContext),
+    Advance(u64),
+    Thermodynamics,
+    /// Send rank 0 all particles.
+    Parts,
+    Forces,
+    DrawVelocities(f64, bool),
+    ScaleVelocities(f64),
+    ReverseVelocities,
+    Times,
+    Quit,
+}
+
+/// The ranks that a run has, as rank 0 sees them; by default it is alone. When the last copy is dropped the other
+/// ranks are dismissed.
+#[derive(Clone, Default)]
+pub struct Ranks(Option<Arc<Leader>>);
+
+struct Leader(Arc<dyn Communicator>);
+
+impl Ranks {
+    /// # Panics
+    /// On a rank that is not the first.
+    pub fn led_by(communicator: Arc<dyn Communicator>) -> Self {
+        assert_eq!(communicator.rank(), 0, "rank 0 leads");
+        Ranks((communicator.size() > 1).then(|| Arc::new(Leader(communicator))))
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.as_ref().map_or(1, |leader| leader.0.size())
+    }
+
+    /// `None`: rank 0 is alone.
+    pub(super) fn communicator(&self) -> Option<&Arc<dyn Communicator>> {
+        self.0.as_ref().map(|leader| &leader.0)
+    }
+
+    /// Gives all ranks an order.
+    pub(super) fn order(&self, order: &Order) {
+        if let Some(leader) = &self.0 {
+            leader.order(order);
+        }
+    }
+}
+
+impl fmt::Debug for Ranks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ranks({})", self.count())
+    }
+}
+
+impl Leader {
+    fn order(&self, order: &Order) {
+        let mut bytes = serde_json::to_vec(order).expect("an order is plain data");
+        self.0.broadcast(0, &mut bytes);
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // The others may wait for a message that never comes.
+            self.0.abort();
+        } else {
+            self.order(&Order::Quit);
+        }
+    }
+}
+
+/// What a rank but the first does: it carries out orders until it is dismissed. What fails is rank 0's to report: all
+/// ranks agree on errors.
+pub fn serve(communicator: &Arc<dyn Communicator>) {
+    let mut engine: Option<Box<dyn RankEngine>> = None;
+    loop {
+        let mut bytes = Vec::new();
+        communicator.broadcast(0, &mut bytes);
+        let order: Order = serde_json::from_slice(&bytes).expect("an order of rank 0");
+        match (order, &mut engine) {
+            (Order::Quit, _) => return,
+            (Order::Create(plan, start), engine) => {
+                // What it held goes first.
+                *engine = None;
+                let part = Part::from_bytes(&communicator.receive(0));
+                *engine = rank_engine(&plan, &start, &part, Arc::clone(communicator)).ok();
+            }
+            (order, Some(engine)) => obey(&order, engine.as_mut(), communicator.as_ref()),
+            (_, None) => unreachable!("orders for an engine that could not be made"),
+        }
+    }
+}
+
+fn obey(order: &Order, engine: &mut dyn RankEngine, communicator: &dyn Communicator) {
+    match order {
+        Order::Create(..) | Order::Quit => unreachable!("not for an engine"),
+        Order::BeginStage(stage) => engine.begin_stage(stage),
+        Order::Advance(steps) => drop(engine.advance(*steps)),
+        Order::Thermodynamics => drop(engine.thermodynamics()),
+        Order::Parts => communicator.send(0, &engine.part().to_bytes()),
+        Order::Forces => {
+            let bytes: Vec<u8> = engine
+                .part_forces()
+                .as_flattened()
+                .iter()
+                .flat_map(|component| component.to_le_bytes())
+                .collect();
+            communicator.send(0, &bytes);
+        }
+        Order::DrawVelocities(temperature, exactly) => {
+            drop(engine.draw_velocities(*temperature, *exactly));
+        }
+        Order::ScaleVelocities(factor) => drop(engine.scale_velocities(*factor)),
+        Order::ReverseVelocities => drop(engine.reverse_velocities()),
+        Order::Times => communicator.sum(&mut engine.nanoseconds()),
+    }
+}
+
+/// Runs `work` as rank 0 of `count` ranks that are threads of this process: for tests, and to see what several ranks
+/// do where there is no MPI.
+///
+/// # Panics
+/// If a rank does.
+pub fn on_threads<T>(count: usize, work: impl FnOnce(Ranks) -> T) -> T {
+    let mut communicators = Threads::ranks(count).into_iter();
+    let first = communicators.next().expect("at least one rank");
+    let others: Vec<_> = communicators
+        .map(|communicator| {
+            let communicator: Arc<dyn Communicator> = Arc::new(communicator);
+            std::thread::spawn(move || serve(&communicator))
+        })
+        .collect();
+    let result = work(Ranks::led_by(Arc::new(first)));
+    for other in others {
+        other.join().expect("a rank has panicked");
+    }
+    result
+}

@@ -1,0 +1,329 @@
+//! A domain and its rim: what a rank lends to its neighbours and holds of theirs, and what all agree on.
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::communicator::sum_exactly;
+use super::schedule::RebuildSchedule;
+use super::{Communicator, DomainGrid, Message};
+use crate::engine::EngineError;
+use crate::engine::precision::{ExactSum, Policy};
+use crate::system::SimulationBox;
+
+/// What a rank knows of the others, and what it has to tell them.
+pub struct Domain {
+    communicator: Arc<dyn Communicator>,
+    grid: DomainGrid,
+    rank: usize,
+    /// Particles of all ranks.
+    pub total: usize,
+    reach: f64,
+    /// Places in memory of the particles that each neighbour has as ghosts.
+    lent: Vec<Vec<u32>>,
+    /// With the neighbours, in their order.
+    messages: Vec<Message>,
+    /// Ids and species of this rank's ghosts.
+    pub ghost_id: Vec<u32>,
+    pub ghost_species: Vec<u8>,
+
+    pub schedule: RebuildSchedule,
+    /// First step since the last verification at which a particle had moved further than the lists allow.
+    stale: Option<u64>,
+    /// The first error here, and its step.
+    fault: Option<(u64, EngineError)>,
+    /// Heat that a bath gave to this rank's particles, in the order of its half steps.
+    pub heat: Vec<ExactSum>,
+    waited: AtomicI64,
+}
+
+/// What all ranks agree on after some steps.
+pub struct Verdict {
+    /// First step at which a particle had moved too far.
+    pub stale: Option<u64>,
+    /// First error, and its step.
+    pub fault: Option<(u64, EngineError)>,
+    /// Squared displacement of the furthest particle since the lists were built.
+    pub moved2: f64,
+}
+
+/// Share of the reach, and of an edge, by which ghosts may be further away, for rounding.
+const MARGIN: f64 = 1e-5;
+const EDGE_MARGIN: f64 = 1e-6;
+
+impl Domain {
+    /// `reach`: cutoff and skin. Lists are built at `step`.
+    ///
+    /// # Errors
+    /// If the box has no room for so many ranks.
+    pub fn new(
+        communicator: Arc<dyn Communicator>,
+        simulation_box: &SimulationBox,
+        total: usize,
+        reach: f64,
+        step: u64,
+    ) -> Result<Self, EngineError> {
+        let grid = DomainGrid::new(simulation_box, communicator.size(), reach)?;
+        let rank = communicator.rank();
+        let neighbors = grid.neighbors(rank);
+        let longest = simulation_box.edges().iter().copied().fold(0.0, f64::max);
+        Ok(Domain {
+            lent: vec![Vec::new(); neighbors.len()],
+            messages: neighbors
+                .into_iter()
+                .map(|rank| Message { rank, ..Message::default() })
+                .collect(),
+            rank,
+            grid,
+            communicator,
+            total,
+            reach: reach * (1.0 + MARGIN) + longest * EDGE_MARGIN,
+            ghost_id: Vec::new(),
+            ghost_species: Vec::new(),
+            schedule: RebuildSchedule::built(step),
+            stale: None,
+            fault: None,
+            heat: Vec::new(),
+            waited: AtomicI64::new(0),
+        })
+    }
+
+    pub fn grid(&self) -> &DomainGrid {
+        &self.grid
+    }
+
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Nanoseconds in which this rank has waited for others.
+    pub fn waited(&self) -> i64 {
+        self.waited.load(Ordering::Relaxed)
+    }
+
+    fn waiting<T>(&self, work: impl FnOnce(&dyn Communicator) -> T) -> T {
+        let start = Instant::now();
+        let result = work(self.communicator.as_ref());
+        self.waited.fetch_add(start.elapsed().as_nanos() as i64, Ordering::Relaxed);
+        result
+    }
+
+    /// Hands bytes to neighbouring ranks, and returns what they hand over. `bytes_for` has one entry for each, in
+    /// order.
+    pub fn hand_over(&mut self, bytes_for: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        for (message, bytes) in self.messages.iter_mut().zip(bytes_for) {
+            message.outgoing = bytes;
+        }
+        let mut messages = std::mem::take(&mut self.messages);
+        self.waiting(|ranks| ranks.exchange_any(&mut messages));
+        self.messages = messages;
+        self.messages.iter_mut().map(|message| std::mem::take(&mut message.incoming)).collect()
+    }
+
+    pub fn neighbors(&self) -> impl Iterator<Item = usize> + '_ {
+        self.messages.iter().map(|message| message.rank)
+    }
+
+    /// Most domains that a particle of any rank must cross, where on this one it is `here`; an error of any rank.
+    pub fn agree_on_migration(&mut self, here: u32) -> Result<u32, EngineError> {
+        let fault = self.fault.as_ref().map_or(u64::MAX, |(step, _)| *step);
+        let mut values = [fault, u64::MAX - u64::from(here)];
+        self.waiting(|ranks| ranks.minimum(&mut values));
+        match self.agreed_fault(values[0]) {
+            Some((_, error)) => Err(error),
+            None => Ok((u64::MAX - values[1]) as u32),
+        }
+    }
+
+    /// Chooses the particles that neighbours need as ghosts, by their positions in the box, and takes theirs: their
+    /// sites are appended to `sites`. `describe` tells id and species at a place in memory.
+    pub fn choose_ghosts<P: Policy, const STRIDE: usize>(
+        &mut self,
+        positions: &[[f64; 3]],
+        describe: impl Fn(u32) -> (u32, u8) + Sync,
+        sites: &mut Vec<[P::Site; STRIDE]>,
+    ) {
+        let (grid, reach2) = (&self.grid, self.reach * self.reach);
+        let neighbors: Vec<usize> = self.neighbors().collect();
+        self.lent = neighbors
+            .par_iter()
+            .map(|&neighbor| {
+                let near = |position| grid.distance2(neighbor, position) < reach2;
+                let all = positions.iter().enumerate();
+                all.filter(|(_, position)| near(**position)).map(|(i, _)| i as u32).collect()
+            })
+            .collect();
+        let bytes_for = self
+            .lent
+            .iter()
+            .map(|lent| {
+                let mut bytes = Vec::with_capacity(lent.len() * (5 + 3 * size_of::<P::Site>()));
+                for &place in lent {
+                    let (id, species) = describe(place);
+                    bytes.extend(id.to_le_bytes());
+                    bytes.push(species);
+                    put_site::<P, STRIDE>(&mut bytes, &sites[place as usize]);
+                }
+                bytes
+            })
+            .collect();
+        let received = self.hand_over(bytes_for);
+        self.ghost_id.clear();
+        self.ghost_species.clear();
+        for (message, bytes) in self.messages.iter_mut().zip(&received) {
+            let ghosts = bytes.chunks_exact(5 + 3 * size_of::<P::Site>());
+            message.incoming = vec![0; 3 * size_of::<P::Site>() * ghosts.len()];
+            for ghost in ghosts {
+                let (id, rest) = ghost.split_first_chunk::<4>().expect("a ghost's bytes");
+                self.ghost_id.push(u32::from_le_bytes(*id));
+                self.ghost_species.push(rest[0]);
+                sites.push(read_site::<P, STRIDE>(&rest[1..]));
+            }
+        }
+    }
+
+    /// Exchanges the sites of ghosts, which stand behind the `own` ones, and does `meanwhile` while they travel.
+    pub fn exchange_sites<P: Policy, const STRIDE: usize>(
+        &mut self,
+        sites: &mut Vec<[P::Site; STRIDE]>,
+        own: usize,
+        mut meanwhile: impl FnMut(&Vec<[P::Site; STRIDE]>),
+    ) {
+        for (message, lent) in self.messages.iter_mut().zip(&self.lent) {
+            message.outgoing.clear();
+            for &place in lent {
+                put_site::<P, STRIDE>(&mut message.outgoing, &sites[place as usize]);
+            }
+        }
+        let start = Instant::now();
+        let mut worked = std::time::Duration::ZERO;
+        self.communicator.exchange(&mut self.messages, &mut || {
+            let start = Instant::now();
+            meanwhile(sites);
+            worked = start.elapsed();
+        });
+        let waited = start.elapsed().saturating_sub(worked).as_nanos() as i64;
+        self.waited.fetch_add(waited, Ordering::Relaxed);
+        let mut ghosts = sites[own..].iter_mut();
+        for message in &self.messages {
+            let bytes = message.incoming.chunks_exact(3 * size_of::<P::Site>());
+            for (bytes, ghost) in bytes.zip(&mut ghosts) {
+                *ghost = read_site::<P, STRIDE>(bytes);
+            }
+        }
+    }
+
+    /// Sums over all particles, or an error that names a particle whose term did not fit.
+    pub fn combine<const K: usize>(
+        &self,
+        sums: Result<[ExactSum; K], u32>,
+    ) -> Result<[ExactSum; K], u32> {
+        let mut values = vec![0i128; K + 1];
+        match &sums {
+            Ok(sums) => {
+                values.iter_mut().zip(sums).for_each(|(value, sum)| *value = sum.to_units());
+            }
+            // Errors are rare: that there is one, and then which.
+            Err(_) => values[K] = 1,
+        }
+        self.waiting(|ranks| sum_exactly(ranks, &mut values));
+        if values[K] > 0 {
+            let mut particle = [sums.err().map_or(u64::MAX, u64::from)];
+            self.waiting(|ranks| ranks.minimum(&mut particle));
+            return Err(particle[0] as u32);
+        }
+        Ok(std::array::from_fn(|k| ExactSum::from_units(values[k])))
+    }
+
+    /// Sum of integers over ranks.
+    pub fn sum_units(&self, value: i128) -> i128 {
+        let mut values = [value];
+        self.waiting(|ranks| sum_exactly(ranks, &mut values));
+        values[0]
+    }
+
+    /// Keeps an error of this rank until all verify; only the first counts.
+    pub fn note_fault(&mut self, step: u64, error: EngineError) {
+        self.fault.get_or_insert((step, error));
+    }
+
+    pub fn note_stale(&mut self, step: u64) {
+        self.stale.get_or_insert(step);
+    }
+
+    /// Forgets what was noted after a step.
+    pub fn forget_after(&mut self, step: u64) {
+        self.stale = None;
+        self.fault.take_if(|(noted, _)| *noted > step);
+    }
+
+    /// What all ranks say to the steps since the last time. `moved2`: of this rank's furthest particle.
+    pub fn verify(&mut self, moved2: f64) -> Verdict {
+        let fault = self.fault.as_ref().map_or(u64::MAX, |(step, _)| *step);
+        let stale = self.stale.unwrap_or(u64::MAX);
+        // Bits of floats above zero are in the order of the numbers.
+        let mut values = [stale, fault, u64::MAX - moved2.max(0.0).to_bits()];
+        self.waiting(|ranks| ranks.minimum(&mut values));
+        let [stale, fault, moved2] = values;
+        let stale = (stale != u64::MAX).then_some(stale);
+        let fault = if stale.is_some_and(|stale| stale <= fault) {
+            // The steps are taken again, and may go well then.
+            None
+        } else {
+            self.agreed_fault(fault)
+        };
+        Verdict { stale, fault, moved2: f64::from_bits(u64::MAX - moved2) }
+    }
+
+    /// The error of the lowest rank that has one at `step`.
+    fn agreed_fault(&self, step: u64) -> Option<(u64, EngineError)> {
+        if step == u64::MAX {
+            return None;
+        }
+        let mine = self.fault.as_ref().filter(|(noted, _)| *noted == step);
+        let mut rank = [if mine.is_some() { self.rank as u64 } else { u64::MAX }];
+        self.waiting(|ranks| ranks.minimum(&mut rank));
+        let rank = rank[0] as usize;
+        let mut words = match mine {
+            Some((_, error)) if rank == self.rank => {
+                let help = miette::Diagnostic::help(error).map(|help| help.to_string());
+                serde_json::to_vec(&(error.to_string(), help)).expect("words")
+            }
+            _ => Vec::new(),
+        };
+        self.waiting(|ranks| ranks.broadcast(rank, &mut words));
+        let (message, help): (String, Option<String>) =
+            serde_json::from_slice(&words).unwrap_or_default();
+        Some((step, EngineError::OnRank { rank, message, help: help.unwrap_or_default() }))
+    }
+
+    /// Heat of the whole system, half step by half step, since the last time.
+    pub fn take_heat(&mut self) -> Vec<f64> {
+        let mut units: Vec<i128> = self.heat.drain(..).map(ExactSum::to_units).collect();
+        if !units.is_empty() {
+            self.waiting(|ranks| sum_exactly(ranks, &mut units));
+        }
+        units.into_iter().map(|units| ExactSum::from_units(units).value()).collect()
+    }
+}
+
+/// Appends the components of a site, four or eight bytes each.
+#[inline(always)]
+fn put_site<P: Policy, const STRIDE: usize>(bytes: &mut Vec<u8>, site: &[P::Site; STRIDE]) {
+    for axis in 0..3 {
+        let bits = P::site_to_bits(site[axis]).to_le_bytes();
+        bytes.extend(&bits[..size_of::<P::Site>()]);
+    }
+}
+
+#[inline(always)]
+fn read_site<P: Policy, const STRIDE: usize>(bytes: &[u8]) -> [P::Site; STRIDE] {
+    let mut site = [P::Site::default(); STRIDE];
+    for (site, component) in site.iter_mut().zip(bytes.chunks_exact(size_of::<P::Site>())) {
+        let mut bits = [0; 8];
+        bits[..component.len()].copy_from_slice(component);
+        *site = P::site_from_bits(u64::from_le_bytes(bits));
+    }
+    site
+}

@@ -1,0 +1,110 @@
+//! When lists are rebuilt, agreed on by all ranks with few words.
+//!
+//! Nobody looks at the displacements of other ranks inside a step. At some steps all compare notes: how far the
+//! furthest particle has moved since the lists were built. It moves on no faster than it did so far, nearly always;
+//! so the ranks know when to compare again, and at which step to rebuild. Where that was too late, they go back to
+//! where they compared last, and rebuild at the step at which the first particle had moved too far.
+//! Every decision depends on the trajectory alone, not on how steps are parted: the same run, the same rebuilds.
+
+/// Steps of the next comparison and the next rebuild.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RebuildSchedule {
+    built: u64,
+    compare_at: Option<u64>,
+    rebuild_at: Option<u64>,
+}
+
+/// Age of lists, in steps, at the first comparison.
+const FIRST: u64 = 4;
+/// Most steps from a comparison to the next.
+const LONGEST: u64 = 64;
+/// Share of the time that is left to a particle of constant velocity.
+const CAUTION: f64 = 0.95;
+
+impl RebuildSchedule {
+    /// Lists were built after the drift of a step.
+    pub fn built(step: u64) -> Self {
+        RebuildSchedule { built: step, compare_at: Some(step + FIRST), rebuild_at: None }
+    }
+
+    /// Whether the lists are to be rebuilt in a step.
+    pub fn rebuilds_in(&self, step: u64) -> bool {
+        self.rebuild_at == Some(step)
+    }
+
+    /// The last step before all must agree that the lists were good, from the present `step` on.
+    pub fn verify_at(&self, step: u64) -> u64 {
+        let rebuild = self.rebuild_at.map_or(u64::MAX, |rebuild| rebuild - 1);
+        let compare = self.compare_at.unwrap_or(u64::MAX);
+        rebuild.min(compare).min(step + LONGEST)
+    }
+
+    /// All have compared after `step`: the furthest particle has moved by `share` of what the lists allow. Does
+    /// nothing at a step at which no comparison was due.
+    pub fn compared(&mut self, step: u64, share: f64) {
+        if self.compare_at != Some(step) {
+            return;
+        }
+        let age = (step - self.built) as f64;
+        let left = CAUTION * age * (1.0 / share.max(1e-9) - 1.0);
+        let left = left.clamp(0.0, LONGEST as f64) as u64;
+        if left > 3 {
+            self.compare_at = Some(step + 2 * left / 3);
+        } else {
+            (self.compare_at, self.rebuild_at) = (None, Some(step + left + 1));
+        }
+    }
+
+    /// A particle had moved too far in a step: the lists must be rebuilt in it.
+    pub fn stale(&mut self, step: u64) {
+        (self.compare_at, self.rebuild_at) = (None, Some(step));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps at which ranks compare, and the step of the rebuild, for a displacement that is a function of age.
+    fn lifetime(share: impl Fn(u64) -> f64) -> (Vec<u64>, u64) {
+        let mut schedule = RebuildSchedule::built(100);
+        let mut compared = Vec::new();
+        let mut step = 100;
+        while !schedule.rebuilds_in(step + 1) {
+            step = schedule.verify_at(step);
+            assert!(share(step - 100) <= 1.0, "the prediction came too late");
+            compared.push(step - 100);
+            schedule.compared(step, share(step - 100));
+        }
+        (compared, step + 1 - 100)
+    }
+
+    #[test]
+    fn lists_live_nearly_as_long_as_constant_velocities_allow() {
+        for speed in [0.2, 0.1, 0.05, 0.01] {
+            let (compared, rebuilt) = lifetime(|age| speed * age as f64);
+            let allowed = (1.0 / speed) as u64;
+            assert!(rebuilt <= allowed + 1 && rebuilt * 10 >= allowed * 8, "{speed}: {rebuilt}");
+            assert!(compared.len() <= 6, "{speed}: {compared:?}");
+        }
+    }
+
+    #[test]
+    fn particles_at_rest_need_few_words() {
+        let mut schedule = RebuildSchedule::built(0);
+        schedule.compared(4, 0.0);
+        assert_eq!(schedule.verify_at(4), 4 + 42);
+        assert!(!schedule.rebuilds_in(5));
+    }
+
+    #[test]
+    fn where_steps_are_parted_does_not_matter() {
+        let mut schedule = RebuildSchedule::built(0);
+        let before = schedule.clone();
+        schedule.compared(3, 0.9);
+        assert_eq!(schedule, before, "no comparison was due");
+        schedule.stale(9);
+        assert!(schedule.rebuilds_in(9));
+        assert_eq!(schedule.verify_at(5), 8);
+    }
+}

@@ -1,0 +1,135 @@
+//! The program itself, started by `mpirun`. Built with the feature `mpi` only.
+#![cfg(feature = "mpi")]
+mod common;
+
+use std::process::{Child, Command, Stdio};
+
+use common::contents::assert_same_numbers;
+use common::job::{Ended, Job, kob_andersen, signal};
+use supercool::output::checkpoints_in;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_supercool");
+
+/// `mpirun` in a job's directory, also as root and with more ranks than cores.
+fn start(job: &Job, ranks: usize, arguments: &[&str]) -> Child {
+    Command::new("mpirun")
+        .args(["-n", &ranks.to_string(), PROGRAM])
+        .args(arguments)
+        .current_dir(job.path("."))
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env("OMPI_MCA_mpi_yield_when_idle", "1")
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("mpirun (Debian: openmpi-bin)")
+}
+
+fn execute(job: &Job, ranks: usize, arguments: &[&str]) -> Ended {
+    Ended::of(start(job, ranks, arguments))
+}
+
+fn configuration(steps: u64) -> String {
+    kob_andersen(3, 500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1")
+        + &format!(
+            r#"
+[checkpoint]
+minutes = 0.001
+
+[[stage]]
+name = "run"
+steps = {steps}
+observe = {{ thermodynamics = 10, trajectory = 100 }}
+
+[[stage.correlation]]
+every = 10
+block_size = 5
+wavenumbers = [7.25]
+"#
+        )
+}
+
+fn assert_same_results(one: &Job, other: &Job) {
+    for file in ["out/run.h5", "out/run.h5md"] {
+        assert_same_numbers(&one.path(file), &other.path(file));
+    }
+}
+
+#[test]
+fn processes_write_what_one_does_and_go_on_with_another_number() {
+    const STEPS: u64 = 3000;
+    let alone = Job::new(&configuration(STEPS));
+    alone.succeeds(&["run", "job.toml", "--quiet"]);
+
+    let job = Job::new(&configuration(STEPS));
+    let mut process = start(&job, 4, &["run", "job.toml", "--quiet"]);
+    assert!(job.appears("out/run.h5", &mut process));
+    // mpirun hands it on to all ranks.
+    signal(&process, "USR1");
+    let ended = Ended::of(process);
+    assert_eq!(ended.code, Some(75), "{ended:?}");
+    assert!(ended.stdout.contains("Stopped by SIGUSR1"), "{ended:?}");
+    assert_eq!(ended.stdout.matches("Go on with").count(), 1, "only one rank speaks: {ended:?}");
+
+    let ended = execute(&job, 2, &["resume", "out", "--quiet"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stdout.matches("Results are in").count(), 1, "{ended:?}");
+    assert_same_results(&alone, &job);
+}
+
+#[test]
+fn a_dying_rank_ends_the_job_with_a_message_and_leaves_a_whole_checkpoint() {
+    let job = Job::new(&configuration(2_000_000));
+    let mut process = start(&job, 4, &["run", "job.toml", "--quiet"]);
+    assert!(job.appears("out/run.h5", &mut process));
+    let written = || !checkpoints_in(&job.path("out")).unwrap().is_empty();
+    while !written() {
+        assert!(process.try_wait().unwrap().is_none(), "{:?}", Ended::of(process));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let victim = last_rank(&process);
+    assert!(Command::new("kill").args(["-s", "KILL", &victim]).status().unwrap().success());
+    let ended = Ended::of(process);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("rank") && ended.stderr.contains("signal 9"), "{ended:?}");
+
+    let resumed = job.execute(&["resume", "out", "--quiet", "--max-walltime", "1s"]);
+    assert_eq!(resumed.code, Some(75), "{resumed:?}");
+    assert!(!resumed.stderr.contains("is not used"), "{resumed:?}");
+}
+
+/// Process of the rank started last by an `mpirun`.
+fn last_rank(mpirun: &Child) -> String {
+    let id = mpirun.id();
+    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+    children.split_whitespace().last().expect("mpirun has ranks").to_owned()
+}
+
+#[test]
+fn errors_are_told_once_and_end_all_ranks() {
+    let job = Job::new(&configuration(100));
+    let ended = execute(&job, 9, &["run", "job.toml", "--quiet"]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stderr.matches("it has room for 8 at most").count(), 1, "{ended:?}");
+    assert!(!job.path("out/run.h5").exists());
+
+    let ended = execute(&job, 2, &["run", "other.toml"]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stderr.matches("other.toml").count(), 1, "{ended:?}");
+}
+
+#[test]
+fn the_benchmark_measures_all_ranks_together() {
+    let job = Job::new("");
+    let arguments = ["--particles=2000", "--precision=fixed-point", "--engine=cpu", "--steps=20"];
+    let mut all = vec!["bench", "--melt-steps=5", "--equilibration-steps=5"];
+    all.extend(arguments);
+    let ended = execute(&job, 2, &all);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stdout.matches("fixed-point").count(), 1, "{ended:?}");
+    assert!(ended.stdout.contains("x 2 ranks") && ended.stdout.contains("waiting"), "{ended:?}");
+    assert!(job.succeeds(&["doctor"]).stdout.contains("mpirun"));
+}
