@@ -8,18 +8,25 @@
 #SBATCH --signal=B:USR1@300
 # Runs a configuration to its end in as many jobs as it takes: sbatch slurm.sh FILE.toml [DIRECTORY]
 #
+# Several tasks (sbatch --ntasks=32 --gres=none slurm.sh FILE.toml) become ranks: supercool must then be built with
+# `--features mpi` and the site's MPI library; `srun --mpi=list` names the plugins, of which MPI_PLUGIN is one.
+#
 # Five minutes before the job's time is over SLURM sends USR1 (--signal above), on pre-emption TERM. supercool then
 # writes a checkpoint and ends with 75, and the job puts itself into the queue again. Any other end is for you to see.
 set -uo pipefail
 file=${1:?usage: sbatch slurm.sh FILE.toml [DIRECTORY]}
 name=$(basename "$file" .toml)
 directory=${2:-results/$name}
-supercool=${SUPERCOOL:-supercool}
+supercool=("${SUPERCOOL:-supercool}")
+if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then
+    # srun passes signals on to all ranks.
+    supercool=(srun "--mpi=${MPI_PLUGIN:-pmix}" --kill-on-bad-exit=1 "${supercool[@]}")
+fi
 
 if compgen -G "$directory/checkpoint-*.scp" >/dev/null; then
-    "$supercool" resume "$directory" --quiet &
+    "${supercool[@]}" resume "$directory" --quiet &
 else
-    "$supercool" run "$file" --output "$directory" --quiet &
+    "${supercool[@]}" run "$file" --output "$directory" --quiet &
 fi
 process=$!
 trap 'kill -USR1 "$process" 2>/dev/null' USR1 TERM
