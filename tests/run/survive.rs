@@ -339,13 +339,20 @@ fn the_job_script_puts_itself_into_the_queue_until_the_run_has_finished() {
     // What SLURM would do with the job is written down.
     let bin = job.path("bin");
     fs::create_dir(&bin).unwrap();
-    fs::write(bin.join("scontrol"), "#!/bin/sh\necho \"$@\" >> queue\n").unwrap();
-    fs::set_permissions(bin.join("scontrol"), fs::Permissions::from_mode(0o755)).unwrap();
+    let of_slurm = [
+        ("scontrol", "echo \"$@\" >> queue\n"),
+        ("srun", "echo \"$1 $2\" >> ranks\nshift 2\nexec \"$@\"\n"),
+    ];
+    for (name, commands) in of_slurm {
+        fs::write(bin.join(name), format!("#!/bin/sh\n{commands}")).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let start = || {
+    let start_tasks = |tasks: &str| {
         Command::new("bash")
             .arg(&script)
             .args(["job.toml", "out"])
+            .env("SLURM_NTASKS", tasks)
             .current_dir(job.path(""))
             .env("PATH", &path)
             .env("SLURM_JOB_ID", "4711")
@@ -355,6 +362,7 @@ fn the_job_script_puts_itself_into_the_queue_until_the_run_has_finished() {
             .spawn()
             .unwrap()
     };
+    let start = || start_tasks("1");
     let queue = || fs::read_to_string(job.path("queue")).unwrap_or_default();
     let mut process = start();
     assert!(job.appears("out/melt.h5", &mut process));
@@ -369,9 +377,12 @@ fn the_job_script_puts_itself_into_the_queue_until_the_run_has_finished() {
     // An error is not run again.
     job.write("job.toml", "[system]\n");
     fs::remove_dir_all(job.path("out")).unwrap();
-    let ended = Ended::of(start());
+    assert!(!job.path("ranks").exists());
+    let ended = Ended::of(start_tasks("4"));
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert_eq!(queue(), "requeue 4711\n");
+    let ranks = fs::read_to_string(job.path("ranks")).unwrap();
+    assert_eq!(ranks, "--mpi=pmix --kill-on-bad-exit=1\n");
 }
 
 // ---------------------------------------------------------------------------------------------
