@@ -1,6 +1,6 @@
 //! Writes what a stage measures, on a thread of its own, while the engine takes the next steps.
 //!
-//! Rows, samples, flushes and checkpoints go through one short queue in the order in which they were
+//! Rows, samples, flushes and checkpoints go through one queue in the order in which they were
 //! measured, so that a checkpoint is written when all that it counts on is on the disk, and the engine
 //! waits when the disk or the observables are slower than it is. The first error ends the thread; the run
 //! meets it at its next word to the writer.
@@ -16,8 +16,11 @@ use crate::engine::{Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
 
-/// Jobs that wait at most: each may hold a copy of all particles.
-const QUEUE: usize = 2;
+/// Jobs that wait at most. What an engine evaluates in one part of its steps comes at once, and is averaged during the
+/// next one.
+const QUEUE: usize = 64;
+/// Samples among them: each holds a copy of all particles.
+const SAMPLES: usize = 2;
 /// Rows that are collected before they are a job of their own.
 const ROWS: usize = 1024;
 
@@ -28,6 +31,8 @@ pub struct Writer {
     rows: Vec<Thermodynamics>,
     /// `None` only while it is dropped.
     queue: Option<SyncSender<Job>>,
+    /// Full while as many samples wait as may.
+    samples: SyncSender<()>,
     /// `None` once it was joined.
     thread: Option<JoinHandle<miette::Result<()>>>,
 }
@@ -59,12 +64,14 @@ impl Writer {
     ) -> miette::Result<Self> {
         let schedule = output.schedule().clone();
         let (queue, jobs) = sync_channel(QUEUE);
+        let (samples, waiting) = sync_channel(SAMPLES);
         let directory = directory.to_owned();
         let thread = thread::Builder::new()
             .name("writer".to_owned())
-            .spawn(move || work(output, &jobs, first_step, step, &directory))
+            .spawn(move || work(output, &jobs, &waiting, first_step, step, &directory))
             .map_err(|source| RunError::Writer { source })?;
-        Ok(Writer { schedule, rows: Vec::new(), queue: Some(queue), thread: Some(thread) })
+        let queue = Some(queue);
+        Ok(Writer { schedule, rows: Vec::new(), queue, samples, thread: Some(thread) })
     }
 
     pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> miette::Result<()> {
@@ -79,7 +86,11 @@ impl Writer {
         snapshot: PendingSnapshot,
         macroscopic: Option<Macroscopic>,
     ) -> miette::Result<()> {
-        self.send(step, Task::Sample(snapshot, macroscopic))
+        match self.samples.send(()) {
+            Ok(()) => self.send(step, Task::Sample(snapshot, macroscopic)),
+            // As in `send`.
+            Err(_) => self.join(),
+        }
     }
 
     /// What the engine has evaluated for one of its correlations up to a step of the run.
@@ -153,6 +164,7 @@ impl Drop for Writer {
 fn work(
     mut output: StageOutput,
     jobs: &Receiver<Job>,
+    waiting: &Receiver<()>,
     first_step: u64,
     mut reached: u64,
     directory: &Path,
@@ -163,6 +175,8 @@ fn work(
             Task::Nothing => {}
             Task::Sample(snapshot, macroscopic) => match snapshot.wait() {
                 Ok(snapshot) => {
+                    // Room for another one while this one is looked at.
+                    let _ = waiting.recv();
                     let sampled = output.sample(step - first_step, &snapshot, macroscopic.as_ref());
                     if let Err(report) = sampled {
                         // What was measured up to a bound stays readable.

@@ -130,7 +130,7 @@ fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlat
 }
 
 /// Takes steps as a run does: another thread averages. Returns the seconds until the last step and what the engine
-/// evaluates of it: the other thread's last averages come after the end of a stage.
+/// evaluates of it, or those that the averages take if these are more.
 fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> miette::Result<f64> {
     begin(engine, None, u64::MAX / 2);
     let start_step = engine.step();
@@ -149,13 +149,18 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
     let start = Instant::now();
     std::thread::scope(|scope| -> miette::Result<f64> {
         type Job = (usize, Pending<Evaluated>);
-        let (sender, jobs) = sync_channel::<Job>(2);
+        let (sender, jobs) = sync_channel::<Job>(64);
         type Sample = (u64, PendingSnapshot, Option<Macroscopic>);
         let (snapshots, samples) = sync_channel::<Sample>(2);
         let needs_stress = here && all.iter().any(Correlations::needs_stress);
-        let averaging = scope.spawn(move || -> Result<(), EngineError> {
+        // Seconds of work.
+        let averaging = scope.spawn(move || -> Result<f64, EngineError> {
+            let mut busy = 0.0;
             for (index, pairs) in jobs {
-                all[of_engine[index]].add_evaluated(&pairs.wait()?);
+                let pairs = pairs.wait()?;
+                let start = Instant::now();
+                all[of_engine[index]].add_evaluated(&pairs);
+                busy += start.elapsed().as_secs_f64();
             }
             for (step, snapshot, macroscopic) in samples {
                 let snapshot = snapshot.wait()?;
@@ -163,7 +168,7 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
                     one.sample(&snapshot, macroscopic.as_ref());
                 }
             }
-            Ok(())
+            Ok(busy)
         });
         let mut sender = Some(sender);
         if here {
@@ -199,8 +204,9 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
         engine.thermodynamics()?;
         let seconds = start.elapsed().as_secs_f64();
         drop((sender, snapshots));
-        averaging.join().expect("the thread has not panicked")?;
-        Ok(seconds)
+        let busy = averaging.join().expect("the thread has not panicked")?;
+        // The slower of the two in a long run.
+        Ok(seconds.max(busy))
     })
 }
 

@@ -20,7 +20,7 @@ const MOST_PARTIAL_BYTES: usize = 256 << 20;
 /// Pairs that are evaluated at once.
 const MOST_PAIRS: usize = 4096;
 /// Copies to the host that may be under way together.
-pub const COPIES: usize = 4;
+pub const COPIES: usize = 8;
 /// No group has more.
 const MOST_PAIRS_OF_GROUP: usize = MOST_SLOTS * (MOST_SLOTS + 1) / 2;
 
