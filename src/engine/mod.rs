@@ -5,6 +5,8 @@
 mod correlator;
 pub mod cpu;
 pub mod cuda;
+#[cfg(any(test, feature = "fault-injection"))]
+pub(crate) mod delegate;
 pub mod domain;
 mod error;
 mod minimizer;

@@ -1,11 +1,8 @@
 //! An engine with a defect: it flips one bit of one velocity, once. For tests, and for builds with the feature
 //! `fault-injection`, in which `SUPERCOOL_FLIP_BIT=STEP:PARTICLE:AXIS:BIT` says which.
-use crate::engine::{
-    self, Correlator, Engine, EngineError, ExactState, PendingSnapshot, PendingState, StageContext,
-    Thermodynamics,
-};
+use crate::engine::delegate::delegate;
+use crate::engine::{self, Correlator, Engine, EngineError, StageContext};
 use crate::plan::Plan;
-use crate::system::Snapshot;
 
 /// The bit to be flipped, after the first call of `advance` that reaches `step`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,20 +45,29 @@ impl Faulty {
     }
 
     /// What the environment asks for.
+    ///
+    /// # Errors
+    /// If it names no bit of this run.
     #[cfg(feature = "fault-injection")]
-    pub fn from_environment(engine: Box<dyn Engine>, plan: &Plan) -> Box<dyn Engine> {
-        let fault = std::env::var("SUPERCOOL_FLIP_BIT").ok().and_then(|text| Fault::parse(&text));
-        match fault {
-            Some(fault) => Box::new(Faulty::new(engine, plan, fault)),
-            None => engine,
+    pub fn from_environment(
+        engine: Box<dyn Engine>,
+        plan: &Plan,
+    ) -> miette::Result<Box<dyn Engine>> {
+        let Ok(text) = std::env::var("SUPERCOOL_FLIP_BIT") else { return Ok(engine) };
+        let particles = plan.system.particle_count();
+        match Fault::parse(&text).filter(|fault| fault.particle < particles) {
+            Some(fault) => Ok(Box::new(Faulty::new(engine, plan, fault))),
+            None => Err(miette::miette!(
+                "SUPERCOOL_FLIP_BIT is STEP:PARTICLE:AXIS:BIT with particles below {particles}, axes below 3 and bits \
+                 below 64, not {text}"
+            )),
         }
     }
 }
 
 impl Engine for Faulty {
-    fn step(&self) -> u64 {
-        self.engine.step()
-    }
+    delegate!(engine: step, thermodynamics, snapshot, begin_snapshot, export, forces, velocities, reports);
+
     fn begin_stage(&mut self, stage: &StageContext) {
         self.stage = stage.clone();
         self.engine.begin_stage(stage);
@@ -78,41 +84,8 @@ impl Engine for Faulty {
         }
         Ok(())
     }
-    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
-        self.engine.thermodynamics()
-    }
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        self.engine.snapshot()
-    }
-    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
-        self.engine.begin_snapshot()
-    }
-    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
-        self.engine.begin_export()
-    }
-    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
-        self.engine.forces()
-    }
-    fn export(&self) -> Result<ExactState, EngineError> {
-        self.engine.export()
-    }
-    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
-        self.engine.draw_velocities(temperature, exactly)
-    }
-    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
-        self.engine.scale_velocities(factor)
-    }
-    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
-        self.engine.reverse_velocities()
-    }
     /// None: an engine that is exchanged would forget its samples.
     fn correlator(&mut self) -> Option<&mut dyn Correlator> {
         None
-    }
-    fn report(&self) -> serde_json::Value {
-        self.engine.report()
-    }
-    fn hardware(&self) -> serde_json::Value {
-        self.engine.hardware()
     }
 }

@@ -109,7 +109,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
         InitialPlan::File { temperature: None, .. } => {}
     }
     #[cfg(feature = "fault-injection")]
-    let engine = fault::Faulty::from_environment(engine, &plan);
+    let engine = fault::Faulty::from_environment(engine, &plan)?;
     let mut simulation = Simulation::new(plan, toml_text.to_owned(), engine);
     // A run that is killed from here on can be resumed.
     simulation.save(&directory)?;

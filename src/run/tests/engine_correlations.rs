@@ -4,9 +4,8 @@ use std::path::Path;
 use supercool_analysis::results::{Curve, Function, ResultsFile, TimeSeries};
 
 use super::*;
-use crate::engine::{
-    Correlator, ExactState, Pending, PendingSnapshot, PendingState, Thermodynamics,
-};
+use crate::engine::delegate::delegate;
+use crate::engine::{Correlator, Pending, Thermodynamics};
 use crate::observable::SampleContext;
 use crate::observable::dynamics::evaluation::{Evaluated, HandedOver};
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -105,9 +104,8 @@ impl Correlator for Evaluating {
 }
 
 impl Engine for Evaluating {
-    fn step(&self) -> u64 {
-        self.engine.step()
-    }
+    delegate!(engine: step, thermodynamics, snapshot, begin_snapshot, export, forces, velocities, reports);
+
     fn begin_stage(&mut self, stage: &StageContext) {
         self.stage = stage.clone();
         self.engine.begin_stage(stage);
@@ -124,39 +122,6 @@ impl Engine for Evaluating {
     }
     fn correlator(&mut self) -> Option<&mut dyn Correlator> {
         Some(self)
-    }
-    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
-        self.engine.thermodynamics()
-    }
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        self.engine.snapshot()
-    }
-    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
-        self.engine.begin_snapshot()
-    }
-    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
-        self.engine.begin_export()
-    }
-    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
-        self.engine.forces()
-    }
-    fn export(&self) -> Result<ExactState, EngineError> {
-        self.engine.export()
-    }
-    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
-        self.engine.draw_velocities(temperature, exactly)
-    }
-    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
-        self.engine.scale_velocities(factor)
-    }
-    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
-        self.engine.reverse_velocities()
-    }
-    fn report(&self) -> serde_json::Value {
-        self.engine.report()
-    }
-    fn hardware(&self) -> serde_json::Value {
-        self.engine.hardware()
     }
 }
 

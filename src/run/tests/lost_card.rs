@@ -2,8 +2,8 @@
 use std::path::Path;
 
 use super::*;
-use crate::engine::{ExactState, Pending, PendingSnapshot, PendingState, Thermodynamics};
-use crate::system::Snapshot;
+use crate::engine::delegate::delegate;
+use crate::engine::{Pending, PendingSnapshot};
 
 /// When the card is lost.
 #[derive(Clone, Copy, PartialEq)]
@@ -24,9 +24,8 @@ fn lost() -> EngineError {
 }
 
 impl Engine for Losing {
-    fn step(&self) -> u64 {
-        self.engine.step()
-    }
+    delegate!(engine: step, thermodynamics, snapshot, export, forces, velocities, reports);
+
     fn begin_stage(&mut self, stage: &StageContext) {
         self.engine.begin_stage(stage);
     }
@@ -36,41 +35,11 @@ impl Engine for Losing {
             _ => self.engine.advance(steps),
         }
     }
-    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
-        self.engine.thermodynamics()
-    }
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        self.engine.snapshot()
-    }
     fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
         if self.loss == Loss::Copying(self.step()) {
             return Ok(Pending::new(|| Err(lost())));
         }
         self.engine.begin_snapshot()
-    }
-    fn begin_export(&mut self) -> Result<PendingState, EngineError> {
-        self.engine.begin_export()
-    }
-    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
-        self.engine.forces()
-    }
-    fn export(&self) -> Result<ExactState, EngineError> {
-        self.engine.export()
-    }
-    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
-        self.engine.draw_velocities(temperature, exactly)
-    }
-    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
-        self.engine.scale_velocities(factor)
-    }
-    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
-        self.engine.reverse_velocities()
-    }
-    fn report(&self) -> serde_json::Value {
-        self.engine.report()
-    }
-    fn hardware(&self) -> serde_json::Value {
-        self.engine.hardware()
     }
 }
 
