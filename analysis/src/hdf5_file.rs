@@ -178,7 +178,7 @@ fn open_as(path: &Path, flags: c_uint) -> hdf5::Result<hdf5::File> {
 }
 
 /// Whether the superblock (version 3, where SWMR exists) says that a writer has the file open.
-fn is_marked_open(path: &Path) -> bool {
+pub(crate) fn is_marked_open(path: &Path) -> bool {
     let mut start = [0_u8; 12];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start[8] == 3 && start[11] != 0

@@ -6,7 +6,7 @@ use crate::fit::{diffusion, time_of_decay};
 use crate::results::{Function, ResultsFile, TimeSeries};
 use crate::statistics::block_average;
 use crate::trajectory::{Format, format_of};
-use crate::{Frame, Result, TrajectoryReader, open};
+use crate::{Frame, Result, TrajectoryReader, open, settled};
 
 /// Largest relative error of a viscosity that is told.
 const VISCOSITY_ERROR: f64 = 0.1;
@@ -14,9 +14,14 @@ const VISCOSITY_ERROR: f64 = 0.1;
 /// Describes a results file or a trajectory of any format that [`open`] reads.
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
-    if format_of(path)? != Format::Hdf5 {
-        return trajectory_info(&*open(path)?);
+    match format_of(path)? {
+        Format::Hdf5 => settled(path, || hdf5_info(path)),
+        _ => trajectory_info(&*open(path)?),
     }
+}
+
+/// As [`info`] of an HDF5 file, read once.
+pub(crate) fn hdf5_info(path: &Path) -> Result<String> {
     let file = ResultsFile::open(path)?;
     let mut text = format!("{}: HDF5", path.display());
     if let Some(creator) = file.creator() {

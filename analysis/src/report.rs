@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::info::hdf5_info;
 use crate::plot::svg_of_file;
 use crate::results::ResultsFile;
-use crate::{Quantity, Result, info};
+use crate::{Quantity, Result, settled};
 
 /// Sections of figures.
 const FIGURES: [(&str, &[Quantity]); 4] = [
@@ -58,11 +59,15 @@ pre{background:#f6f6f6;padding:1em;overflow-x:auto;font-size:13px;line-height:1.
 table{border-collapse:collapse}td{padding:.15em 1.2em .15em 0;vertical-align:top}\
 td:first-child{color:#666}svg{max-width:100%;height:auto}";
 
-/// The page.
+/// The page; of a file that is being written too.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn report(path: &Path) -> Result<String> {
+    settled(path, || page(path))
+}
+
+fn page(path: &Path) -> Result<String> {
     let file = ResultsFile::open(path)?;
     let stage = file.parameter("stage").unwrap_or_default();
     let title = format!("{}: {stage}", path.display());
@@ -70,7 +75,7 @@ pub fn report(path: &Path) -> Result<String> {
         String::from("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head><body>", text(&title));
     let _ = writeln!(page, "<h1>{}</h1>", text(&title));
-    let _ = writeln!(page, "<pre>{}</pre>", text(&info(path)?));
+    let _ = writeln!(page, "<pre>{}</pre>", text(&hdf5_info(path)?));
     for (heading, quantities) in FIGURES {
         if let Some(svg) = svg_of_file(&file, quantities)? {
             let _ = writeln!(page, "<h2>{heading}</h2>\n{}", without_prologue(&svg));

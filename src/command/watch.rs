@@ -11,6 +11,7 @@ use serde_json::Value;
 use supercool_analysis::plot::{Axes, text_plot};
 use supercool_analysis::report::{speed, stage_steps};
 use supercool_analysis::results::{Function, ResultsFile, TimeSeries};
+use supercool_analysis::settled;
 
 use super::say;
 
@@ -54,12 +55,17 @@ struct Page {
 
 fn page(directory: &Path) -> miette::Result<Page> {
     let (path, written) = newest_results(directory)?;
-    let file = ResultsFile::open(&path).into_diagnostic()?;
-    let plan = file.plan().ok_or_else(|| miette!("{}: no results of a run", path.display()))?;
+    settled(&path, || page_of(directory, &path, written))
+}
+
+fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result<Page> {
+    let no_results = || miette!("{}: no results of a run", path.display());
+    let file = ResultsFile::open(path).into_diagnostic()?;
+    let plan = file.plan().ok_or_else(no_results)?;
     let stage = file.parameter("stage").unwrap_or_default();
     let (first, steps) = stage_steps(&plan, &stage).unwrap_or((0, 0));
     let total: u64 = stages(&plan).filter_map(|stage| stage["steps"].as_u64()).sum();
-    let step = file.number("progress/step").unwrap_or(0.0) as u64;
+    let step = file.number("progress/step").ok_or_else(no_results)? as u64;
     let complete = file.number("progress/complete") == Some(1.0);
     let last = stages(&plan).last().is_some_and(|last| last["name"] == *stage);
     let finished = complete && last;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::fit::Estimate;
 use crate::results::{Function, ResultsFile};
 use crate::statistics::block_average;
-use crate::{AnalysisError, Result};
+use crate::{AnalysisError, Result, settled};
 
 pub(super) const MSD: &str = "mean_square_displacement";
 pub(super) const FS: &str = "self_intermediate_scattering_function";
@@ -51,7 +51,8 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         for entry in entries {
             let file = entry.map_err(AnalysisError::io(path))?.path();
             let is_results = file.extension().is_some_and(|ending| ending == "h5");
-            if is_results && ResultsFile::open(&file)?.dynamics()?.iter().any(is_fitted) {
+            let has_fitted = || Ok(ResultsFile::open(&file)?.dynamics()?.iter().any(is_fitted));
+            if is_results && settled(&file, has_fitted)? {
                 found.push(file);
             }
         }
@@ -88,6 +89,10 @@ impl Run {
     /// # Errors
     /// If it holds nothing of this.
     pub fn read(path: &Path) -> Result<Run> {
+        settled(path, || Self::read_once(path))
+    }
+
+    fn read_once(path: &Path) -> Result<Run> {
         let file = ResultsFile::open(path)?;
         let functions: Vec<Function> =
             file.dynamics()?.into_iter().filter(|function| function.argument == "time").collect();

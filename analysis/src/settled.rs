@@ -1,0 +1,96 @@
+//! Reading files that another process is writing to.
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use crate::hdf5_file::is_marked_open;
+
+/// A run writes for a few milliseconds, then leaves the file alone until the next flush.
+const READINGS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(20);
+/// File systems tell the time of a change to some milliseconds.
+const RECENT: Duration = Duration::from_secs(1);
+
+/// What `read` makes of the HDF5 file at `path`; it reads again if the file was being written meanwhile, because it
+/// may then have seen one part before and another after the change, or nothing that makes sense.
+///
+/// A file that never rests is read `READINGS` times, and the last success (or else the last error) stands.
+///
+/// # Errors
+/// That of `read`.
+pub fn settled<T, E>(path: &Path, read: impl Fn() -> Result<T, E>) -> Result<T, E> {
+    let mut before = state(path);
+    let mut outcome = read();
+    for _ in 1..READINGS {
+        let after = state(path);
+        let rested = before == after && !is_marked_open(path);
+        if rested && (outcome.is_ok() || !is_recent(after)) {
+            break;
+        }
+        sleep(PAUSE);
+        before = state(path);
+        let again = read();
+        if again.is_ok() || outcome.is_err() {
+            outcome = again;
+        }
+    }
+    outcome
+}
+
+/// Time of the last change, and length.
+fn state(path: &Path) -> Option<(SystemTime, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+fn is_recent(state: Option<(SystemTime, u64)>) -> bool {
+    state.is_some_and(|(changed, _)| changed.elapsed().is_ok_and(|age| age < RECENT))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_file_at_rest_is_read_once_and_a_changing_one_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.h5");
+        fs::write(&path, "one").unwrap();
+        let readings = Cell::new(0);
+        let count = || readings.set(readings.get() + 1);
+        let read = || {
+            count();
+            if readings.get() == 1 {
+                fs::write(&path, "one two").unwrap();
+            }
+            fs::read_to_string(&path)
+        };
+        assert_eq!(settled(&path, read).unwrap(), "one two");
+        assert_eq!(readings.replace(0), 2);
+        let read = || {
+            count();
+            Err::<(), u32>(readings.get())
+        };
+        let old = SystemTime::now() - 2 * RECENT;
+        fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        assert_eq!(
+            settled(&path, read),
+            Err(1),
+            "an error of a file that nobody writes stands at once"
+        );
+        readings.set(0);
+        // An error just after a change may be the change's, a success is not given up for an error.
+        fs::write(&path, "three").unwrap();
+        let read = || {
+            count();
+            fs::write(&path, "x".repeat(readings.get() as usize)).unwrap();
+            if readings.get() == 3 { Ok(3) } else { Err(readings.get()) }
+        };
+        assert_eq!(settled(&path, read), Ok(3));
+        assert_eq!(readings.get(), READINGS);
+        assert!(settled(Path::new("missing"), || fs::read("missing")).is_err());
+    }
+}
