@@ -1,7 +1,7 @@
 // Reciprocal, correctly rounded, and reciprocal square root from an integer seed and two cubic steps, in 32-bit
 // floats. Mirrors src/arithmetic/reciprocal.rs.
 #pragma once
-#include "arithmetic/portable.cuh"
+#include "ptx.cuh"
 
 // 1/x for 2^-100 <= x <= 2^100.
 //
@@ -14,8 +14,7 @@ INLINE float reciprocal(float x) {
 #elif defined(IEEE_RECIPROCAL)
     return __frcp_rn(x);
 #else
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    float y = estimate_reciprocal(x);
     return fused(y, fused(-x, y, 1.0f), y);
 #endif
 }

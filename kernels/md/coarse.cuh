@@ -10,30 +10,6 @@
 
 #define RANK_BITS 26
 
-// Two 16-bit floats in a word.
-typedef u32 Half2;
-
-INLINE Half2 half2_of(float x) {
-    Half2 both;
-    asm("{\n\t.reg .b16 h;\n\tcvt.rn.f16.f32 h, %1;\n\tmov.b32 %0, {h, h};\n\t}" : "=r"(both) : "f"(x));
-    return both;
-}
-INLINE unsigned short half_of(float x) {
-    unsigned short half;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
-    return half;
-}
-INLINE Half2 sub_half2(Half2 a, Half2 b) {
-    Half2 result;
-    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
-    return result;
-}
-INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
-    Half2 result;
-    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
-    return result;
-}
-
 // Place of a site in its cell.
 INLINE void place_in_cell(const Site (&site)[DIMENSION], float (&place)[DIMENSION]) {
 #pragma unroll

@@ -28,12 +28,13 @@ INLINE bool synchronize(bool attention) {
         u32 number = barrier.number;
         u64 *word = system.control->barrier + (number & 1);
         u32 target = ((number >> 1) + 1) * gridDim.x;
-        u64 value = any ? 1ull | 1ull << 32 : 1ull;
-        asm volatile("red.release.gpu.global.add.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
-        do {
-            asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-        } while ((u32)value != target);
-        asm volatile("fence.acq_rel.gpu;" : : : "memory");
+        add_release(word, any ? 1ull | 1ull << 32 : 1ull);
+        u64 value;
+        for (;; spin_wait()) {
+            value = load_relaxed(word);
+            if ((u32)value == target) break;
+        }
+        fence();
         u32 upper = (u32)(value >> 32);
         barrier.answer = upper != barrier.seen;
         barrier.seen = barrier.seen_other;

@@ -39,12 +39,9 @@ INLINE const uint4 *first_row(const Group &group, u32 tile) {
     return (const uint4 *)system.list + (size_t)tile * system.rows * 32 + group.lane;
 }
 INLINE uint4 load_row(const uint4 *at) {
-    uint4 row;
-    // Read once a step: leaves the first-level cache to the sites.
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(row.x), "=r"(row.y), "=r"(row.z), "=r"(row.w)
-                 : "l"(at));
-    return row;
+    u32 entry[4];
+    load_words_once(at, entry);
+    return make_uint4(entry[0], entry[1], entry[2], entry[3]);
 }
 
 INLINE i64 exchange(i64 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }

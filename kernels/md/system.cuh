@@ -1,5 +1,6 @@
 // What lies in the card's memory, as the kernels see it. Mirrors src/engine/cuda/buffers.rs.
 #pragma once
+#include "ptx.cuh"
 #include "run.cuh"
 
 typedef unsigned char u8;
@@ -120,16 +121,8 @@ __constant__ Real largest_core2;
 INLINE float smaller(float a, float b) { return fminf(a, b); }
 INLINE double smaller(double a, double b) { return fmin(a, b); }
 
-INLINE void load_words(const void *at, u32 (&word)[4]) {
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
-                 : "l"(at));
-}
-INLINE void load_words(const void *at, u32 (&word)[2]) {
-    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(word[0]), "=r"(word[1]) : "l"(at));
-}
 INLINE void site_from_word(u32 word, i32 &site) { site = (i32)word; }
-INLINE void site_from_word(u32 word, float &site) { site = __uint_as_float(word); }
+INLINE void site_from_word(u32 word, float &site) { site = float_from_bits(word); }
 
 // The site of a place in memory, in one load where it has 32-bit components.
 INLINE void load_site(const i32 *sites, u32 place, i32 (&x)[DIMENSION]) {
@@ -146,9 +139,9 @@ INLINE void load_site(const float *sites, u32 place, float (&x)[DIMENSION]) {
 }
 INLINE void load_site(const double *sites, u32 place, double (&x)[DIMENSION]) {
     const double *at = sites + (size_t)place * SITE_STRIDE;
-    asm volatile("ld.global.v2.f64 {%0, %1}, [%2];" : "=d"(x[0]), "=d"(x[1]) : "l"(at));
+    load_doubles(at, x[0], x[1]);
 #if DIMENSION == 3
-    asm volatile("ld.global.f64 %0, [%1];" : "=d"(x[2]) : "l"(at + 2));
+    load_double(at + 2, x[2]);
 #endif
 }
 

@@ -52,5 +52,6 @@ pub const HEADERS: &[(&str, &str)] = &[
     header!("precision/fixed_point.cuh"),
     header!("precision/single.cuh"),
     header!("precision/species.cuh"),
+    header!("ptx.cuh"),
     header!("run.cuh"),
 ];

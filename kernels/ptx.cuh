@@ -1,0 +1,125 @@
+// What the kernels write in PTX: loads that the compiler would split, atomic operations with an order, 16-bit floats.
+//
+// The plain form of each lets any C++17 compiler read the kernels (tests/emulated_card). The loads leave out hints to
+// the caches; the 16-bit operations are rounded once from 64-bit floats.
+#pragma once
+#include "arithmetic/portable.cuh"
+
+// Two 16-bit floats in a word.
+typedef u32 Half2;
+
+#if defined(__CUDACC__)
+
+INLINE void load_words(const void *at, u32 (&word)[4]) {
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                 : "l"(at));
+}
+INLINE void load_words(const void *at, u32 (&word)[2]) {
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(word[0]), "=r"(word[1]) : "l"(at));
+}
+// Leaves the first-level cache to what is read again.
+INLINE void load_words_once(const void *at, u32 (&word)[4]) {
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                 : "l"(at));
+}
+INLINE void load_doubles(const double *at, double &x, double &y) {
+    asm volatile("ld.global.v2.f64 {%0, %1}, [%2];" : "=d"(x), "=d"(y) : "l"(at));
+}
+INLINE void load_double(const double *at, double &x) {
+    asm volatile("ld.global.f64 %0, [%1];" : "=d"(x) : "l"(at));
+}
+
+// What this thread has written before is seen by whoever has seen the addition and then called `fence`.
+INLINE void add_release(u64 *at, u64 value) {
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
+}
+INLINE u64 load_relaxed(const u64 *at) {
+    u64 value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+INLINE void fence() {
+    asm volatile("fence.acq_rel.gpu;" : : : "memory");
+}
+// In the body of every loop that waits for another block.
+INLINE void spin_wait() {}
+
+// 1/x to a unit in the last place.
+INLINE float estimate_reciprocal(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+INLINE Half2 half2_of(float x) {
+    Half2 both;
+    asm("{\n\t.reg .b16 h;\n\tcvt.rn.f16.f32 h, %1;\n\tmov.b32 %0, {h, h};\n\t}" : "=r"(both) : "f"(x));
+    return both;
+}
+INLINE unsigned short half_of(float x) {
+    unsigned short half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
+    return half;
+}
+INLINE Half2 sub_half2(Half2 a, Half2 b) {
+    Half2 result;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    return result;
+}
+INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
+    Half2 result;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
+    return result;
+}
+
+#else
+
+INLINE void load_words(const void *at, u32 (&word)[4]) { std::memcpy(word, at, sizeof(word)); }
+INLINE void load_words(const void *at, u32 (&word)[2]) { std::memcpy(word, at, sizeof(word)); }
+INLINE void load_words_once(const void *at, u32 (&word)[4]) { load_words(at, word); }
+INLINE void load_double(const double *at, double &x) { x = *at; }
+INLINE void load_doubles(const double *at, double &x, double &y) {
+    x = at[0];
+    y = at[1];
+}
+
+INLINE void add_release(u64 *at, u64 value) { __atomic_fetch_add(at, value, __ATOMIC_RELEASE); }
+INLINE u64 load_relaxed(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+INLINE void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+// Lets other threads run; given by the emulation.
+void spin_wait();
+
+INLINE float estimate_reciprocal(float x) { return 1.0f / x; }
+
+// To nearest, halves to even.
+INLINE unsigned short half_from_double(double x) {
+    u32 sign = (u32)(to_bits(x) >> 48) & 0x8000;
+    double size = magnitude(x);
+    if (!(size < 65520.0)) return (unsigned short)(sign | (size == size ? 0x7C00 : 0x7FFF));
+    if (size < 0x1p-14) return (unsigned short)(sign | (u32)std::nearbyint(size * 0x1p24));
+    u64 bits = to_bits(size);
+    bits += 0x1FFFFFFFFFFull + (bits >> 42 & 1);
+    return (unsigned short)(sign | (u32)((bits >> 42) - (1008ull << 10)));
+}
+INLINE double double_from_half(u32 half) {
+    u64 sign = (u64)(half & 0x8000) << 48, exponent = half >> 10 & 31, fraction = half & 0x3FF;
+    if (exponent == 0) return double_from_bits(sign | to_bits((double)fraction * 0x1p-24));
+    return double_from_bits(sign | (exponent == 31 ? 0x7FFull : exponent + 1008) << 52 | fraction << 42);
+}
+INLINE unsigned short half_of(float x) { return half_from_double(x); }
+INLINE Half2 half2_of(float x) { return half_of(x) * 0x10001u; }
+INLINE Half2 sub_half2(Half2 a, Half2 b) {
+    u32 low = half_from_double(double_from_half(a & 0xFFFF) - double_from_half(b & 0xFFFF));
+    u32 high = half_from_double(double_from_half(a >> 16) - double_from_half(b >> 16));
+    return low | high << 16;
+}
+INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
+    u32 low = half_from_double(
+        fused(double_from_half(a & 0xFFFF), double_from_half(b & 0xFFFF), double_from_half(c & 0xFFFF)));
+    u32 high = half_from_double(fused(double_from_half(a >> 16), double_from_half(b >> 16), double_from_half(c >> 16)));
+    return low | high << 16;
+}
+
+#endif
