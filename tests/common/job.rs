@@ -9,6 +9,7 @@ use tempfile::TempDir;
 pub struct Job {
     directory: PathBuf,
     _temporary: Option<TempDir>,
+    environment: Vec<(String, String)>,
 }
 
 /// How a command ended.
@@ -31,7 +32,14 @@ impl Job {
     /// In a directory that is there already.
     pub fn at(directory: &Path, toml: &str) -> Self {
         std::fs::write(directory.join("job.toml"), toml).unwrap();
-        Job { directory: directory.to_owned(), _temporary: None }
+        Job { directory: directory.to_owned(), _temporary: None, environment: Vec::new() }
+    }
+
+    /// With variables of the environment for all its commands.
+    pub fn with(mut self, environment: &[(&str, &str)]) -> Self {
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        self.environment.extend(environment.iter().map(owned));
+        self
     }
 
     /// Another configuration beside `job.toml`.
@@ -46,6 +54,7 @@ impl Job {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_supercool"));
         command.args(arguments).current_dir(&self.directory).env_remove("RUST_LOG");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 

@@ -207,6 +207,8 @@ fn text(name: &str) -> CString {
     CString::new(name).expect("names of kernels hold no zero")
 }
 
+/// Squared distance below which pairs are looked at one by one. Never zero: were no pair too close, the pair loop
+/// would take all particles for such that meet themselves, and work twice.
 fn largest_core2<P: DevicePolicy>(policy: &P, plan: &Plan) -> P::Real {
     let largest = plan
         .potential
@@ -215,5 +217,5 @@ fn largest_core2<P: DevicePolicy>(policy: &P, plan: &Plan) -> P::Real {
         .flatten()
         .map(|pair| crate::engine::cpu::kernels::core_distance(policy, &plan.potential, pair))
         .fold(0.0, f64::max);
-    P::Real::from_f64(largest * largest)
+    P::Real::from_f64((largest * largest).max(f64::from(f32::MIN_POSITIVE)))
 }

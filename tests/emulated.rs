@@ -1,0 +1,225 @@
+//! The CUDA engine on a card that the processor emulates (`tests/emulated_card`): host side and kernels run, no GPU
+//! is needed.
+//!
+//! A C++ compiler is needed (`$CXX`, else `c++`); without one the tests say so and pass, but not in CI.
+#![cfg(target_os = "linux")]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use common::contents::{assert_same_numbers, numbers};
+use common::job::{Job, kob_andersen};
+
+/// The folder with the emulated driver and compiler.
+fn card() -> Option<&'static Path> {
+    static CARD: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
+    CARD.get_or_init(build).as_ref().map(tempfile::TempDir::path)
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulated_card").join(name)
+}
+
+fn build() -> Option<tempfile::TempDir> {
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    match Command::new(&compiler).arg("--version").output() {
+        Ok(_) => {}
+        Err(error) if std::env::var_os("CI").is_none() => {
+            println!("skipped: no C++ compiler ({compiler}: {error})");
+            return None;
+        }
+        Err(error) => panic!("{compiler}: {error}"),
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(source("build.sh")).arg(folder.path()).output().expect("starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(folder)
+}
+
+/// A job whose engine may be "cuda", on so many cards of two multiprocessors.
+fn job(card: &Path, cards: &str, toml: &str) -> Job {
+    let nvrtc = card.join("libnvrtc.so");
+    // Compiled kernels serve all tests.
+    let cache = card.join("cache");
+    Job::new(toml).with(&[
+        ("LD_LIBRARY_PATH", card.to_str().expect("text")),
+        ("SUPERCOOL_NVRTC", nvrtc.to_str().expect("text")),
+        ("XDG_CACHE_HOME", cache.to_str().expect("text")),
+        ("EMULATED_CARDS", cards),
+        ("EMULATED_MULTIPROCESSORS", "2"),
+    ])
+}
+
+fn run_on_the_card(job: &Job) {
+    let ended = job.succeeds(&["run", "job.toml", "--engine", "cuda"]);
+    assert!(ended.stdout.contains("on cuda"), "{ended:?}");
+}
+
+#[test]
+fn the_doctor_finds_the_cards_and_compiles_for_them() {
+    let Some(card) = card() else { return };
+    let report = job(card, "2", "").succeeds(&["doctor"]).stdout;
+    for part in ["card 0            emulated card", "card 1", "kernels compile for sm_90 and load"]
+    {
+        assert!(report.contains(part), "no {part:?} in\n{report}");
+    }
+}
+
+const STAGES: [(&str, &str); 5] = [
+    ("andersen", r#"{ kind = "andersen", temperature = { from = 1.5, to = 1.0 }, rate = 20.0 }"#),
+    ("nose-hoover", r#"{ kind = "nose-hoover", temperature = 1.0, period = 0.3 }"#),
+    ("bussi", r#"{ kind = "bussi", temperature = 1.0, time = 0.1 }"#),
+    ("langevin", r#"{ kind = "langevin", temperature = 1.0, friction = 2.0 }"#),
+    ("nve", ""),
+];
+const STEPS: u64 = 80;
+
+fn all_thermostats(dimension: usize, count: usize, threads_per_particle: u32) -> String {
+    let run = format!("timestep = 0.004\nthreads_per_particle = {threads_per_particle}");
+    let mut toml = kob_andersen(dimension, count, "fixed-point", &run);
+    for (name, thermostat) in STAGES {
+        toml += &format!("[[stage]]\nname = \"{name}\"\nsteps = {STEPS}\n");
+        if !thermostat.is_empty() {
+            toml += &format!("thermostat = {thermostat}\n");
+        }
+        toml += "observe = { thermodynamics = 5, trajectory = 20 }\n";
+    }
+    toml
+}
+
+/// Trajectories and thermodynamics of all stages; lists are rebuilt every 15 steps or so.
+fn the_bits_are_those_of_the_cpu(dimension: usize, count: usize) {
+    let Some(card) = card() else { return };
+    let expected = Job::new(&all_thermostats(dimension, count, 1));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    // The threads of a block run in their order, and in two random ones.
+    for (threads_per_particle, order) in [(1, "0"), (2, "1"), (8, "2")] {
+        let found = job(card, "1", &all_thermostats(dimension, count, threads_per_particle))
+            .with(&[("EMULATED_ORDER", order)]);
+        run_on_the_card(&found);
+        for (stage, _) in STAGES {
+            for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {
+                assert_same_numbers(&expected.path(&file), &found.path(&file));
+            }
+        }
+    }
+}
+
+#[test]
+fn three_dimensions_give_the_bits_of_the_cpu_with_all_thermostats() {
+    the_bits_are_those_of_the_cpu(3, 256);
+}
+
+#[test]
+fn two_dimensions_give_the_bits_of_the_cpu_with_all_thermostats() {
+    the_bits_are_those_of_the_cpu(2, 400);
+}
+
+#[test]
+fn time_correlations_are_those_of_the_cpu() {
+    let Some(card) = card() else { return };
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads_per_particle = 4")
+        + r#"
+[[stage]]
+name = "nve"
+steps = 200
+[[stage.correlation]]
+every = 2
+block_size = 5
+wavenumbers = [7.25]
+vectors_per_shell = 12
+observables = ["mean-square-displacement", "self-intermediate-scattering-function",
+               "velocity-autocorrelation", "self-overlap", "stress-autocorrelation"]
+"#;
+    let (expected, found) = (Job::new(&toml), job(card, "1", &toml));
+    expected.succeeds(&["run", "job.toml"]);
+    run_on_the_card(&found);
+    let (expected, found) =
+        (numbers(&expected.path("out/nve.h5")), numbers(&found.path("out/nve.h5")));
+    let mut compared = 0;
+    for (name, (_, bits)) in &expected {
+        if !name.starts_with("/dynamics/") || !name.ends_with("/value") {
+            continue;
+        }
+        let floats = |bits: &[u64]| bits.iter().map(|&bits| f64::from_bits(bits)).collect();
+        let (expected, found): (Vec<f64>, Vec<f64>) = (floats(bits), floats(&found[name].1));
+        assert_eq!(expected.len(), found.len(), "{name}");
+        // Displacements, and cosines of them, are 32-bit floats: as in tests/cuda_correlations.
+        let scale = expected.iter().fold(0.0_f64, |scale, value| scale.max(value.abs()));
+        for (expected, found) in expected.iter().zip(&found) {
+            let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
+            assert!(
+                same || (expected - found).abs() <= 1e-6 * scale,
+                "{name}: {found} for {expected}"
+            );
+        }
+        compared += 1;
+    }
+    assert!(compared >= 9, "{compared} functions");
+}
+
+/// Potentials without a core, and precisions that hold any force: no lane reads beyond the particles, whose number
+/// does not fill the last warp.
+#[test]
+fn where_no_pair_is_too_close_the_particles_end_with_the_last() {
+    let Some(card) = card() else { return };
+    let mut toml = kob_andersen(2, 400, "double", "timestep = 0.004\nthreads_per_particle = 1");
+    toml += "[[stage]]\nname = \"nve\"\nsteps = 20\nobserve = { thermodynamics = 20 }\n";
+    let (expected, found) = (Job::new(&toml), job(card, "1", &toml));
+    expected.succeeds(&["run", "job.toml"]);
+    run_on_the_card(&found);
+    let energies = |job: &Job| {
+        let bits = numbers(&job.path("out/nve.h5")).remove("/observables/potential_energy/value");
+        bits.expect("energies").1.into_iter().map(f64::from_bits).collect::<Vec<f64>>()
+    };
+    let (expected, found) = (energies(&expected), energies(&found));
+    assert!(expected.len() == found.len() && !found.is_empty());
+    for (expected, found) in expected.iter().zip(&found) {
+        assert!((expected - found).abs() < 1e-10 * expected.abs(), "{found} for {expected}");
+    }
+}
+
+/// Runs a case of `check.cpp`: whether it ended well, and what it said.
+fn check(card: &Path, case: &str) -> (bool, String) {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| {
+        let program = card.join("check");
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+        let mut command = Command::new(compiler);
+        command.args(["-std=c++17", "-O0", "-pthread"]).arg(source("check.cpp"));
+        let output = command.arg("-o").arg(&program).arg("-ldl").output().expect("starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        program
+    });
+    let mut command = Command::new(program);
+    let output = command.arg(card).arg(case).env_remove("EMULATED_ORDER").output().expect("starts");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn warps_blocks_cards_and_processes_meet() {
+    let Some(card) = card() else { return };
+    for case in ["lanes", "cards", "processes"] {
+        let (success, said) = check(card, case);
+        assert!(success, "{case}: {said}");
+    }
+}
+
+#[test]
+fn faulty_kernels_are_reported_with_their_place() {
+    let Some(card) = card() else { return };
+    for (case, parts) in [
+        ("beyond", ["block (0, 0, 0), thread 40", "0 bytes behind an allocation of 160 bytes"]),
+        ("stuck", ["no thread can go on", "40 threads, the first of them 0: __syncthreads"]),
+        ("absent", ["__shfl_xor_sync: lane 0 asks for the value of lane 16", "kernel absent"]),
+        ("alone", ["it has waited for other blocks for 1 seconds", "waiting in a loop"]),
+    ] {
+        let (success, said) = check(card, case);
+        assert!(!success, "{case} went well");
+        for part in parts {
+            assert!(said.contains(part), "{case}: no {part:?} in\n{said}");
+        }
+    }
+}
