@@ -43,6 +43,18 @@ INLINE u64 load_relaxed(const u64 *at) {
 INLINE void fence() {
     asm volatile("fence.acq_rel.gpu;" : : : "memory");
 }
+// The same with other cards.
+INLINE void fence_system() {
+    asm volatile("fence.acq_rel.sys;" : : : "memory");
+}
+INLINE void store_release_system(u64 *at, u64 value) {
+    asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
+}
+INLINE u64 load_acquire_system(const u64 *at) {
+    u64 value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
 // In the body of every loop that waits for another block.
 INLINE void spin_wait() {}
 
@@ -88,6 +100,9 @@ INLINE void load_doubles(const double *at, double &x, double &y) {
 INLINE void add_release(u64 *at, u64 value) { __atomic_fetch_add(at, value, __ATOMIC_RELEASE); }
 INLINE u64 load_relaxed(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 INLINE void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+INLINE void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+INLINE void store_release_system(u64 *at, u64 value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+INLINE u64 load_acquire_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 // Lets other threads run; given by the emulation.
 void spin_wait();
 

@@ -92,6 +92,38 @@ pub struct RunPlan {
     pub tune: bool,
     /// Particles are sorted in memory along a Hilbert curve at every n-th rebuild of the lists.
     pub sort_interval: u32,
+    /// How messages travel between the cards of several ranks.
+    #[serde(default)]
+    pub transport: TransportChoice,
+}
+
+/// How messages travel from card to card.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransportChoice {
+    /// The first of the others that a test at the start finds to work.
+    #[default]
+    Auto,
+    /// Kernels write into the memory of the other cards of their host.
+    PeerMemory,
+    /// MPI takes the addresses of cards.
+    CudaAwareMpi,
+    /// Through memory of the hosts.
+    HostMemory,
+}
+
+impl TransportChoice {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            TransportChoice::Auto => "auto",
+            TransportChoice::PeerMemory => "peer-memory",
+            TransportChoice::CudaAwareMpi => "cuda-aware-mpi",
+            TransportChoice::HostMemory => "host-memory",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -54,6 +54,7 @@ fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
             threads_per_particle: None,
             tune: false,
             sort_interval: 1,
+            transport: Default::default(),
         },
         stages: Vec::new(),
         checkpoint: CheckpointPlan { minutes: f64::INFINITY },

@@ -11,7 +11,7 @@ use supercool::engine::cuda::compile::{Architecture, Program, Resources, compile
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
 use supercool::engine::cuda::library::Nvrtc;
 use supercool::engine::cuda::{
-    centers_program, correlation_program, density_program, minimizer_program,
+    centers_program, correlation_program, density_program, domain_program, minimizer_program,
     neighborhoods_program, program, structure_program,
 };
 use supercool::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
@@ -66,6 +66,7 @@ fn plan(
             threads_per_particle: None,
             tune: false,
             sort_interval: 1,
+            transport: Default::default(),
         },
         stages: Vec::new(),
         checkpoint: CheckpointPlan { minutes: f64::INFINITY },
@@ -220,6 +221,40 @@ fn force_kernels_spill_no_more_than_is_known() {
         }
     }
     assert!(spilling.is_empty(), "spills:\n{}", spilling.join("\n"));
+}
+
+/// Kernels of ranks: those that take steps beside others, and all between.
+#[test]
+fn kernels_of_ranks_compile_and_spill_little() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let mut cases = Vec::new();
+    for (number, precision) in Precision::ALL.into_iter().enumerate() {
+        let architecture = Architecture::Machine([80, 90, 100][(number + 1) % 3]);
+        let dimension = if precision == Precision::Single { 2 } else { 3 };
+        let plan = plan(precision, dimension, PairPotential::LennardJones, Truncation::Shifted);
+        let name = format!("{}, {dimension}D, {architecture}", precision.name());
+        cases.push((name, domain_program(&plan), architecture));
+    }
+    for (name, resources) in compile_all(cases) {
+        let allowed = |kernel: &str| match kernel {
+            _ if name.starts_with("double,") => 256,
+            "advance_with_peers_langevin" => 160,
+            _ => 16,
+        };
+        for kernel in [
+            "advance_with_peers",
+            "advance_with_peers_alone",
+            "advance_with_peers_langevin",
+            "advance_with_peers_wide",
+            "forces_of_region",
+        ] {
+            let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
+            let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
+            assert!(found.spills <= allowed(kernel), "{name}: {found:?}");
+        }
+    }
 }
 
 /// A stage with one correlation.

@@ -2,35 +2,11 @@
 #![cfg(feature = "mpi")]
 mod common;
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use common::contents::assert_same_numbers;
 use common::job::{Ended, Job, kob_andersen, signal};
 use supercool::output::checkpoints_in;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_supercool");
-
-/// `mpirun` in a job's directory, also as root and with more ranks than cores.
-fn start(job: &Job, ranks: usize, arguments: &[&str]) -> Child {
-    Command::new("mpirun")
-        .args(["-n", &ranks.to_string(), PROGRAM])
-        .args(arguments)
-        .current_dir(job.path("."))
-        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
-        .env("OMPI_MCA_mpi_yield_when_idle", "1")
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("mpirun (Debian: openmpi-bin)")
-}
-
-fn execute(job: &Job, ranks: usize, arguments: &[&str]) -> Ended {
-    Ended::of(start(job, ranks, arguments))
-}
 
 fn configuration(steps: u64) -> String {
     kob_andersen(3, 500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1")
@@ -65,7 +41,7 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
     alone.succeeds(&["run", "job.toml", "--quiet"]);
 
     let job = Job::new(&configuration(STEPS));
-    let mut process = start(&job, 4, &["run", "job.toml", "--quiet"]);
+    let mut process = job.start_on(4, &["run", "job.toml", "--quiet"]);
     assert!(job.appears("out/run.h5", &mut process));
     // mpirun hands it on to all ranks.
     signal(&process, "USR1");
@@ -74,7 +50,7 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
     assert!(ended.stdout.contains("Stopped by SIGUSR1"), "{ended:?}");
     assert_eq!(ended.stdout.matches("Go on with").count(), 1, "only one rank speaks: {ended:?}");
 
-    let ended = execute(&job, 2, &["resume", "out", "--quiet"]);
+    let ended = job.execute_on(2, &["resume", "out", "--quiet"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.stdout.matches("Results are in").count(), 1, "{ended:?}");
     assert_same_results(&alone, &job);
@@ -83,7 +59,7 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
 #[test]
 fn a_dying_rank_ends_the_job_with_a_message_and_leaves_a_whole_checkpoint() {
     let job = Job::new(&configuration(2_000_000));
-    let mut process = start(&job, 4, &["run", "job.toml", "--quiet"]);
+    let mut process = job.start_on(4, &["run", "job.toml", "--quiet"]);
     assert!(job.appears("out/run.h5", &mut process));
     let written = || !checkpoints_in(&job.path("out")).unwrap().is_empty();
     while !written() {
@@ -111,12 +87,12 @@ fn last_rank(mpirun: &Child) -> String {
 #[test]
 fn errors_are_told_once_and_end_all_ranks() {
     let job = Job::new(&configuration(100));
-    let ended = execute(&job, 9, &["run", "job.toml", "--quiet"]);
+    let ended = job.execute_on(9, &["run", "job.toml", "--quiet"]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.stderr.matches("it has room for 8 at most").count(), 1, "{ended:?}");
     assert!(!job.path("out/run.h5").exists());
 
-    let ended = execute(&job, 2, &["run", "other.toml"]);
+    let ended = job.execute_on(2, &["run", "other.toml"]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.stderr.matches("other.toml").count(), 1, "{ended:?}");
 }
@@ -127,7 +103,7 @@ fn the_benchmark_measures_all_ranks_together() {
     let arguments = ["--particles=2000", "--precision=fixed-point", "--engine=cpu", "--steps=20"];
     let mut all = vec!["bench", "--melt-steps=5", "--equilibration-steps=5"];
     all.extend(arguments);
-    let ended = execute(&job, 2, &all);
+    let ended = job.execute_on(2, &all);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.stdout.matches("fixed-point").count(), 1, "{ended:?}");
     assert!(ended.stdout.contains("x 2 ranks") && ended.stdout.contains("waiting"), "{ended:?}");

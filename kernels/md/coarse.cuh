@@ -83,7 +83,9 @@ INLINE void write_waiting(Waiting &waiting, Search &search) {
             base = waiting.base[word];
             ++word;
         }
-        search.pending.put(search.writer, search.length++, base + candidate_of_bit(__ffs(near) - 1));
+        u32 entry = base + candidate_of_bit(__ffs(near) - 1);
+        search.note(entry);
+        search.pending.put(search.writer, search.length++, entry);
     }
     waiting.count = 0;
 }

@@ -5,6 +5,18 @@
 // came first.
 #pragma once
 #include "md/coarse.cuh"
+#if DOMAIN
+#include "domain/rim.cuh"
+#endif
+
+// Places among which the particles are found that are to be sorted, and whether there is none at one of them.
+#if DOMAIN
+INLINE u32 places_in_use() { return rim.extent; }
+INLINE bool has_left(u32 p) { return rim.destination[p] == HAS_LEFT; }
+#else
+INLINE u32 places_in_use() { return system.count; }
+INLINE bool has_left(u32) { return false; }
+#endif
 
 // Rank along the curve of the cell that holds a site.
 INLINE u32 cell_of(const Site (&site)[DIMENSION]) {
@@ -24,7 +36,9 @@ INLINE u32 bin_number(u32 rank, u32 species) {
 
 // Particles of each bin, and the place of each particle among those of its bin.
 INLINE void count_bins(const Particles &particles, const Site *sites) {
-    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+    u32 places = places_in_use();
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < places; p += gridDim.x * blockDim.x) {
+        if (has_left(p)) continue;
         Site site[DIMENSION];
         load_site(sites, p, site);
         u32 bin = bin_number(cell_of(site), particles.species[p]);
@@ -33,30 +47,31 @@ INLINE void count_bins(const Particles &particles, const Site *sites) {
     }
 }
 
-// Start of every bin in the sorted order; leaves the counts at zero for the next time.
-INLINE void scan_bins() {
+// Sums over the counts before each, from `base` on, and over all behind the last; leaves the counts at zero for the next
+// time.
+INLINE void prefix_sums(u32 *counts, u32 *starts, u32 length, u32 base) {
     u32 first, last;
-    share_of_block(system.bins, first, last);
+    share_of_block(length, first, last);
     u32 sum = 0;
-    for (u32 bin = first + threadIdx.x; bin < last; bin += blockDim.x) sum += system.bin_count[bin];
+    for (u32 k = first + threadIdx.x; k < last; k += blockDim.x) sum += counts[k];
     sum = block_sum(sum);
     if (threadIdx.x == 0) system.block_total[blockIdx.x] = sum;
     synchronize(false);
     u32 before = 0;
     for (u32 block = threadIdx.x; block < blockIdx.x; block += blockDim.x) before += system.block_total[block];
-    before = block_sum(before);
+    before = base + block_sum(before);
     for (u32 from = first; from < last; from += blockDim.x) {
-        u32 bin = from + threadIdx.x;
-        u32 count = bin < last ? system.bin_count[bin] : 0;
+        u32 k = from + threadIdx.x;
+        u32 count = k < last ? counts[k] : 0;
         u32 total;
         u32 start = before + block_prefix(count, total);
-        if (bin < last) {
-            system.bin_start[bin] = start;
-            system.bin_count[bin] = 0;
+        if (k < last) {
+            starts[k] = start;
+            counts[k] = 0;
         }
         before += total;
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) system.bin_start[system.bins] = system.count;
+    if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) starts[length] = before;
     synchronize(false);
 }
 
@@ -83,9 +98,11 @@ INLINE void sort_particles(u32 &copy, u32 &site_copy) {
     const Site *sites = system.sites[site_copy];
     count_bins(from, sites);
     synchronize(false);
-    scan_bins();
+    prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
-    for (u32 p = thread; p < system.count; p += threads) {
+    u32 places = places_in_use();
+    for (u32 p = thread; p < places; p += threads) {
+        if (has_left(p)) continue;
         u32 slot = system.bin_start[system.bin_of[p]] + system.slot_of[p];
         system.sorted[slot] = (u64)from.id[p] << 32 | p;
     }
@@ -142,6 +159,13 @@ struct Search {
     u32 length;
     u32 filling;
     Pending pending;
+#if DOMAIN
+    // Largest entry: whether there are ghosts among them.
+    u32 largest;
+    INLINE void note(u32 entry) { largest = entry > largest ? entry : largest; }
+#else
+    INLINE void note(u32) {}
+#endif
 };
 
 // Adds the particles [first, last) that are within reach (`BY_ONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
@@ -180,6 +204,7 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
         }
         for (; near != 0; near &= near - 1, ++index) {
             u32 entry = start + ((u32)(__ffs(near) - 1) << lanes_log2);
+            search.note(entry);
             if (BY_ONE) {
                 search.pending.put(search.writer, index, entry);
             } else {
@@ -209,6 +234,9 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
         search.writer = ListWriter{system.list + (size_t)tile * system.rows * 128, group.lanes_log2, system.rows,
                                    group.lane - group.member};
         search.length = 0;
+#if DOMAIN
+        search.largest = 0;
+#endif
         const u32 *around = system.around + (size_t)cell_of(search.site) * system.around_count;
         float place[DIMENSION];
         Waiting waiting;
@@ -222,19 +250,31 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
             u32 first = system.bin_start[bin], last = system.bin_start[bin + 1];
             for (u32 k = 0; k < system.around_count; ++k) {
                 u32 this_cell = cell, this_first = first, this_last = last;
+#if DOMAIN
+                u32 ghost_first = rim.ghost_start[bin], ghost_last = rim.ghost_start[bin + 1];
+#endif
                 if (k + 1 < system.around_count) {
                     cell = around[k + 1];
                     bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
                     first = system.bin_start[bin];
                     last = system.bin_start[bin + 1];
                 }
-                if (KIND == COARSE) {
-                    Half2 seen[DIMENSION];
-                    seen_from(place, this_cell, seen);
-                    add_coarsely(seen, limit, this_first, this_last, search, waiting);
-                } else {
-                    add_candidates<KIND == ALONE>(group, sites, reach2, this_first, this_last, search);
-                }
+                Half2 seen[DIMENSION];
+                if (KIND == COARSE) seen_from(place, this_cell, seen);
+                auto add = [&](u32 from, u32 to) {
+                    if (KIND == COARSE) {
+                        add_coarsely(seen, limit, from, to, search, waiting);
+                    } else {
+                        add_candidates<KIND == ALONE>(group, sites, reach2, from, to, search);
+                    }
+                };
+                add(this_first, this_last);
+#if DOMAIN
+                // A list is not filled up with ghosts: their sites may be on their way while it is walked.
+                u32 filling = search.filling;
+                if (ghost_first < ghost_last) add(ghost_first, ghost_last);
+                search.filling = filling;
+#endif
             }
             if (KIND == COARSE) write_waiting(waiting, search);
             u32 end = (search.length + per_row - 1) / per_row * per_row;
@@ -251,12 +291,23 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
                 system.row_ends[(size_t)search.particle * SPECIES_COUNT + b] = rows < system.rows ? rows : system.rows;
             }
         }
+#if DOMAIN
+        if (search.largest >= system.count) rim.boundary[tile] = BOUNDARY;
+#endif
         if (search.length > system.rows * per_row) {
             atomicMax(&system.control->list_need, search.length);
             full = true;
         }
     }
     return full;
+}
+
+// Lists of all particles; returns whether one had no room.
+INLINE bool build_all_lists(const Particles &particles, const Site *sites) {
+    bool full = system.lanes_log2 != 0 ? build_lists<TOGETHER>(particles, sites)
+                : system.coarse       ? build_lists<COARSE>(particles, sites)
+                                      : build_lists<ALONE>(particles, sites);
+    return synchronize(full);
 }
 
 // Sorts and builds the lists; the other copies of particles and sites are valid after. Returns whether a list had no
@@ -267,10 +318,7 @@ static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy) {
     i64 sorted = clock64();
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
-    bool full = system.lanes_log2 != 0 ? build_lists<TOGETHER>(particles, sites)
-                : system.coarse       ? build_lists<COARSE>(particles, sites)
-                                      : build_lists<ALONE>(particles, sites);
-    full = synchronize(full);
+    bool full = build_all_lists(particles, sites);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         system.control->rebuilds += 1;
         if (full) system.control->status = STATUS_LISTS_FULL;

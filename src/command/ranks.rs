@@ -109,13 +109,13 @@ fn on_launched(
 #[cfg(feature = "mpi")]
 pub fn found() -> String {
     let library = crate::engine::domain::mpi_library();
-    format!("{library}: `mpirun -n 4 supercool run FILE` takes four ranks, on CPUs")
+    format!("{library}: `mpirun -n 4 supercool run FILE` takes four ranks")
 }
 
 #[cfg(not(feature = "mpi"))]
 pub fn found() -> String {
     "not in this build: one process, one card\n\
-     -> for ranks on CPUs: cargo build --release --locked --features mpi"
+     -> for several ranks: cargo build --release --locked --features mpi"
         .to_owned()
 }
 

@@ -1,7 +1,7 @@
 //! Values of keys that were not written. The schema and the validation both read these.
 use std::fmt::Display;
 
-use crate::plan::{EngineChoice, Lattice, Precision};
+use crate::plan::{EngineChoice, Lattice, Precision, TransportChoice};
 use crate::system::SimulationBox;
 
 /// A key that was not written, and the value taken for it.
@@ -20,6 +20,7 @@ impl FilledDefault {
 pub const SEED: u64 = 1;
 pub const MASS: f64 = 1.0;
 pub const ENGINE: EngineChoice = EngineChoice::Auto;
+pub const TRANSPORT: TransportChoice = TransportChoice::Auto;
 pub const PRECISION: Precision = Precision::DoubleSingle;
 pub const SORT_INTERVAL: u32 = 1;
 pub const TUNE: bool = true;

@@ -101,9 +101,9 @@ pub enum EngineError {
     ))]
     Ranks { ranks: usize, edges: Vec<f64>, reach: f64, most: u32, fitting: Vec<u32> },
 
-    #[error("run.engine: several ranks run on CPUs only so far: this is one of {0}")]
-    #[diagnostic(help("use --engine cpu, or one rank for one card"))]
-    RanksOnCards(usize),
+    #[error("run.transport: \"{0}\" does not bring messages from card to card here")]
+    #[diagnostic(help("use \"auto\", which takes what works, or \"host-memory\""))]
+    Transport(&'static str),
 
     #[error(
         "integrity.recheck: {ranks} ranks do not repeat their steps to the bit in precision \"{precision}\""

@@ -24,7 +24,7 @@ pub use stage::StageContext;
 pub use state::{ExactState, MemoryLayout};
 pub use thermodynamics::{SystemSums, Thermodynamics};
 
-use crate::plan::{EngineChoice, Plan, Precision};
+use crate::plan::{EngineChoice, Plan, Precision, RunPlan};
 use crate::system::Snapshot;
 
 /// Holds all particles of a system and moves them.
@@ -117,8 +117,12 @@ pub fn create_on(
         ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
             Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
         }
-        count if on_cards => Err(EngineError::RanksOnCards(count)),
-        _ => Ok(Box::new(domain::DomainEngine::new(plan, state, ranks)?)),
+        _ => {
+            // All ranks take the engine that this one has found.
+            let engine = if on_cards { EngineChoice::Cuda } else { EngineChoice::Cpu };
+            let plan = Plan { run: RunPlan { engine, ..plan.run.clone() }, ..plan.clone() };
+            Ok(Box::new(domain::DomainEngine::new(&plan, state, ranks)?))
+        }
     }
 }
 

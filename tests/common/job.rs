@@ -53,9 +53,14 @@ impl Job {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_supercool"));
-        command.args(arguments).current_dir(&self.directory).env_remove("RUST_LOG");
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        self.at_home(&mut command, arguments);
         command
+    }
+
+    /// With these arguments, in the directory and the environment of the job.
+    fn at_home<'a>(&self, command: &'a mut Command, arguments: &[&str]) -> &'a mut Command {
+        command.args(arguments).current_dir(&self.directory).env_remove("RUST_LOG");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)))
     }
 
     pub fn start(&self, arguments: &[&str]) -> Child {
@@ -65,6 +70,28 @@ impl Job {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()
+    }
+
+    /// By `mpirun`, also as root and with more ranks than cores.
+    #[cfg(feature = "mpi")]
+    pub fn start_on(&self, ranks: usize, arguments: &[&str]) -> Child {
+        let mut command = Command::new("mpirun");
+        command.args(["-n", &ranks.to_string(), env!("CARGO_BIN_EXE_supercool")]);
+        self.at_home(&mut command, arguments)
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+            .env("OMPI_MCA_mpi_yield_when_idle", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("mpirun (Debian: openmpi-bin)")
+    }
+
+    #[cfg(feature = "mpi")]
+    pub fn execute_on(&self, ranks: usize, arguments: &[&str]) -> Ended {
+        Ended::of(self.start_on(ranks, arguments))
     }
 
     pub fn execute(&self, arguments: &[&str]) -> Ended {

@@ -1,6 +1,8 @@
 //! Plans and states for tests.
 #![allow(dead_code)]
 pub mod contents;
+#[cfg(target_os = "linux")]
+pub mod emulated_card;
 pub mod job;
 pub mod mounted;
 pub mod python;
@@ -49,6 +51,7 @@ pub fn plan_of(
             threads_per_particle: None,
             tune: false,
             sort_interval: 1,
+            transport: Default::default(),
         },
         stages: Vec::new(),
         checkpoint: CheckpointPlan { minutes: 1e9 },

@@ -96,6 +96,7 @@ impl Case {
                 threads_per_particle: None,
                 tune: false,
                 sort_interval: 1,
+                transport: Default::default(),
             },
             stages: vec![StagePlan {
                 name: "production".into(),

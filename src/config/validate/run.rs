@@ -61,6 +61,13 @@ pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan>
         1..=MAXIMUM_SORT_INTERVAL,
         defaults::SORT_INTERVAL.into(),
     );
+    let transport = match &written.transport {
+        Some(transport) => transport.value,
+        None => {
+            checker.filled_in(span, "transport", defaults::TRANSPORT.name());
+            defaults::TRANSPORT
+        }
+    };
     Some(RunPlan {
         engine,
         precision,
@@ -70,6 +77,7 @@ pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan>
         threads_per_particle: threads_per_particle?,
         tune,
         sort_interval: u32::try_from(sort_interval?).ok()?,
+        transport,
     })
 }
 

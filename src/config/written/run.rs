@@ -3,7 +3,7 @@ use serde::Deserialize;
 
 use super::{Integer, Number, Written};
 use crate::config::defaults;
-use crate::plan::{self, EngineChoice, LimitAction, OnFullDisk, Precision};
+use crate::plan::{self, EngineChoice, LimitAction, OnFullDisk, Precision, TransportChoice};
 
 /// Engine, precision and time step.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -36,6 +36,9 @@ pub struct Run {
     /// Particles are sorted in memory at every n-th rebuild of the neighbour lists.
     #[schemars(extend("minimum" = 1, "default" = defaults::SORT_INTERVAL))]
     pub sort_interval: Option<Written<Integer>>,
+    /// How messages travel between the cards of several ranks.
+    #[schemars(extend("default" = defaults::TRANSPORT))]
+    pub transport: Option<Written<TransportChoice>>,
 }
 
 /// Exact states to resume from.

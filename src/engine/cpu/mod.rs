@@ -29,6 +29,7 @@ use self::gather::Sites;
 use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
 pub use self::minimize::CpuMinimizer;
 use self::neighbors::{ListOf, SortedParticles};
+pub use self::rank::create_on_rank;
 use crate::arithmetic::Real;
 use crate::engine::domain::{Domain, Part, Start};
 use crate::engine::precision::Policy;

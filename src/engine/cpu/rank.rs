@@ -9,10 +9,34 @@ use super::gather::STRIDE;
 use super::{CpuEngine, skin};
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
-use crate::engine::domain::{Communicator, Domain, Part, RankEngine, RebuildSchedule, Start};
+use crate::engine::domain::{Communicator, Domain, Part, RankEngine, Start};
 use crate::engine::precision::Policy;
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
+
+/// The engine of a rank of a plan on CPUs, holding some of the particles of a state. Collective.
+///
+/// # Errors
+/// If its threads cannot be started, or the box has no room for so many ranks; all ranks fail together.
+pub fn create_on_rank(
+    plan: &Plan,
+    start: &Start,
+    part: &Part,
+    ranks: Arc<dyn Communicator>,
+) -> Result<Box<dyn RankEngine>, EngineError> {
+    use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
+    use crate::plan::Precision;
+    Ok(match plan.run.precision {
+        Precision::Single => Box::new(CpuEngine::<Single>::on_rank(plan, start, part, ranks)?),
+        Precision::DoubleSingle => {
+            Box::new(CpuEngine::<DoubleSingles>::on_rank(plan, start, part, ranks)?)
+        }
+        Precision::Double => Box::new(CpuEngine::<Double>::on_rank(plan, start, part, ranks)?),
+        Precision::FixedPoint => {
+            Box::new(CpuEngine::<FixedPoint>::on_rank(plan, start, part, ranks)?)
+        }
+    })
+}
 
 /// What the steps since the last verification have changed, as it was before them.
 struct Saved<P: Policy> {
@@ -37,7 +61,7 @@ fn threads_of_rank(communicator: &dyn Communicator) -> usize {
     let bound_to = status.lines().find(|line| line.starts_with("Cpus_allowed_list"));
     let cores = format!("{} {}", read("/proc/sys/kernel/hostname"), bound_to.unwrap_or_default());
     let allowed = std::thread::available_parallelism().map_or(1, usize::from);
-    (allowed / communicator.alike(&cores)).max(1)
+    (allowed / communicator.place_among(&cores).1).max(1)
 }
 
 impl<P: Policy> CpuEngine<P> {
@@ -316,7 +340,7 @@ impl<P: Policy> CpuEngine<P> {
             (chunk.id[i], chunk.species[i])
         };
         domain.choose_ghosts::<P, STRIDE>(&positions, describe, &mut self.sites);
-        domain.schedule = RebuildSchedule::built(self.step);
+        domain.schedule.rebuilt(self.step);
         self.domain = Some(domain);
         self.keep_reference();
         let sorted = self.sorted_particles();

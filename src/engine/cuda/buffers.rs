@@ -73,6 +73,7 @@ pub mod status {
     pub const TOO_CLOSE: u32 = 2;
     pub const RUNAWAY: u32 = 3;
     pub const VELOCITY_RANGE: u32 = 4;
+    pub const KINETIC_RANGE: u32 = 5;
 }
 
 #[repr(C)]
@@ -209,8 +210,22 @@ pub struct ParticleBuffers {
     pub species: Buffer,
 }
 
+/// Places in memory: for particles, and behind them for ghosts, of which there are only sites, ids and species.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Room {
+    pub particles: usize,
+    pub ghosts: usize,
+}
+
+impl Room {
+    fn places(self) -> usize {
+        self.particles + self.ghosts
+    }
+}
+
 impl ParticleBuffers {
-    fn new(session: &Arc<Session>, count: usize, widths: Widths) -> Result<Self, EngineError> {
+    fn new(session: &Arc<Session>, room: Room, widths: Widths) -> Result<Self, EngineError> {
+        let count = room.particles;
         let per_axis = |bytes: usize| {
             (0..widths.dimension).map(|_| Buffer::new(session, count * bytes)).collect()
         };
@@ -219,8 +234,8 @@ impl ParticleBuffers {
             position: all?,
             velocity: per_axis(widths.coordinate)?,
             image: per_axis(4)?,
-            id: Buffer::new(session, count * 4)?,
-            species: Buffer::new(session, count)?,
+            id: Buffer::new(session, room.places() * 4)?,
+            species: Buffer::new(session, room.places())?,
         })
     }
 
@@ -277,18 +292,24 @@ pub const MOST_BLOCKS: usize = 4096;
 impl Buffers {
     pub fn new(
         session: &Arc<Session>,
-        count: usize,
+        room: Room,
         widths: Widths,
         masses: &[f64],
     ) -> Result<Self, EngineError> {
         let buffer = |bytes: usize| Buffer::new(session, bytes);
+        let (count, places) = (room.particles, room.places());
         let site = widths.site * widths.site_stride();
+        // Those of ghosts are written by other ranks.
+        let sites = || match room.ghosts {
+            0 => buffer(places * site),
+            _ => Buffer::shared(session, places * site),
+        };
         Ok(Buffers {
             particles: [
-                ParticleBuffers::new(session, count, widths)?,
-                ParticleBuffers::new(session, count, widths)?,
+                ParticleBuffers::new(session, room, widths)?,
+                ParticleBuffers::new(session, room, widths)?,
             ],
-            sites: [buffer(count * site)?, buffer(count * site)?],
+            sites: [sites()?, sites()?],
             reference: buffer(count * site)?,
             force: (0..widths.dimension)
                 .map(|_| buffer(count * widths.force))
@@ -299,13 +320,37 @@ impl Buffers {
             sorted: buffer(count * 8)?,
             // Read in eights from multiples of four on.
             coarse_place: (0..widths.dimension)
-                .map(|_| buffer((count + 8) * 2))
+                .map(|_| buffer((places + 8) * 2))
                 .collect::<Result<_, _>>()?,
             block_total: buffer(MOST_BLOCKS * 4)?,
             mass: Buffer::holding(session, masses)?,
             control: buffer(size_of::<Control>())?,
             sums: buffer(16 * size_of::<SplitSum>())?,
         })
+    }
+
+    /// Copies all that smaller ones hold.
+    pub fn take_from(&self, smaller: &Buffers) -> Result<(), EngineError> {
+        for (buffer, from) in self.all().zip(smaller.all()) {
+            buffer.take_from(from)?;
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Buffer> {
+        let particles = self.particles.iter().flat_map(ParticleBuffers::all);
+        let axes = self.sites.iter().chain(&self.force).chain(&self.coarse_place);
+        particles.chain(axes).chain([
+            &self.reference,
+            &self.row_ends,
+            &self.bin_of,
+            &self.slot_of,
+            &self.sorted,
+            &self.block_total,
+            &self.mass,
+            &self.control,
+            &self.sums,
+        ])
     }
 
     /// Fills in where things lie.

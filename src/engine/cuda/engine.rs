@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::buffers::{
-    Buffers, Control, LONGEST_CHAIN, ListBuffers, MOST_BLOCKS, System, Widths, status,
+    Buffers, Control, LONGEST_CHAIN, ListBuffers, MOST_BLOCKS, Room, System, Widths, status,
 };
 use super::constants::DevicePolicy;
 use super::correlator::Sampling;
@@ -12,6 +12,7 @@ use super::device::Card;
 use super::launch::Kernels;
 use super::lists::{self, ListShape};
 use super::memory::Session;
+use super::rank::CardDomain;
 use super::thermostat::{Geometry, Kind, Thermostat, pays_alone};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
@@ -35,6 +36,9 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) session: Arc<Session>,
     pub(super) kernels: Kernels,
     pub(super) widths: Widths,
+    pub(super) room: Room,
+    /// `None`: the whole system is here.
+    pub(super) domain: Option<Box<CardDomain>>,
     /// Made for the first copy; `None` inside where the card has no room for it. Before the buffers: it
     /// waits for copies out of them when it is dropped.
     pub(super) transfer: OnceCell<Option<Transfer>>,
@@ -42,7 +46,7 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) sampling: Option<Sampling>,
     pub(super) buffers: Buffers,
     /// `None` only while others are made.
-    lists: Option<ListBuffers>,
+    pub(super) lists: Option<ListBuffers>,
     pub(super) shape: ListShape,
     pub(super) system: System,
     pub(super) control: Control,
@@ -130,11 +134,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         tuning::check_memory(&session, expected, species.len(), widths, shape)?;
         let kernels = Kernels::load(&session, &policy, plan)?;
         let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
-        let buffers = Buffers::new(&session, expected, widths, &masses)?;
+        let room = Room { particles: expected, ghosts: 0 };
+        let buffers = Buffers::new(&session, room, widths, &masses)?;
         let mut system = System::default();
         system.count = expected as u32;
         buffers.describe(&mut system);
-        let lists = lists::allocate::<P>(&session, plan, &simulation_box, shape, &mut system)?;
+        let lists =
+            lists::allocate::<P>(&session, plan, &simulation_box, shape, expected, &mut system)?;
         kernels.set("system", system.bytes())?;
         let mut engine = CudaEngine {
             policy,
@@ -144,6 +150,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             session,
             kernels,
             widths,
+            room,
+            domain: None,
             buffers,
             lists: Some(lists),
             shape,
@@ -162,7 +170,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(engine)
     }
 
+    /// Particles of the whole system.
     pub(super) fn particle_count(&self) -> usize {
+        self.plan.system.particle_count()
+    }
+
+    /// Particles on this card.
+    pub(super) fn own_count(&self) -> usize {
         self.system.count as usize
     }
 
@@ -297,7 +311,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     pub(super) fn geometry(&self, kind: Kind) -> Geometry {
-        let tiles = self.particle_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
+        let tiles = self.own_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
         let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
         let truncation = self.plan.potential.truncation.kind();
         let alone = self.shape.lanes_log2 == 0 && pays_alone(P::PRECISION, truncation);
@@ -321,6 +335,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             &self.plan,
             &self.simulation_box,
             shape,
+            self.room.particles,
             &mut self.system,
         )?;
         self.lists = Some(lists);
@@ -330,13 +345,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Mean length of the lists, with what fills up their segments.
     fn mean_entries(&self) -> f64 {
         let species = self.species.len();
-        let count = self.particle_count();
+        let count = self.own_count();
         let ends = self.buffers.row_ends.read::<u32>(count * species).unwrap_or_default();
         let rows: u64 = ends.chunks(species).map(|ends| u64::from(ends[species - 1])).sum();
-        ((rows * 4) << self.shape.lanes_log2) as f64 / count as f64
+        ((rows * 4) << self.shape.lanes_log2) as f64 / count.max(1) as f64
     }
 
-    fn degrees_of_freedom(&self) -> u64 {
+    pub(super) fn degrees_of_freedom(&self) -> u64 {
         self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
     }
 }
@@ -351,7 +366,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.stage.prepare(&mut self.thermostat, self.step);
         self.trials.clear();
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
-        if self.plan.run.tune && may_be_long && self.step == stage.first_step {
+        let alone = self.domain.is_none();
+        if self.plan.run.tune && alone && may_be_long && self.step == stage.first_step {
             // What goes wrong here goes wrong in the steps too, where it is told.
             if let Err(error) = self.tune() {
                 tracing::debug!("not tuned: {error}");
@@ -360,6 +376,9 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        if self.domain.is_some() {
+            return self.advance_with_others(steps);
+        }
         let mut left = steps;
         while left > 0 {
             let most = left.min(LONGEST_LAUNCH);
@@ -397,14 +416,15 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
         let purpose = crate::arithmetic::random::Purpose::InitialVelocity;
-        self.draw_boltzmann_velocities(temperature, exactly, purpose)
+        self.draw_boltzmann_velocities(temperature, exactly, purpose)?;
+        self.verify_changes()
     }
 
     fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
         let before = self.kinetic2()?;
         self.scale_all(factor)?;
         self.thermostat.heat += 0.5 * (self.kinetic2()? - before);
-        Ok(())
+        self.verify_changes()
     }
 
     fn reverse_velocities(&mut self) -> Result<(), EngineError> {
@@ -421,7 +441,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         let (registers, local) = kernel.map_or((0, 0), |kernel| self.kernels.resources(kernel));
         let cycles = self.control.cycles.map(|cycles| cycles as f64);
         let share = cycles.map(|part| part / cycles.iter().sum::<f64>());
-        serde_json::json!({
+        let mut report = serde_json::json!({
             "engine": "cuda",
             "precision": P::PRECISION.name(),
             "card": self.session.card.name,
@@ -432,7 +452,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
             "threads_per_particle": 1 << self.shape.lanes_log2,
             "registers": registers,
             "local_bytes": local,
-            "device_bytes": tuning::device_bytes(self.particle_count(), self.species.len(), self.widths, self.shape),
+            "device_bytes": tuning::device_bytes(self.own_count(), self.species.len(), self.widths, self.shape),
             "skin": self.shape.skin,
             "trials": self.trials,
             "sort_interval": 1,
@@ -441,7 +461,11 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
             "list_room": self.shape.room,
             "list_rebuilds": self.control.rebuilds,
             "effective_timestep": self.policy.effective_timestep(),
-        })
+        });
+        if let Some(with_others) = &self.domain {
+            with_others.report(&mut report);
+        }
+        report
     }
 
     fn hardware(&self) -> serde_json::Value {

@@ -9,9 +9,10 @@ use crate::engine::{EngineError, ExactState, Pending, PendingSnapshot, PendingSt
 use crate::system::Snapshot;
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Ids in the order of memory.
+    /// Ids in the order of memory, those of ghosts last.
     fn order(&self) -> Result<Vec<u32>, EngineError> {
-        self.buffers.particles[self.control.copy as usize].id.read(self.particle_count())
+        let places = self.own_count() + self.ghost_count();
+        self.buffers.particles[self.control.copy as usize].id.read(places)
     }
 
     /// Three components per particle in id order; the third is zero in two dimensions.
@@ -143,17 +144,32 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 },
                 Err(error) => error,
             },
-            status::RUNAWAY => match self.read_snapshot() {
-                Ok(snapshot) => EngineError::Runaway {
+            status::RUNAWAY => match self.read_particle(culprit) {
+                Ok([position, velocity]) => EngineError::Runaway {
                     step: self.step + 1,
                     particle: culprit,
-                    position: snapshot.position[culprit as usize],
-                    velocity: snapshot.velocity[culprit as usize],
+                    position,
+                    velocity,
                 },
                 Err(error) => error,
             },
             status => self.range_error(status, culprit),
         }
+    }
+
+    /// Position and velocity of a particle of this card.
+    fn read_particle(&self, id: u32) -> Result<[[f64; 3]; 2], EngineError> {
+        let place = self.order()?.iter().position(|&other| other == id).unwrap_or(0);
+        let particles = &self.buffers.particles[self.control.copy as usize];
+        let (mut position, mut velocity) = ([0.0; 3], [0.0; 3]);
+        for axis in 0..self.simulation_box.dimension() {
+            let read = |buffer: &Buffer| self.widths.read(buffer, place + 1);
+            let bits = read(&particles.position[axis])?[place];
+            position[axis] = self.policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis);
+            let bits = read(&particles.velocity[axis])?[place];
+            velocity[axis] = self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis);
+        }
+        Ok([position, velocity])
     }
 
     /// Distance of the nearest images of two particles in the sites that forces were computed from.

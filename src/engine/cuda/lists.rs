@@ -35,19 +35,19 @@ pub fn expected_room(plan: &Plan, simulation_box: &SimulationBox, skin: f64) -> 
     (mean + 3.0 * mean.sqrt() + 16.0) as usize
 }
 
-/// Cells and room of a shape; fills in what the kernels must know of them.
+/// Cells and room of a shape, for lists of at most `particles`; fills in what the kernels must know of them.
 pub fn allocate<P: Policy>(
     session: &Arc<Session>,
     plan: &Plan,
     simulation_box: &SimulationBox,
     shape: ListShape,
+    particles: usize,
     system: &mut System,
 ) -> Result<ListBuffers, EngineError> {
-    let count = system.count as usize;
     let species = plan.system.species.len();
-    let (cells, ranks) =
-        number_cells(simulation_box, plan.potential.largest_cutoff() + shape.skin, count);
-    let group_log2 = group_log2(count, species);
+    let reach = plan.potential.largest_cutoff() + shape.skin;
+    let (cells, ranks) = number_cells(simulation_box, reach, plan.system.particle_count());
+    let group_log2 = group_log2(particles, species);
     let bins = ranks.len().next_multiple_of(1 << group_log2) * species;
     let mut flat_of = vec![0; ranks.len()];
     for (flat, &rank) in ranks.iter().enumerate() {
@@ -58,7 +58,7 @@ pub fn allocate<P: Policy>(
         .flat_map(|&flat| neighbors_of(flat, cells, &ranks))
         .map(rank_and_offset)
         .collect();
-    let (rows, words) = size(count, species, shape);
+    let (rows, words) = size(particles, species, shape);
     // Rounded to the precision of the pair loop, as on the CPU.
     let reach2: Vec<f64> = plan
         .potential

@@ -28,6 +28,17 @@ impl Session {
         self.context.bind_to_thread().map_err(|error| failed("select the card", error))
     }
 
+    /// Number that names the card on any host.
+    pub fn uuid(&self) -> [u8; 16] {
+        let uuid = self.context.uuid().map(|uuid| uuid.bytes.map(|byte| byte as u8));
+        uuid.unwrap_or_default()
+    }
+
+    /// The driver's context, as a number of this process.
+    pub fn context_address(&self) -> usize {
+        self.context.cu_ctx() as usize
+    }
+
     /// Waits for all that was launched.
     pub fn wait(&self) -> Result<(), EngineError> {
         self.enter()?;
@@ -87,6 +98,11 @@ impl Buffer {
         Ok(buffer)
     }
 
+    /// A buffer that other processes may see: they see whole pages of the card's memory.
+    pub fn shared(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
+        Buffer::new(session, bytes.max(1).next_multiple_of(2 << 20))
+    }
+
     pub fn holding<T: Plain>(session: &Arc<Session>, values: &[T]) -> Result<Self, EngineError> {
         let buffer = Buffer::new(session, size_of_val(values))?;
         buffer.write(values)?;
@@ -117,13 +133,19 @@ impl Buffer {
 
     /// Sets the first bytes to zero after what was launched before; does not wait.
     pub fn clear(&self, bytes: usize) -> Result<(), EngineError> {
-        assert!(bytes <= self.bytes);
-        if bytes == 0 {
+        self.fill(0..bytes, 0)
+    }
+
+    /// Sets some bytes after what was launched before; does not wait.
+    pub fn fill(&self, bytes: std::ops::Range<usize>, value: u8) -> Result<(), EngineError> {
+        assert!(bytes.end <= self.bytes);
+        if bytes.is_empty() {
             return Ok(());
         }
         self.session.enter()?;
-        // SAFETY: the buffer is at least as long; the stream is the one of all kernels.
-        unsafe { result::memset_d8_async(self.pointer, 0, bytes, std::ptr::null_mut()) }
+        let first = self.pointer + bytes.start as CUdeviceptr;
+        // SAFETY: the buffer holds the bytes; the stream is the one of all kernels.
+        unsafe { result::memset_d8_async(first, value, bytes.len(), std::ptr::null_mut()) }
             .map_err(|error| failed("clear memory", error))
     }
 
@@ -140,6 +162,15 @@ impl Buffer {
         self.session.enter()?;
         // SAFETY: both buffers are as long.
         unsafe { result::memcpy_dtod_sync(self.pointer, from.pointer, self.bytes) }
+            .map_err(|error| failed("copy on the card", error))
+    }
+
+    /// Copies all of a buffer of the same size or a smaller one.
+    pub fn take_from(&self, from: &Buffer) -> Result<(), EngineError> {
+        assert!(self.bytes >= from.bytes);
+        self.session.enter()?;
+        // SAFETY: this buffer is at least as long as the other.
+        unsafe { result::memcpy_dtod_sync(self.pointer, from.pointer, from.bytes) }
             .map_err(|error| failed("copy on the card", error))
     }
 

@@ -5,6 +5,7 @@ use super::buffers::{Control, SplitSum, status};
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
 use crate::arithmetic::random::Purpose;
+use crate::engine::precision::ExactSum;
 use crate::engine::{EngineError, SystemSums, Thermodynamics};
 
 const THREADS: u32 = 256;
@@ -16,7 +17,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         name: &str,
         arguments: &[*const c_void],
     ) -> Result<(), EngineError> {
-        let blocks = (self.particle_count() as u32).div_ceil(THREADS);
+        let blocks = (self.own_count() as u32).div_ceil(THREADS).max(1);
         let most = 8 * self.session.card.multiprocessors;
         let kernel = self.kernels.kernel(name)?;
         // SAFETY: the callers give the arguments that measure.cu names; the buffers have room for
@@ -24,19 +25,32 @@ impl<P: DevicePolicy> CudaEngine<P> {
         unsafe { self.kernels.launch(kernel, blocks.min(most), THREADS, false, arguments) }
     }
 
-    /// Sums that a kernel makes.
-    fn sums<const COUNT: usize>(&self, name: &str) -> Result<[SplitSum; COUNT], EngineError> {
+    /// Sums that a kernel makes, over all ranks.
+    fn sums<const COUNT: usize>(&self, name: &str) -> Result<[ExactSum; COUNT], EngineError> {
         self.buffers.sums.write(&[SplitSum::default(); COUNT])?;
         let pointer = self.buffers.sums.pointer();
         self.over_particles(name, &[(&raw const pointer).cast()])?;
         let sums = self.buffers.sums.read::<SplitSum>(COUNT)?;
-        self.check_ranges()?;
-        Ok(std::array::from_fn(|k| sums[k]))
+        let sums = std::array::from_fn(|k| ExactSum::from_units(sums[k].units()));
+        let control = self.buffers.control.read::<Control>(1)?[0];
+        let ok = control.status == status::DONE;
+        match &self.domain {
+            None if ok => Ok(sums),
+            None => Err(self.range_error(control.status, control.culprit)),
+            Some(with_others) => {
+                let here = if ok { Ok(sums) } else { Err(control.culprit) };
+                let error = |particle| self.range_error(status::KINETIC_RANGE, particle);
+                with_others.domain.combine(here).map_err(error)
+            }
+        }
     }
 
     /// # Errors
-    /// If a number of the last kernel did not fit.
+    /// If a number of the last kernel did not fit; among other ranks it is found when all compare.
     fn check_ranges(&self) -> Result<(), EngineError> {
+        if self.domain.is_some() {
+            return Ok(());
+        }
         let control = self.buffers.control.read::<Control>(1)?[0];
         if control.status == status::DONE {
             return Ok(());
@@ -126,7 +140,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             rest: [u64; 3],
         }
         let count = self.particle_count() as i128;
-        let totals = self.sums::<3>("sum_units")?.map(SplitSum::units);
+        let totals = self.sums::<3>("sum_units")?.map(ExactSum::to_units);
         let shares = Shares {
             share: totals.map(|total| total.div_euclid(count) as i64),
             rest: totals.map(|total| total.rem_euclid(count) as u64),
@@ -136,7 +150,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
         let [xx, yy, zz, xy, xz, yz, momentum @ ..] =
-            self.sums::<9>("measure_velocities")?.map(SplitSum::value);
+            self.sums::<9>("measure_velocities")?.map(ExactSum::value);
         // Each pair was counted with both of its particles.
         let [potential, virial @ ..] =
             self.sums::<7>("measure_pairs")?.map(|sum| 0.5 * sum.value());

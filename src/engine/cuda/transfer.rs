@@ -7,10 +7,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::result::{self, DriverError, event, stream};
-use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUstream};
+use cudarc::driver::sys::{self, CUdeviceptr};
 
 use super::device::failed;
 use super::memory::{Buffer, Session};
+use super::streams::{Event, Stream};
 use crate::engine::EngineError;
 
 /// An array of the card's memory that is to be copied: its place and length in bytes.
@@ -194,65 +195,6 @@ impl Drop for PageLocked {
         if self.session.enter().is_ok() {
             // SAFETY: the pointer came from the driver and is used no more.
             let _ = unsafe { result::free_host(self.pointer.cast()) };
-        }
-    }
-}
-
-/// A stream that runs beside the null stream.
-struct Stream {
-    session: Arc<Session>,
-    stream: CUstream,
-}
-
-// SAFETY: as for page-locked memory.
-unsafe impl Send for Stream {}
-
-impl Stream {
-    fn new(session: &Arc<Session>) -> Result<Self, EngineError> {
-        session.enter()?;
-        let stream = stream::create(stream::StreamKind::NonBlocking)
-            .map_err(|error| failed("make a stream", error))?;
-        Ok(Stream { session: session.clone(), stream })
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        if self.session.enter().is_ok() {
-            // SAFETY: made by the driver and used no more.
-            let _ = unsafe { stream::destroy(self.stream) };
-        }
-    }
-}
-
-/// A point in a stream; whoever waits for it sleeps.
-struct Event {
-    session: Arc<Session>,
-    event: CUevent,
-}
-
-// SAFETY: as for page-locked memory.
-unsafe impl Send for Event {}
-
-impl Event {
-    fn new(session: &Arc<Session>) -> Result<Self, EngineError> {
-        session.enter()?;
-        let flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32
-            | CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-        let mut event = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle.
-        unsafe { sys::cuEventCreate(&raw mut event, flags) }
-            .result()
-            .map_err(|error| failed("make an event", error))?;
-        Ok(Event { session: session.clone(), event })
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        if self.session.enter().is_ok() {
-            // SAFETY: made by the driver and used no more.
-            let _ = unsafe { event::destroy(self.event) };
         }
     }
 }

@@ -11,6 +11,14 @@ pub struct Message {
     pub incoming: Vec<u8>,
 }
 
+/// Bytes in the memory of cards for another rank and from it: addresses and lengths.
+#[derive(Clone, Copy, Debug)]
+pub struct CardMessage {
+    pub rank: usize,
+    pub outgoing: (u64, usize),
+    pub incoming: (u64, usize),
+}
+
 /// The ranks of a run, seen by one of them.
 ///
 /// All verbs but [`send`](Self::send), [`receive`](Self::receive) and [`abort`](Self::abort) are collective: every
@@ -46,6 +54,17 @@ pub trait Communicator: Send + Sync {
         self.exchange(messages, &mut || {});
     }
 
+    /// Whether [`exchange_on_cards`](Self::exchange_on_cards) can be used; the same on all ranks.
+    fn reaches_cards(&self) -> bool {
+        false
+    }
+
+    /// Exchanges messages that lie in the memory of cards, with all neighbours at once.
+    fn exchange_on_cards(&self, messages: &[CardMessage]) {
+        let _ = messages;
+        unreachable!("messages of cards take another way here")
+    }
+
     /// Gives all ranks what `root` has.
     fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) {
         if self.rank() == root {
@@ -55,14 +74,16 @@ pub trait Communicator: Send + Sync {
         }
     }
 
-    /// Ranks that have the same words, this one included.
-    fn alike(&self, words: &str) -> usize {
+    /// Of the ranks that have the same words, how many come before this one, and how many there are.
+    fn place_among(&self, words: &str) -> (usize, usize) {
         let same = |rank: &usize| {
             let mut bytes = words.as_bytes().to_vec();
             self.broadcast(*rank, &mut bytes);
             bytes == words.as_bytes()
         };
-        (0..self.size()).filter(same).count()
+        let alike: Vec<usize> = (0..self.size()).filter(same).collect();
+        let before = alike.iter().filter(|&&rank| rank < self.rank()).count();
+        (before, alike.len())
     }
 
     /// Sums over ranks, element by element.
@@ -176,7 +197,7 @@ impl Communicator for Threads {
         for message in messages {
             let incoming = self.receive(message.rank);
             assert_eq!(incoming.len(), message.incoming.len(), "from rank {}", message.rank);
-            message.incoming = incoming;
+            message.incoming.copy_from_slice(&incoming);
         }
     }
 
@@ -215,11 +236,11 @@ mod tests {
             rank.minimum(&mut values);
             let mut word = if rank.rank() == 2 { b"word".to_vec() } else { Vec::new() };
             rank.broadcast(2, &mut word);
-            (values, word, rank.alike(if rank.rank() == 1 { "one" } else { "other" }))
+            (values, word, rank.place_among(if rank.rank() == 1 { "one" } else { "other" }))
         });
         for (rank, (values, word, alike)) in results.into_iter().enumerate() {
             assert_eq!((values, &word[..]), ([8, u64::MAX], &b"word"[..]));
-            assert_eq!(alike, if rank == 1 { 1 } else { 2 });
+            assert_eq!(alike, [(0, 2), (0, 1), (1, 2)][rank]);
         }
     }
 

@@ -220,7 +220,8 @@ impl Engine for DomainEngine {
         let mut report = self.own.report();
         report["ranks"] = self.ranks.count().into();
         report["domains"] = self.grid.count()[..self.empty.simulation_box.dimension()].into();
-        report["communication_share"] = (waiting / stepping.max(1.0)).into();
+        let share = if stepping > 0.0 { waiting / stepping } else { 0.0 };
+        report["communication_share"] = share.into();
         report
     }
 

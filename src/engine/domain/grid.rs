@@ -68,7 +68,8 @@ impl DomainGrid {
         self.count.iter().product::<u32>() as usize
     }
 
-    fn place(&self, rank: usize) -> [u32; 3] {
+    /// Where a rank's domain lies in the grid.
+    pub fn place(&self, rank: usize) -> [u32; 3] {
         let [nx, ny, _] = self.count;
         let rank = rank as u32;
         [rank % nx, rank / nx % ny, rank / (nx * ny)]
@@ -97,18 +98,22 @@ impl DomainGrid {
         self.rank_at(place)
     }
 
+    /// The rank whose domain lies at an offset of at most one along each axis from that of `rank`.
+    pub fn beside(&self, rank: usize, offset: [i32; 3]) -> usize {
+        let place = self.place(rank);
+        self.rank_at(std::array::from_fn(|axis| {
+            let count = self.count[axis];
+            (place[axis] + count).wrapping_add_signed(offset[axis]) % count
+        }))
+    }
+
     /// The other ranks whose domains touch that of `rank`, each once, in increasing order.
     pub fn neighbors(&self, rank: usize) -> Vec<usize> {
-        let place = self.place(rank);
         let mut neighbors = Vec::new();
         for dz in [-1, 0, 1] {
             for dy in [-1, 0, 1] {
                 for dx in [-1, 0, 1] {
-                    let offset = [dx, dy, dz];
-                    neighbors.push(self.rank_at(std::array::from_fn(|axis| {
-                        let count = self.count[axis];
-                        (place[axis] + count).wrapping_add_signed(offset[axis]) % count
-                    })));
+                    neighbors.push(self.beside(rank, [dx, dy, dz]));
                 }
             }
         }

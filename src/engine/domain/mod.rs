@@ -27,7 +27,7 @@ mod ranks;
 mod rim;
 mod schedule;
 
-pub use self::communicator::{Communicator, Message, Threads};
+pub use self::communicator::{CardMessage, Communicator, Message, Threads};
 pub use self::engine::DomainEngine;
 pub use self::grid::DomainGrid;
 #[cfg(feature = "mpi")]
@@ -35,7 +35,6 @@ pub use self::mpi::{Mpi, library as mpi_library};
 pub use self::part::Part;
 pub use self::ranks::{Ranks, on_threads, serve};
 pub(super) use self::rim::Domain;
-pub(super) use self::schedule::RebuildSchedule;
 
 use std::sync::Arc;
 
@@ -43,7 +42,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Engine, EngineError};
 use crate::integrator::ThermostatState;
-use crate::plan::Plan;
+use crate::plan::{EngineChoice, Plan};
 use crate::system::SimulationBox;
 
 /// What the engine of a rank can besides. Verbs of [`Engine`] are collective here, and those that hand back particles
@@ -77,21 +76,10 @@ fn rank_engine(
     part: &Part,
     communicator: Arc<dyn Communicator>,
 ) -> Result<Box<dyn RankEngine>, EngineError> {
-    use super::cpu::CpuEngine;
-    use super::precision::{Double, DoubleSingles, FixedPoint, Single};
-    use crate::plan::Precision;
-    Ok(match plan.run.precision {
-        Precision::Single => {
-            Box::new(CpuEngine::<Single>::on_rank(plan, start, part, communicator)?)
+    match plan.run.engine {
+        EngineChoice::Cuda => super::cuda::create_on_rank(plan, start, part, communicator),
+        EngineChoice::Cpu | EngineChoice::Auto => {
+            super::cpu::create_on_rank(plan, start, part, communicator)
         }
-        Precision::DoubleSingle => {
-            Box::new(CpuEngine::<DoubleSingles>::on_rank(plan, start, part, communicator)?)
-        }
-        Precision::Double => {
-            Box::new(CpuEngine::<Double>::on_rank(plan, start, part, communicator)?)
-        }
-        Precision::FixedPoint => {
-            Box::new(CpuEngine::<FixedPoint>::on_rank(plan, start, part, communicator)?)
-        }
-    })
+    }
 }

@@ -1,12 +1,18 @@
 //! Ranks that are processes, started by `mpirun` or the batch system.
+use std::ffi::{c_int, c_void};
+
 use mpi::collective::{Root, SystemOperation};
 use mpi::environment::{Threading, Universe};
+use mpi::ffi::{
+    MPI_Irecv, MPI_Isend, MPI_Request, MPI_Waitall, RSMPI_COMM_WORLD, RSMPI_STATUSES_IGNORE,
+    RSMPI_UINT8_T,
+};
 use mpi::point_to_point::{Destination, Source};
 use mpi::request::scope;
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 use mpi::traits::CommunicatorCollectives;
 
-use super::{Communicator, Message};
+use super::{CardMessage, Communicator, Message};
 
 /// All processes that were started together.
 pub struct Mpi {
@@ -38,6 +44,23 @@ pub fn library() -> String {
     let version = mpi::environment::library_version().unwrap_or_default();
     let name = version.split(',').next().unwrap_or_default();
     name.lines().next().unwrap_or_default().trim_end_matches('\0').trim().to_owned()
+}
+
+/// What `MPIX_Query_cuda_support` says, where there is one.
+fn query_cuda_support() -> bool {
+    // SAFETY: the function of Open MPI's mpi-ext.h takes nothing and returns a C int.
+    unsafe {
+        let library = libloading::os::unix::Library::this();
+        let query = library.get::<unsafe extern "C" fn() -> c_int>(b"MPIX_Query_cuda_support\0");
+        query.is_ok_and(|query| query() == 1)
+    }
+}
+
+/// Pieces of a message that MPI can count.
+fn for_pieces((address, length): (u64, usize), mut each: impl FnMut(u64, c_int)) {
+    for from in (0..length).step_by(PIECE) {
+        each(address + from as u64, (length - from).min(PIECE) as c_int);
+    }
 }
 
 fn world() -> SimpleCommunicator {
@@ -93,6 +116,55 @@ impl Communicator for Mpi {
             incoming.into_iter().for_each(|request| request.wait_without_status());
             outgoing.into_iter().for_each(|request| request.wait_without_status());
         });
+    }
+
+    /// As Open MPI and those that follow it tell: whether the library was built for cards. All ranks agree.
+    fn reaches_cards(&self) -> bool {
+        let mut known = [u64::from(query_cuda_support())];
+        self.minimum(&mut known);
+        known[0] > 0
+    }
+
+    fn exchange_on_cards(&self, messages: &[CardMessage]) {
+        let mut requests: Vec<MPI_Request> = Vec::new();
+        // SAFETY: the addresses are those of memory as long as the messages, which nobody touches before all requests
+        // have ended; the library was asked whether it takes addresses of cards.
+        unsafe {
+            for message in messages {
+                for_pieces(message.incoming, |address, length| {
+                    let mut request = std::mem::zeroed();
+                    let (rank, at) = (message.rank as c_int, address as *mut c_void);
+                    MPI_Irecv(
+                        at,
+                        length,
+                        RSMPI_UINT8_T,
+                        rank,
+                        TAG,
+                        RSMPI_COMM_WORLD,
+                        &raw mut request,
+                    );
+                    requests.push(request);
+                });
+            }
+            for message in messages {
+                for_pieces(message.outgoing, |address, length| {
+                    let mut request = std::mem::zeroed();
+                    let (rank, at) = (message.rank as c_int, address as *const c_void);
+                    MPI_Isend(
+                        at,
+                        length,
+                        RSMPI_UINT8_T,
+                        rank,
+                        TAG,
+                        RSMPI_COMM_WORLD,
+                        &raw mut request,
+                    );
+                    requests.push(request);
+                });
+            }
+            let count = requests.len() as c_int;
+            MPI_Waitall(count, requests.as_mut_ptr(), RSMPI_STATUSES_IGNORE);
+        }
     }
 
     fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) {

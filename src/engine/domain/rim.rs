@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::communicator::sum_exactly;
 use super::schedule::RebuildSchedule;
-use super::{Communicator, DomainGrid, Message};
+use super::{CardMessage, Communicator, DomainGrid, Message};
 use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
 use crate::system::SimulationBox;
@@ -107,6 +107,50 @@ impl Domain {
         let result = work(self.communicator.as_ref());
         self.waited.fetch_add(start.elapsed().as_nanos() as i64, Ordering::Relaxed);
         result
+    }
+
+    /// Square of the distance from a domain within which others' particles are its ghosts.
+    pub fn reach2(&self) -> f64 {
+        self.reach * self.reach
+    }
+
+    pub fn communicator(&self) -> &dyn Communicator {
+        self.communicator.as_ref()
+    }
+
+    /// Exchanges messages of known lengths.
+    pub fn exchange(&self, messages: &mut [Message]) {
+        self.waiting(|ranks| ranks.exchange(messages, &mut || {}));
+    }
+
+    /// Exchanges messages in the memory of cards.
+    pub fn exchange_on_cards(&self, messages: &[CardMessage]) {
+        self.waiting(|ranks| ranks.exchange_on_cards(messages));
+    }
+
+    /// Tells each neighbour a number, and returns what they tell.
+    pub fn swap_counts(&self, counts: &[u32]) -> Vec<u32> {
+        let mut messages: Vec<Message> = self
+            .neighbors()
+            .zip(counts)
+            .map(|(rank, count)| Message {
+                rank,
+                outgoing: count.to_le_bytes().to_vec(),
+                incoming: vec![0; 4],
+            })
+            .collect();
+        self.exchange(&mut messages);
+        let count = |message: &Message| {
+            u32::from_le_bytes(message.incoming[..].try_into().expect("4 bytes"))
+        };
+        messages.iter().map(count).collect()
+    }
+
+    /// Largest values of all ranks, element by element.
+    pub fn largest<const K: usize>(&self, values: [u64; K]) -> [u64; K] {
+        let mut inverted = values.map(|value| u64::MAX - value);
+        self.waiting(|ranks| ranks.minimum(&mut inverted));
+        inverted.map(|value| u64::MAX - value)
     }
 
     /// Hands bytes to neighbouring ranks, and returns what they hand over. `bytes_for` has one entry for each, in
@@ -250,6 +294,11 @@ impl Domain {
 
     pub fn note_stale(&mut self, step: u64) {
         self.stale.get_or_insert(step);
+    }
+
+    /// The lists are made anew in any case.
+    pub fn forget_stale(&mut self) {
+        self.stale = None;
     }
 
     /// Forgets what was noted after a step.

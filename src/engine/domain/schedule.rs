@@ -14,17 +14,25 @@ pub struct RebuildSchedule {
     rebuild_at: Option<u64>,
 }
 
-/// Age of lists, in steps, at the first comparison.
+/// Age of lists, in steps, at the first comparison of all, and as a share of the life of those before at the others.
 const FIRST: u64 = 4;
+const FIRST_SHARE: f64 = 0.7;
 /// Most steps from a comparison to the next.
 const LONGEST: u64 = 64;
 /// Share of the time that is left to a particle of constant velocity.
 const CAUTION: f64 = 0.95;
 
 impl RebuildSchedule {
-    /// Lists were built after the drift of a step.
+    /// The first lists were built at a step.
     pub fn built(step: u64) -> Self {
         RebuildSchedule { built: step, compare_at: Some(step + FIRST), rebuild_at: None }
+    }
+
+    /// Lists were built anew after the drift of a step.
+    pub fn rebuilt(&mut self, step: u64) {
+        let life = step - self.built;
+        let first = ((FIRST_SHARE * life as f64) as u64).clamp(FIRST, LONGEST);
+        *self = RebuildSchedule { built: step, compare_at: Some(step + first), rebuild_at: None };
     }
 
     /// Whether the lists are to be rebuilt in a step.
@@ -87,6 +95,21 @@ mod tests {
             assert!(rebuilt <= allowed + 1 && rebuilt * 10 >= allowed * 8, "{speed}: {rebuilt}");
             assert!(compared.len() <= 6, "{speed}: {compared:?}");
         }
+    }
+
+    #[test]
+    fn lists_are_looked_at_later_when_those_before_lived_long() {
+        let mut schedule = RebuildSchedule::built(0);
+        schedule.rebuilt(20);
+        assert_eq!(schedule.verify_at(20), 34);
+        schedule.compared(34, 0.7);
+        assert_eq!(schedule.verify_at(34), 37, "the second look");
+        schedule.compared(37, 0.85);
+        assert!(schedule.rebuilds_in(40));
+        // The first lists after a restart, and lists of few steps.
+        schedule.rebuilt(42);
+        schedule.rebuilt(44);
+        assert_eq!(schedule.verify_at(44), 48);
     }
 
     #[test]

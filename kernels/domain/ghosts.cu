@@ -1,0 +1,193 @@
+// Choosing of ghosts, and the lists with them.
+#pragma once
+#include "domain/rim.cuh"
+#include "md/rebuild.cuh"
+
+// A ghost when it is chosen; later only its site travels.
+struct GhostRecord {
+    Site site[SITE_STRIDE];
+    u32 id;
+    u32 species;
+    u32 unused[2];
+};
+
+// Squared distance of a position in the box from a neighbour's domain, to its nearest image: `DomainGrid::distance2`.
+INLINE double distance2_from(u32 neighbor, const double (&position)[DIMENSION]) {
+    double distance2 = 0.0;
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        if (rim.domains[axis] == 1) continue;
+        double lower = rim.lower[neighbor][axis], upper = rim.upper[neighbor][axis], x = position[axis];
+        double below = x < lower ? lower - x : lower - x + rim.edge[axis];
+        double above = x >= upper ? x - upper : x - upper + rim.edge[axis];
+        double gap = x >= lower && x < upper ? 0.0 : below < above ? below : above;
+        distance2 += gap * gap;
+    }
+    return distance2;
+}
+
+// Calls `lend(neighbour)` for all that need a particle as a ghost.
+template <typename Lend>
+INLINE void for_borrowers(const Particles &particles, u32 p, Lend lend) {
+    double position[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        position[axis] = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
+    }
+    for (u32 j = 0; j < rim.neighbors; ++j) {
+        if (distance2_from(j, position) < rim.reach2) lend(j);
+    }
+}
+
+// Counts what is lent, by neighbour and by tile (`lent_filled`), and where each tile's entries start.
+extern "C" __global__ void __launch_bounds__(512, 1) count_lent() {
+    begin_grid();
+    const Particles &particles = system.particles[system.control->copy];
+    Group group = group_of();
+    u32 tiles = tile_count(group);
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        u32 entries = 0;
+        for_borrowers(particles, p, [&](u32 j) {
+            atomicAdd(rim.control->for_neighbor + j, 1u);
+            ++entries;
+        });
+        if (entries > 0) atomicAdd(rim.lent_filled + p / group.particles, entries);
+    }
+    synchronize(false);
+    prefix_sums(rim.lent_filled, rim.lent_start, tiles, 0);
+}
+
+// Fills the entries.
+extern "C" __global__ void __launch_bounds__(256) choose_lent() {
+    const Particles &particles = system.particles[system.control->copy];
+    Group group = group_of();
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        u32 tile = p / group.particles;
+        for_borrowers(particles, p, [&](u32 j) {
+            u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
+            u32 index = atomicAdd(rim.control->for_neighbor + j, 1u);
+            rim.lent_own[entry] = p;
+            rim.lent_slot[entry] = j << SLOT_BITS | index;
+        });
+    }
+}
+
+// Puts all that is lent into the messages.
+extern "C" __global__ void __launch_bounds__(256) pack_ghosts() {
+    const Particles &particles = system.particles[system.control->copy];
+    const Site *sites = system.sites[system.control->site_copy];
+    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < rim.lent; entry += gridDim.x * blockDim.x) {
+        u32 p = rim.lent_own[entry], slot = rim.lent_slot[entry];
+        GhostRecord *to = (GhostRecord *)message_to(slot >> SLOT_BITS) + (slot & ((1u << SLOT_BITS) - 1));
+        load_ghost(sites, p, to->site, 0);
+        to->id = particles.id[p];
+        to->species = particles.species[p];
+    }
+}
+
+INLINE const GhostRecord &arrival(u32 i, u32 half) {
+    u32 j = rim.arrivals.neighbor_of(i, rim.neighbors);
+    return ((const GhostRecord *)message_from(j, half))[i - rim.arrivals.start[j]];
+}
+
+// Sorts the ghosts that have come by bin and id, and puts them behind the own particles.
+INLINE void place_ghosts(u32 half) {
+    const Particles &particles = system.particles[system.control->copy];
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (u32 i = thread; i < rim.ghosts; i += threads) {
+        const GhostRecord &ghost = arrival(i, half);
+        Site site[DIMENSION];
+        load_site(ghost.site, 0, site);
+        u32 bin = bin_number(cell_of(site), ghost.species);
+        rim.ghost_bin[i] = bin;
+        rim.ghost_slot[i] = atomicAdd(system.bin_count + bin, 1u);
+    }
+    synchronize(false);
+    prefix_sums(system.bin_count, rim.ghost_start, system.bins, system.count);
+    for (u32 i = thread; i < rim.ghosts; i += threads) {
+        u32 slot = rim.ghost_start[rim.ghost_bin[i]] - system.count + rim.ghost_slot[i];
+        rim.ghost_sorted[slot] = (u64)arrival(i, half).id << 32 | i;
+    }
+    synchronize(false);
+    for (u32 slot = thread; slot < rim.ghosts; slot += threads) {
+        u64 key = rim.ghost_sorted[slot];
+        u32 i = (u32)key, bin = rim.ghost_bin[i];
+        u32 first = rim.ghost_start[bin] - system.count, last = rim.ghost_start[bin + 1] - system.count, place = first;
+        for (u32 other = first; other < last; ++other) place += rim.ghost_sorted[other] < key ? 1 : 0;
+        place += system.count;
+        const GhostRecord &ghost = arrival(i, half);
+        particles.id[place] = ghost.id;
+        particles.species[place] = (u8)ghost.species;
+        Site site[DIMENSION];
+        load_site(ghost.site, 0, site);
+        store_site(system.sites[0], place, site);
+        store_site(system.sites[1], place, site);
+        if (system.coarse) store_coarse(site, place);
+        rim.ghost_place[i] = place;
+    }
+    synchronize(false);
+}
+
+// Sorts the own particles.
+extern "C" __global__ void __launch_bounds__(512, 1) sort_own() {
+    begin_grid();
+    u32 copy = system.control->copy, site_copy = system.control->site_copy;
+    synchronize(false);
+    sort_particles(copy, site_copy);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        system.control->copy = copy;
+        system.control->site_copy = site_copy;
+    }
+}
+
+// Places the ghosts and builds the lists. `recount`: the cells are others than those that the particles were sorted by.
+extern "C" __global__ void __launch_bounds__(512, 1) build_with_ghosts(u32 recount, u32 half) {
+    begin_grid();
+    const Particles &particles = system.particles[system.control->copy];
+    const Site *sites = system.sites[system.control->site_copy];
+    if (recount) {
+        count_bins(particles, sites);
+        synchronize(false);
+        prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
+        if (system.coarse) {
+            for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+                Site site[DIMENSION];
+                load_site(sites, p, site);
+                store_coarse(site, p);
+            }
+        }
+    }
+    place_ghosts(half);
+    bool full = build_all_lists(particles, sites);
+    if (full && blockIdx.x == 0 && threadIdx.x == 0) system.control->status = STATUS_LISTS_FULL;
+}
+
+// Sends the places of ghosts back to whom they come from.
+extern "C" __global__ void __launch_bounds__(256) pack_places() {
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < rim.ghosts; i += gridDim.x * blockDim.x) {
+        u32 j = rim.arrivals.neighbor_of(i, rim.neighbors);
+        ((u32 *)message_to(j))[i - rim.arrivals.start[j]] = rim.ghost_place[i];
+    }
+}
+extern "C" __global__ void __launch_bounds__(256) take_places(u32 half) {
+    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < rim.lent; entry += gridDim.x * blockDim.x) {
+        u32 slot = rim.lent_slot[entry];
+        rim.lent_remote[entry] = ((const u32 *)message_from(slot >> SLOT_BITS, half))[slot & ((1u << SLOT_BITS) - 1)];
+    }
+}
+
+// The sites of what is lent, for the neighbours.
+extern "C" __global__ void __launch_bounds__(256) pack_sites() {
+    const Site *sites = system.sites[system.control->site_copy];
+    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < rim.lent; entry += gridDim.x * blockDim.x) {
+        u32 slot = rim.lent_slot[entry];
+        load_ghost(sites, rim.lent_own[entry], (Site *)message_to(slot >> SLOT_BITS), slot & ((1u << SLOT_BITS) - 1));
+    }
+}
+extern "C" __global__ void __launch_bounds__(256) take_sites(u32 half) {
+    Site *sites = system.sites[system.control->site_copy];
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < rim.ghosts; i += gridDim.x * blockDim.x) {
+        u32 j = rim.arrivals.neighbor_of(i, rim.neighbors);
+        load_ghost((const Site *)message_from(j, half), i - rim.arrivals.start[j], sites, rim.ghost_place[i]);
+    }
+}

@@ -1,0 +1,89 @@
+// Particles that have left the domain, and those that come.
+#pragma once
+#include "domain/rim.cuh"
+#include "md/integrate.cuh"
+
+// A particle on its way; coordinates and velocities as they lie in memory.
+struct Migrant {
+    Coordinate position[3];
+    Velocity velocity[3];
+    i32 image[3];
+    u32 id;
+    u32 species;
+    u32 unused;
+};
+
+// Domains to cross along an axis, on the shorter way round.
+INLINE i32 domains_to_cross(u32 owner, int axis) {
+    i32 count = (i32)rim.domains[axis], steps = (i32)owner - (i32)rim.domain[axis];
+    if (steps < 0) steps += count;
+    return 2 * steps > count ? steps - count : steps;
+}
+
+// Finds where every particle belongs, counts those for each neighbour, and numbers them.
+extern "C" __global__ void __launch_bounds__(256) find_destinations() {
+    const Site *sites = system.sites[system.control->site_copy];
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < rim.extent; p += gridDim.x * blockDim.x) {
+        if (rim.destination[p] == HAS_LEFT) continue;
+        Site site[DIMENSION];
+        load_site(sites, p, site);
+        u32 offset = 13, stride = 1, hops = 0;
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis, stride *= 3) {
+            if (rim.domains[axis] == 1) continue;
+            i32 cross = domains_to_cross(Policy::slab(policy, site[axis], axis, rim.domains[axis]), axis);
+            u32 far = (u32)(cross < 0 ? -cross : cross);
+            hops = far > hops ? far : hops;
+            offset += cross > 0 ? stride : 0u;
+            offset -= cross < 0 ? stride : 0u;
+        }
+        u32 destination = hops == 0 ? (u32)STAYS : rim.neighbor_at[offset];
+        rim.destination[p] = (u8)destination;
+        if (destination == STAYS) continue;
+        system.slot_of[p] = atomicAdd(rim.control->for_neighbor + (destination - 1), 1u);
+        atomicMax(&rim.control->hops, hops);
+    }
+}
+
+// Puts those that go into the messages, where they have room.
+extern "C" __global__ void __launch_bounds__(256) pack_migrants() {
+    const Particles &particles = system.particles[system.control->copy];
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < rim.extent; p += gridDim.x * blockDim.x) {
+        u32 destination = rim.destination[p];
+        if (destination == STAYS || destination == HAS_LEFT) continue;
+        Migrant migrant = {};
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            migrant.position[axis] = particles.position[axis][p];
+            migrant.velocity[axis] = particles.velocity[axis][p];
+            migrant.image[axis] = particles.image[axis][p];
+        }
+        migrant.id = particles.id[p];
+        migrant.species = particles.species[p];
+        ((Migrant *)message_to(destination - 1))[system.slot_of[p]] = migrant;
+        rim.destination[p] = HAS_LEFT;
+    }
+}
+
+// Takes those that have come to the places from `rim.extent` on.
+extern "C" __global__ void __launch_bounds__(256) take_migrants(const __grid_constant__ Starts starts, u32 half) {
+    const Particles &particles = system.particles[system.control->copy];
+    Site *sites = system.sites[system.control->site_copy];
+    u32 count = starts.start[rim.neighbors];
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+        u32 j = starts.neighbor_of(i, rim.neighbors), p = rim.extent + i;
+        Migrant migrant = ((const Migrant *)message_from(j, half))[i - starts.start[j]];
+        Site site[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            particles.position[axis][p] = migrant.position[axis];
+            particles.velocity[axis][p] = migrant.velocity[axis];
+            particles.image[axis][p] = migrant.image[axis];
+            site[axis] = Policy::site(policy, migrant.position[axis], axis);
+        }
+        particles.id[p] = migrant.id;
+        particles.species[p] = (u8)migrant.species;
+        store_site(sites, p, site);
+        rim.destination[p] = STAYS;
+    }
+}

@@ -1,0 +1,105 @@
+// A domain among others: what a rank lends to its neighbours and holds of theirs. Mirrors src/engine/cuda/rank/rim.rs.
+//
+// Own particles have the places [0, count) in memory and ghosts those from there on, each part sorted by bin and id.
+#pragma once
+#include "md/lists.cuh"
+
+// A domain touches no more others in three dimensions.
+#define MOST_NEIGHBORS 26
+
+// Where a particle goes when it migrates; others: number of the neighbour and one.
+enum Destination : u8 { STAYS = 0, HAS_LEFT = 255 };
+
+// Which tiles a pass works on: lists of the interior hold no ghosts.
+enum Region : u32 { INTERIOR = 0, BOUNDARY = 1, EVERYWHERE = 2 };
+
+// Entries of what is lent and arrives by neighbour: `start[j]` is the number of those of the neighbours before.
+struct Starts {
+    u32 start[MOST_NEIGHBORS + 1];
+
+    INLINE u32 neighbor_of(u32 entry, u32 neighbors) const {
+        u32 j = 0;
+        while (j + 1 < neighbors && entry >= start[j + 1]) ++j;
+        return j;
+    }
+};
+
+// What the steps since the last comparison have met.
+struct RimControl {
+    // First step at which a particle had moved further than the lists allow, and first with an error; ~0: none.
+    u64 stale_step;
+    u64 fault_step;
+    // Bits of the largest squared displacement since the lists were built.
+    u64 moved2;
+    // Number of a neighbour that did not answer, and one.
+    u32 lost;
+    // Most domains that a particle must cross.
+    u32 hops;
+    // Particles for each neighbour.
+    u32 for_neighbor[MOST_NEIGHBORS];
+};
+
+struct Rim {
+    RimControl *control;
+    u8 *destination;
+    // Tiles whose lists hold ghosts.
+    u8 *boundary;
+    // Of each bin the first place of its ghosts.
+    u32 *ghost_start;
+    // By arrival: bin, number within it, place.
+    u32 *ghost_bin;
+    u32 *ghost_slot;
+    u32 *ghost_place;
+    u64 *ghost_sorted;
+    // What is lent, tile by tile: place here, neighbour and number in its message, place in the neighbour's memory.
+    u32 *lent_start;
+    u32 *lent_filled;
+    u32 *lent_own;
+    u32 *lent_slot;
+    u32 *lent_remote;
+    // Messages to the neighbours and from them, `segment` bytes for each. What comes in has two halves that are used in
+    // turn: a neighbour may write the next messages while the last are read.
+    u8 *outgoing;
+    const u8 *incoming;
+    // Heat of a bath, two half steps a step.
+    SplitSum *heat;
+    // Number of the step whose ghosts a neighbour has written here, by neighbour.
+    u64 *mail;
+    // The neighbours' `mail` for this rank, and their sites.
+    u64 *peer_mail[MOST_NEIGHBORS];
+    Site *peer_sites[2][MOST_NEIGHBORS];
+    u64 segment;
+    // Domains of the neighbours.
+    double lower[MOST_NEIGHBORS][3];
+    double upper[MOST_NEIGHBORS][3];
+    double edge[3];
+    // Squared distance from a domain up to which it needs a particle as a ghost.
+    double reach2;
+    // Domains along each axis, and which of them this is.
+    u32 domains[3];
+    u32 domain[3];
+    // Number of the neighbour at an offset of -1, 0, 1 along x, y, z (x fastest), and one.
+    u32 neighbor_at[27];
+    u32 neighbors;
+    // Places in use before migration, with those of arrivals.
+    u32 extent;
+    u32 ghosts;
+    // Entries that are lent.
+    u32 lent;
+    Starts arrivals;
+};
+
+__constant__ Rim rim;
+
+#define SLOT_BITS 27
+
+INLINE u8 *message_to(u32 neighbor) { return rim.outgoing + rim.segment * neighbor; }
+INLINE const u8 *message_from(u32 neighbor, u32 half) {
+    return rim.incoming + rim.segment * (half * rim.neighbors + neighbor);
+}
+
+INLINE void load_ghost(const Site *from, u32 index, Site *to, u32 place) {
+    Site site[DIMENSION];
+    load_site(from, index, site);
+    store_site(to, place, site);
+}

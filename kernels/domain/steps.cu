@@ -1,0 +1,126 @@
+// Steps of a domain, taken apart: between these kernels ghosts travel and the host combines what thermostats need.
+#pragma once
+#include "domain/rim.cuh"
+#include "md/passes.cuh"
+
+// Keeps the first step at which something was found.
+INLINE void note(const Findings &findings, u64 step) {
+    if (findings.stale) atomicMin((unsigned long long *)&rim.control->stale_step, (unsigned long long)step);
+    if (findings.error) atomicMin((unsigned long long *)&rim.control->fault_step, (unsigned long long)step);
+}
+
+// v += F dt / 2m; x += v dt, with sites in their place; `step` is the one that the drift leads to.
+extern "C" __global__ void __launch_bounds__(256) kick_and_drift(u64 step) {
+    const Particles &particles = system.particles[system.control->copy];
+    Site *sites = system.sites[system.control->site_copy];
+    Findings findings = {false, false};
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        Force force[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+        body.half_kick(force);
+        body.drift(particles, sites, p, findings);
+        body.store_place(particles, p);
+        body.store_velocity(particles, p);
+    }
+    note(findings, step);
+}
+
+// Forces at the present sites of the particles of a region, with `kick` followed by v += F dt / 2m.
+extern "C" __global__ void __launch_bounds__(256) forces_of_region(u32 region, u32 kick, u64 step) {
+    const Particles &particles = system.particles[system.control->copy];
+    const Site *sites = system.sites[system.control->site_copy];
+    Group group = group_of();
+    Findings findings = {false, false};
+    u32 warps = gridDim.x * (blockDim.x >> 5), tiles = tile_count(group);
+    for (u32 tile = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; tile < tiles; tile += warps) {
+        if (region != EVERYWHERE && rim.boundary[tile] != region) continue;
+        u32 p = particle_of(group, tile);
+        u32 species = p < system.count ? particles.species[p] : 0;
+        Sum sum[DIMENSION];
+        bool too_close = sum_forces(group, tile, p, species, sites, sum);
+        if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
+        Force force[DIMENSION];
+        total_of_group(group, sum, force);
+        if (p >= system.count || group.member != 0) continue;
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            system.force[axis][p] = force[axis];
+            if (!kick) continue;
+            Velocity &velocity = particles.velocity[axis][p];
+            velocity = Policy::half_kick(policy, velocity, force[axis], species);
+        }
+    }
+    note(findings, step);
+}
+
+// Half a step of friction and noise; `half`: 0 before a step's drift, 1 at its end.
+extern "C" __global__ void __launch_bounds__(256)
+    langevin_half_step(const __grid_constant__ Thermostat thermostat, u64 step, u64 half, SplitSum *heat) {
+    const Particles &particles = system.particles[system.control->copy];
+    Findings findings = {false, false};
+    SplitSum given = {0, 0};
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        double noise = langevin_noise(thermostat, step, body.species);
+        body.langevin(thermostat, noise, particles.id[p], 2 * step + half, given, findings);
+        body.store_velocity(particles, p);
+    }
+    add_to_total(given, heat);
+    note(findings, step);
+}
+
+// Squared displacement of the furthest particle since the lists were built.
+extern "C" __global__ void __launch_bounds__(256) find_furthest() {
+    const Site *sites = system.sites[system.control->site_copy];
+    double furthest2 = 0.0;
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Site site[DIMENSION], reference[DIMENSION];
+        load_site(sites, p, site);
+        load_site(system.reference, p, reference);
+        Real displacement[DIMENSION], length[DIMENSION];
+        double moved2 = (double)distance2(site, reference, displacement, length);
+        furthest2 = moved2 > furthest2 ? moved2 : furthest2;
+    }
+    // Bits of floats above zero are in the order of the numbers.
+    unsigned long long bits = to_bits(furthest2);
+    for (u32 offset = 16; offset > 0; offset >>= 1) {
+        unsigned long long other = __shfl_xor_sync(~0u, bits, offset);
+        bits = other > bits ? other : bits;
+    }
+    if ((threadIdx.x & 31) == 0) atomicMax((unsigned long long *)&rim.control->moved2, bits);
+}
+
+INLINE void copy_moving(const Particles &from, const Particles &to, u32 p) {
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        to.position[axis][p] = from.position[axis][p];
+        to.velocity[axis][p] = from.velocity[axis][p];
+        to.image[axis][p] = from.image[axis][p];
+    }
+}
+
+// Keeps what steps change, in the copy of the particles that the last sorting has left.
+extern "C" __global__ void __launch_bounds__(256) save_particles() {
+    u32 copy = system.control->copy;
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        copy_moving(system.particles[copy], system.particles[copy ^ 1], p);
+    }
+}
+
+// Goes back to it.
+extern "C" __global__ void __launch_bounds__(256) restore_particles() {
+    u32 copy = system.control->copy;
+    const Particles &particles = system.particles[copy];
+    Site *sites = system.sites[system.control->site_copy];
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        copy_moving(system.particles[copy ^ 1], particles, p);
+        Site site[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(policy, particles.position[axis][p], axis);
+        store_site(sites, p, site);
+    }
+}

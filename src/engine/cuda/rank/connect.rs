@@ -1,0 +1,121 @@
+//! Which way messages take from card to card: found by a test at the start.
+use super::CardDomain;
+use super::peer::ThroughPeers;
+use super::transport::{Lengths, ThroughHost, ThroughMpi, Transport};
+use crate::engine::EngineError;
+use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::engine::CudaEngine;
+use crate::plan::TransportChoice;
+
+/// Bytes of a message of the test.
+const TRIED: usize = 64;
+
+/// What a rank sends another one in the test.
+fn pattern(from: usize, to: usize, round: usize) -> Vec<u8> {
+    (0..TRIED).map(|k| (251 * from + 17 * to + 5 * k + 101 * round + 1) as u8).collect()
+}
+
+impl<P: DevicePolicy> CudaEngine<P> {
+    /// Joins the ranks by the first way that works, the fastest first. Collective; also after memory has moved.
+    ///
+    /// # Errors
+    /// If the way that was asked for does not work.
+    pub(super) fn connect(&mut self) -> Result<(), EngineError> {
+        let session = self.session.clone();
+        let wanted = self.plan.run.transport;
+        let with_others = self.domain.as_deref_mut().expect("a rank among others");
+        let allowed = |kind| wanted == TransportChoice::Auto || wanted == kind;
+        let mut found: Option<Box<dyn Transport>> = None;
+        if allowed(TransportChoice::PeerMemory) {
+            let shared = [
+                with_others.messages.incoming.pointer(),
+                self.buffers.sites[0].pointer(),
+                self.buffers.sites[1].pointer(),
+                with_others.buffers.mail.pointer(),
+            ];
+            let peers = ThroughPeers::connect(&session, &mut with_others.domain, shared)?;
+            if let Some(peers) = peers {
+                found = with_others.tried(Box::new(peers))?;
+            }
+        }
+        if found.is_none()
+            && allowed(TransportChoice::CudaAwareMpi)
+            && with_others.domain.communicator().reaches_cards()
+        {
+            found = with_others.tried(Box::new(ThroughMpi::new(&session)?))?;
+        }
+        if found.is_none() && allowed(TransportChoice::HostMemory) {
+            let host = ThroughHost::new(&session, &with_others.messages)?;
+            found = with_others.tried(Box::new(host))?;
+        }
+        let Some(transport) = found else {
+            return Err(EngineError::Transport(wanted.name()));
+        };
+        tracing::debug!("messages travel through {}", transport.name());
+        with_others.take_transport(transport);
+        self.set_rim()
+    }
+
+    /// Gives up the neighbours' memory: it may move. Collective.
+    pub(super) fn disconnect(&mut self) -> Result<(), EngineError> {
+        self.session.wait()?;
+        let host = ThroughHost::new(&self.session, &self.with_others().messages)?;
+        let with_others = self.with_others_mut();
+        with_others.take_transport(Box::new(host));
+        with_others.domain.largest([0]);
+        Ok(())
+    }
+}
+
+impl CardDomain {
+    /// A transport, if it brings what was sent: twice, since what comes in has two halves. Collective.
+    fn tried(
+        &self,
+        mut transport: Box<dyn Transport>,
+    ) -> Result<Option<Box<dyn Transport>>, EngineError> {
+        let rank = self.domain.rank();
+        let neighbors: Vec<usize> = self.domain.neighbors().collect();
+        let tried = |_: &usize| TRIED;
+        let lengths = || Lengths {
+            outgoing: neighbors.iter().map(tried).collect(),
+            incoming: neighbors.iter().map(tried).collect(),
+        };
+        let mut wrong = false;
+        for round in 0..2 {
+            for (j, &neighbor) in neighbors.iter().enumerate() {
+                let at = j * self.messages.segment;
+                self.messages.outgoing.write_at(at, &pattern(rank, neighbor, round))?;
+            }
+            // A way that does not work may say so or bring something else.
+            let half = transport.exchange(&self.domain, &self.messages, &lengths(), &mut || Ok(()));
+            wrong |= half.is_err();
+            for (j, &neighbor) in neighbors.iter().enumerate() {
+                let segments = half.as_ref().map_or(0, |&half| half as usize) * neighbors.len() + j;
+                let found: Vec<u8> =
+                    self.messages.incoming.read_at(segments * self.messages.segment, TRIED)?;
+                wrong |= found != pattern(neighbor, rank, round);
+            }
+        }
+        let [wrong] = self.domain.largest([u64::from(wrong)]);
+        if wrong > 0 {
+            tracing::debug!("{} does not bring what was sent", transport.name());
+        }
+        Ok((wrong == 0).then_some(transport))
+    }
+
+    fn take_transport(&mut self, transport: Box<dyn Transport>) {
+        let peers = transport.peers();
+        self.transport = transport;
+        // All ranks take steps in the same way.
+        let [cannot] = self.domain.largest([u64::from(peers.is_none())]);
+        self.writes_to_peers = cannot == 0;
+        let rim = &mut self.rim;
+        rim.outgoing = self.messages.outgoing.pointer();
+        rim.incoming = self.messages.incoming.pointer();
+        rim.segment = self.messages.segment as u64;
+        for (j, [mail, even, odd]) in peers.into_iter().flatten().enumerate() {
+            rim.peer_mail[j] = mail;
+            (rim.peer_sites[0][j], rim.peer_sites[1][j]) = (even, odd);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The neighbours' memory, mapped into this card's addresses: ranks of one host whose cards reach each other.
+use std::sync::Arc;
+
+use cudarc::driver::result;
+use cudarc::driver::sys::{self, CUdeviceptr, CUipcMemHandle};
+use serde::{Deserialize, Serialize};
+
+use super::transport::{Lanes, Lengths, Messages, Transport};
+use crate::engine::EngineError;
+use crate::engine::cuda::device::failed;
+use crate::engine::cuda::memory::Session;
+use crate::engine::domain::Domain;
+
+/// Memory that neighbours write to: incoming messages, both copies of the sites, and the mail.
+pub type Shared = [CUdeviceptr; 4];
+
+/// What a rank tells its neighbours of its memory.
+#[derive(Serialize, Deserialize)]
+struct Offer {
+    /// Of the kernel that runs now.
+    host: String,
+    process: u32,
+    /// Of the card.
+    uuid: [u8; 16],
+    /// As numbers of the process.
+    context: usize,
+    memory: Shared,
+    handles: Vec<Vec<u8>>,
+    /// Number of neighbours of the offering rank, and of each of them the rank.
+    neighbors: Vec<usize>,
+}
+
+/// A neighbour's memory as this card addresses it.
+struct Peer {
+    memory: Shared,
+    /// To be closed: the memory of another process.
+    opened: bool,
+    /// The neighbour works on another card.
+    elsewhere: bool,
+    neighbors: usize,
+    /// This rank among the neighbour's neighbours.
+    number: usize,
+}
+
+/// Copies into the neighbours' memory.
+pub struct ThroughPeers {
+    session: Arc<Session>,
+    lanes: Lanes,
+    peers: Vec<Peer>,
+    half: u32,
+}
+
+fn host() -> String {
+    let read = |file| std::fs::read_to_string(file).unwrap_or_default();
+    read("/proc/sys/kernel/random/boot_id") + &read("/proc/sys/kernel/hostname")
+}
+
+fn handle_of(pointer: CUdeviceptr) -> Option<Vec<u8>> {
+    let mut handle = CUipcMemHandle { reserved: [0; 64] };
+    // SAFETY: the driver writes a handle of the memory at the start of an allocation.
+    let made = unsafe { sys::cuIpcGetMemHandle(&raw mut handle, pointer) };
+    made.result().ok()?;
+    Some(handle.reserved.iter().map(|&byte| byte as u8).collect())
+}
+
+impl ThroughPeers {
+    /// `None` where a rank cannot reach the memory of a neighbour. Collective.
+    ///
+    /// # Errors
+    /// If the card is lost.
+    pub fn connect(
+        session: &Arc<Session>,
+        domain: &mut Domain,
+        shared: Shared,
+    ) -> Result<Option<Self>, EngineError> {
+        session.enter()?;
+        let offer = Offer {
+            host: host(),
+            process: std::process::id(),
+            uuid: session.uuid(),
+            context: session.context_address(),
+            memory: shared,
+            handles: shared.iter().map(|&pointer| handle_of(pointer).unwrap_or_default()).collect(),
+            neighbors: domain.neighbors().collect(),
+        };
+        let bytes = serde_json::to_vec(&offer).expect("an offer is plain data");
+        let count = offer.neighbors.len();
+        let offers: Vec<Offer> = domain
+            .hand_over(vec![bytes; count])
+            .iter()
+            .map(|bytes| serde_json::from_slice(bytes).expect("an offer of a rank"))
+            .collect();
+        let peers: Option<Vec<Peer>> =
+            offers.iter().map(|theirs| accept(&offer, theirs, domain.rank())).collect();
+        let lanes = Lanes::new(session)?;
+        // What was opened is closed again where another rank has failed.
+        let opened =
+            peers.map(|peers| ThroughPeers { session: session.clone(), lanes, peers, half: 0 });
+        let [missing] = domain.largest([u64::from(opened.is_none())]);
+        Ok(opened.filter(|_| missing == 0))
+    }
+
+    /// Where the neighbours' mail for this rank and both copies of their sites lie, if every neighbour works on a
+    /// card of its own.
+    pub fn mail_and_sites(&self) -> Option<Vec<[CUdeviceptr; 3]>> {
+        let of = |peer: &Peer| {
+            let [_, even, odd, mail] = peer.memory;
+            let mail = mail + (peer.number * size_of::<u64>()) as CUdeviceptr;
+            peer.elsewhere.then_some([mail, even, odd])
+        };
+        self.peers.iter().map(of).collect()
+    }
+}
+
+/// Takes a neighbour's memory into this card's addresses.
+fn accept(mine: &Offer, theirs: &Offer, rank: usize) -> Option<Peer> {
+    if mine.host != theirs.host {
+        return None;
+    }
+    let elsewhere = mine.uuid != theirs.uuid;
+    let mut peer = Peer {
+        memory: theirs.memory,
+        opened: false,
+        elsewhere,
+        neighbors: theirs.neighbors.len(),
+        number: theirs.neighbors.iter().position(|&neighbor| neighbor == rank)?,
+    };
+    if mine.process == theirs.process {
+        if elsewhere {
+            // SAFETY: the context belongs to another rank of this process, which lives as long.
+            let enabled = unsafe { sys::cuCtxEnablePeerAccess(theirs.context as _, 0) };
+            let known = sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+            if enabled != known {
+                enabled.result().ok()?;
+            }
+        }
+        return Some(peer);
+    }
+    for (pointer, handle) in peer.memory.iter_mut().zip(&theirs.handles) {
+        let mut bytes = CUipcMemHandle { reserved: [0; 64] };
+        if handle.len() != bytes.reserved.len() {
+            return None;
+        }
+        for (to, &byte) in bytes.reserved.iter_mut().zip(handle) {
+            *to = byte as _;
+        }
+        let flags = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
+        // SAFETY: the driver writes an address, for a handle that another process has made.
+        unsafe { sys::cuIpcOpenMemHandle_v2(&raw mut *pointer, bytes, flags) }.result().ok()?;
+    }
+    peer.opened = true;
+    Some(peer)
+}
+
+impl Drop for ThroughPeers {
+    fn drop(&mut self) {
+        if self.session.enter().is_err() {
+            return;
+        }
+        for pointer in self.peers.iter().filter(|peer| peer.opened).flat_map(|peer| peer.memory) {
+            // SAFETY: opened once, and used no more.
+            let _ = unsafe { sys::cuIpcCloseMemHandle(pointer) };
+        }
+    }
+}
+
+impl Transport for ThroughPeers {
+    fn name(&self) -> &'static str {
+        "peer memory"
+    }
+
+    fn exchange(
+        &mut self,
+        domain: &Domain,
+        messages: &Messages,
+        lengths: &Lengths,
+        meanwhile: &mut dyn FnMut() -> Result<(), EngineError>,
+    ) -> Result<u32, EngineError> {
+        self.lanes.follow()?;
+        for (j, (peer, &length)) in self.peers.iter().zip(&lengths.outgoing).enumerate() {
+            if length == 0 {
+                continue;
+            }
+            let segments = self.half as usize * peer.neighbors + peer.number;
+            let to = peer.memory[0] + (segments * messages.segment) as CUdeviceptr;
+            // SAFETY: messages have as much room on all ranks, and the neighbour reads the other half now.
+            unsafe {
+                result::memcpy_dtod_async(to, messages.outgoing_at(j), length, self.lanes.stream())
+            }
+            .map_err(|error| failed("copy a message", error))?;
+        }
+        let launched = meanwhile();
+        self.lanes.finish()?;
+        // All have written.
+        domain.swap_counts(&vec![0; self.peers.len()]);
+        let half = self.half;
+        self.half ^= 1;
+        launched.map(|()| half)
+    }
+
+    fn peers(&self) -> Option<Vec<[CUdeviceptr; 3]>> {
+        self.mail_and_sites()
+    }
+}

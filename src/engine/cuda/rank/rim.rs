@@ -1,0 +1,229 @@
+//! The rim of a domain in the card's memory. Mirrors `kernels/domain/rim.cuh`.
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUdeviceptr;
+
+use crate::engine::EngineError;
+use crate::engine::cuda::buffers::{Room, SplitSum, Widths};
+use crate::engine::cuda::memory::{Buffer, Plain, Session};
+use crate::engine::domain::Domain;
+use crate::system::SimulationBox;
+
+/// A domain touches no more others in three dimensions.
+pub const MOST_NEIGHBORS: usize = 26;
+
+/// Entries by neighbour: `start[j]` is the number of those of the neighbours before.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Starts {
+    start: [u32; MOST_NEIGHBORS + 1],
+}
+
+impl Starts {
+    pub fn of(counts: &[u32]) -> Self {
+        let mut start = [0; MOST_NEIGHBORS + 1];
+        for (j, count) in counts.iter().enumerate() {
+            start[j + 1] = start[j] + count;
+        }
+        Starts { start }
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RimControl {
+    pub stale_step: u64,
+    pub fault_step: u64,
+    pub moved2: u64,
+    pub lost: u32,
+    pub hops: u32,
+    pub for_neighbor: [u32; MOST_NEIGHBORS],
+}
+
+impl RimControl {
+    pub const CLEAR: RimControl = RimControl {
+        stale_step: u64::MAX,
+        fault_step: u64::MAX,
+        moved2: 0,
+        lost: 0,
+        hops: 0,
+        for_neighbor: [0; MOST_NEIGHBORS],
+    };
+}
+
+// SAFETY: integers without gaps: three of eight bytes, then an even number of four.
+unsafe impl Plain for RimControl {}
+
+/// A constant of all kernels.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Rim {
+    control: CUdeviceptr,
+    destination: CUdeviceptr,
+    boundary: CUdeviceptr,
+    ghost_start: CUdeviceptr,
+    ghost_bin: CUdeviceptr,
+    ghost_slot: CUdeviceptr,
+    ghost_place: CUdeviceptr,
+    ghost_sorted: CUdeviceptr,
+    lent_start: CUdeviceptr,
+    lent_filled: CUdeviceptr,
+    lent_own: CUdeviceptr,
+    lent_slot: CUdeviceptr,
+    lent_remote: CUdeviceptr,
+    pub outgoing: CUdeviceptr,
+    pub incoming: CUdeviceptr,
+    heat: CUdeviceptr,
+    mail: CUdeviceptr,
+    pub peer_mail: [CUdeviceptr; MOST_NEIGHBORS],
+    pub peer_sites: [[CUdeviceptr; MOST_NEIGHBORS]; 2],
+    pub segment: u64,
+    lower: [[f64; 3]; MOST_NEIGHBORS],
+    upper: [[f64; 3]; MOST_NEIGHBORS],
+    edge: [f64; 3],
+    reach2: f64,
+    domains: [u32; 3],
+    domain: [u32; 3],
+    neighbor_at: [u32; 27],
+    neighbors: u32,
+    pub extent: u32,
+    pub ghosts: u32,
+    pub lent: u32,
+    pub arrivals: Starts,
+}
+
+impl Rim {
+    /// What does not change while a run goes on.
+    pub fn new(domain: &Domain, simulation_box: &SimulationBox) -> Self {
+        let grid = domain.grid();
+        let neighbors: Vec<usize> = domain.neighbors().collect();
+        let (mut lower, mut upper) = ([[0.0; 3]; MOST_NEIGHBORS], [[0.0; 3]; MOST_NEIGHBORS]);
+        let edge = simulation_box.padded_edges();
+        for (j, &neighbor) in neighbors.iter().enumerate() {
+            for axis in 0..3 {
+                [lower[j][axis], upper[j][axis]] =
+                    grid.bounds(neighbor, axis).map(|bound| bound * edge[axis]);
+            }
+        }
+        // SAFETY: integers and floats: zero is a value of each.
+        let zero: Rim = unsafe { std::mem::zeroed() };
+        Rim {
+            lower,
+            upper,
+            edge,
+            reach2: domain.reach2(),
+            domains: grid.count(),
+            domain: grid.place(domain.rank()),
+            neighbor_at: std::array::from_fn(|offset| {
+                let digit = |axis: u32| (offset / 3_usize.pow(axis) % 3) as i32 - 1;
+                let rank = grid.beside(domain.rank(), [digit(0), digit(1), digit(2)]);
+                let number = neighbors.iter().position(|&neighbor| neighbor == rank);
+                number.map_or(0, |number| number as u32 + 1)
+            }),
+            neighbors: neighbors.len() as u32,
+            ..zero
+        }
+    }
+
+    /// As it lies in memory.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the fields fill the struct without gaps: numbers of eight bytes, then an even count of four.
+        unsafe { std::slice::from_raw_parts((self as *const Rim).cast(), size_of::<Rim>()) }
+    }
+}
+
+/// Longest row of steps between two comparisons, in half steps of a bath.
+pub const HALF_STEPS: usize = 2 * 64;
+
+/// The memory of a rim.
+pub struct RimBuffers {
+    pub control: Buffer,
+    pub destination: Buffer,
+    pub boundary: Buffer,
+    ghost_start: Buffer,
+    ghost: [Buffer; 3],
+    ghost_sorted: Buffer,
+    lent_start: Buffer,
+    pub lent_filled: Buffer,
+    lent: [Buffer; 3],
+    pub heat: Buffer,
+    pub mail: Buffer,
+}
+
+/// For how much a rim has room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RimRoom {
+    pub places: Room,
+    pub lent: usize,
+    pub bins: usize,
+    pub tiles: usize,
+}
+
+impl RimBuffers {
+    pub fn new(session: &Arc<Session>, room: RimRoom) -> Result<Self, EngineError> {
+        let words = |count: usize| Buffer::new(session, count * 4);
+        let ghosts = room.places.ghosts;
+        Ok(RimBuffers {
+            control: Buffer::holding(session, &[RimControl::CLEAR])?,
+            destination: Buffer::new(session, room.places.particles)?,
+            boundary: Buffer::new(session, room.tiles)?,
+            ghost_start: words(room.bins + 1)?,
+            ghost: [words(ghosts)?, words(ghosts)?, words(ghosts)?],
+            ghost_sorted: Buffer::new(session, ghosts * 8)?,
+            lent_start: words(room.tiles + 1)?,
+            lent_filled: words(room.tiles)?,
+            lent: [words(room.lent)?, words(room.lent)?, words(room.lent)?],
+            heat: Buffer::new(session, HALF_STEPS * size_of::<SplitSum>())?,
+            mail: Buffer::shared(session, MOST_NEIGHBORS * size_of::<u64>())?,
+        })
+    }
+
+    /// Copies what is not made anew with the lists: who goes where, and the mail.
+    pub fn take_from(&self, smaller: &RimBuffers) -> Result<(), EngineError> {
+        self.control.take_from(&smaller.control)?;
+        self.destination.take_from(&smaller.destination)?;
+        self.mail.take_from(&smaller.mail)
+    }
+
+    /// Fills in where things lie.
+    pub fn describe(&self, rim: &mut Rim) {
+        rim.control = self.control.pointer();
+        rim.destination = self.destination.pointer();
+        rim.boundary = self.boundary.pointer();
+        rim.ghost_start = self.ghost_start.pointer();
+        [rim.ghost_bin, rim.ghost_slot, rim.ghost_place] =
+            [0, 1, 2].map(|k| self.ghost[k].pointer());
+        rim.ghost_sorted = self.ghost_sorted.pointer();
+        rim.lent_start = self.lent_start.pointer();
+        rim.lent_filled = self.lent_filled.pointer();
+        [rim.lent_own, rim.lent_slot, rim.lent_remote] = [0, 1, 2].map(|k| self.lent[k].pointer());
+        rim.heat = self.heat.pointer();
+        rim.mail = self.mail.pointer();
+    }
+}
+
+/// Bytes of the records of `kernels/domain`: a particle on its way, and a ghost when it is chosen.
+pub fn record_bytes(widths: Widths) -> [usize; 2] {
+    [6 * widths.coordinate + 24, widths.site * widths.site_stride() + 16]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Precision;
+
+    #[test]
+    fn records_are_as_long_as_in_the_kernels() {
+        let bytes = |precision, dimension| record_bytes(Widths::new(precision, dimension));
+        assert_eq!(bytes(Precision::FixedPoint, 3), [72, 32]);
+        assert_eq!(bytes(Precision::Single, 3), [48, 32]);
+        assert_eq!(bytes(Precision::Double, 3), [72, 48]);
+        assert_eq!(bytes(Precision::DoubleSingle, 2), [72, 24]);
+    }
+
+    #[test]
+    fn entries_start_behind_those_of_the_neighbours_before() {
+        let starts = Starts::of(&[3, 0, 5]);
+        assert_eq!(starts.start[..4], [0, 3, 3, 8]);
+    }
+}

@@ -1,0 +1,396 @@
+//! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
+use std::ffi::c_void;
+use std::time::Instant;
+
+use super::rim::HALF_STEPS;
+use crate::arithmetic::random::Purpose;
+use crate::engine::EngineError;
+use crate::engine::cuda::buffers::{SplitSum, status};
+use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
+use crate::engine::precision::ExactSum;
+use crate::integrator::{ThermostatState, andersen, bussi};
+use crate::plan;
+
+/// Tiles that a force kernel works on; the values of `Region` in `kernels/domain/rim.cuh`.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+enum Region {
+    Interior = 0,
+    Boundary = 1,
+    Everywhere = 2,
+}
+
+/// Argument of the kernels that take steps with peers. Mirrors `PeerLaunch` in `kernels/domain/advance.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct PeerLaunch {
+    first_step: u64,
+    sequence: u64,
+    steps: u32,
+    unused: u32,
+}
+
+/// What the host remembers from before some steps; the card keeps the particles.
+struct Saved {
+    step: u64,
+    thermostat: ThermostatState,
+    /// Half steps of a bath.
+    heats: usize,
+}
+
+fn argument<T>(value: &T) -> *const c_void {
+    std::ptr::from_ref(value).cast()
+}
+
+impl<P: DevicePolicy> CudaEngine<P> {
+    /// Takes steps, with all ranks.
+    ///
+    /// # Errors
+    /// Those that all ranks meet together. An error of this card alone ends all ranks.
+    pub(in crate::engine::cuda) fn advance_with_others(
+        &mut self,
+        steps: u64,
+    ) -> Result<(), EngineError> {
+        let start = Instant::now();
+        let result = self.advance_to(self.step + steps);
+        self.with_others_mut().stepping += start.elapsed().as_nanos() as i64;
+        self.or_end_all(result)
+    }
+
+    fn advance_to(&mut self, end: u64) -> Result<(), EngineError> {
+        let mut verified = true;
+        while self.step < end || !verified {
+            let step = self.step;
+            let schedule = &self.with_others().domain.schedule;
+            if step < end && schedule.rebuilds_in(step + 1) {
+                self.rebuilding_step()?;
+                verified = false;
+            } else {
+                let stop = schedule.verify_at(step).min(end);
+                self.steps_to(stop)?;
+                verified = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes steps with the present lists, and verifies that these were good; else goes back to where it began, with
+    /// the lists to be rebuilt at the right step.
+    fn steps_to(&mut self, stop: u64) -> Result<(), EngineError> {
+        let saved = Saved {
+            step: self.step,
+            thermostat: self.thermostat.clone(),
+            heats: self.with_others().domain.heat.len(),
+        };
+        let mut half_steps = 0;
+        if self.step < stop {
+            self.clear_heat()?;
+            match self.peer_kind() {
+                Some(kind) => self.steps_with_peers(stop, kind, &mut half_steps)?,
+                None => self.steps_of_host(stop, &mut half_steps)?,
+            }
+        }
+        self.collect_heat(half_steps)?;
+        self.over_particles("find_furthest", &[])?;
+        let moved2 = self.note_findings()?;
+        let verdict = self.with_others_mut().domain.verify(moved2);
+        if let Some(stale) = verdict.stale
+            && verdict.fault.is_none()
+        {
+            self.go_back(saved)?;
+            self.with_others_mut().domain.schedule.stale(stale);
+            return Ok(());
+        }
+        if let Some((_, error)) = verdict.fault {
+            return Err(error);
+        }
+        for heat in self.with_others_mut().domain.take_heat() {
+            self.thermostat.heat += heat;
+        }
+        let (step, limit2) = (self.step, self.system.limit2);
+        let share = (verdict.moved2 / limit2).sqrt();
+        self.with_others_mut().domain.schedule.compared(step, share);
+        Ok(())
+    }
+
+    /// Takes over what the card has found since the last time; returns the squared displacement of its furthest particle,
+    /// if it was looked for.
+    fn note_findings(&mut self) -> Result<f64, EngineError> {
+        let found = self.rim_control()?;
+        self.clear_rim_control()?;
+        if found.lost > 0 {
+            let neighbor = self.with_others().domain.neighbors().nth(found.lost as usize - 1);
+            return Err(EngineError::Cuda {
+                what: "go on".into(),
+                message: format!("rank {} sends no ghosts", neighbor.unwrap_or_default()),
+            });
+        }
+        if found.fault_step != u64::MAX {
+            self.read_control()?;
+            let error = self.error_at(found.fault_step);
+            self.with_others_mut().domain.note_fault(found.fault_step, error);
+        }
+        if found.stale_step != u64::MAX {
+            self.with_others_mut().domain.note_stale(found.stale_step);
+        }
+        Ok(f64::from_bits(found.moved2))
+    }
+
+    /// What acts on the velocities, if the cards take steps by themselves: where kernels reach the neighbours' memory,
+    /// and nothing needs a sum over the system in each step.
+    fn peer_kind(&self) -> Option<Kind> {
+        let kind = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
+            None => Kind::None,
+            Some(plan::Thermostat::Langevin { .. }) => Kind::Langevin,
+            Some(_) => return None,
+        };
+        self.with_others().writes_to_peers.then_some(kind)
+    }
+
+    /// Steps in one launch, in which the cards send each other the sites of ghosts.
+    fn steps_with_peers(
+        &mut self,
+        stop: u64,
+        kind: Kind,
+        half_steps: &mut usize,
+    ) -> Result<(), EngineError> {
+        let begin = Instant::now();
+        let degrees = self.degrees_of_freedom();
+        let (seed, timestep) = (self.plan.system.seed, self.plan.run.timestep);
+        let (_, bath) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
+        let steps = stop - self.step;
+        let launch = PeerLaunch {
+            first_step: self.step,
+            sequence: self.with_others().sequence,
+            steps: steps as u32,
+            unused: 0,
+        };
+        let Geometry { kernel, blocks, threads } = self.geometry(kind);
+        let kernel = self.kernels.kernel(match kernel {
+            "advance_alone" => "advance_with_peers_alone",
+            "advance_wide" => "advance_with_peers_wide",
+            "advance_langevin" => "advance_with_peers_langevin",
+            _ => "advance_with_peers",
+        })?;
+        let arguments = [argument(&launch), argument(&bath)];
+        self.clear_barrier()?;
+        // SAFETY: the arguments are those of kernels/domain/advance.cu; the buffers have room for all places.
+        unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        self.session.wait()?;
+        self.step = stop;
+        // Each drift writes the other copy.
+        self.control.site_copy ^= (steps & 1) as u32;
+        if kind == Kind::Langevin {
+            *half_steps += 2 * steps as usize;
+        }
+        let with_others = self.with_others_mut();
+        with_others.sequence += steps;
+        with_others.with_peers += begin.elapsed().as_nanos() as i64;
+        Ok(())
+    }
+
+    /// Steps in which the host has the sites of ghosts sent.
+    fn steps_of_host(&mut self, stop: u64, half_steps: &mut usize) -> Result<(), EngineError> {
+        self.over_particles("save_particles", &[])?;
+        while self.step < stop {
+            self.step_with_ghosts(half_steps)?;
+        }
+        Ok(())
+    }
+
+    fn step_with_ghosts(&mut self, half_steps: &mut usize) -> Result<(), EngineError> {
+        self.thermostat_half(0, half_steps)?;
+        self.step += 1;
+        let step = self.step;
+        self.over_particles("kick_and_drift", &[argument(&step)])?;
+        self.exchange_sites(|engine| engine.forces(Region::Interior, true))?;
+        self.forces(Region::Boundary, true)?;
+        self.thermostat_half(1, half_steps)
+    }
+
+    /// A step in which the lists are rebuilt.
+    fn rebuilding_step(&mut self) -> Result<(), EngineError> {
+        let mut half_steps = 0;
+        self.clear_heat()?;
+        self.thermostat_half(0, &mut half_steps)?;
+        self.step += 1;
+        let step = self.step;
+        self.over_particles("kick_and_drift", &[argument(&step)])?;
+        self.note_findings()?;
+        // The lists are given up anyway.
+        self.with_others_mut().domain.forget_stale();
+        self.migrate()?;
+        self.rebuild_with_ghosts()?;
+        self.forces(Region::Everywhere, true)?;
+        self.thermostat_half(1, &mut half_steps)?;
+        self.collect_heat(half_steps)?;
+        self.note_findings().map(drop)
+    }
+
+    /// Makes room for the heat of half steps.
+    fn clear_heat(&self) -> Result<(), EngineError> {
+        match self.stage.thermostat.map(|thermostat| thermostat.kind) {
+            Some(plan::Thermostat::Langevin { .. }) => {
+                self.with_others().buffers.heat.clear(HALF_STEPS * size_of::<SplitSum>())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends the sites of what is lent, and takes those of ghosts.
+    fn exchange_sites(
+        &mut self,
+        meanwhile: impl FnOnce(&mut Self) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let rim = &self.with_others().rim;
+        let (lent, ghosts) = (rim.lent, rim.ghosts);
+        self.over(lent, "pack_sites", &[])?;
+        let site = self.widths.site * self.widths.site_stride();
+        self.exchange(&self.lengths(site), meanwhile)?;
+        let half = self.with_others().half;
+        self.over(ghosts, "take_sites", &[argument(&half)])
+    }
+
+    fn forces(&self, region: Region, kick: bool) -> Result<(), EngineError> {
+        let (region, kick, step) = (region as u32, u32::from(kick), self.step);
+        let lanes = self.system.count << self.shape.lanes_log2;
+        let arguments = [argument(&region), argument(&kick), argument(&step)];
+        self.over(lanes, "forces_of_region", &arguments)
+    }
+
+    /// Forces of all particles, as they are needed before a first step.
+    pub(super) fn forces_everywhere(&mut self) -> Result<(), EngineError> {
+        self.write_control()?;
+        self.clear_rim_control()?;
+        self.forces(Region::Everywhere, false)?;
+        self.note_findings().map(drop)
+    }
+
+    /// Whether changes of velocities between steps went well on all ranks.
+    ///
+    /// # Errors
+    /// That of a rank where one did not.
+    pub(in crate::engine::cuda) fn verify_changes(&mut self) -> Result<(), EngineError> {
+        if self.domain.is_none() {
+            return Ok(());
+        }
+        self.read_control()?;
+        if self.control.status != status::DONE {
+            let error = self.error();
+            let step = self.step;
+            self.with_others_mut().domain.note_fault(step, error);
+        }
+        self.clear_rim_control()?;
+        self.verify_now()
+    }
+
+    fn go_back(&mut self, saved: Saved) -> Result<(), EngineError> {
+        self.with_others_mut().repeated += self.step - saved.step;
+        self.step = saved.step;
+        self.thermostat = saved.thermostat;
+        let domain = &mut self.with_others_mut().domain;
+        domain.heat.truncate(saved.heats);
+        domain.forget_after(saved.step);
+        self.write_control()?;
+        self.over_particles("restore_particles", &[])?;
+        self.exchange_sites(|_| Ok(()))?;
+        self.forces(Region::Everywhere, false)
+    }
+
+    /// What a thermostat does before a step's drift (`half` 0) and at its end (1).
+    fn thermostat_half(&mut self, half: u64, half_steps: &mut usize) -> Result<(), EngineError> {
+        let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
+        let timestep = self.plan.run.timestep;
+        match thermostat.kind {
+            plan::Thermostat::NoseHoover { .. } => {
+                let kinetic2 = self.kinetic2()?;
+                let degrees = self.degrees_of_freedom();
+                let chain = self.stage.chain(self.step, degrees).expect("a chain");
+                let factor = chain.half_step(&mut self.thermostat, kinetic2, timestep);
+                self.scale_all(factor)
+            }
+            plan::Thermostat::Langevin { .. } => {
+                let degrees = self.degrees_of_freedom();
+                let seed = self.plan.system.seed;
+                let (_, bath) =
+                    Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
+                let heat = &self.with_others().buffers.heat;
+                let to = heat.pointer() + (*half_steps * size_of::<SplitSum>()) as u64;
+                *half_steps += 1;
+                let step = self.step;
+                let arguments = [argument(&bath), argument(&step), argument(&half), argument(&to)];
+                self.over_particles("langevin_half_step", &arguments)
+            }
+            _ if half == 0 => Ok(()),
+            plan::Thermostat::Andersen { rate, exact } => {
+                let interval = andersen::interval(rate, timestep);
+                if (self.step - self.stage.first_step).is_multiple_of(interval) {
+                    let temperature = self.stage.bath_temperature(&thermostat, self.step);
+                    let purpose = Purpose::AndersenVelocity;
+                    self.draw_boltzmann_velocities(temperature, exact, purpose)?;
+                }
+                Ok(())
+            }
+            plan::Thermostat::Bussi { time } => {
+                let kinetic2 = self.kinetic2()?;
+                let factor = bussi::factor(
+                    kinetic2,
+                    self.degrees_of_freedom(),
+                    self.stage.bath_temperature(&thermostat, self.step),
+                    time,
+                    timestep,
+                    self.plan.system.seed,
+                    self.step,
+                );
+                self.scale_all(factor)?;
+                self.thermostat.heat += 0.5 * kinetic2 * (factor * factor - 1.0);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes over the heat of so many half steps of a bath, until all ranks sum it up.
+    fn collect_heat(&mut self, half_steps: usize) -> Result<(), EngineError> {
+        if half_steps == 0 {
+            return Ok(());
+        }
+        let sums = self.with_others().buffers.heat.read::<SplitSum>(half_steps)?;
+        let heat = sums.into_iter().map(|sum| ExactSum::from_units(sum.units()));
+        self.with_others_mut().domain.heat.extend(heat);
+        Ok(())
+    }
+
+    /// What the card has met at a step.
+    fn error_at(&self, step: u64) -> EngineError {
+        match (self.control.status, self.error()) {
+            (_, EngineError::TooClose { first, second, distance, precision, .. }) => {
+                EngineError::TooClose { step, first, second, distance, precision }
+            }
+            (_, EngineError::Runaway { particle, position, velocity, .. }) => {
+                EngineError::Runaway { step, particle, position, velocity }
+            }
+            (status::DONE, _) => unreachable!("an error was seen"),
+            (_, EngineError::OutOfRange { quantity, particle, .. }) => {
+                EngineError::OutOfRange { step, quantity, particle }
+            }
+            (_, error) => error,
+        }
+    }
+
+    /// Ends all ranks on an error that only this one has met: no rank could go on.
+    pub(super) fn or_end_all(&self, result: Result<(), EngineError>) -> Result<(), EngineError> {
+        if let Err(
+            error @ (EngineError::Cuda { .. }
+            | EngineError::CardLost { .. }
+            | EngineError::OutOfDeviceMemory { .. }),
+        ) = &result
+        {
+            let domain = &self.with_others().domain;
+            tracing::error!("rank {}: {error}", domain.rank());
+            domain.communicator().abort();
+        }
+        result
+    }
+}

@@ -1,0 +1,149 @@
+//! Ranks on cards that the processor emulates: the program itself, started by `mpirun`. Built with the feature `mpi` only.
+#![cfg(all(feature = "mpi", target_os = "linux"))]
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use common::contents::{assert_same_numbers, numbers};
+use common::emulated_card::{card, job};
+use common::job::{Ended, Job, kob_andersen, signal};
+
+const STAGES: [(&str, &str); 5] = [
+    ("andersen", r#"{ kind = "andersen", temperature = { from = 1.5, to = 1.0 }, rate = 20.0 }"#),
+    ("nose-hoover", r#"{ kind = "nose-hoover", temperature = 1.0, period = 0.3 }"#),
+    ("bussi", r#"{ kind = "bussi", temperature = 1.0, time = 0.1 }"#),
+    ("langevin", r#"{ kind = "langevin", temperature = 1.0, friction = 2.0 }"#),
+    ("nve", ""),
+];
+
+/// A liquid under all thermostats; lists are rebuilt every 10 steps or so.
+fn configuration(dimension: usize, count: usize, precision: &str, transport: &str) -> String {
+    let run = format!("timestep = 0.004\nskin = 0.3\nthreads = 1\ntransport = \"{transport}\"");
+    let mut toml = kob_andersen(dimension, count, precision, &run);
+    for (name, thermostat) in STAGES {
+        toml += &format!("[[stage]]\nname = \"{name}\"\nsteps = 40\n");
+        if !thermostat.is_empty() {
+            toml += &format!("thermostat = {thermostat}\n");
+        }
+        toml += "observe = { thermodynamics = 5, trajectory = 20 }\n";
+    }
+    toml
+}
+
+/// Has MPI say that it takes addresses of cards. It does: those of emulated cards are addresses of the host.
+fn as_if_cuda_aware(card: &Path) -> String {
+    static LIBRARY: OnceLock<String> = OnceLock::new();
+    let build = || {
+        let library = card.join("libquery.so");
+        let source = card.join("query.c");
+        std::fs::write(&source, "int MPIX_Query_cuda_support(void) { return 1; }").unwrap();
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+        let mut command = Command::new(compiler);
+        command.args(["-shared", "-fPIC", "-x", "c"]).arg(&source).arg("-o").arg(&library);
+        assert!(command.status().unwrap().success());
+        library.to_str().unwrap().to_owned()
+    };
+    LIBRARY.get_or_init(build).clone()
+}
+
+fn assert_same_results(one: &Job, other: &Job) {
+    for (stage, _) in STAGES {
+        for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {
+            assert_same_numbers(&one.path(&file), &other.path(&file));
+        }
+    }
+}
+
+/// On so many ranks and cards, by a transport.
+fn run(toml: &str, card: &Path, ranks: usize, cards: &str, transport: &str) -> Job {
+    let mut job = job(card, cards, toml);
+    if transport == "cuda-aware-mpi" {
+        job = job.with(&[("LD_PRELOAD", &as_if_cuda_aware(card))]);
+    }
+    let ended = job.execute_on(ranks, &["run", "job.toml", "--engine", "cuda"]);
+    assert_eq!(ended.code, Some(0), "{ranks} ranks, {transport}: {ended:?}");
+    assert!(ended.stdout.contains("on cuda"), "{ended:?}");
+    job
+}
+
+fn the_bits_are_those_of_the_cpu(dimension: usize, count: usize, cases: &[(usize, &str, &str)]) {
+    let Some(card) = card() else { return };
+    let expected = Job::new(&configuration(dimension, count, "fixed-point", "auto"));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    for &(ranks, cards, transport) in cases {
+        let toml = configuration(dimension, count, "fixed-point", transport);
+        assert_same_results(&expected, &run(&toml, card, ranks, cards, transport));
+    }
+}
+
+#[test]
+fn three_dimensions_give_the_bits_of_the_cpu_by_every_transport() {
+    let cases = [
+        (2, "2", "host-memory"),
+        (2, "2", "peer-memory"),
+        (2, "2", "cuda-aware-mpi"),
+        // More ranks than cards: kernels do not wait for each other.
+        (4, "2", "auto"),
+    ];
+    the_bits_are_those_of_the_cpu(3, 1500, &cases);
+}
+
+#[test]
+fn two_dimensions_give_the_bits_of_the_cpu() {
+    the_bits_are_those_of_the_cpu(2, 1000, &[(3, "3", "peer-memory"), (4, "4", "auto")]);
+}
+
+#[test]
+fn pairs_of_floats_repeat_and_conserve_the_energy() {
+    let Some(card) = card() else { return };
+    let toml = configuration(3, 1500, "double-single", "auto");
+    let [one, other] = [(); 2].map(|()| run(&toml, card, 2, "2", "auto"));
+    assert_same_results(&one, &other);
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    let energies = |job: &Job| -> Vec<f64> {
+        let (_, bits) =
+            &numbers(&job.path("out/andersen.h5"))["/observables/potential_energy/value"];
+        bits.iter().map(|&bits| f64::from_bits(bits)).collect()
+    };
+    let (expected, found) = (energies(&expected), energies(&one));
+    assert_eq!(expected.len(), 9);
+    for (expected, found) in expected.iter().zip(&found) {
+        // Forces are sums of 32-bit floats in another order: 1e-7 of a force of 1e3, growing tenfold or so in 40 steps.
+        assert!((expected - found).abs() < 1e-4, "{expected} {found}");
+    }
+}
+
+#[test]
+fn a_run_stops_on_four_cards_and_goes_on_on_one_and_on_the_cpu() {
+    let Some(card) = card() else { return };
+    let run = "timestep = 0.004\nskin = 0.3\nthreads = 1";
+    let toml = kob_andersen(3, 1500, "fixed-point", run)
+        + "[[stage]]\nname = \"nve\"\nsteps = 600\nobserve = { thermodynamics = 20, trajectory = 200 }\n";
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    let job = job(card, "4", &toml);
+    let mut process = job.start_on(4, &["run", "job.toml", "--engine", "cuda"]);
+    assert!(job.appears("out/nve.h5", &mut process));
+    signal(&process, "USR1");
+    let ended = Ended::of(process);
+    assert_eq!(ended.code, Some(75), "{ended:?}");
+    let ended = job.execute(&["resume", "out", "--engine", "cuda", "--max-walltime", "0.5s"]);
+    assert!(matches!(ended.code, Some(0 | 75)), "{ended:?}");
+    job.succeeds(&["resume", "out", "--engine", "cpu"]);
+    for file in ["out/nve.h5", "out/nve.h5md"] {
+        assert_same_numbers(&expected.path(file), &job.path(file));
+    }
+}
+
+#[test]
+fn a_transport_that_does_not_work_is_told() {
+    let Some(card) = card() else { return };
+    let job = job(card, "2", &configuration(3, 1500, "fixed-point", "cuda-aware-mpi"));
+    let ended = job.execute_on(2, &["run", "job.toml", "--engine", "cuda"]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("run.transport"), "{ended:?}");
+    assert!(ended.stderr.contains("host-memory"), "{ended:?}");
+}
