@@ -115,6 +115,13 @@ pub enum TransportChoice {
 }
 
 impl TransportChoice {
+    pub const ALL: [TransportChoice; 4] = [
+        TransportChoice::Auto,
+        TransportChoice::PeerMemory,
+        TransportChoice::CudaAwareMpi,
+        TransportChoice::HostMemory,
+    ];
+
     /// As it is written.
     pub fn name(self) -> &'static str {
         match self {

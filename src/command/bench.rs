@@ -12,7 +12,9 @@ use super::say;
 use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, StageContext};
 use crate::initial;
-use crate::plan::{EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan};
+use crate::plan::{
+    EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan, TransportChoice,
+};
 
 /// What is measured.
 #[derive(Clone, Debug, clap::Args)]
@@ -42,6 +44,9 @@ pub struct BenchArguments {
     /// Threads that share a particle's neighbours on a GPU.
     #[arg(long, value_parser = ["1", "2", "4", "8", "16", "32"])]
     pub threads_per_particle: Option<String>,
+    /// How messages travel between the cards of several ranks: auto, peer-memory, cuda-aware-mpi or host-memory.
+    #[arg(long, value_parser = transport, default_value = "auto")]
+    pub transport: TransportChoice,
     /// Whether the GPU's choices are timed first.
     #[arg(long, value_enum, default_value = "on")]
     pub tune: Tune,
@@ -70,6 +75,13 @@ pub fn engine_choice(word: &str) -> Result<EngineChoice, String> {
         "cuda" => Ok(EngineChoice::Cuda),
         _ => Err("one of auto, cpu, cuda".to_owned()),
     }
+}
+
+fn transport(word: &str) -> Result<TransportChoice, String> {
+    TransportChoice::ALL
+        .into_iter()
+        .find(|transport| transport.name() == word)
+        .ok_or_else(|| "one of auto, peer-memory, cuda-aware-mpi, host-memory".to_owned())
 }
 
 fn precision(word: &str) -> Result<Precision, String> {

@@ -29,7 +29,7 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
     report
 }
 
-/// The domains of so many ranks on CPUs.
+/// The domains of so many ranks.
 ///
 /// # Errors
 /// If the box has no room for them.

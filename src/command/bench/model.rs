@@ -141,7 +141,7 @@ impl Model {
                     .and_then(|n| n.parse().ok()),
                 tune: arguments.tune == Tune::On,
                 sort_interval: 1,
-                transport: Default::default(),
+                transport: arguments.transport,
             },
             stages: Vec::new(),
             checkpoint: CheckpointPlan { minutes: f64::INFINITY },
