@@ -94,11 +94,7 @@ fn run(toml: &str, place: Cards, ranks: usize, cards: usize, transport: &str) ->
     job
 }
 
-fn the_bits_are_those_of_the_cpu(
-    dimension: usize,
-    count: usize,
-    cases: &[(usize, usize, &str)],
-) {
+fn the_bits_are_those_of_the_cpu(dimension: usize, count: usize, cases: &[(usize, usize, &str)]) {
     let expected = Job::new(&configuration(dimension, count, "fixed-point", "auto"));
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
     for place in places() {

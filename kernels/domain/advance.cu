@@ -1,9 +1,10 @@
 // Many steps of a domain in one launch: the neighbours' cards write the sites of ghosts into this one's memory.
 //
-// A pass goes over the tiles of the interior first, then waits for the ghosts of the step and goes over the others. After it
-// every block writes the new sites of what its particles lend into the neighbours' memory, and when all blocks have,
-// the number of the step goes into their mail boxes. Sites of steps alternate between two copies: a neighbour that has
-// gone on writes into the one that nobody here reads any more, because it cannot have gone on further than one step.
+// A pass waits for the ghosts of its step, goes over the tiles whose lists hold some, writes the new sites of what the
+// particles lend into the neighbours' memory, and goes over the other tiles while these are on their way. The last block to
+// have written puts the number of the step into the neighbours' mail boxes: by then nobody here reads the ghosts of this
+// step any more. Sites of steps alternate between two copies; so a neighbour that has got the mail may write the ghosts
+// of the step after the next where those of this one were.
 #pragma once
 #include "domain/rim.cuh"
 #include "domain/steps.cu"
@@ -36,8 +37,9 @@ INLINE void wait_for_ghosts(u64 step) {
     __syncthreads();
 }
 
-// Writes the sites that the block's particles lend into the neighbours' memory.
-INLINE void lend_sites(u32 first, u32 last, u32 site_copy) {
+// Writes the sites that the block's particles lend into the neighbours' memory. All blocks come here once a step; the
+// last one tells the neighbours.
+INLINE void lend_sites(u32 first, u32 last, u32 site_copy, u32 arrivals, u64 step) {
     const Site *sites = system.sites[site_copy];
     // What other lanes have written.
     __syncthreads();
@@ -46,7 +48,11 @@ INLINE void lend_sites(u32 first, u32 last, u32 site_copy) {
         load_ghost(sites, rim.lent_own[entry], to, rim.lent_remote[entry]);
     }
     __syncthreads();
-    if (threadIdx.x == 0 && first < last) fence_system();
+    if (threadIdx.x != 0) return;
+    fence_system();
+    if (atomicAdd(&rim.control->arrived, 1u) + 1 != arrivals) return;
+    fence_system();
+    for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(rim.peer_mail[j], step);
 }
 
 template <bool LANGEVIN, bool ALONE>
@@ -61,9 +67,9 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     work.site_copy = control->site_copy;
     work.sample = nullptr;
     u32 first_lent = rim.lent_start[work.first_tile], last_lent = rim.lent_start[work.last_tile];
-    u32 last_particle = work.last_tile * particles_of_tile;
+    u32 first_particle = work.first_tile * particles_of_tile, last_particle = work.last_tile * particles_of_tile;
     last_particle = last_particle < system.count ? last_particle : system.count;
-    for (u32 p = work.first_tile * particles_of_tile + threadIdx.x; p < last_particle; p += blockDim.x) {
+    for (u32 p = first_particle + threadIdx.x; p < last_particle; p += blockDim.x) {
         copy_moving(system.particles[work.copy], system.particles[work.copy ^ 1], p);
     }
     __syncthreads();
@@ -73,18 +79,21 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         u64 step = launch.first_step + done;
         SplitSum heat[2] = {};
         Findings findings = {false, false};
-        for (u32 region = INTERIOR; region <= BOUNDARY; ++region) {
-            work.region = region;
-            if (region == BOUNDARY && kick) {
-                i64 start = clock64();
-                wait_for_ghosts(launch.sequence + done);
-                waited += clock64() - start;
-            }
+        if (kick) {
+            i64 start = clock64();
+            wait_for_ghosts(launch.sequence + done);
+            waited += clock64() - start;
+        }
+        for (u32 turn = 0; turn < 2; ++turn) {
+            work.region = turn == 0 ? BOUNDARY : INTERIOR;
             Findings found = !LANGEVIN && !ALONE && system.lanes_log2 >= 2
                                  ? force_pass_by_axis(work, kick, !last, last)
                                  : force_pass<LANGEVIN, ALONE>(thermostat, work, step, kick, !last, last, heat);
             findings.stale |= found.stale;
             findings.error |= found.error;
+            if (turn == 0 && !last) {
+                lend_sites(first_lent, last_lent, work.site_copy ^ 1, (done + 1) * gridDim.x, launch.sequence + done + 1);
+            }
         }
         if (LANGEVIN) {
             // Half steps of the launch: that before its first drift has number 0.
@@ -95,13 +104,10 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         bool now = findings.error && *(volatile u32 *)&control->status == STATUS_TOO_CLOSE;
         note(findings, now ? step : step + 1);
         if (last) break;
-        lend_sites(first_lent, last_lent, work.site_copy ^ 1);
         synchronize(false);
-        if (blockIdx.x == 0 && threadIdx.x < rim.neighbors) {
-            store_release_system(rim.peer_mail[threadIdx.x], launch.sequence + done + 1);
-        }
         work.site_copy ^= 1;
     }
+    keep_furthest(system.sites[work.site_copy], first_particle + threadIdx.x, last_particle, blockDim.x);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         control->cycles[0] += (u64)(clock64() - begun);
         control->steps_done = launch.steps;

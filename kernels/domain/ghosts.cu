@@ -66,6 +66,8 @@ extern "C" __global__ void __launch_bounds__(256) choose_lent() {
         for_borrowers(particles, p, [&](u32 j) {
             u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
             u32 index = atomicAdd(rim.control->for_neighbor + j, 1u);
+            // What is lent is sent before the interior is worked on.
+            rim.boundary[tile] = BOUNDARY;
             rim.lent_own[entry] = p;
             rim.lent_slot[entry] = j << SLOT_BITS | index;
         });

@@ -10,7 +10,7 @@
 // Where a particle goes when it migrates; others: number of the neighbour and one.
 enum Destination : u8 { STAYS = 0, HAS_LEFT = 255 };
 
-// Which tiles a pass works on: lists of the interior hold no ghosts.
+// Which tiles a pass works on: those of the interior hold no particle that is lent, and their lists no ghosts.
 enum Region : u32 { INTERIOR = 0, BOUNDARY = 1, EVERYWHERE = 2 };
 
 // Entries of what is lent and arrives by neighbour: `start[j]` is the number of those of the neighbours before.
@@ -35,6 +35,9 @@ struct RimControl {
     u32 lost;
     // Most domains that a particle must cross.
     u32 hops;
+    // Blocks that have written what they lend, in all steps of the launch.
+    u32 arrived;
+    u32 unused;
     // Particles for each neighbour.
     u32 for_neighbor[MOST_NEIGHBORS];
 };
@@ -42,7 +45,7 @@ struct RimControl {
 struct Rim {
     RimControl *control;
     u8 *destination;
-    // Tiles whose lists hold ghosts.
+    // Region of each tile.
     u8 *boundary;
     // Of each bin the first place of its ghosts.
     u32 *ghost_start;

@@ -73,11 +73,11 @@ extern "C" __global__ void __launch_bounds__(256)
     note(findings, step);
 }
 
-// Squared displacement of the furthest particle since the lists were built.
-extern "C" __global__ void __launch_bounds__(256) find_furthest() {
-    const Site *sites = system.sites[system.control->site_copy];
+// Keeps the squared displacement since the lists were built of the furthest of the particles first, first + stride, ...;
+// whole warps must come here.
+INLINE void keep_furthest(const Site *sites, u32 first, u32 last, u32 stride) {
     double furthest2 = 0.0;
-    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+    for (u32 p = first; p < last; p += stride) {
         Site site[DIMENSION], reference[DIMENSION];
         load_site(sites, p, site);
         load_site(system.reference, p, reference);
@@ -92,6 +92,11 @@ extern "C" __global__ void __launch_bounds__(256) find_furthest() {
         bits = other > bits ? other : bits;
     }
     if ((threadIdx.x & 31) == 0) atomicMax((unsigned long long *)&rim.control->moved2, bits);
+}
+
+extern "C" __global__ void __launch_bounds__(256) find_furthest() {
+    u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
+    keep_furthest(system.sites[system.control->site_copy], thread, system.count, gridDim.x * blockDim.x);
 }
 
 INLINE void copy_moving(const Particles &from, const Particles &to, u32 p) {

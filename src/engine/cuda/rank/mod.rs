@@ -230,6 +230,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     fn begin_with_others(&mut self) -> Result<(), EngineError> {
+        self.with_others_mut().rim.extent = self.system.count;
         self.connect()?;
         self.migrate()?;
         self.rebuild_with_ghosts()?;

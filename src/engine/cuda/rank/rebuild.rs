@@ -35,12 +35,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Those that all ranks meet together.
     pub(super) fn migrate(&mut self) -> Result<(), EngineError> {
         let [migrant, _] = record_bytes(self.widths);
-        let count = self.own_count();
-        let with_others = self.with_others_mut();
-        (with_others.rim.extent, with_others.rim.ghosts) = (count as u32, 0);
-        with_others.buffers.destination.clear(count)?;
-        self.set_rim()?;
         let mut control = self.find_destinations()?;
+        // The lists are given up anyway.
+        self.with_others_mut().domain.forget_stale();
         let mut left = 0;
         let rounds = self.with_others_mut().domain.agree_on_migration(control.hops)?;
         for round in 0..rounds {
@@ -75,10 +72,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.kernels.set("system", self.system.bytes())
     }
 
+    /// Who goes where; takes over what the steps before have found.
     fn find_destinations(&mut self) -> Result<RimControl, EngineError> {
-        self.clear_rim_control()?;
         self.over(self.with_others().rim.extent, "find_destinations", &[])?;
-        self.rim_control()
+        self.note_findings()
     }
 
     /// Sorts the particles, chooses ghosts, and builds the lists.
@@ -96,7 +93,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
         let moved = self.count_ghosts(record)?;
         self.set_rim()?;
-        self.clear_rim_control()?;
+        self.with_others().buffers.boundary.clear(self.tiles())?;
         self.over_particles("choose_lent", &[])?;
         self.over(self.with_others().rim.lent, "pack_ghosts", &[])?;
         self.exchange(&self.lengths(record), |_| Ok(()))?;
@@ -116,10 +113,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut moved = false;
         loop {
             self.with_others().buffers.lent_filled.clear(4 * self.tiles())?;
-            self.clear_rim_control()?;
             self.clear_barrier()?;
             self.on_all_blocks("count_lent", &[])?;
-            let control = self.rim_control()?;
+            let control = self.note_findings()?;
             let with_others = self.with_others_mut();
             let lent_to = control.for_neighbor[..with_others.lent_to.len()].to_vec();
             let ghosts_from = with_others.domain.swap_counts(&lent_to);
@@ -169,7 +165,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut recount = u32::from(moved);
         loop {
             let half = self.with_others().half;
-            self.with_others().buffers.boundary.clear(self.tiles())?;
             self.clear_barrier()?;
             self.on_all_blocks("build_with_ghosts", &[argument(&recount), argument(&half)])?;
             self.read_control()?;

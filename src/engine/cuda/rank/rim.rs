@@ -37,6 +37,8 @@ pub struct RimControl {
     pub moved2: u64,
     pub lost: u32,
     pub hops: u32,
+    pub arrived: u32,
+    unused: u32,
     pub for_neighbor: [u32; MOST_NEIGHBORS],
 }
 
@@ -47,6 +49,8 @@ impl RimControl {
         moved2: 0,
         lost: 0,
         hops: 0,
+        arrived: 0,
+        unused: 0,
         for_neighbor: [0; MOST_NEIGHBORS],
     };
 }

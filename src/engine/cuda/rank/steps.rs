@@ -2,7 +2,7 @@
 use std::ffi::c_void;
 use std::time::Instant;
 
-use super::rim::HALF_STEPS;
+use super::rim::{HALF_STEPS, RimControl};
 use crate::arithmetic::random::Purpose;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::{SplitSum, status};
@@ -93,8 +93,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             }
         }
         self.collect_heat(half_steps)?;
-        self.over_particles("find_furthest", &[])?;
-        let moved2 = self.note_findings()?;
+        let moved2 = f64::from_bits(self.note_findings()?.moved2);
         let verdict = self.with_others_mut().domain.verify(moved2);
         if let Some(stale) = verdict.stale
             && verdict.fault.is_none()
@@ -115,9 +114,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(())
     }
 
-    /// Takes over what the card has found since the last time; returns the squared displacement of its furthest particle,
-    /// if it was looked for.
-    fn note_findings(&mut self) -> Result<f64, EngineError> {
+    /// Takes over what the card has found and counted since the last time; it begins anew.
+    pub(super) fn note_findings(&mut self) -> Result<RimControl, EngineError> {
         let found = self.rim_control()?;
         self.clear_rim_control()?;
         if found.lost > 0 {
@@ -135,7 +133,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if found.stale_step != u64::MAX {
             self.with_others_mut().domain.note_stale(found.stale_step);
         }
-        Ok(f64::from_bits(found.moved2))
+        Ok(found)
     }
 
     /// What acts on the velocities, if the cards take steps by themselves: where kernels reach the neighbours' memory,
@@ -197,7 +195,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         while self.step < stop {
             self.step_with_ghosts(half_steps)?;
         }
-        Ok(())
+        self.over_particles("find_furthest", &[])
     }
 
     fn step_with_ghosts(&mut self, half_steps: &mut usize) -> Result<(), EngineError> {
@@ -218,9 +216,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.step += 1;
         let step = self.step;
         self.over_particles("kick_and_drift", &[argument(&step)])?;
-        self.note_findings()?;
-        // The lists are given up anyway.
-        self.with_others_mut().domain.forget_stale();
         self.migrate()?;
         self.rebuild_with_ghosts()?;
         self.forces(Region::Everywhere, true)?;
