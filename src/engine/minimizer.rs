@@ -99,10 +99,10 @@ impl Descent {
             Precision::Double,
             &system.species,
         )
-        .ok_or_else(|| {
-            let wild = |position: &[f64; 3]| position.iter().any(|x| !x.is_finite());
-            let particle = snapshot.position.iter().position(wild).unwrap_or(0) as u32;
-            EngineError::OutOfRange { step: snapshot.step, quantity: "the position", particle }
+        .map_err(|particle| EngineError::OutOfRange {
+            step: snapshot.step,
+            quantity: "the position",
+            particle: particle as u32,
         })
     }
 }

@@ -39,7 +39,10 @@ pub struct MemoryLayout {
 }
 
 impl ExactState {
-    /// A state from 64-bit floats, rounded to the precision; `None` if a number cannot be held.
+    /// A state from 64-bit floats, rounded to the precision.
+    ///
+    /// # Errors
+    /// The first particle of which a number cannot be held.
     pub fn from_snapshot(
         snapshot: &Snapshot,
         species_of: Vec<u8>,
@@ -47,7 +50,7 @@ impl ExactState {
         timestep: f64,
         precision: Precision,
         species: &[Species],
-    ) -> Option<ExactState> {
+    ) -> Result<ExactState, usize> {
         let empty = ExactState {
             precision,
             simulation_box,
@@ -100,7 +103,7 @@ fn fill<P: Policy>(
     mut state: ExactState,
     snapshot: &Snapshot,
     species: &[Species],
-) -> Option<ExactState> {
+) -> Result<ExactState, usize> {
     let policy = P::new(&state.simulation_box, state.timestep, species);
     for i in 0..snapshot.position.len() {
         let mut position = [0; 3];
@@ -109,19 +112,19 @@ fn fill<P: Policy>(
         for axis in 0..state.simulation_box.dimension() {
             let x = snapshot.position[i][axis];
             if !x.is_finite() {
-                return None;
+                return Err(i);
             }
             let (coordinate, shift) = policy.coordinate_from_f64(x, axis);
             position[axis] = P::coordinate_to_bits(coordinate);
             image[axis] += shift;
-            let v = policy.velocity_from_f64(snapshot.velocity[i][axis], axis)?;
+            let v = policy.velocity_from_f64(snapshot.velocity[i][axis], axis).ok_or(i)?;
             velocity[axis] = P::velocity_to_bits(v);
         }
         state.position.push(position);
         state.image.push(image);
         state.velocity.push(velocity);
     }
-    Some(state)
+    Ok(state)
 }
 
 fn read_out<P: Policy>(state: &ExactState, species: &[Species]) -> Snapshot {

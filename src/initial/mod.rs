@@ -16,8 +16,14 @@ use crate::system::{Snapshot, species_of_particles};
 /// Why an initial state cannot be made.
 #[derive(Debug, Error, Diagnostic)]
 pub enum InitialError {
-    #[error("system.initial: a position or velocity does not fit precision \"{precision}\"")]
-    OutOfRange { precision: &'static str },
+    #[error(
+        "system.initial: particle {particle}, at {position:?} with velocity {velocity:?}, does not fit precision \
+         \"{precision}\""
+    )]
+    #[diagnostic(help(
+        "numbers must be finite, and in fixed point no particle may cross a quarter of the box in a step"
+    ))]
+    OutOfRange { precision: &'static str, particle: usize, position: [f64; 3], velocity: [f64; 3] },
 
     #[error("system.initial.file: {}: {reason}", path.display())]
     #[diagnostic(help("system.box (or density) and system.species must be those of the file"))]
@@ -73,5 +79,10 @@ pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
         precision,
         &system.species,
     )
-    .ok_or(InitialError::OutOfRange { precision: precision.name() })
+    .map_err(|particle| InitialError::OutOfRange {
+        precision: precision.name(),
+        particle,
+        position: snapshot.position[particle],
+        velocity: snapshot.velocity[particle],
+    })
 }

@@ -180,6 +180,22 @@ fn files_that_are_no_start_are_refused_by_name_and_reason() {
         refused(&initial, counts, &[file, "205 particles of species \"A\"", "200"]);
         refused(&initial, ("density = 1.2", "density = 1.1"), &[file, "box", "5.97"]);
     }
+    let mut fast = String::from(
+        "256\nLattice=\"5.975 0 0 0 5.975 0 0 0 5.975\" Properties=species:S:1:pos:R:3:vel:R:3\n",
+    );
+    for i in 0..256 {
+        let (species, velocity) =
+            (["A", "B"][usize::from(i >= 205)], if i == 17 { 1e6 } else { 0.0 });
+        fast += &format!("{species} {} {} {} 0 {velocity} 0\n", i % 7, i / 7 % 7, i / 49);
+    }
+    job.write("fast.xyz", &fast);
+    let text = from(&toml("fixed-point"), r#"file = "fast.xyz""#)
+        .replace("density = 1.2", "box = [5.975, 5.975, 5.975]");
+    job.write("next.toml", &text);
+    job.fails(
+        &["run", "next.toml"],
+        &["system.initial", "particle 17", "1000000.0", "fixed-point"],
+    );
     let name = ("name = \"B\"", "name = \"C\"");
     let text = from(&toml("double"), r#"file = "out/first.gsd""#).replace(name.0, name.1);
     job.write("next.toml", &text.replace("AB =", "AC =").replace("BB =", "CC ="));
