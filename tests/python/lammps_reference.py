@@ -15,138 +15,48 @@ import numpy as np
 
 import extended_xyz
 import lammps_session
-from models import (
-    EPSILON,
-    FORCE_SHIFTED,
-    LENNARD_JONES,
-    SHARP,
-    SHIFTED,
-    SIGMA,
-    mixture,
-    smooth,
-)
+from lammps_session import pair_commands
+from models import FORCE_SHIFTED, LENNARD_JONES, SHARP, SHIFTED, mixture, smooth
 from pair_sum import VIRIAL_MEANING, evaluate, write_cases
 
 DATA = Path(__file__).resolve().parent.parent / "data"
-KAPPA = 2.0
 WCA = 2 ** (1 / 6)
-PAIRS = [(0, 0), (0, 1), (1, 1)]
 
-
-def coefficients(style, words):
-    """`pair_style` and its `pair_coeff` lines; `words(a, b, epsilon, sigma)` are the coefficients."""
-    lines = [f"pair_style {style}"]
-    for a, b in PAIRS:
-        values = words(EPSILON[a][b], SIGMA[a][b])
-        lines.append(f"pair_coeff {a + 1} {b + 1} " + " ".join(
-            value if isinstance(value, str) else repr(float(value)) for value in values))
-    return lines
-
-
-def lennard_jones(style, cutoff=2.5):
-    return coefficients(f"{style} 2.5", lambda e, s: (e, s, cutoff * s))
-
-
-def mie(m, n):
-    return coefficients("mie/cut 2.5", lambda e, s: (e, s, m, n, 2.5 * s))
-
-
-def yukawa():
-    # LAMMPS: A exp(-kappa r) / r
-    return coefficients(f"yukawa {KAPPA!r} 2.5", lambda e, s: (e * s * math.exp(KAPPA * s), 2.5 * s))
-
-
-def gaussian_core():
-    # LAMMPS: -A exp(-B r^2)
-    return coefficients("gauss 2.5", lambda e, s: (-e, 1 / s**2, 2.5 * s))
-
-
-def harmonic_spheres():
-    # LAMMPS: k (r_c - r)^2
-    return coefficients("harmonic/cut", lambda e, s: (e / (2 * s**2), s))
-
-
-def inverse_power(n):
-    return coefficients("lepton 2.5", lambda e, s: (f'"{e!r}*({s!r}/r)^{n}"', 2.5 * s))
-
-
-def smooth_lennard_jones(width):
-    # The truncation written out for LAMMPS's expression parser, which differentiates it.
-    def words(e, s):
-        cutoff, scale = 2.5 * s, width * s
-        return (
-            f'"(u-ucut)*x4/(1+x4);u=4*{e!r}*(({s!r}/r)^12-({s!r}/r)^6);'
-            f"ucut=4*{e!r}*(({s!r}/{cutoff!r})^12-({s!r}/{cutoff!r})^6);"
-            f'x4=((r-{cutoff!r})/{scale!r})^4"',
-            cutoff,
-        )
-
-    return coefficients("lepton 2.5", words)
-
-
-SHIFT = ["pair_modify shift yes"]
-# name, configuration, potential, LAMMPS commands, number of forces to keep (None: all)
+# name, configuration, potential, number of forces to keep (None: all)
 CASES = [
-    ("kob-andersen shifted", "kob_andersen_3d", mixture(LENNARD_JONES, SHIFTED),
-     lennard_jones("lj/cut") + SHIFT, None),
-    ("kob-andersen sharp", "kob_andersen_3d", mixture(LENNARD_JONES, SHARP),
-     lennard_jones("lj/cut"), 50),
-    ("kob-andersen force-shifted", "kob_andersen_3d", mixture(LENNARD_JONES, FORCE_SHIFTED),
-     lennard_jones("lj/smooth/linear"), 50),
-    ("kob-andersen smooth 0.005", "kob_andersen_3d", mixture(LENNARD_JONES, smooth(0.005)),
-     smooth_lennard_jones(0.005), 50),
-    ("kob-andersen smooth 0.05", "kob_andersen_3d", mixture(LENNARD_JONES, smooth(0.05)),
-     smooth_lennard_jones(0.05), 50),
-    ("kob-andersen wca", "kob_andersen_3d", mixture(LENNARD_JONES, SHIFTED, cutoff=WCA),
-     lennard_jones("lj/cut", WCA) + SHIFT, 50),
-    ("mie 14-7 shifted", "kob_andersen_3d", mixture({"kind": "mie", "m": 14, "n": 7}, SHIFTED),
-     mie(14, 7) + SHIFT, 50),
+    ("kob-andersen shifted", "kob_andersen_3d", mixture(LENNARD_JONES, SHIFTED), None),
+    ("kob-andersen sharp", "kob_andersen_3d", mixture(LENNARD_JONES, SHARP), 50),
+    ("kob-andersen force-shifted", "kob_andersen_3d", mixture(LENNARD_JONES, FORCE_SHIFTED), 50),
+    ("kob-andersen smooth 0.005", "kob_andersen_3d", mixture(LENNARD_JONES, smooth(0.005)), 50),
+    ("kob-andersen smooth 0.05", "kob_andersen_3d", mixture(LENNARD_JONES, smooth(0.05)), 50),
+    ("kob-andersen wca", "kob_andersen_3d", mixture(LENNARD_JONES, SHIFTED, cutoff=WCA), 50),
+    ("mie 14-7 shifted", "kob_andersen_3d", mixture({"kind": "mie", "m": 14, "n": 7}, SHIFTED), 50),
     ("inverse power 12 shifted", "kob_andersen_3d",
-     mixture({"kind": "inverse-power", "n": 12}, SHIFTED), inverse_power(12) + SHIFT, 50),
-    ("yukawa shifted", "kob_andersen_3d", mixture({"kind": "yukawa"}, SHIFTED, kappa=KAPPA),
-     yukawa() + SHIFT, 50),
-    ("gaussian core shifted", "kob_andersen_3d", mixture({"kind": "gaussian-core"}, SHIFTED),
-     gaussian_core() + SHIFT, 50),
-    ("harmonic spheres", "kob_andersen_3d", mixture({"kind": "harmonic-spheres"}, SHARP, cutoff=1.0),
-     harmonic_spheres(), 50),
-    ("kob-andersen 2d shifted", "kob_andersen_2d", mixture(LENNARD_JONES, SHIFTED),
-     lennard_jones("lj/cut") + SHIFT, None),
-    ("kob-andersen 2d force-shifted", "kob_andersen_2d", mixture(LENNARD_JONES, FORCE_SHIFTED),
-     lennard_jones("lj/smooth/linear"), 50),
+     mixture({"kind": "inverse-power", "n": 12}, SHIFTED), 50),
+    ("yukawa shifted", "kob_andersen_3d", mixture({"kind": "yukawa"}, SHIFTED, kappa=2.0), 50),
+    ("gaussian core shifted", "kob_andersen_3d", mixture({"kind": "gaussian-core"}, SHIFTED), 50),
+    ("harmonic spheres", "kob_andersen_3d", mixture({"kind": "harmonic-spheres"}, SHARP, cutoff=1.0), 50),
+    ("kob-andersen 2d shifted", "kob_andersen_2d", mixture(LENNARD_JONES, SHIFTED), None),
+    ("kob-andersen 2d force-shifted", "kob_andersen_2d", mixture(LENNARD_JONES, FORCE_SHIFTED), 50),
 ]
 
 
 def load(configuration):
     """A LAMMPS that holds this configuration."""
-    lmp = lammps_session.start()
-    lx, ly, lz = (repr(float(edge)) for edge in configuration.edges)
-    slab = f"0 {lz}" if configuration.dimension == 3 else "-0.5 0.5"
-    lmp.commands_list([
-        "units lj",
-        f"dimension {configuration.dimension}",
-        "atom_style atomic",
-        "atom_modify map array",
-        "boundary p p p",
-        f"region box block 0 {lx} 0 {ly} {slab}",
-        "create_box 2 box",
-        "mass * 1",
-    ])
     kinds = [1 + "AB".index(name) for name in configuration.species]
-    created = lmp.create_atoms(
-        len(kinds), list(range(1, len(kinds) + 1)), kinds,
+    return lammps_session.load(
+        configuration.dimension, configuration.edges, kinds, [1.0, 1.0],
         configuration.position.ravel().tolist(), configuration.velocity.ravel().tolist())
-    assert created == len(kinds)
-    return lmp
 
 
 def gather(lmp, name):
-    return np.array(lmp.gather_atoms(name, 1, 3)).reshape(-1, 3)
+    return np.array(lammps_session.vectors(lmp, name))
 
 
-def measure(configuration, commands):
+def measure(configuration, definition):
     """Energy, virial tensor and forces as LAMMPS computes them."""
     lmp = load(configuration)
-    lmp.commands_list(commands + [
+    lmp.commands_list(pair_commands(definition) + [
         "compute virial all pressure NULL virial",
         "thermo_style custom step pe ke etotal c_virial[*]",
         "thermo_modify norm no",
@@ -178,9 +88,9 @@ def compare(name, ours, theirs):
         raise SystemExit(f"{name}: LAMMPS and the plain pair sum disagree")
 
 
-def case(name, configuration_name, definition, commands, kept):
+def case(name, configuration_name, definition, kept):
     configuration = extended_xyz.read(DATA / f"{configuration_name}.xyz")
-    theirs = measure(configuration, commands)
+    theirs = measure(configuration, definition)
     ours = evaluate(configuration, definition)
     compare(name, ours, theirs)
     return {
@@ -198,7 +108,7 @@ def trajectory(steps=100, timestep=0.004):
     """Microcanonical run of the shifted Kob-Andersen liquid from the stored configuration."""
     configuration = extended_xyz.read(DATA / "kob_andersen_3d.xyz")
     lmp = load(configuration)
-    lmp.commands_list(lennard_jones("lj/cut") + SHIFT + [
+    lmp.commands_list(pair_commands(mixture(LENNARD_JONES, SHIFTED)) + [
         "thermo_style custom step pe ke etotal",
         "thermo_modify norm no",
         f"timestep {timestep}",
@@ -237,7 +147,7 @@ def new_configuration(path, dimension, sites, edges, count_a, seed):
         dimension, np.array(edges), ["A"] * count_a + ["B"] * (count - count_a), position,
         np.zeros((count, 3)))
     lmp = load(configuration)
-    lmp.commands_list(lennard_jones("lj/cut") + SHIFT + [
+    lmp.commands_list(pair_commands(mixture(LENNARD_JONES, SHIFTED)) + [
         f"velocity all create 2.0 {seed} mom yes dist gaussian",
         "minimize 0 0 200 2000",
         "timestep 0.004",

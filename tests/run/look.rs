@@ -1,5 +1,6 @@
 //! What a user looks at: a running job, a page of results, the suites of the validation.
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::common::job::{Ended, Job, kob_andersen, signal};
 
@@ -202,4 +203,110 @@ fn suites_are_run_once_judged_and_gone_on_with() {
     job.fails(&[&command[..], &["glass"]].concat(), &["no suite glass", "fluid"]);
     job.write("suites/fluid.toml", &SUITE.replace("$steps", "$stepps"));
     job.fails(&command, &["suite fluid, case hot", "$stepps has no value"]);
+}
+
+/// Two particles beyond each other's reach.
+const FREE: &str = r#"
+title = "Free particles in two programs"
+peer = "other.py"
+[template]
+free = """
+[system]
+dimension = 3
+box = [10.0, 10.0, 10.0]
+species = [{ name = "A", count = 2, mass = 2.0 }]
+initial = { file = "start.xyz" }
+[potential]
+kind = "lennard-jones"
+cutoff = 2.0
+truncation = "shifted"
+pairs = { AA = { epsilon = 1.0, sigma = 1.0 } }
+[run]
+engine = "cpu"
+precision = "double"
+timestep = 0.5
+threads = 1
+[[stage]]
+name = "fly"
+steps = 4
+observe = { thermodynamics = 2 }
+"""
+[[common.all]]
+stage = "fly"
+statistic = "difference"
+observable = "forces"
+at_most = 1e-12
+source = "Newton"
+[[common.all]]
+stage = "fly"
+statistic = "difference"
+observable = "kinetic_energy"
+at_most = 1e-12
+source = "Newton"
+[[case]]
+name = "free"
+template = "free"
+common = "all"
+quick = {}
+[[case.expect]]
+stage = "fly"
+statistic = "difference"
+observable = "position"
+at_most = 1e-12
+source = "Newton"
+"#;
+
+#[test]
+fn another_program_follows_the_same_state_where_there_is_one() {
+    let job = Job::new("");
+    fs::create_dir(job.path("suites")).unwrap();
+    job.write("suites/free.toml", FREE);
+    job.write(
+        "start.xyz",
+        "2\nLattice=\"10 0 0 0 10 0 0 0 10\" Properties=species:S:1:pos:R:3:velo:R:3 pbc=\"T T T\"\n\
+         A 1 1 1 0.5 0 0\nA 6 6 6 0 -1 0\n",
+    );
+    job.write(
+        "python",
+        "#!/bin/sh\nif [ \"$2\" != --version ]; then cat > state.json; cat reply.json; \
+         elif [ -e there ]; then echo Other 1.0; else echo no Other here >&2; exit 69; fi\n",
+    );
+    fs::set_permissions(job.path("python"), fs::Permissions::from_mode(0o755)).unwrap();
+    let python = job.path("python").display().to_string();
+    let command = ["validate", "--folder", "suites", "--output", "found", "--python", &python];
+    let ended = job.succeeds(&command);
+    assert!(ended.stdout.contains("free skipped: no Other here"), "{ended:?}");
+    let report = || fs::read_to_string(job.path("found/quick/report.json")).unwrap();
+    assert!(report().contains("no Other here") && !job.path("found/quick/free").exists());
+
+    job.write("there", "");
+    let reply = r#"{"step": [0, 2, 4], "series": {"kinetic_energy": [0.625, 0.625, 0.625]},
+        "forces": [[0, 0, 0], [0, 0, 0]], "position": [[12, 1, 1], [6, 4, 6]],
+        "velocity": [[0.5, 0, 0], [0, -1, 0]]}"#;
+    job.write("reply.json", reply);
+    let ended = job.succeeds(&command);
+    for part in ["Other 1.0 within 1.0e-12", "difference position", "0 of 3 quantities fail"] {
+        assert!(ended.stdout.contains(part), "no {part:?} in {ended:?}");
+    }
+    let state: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(job.path("state.json")).unwrap()).unwrap();
+    assert_eq!(state["velocity"], serde_json::json!([[0.5, 0.0, 0.0], [0.0, -1.0, 0.0]]));
+    assert_eq!(state["species"][0]["mass"], 2.0);
+    assert_eq!(state["potential"]["pairs"][0][0]["cutoff"], 2.0);
+    for (sound, wrong, quantity) in [
+        ("[12,", "[12.1,", "difference position"),
+        ("0.625]", "0.626]", "difference kinetic_energy"),
+        ("[0, 0, 0]]", "[0, 1e-9, 0]]", "difference forces"),
+    ] {
+        assert!(reply.contains(sound));
+        job.write("reply.json", &reply.replace(sound, wrong));
+        let ended = job.execute(&command);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let fails: Vec<&str> = ended.stdout.lines().filter(|line| line.contains("FAILS")).collect();
+        assert!(fails.len() == 1 && fails[0].contains(quantity), "{fails:?}");
+    }
+    job.write("reply.json", &reply.replace("[0, 2, 4]", "[0, 1, 2]"));
+    job.fails(&command, &["kinetic_energy", "Other 1.0", "[0, 1, 2]"]);
+    job.write("reply.json", "Segmentation fault");
+    job.fails(&command, &["other.py", "its output"]);
 }

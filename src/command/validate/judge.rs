@@ -8,6 +8,7 @@ use supercool_analysis::results::{ResultsFile, TimeSeries};
 use supercool_analysis::statistics::block_average;
 
 use super::Size;
+use super::peer::Beside;
 use super::suite::{Expected, Statistic};
 use crate::output::latest_valid;
 use crate::run::state_from_checkpoint;
@@ -56,6 +57,7 @@ pub fn judge(
     size: Size,
     directory: &Path,
     earlier: &Earlier,
+    beside: Option<&Beside>,
 ) -> miette::Result<Judged> {
     let quantity = expected.quantity();
     let judged =
@@ -78,12 +80,23 @@ pub fn judge(
         let text = format!("{wanted} (found {})", &found[..wanted.len().clamp(8, 64)]);
         return Ok(judged(text, Found { value: same, error: 0.0 }, same, "", 0.5));
     }
-    let mut found = measure(expected, directory)?;
+    let mut found = match (expected.statistic, beside) {
+        (Statistic::Difference, Some(beside)) => {
+            Found { value: beside.difference(&expected.observable)?, error: 0.0 }
+        }
+        _ => measure(expected, directory)?,
+    };
     found.value *= expected.factor;
     found.error *= expected.factor.abs();
     if let Some(bound) = expected.at_most.and_then(|bound| bound.of(size)) {
         let share = found.value.abs() / bound;
-        return Ok(judged(format!("at most {bound:.1e}"), found, share, "of bound", 1.0));
+        let text = match beside {
+            Some(beside) if expected.statistic == Statistic::Difference => {
+                format!("{} within {bound:.1e}", beside.name)
+            }
+            _ => format!("at most {bound:.1e}"),
+        };
+        return Ok(judged(text, found, share, "of bound", 1.0));
     }
     if expected.value.is_none() && expected.same_as.is_none() {
         let verdict = Verdict::Measured;
@@ -158,7 +171,7 @@ fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
             let variance = block_average(&squares);
             Found { value: variance.value, error: variance.error }
         }
-        Statistic::Mean | Statistic::Fit | Statistic::Hash => {
+        Statistic::Mean | Statistic::Fit | Statistic::Hash | Statistic::Difference => {
             let mean = block_average(samples);
             Found { value: mean.value, error: mean.error }
         }

@@ -1,8 +1,10 @@
 //! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
 //!
-//! `suite` is what a file says, `judge` what a run gives for one expectation, `tables` what the user sees. Every case
-//! is a run in a directory of its own, which is gone on with where it was stopped, and not repeated once it is there.
+//! `suite` is what a file says, `judge` what a run gives for one expectation, `peer` what another program gives for it,
+//! `tables` what the user sees. Every case is a run in a directory of its own, which is gone on with where it was
+//! stopped, and not repeated once it is there.
 mod judge;
+mod peer;
 mod suite;
 mod tables;
 
@@ -14,7 +16,9 @@ use std::time::Duration;
 use miette::miette;
 
 use self::judge::{Judged, Verdict};
+use self::peer::Peer;
 use self::suite::{Case, Suite};
+use self::tables::Skipped;
 use super::run::STOPPED;
 use super::say;
 use crate::config;
@@ -38,6 +42,9 @@ pub struct ValidateArguments {
     /// Folder of the runs, and of report.json and report.html.
     #[arg(long, default_value = "results/validation")]
     output: PathBuf,
+    /// Python with the other programs that suites compare with; SUPERCOOL_PYTHON or python3 if not given.
+    #[arg(long)]
+    python: Option<PathBuf>,
     /// Stop in time with a checkpoint: 90 (minutes), 45s, 12h, 1:30:00 or 2-12:00:00.
     #[arg(long, value_parser = parse_walltime)]
     max_walltime: Option<Duration>,
@@ -67,9 +74,19 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
     let suites = suite::load(&arguments.folder, &arguments.suites)?;
     let output = arguments.output.join(size.name());
     let started = std::time::Instant::now();
-    let mut judged = Vec::new();
+    let (mut judged, mut skipped) = (Vec::new(), Skipped::new());
     for suite in &suites {
         let mut found = BTreeMap::new();
+        let peer = match suite.peer() {
+            None => None,
+            Some(script) => match Peer::find(&arguments.python(), &script)? {
+                Ok(peer) => Some(peer),
+                Err(reason) => {
+                    skipped.insert(suite.name.clone(), reason);
+                    continue;
+                }
+            },
+        };
         for case in suite.cases.iter().filter(|case| case.values(size).is_some()) {
             let directory = output.join(&suite.name).join(&case.name);
             let left = arguments.max_walltime.map(|most| most.saturating_sub(started.elapsed()));
@@ -83,16 +100,26 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
                 say(format!("Stopped in {}; the same command goes on\n", directory.display()))?;
                 return Ok(ExitCode::from(STOPPED));
             }
+            let beside = match &peer {
+                Some(peer) => {
+                    let plan = config::load(&directory.join(CASE))?.plan;
+                    Some(peer.beside(&plan, &directory, ranks)?)
+                }
+                None => None,
+            };
             for expected in &case.expect {
-                let one = judge::judge(expected, size, &directory, &found)?;
+                let one = judge::judge(expected, size, &directory, &found, beside.as_ref())?;
                 found.insert((case.name.clone(), expected.quantity()), one.found);
                 judged.push(Judged { suite: suite.name.clone(), case: case.name.clone(), ..one });
             }
         }
     }
     std::fs::create_dir_all(&output).map_err(|error| miette!("{}: {error}", output.display()))?;
-    tables::write(&judged, &suites, size, &output)?;
+    tables::write(&judged, &skipped, &suites, size, &output)?;
     say(tables::table(&judged))?;
+    for (suite, reason) in &skipped {
+        say(format!("{suite} skipped: {reason}\n"))?;
+    }
     let failed = judged.iter().filter(|one| one.verdict == Verdict::Fails).count();
     say(format!(
         "{failed} of {} quantities fail; {} and report.json\n",
@@ -100,6 +127,16 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
         output.join("report.html").display()
     ))?;
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The configuration of a case, in its directory.
+const CASE: &str = "case.toml";
+
+impl ValidateArguments {
+    fn python(&self) -> PathBuf {
+        let from_environment = || std::env::var_os("SUPERCOOL_PYTHON").map(PathBuf::from);
+        self.python.clone().or_else(from_environment).unwrap_or_else(|| "python3".into())
+    }
 }
 
 /// Runs a case to its end; false if it was stopped before. A run of another text starts anew.
@@ -113,7 +150,7 @@ fn carry_out(
     let text = suite.configuration(case, size)?;
     let error = |error: std::io::Error| miette!("{}: {error}", directory.display());
     std::fs::create_dir_all(directory).map_err(error)?;
-    let file = directory.join("case.toml");
+    let file = directory.join(CASE);
     let same = std::fs::read_to_string(&file).is_ok_and(|before| before == text);
     let begun = checkpoints_in(directory).is_ok_and(|found| !found.is_empty());
     let outcome = if same && begun {

@@ -17,8 +17,13 @@ pub struct Suite {
     #[serde(skip)]
     folder: PathBuf,
     pub title: String,
+    /// Script in the folder that starts another program, without which the suite is skipped.
+    peer: Option<PathBuf>,
     /// Configurations by name, with `$key` where a case's value comes.
     template: BTreeMap<String, String>,
+    /// Expectations by name, for cases that share them.
+    #[serde(default)]
+    common: BTreeMap<String, Vec<Expected>>,
     #[serde(rename = "case")]
     pub cases: Vec<Case>,
 }
@@ -35,6 +40,8 @@ pub struct Case {
     /// The same for a size; a case without is left out there.
     quick: Option<toml::Table>,
     full: Option<toml::Table>,
+    /// Of the suite's shared expectations; they come before its own.
+    common: Option<String>,
     #[serde(default)]
     pub expect: Vec<Expected>,
 }
@@ -90,6 +97,8 @@ pub enum Statistic {
     Fit,
     /// The bits of the last state.
     Hash,
+    /// Largest difference from what the suite's other program makes of the first state.
+    Difference,
 }
 
 impl Statistic {
@@ -102,6 +111,7 @@ impl Statistic {
             Statistic::LargestModulus => "largest",
             Statistic::Fit => "fit",
             Statistic::Hash => "hash",
+            Statistic::Difference => "difference",
         }
     }
 }
@@ -160,6 +170,11 @@ impl Case {
 }
 
 impl Suite {
+    /// The script that starts the suite's other program.
+    pub fn peer(&self) -> Option<PathBuf> {
+        self.peer.as_ref().map(|script| self.folder.join(script))
+    }
+
     /// The text of a case's configuration.
     pub fn configuration(&self, case: &Case, size: Size) -> miette::Result<String> {
         let place = || format!("suite {}, case {}", self.name, case.name);
@@ -216,9 +231,16 @@ pub fn load(folder: &Path, names: &[String]) -> miette::Result<Vec<Suite>> {
 fn read(file: &Path, name: String, folder: &Path) -> miette::Result<Suite> {
     let text =
         std::fs::read_to_string(file).map_err(|error| miette!("{}: {error}", file.display()))?;
-    let suite: Suite =
+    let mut suite: Suite =
         toml::from_str(&text).map_err(|error| miette!("{}: {error}", file.display()))?;
-    let suite = Suite { name, folder: folder.to_owned(), ..suite };
+    (suite.name, suite.folder) = (name, folder.to_owned());
+    for case in &mut suite.cases {
+        let Some(name) = &case.common else { continue };
+        let common = suite.common.get(name).ok_or_else(|| {
+            miette!("{}: case {}: there is no common.{name}", file.display(), case.name)
+        })?;
+        case.expect.splice(..0, common.iter().cloned());
+    }
     for case in &suite.cases {
         for expected in &case.expect {
             let said = [
@@ -236,6 +258,11 @@ fn read(file: &Path, name: String, folder: &Path) -> miette::Result<Suite> {
             if expected.value.is_some() && expected.error.is_some() == expected.tolerance.is_some()
             {
                 return Err(wrong("a value has an error or a tolerance"));
+            }
+            if expected.statistic == Statistic::Difference
+                && (suite.peer.is_none() || expected.at_most.is_none())
+            {
+                return Err(wrong("a difference needs at_most, and a peer of the suite"));
             }
         }
     }

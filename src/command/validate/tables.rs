@@ -1,4 +1,5 @@
 //! What came out, for a terminal, a program and a browser.
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -49,8 +50,17 @@ pub fn table(judged: &[Judged]) -> String {
     text
 }
 
+/// Suites that were left out, with the reason.
+pub type Skipped = BTreeMap<String, String>;
+
 /// `report.json` and `report.html`.
-pub fn write(judged: &[Judged], suites: &[Suite], size: Size, output: &Path) -> miette::Result<()> {
+pub fn write(
+    judged: &[Judged],
+    skipped: &Skipped,
+    suites: &[Suite],
+    size: Size,
+    output: &Path,
+) -> miette::Result<()> {
     let put = |name: &str, text: String| {
         let path = output.join(name);
         std::fs::write(&path, text).map_err(|error| miette!("{}: {error}", path.display()))
@@ -60,16 +70,17 @@ pub fn write(judged: &[Judged], suites: &[Suite], size: Size, output: &Path) -> 
         "version": env!("CARGO_PKG_VERSION"),
         "processor": crate::engine::cpu::processor(),
         "quantities": judged,
+        "skipped": skipped,
     });
     put("report.json", format!("{document:#}\n"))?;
-    put("report.html", page(judged, suites, size))
+    put("report.html", page(judged, skipped, suites, size))
 }
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:1180px;margin:2em auto;padding:0 1em}\
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em 1em .2em 0;text-align:left;border-bottom:1px solid #ddd}\
 .FAILS{color:#b00020;font-weight:bold}.holds{color:#00701a}";
 
-fn page(judged: &[Judged], suites: &[Suite], size: Size) -> String {
+fn page(judged: &[Judged], skipped: &Skipped, suites: &[Suite], size: Size) -> String {
     let plain = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>supercool validate</title>\
@@ -79,6 +90,15 @@ fn page(judged: &[Judged], suites: &[Suite], size: Size) -> String {
         plain(&crate::engine::cpu::processor())
     );
     for suite in suites {
+        if let Some(reason) = skipped.get(&suite.name) {
+            let _ = writeln!(
+                page,
+                "<h2>{}</h2>\n<p>Skipped: {}</p>",
+                plain(&suite.title),
+                plain(reason)
+            );
+            continue;
+        }
         let heading: String = HEADINGS.map(|name| format!("<th>{name}</th>")).concat();
         let _ = write!(
             page,
