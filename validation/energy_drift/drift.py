@@ -6,7 +6,8 @@
 
 10,000 particles at density 0.75 and T = 1.12, Lennard-Jones (cutoff 2.5) and WCA, with and without smoothing
 (h = 0.005), time steps 0.001 and 0.003: equilibrated over 1e5 steps with an Andersen thermostat, then at constant
-energy. A run whose results are there is not repeated; one that was stopped goes on. Needs h5py and numpy.
+energy. A run whose results are there is not repeated; one that was stopped goes on. Needs h5py and numpy; figures.py
+draws the figures.
 
 Drift: slope of a straight line through the total energy per particle, times 1e7 steps, divided by the mean.
 The centre-of-mass velocity is its largest magnitude in thermal velocities sqrt(3 T).
@@ -25,6 +26,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+TEMPERATURE = 1.12
 # Per 1e7 steps, from section 4.2 of the paper: in single precision, and in double-single smoothed at dt = 0.001.
 PAPER = {("lj", "single"): 1e-3, ("wca", "single"): 1e-3, ("lj", "smooth"): 6e-5, ("wca", "smooth"): 5e-6}
 
@@ -105,7 +107,7 @@ def evaluate(directory):
         "drift": slope * 1e7 / mean,
         "change": (energy[-1] - energy[0]) / mean,
         "scatter": float(np.std(energy - np.polyval(np.polyfit(step, energy, 1), step)) / mean),
-        "center_of_mass": float(np.linalg.norm(velocity, axis=1).max() / np.sqrt(3 * 1.12)),
+        "center_of_mass": float(np.linalg.norm(velocity, axis=1).max() / np.sqrt(3 * TEMPERATURE)),
     }
 
 
