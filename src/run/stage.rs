@@ -1,6 +1,9 @@
 //! What a stage measures and writes.
-use std::path::{Path, PathBuf};
+mod arrays;
+mod files;
 
+use self::arrays::{load_arrays, save_arrays};
+use self::files::{InFiles, StageFiles};
 use super::description::Provenance;
 use super::directory::OutputDirectory;
 use super::limits::{self, Limits};
@@ -11,11 +14,10 @@ use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::dynamics::terms::for_engines;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
-    Series, Structure,
+    Structure,
 };
 use crate::output::{
-    Axis, Checkpoint, FullDisk, GsdWriter, OutputError, ResultsWriter, Rows, ScalarRow, Scalars,
-    SeriesLayout, StageLayout, ThermodynamicsRow, TrajectoryWriter,
+    Axis, Checkpoint, OutputError, ScalarRow, Scalars, SeriesLayout, StageLayout, ThermodynamicsRow,
 };
 use crate::plan::{Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
@@ -34,10 +36,7 @@ pub struct StageOutput {
     bond_order_samples: u64,
     minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
-    results: Option<ResultsWriter>,
-    trajectory: Option<TrajectoryWriter>,
-    gsd: Option<GsdWriter>,
-    inherent: Option<TrajectoryWriter>,
+    files: StageFiles,
 }
 
 /// An observable that an engine evaluates.
@@ -49,37 +48,14 @@ enum OfEngine {
     BondOrder,
 }
 
-/// How many rows and frames a checkpoint counts on.
+/// What a checkpoint counts on.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Written {
     /// Of the run.
     step: u64,
-    rows: Rows,
-    frames: u64,
-    gsd_frames: u64,
-    inherent_frames: u64,
+    #[serde(flatten)]
+    in_files: InFiles,
     bond_order_samples: u64,
-    /// That the stage has taken.
-    seconds: f64,
-}
-
-struct Paths {
-    results: PathBuf,
-    trajectory: PathBuf,
-    gsd: PathBuf,
-    inherent: PathBuf,
-}
-
-impl Paths {
-    fn new(directory: &Path, stage: &str) -> Self {
-        let path = |extension: &str| directory.join(format!("{stage}.{extension}"));
-        Paths {
-            results: path("h5"),
-            trajectory: path("h5md"),
-            gsd: path("gsd"),
-            inherent: path("inherent.h5md"),
-        }
-    }
 }
 
 impl StageOutput {
@@ -93,40 +69,10 @@ impl StageOutput {
         provenance: &Provenance,
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
-        let paths = Paths::new(directory.path(), &output.plan.name);
-        for path in [&paths.results, &paths.trajectory, &paths.gsd, &paths.inherent] {
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(super::RunError::Directory {
-                        path: path.clone(),
-                        what: "replaced",
-                        source: error,
-                    }
-                    .into());
-                }
-                _ => {}
-            }
-        }
-        let stage = output.plan.clone();
+        let stage = &output.plan;
         let description = provenance.describe(plan, toml_text, &stage.name);
-        let layout = output.layout();
-        let room = directory.full_disk();
-        if layout.has_results() {
-            let create = || ResultsWriter::create(&paths.results, &description, &layout);
-            output.results = Some(room.patiently(create)?);
-        }
-        if stage.observe.trajectory.is_some() {
-            let create = || TrajectoryWriter::create(&paths.trajectory, &description);
-            output.trajectory = Some(room.patiently(create)?);
-            if stage.observe.gsd {
-                output.gsd = Some(room.patiently(|| GsdWriter::create(&paths.gsd, &description))?);
-            }
-        }
-        if stage.observe.inherent_structures.is_some() {
-            let create = || TrajectoryWriter::create(&paths.inherent, &description);
-            output.inherent = Some(room.patiently(create)?);
-        }
-        output.on_full_disk(room);
+        output.files =
+            StageFiles::create(directory, &description, &stage.observe, &output.layout())?;
         Ok(output)
     }
 
@@ -150,42 +96,17 @@ impl StageOutput {
         }
         let written: Written = checkpoint.get_json("written")?;
         output.bond_order_samples = written.bond_order_samples;
-        let step = written.step;
-        let stage = output.plan.clone();
-        let paths = Paths::new(directory.path(), &stage.name);
-        let layout = output.layout();
-        if layout.has_results() {
-            let mut results =
-                ResultsWriter::reopen(&paths.results, plan, &layout, written.rows, step)?;
-            results.go_on_from(written.seconds);
-            output.results = Some(results);
-        }
-        if stage.observe.trajectory.is_some() {
-            output.trajectory =
-                Some(TrajectoryWriter::reopen(&paths.trajectory, plan, written.frames)?);
-            if stage.observe.gsd {
-                let description = provenance.describe(plan, toml_text, &stage.name);
-                output.gsd = Some(GsdWriter::reopen(&paths.gsd, &description, written.gsd_frames)?);
-            }
-        }
-        if stage.observe.inherent_structures.is_some() {
-            let frames = written.inherent_frames;
-            output.inherent = Some(TrajectoryWriter::reopen(&paths.inherent, plan, frames)?);
-        }
-        output.on_full_disk(directory.full_disk());
+        let stage = &output.plan;
+        let description = provenance.describe(plan, toml_text, &stage.name);
+        output.files = StageFiles::reopen(
+            directory,
+            &description,
+            &stage.observe,
+            &output.layout(),
+            written.step,
+            &written.in_files,
+        )?;
         Ok(output)
-    }
-
-    fn on_full_disk(&mut self, full_disk: &FullDisk) {
-        if let Some(results) = &mut self.results {
-            results.on_full_disk(full_disk);
-        }
-        for trajectory in self.trajectory.iter_mut().chain(&mut self.inherent) {
-            trajectory.on_full_disk(full_disk);
-        }
-        if let Some(gsd) = &mut self.gsd {
-            gsd.on_full_disk(full_disk);
-        }
     }
 
     fn observables(plan: &Plan, stage: usize) -> miette::Result<Self> {
@@ -229,10 +150,7 @@ impl StageOutput {
             structure,
             bond_order,
             bond_order_samples: 0,
-            results: None,
-            trajectory: None,
-            gsd: None,
-            inherent: None,
+            files: StageFiles::default(),
         })
     }
 
@@ -312,9 +230,9 @@ impl StageOutput {
     fn append_bond_order(&mut self, step: u64, order: BondOrder) -> miette::Result<()> {
         let BondOrder { global, local } = order;
         let (time, values) = (step as f64 * self.timestep, vec![global, local]);
-        if let Some(results) = &mut self.results {
-            results.append(Scalars::BondOrder, ScalarRow { step, time, values })?;
-            let place = limits::Place { step, stage: &self.plan.name, file: results.path() };
+        self.files.append_scalars(Scalars::BondOrder, ScalarRow { step, time, values })?;
+        if let Some(file) = self.files.results_path() {
+            let place = limits::Place { step, stage: &self.plan.name, file };
             self.limits.check_order(place, global)?;
         }
         self.bond_order_samples += 1;
@@ -326,20 +244,18 @@ impl StageOutput {
     }
 
     pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> miette::Result<()> {
-        if let Some(results) = &mut self.results {
-            results.append_thermodynamics(&ThermodynamicsRow {
-                step: row.step,
-                time: row.step as f64 * self.timestep,
-                potential_energy: row.potential_energy,
-                kinetic_energy: row.kinetic_energy,
-                internal_energy: row.total_energy(),
-                conserved_energy: row.conserved_energy,
-                temperature: row.temperature,
-                pressure: row.pressure,
-                stress: row.stress,
-                center_of_mass_velocity: row.center_of_mass_velocity,
-            })?;
-        }
+        self.files.append_thermodynamics(&ThermodynamicsRow {
+            step: row.step,
+            time: row.step as f64 * self.timestep,
+            potential_energy: row.potential_energy,
+            kinetic_energy: row.kinetic_energy,
+            internal_energy: row.total_energy(),
+            conserved_energy: row.conserved_energy,
+            temperature: row.temperature,
+            pressure: row.pressure,
+            stress: row.stress,
+            center_of_mass_velocity: row.center_of_mass_velocity,
+        })?;
         Ok(())
     }
 
@@ -366,12 +282,7 @@ impl StageOutput {
         }
         self.minimize(step, snapshot)?;
         if self.schedule.wants_frame(step) {
-            if let Some(trajectory) = &mut self.trajectory {
-                trajectory.append(snapshot, snapshot.step as f64 * self.timestep)?;
-            }
-            if let Some(gsd) = &mut self.gsd {
-                gsd.append(snapshot)?;
-            }
+            self.files.append_frame(snapshot, snapshot.step as f64 * self.timestep)?;
         }
         Ok(())
     }
@@ -398,66 +309,32 @@ impl StageOutput {
             );
         }
         let time = snapshot.step as f64 * self.timestep;
-        if let Some(results) = &mut self.results {
-            let values = vec![found.energy, found.residual_force, found.iterations as f64];
-            let row = ScalarRow { step: snapshot.step, time, values };
-            results.append(Scalars::InherentStructures, row)?;
-        }
-        if let Some(inherent) = &mut self.inherent {
-            inherent.append(&found.snapshot, time)?;
-        }
+        let values = vec![found.energy, found.residual_force, found.iterations as f64];
+        let row = ScalarRow { step: snapshot.step, time, values };
+        self.files.append_scalars(Scalars::InherentStructures, row)?;
+        self.files.append_inherent(&found.snapshot, time)?;
         Ok(())
     }
 
     fn update_results(&mut self) {
-        let Some(results) = &mut self.results else { return };
-        let mut update = |group: &str, series: Series| {
-            let path = format!("{group}/{}", series.path);
-            results.update_series(&path, &series.value, &series.error, &series.count);
-        };
         for correlations in &self.correlations {
-            for series in correlations.results() {
-                update("dynamics", series);
-            }
+            self.files.update("dynamics", correlations.results());
         }
         if let Some(structure) = &self.structure {
-            for series in structure.results() {
-                update("structure", series);
-            }
+            self.files.update("structure", structure.results());
         }
     }
 
     /// Brings all that was measured into the files, for readers that follow them.
     pub fn flush(&mut self, step: u64) -> miette::Result<()> {
         self.update_results();
-        if let Some(results) = &mut self.results {
-            results.flush(step)?;
-        }
-        if let Some(trajectory) = &mut self.trajectory {
-            trajectory.flush()?;
-        }
-        if let Some(inherent) = &mut self.inherent {
-            inherent.flush()?;
-        }
-        Ok(())
+        Ok(self.files.flush(step)?)
     }
 
     /// The same, and onto the disk.
     pub fn sync(&mut self, step: u64) -> miette::Result<()> {
         self.update_results();
-        if let Some(results) = &mut self.results {
-            results.sync(step)?;
-        }
-        if let Some(trajectory) = &mut self.trajectory {
-            trajectory.sync()?;
-        }
-        if let Some(gsd) = &mut self.gsd {
-            gsd.sync()?;
-        }
-        if let Some(inherent) = &mut self.inherent {
-            inherent.sync()?;
-        }
-        Ok(())
+        Ok(self.files.sync(step)?)
     }
 
     /// Ends the stage: remaining blocks are correlated, files are marked as complete.
@@ -466,10 +343,7 @@ impl StageOutput {
             correlations.finish();
         }
         self.sync(step)?;
-        if let Some(results) = self.results.take() {
-            results.finish(step)?;
-        }
-        Ok(())
+        Ok(self.files.finish(step)?)
     }
 
     /// Puts observables and counts into a checkpoint; files must be on the disk before, up to `step` of the run. `held`: samples of the
@@ -491,12 +365,8 @@ impl StageOutput {
         }
         let written = Written {
             step,
-            rows: self.results.as_ref().map_or(Rows::default(), ResultsWriter::rows),
-            frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
-            gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
-            inherent_frames: self.inherent.as_ref().map_or(0, TrajectoryWriter::frames),
+            in_files: self.files.known(),
             bond_order_samples: self.bond_order_samples,
-            seconds: self.results.as_ref().map_or(0.0, ResultsWriter::seconds),
         };
         checkpoint.put_json("written", &written)?;
         Ok(())
@@ -523,34 +393,6 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
         unit: layout.unit.to_owned(),
         description: layout.formula.clone(),
     }
-}
-
-type Arrays = Vec<(String, Vec<f64>)>;
-
-fn save_arrays(
-    checkpoint: &mut Checkpoint,
-    name: &str,
-    (state, arrays): (serde_json::Value, Arrays),
-) -> miette::Result<()> {
-    checkpoint.put_json(name, &state)?;
-    let names: Vec<&str> = arrays.iter().map(|(name, _)| name.as_str()).collect();
-    checkpoint.put_json(&format!("{name}/arrays"), &names)?;
-    for (array, values) in &arrays {
-        checkpoint.put_f64(&format!("{name}/{array}"), values);
-    }
-    Ok(())
-}
-
-fn load_arrays(checkpoint: &Checkpoint, name: &str) -> miette::Result<(serde_json::Value, Arrays)> {
-    let names: Vec<String> = checkpoint.get_json(&format!("{name}/arrays"))?;
-    let arrays = names
-        .into_iter()
-        .map(|array| {
-            let values = checkpoint.get_f64(&format!("{name}/{array}"))?;
-            Ok((array, values))
-        })
-        .collect::<miette::Result<_>>()?;
-    Ok((checkpoint.get_json(name)?, arrays))
 }
 
 fn observable_error(error: observable::ObservableError) -> miette::Report {

@@ -1,0 +1,89 @@
+//! What comes out: averages over time origins, with their axes and errors.
+use super::Correlations;
+use crate::observable::accumulator::BlockAverage;
+use crate::observable::dynamics::correlation::Correlation;
+use crate::observable::dynamics::terms::Rows;
+use crate::observable::series::{Axis, AxisName};
+use crate::observable::{Series, SeriesLayout};
+
+impl Correlations {
+    /// Series in the order of [`results`](Self::results): by observable, then by part.
+    pub fn layouts(&self) -> Vec<SeriesLayout> {
+        let time = |lag: &u64| (lag * self.plan.every) as f64 * self.context.timestep;
+        let layout = |SeriesOf { path, observable, rows, .. }: SeriesOf<'_>| {
+            let lags = &self.lags[first_lag(observable)..];
+            let times = Axis { name: AxisName::Time, values: lags.iter().map(time).collect() };
+            let (row_axis, vectors_per_shell) = match rows {
+                Rows::One => (None, None),
+                Rows::Shells(shells) => {
+                    let values = shells.iter().map(|shell| shell.wavenumber).collect();
+                    let vectors = shells.iter().map(|shell| shell.count()).collect();
+                    (Some(Axis { name: AxisName::Wavenumber, values }), Some(vectors))
+                }
+                Rows::Distances(distances) => {
+                    (Some(Axis { name: AxisName::Distance, values: distances.to_vec() }), None)
+                }
+            };
+            SeriesLayout {
+                path,
+                axes: row_axis.into_iter().chain([times]).collect(),
+                vectors_per_shell,
+                unit: observable.unit(),
+                formula: observable.formula(),
+            }
+        };
+        self.series().map(layout).collect()
+    }
+
+    /// Averages over the time origins so far; before [`finish`](Self::finish), those of full blocks.
+    pub fn results(&self) -> Vec<Series> {
+        self.series()
+            .map(|SeriesOf { path, observable, rows, particles, averages }| {
+                let mut series = Series::empty(path);
+                let vectors = rows.vectors();
+                for (row, vectors) in averages.iter().zip(vectors) {
+                    for average in &row[first_lag(observable)..] {
+                        if average.count() == 0 {
+                            series.push(f64::NAN, f64::NAN, 0);
+                            continue;
+                        }
+                        let (value, gradient) = observable.value(particles, average.mean());
+                        let per_origin = observable.samples_per_origin(particles, vectors);
+                        let count = average.count() * per_origin;
+                        series.push(value, average.error(&gradient), count);
+                    }
+                }
+                series
+            })
+            .collect()
+    }
+
+    /// Everything that has a path, in the order of output.
+    fn series(&self) -> impl Iterator<Item = SeriesOf<'_>> {
+        self.channels.iter().flat_map(move |channel| {
+            let observable = &*channel.observable;
+            channel.parts.iter().zip(&channel.averages).map(move |(part, averages)| SeriesOf {
+                path: format!("{}/{}", part.name(&self.context), observable.kind().group_name()),
+                observable,
+                rows: self.terms[channel.terms].1.rows(),
+                particles: part.particles(&self.context),
+                averages,
+            })
+        })
+    }
+}
+
+/// One observable of one part.
+struct SeriesOf<'a> {
+    path: String,
+    observable: &'a dyn Correlation,
+    rows: Rows<'a>,
+    particles: usize,
+    /// By row, lag.
+    averages: &'a [Vec<BlockAverage>],
+}
+
+/// Index of the first lag at which an observable is defined.
+fn first_lag(observable: &dyn Correlation) -> usize {
+    usize::from(!observable.has_lag_zero())
+}

@@ -1,0 +1,230 @@
+//! The files of a stage.
+use std::path::{Path, PathBuf};
+
+use crate::observable::Series;
+use crate::output::{
+    FullDisk, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, ScalarRow, Scalars,
+    StageLayout, ThermodynamicsRow, TrajectoryWriter,
+};
+use crate::plan::ObservePlan;
+use crate::run::RunError;
+use crate::run::directory::OutputDirectory;
+use crate::system::Snapshot;
+
+/// Those that the stage does not need are `None`; what is appended to them is nothing.
+#[derive(Default)]
+pub struct StageFiles {
+    results: Option<ResultsWriter>,
+    trajectory: Option<TrajectoryWriter>,
+    gsd: Option<GsdWriter>,
+    inherent: Option<TrajectoryWriter>,
+}
+
+/// How many rows and frames a checkpoint counts on.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct InFiles {
+    rows: Rows,
+    frames: u64,
+    gsd_frames: u64,
+    inherent_frames: u64,
+    /// That the stage has taken.
+    seconds: f64,
+}
+
+struct Paths {
+    results: PathBuf,
+    trajectory: PathBuf,
+    gsd: PathBuf,
+    inherent: PathBuf,
+}
+
+impl Paths {
+    fn new(directory: &OutputDirectory, stage: &str) -> Self {
+        let path = |extension: &str| directory.path().join(format!("{stage}.{extension}"));
+        Paths {
+            results: path("h5"),
+            trajectory: path("h5md"),
+            gsd: path("gsd"),
+            inherent: path("inherent.h5md"),
+        }
+    }
+}
+
+impl StageFiles {
+    /// Empty files. Those that a crashed run left from this stage, which no checkpoint counts on, are replaced.
+    pub fn create(
+        directory: &OutputDirectory,
+        description: &RunDescription<'_>,
+        observe: &ObservePlan,
+        layout: &StageLayout,
+    ) -> miette::Result<Self> {
+        let paths = Paths::new(directory, description.stage);
+        for path in [&paths.results, &paths.trajectory, &paths.gsd, &paths.inherent] {
+            match std::fs::remove_file(path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    let (path, what) = (path.clone(), "replaced");
+                    return Err(RunError::Directory { path, what, source }.into());
+                }
+                _ => {}
+            }
+        }
+        let room = directory.full_disk();
+        let mut files = StageFiles::default();
+        if layout.has_results() {
+            let create = || ResultsWriter::create(&paths.results, description, layout);
+            files.results = Some(room.patiently(create)?);
+        }
+        if observe.trajectory.is_some() {
+            let create = || TrajectoryWriter::create(&paths.trajectory, description);
+            files.trajectory = Some(room.patiently(create)?);
+            if observe.gsd {
+                let create = || GsdWriter::create(&paths.gsd, description);
+                files.gsd = Some(room.patiently(create)?);
+            }
+        }
+        if observe.inherent_structures.is_some() {
+            let create = || TrajectoryWriter::create(&paths.inherent, description);
+            files.inherent = Some(room.patiently(create)?);
+        }
+        files.on_full_disk(room);
+        Ok(files)
+    }
+
+    /// The files as a checkpoint of step `step` of the run knows them; what was written later is cut off.
+    pub fn reopen(
+        directory: &OutputDirectory,
+        description: &RunDescription<'_>,
+        observe: &ObservePlan,
+        layout: &StageLayout,
+        step: u64,
+        known: &InFiles,
+    ) -> miette::Result<Self> {
+        let paths = Paths::new(directory, description.stage);
+        let plan = description.plan;
+        let mut files = StageFiles::default();
+        if layout.has_results() {
+            let mut results =
+                ResultsWriter::reopen(&paths.results, plan, layout, known.rows, step)?;
+            results.go_on_from(known.seconds);
+            files.results = Some(results);
+        }
+        if observe.trajectory.is_some() {
+            let frames = known.frames;
+            files.trajectory = Some(TrajectoryWriter::reopen(&paths.trajectory, plan, frames)?);
+            if observe.gsd {
+                files.gsd = Some(GsdWriter::reopen(&paths.gsd, description, known.gsd_frames)?);
+            }
+        }
+        if observe.inherent_structures.is_some() {
+            let frames = known.inherent_frames;
+            files.inherent = Some(TrajectoryWriter::reopen(&paths.inherent, plan, frames)?);
+        }
+        files.on_full_disk(directory.full_disk());
+        Ok(files)
+    }
+
+    fn on_full_disk(&mut self, full_disk: &FullDisk) {
+        if let Some(results) = &mut self.results {
+            results.on_full_disk(full_disk);
+        }
+        for trajectory in self.trajectory.iter_mut().chain(&mut self.inherent) {
+            trajectory.on_full_disk(full_disk);
+        }
+        if let Some(gsd) = &mut self.gsd {
+            gsd.on_full_disk(full_disk);
+        }
+    }
+
+    /// What a checkpoint counts on from now.
+    pub fn known(&self) -> InFiles {
+        InFiles {
+            rows: self.results.as_ref().map_or(Rows::default(), ResultsWriter::rows),
+            frames: self.trajectory.as_ref().map_or(0, TrajectoryWriter::frames),
+            gsd_frames: self.gsd.as_ref().map_or(0, GsdWriter::frames),
+            inherent_frames: self.inherent.as_ref().map_or(0, TrajectoryWriter::frames),
+            seconds: self.results.as_ref().map_or(0.0, ResultsWriter::seconds),
+        }
+    }
+
+    /// Of the results, if there is one.
+    pub fn results_path(&self) -> Option<&Path> {
+        self.results.as_ref().map(ResultsWriter::path)
+    }
+
+    pub fn append_thermodynamics(&mut self, row: &ThermodynamicsRow) -> Result<(), OutputError> {
+        match &mut self.results {
+            Some(results) => results.append_thermodynamics(row),
+            None => Ok(()),
+        }
+    }
+
+    pub fn append_scalars(&mut self, of: Scalars, row: ScalarRow) -> Result<(), OutputError> {
+        match &mut self.results {
+            Some(results) => results.append(of, row),
+            None => Ok(()),
+        }
+    }
+
+    pub fn append_frame(&mut self, snapshot: &Snapshot, time: f64) -> Result<(), OutputError> {
+        if let Some(trajectory) = &mut self.trajectory {
+            trajectory.append(snapshot, time)?;
+        }
+        if let Some(gsd) = &mut self.gsd {
+            gsd.append(snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// An inherent structure.
+    pub fn append_inherent(&mut self, snapshot: &Snapshot, time: f64) -> Result<(), OutputError> {
+        match &mut self.inherent {
+            Some(inherent) => inherent.append(snapshot, time),
+            None => Ok(()),
+        }
+    }
+
+    /// The present averages, for the next flush.
+    pub fn update(&mut self, group: &str, series: impl IntoIterator<Item = Series>) {
+        let Some(results) = &mut self.results else { return };
+        for series in series {
+            let path = format!("{group}/{}", series.path);
+            results.update_series(&path, &series.value, &series.error, &series.count);
+        }
+    }
+
+    /// Brings all that was appended into the files, for readers that follow them.
+    pub fn flush(&mut self, step: u64) -> Result<(), OutputError> {
+        if let Some(results) = &mut self.results {
+            results.flush(step)?;
+        }
+        for trajectory in self.trajectory.iter_mut().chain(&mut self.inherent) {
+            trajectory.flush()?;
+        }
+        Ok(())
+    }
+
+    /// The same, and onto the disk.
+    pub fn sync(&mut self, step: u64) -> Result<(), OutputError> {
+        if let Some(results) = &mut self.results {
+            results.sync(step)?;
+        }
+        if let Some(trajectory) = &mut self.trajectory {
+            trajectory.sync()?;
+        }
+        if let Some(gsd) = &mut self.gsd {
+            gsd.sync()?;
+        }
+        if let Some(inherent) = &mut self.inherent {
+            inherent.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Marks the results as complete.
+    pub fn finish(self, step: u64) -> Result<(), OutputError> {
+        match self.results {
+            Some(results) => results.finish(step),
+            None => Ok(()),
+        }
+    }
+}
