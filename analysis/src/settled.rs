@@ -11,6 +11,8 @@ const READINGS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 /// File systems tell the time of a change to some milliseconds.
 const RECENT: Duration = Duration::from_secs(1);
+/// A file that is marked as open but was not changed for so long was left by a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(10);
 
 /// What `read` makes of the HDF5 file at `path`; it reads again if the file was being written meanwhile, because it
 /// may then have seen one part before and another after the change, or nothing that makes sense.
@@ -24,8 +26,9 @@ pub fn settled<T, E>(path: &Path, read: impl Fn() -> Result<T, E>) -> Result<T, 
     let mut outcome = read();
     for _ in 1..READINGS {
         let after = state(path);
-        let rested = before == after && !is_marked_open(path);
-        if rested && (outcome.is_ok() || !is_recent(after)) {
+        let writing = changed_within(ABANDONED, after) && is_marked_open(path);
+        let rested = before == after && !writing;
+        if rested && (outcome.is_ok() || !changed_within(RECENT, after)) {
             break;
         }
         sleep(PAUSE);
@@ -44,8 +47,8 @@ fn state(path: &Path) -> Option<(SystemTime, u64)> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-fn is_recent(state: Option<(SystemTime, u64)>) -> bool {
-    state.is_some_and(|(changed, _)| changed.elapsed().is_ok_and(|age| age < RECENT))
+fn changed_within(time: Duration, state: Option<(SystemTime, u64)>) -> bool {
+    state.is_some_and(|(changed, _)| changed.elapsed().is_ok_and(|age| age < time))
 }
 
 #[cfg(test)]
@@ -91,6 +94,26 @@ mod tests {
         };
         assert_eq!(settled(&path, read), Ok(3));
         assert_eq!(readings.get(), READINGS);
+        // A file that is marked as open is read until it is not, or has been left alone for long.
+        fs::write(&path, b"\x89HDF\r\n\x1a\n\x03\x08\x08\x05").unwrap();
+        readings.set(0);
+        let read = || {
+            count();
+            if readings.get() == 3 {
+                fs::write(&path, b"\x89HDF\r\n\x1a\n\x03\x08\x08\x00").unwrap();
+            }
+            Ok::<_, u32>(readings.get())
+        };
+        assert_eq!(settled(&path, read), Ok(4));
+        fs::write(&path, b"\x89HDF\r\n\x1a\n\x03\x08\x08\x05").unwrap();
+        let old = SystemTime::now() - 2 * ABANDONED;
+        fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        readings.set(0);
+        let read = || {
+            count();
+            Err::<(), u32>(readings.get())
+        };
+        assert_eq!(settled(&path, read), Err(1));
         assert!(settled(Path::new("missing"), || fs::read("missing")).is_err());
     }
 }

@@ -11,6 +11,7 @@ mod watched;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::UNIX_EPOCH;
 
 use supercool::output::Checkpoint;
 use supercool::run::state_from_checkpoint;
@@ -215,6 +216,9 @@ fn child_that_reads_hdf5_files() {
         let input = mutated(&corpus, case);
         watched(&format!("hdf5, case {case}"), &input, &|input: &[u8]| {
             fs::write(&path, input).unwrap();
+            // Readers would wait for whoever writes a file that has just changed.
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(UNIX_EPOCH).unwrap();
             read_hdf5(&path);
         });
     }

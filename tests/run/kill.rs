@@ -16,9 +16,9 @@ use supercool::output::{Checkpoint, checkpoints_in, latest_valid};
 use supercool::run::state_from_checkpoint;
 use supercool_analysis::results::ResultsFile;
 
-use crate::common::contents::assert_same_numbers;
 use crate::common::job::{Ended, Job, kob_andersen};
 use crate::common::python::check_with_python;
+use crate::observed::{assert_same_files, observed_stage};
 
 /// Their lengths differ, so that ends of stages come at all times.
 const STAGES: [(&str, u64); 3] = [("melt", 600), ("bath", 500), ("production", 1200)];
@@ -28,31 +28,12 @@ fn toml() -> String {
     let mut text = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3");
     text = text.replace(r#"directory = "out""#, "directory = \"out\"\nflush_seconds = 0.02");
     for (name, steps) in STAGES {
-        let thermostat = match name {
+        let ensemble = match name {
             "melt" => r#"thermostat = { kind = "langevin", temperature = 1.5, friction = 2.0 }"#,
             "bath" => r#"thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }"#,
             _ => r#"set_total_energy = "mean of bath""#,
         };
-        text += &format!(
-            r#"
-[[stage]]
-name = "{name}"
-steps = {steps}
-{thermostat}
-[stage.observe]
-thermodynamics = 1
-trajectory = 10
-gsd = true
-structure = {{ every = 50, maximum_wavenumber = 8.0, vectors_per_shell = 10 }}
-bond_order = {{ every = 10, radius = 1.4 }}
-inherent_structures = {{ every = 100, force_tolerance = 1e-2 }}
-[[stage.correlation]]
-every = 5
-block_size = 5
-wavenumbers = [7.25]
-vectors_per_shell = 10
-"#
-        );
+        text += &observed_stage(name, steps, ensemble, 1, "every = 5\nblock_size = 5");
     }
     text + "\n[checkpoint]\nminutes = 0.001\n"
 }
@@ -189,17 +170,7 @@ fn final_state(job: &Job) -> ExactState {
 }
 
 fn assert_same_run(whole: &Job, parts: &Job) {
-    for (stage, _) in STAGES {
-        for extension in ["h5", "h5md", "inherent.h5md"] {
-            let path = |job: &Job| job.path(&format!("out/{stage}.{extension}"));
-            assert_same_numbers(&path(whole), &path(parts));
-        }
-        let gsd = |job: &Job| {
-            let file = supercool_analysis::open(job.path(&format!("out/{stage}.gsd"))).unwrap();
-            (0..file.len()).map(|frame| file.read(frame).unwrap()).collect::<Vec<_>>()
-        };
-        assert!(gsd(whole) == gsd(parts), "{stage}.gsd");
-    }
+    assert_same_files(whole, parts, STAGES.map(|(stage, _)| stage));
     let (a, b) = (final_state(whole), final_state(parts));
     assert_eq!(a.step, STAGES.iter().map(|(_, steps)| steps).sum::<u64>());
     assert_eq!(a.hash(), b.hash());

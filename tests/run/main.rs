@@ -8,6 +8,7 @@ mod energy;
 mod initial;
 mod kill;
 mod look;
+mod observed;
 mod refused;
 mod resume;
 mod survive;

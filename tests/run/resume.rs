@@ -6,8 +6,9 @@ use std::time::Duration;
 use supercool::output::{Checkpoint, checkpoints_in, latest_valid};
 use supercool::plan::DynamicObservable;
 
-use crate::common::contents::{assert_same_numbers, numbers};
+use crate::common::contents::numbers;
 use crate::common::job::{Ended, Job, kob_andersen, signal};
+use crate::observed::{assert_same_files, observed_stage};
 
 const STAGES: [&str; 5] = ["andersen", "nose-hoover", "bussi", "langevin", "nve"];
 const STEPS: u64 = 400;
@@ -17,7 +18,7 @@ const STOPPED: i32 = 75;
 /// be observed is.
 fn toml(precision: &str, run: &str) -> String {
     let mut text = kob_andersen(3, 256, precision, run);
-    let thermostats = [
+    let ensembles = [
         r#"thermostat = { kind = "andersen", temperature = { from = 1.5, to = 1.0 }, rate = 20.0 }"#,
         r#"thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }"#,
         r#"thermostat = { kind = "bussi", temperature = 1.0, time = 0.1 }"#,
@@ -26,30 +27,11 @@ fn toml(precision: &str, run: &str) -> String {
     ];
     let observables =
         DynamicObservable::ALL.map(|observable| observable.group_name().replace('_', "-"));
-    for (name, thermostat) in STAGES.iter().zip(thermostats) {
-        text += &format!(
-            r#"
-[[stage]]
-name = "{name}"
-steps = {STEPS}
-{thermostat}
-[stage.observe]
-thermodynamics = 5
-trajectory = 40
-gsd = true
-structure = {{ every = 20, maximum_wavenumber = 8.0, vectors_per_shell = 10 }}
-bond_order = {{ every = 10, radius = 1.4 }}
-inherent_structures = {{ every = 80, force_tolerance = 1e-4 }}
-[[stage.correlation]]
-every = 4
-block_size = 4
-wavenumbers = [7.25]
-vectors_per_shell = 10
-cage_radius = 1.4
-remove_drift = true
-observables = {observables:?}
-"#
-        );
+    let correlation = format!(
+        "every = 4\nblock_size = 4\ncage_radius = 1.4\nremove_drift = true\nobservables = {observables:?}"
+    );
+    for (name, ensemble) in STAGES.into_iter().zip(ensembles) {
+        text += &observed_stage(name, STEPS, ensemble, 5, &correlation);
     }
     text + "\n[checkpoint]\nminutes = 0.001\n"
 }
@@ -116,17 +98,7 @@ fn goes_on_with_the_same_bits(precision: &str, run: &str, blows: [Blow; 5]) {
 }
 
 fn assert_same_run(whole: &Job, parts: &Job) {
-    for stage in STAGES {
-        for extension in ["h5", "h5md", "inherent.h5md"] {
-            let path = |job: &Job| job.path(&format!("out/{stage}.{extension}"));
-            assert_same_numbers(&path(whole), &path(parts));
-        }
-        let gsd = |job: &Job| {
-            let file = supercool_analysis::open(job.path(&format!("out/{stage}.gsd"))).unwrap();
-            (0..file.len()).map(|frame| file.read(frame).unwrap()).collect::<Vec<_>>()
-        };
-        assert_eq!(gsd(whole), gsd(parts), "{stage}.gsd");
-    }
+    assert_same_files(whole, parts, STAGES);
     let (a, b) = (final_state(whole), final_state(parts));
     for name in ["position", "velocity"] {
         assert_eq!(a.get_u64(name).unwrap(), b.get_u64(name).unwrap(), "{name}");
@@ -141,7 +113,7 @@ fn assert_same_run(whole: &Job, parts: &Job) {
     let production = numbers(&whole.path("out/nve.h5"));
     for (name, size) in [
         ("/observables/stress_tensor/value", 81 * 9),
-        ("/observables/inherent_structure_energy/value", 6),
+        ("/observables/inherent_structure_energy/value", 5),
         ("/dynamics/A/self_intermediate_scattering_function/value", 11),
         ("/structure/AB/pair_distribution/value", 149),
     ] {
