@@ -2,7 +2,7 @@
 182, 1120 (2011), figures 4 and 5.
 
     python drift.py SUPERCOOL [--steps 10000000 single=2000000] [--only lj-smooth-0.001 ...] [--precisions ...]
-                    [--cards 4] [--output DIR]
+                    [--cards 4] [--particles 10000] [--equilibration 100000] [--output DIR]
 
 10,000 particles at density 0.75 and T = 1.12, Lennard-Jones (cutoff 2.5) and WCA, with and without smoothing
 (h = 0.005), time steps 0.001 and 0.003: equilibrated over 1e5 steps with an Andersen thermostat, then at constant
@@ -35,7 +35,7 @@ TEMPLATE = """
 dimension = 3
 density = 0.75
 seed = 20110
-species = [{{ name = "A", count = 10000 }}]
+species = [{{ name = "A", count = {particles} }}]
 initial = {{ lattice = "fcc", temperature = 1.12 }}
 
 [potential]
@@ -51,7 +51,7 @@ timestep = {timestep}
 
 [[stage]]
 name = "equilibrate"
-steps = 100_000
+steps = {equilibration}
 thermostat = {{ kind = "andersen", temperature = 1.12, rate = 1.0 }}
 
 [[stage]]
@@ -66,12 +66,13 @@ def cases():
         yield f"{potential}-{'smooth' if smooth else 'plain'}-{timestep}", potential, smooth, timestep
 
 
-def write(path, potential, smooth, timestep, precision, steps, engine):
+def write(path, potential, smooth, timestep, precision, steps, arguments):
     path.write_text(TEMPLATE.format(
+        particles=arguments.particles, equilibration=arguments.equilibration, engine=arguments.engine,
         kind="lennard-jones" if potential == "lj" else "wca",
         cutoff="cutoff = 2.5" if potential == "lj" else "",
         truncation='{ kind = "smooth", width = 0.005 }' if smooth else '"shifted"',
-        engine=engine, precision=precision, timestep=timestep, steps=steps, every=max(steps // 1000, 1)))
+        precision=precision, timestep=timestep, steps=steps, every=max(steps // 1000, 1)))
 
 
 def run(supercool, path, directory, card):
@@ -118,6 +119,8 @@ def main():
     parser.add_argument("--only", nargs="*", help="names such as lj-smooth-0.001")
     parser.add_argument("--precisions", nargs="+", default=["fixed-point", "double-single", "single", "double"])
     parser.add_argument("--engine", default="auto")
+    parser.add_argument("--particles", type=int, default=10_000, help="fewer, to try it")
+    parser.add_argument("--equilibration", type=int, default=100_000, help="steps")
     parser.add_argument("--cards", type=int, default=0, help="run on so many cards at once")
     parser.add_argument("--output", type=Path, default=Path("results/energy_drift"))
     arguments = parser.parse_args()
@@ -151,7 +154,7 @@ def main():
         directory = arguments.output / f"{name}-{precision}"
         config = arguments.output / f"{name}-{precision}.toml"
         wanted = steps.get(precision, steps.get(None, 10_000_000))
-        write(config, potential, smooth, timestep, precision, wanted, arguments.engine)
+        write(config, potential, smooth, timestep, precision, wanted, arguments)
         seconds = 0.0
         if not finished(directory):
             card = cards.get()

@@ -29,7 +29,7 @@ from drift import TEMPERATURE, cases  # noqa: E402
 
 PRECISIONS = ["single", "double-single", "fixed-point", "double"]
 POTENTIALS = {"wca": "WCA", "lj": "Lennard-Jones"}
-PAPER = "0.6"
+PAPER = "0.4"
 # Of the single-precision drift, when forces and integration are in double-single.
 MOMENTUM_FACTOR = {"wca": 20 * 100, "lj": 2.7 * 100}
 ENERGY_IN_SINGLE = 1e-3
@@ -66,24 +66,32 @@ def of_runs(runs, name):
     return found
 
 
-def panels(found):
-    """A grid of potentials and the precisions that there are, with the curves of each panel."""
+def panels(found, rows, share):
+    """A grid of rows and the precisions that there are. `rows` names those of the keys of a row by its title; yields
+    the axes, title, precision and curves of every panel."""
     precisions = [p for p in PRECISIONS if any(key[1] == p for key in found)]
-    potentials = [p for p in POTENTIALS if any(key[0] == p for key in found)]
+    rows = {title: of for title, of in rows.items() if any(of(key) for key in found)}
     figure, axes = plt.subplots(
-        len(potentials), len(precisions), figsize=(3.6 * len(precisions) + 1, 3 * len(potentials) + 0.8),
-        sharex=True, squeeze=False, layout="constrained")
-    for row, potential in enumerate(potentials):
-        for column, precision in enumerate(precisions):
-            curves = {key[2:]: curve for key, curve in found.items() if key[:2] == (potential, precision)}
-            axes[row, column].set_title(f"{POTENTIALS[potential]}, {precision}", fontsize="medium")
-            yield figure, axes[row, column], potential, precision, curves
+        len(rows), len(precisions), figsize=(3.6 * len(precisions) + 1, 2.8 * len(rows) + 0.8),
+        sharex=True, sharey=share, squeeze=False, layout="constrained")
+    for row, (title, of) in zip(axes, rows.items()):
+        for ax, precision in zip(row, precisions):
+            ax.set_title(f"{title}, {precision}", fontsize="medium")
+            yield ax, title, precision, {key: curve for key, curve in found.items() if of(key) and key[1] == precision}
     for ax in axes[-1]:
         ax.set_xlabel("steps")
 
 
-def save(figure, axes, path):
+def means(step, value, blocks):
+    """Over blocks of samples: single ones scatter by more than the energy drifts."""
+    width = max(len(value) // blocks, 1)
+    count = len(value) // width
+    return step[: count * width].reshape(count, width).mean(axis=1), value[: count * width].reshape(count, width).mean(axis=1)
+
+
+def save(axes, path):
     """With one legend for all panels."""
+    figure = axes[0].figure
     entries = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels()):
@@ -104,9 +112,11 @@ def momentum(runs, output):
         for key, (step, value) in found.items()
     }
     all_axes = []
-    for figure, ax, potential, precision, curves in panels(moved):
+    rows = {name: lambda key, potential=potential: key[0] == potential for potential, name in POTENTIALS.items()}
+    for ax, name, precision, curves in panels(moved, rows, share=True):
+        potential = next(potential for potential, other in POTENTIALS.items() if other == name)
         for key, (step, value) in curves.items():
-            ax.plot(step[1:], np.maximum(value[1:], 1e-17), linewidth=0.8, **STYLES[key])
+            ax.plot(step[1:], np.maximum(value[1:], 1e-16), linewidth=0.8, **STYLES[key[2:]])
         single = [value.max() for key, (_, value) in moved.items() if key[:2] == (potential, "single")]
         other = [value.max() for key, (_, value) in moved.items() if key[:2] == ("wca", "single")]
         if precision == "double-single" and single:
@@ -117,29 +127,41 @@ def momentum(runs, output):
         ax.set_yscale("log")
         all_axes.append(ax)
     all_axes[0].set_ylabel(r"$|v_{cm}(t) - v_{cm}(0)| / \sqrt{3T}$")
-    save(figure, all_axes, output)
+    save(all_axes, output)
 
 
 def energy(runs, output):
     found = of_runs(runs, "internal_energy")
     if not found:
         return
-    all_axes = []
-    for figure, ax, potential, precision, curves in panels(found):
+    rows = {
+        f"{name}, {timestep}": lambda key, of=(potential, timestep): (key[0], key[3]) == of
+        for potential, name in POTENTIALS.items() for timestep in (0.001, 0.003)
+    }
+    by_row = {}
+    for ax, row, precision, curves in panels(found, rows, share=False):
         for key, (step, value) in curves.items():
-            ax.plot(step, (value - value[0]) / abs(value[0]), linewidth=0.8, **STYLES[key])
-        longest = max(step[-1] for step, _ in curves.values()) if curves else 0.0
-        ends = np.array([0.0, longest])
-        lines = {
-            "single": [(ENERGY_IN_SINGLE, "-.", "paper, single")],
-            "double-single": [(ENERGY_IN_SINGLE / ENERGY_FACTOR[potential], ":", "paper, double-single"),
-                              (ENERGY_SMOOTH[potential], "-", "paper, double-single, smooth, 0.001")],
-        }.get(precision, [(ENERGY_SMOOTH[potential], "-", "paper, double-single, smooth, 0.001")])
+            ax.plot(*means(step, (value - value[0]) / abs(value[0]), 200), linewidth=0.9, **STYLES[key[2:]])
+        potential, timestep = next((key[0], key[3]) for key in found if rows[row](key))
+        longest = max((step[-1] for step, _ in curves.values()), default=0.0)
+        lines = []
+        if precision == "single":
+            lines = [(ENERGY_IN_SINGLE, "-.", "paper, single")]
+        elif timestep == 0.001:
+            lines = [(ENERGY_IN_SINGLE / ENERGY_FACTOR[potential], ":", "paper, double-single"),
+                     (ENERGY_SMOOTH[potential], "-", "paper, double-single, smooth, 0.001")]
         for slope, style, label in lines:
-            ax.plot(ends, slope * ends / 1e7, color=PAPER, linestyle=style, label=label)
-        all_axes.append(ax)
-    all_axes[0].set_ylabel(r"$[E(t) - E(0)] / |E(0)|$")
-    save(figure, all_axes, output)
+            ax.plot([0, longest], [0, slope * longest / 1e7], color=PAPER, linestyle=style, label=label)
+        ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
+        by_row.setdefault(row, []).append((precision, ax))
+    # One scale a row, but for single precision, as in the paper.
+    for row in by_row.values():
+        others = [ax for precision, ax in row if precision != "single"]
+        limits = [ax.get_ylim() for ax in others]
+        for ax in others:
+            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+        row[0][1].set_ylabel(r"$[E(t) - E(0)] / |E(0)|$")
+    save([ax for row in by_row.values() for _, ax in row], output)
 
 
 def rescaled_fluctuations(runs, output):
@@ -173,7 +195,7 @@ def rescaled_fluctuations(runs, output):
     if sound:
         low, high = min(map(np.min, sound)), max(map(np.max, sound))
         axes[0, 0].set_ylim(low - 0.2 * (high - low), high + 0.2 * (high - low))
-    save(figure, axes.ravel(), output)
+    save(axes.ravel(), output)
 
 
 def kob_andersen(suite, output):
@@ -187,16 +209,12 @@ def kob_andersen(suite, output):
     figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     longest = max(step[-1] for step, _ in found.values())
     for precision, (step, value) in found.items():
-        # Means of a hundredth of the longest run: single samples scatter by more than the energy drifts.
-        window = max(int(len(value) * longest / step[-1]) // 100, 1)
-        blocks = len(value) // window
-        mean = value[: blocks * window].reshape(blocks, window).mean(axis=1)
-        middle = step[: blocks * window].reshape(blocks, window).mean(axis=1)
+        middle, mean = means(step, value, max(int(100 * step[-1] / longest), 1))
         ax.plot(middle, (mean - mean[0]) / abs(mean[0]), label=precision)
     ax.axhspan(-3e-6, 3e-6, color="0.9", label="bound: 3e-6")
     ax.plot([0, longest], [0, 3e-5 * longest / 2e8], color=PAPER, linestyle="-.", label="paper, T = 0.43: 3e-5 in 2e8 steps")
     ax.set(xlabel="steps", ylabel=r"$[E(t) - E(0)] / |E(0)|$", title="Kob-Andersen, 50,000 particles, T = 0.48, dt = 0.001")
-    save(figure, [ax], output)
+    save([ax], output)
 
 
 def main():
