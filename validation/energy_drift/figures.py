@@ -157,9 +157,9 @@ def energy(runs, output):
     # One scale a row, but for single precision, as in the paper.
     for row in by_row.values():
         others = [ax for precision, ax in row if precision != "single"]
-        limits = [ax.get_ylim() for ax in others]
+        limits = [limit for ax in others for limit in ax.get_ylim()]
         for ax in others:
-            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+            ax.set_ylim(min(limits), max(limits))
         row[0][1].set_ylabel(r"$[E(t) - E(0)] / |E(0)|$")
     save([ax for row in by_row.values() for _, ax in row], output)
 
