@@ -8,8 +8,10 @@
 #SBATCH --signal=B:USR1@300
 # Runs a configuration to its end in as many jobs as it takes: sbatch slurm.sh FILE.toml [DIRECTORY]
 #
-# Several tasks (sbatch --ntasks=32 --gres=none slurm.sh FILE.toml) become ranks: supercool must then be built with
-# `--features mpi` and the site's MPI library; `srun --mpi=list` names the plugins, of which MPI_PLUGIN is one.
+# Several tasks become ranks, on CPUs (sbatch --ntasks=32 --gres=none slurm.sh FILE.toml) or one for each card (sbatch
+# --ntasks-per-node=4 --gres=gpu:4 slurm.sh FILE.toml: every rank should see all cards of its host, to reach their memory).
+# supercool must then be built with `--features mpi` and the site's MPI library; `srun --mpi=list` names the plugins, of
+# which MPI_PLUGIN is one.
 #
 # Five minutes before the job's time is over SLURM sends USR1 (--signal above), on pre-emption TERM. supercool then
 # writes a checkpoint and ends with 75, and the job puts itself into the queue again. Any other end is for you to see.

@@ -391,7 +391,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
     }
 
     fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
-        self.measure()
+        let measured = self.measure();
+        self.or_end_all(measured)
     }
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
@@ -416,19 +417,20 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
         let purpose = crate::arithmetic::random::Purpose::InitialVelocity;
-        self.draw_boltzmann_velocities(temperature, exactly, purpose)?;
+        let drawn = self.draw_boltzmann_velocities(temperature, exactly, purpose);
+        self.or_end_all(drawn)?;
         self.verify_changes()
     }
 
     fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
-        let before = self.kinetic2()?;
-        self.scale_all(factor)?;
-        self.thermostat.heat += 0.5 * (self.kinetic2()? - before);
+        let scaled = self.scale_measured(factor);
+        self.thermostat.heat += self.or_end_all(scaled)?;
         self.verify_changes()
     }
 
     fn reverse_velocities(&mut self) -> Result<(), EngineError> {
-        self.reverse_all()
+        let reversed = self.reverse_all();
+        self.or_end_all(reversed)
     }
 
     fn correlator(&mut self) -> Option<&mut dyn Correlator> {

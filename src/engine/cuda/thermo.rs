@@ -81,6 +81,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.check_ranges()
     }
 
+    /// The same; returns the kinetic energy that it gives.
+    pub(super) fn scale_measured(&self, factor: f64) -> Result<f64, EngineError> {
+        let before = self.kinetic2()?;
+        self.scale_all(factor)?;
+        Ok(0.5 * (self.kinetic2()? - before))
+    }
+
     pub(super) fn reverse_all(&self) -> Result<(), EngineError> {
         self.over_particles("reverse_velocities", &[])?;
         self.session.wait()

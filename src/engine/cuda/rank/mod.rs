@@ -11,6 +11,8 @@ mod rim;
 mod steps;
 mod transport;
 
+use std::ffi::c_void;
+
 pub use self::begin::program;
 use self::rim::{Rim, RimBuffers, RimControl, RimRoom};
 use self::transport::{Messages, Transport};
@@ -125,6 +127,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.domain = Some(with_others);
         exchanged.map(drop)
     }
+}
+
+/// As launches take it.
+fn argument<T>(value: &T) -> *const c_void {
+    std::ptr::from_ref(value).cast()
 }
 
 impl CardDomain {

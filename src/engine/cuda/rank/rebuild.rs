@@ -3,7 +3,7 @@ use std::ffi::c_void;
 
 use super::rim::{RimControl, Starts, record_bytes};
 use super::transport::{Lengths, Messages};
-use super::{RimBuffers, RimRoom};
+use super::{RimBuffers, RimRoom, argument};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::{Buffers, Room, status};
 use crate::engine::cuda::constants::DevicePolicy;
@@ -14,10 +14,6 @@ use crate::engine::cuda::lists;
 const THREADS: u32 = 512;
 /// More than is needed is taken where room has to grow.
 const GROWTH: f64 = 1.25;
-
-fn argument<T>(value: &T) -> *const c_void {
-    std::ptr::from_ref(value).cast()
-}
 
 /// What does not fit.
 struct Need {

@@ -1,7 +1,7 @@
 //! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
-use std::ffi::c_void;
 use std::time::Instant;
 
+use super::argument;
 use super::rim::{HALF_STEPS, RimControl};
 use crate::arithmetic::random::Purpose;
 use crate::engine::EngineError;
@@ -38,10 +38,6 @@ struct Saved {
     thermostat: ThermostatState,
     /// Half steps of a bath.
     heats: usize,
-}
-
-fn argument<T>(value: &T) -> *const c_void {
-    std::ptr::from_ref(value).cast()
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -271,13 +267,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if self.domain.is_none() {
             return Ok(());
         }
-        self.read_control()?;
+        let found = self.read_control();
+        self.or_end_all(found)?;
         if self.control.status != status::DONE {
             let error = self.error();
             let step = self.step;
             self.with_others_mut().domain.note_fault(step, error);
         }
-        self.clear_rim_control()?;
+        let cleared = self.clear_rim_control();
+        self.or_end_all(cleared)?;
         self.verify_now()
     }
 
@@ -374,17 +372,22 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
     }
 
-    /// Ends all ranks on an error that only this one has met: no rank could go on.
-    pub(super) fn or_end_all(&self, result: Result<(), EngineError>) -> Result<(), EngineError> {
-        if let Err(
-            error @ (EngineError::Cuda { .. }
-            | EngineError::CardLost { .. }
-            | EngineError::OutOfDeviceMemory { .. }),
-        ) = &result
+    /// Ends all ranks on an error that only this one has met: no rank could go on. Does nothing where there are no others.
+    pub(in crate::engine::cuda) fn or_end_all<T>(
+        &self,
+        result: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        if let (
+            Some(with_others),
+            Err(
+                error @ (EngineError::Cuda { .. }
+                | EngineError::CardLost { .. }
+                | EngineError::OutOfDeviceMemory { .. }),
+            ),
+        ) = (&self.domain, &result)
         {
-            let domain = &self.with_others().domain;
-            tracing::error!("rank {}: {error}", domain.rank());
-            domain.communicator().abort();
+            tracing::error!("rank {}: {error}", with_others.domain.rank());
+            with_others.domain.communicator().abort();
         }
         result
     }
