@@ -1,10 +1,10 @@
 // Many steps of a domain in one launch: the neighbours' cards write the sites of ghosts into this one's memory.
 //
-// A pass waits for the ghosts of its step, goes over the tiles whose lists hold some, writes the new sites of what the
-// particles lend into the neighbours' memory, and goes over the other tiles while these are on their way. The last block to
-// have written puts the number of the step into the neighbours' mail boxes: by then nobody here reads the ghosts of this
-// step any more. Sites of steps alternate between two copies; so a neighbour that has got the mail may write the ghosts
-// of the step after the next where those of this one were.
+// In a pass every warp waits for the ghosts of the step, if lists of its tiles hold some, goes over these tiles, writes the
+// new sites of what their particles lend into the neighbours' memory, and goes over its other tiles while these are on their
+// way. The last warp to have written puts the number of the step into the neighbours' mail boxes: by then nobody here
+// reads the ghosts of this step any more. Sites of steps alternate between two copies; so a neighbour that has got the mail
+// may write the ghosts of the step after the next where those of this one were.
 #pragma once
 #include "domain/rim.cuh"
 #include "domain/steps.cu"
@@ -22,43 +22,60 @@ struct PeerLaunch {
 // Clock cycles after which a neighbour is given up: half a minute or more.
 #define LONGEST_WAIT (1ll << 36)
 
-// Waits until the neighbours have written the ghosts of a step, alike in all threads of the block.
-INLINE void wait_for_ghosts(u64 step) {
-    if (threadIdx.x < rim.neighbors) {
+// Waits until the neighbours have written the ghosts of a step, alike in all lanes of the warp.
+static __device__ __noinline__ void wait_for_ghosts(u64 step) {
+    u32 lane = threadIdx.x & 31;
+    if (lane < rim.neighbors) {
         i64 start = clock64();
-        while ((i64)(load_acquire_system(rim.mail + threadIdx.x) - step) < 0) {
+        while ((i64)(load_acquire_system(rim.mail + lane) - step) < 0) {
             spin_wait();
             if (clock64() - start > LONGEST_WAIT) {
-                rim.control->lost = threadIdx.x + 1;
+                rim.control->lost = lane + 1;
                 break;
             }
         }
     }
-    __syncthreads();
+    __syncwarp();
 }
 
-// Writes the sites that the block's particles lend into the neighbours' memory. All blocks come here once a step; the
-// last one tells the neighbours.
-INLINE void lend_sites(u32 first, u32 last, u32 site_copy, u32 arrivals, u64 step) {
+// Writes the sites that the warp's particles lend into the neighbours' memory. All warps come here once a step; the last
+// one of all tells the neighbours. `turn`: steps of the launch, this one included.
+static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done, u32 turn, u64 step) {
+    u32 site_copy = work.site_copy ^ 1, lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     const Site *sites = system.sites[site_copy];
-    // What other lanes have written.
-    __syncthreads();
-    for (u32 entry = first + threadIdx.x; entry < last; entry += blockDim.x) {
-        Site *to = rim.peer_sites[site_copy][rim.lent_slot[entry] >> SLOT_BITS];
-        load_ghost(sites, rim.lent_own[entry], to, rim.lent_remote[entry]);
+    if (work.has_boundary) {
+        // What the other lanes have written.
+        __syncwarp();
+        for (u32 tile = work.first_tile + (threadIdx.x >> 5); tile < work.last_tile; tile += warps) {
+            if (work.skips(tile)) continue;
+            u32 last = rim.lent_start[tile + 1];
+            for (u32 entry = rim.lent_start[tile] + lane; entry < last; entry += 32) {
+                Site *to = rim.peer_sites[site_copy][rim.lent_slot[entry] >> SLOT_BITS];
+                load_ghost(sites, rim.lent_own[entry], to, rim.lent_remote[entry]);
+            }
+        }
+        __syncwarp();
     }
-    __syncthreads();
-    if (threadIdx.x != 0) return;
+    if (lane != 0) return;
     fence_system();
-    if (atomicAdd(&rim.control->arrived, 1u) + 1 != arrivals) return;
+    if (atomicAdd(&warps_done, 1u) + 1 != turn * warps) return;
+    fence_system();
+    if (atomicAdd(&rim.control->arrived, 1u) + 1 != turn * gridDim.x) return;
     fence_system();
     for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(rim.peer_mail[j], step);
 }
 
 template <bool LANGEVIN, bool ALONE>
 INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat &thermostat) {
+    __shared__ u32 warps_done;
+    // Clock at the start, and cycles that the first warp has waited.
+    __shared__ i64 begun, waited;
     Control *control = system.control;
-    i64 begun = clock64();
+    if (threadIdx.x == 0) {
+        warps_done = 0;
+        begun = clock64();
+        waited = 0;
+    }
     begin_grid();
     Work work;
     u32 particles_of_tile = group_of<ALONE>().particles;
@@ -66,23 +83,22 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     work.copy = control->copy;
     work.site_copy = control->site_copy;
     work.sample = nullptr;
-    u32 first_lent = rim.lent_start[work.first_tile], last_lent = rim.lent_start[work.last_tile];
+    work.learn_regions();
     u32 first_particle = work.first_tile * particles_of_tile, last_particle = work.last_tile * particles_of_tile;
     last_particle = last_particle < system.count ? last_particle : system.count;
     for (u32 p = first_particle + threadIdx.x; p < last_particle; p += blockDim.x) {
         copy_moving(system.particles[work.copy], system.particles[work.copy ^ 1], p);
     }
     __syncthreads();
-    i64 waited = 0;
     for (u32 done = 0;; ++done) {
         bool last = done == launch.steps, kick = done > 0;
         u64 step = launch.first_step + done;
         SplitSum heat[2] = {};
         Findings findings = {false, false};
-        if (kick) {
-            i64 start = clock64();
+        if (kick && work.has_boundary) {
+            if (threadIdx.x == 0) waited -= clock64();
             wait_for_ghosts(launch.sequence + done);
-            waited += clock64() - start;
+            if (threadIdx.x == 0) waited += clock64();
         }
         for (u32 turn = 0; turn < 2; ++turn) {
             work.region = turn == 0 ? BOUNDARY : INTERIOR;
@@ -91,9 +107,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
                                  : force_pass<LANGEVIN, ALONE>(thermostat, work, step, kick, !last, last, heat);
             findings.stale |= found.stale;
             findings.error |= found.error;
-            if (turn == 0 && !last) {
-                lend_sites(first_lent, last_lent, work.site_copy ^ 1, (done + 1) * gridDim.x, launch.sequence + done + 1);
-            }
+            if (turn == 0 && !last) lend_sites(work, warps_done, done + 1, launch.sequence + done + 1);
         }
         if (LANGEVIN) {
             // Half steps of the launch: that before its first drift has number 0.

@@ -16,9 +16,26 @@ struct Work {
     // Where the pass leaves a sample, if it does.
     u32 *sample;
 #if DOMAIN
+    // The region that a pass works on, which of the warp's first 32 tiles belong to the boundary, and whether any does.
     u32 region;
+    u32 in_boundary;
+    bool has_boundary;
 
-    INLINE bool skips(u32 tile) const { return rim.boundary[tile] != region; }
+    INLINE void learn_regions() {
+        u32 warps = blockDim.x >> 5, from = first_tile + (threadIdx.x >> 5);
+        in_boundary = 0;
+        has_boundary = false;
+        for (u32 at = from; at < last_tile; at += 32 * warps) {
+            u32 tile = at + (threadIdx.x & 31) * warps;
+            u32 found = __ballot_sync(~0u, tile < last_tile && rim.boundary[tile] == BOUNDARY);
+            if (at == from) in_boundary = found;
+            has_boundary |= found != 0;
+        }
+    }
+    INLINE bool skips(u32 tile) const {
+        u32 k = (tile - first_tile) / (blockDim.x >> 5);
+        return (k < 32 ? in_boundary >> k & 1 : rim.boundary[tile]) != region;
+    }
 #else
     INLINE bool skips(u32) const { return false; }
 #endif
