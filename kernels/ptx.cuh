@@ -50,6 +50,11 @@ INLINE void fence_system() {
 INLINE void store_release_system(u64 *at, u64 value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
 }
+INLINE u64 load_relaxed_system(const u64 *at) {
+    u64 value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
 INLINE u64 load_acquire_system(const u64 *at) {
     u64 value;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
@@ -102,6 +107,7 @@ INLINE u64 load_relaxed(const u64 *at) { return __atomic_load_n(at, __ATOMIC_REL
 INLINE void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 INLINE void store_release_system(u64 *at, u64 value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+INLINE u64 load_relaxed_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 INLINE u64 load_acquire_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 // Lets other threads run; given by the emulation.
 void spin_wait();

@@ -27,13 +27,15 @@ static __device__ __noinline__ void wait_for_ghosts(u64 step) {
     u32 lane = threadIdx.x & 31;
     if (lane < rim.neighbors) {
         i64 start = clock64();
-        while ((i64)(load_acquire_system(rim.mail + lane) - step) < 0) {
+        while ((i64)(load_relaxed_system(rim.mail + lane) - step) < 0) {
             spin_wait();
             if (clock64() - start > LONGEST_WAIT) {
                 rim.control->lost = lane + 1;
                 break;
             }
         }
+        // Once only: it empties the first-level cache, which may hold older ghosts.
+        load_acquire_system(rim.mail + lane);
     }
     __syncwarp();
 }
