@@ -6,12 +6,13 @@ from math import exp, log
 
 DENSITY = 1.2
 RIM = 2.5 + 0.42  # cutoff and skin
-SITE = 12  # bytes of a ghost's position in fixed point
+SITE = 16  # bytes of a ghost's position in fixed point, padded
 LIFETIME = 18  # steps between list buildings
-GHOST = 29  # bytes of a ghost at a list building: id, species, position, and the particle's share of migration
+GHOST = 39  # bytes of a ghost at a list building: a record, its place on the way back, and the share of migration
+HOST = 300e-6  # seconds of launches and waits of the host between two list buildings, assumed
 
 # Steps per second of one H200, Kob-Andersen, fixed-point (BENCHMARKS.md).
-MEASURED = {1e3: 206300, 4e3: 133000, 16384: 79500, 5e4: 41800, 2.56e5: 9290, 1e6: 2484, 4e6: 613}
+MEASURED = {1e3: 205500, 4e3: 134100, 16384: 79900, 5e4: 42700, 2.56e5: 11360, 1e6: 2983, 4e6: 736}
 KERNEL = 0.66e-6  # a kernel more in a graph, measured
 MEMORY = 3e12  # bytes per second that packing and unpacking move, assumed
 
@@ -46,7 +47,7 @@ def step(particles, cards, transport):
     travel = latency + ghosts * SITE / bandwidth
     exposed = max(0.0, travel - interior * work)
     doublings = log(cards, 2)
-    rebuild = (3 * latency + ghosts * GHOST / bandwidth + 5 * doublings * ALL_REDUCE) / LIFETIME
+    rebuild = (HOST + 3 * latency + ghosts * GHOST / bandwidth + 5 * doublings * ALL_REDUCE) / LIFETIME
     return work + packing + exposed + rebuild, exposed + rebuild
 
 
