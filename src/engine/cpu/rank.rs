@@ -10,7 +10,7 @@ use super::{CpuEngine, skin};
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::engine::domain::{Communicator, Domain, Part, RankEngine, Start};
-use crate::engine::precision::Policy;
+use crate::engine::precision::{Policy, in_precision};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 
@@ -24,18 +24,9 @@ pub fn create_on_rank(
     part: &Part,
     ranks: Arc<dyn Communicator>,
 ) -> Result<Box<dyn RankEngine>, EngineError> {
-    use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
-    use crate::plan::Precision;
-    Ok(match plan.run.precision {
-        Precision::Single => Box::new(CpuEngine::<Single>::on_rank(plan, start, part, ranks)?),
-        Precision::DoubleSingle => {
-            Box::new(CpuEngine::<DoubleSingles>::on_rank(plan, start, part, ranks)?)
-        }
-        Precision::Double => Box::new(CpuEngine::<Double>::on_rank(plan, start, part, ranks)?),
-        Precision::FixedPoint => {
-            Box::new(CpuEngine::<FixedPoint>::on_rank(plan, start, part, ranks)?)
-        }
-    })
+    Ok(in_precision!(plan.run.precision, |P| {
+        Box::new(CpuEngine::<P>::on_rank(plan, start, part, ranks)?)
+    }))
 }
 
 /// What the steps since the last verification have changed, as it was before them.
@@ -79,17 +70,8 @@ impl<P: Policy> CpuEngine<P> {
         let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(&*communicator));
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let bounds = std::array::from_fn(|axis| domain.grid().bounds(domain.rank(), axis));
-        let engine = match Self::empty(plan, start, skin, threads, bounds) {
-            Ok(engine) => Some(engine),
-            Err(error) => {
-                domain.note_fault(start.step, error);
-                None
-            }
-        };
-        if let Some((_, error)) = domain.verify(0.0).fault {
-            return Err(error);
-        }
-        let mut engine = engine.expect("all ranks have started");
+        let made = Self::empty(plan, start, skin, threads, bounds);
+        let mut engine = domain.all_or_none(start.step, made)?;
         engine.domain = Some(Box::new(domain));
         engine.chunks = Chunk::all_of(part);
         engine.update_sites();

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use super::buffers::{
     Buffers, Control, LONGEST_CHAIN, ListBuffers, MOST_BLOCKS, Room, System, Widths, status,
 };
+use super::compile::Program;
 use super::constants::DevicePolicy;
 use super::correlator::Sampling;
 use super::device::Card;
-use super::launch::Kernels;
+use super::launch::{Kernels, program};
 use super::lists::{self, ListShape};
 use super::memory::Session;
 use super::rank::CardDomain;
 use super::thermostat::{Geometry, Kind, Thermostat, pays_alone};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
+use crate::engine::domain::Start;
 use crate::engine::{
     Correlator, Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState,
     StageContext, Thermodynamics,
@@ -119,30 +121,58 @@ impl<P: DevicePolicy> CudaEngine<P> {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
         }
         assert_eq!(state.precision, P::PRECISION, "the state is converted before");
-        let simulation_box = state.simulation_box;
-        let species = plan.system.species.clone();
-        let policy = P::new(&simulation_box, plan.run.timestep, &species);
         let session = Session::open(card)?;
         let layout = state.memory.as_ref();
         let shape = tuning::first_shape(
             plan,
-            &simulation_box,
+            &state.simulation_box,
             layout.and_then(choice_of),
             session.card.multiprocessors,
         );
-        let widths = Widths::new(P::PRECISION, simulation_box.dimension());
-        tuning::check_memory(&session, expected, species.len(), widths, shape)?;
-        let kernels = Kernels::load(&session, &policy, plan)?;
-        let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
+        let start = Start {
+            step: state.step,
+            simulation_box: state.simulation_box,
+            thermostat: state.thermostat.clone(),
+        };
         let room = Room { particles: expected, ghosts: 0 };
+        let mut engine = Self::empty(plan, start, session, program, shape, room)?;
+        let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
+        let layout = layout.filter(|memory| choice_of(memory) == Some(same));
+        engine.load(state, layout)?;
+        Ok(engine)
+    }
+
+    /// An engine with memory and kernels for particles that are still to be loaded; as many as it has room for.
+    pub(super) fn empty(
+        plan: &Plan,
+        start: Start,
+        session: Arc<Session>,
+        program: fn(&P, &Plan) -> Program,
+        shape: ListShape,
+        room: Room,
+    ) -> Result<Self, EngineError> {
+        let simulation_box = start.simulation_box;
+        let species = plan.system.species.clone();
+        let policy = P::new(&simulation_box, plan.run.timestep, &species);
+        let widths = Widths::new(P::PRECISION, simulation_box.dimension());
+        let places = room.particles + room.ghosts;
+        tuning::check_memory(&session, places, species.len(), widths, shape)?;
+        let kernels = Kernels::load_program(&session, program(&policy, plan), &policy, plan)?;
+        let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
         let buffers = Buffers::new(&session, room, widths, &masses)?;
         let mut system = System::default();
-        system.count = expected as u32;
+        system.count = room.particles as u32;
         buffers.describe(&mut system);
-        let lists =
-            lists::allocate::<P>(&session, plan, &simulation_box, shape, expected, &mut system)?;
+        let lists = lists::allocate::<P>(
+            &session,
+            plan,
+            &simulation_box,
+            shape,
+            room.particles,
+            &mut system,
+        )?;
         kernels.set("system", system.bytes())?;
-        let mut engine = CudaEngine {
+        Ok(CudaEngine {
             policy,
             plan: plan.clone(),
             simulation_box,
@@ -159,15 +189,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
             control: Control::default(),
             transfer: OnceCell::new(),
             sampling: None,
-            step: state.step,
-            stage: StageContext::none(state.step),
-            thermostat: state.thermostat.clone(),
+            step: start.step,
+            stage: StageContext::none(start.step),
+            thermostat: start.thermostat,
             trials: Vec::new(),
-        };
-        let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
-        let layout = layout.filter(|memory| choice_of(memory) == Some(same));
-        engine.load(state, layout)?;
-        Ok(engine)
+        })
     }
 
     /// Particles of the whole system.

@@ -76,16 +76,7 @@ impl Kernels {
         Ok(Kernels { session: session.clone(), module })
     }
 
-    /// Compiles and loads the kernels of a run, and gives them its constants.
-    pub fn load<P: DevicePolicy>(
-        session: &Arc<Session>,
-        policy: &P,
-        plan: &Plan,
-    ) -> Result<Self, EngineError> {
-        Kernels::load_program(session, program(policy, plan), policy, plan)
-    }
-
-    /// The same for another text over the headers of `kernels/md`.
+    /// Compiles and loads a program over the headers of `kernels/md`, and gives it the constants of a run.
     pub fn load_program<P: DevicePolicy>(
         session: &Arc<Session>,
         mut program: Program,

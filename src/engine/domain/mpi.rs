@@ -130,36 +130,23 @@ impl Communicator for Mpi {
         // SAFETY: the addresses are those of memory as long as the messages, which nobody touches before all requests
         // have ended; the library was asked whether it takes addresses of cards.
         unsafe {
+            let (kind, world) = (RSMPI_UINT8_T, RSMPI_COMM_WORLD);
             for message in messages {
-                for_pieces(message.incoming, |address, length| {
+                let rank = message.rank as c_int;
+                let mut start = |begin: &dyn Fn(*mut MPI_Request)| {
                     let mut request = std::mem::zeroed();
-                    let (rank, at) = (message.rank as c_int, address as *mut c_void);
-                    MPI_Irecv(
-                        at,
-                        length,
-                        RSMPI_UINT8_T,
-                        rank,
-                        TAG,
-                        RSMPI_COMM_WORLD,
-                        &raw mut request,
-                    );
+                    begin(&raw mut request);
                     requests.push(request);
+                };
+                for_pieces(message.incoming, |at, length| {
+                    start(&|request| {
+                        MPI_Irecv(at as *mut c_void, length, kind, rank, TAG, world, request);
+                    });
                 });
-            }
-            for message in messages {
-                for_pieces(message.outgoing, |address, length| {
-                    let mut request = std::mem::zeroed();
-                    let (rank, at) = (message.rank as c_int, address as *const c_void);
-                    MPI_Isend(
-                        at,
-                        length,
-                        RSMPI_UINT8_T,
-                        rank,
-                        TAG,
-                        RSMPI_COMM_WORLD,
-                        &raw mut request,
-                    );
-                    requests.push(request);
+                for_pieces(message.outgoing, |at, length| {
+                    start(&|request| {
+                        MPI_Isend(at as *const c_void, length, kind, rank, TAG, world, request);
+                    });
                 });
             }
             let count = requests.len() as c_int;

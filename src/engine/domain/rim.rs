@@ -287,6 +287,19 @@ impl Domain {
         values[0]
     }
 
+    /// What each rank has made by itself, or the error of one that could not. Collective.
+    pub fn all_or_none<T>(
+        &mut self,
+        step: u64,
+        made: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let made = made.map_err(|error| self.note_fault(step, error));
+        match self.verify(0.0).fault {
+            Some((_, error)) => Err(error),
+            None => Ok(made.ok().expect("no rank has an error")),
+        }
+    }
+
     /// Keeps an error of this rank until all verify; only the first counts.
     pub fn note_fault(&mut self, step: u64, error: EngineError) {
         self.fault.get_or_insert((step, error));

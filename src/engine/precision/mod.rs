@@ -155,3 +155,28 @@ impl ExactSum {
         self.0 as f64 / (1u64 << Self::DIGITS) as f64
     }
 }
+
+/// Does something in the policy of a precision, which it knows by a type's name.
+macro_rules! in_precision {
+    ($precision:expr, |$policy:ident| $work:expr) => {
+        match $precision {
+            $crate::plan::Precision::Single => {
+                type $policy = $crate::engine::precision::Single;
+                $work
+            }
+            $crate::plan::Precision::DoubleSingle => {
+                type $policy = $crate::engine::precision::DoubleSingles;
+                $work
+            }
+            $crate::plan::Precision::Double => {
+                type $policy = $crate::engine::precision::Double;
+                $work
+            }
+            $crate::plan::Precision::FixedPoint => {
+                type $policy = $crate::engine::precision::FixedPoint;
+                $work
+            }
+        }
+    };
+}
+pub(crate) use in_precision;

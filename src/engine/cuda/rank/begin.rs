@@ -1,21 +1,20 @@
 //! The engine of a rank: its card, its memory, its first lists.
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::CardDomain;
 use super::rim::{Rim, RimBuffers, RimRoom, record_bytes};
 use super::transport::{Messages, ThroughHost};
-use crate::engine::cuda::buffers::{Buffers, Control, Room, System, Widths};
+use crate::engine::cuda::buffers::Room;
 use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::device::{Card, cards};
 use crate::engine::cuda::engine::CudaEngine;
-use crate::engine::cuda::launch::{Kernels, program_of};
+use crate::engine::cuda::launch::program_of;
 use crate::engine::cuda::lists::{self, ListShape};
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::tuning;
 use crate::engine::domain::{Communicator, Domain, Part, Start};
-use crate::engine::{EngineError, StageContext, cpu};
+use crate::engine::{EngineError, cpu};
 use crate::plan::Plan;
 use crate::system::SimulationBox;
 
@@ -82,17 +81,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let card = card_of(&*communicator);
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let made = card.and_then(|card| Self::of_domain(plan, start, part, card, skin, &domain));
-        let made = match made {
-            Ok(made) => Some(made),
-            Err(error) => {
-                domain.note_fault(start.step, error);
-                None
-            }
-        };
-        if let Some((_, error)) = domain.verify(0.0).fault {
-            return Err(error);
-        }
-        let (mut engine, memory) = made.expect("all ranks have started");
+        let (mut engine, memory) = domain.all_or_none(start.step, made)?;
         let rim = Rim::new(&domain, simulation_box);
         engine.domain = Some(Box::new(CardDomain::new(domain, rim, memory)));
         let begun = engine.begin_with_others();
@@ -110,8 +99,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         domain: &Domain,
     ) -> Result<(Self, RimMemory), EngineError> {
         let simulation_box = start.simulation_box;
-        let species = plan.system.species.clone();
-        let policy = P::new(&simulation_box, plan.run.timestep, &species);
         let session = Session::open(card)?;
         let (mut room, lent) = expected_room(domain, &simulation_box);
         room.particles = room.particles.max(part.count() + part.count() / 8);
@@ -130,58 +117,19 @@ impl<P: DevicePolicy> CudaEngine<P> {
             ),
             room: lists::expected_room(plan, &simulation_box, skin),
         };
-        let widths = Widths::new(P::PRECISION, simulation_box.dimension());
-        let all = room.particles + room.ghosts;
-        tuning::check_memory(&session, all, species.len(), widths, shape)?;
-        let kernels = Kernels::load_program(&session, program(&policy, plan), &policy, plan)?;
-        let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
-        let buffers = Buffers::new(&session, room, widths, &masses)?;
-        let mut system = System::default();
-        system.count = part.count() as u32;
-        buffers.describe(&mut system);
-        let lists = lists::allocate::<P>(
-            &session,
-            plan,
-            &simulation_box,
-            shape,
-            room.particles,
-            &mut system,
-        )?;
-        kernels.set("system", system.bytes())?;
+        let mut engine = Self::empty(plan, start.clone(), session, program, shape, room)?;
+        engine.load_part(part)?;
         let tiles = room.particles.div_ceil(32 >> shape.lanes_log2);
-        let rim_room = RimRoom { places: room, lent, bins: system.bins as usize, tiles };
-        let neighbors = domain.neighbors().count();
+        let rim_room = RimRoom { places: room, lent, bins: engine.system.bins as usize, tiles };
+        let (session, neighbors) = (&engine.session, domain.neighbors().count());
         // As domains are, so are messages: equally long on all ranks.
-        let messages = Messages::new(&session, neighbors, lent * record_bytes(widths)[1])?;
+        let messages = Messages::new(session, neighbors, lent * record_bytes(engine.widths)[1])?;
         let memory = RimMemory {
             room: rim_room,
-            buffers: RimBuffers::new(&session, rim_room)?,
-            transport: Box::new(ThroughHost::new(&session, &messages)?),
+            buffers: RimBuffers::new(session, rim_room)?,
+            transport: Box::new(ThroughHost::new(session, &messages)?),
             messages,
         };
-        let mut engine = CudaEngine {
-            policy,
-            plan: plan.clone(),
-            simulation_box,
-            species,
-            session,
-            kernels,
-            widths,
-            room,
-            domain: None,
-            buffers,
-            lists: Some(lists),
-            shape,
-            system,
-            control: Control::default(),
-            transfer: OnceCell::new(),
-            sampling: None,
-            step: start.step,
-            stage: StageContext::none(start.step),
-            thermostat: start.thermostat.clone(),
-            trials: Vec::new(),
-        };
-        engine.load_part(part)?;
         Ok((engine, memory))
     }
 

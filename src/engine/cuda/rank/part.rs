@@ -27,6 +27,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         };
         let sites: Vec<[u64; 3]> = part.position.iter().map(site).collect();
         self.widths.write_sites(&self.buffers.sites[0], &sites)?;
+        self.set_count(part.count() as u32)?;
         self.write_control()
     }
 

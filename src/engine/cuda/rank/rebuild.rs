@@ -63,7 +63,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.set_count(count)
     }
 
-    fn set_count(&mut self, count: u32) -> Result<(), EngineError> {
+    /// Takes so many particles as those of this rank.
+    pub(super) fn set_count(&mut self, count: u32) -> Result<(), EngineError> {
         self.system.count = count;
         self.kernels.set("system", self.system.bytes())
     }
