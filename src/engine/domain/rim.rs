@@ -293,10 +293,16 @@ impl Domain {
         step: u64,
         made: Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let made = made.map_err(|error| self.note_fault(step, error));
+        let made = match made {
+            Ok(made) => Some(made),
+            Err(error) => {
+                self.note_fault(step, error);
+                None
+            }
+        };
         match self.verify(0.0).fault {
             Some((_, error)) => Err(error),
-            None => Ok(made.ok().expect("no rank has an error")),
+            None => Ok(made.expect("no rank has an error")),
         }
     }
 
