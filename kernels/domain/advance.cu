@@ -16,18 +16,16 @@ struct PeerLaunch {
     // Steps that all ranks have taken so since the start.
     u64 sequence;
     u32 steps;
-    u32 unused;
+    // Lists have been rebuilt after the drift of the first step: its forces and second kick are still to come.
+    u32 rebuilt;
 };
-
-// Clock cycles after which a neighbour is given up: half a minute or more.
-#define LONGEST_WAIT (1ll << 36)
 
 // Waits until the neighbours have written the ghosts of a step, alike in all lanes of the warp.
 static __device__ __noinline__ void wait_for_ghosts(u64 step) {
     u32 lane = threadIdx.x & 31;
     if (lane < rim.neighbors) {
         i64 start = clock64();
-        while ((i64)(load_relaxed_system(rim.mail + lane) - step) < 0) {
+        while ((i64)(load_relaxed_system(mail_from(lane, SITES)) - step) < 0) {
             spin_wait();
             if (clock64() - start > LONGEST_WAIT) {
                 rim.control->lost = lane + 1;
@@ -35,7 +33,7 @@ static __device__ __noinline__ void wait_for_ghosts(u64 step) {
             }
         }
         // Once only: it empties the first-level cache, which may hold older ghosts.
-        load_acquire_system(rim.mail + lane);
+        load_acquire_system(mail_from(lane, SITES));
     }
     __syncwarp();
 }
@@ -64,7 +62,7 @@ static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done,
     fence_system();
     if (atomicAdd(&rim.control->arrived, 1u) + 1 != turn * gridDim.x) return;
     fence_system();
-    for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(rim.peer_mail[j], step);
+    for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(mail_to(j, SITES), step);
 }
 
 template <bool LANGEVIN, bool ALONE>
@@ -92,12 +90,27 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         copy_moving(system.particles[work.copy], system.particles[work.copy ^ 1], p);
     }
     __syncthreads();
-    for (u32 done = 0;; ++done) {
-        bool last = done == launch.steps, kick = done > 0;
+    // Half steps of a bath before that of the first drift here.
+    u32 half_steps = launch.rebuilt ? 2 : 0;
+    u32 done = 0;
+    if (!launch.rebuilt) {
+        u64 step = launch.first_step;
+        Started started = start_step_of_block<LANGEVIN>(thermostat, work.copy, system.sites[work.site_copy ^ 1], step);
+        __syncthreads();
+        work.region = BOUNDARY;
+        lend_sites(work, warps_done, 1, launch.sequence + 1);
+        if (LANGEVIN) add_to_total(started.heat, rim.heat);
+        note(started.findings, step + 1);
+        synchronize(false);
+        work.site_copy ^= 1;
+        done = 1;
+    }
+    for (;; ++done) {
+        bool last = done == launch.steps;
         u64 step = launch.first_step + done;
         SplitSum heat[2] = {};
         Findings findings = {false, false};
-        if (kick && work.has_boundary) {
+        if (done > 0 && work.has_boundary) {
             if (threadIdx.x == 0) waited -= clock64();
             wait_for_ghosts(launch.sequence + done);
             if (threadIdx.x == 0) waited += clock64();
@@ -105,16 +118,15 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         for (u32 turn = 0; turn < 2; ++turn) {
             work.region = turn == 0 ? BOUNDARY : INTERIOR;
             Findings found = !LANGEVIN && !ALONE && system.lanes_log2 >= 2
-                                 ? force_pass_by_axis(work, kick, !last, last)
-                                 : force_pass<LANGEVIN, ALONE>(thermostat, work, step, kick, !last, last, heat);
+                                 ? force_pass_by_axis(work, true, !last, last)
+                                 : force_pass<LANGEVIN, ALONE>(thermostat, work, step, true, !last, last, heat);
             findings.stale |= found.stale;
             findings.error |= found.error;
             if (turn == 0 && !last) lend_sites(work, warps_done, done + 1, launch.sequence + done + 1);
         }
         if (LANGEVIN) {
-            // Half steps of the launch: that before its first drift has number 0.
-            if (kick) add_to_total(heat[0], rim.heat + (2 * done - 1));
-            if (!last) add_to_total(heat[1], rim.heat + 2 * done);
+            add_to_total(heat[0], rim.heat + (half_steps + 2 * done - 1));
+            if (!last) add_to_total(heat[1], rim.heat + (half_steps + 2 * done));
         }
         // What is too close now; what runs away does so in the next step.
         bool now = findings.error && *(volatile u32 *)&control->status == STATUS_TOO_CLOSE;

@@ -3,5 +3,6 @@
 #include "domain/advance.cu"
 #include "domain/ghosts.cu"
 #include "domain/migrate.cu"
+#include "domain/rebuild.cu"
 #include "domain/steps.cu"
 #include "md/measure.cu"

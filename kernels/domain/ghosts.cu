@@ -8,7 +8,9 @@ struct GhostRecord {
     Site site[SITE_STRIDE];
     u32 id;
     u32 species;
-    u32 unused[2];
+    // Entry of what the owner lends.
+    u32 entry;
+    u32 unused;
 };
 
 // Squared distance of a position in the box from a neighbour's domain, to its nearest image: `DomainGrid::distance2`.
@@ -40,7 +42,7 @@ INLINE void for_borrowers(const Particles &particles, u32 p, Lend lend) {
 }
 
 // Counts what is lent, by neighbour and by tile (`lent_filled`), and where each tile's entries start.
-extern "C" __global__ void __launch_bounds__(512, 1) count_lent() {
+extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) count_lent() {
     begin_grid();
     const Particles &particles = system.particles[system.control->copy];
     Group group = group_of();
@@ -74,6 +76,13 @@ extern "C" __global__ void __launch_bounds__(256) choose_lent() {
     }
 }
 
+INLINE void write_ghost(const Particles &particles, const Site *sites, u32 p, u32 entry, GhostRecord *to) {
+    load_ghost(sites, p, to->site, 0);
+    to->id = particles.id[p];
+    to->species = particles.species[p];
+    to->entry = entry;
+}
+
 // Puts all that is lent into the messages.
 extern "C" __global__ void __launch_bounds__(256) pack_ghosts() {
     const Particles &particles = system.particles[system.control->copy];
@@ -81,23 +90,24 @@ extern "C" __global__ void __launch_bounds__(256) pack_ghosts() {
     for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < rim.lent; entry += gridDim.x * blockDim.x) {
         u32 p = rim.lent_own[entry], slot = rim.lent_slot[entry];
         GhostRecord *to = (GhostRecord *)message_to(slot >> SLOT_BITS) + (slot & ((1u << SLOT_BITS) - 1));
-        load_ghost(sites, p, to->site, 0);
-        to->id = particles.id[p];
-        to->species = particles.species[p];
+        write_ghost(particles, sites, p, entry, to);
     }
 }
 
-INLINE const GhostRecord &arrival(u32 i, u32 half) {
-    u32 j = rim.arrivals.neighbor_of(i, rim.neighbors);
-    return ((const GhostRecord *)message_from(j, half))[i - rim.arrivals.start[j]];
+INLINE const GhostRecord &arrival(const Starts &starts, u32 i, u32 half) {
+    u32 j = starts.neighbor_of(i, rim.neighbors);
+    return ((const GhostRecord *)message_from(j, half))[i - starts.start[j]];
 }
 
-// Sorts the ghosts that have come by bin and id, and puts them behind the own particles.
-INLINE void place_ghosts(u32 half) {
+// Sorts the ghosts that have come by bin and id, and puts them behind the own particles. `placed(i, ghost, place)` is
+// called for each.
+template <typename Placed>
+INLINE void place_ghosts(const Starts &starts, u32 half, Placed placed) {
     const Particles &particles = system.particles[system.control->copy];
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
-    for (u32 i = thread; i < rim.ghosts; i += threads) {
-        const GhostRecord &ghost = arrival(i, half);
+    u32 ghosts = starts.start[rim.neighbors];
+    for (u32 i = thread; i < ghosts; i += threads) {
+        const GhostRecord &ghost = arrival(starts, i, half);
         Site site[DIMENSION];
         load_site(ghost.site, 0, site);
         u32 bin = bin_number(cell_of(site), ghost.species);
@@ -106,18 +116,18 @@ INLINE void place_ghosts(u32 half) {
     }
     synchronize(false);
     prefix_sums(system.bin_count, rim.ghost_start, system.bins, system.count);
-    for (u32 i = thread; i < rim.ghosts; i += threads) {
+    for (u32 i = thread; i < ghosts; i += threads) {
         u32 slot = rim.ghost_start[rim.ghost_bin[i]] - system.count + rim.ghost_slot[i];
-        rim.ghost_sorted[slot] = (u64)arrival(i, half).id << 32 | i;
+        rim.ghost_sorted[slot] = (u64)arrival(starts, i, half).id << 32 | i;
     }
     synchronize(false);
-    for (u32 slot = thread; slot < rim.ghosts; slot += threads) {
+    for (u32 slot = thread; slot < ghosts; slot += threads) {
         u64 key = rim.ghost_sorted[slot];
         u32 i = (u32)key, bin = rim.ghost_bin[i];
         u32 first = rim.ghost_start[bin] - system.count, last = rim.ghost_start[bin + 1] - system.count, place = first;
         for (u32 other = first; other < last; ++other) place += rim.ghost_sorted[other] < key ? 1 : 0;
         place += system.count;
-        const GhostRecord &ghost = arrival(i, half);
+        const GhostRecord &ghost = arrival(starts, i, half);
         particles.id[place] = ghost.id;
         particles.species[place] = (u8)ghost.species;
         Site site[DIMENSION];
@@ -126,12 +136,13 @@ INLINE void place_ghosts(u32 half) {
         store_site(system.sites[1], place, site);
         if (system.coarse) store_coarse(site, place);
         rim.ghost_place[i] = place;
+        placed(i, ghost, place);
     }
     synchronize(false);
 }
 
 // Sorts the own particles.
-extern "C" __global__ void __launch_bounds__(512, 1) sort_own() {
+extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) sort_own() {
     begin_grid();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
     synchronize(false);
@@ -143,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) sort_own() {
 }
 
 // Places the ghosts and builds the lists. `recount`: the cells are others than those that the particles were sorted by.
-extern "C" __global__ void __launch_bounds__(512, 1) build_with_ghosts(u32 recount, u32 half) {
+extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_ghosts(u32 recount, u32 half) {
     begin_grid();
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
@@ -159,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) build_with_ghosts(u32 recou
             }
         }
     }
-    place_ghosts(half);
+    place_ghosts(rim.arrivals, half, [](u32, const GhostRecord &, u32) {});
     bool full = build_all_lists(particles, sites);
     if (full && blockIdx.x == 0 && threadIdx.x == 0) system.control->status = STATUS_LISTS_FULL;
 }

@@ -20,6 +20,50 @@ INLINE i32 domains_to_cross(u32 owner, int axis) {
     return 2 * steps > count ? steps - count : steps;
 }
 
+// Where a particle belongs; `hops` grows to the number of domains that it must cross.
+INLINE u32 destination_of(const Site (&site)[DIMENSION], u32 &hops) {
+    u32 offset = 13, stride = 1;
+    hops = 0;
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis, stride *= 3) {
+        if (rim.domains[axis] == 1) continue;
+        i32 cross = domains_to_cross(Policy::slab(policy, site[axis], axis, rim.domains[axis]), axis);
+        u32 far = (u32)(cross < 0 ? -cross : cross);
+        hops = far > hops ? far : hops;
+        offset += cross > 0 ? stride : 0u;
+        offset -= cross < 0 ? stride : 0u;
+    }
+    return hops == 0 ? (u32)STAYS : rim.neighbor_at[offset];
+}
+
+INLINE Migrant migrant_of(const Particles &particles, u32 p) {
+    Migrant migrant = {};
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        migrant.position[axis] = particles.position[axis][p];
+        migrant.velocity[axis] = particles.velocity[axis][p];
+        migrant.image[axis] = particles.image[axis][p];
+    }
+    migrant.id = particles.id[p];
+    migrant.species = particles.species[p];
+    return migrant;
+}
+
+INLINE void take_migrant(const Migrant &migrant, const Particles &particles, Site *sites, u32 p) {
+    Site site[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        particles.position[axis][p] = migrant.position[axis];
+        particles.velocity[axis][p] = migrant.velocity[axis];
+        particles.image[axis][p] = migrant.image[axis];
+        site[axis] = Policy::site(policy, migrant.position[axis], axis);
+    }
+    particles.id[p] = migrant.id;
+    particles.species[p] = (u8)migrant.species;
+    store_site(sites, p, site);
+    rim.destination[p] = STAYS;
+}
+
 // Finds where every particle belongs, counts those for each neighbour, and numbers them.
 extern "C" __global__ void __launch_bounds__(256) find_destinations() {
     const Site *sites = system.sites[system.control->site_copy];
@@ -27,17 +71,7 @@ extern "C" __global__ void __launch_bounds__(256) find_destinations() {
         if (rim.destination[p] == HAS_LEFT) continue;
         Site site[DIMENSION];
         load_site(sites, p, site);
-        u32 offset = 13, stride = 1, hops = 0;
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis, stride *= 3) {
-            if (rim.domains[axis] == 1) continue;
-            i32 cross = domains_to_cross(Policy::slab(policy, site[axis], axis, rim.domains[axis]), axis);
-            u32 far = (u32)(cross < 0 ? -cross : cross);
-            hops = far > hops ? far : hops;
-            offset += cross > 0 ? stride : 0u;
-            offset -= cross < 0 ? stride : 0u;
-        }
-        u32 destination = hops == 0 ? (u32)STAYS : rim.neighbor_at[offset];
+        u32 hops, destination = destination_of(site, hops);
         rim.destination[p] = (u8)destination;
         if (destination == STAYS) continue;
         system.slot_of[p] = atomicAdd(rim.control->for_neighbor + (destination - 1), 1u);
@@ -51,16 +85,7 @@ extern "C" __global__ void __launch_bounds__(256) pack_migrants() {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < rim.extent; p += gridDim.x * blockDim.x) {
         u32 destination = rim.destination[p];
         if (destination == STAYS || destination == HAS_LEFT) continue;
-        Migrant migrant = {};
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) {
-            migrant.position[axis] = particles.position[axis][p];
-            migrant.velocity[axis] = particles.velocity[axis][p];
-            migrant.image[axis] = particles.image[axis][p];
-        }
-        migrant.id = particles.id[p];
-        migrant.species = particles.species[p];
-        ((Migrant *)message_to(destination - 1))[system.slot_of[p]] = migrant;
+        ((Migrant *)message_to(destination - 1))[system.slot_of[p]] = migrant_of(particles, p);
         rim.destination[p] = HAS_LEFT;
     }
 }
@@ -72,18 +97,6 @@ extern "C" __global__ void __launch_bounds__(256) take_migrants(const __grid_con
     u32 count = starts.start[rim.neighbors];
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         u32 j = starts.neighbor_of(i, rim.neighbors), p = rim.extent + i;
-        Migrant migrant = ((const Migrant *)message_from(j, half))[i - starts.start[j]];
-        Site site[DIMENSION];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) {
-            particles.position[axis][p] = migrant.position[axis];
-            particles.velocity[axis][p] = migrant.velocity[axis];
-            particles.image[axis][p] = migrant.image[axis];
-            site[axis] = Policy::site(policy, migrant.position[axis], axis);
-        }
-        particles.id[p] = migrant.id;
-        particles.species[p] = (u8)migrant.species;
-        store_site(sites, p, site);
-        rim.destination[p] = STAYS;
+        take_migrant(((const Migrant *)message_from(j, half))[i - starts.start[j]], particles, sites, p);
     }
 }

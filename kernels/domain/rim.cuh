@@ -37,9 +37,18 @@ struct RimControl {
     u32 hops;
     // Blocks that have written what they lend, in all steps of the launch.
     u32 arrived;
-    u32 unused;
+    // Blocks that have come to the end of a kernel.
+    u32 ended;
     // Particles for each neighbour.
     u32 for_neighbor[MOST_NEIGHBORS];
+    // What the last rebuilding among peers has made: whether something had no room, own particles and places in use
+    // after migration, entries that are lent, and numbers of particles lent to each neighbour and of its ghosts.
+    u32 failed;
+    u32 count;
+    u32 extent;
+    u32 lent;
+    u32 lent_to[MOST_NEIGHBORS];
+    u32 ghosts_from[MOST_NEIGHBORS];
 };
 
 struct Rim {
@@ -66,11 +75,14 @@ struct Rim {
     const u8 *incoming;
     // Heat of a bath, two half steps a step.
     SplitSum *heat;
-    // Number of the step whose ghosts a neighbour has written here, by neighbour.
+    // What neighbours have written here, by kind of `Letter` and neighbour.
     u64 *mail;
-    // The neighbours' `mail` for this rank, and their sites.
+    // Of the neighbours: the first of their words of mail for this rank, their sites, both halves of their messages from
+    // it, and where they keep the places of their particles' ghosts.
     u64 *peer_mail[MOST_NEIGHBORS];
     Site *peer_sites[2][MOST_NEIGHBORS];
+    u8 *peer_inbox[2][MOST_NEIGHBORS];
+    u32 *peer_remote[MOST_NEIGHBORS];
     u64 segment;
     // Domains of the neighbours.
     double lower[MOST_NEIGHBORS][3];
@@ -90,11 +102,26 @@ struct Rim {
     // Entries that are lent.
     u32 lent;
     Starts arrivals;
+    // For how many particles, ghosts and entries there is room.
+    u32 room_particles;
+    u32 room_ghosts;
+    u32 room_lent;
+    u32 unused;
 };
 
 __constant__ Rim rim;
 
 #define SLOT_BITS 27
+
+// Kinds of mail: the number of the step whose ghosts have been written; number of a rebuilding (upper half) and count of
+// migrants; the same of ghosts.
+enum Letter : u32 { SITES = 0, MIGRANTS = 1, GHOSTS = 2 };
+
+// Clock cycles after which a neighbour is given up: half a minute or more.
+#define LONGEST_WAIT (1ll << 36)
+
+INLINE const u64 *mail_from(u32 neighbor, Letter letter) { return rim.mail + letter * MOST_NEIGHBORS + neighbor; }
+INLINE u64 *mail_to(u32 neighbor, Letter letter) { return rim.peer_mail[neighbor] + letter * MOST_NEIGHBORS; }
 
 INLINE u8 *message_to(u32 neighbor) { return rim.outgoing + rim.segment * neighbor; }
 INLINE const u8 *message_from(u32 neighbor, u32 half) {

@@ -9,21 +9,26 @@ INLINE void note(const Findings &findings, u64 step) {
     if (findings.error) atomicMin((unsigned long long *)&rim.control->fault_step, (unsigned long long)step);
 }
 
-// v += F dt / 2m; x += v dt, with sites in their place; `step` is the one that the drift leads to.
+// v += F dt / 2m; x += v dt, with the site in its place.
+INLINE void kick_and_drift_one(const Particles &particles, Site *sites, u32 p, Findings &findings) {
+    Body body;
+    body.load(particles, p);
+    Force force[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+    body.half_kick(force);
+    body.drift(particles, sites, p, findings);
+    body.store_place(particles, p);
+    body.store_velocity(particles, p);
+}
+
+// The same for all; `step` is the one that the drift leads to.
 extern "C" __global__ void __launch_bounds__(256) kick_and_drift(u64 step) {
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
-        Body body;
-        body.load(particles, p);
-        Force force[DIMENSION];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-        body.half_kick(force);
-        body.drift(particles, sites, p, findings);
-        body.store_place(particles, p);
-        body.store_velocity(particles, p);
+        kick_and_drift_one(particles, sites, p, findings);
     }
     note(findings, step);
 }
@@ -116,6 +121,13 @@ extern "C" __global__ void __launch_bounds__(256) save_particles() {
     }
 }
 
+INLINE void renew_site(const Particles &particles, Site *sites, u32 p) {
+    Site site[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(policy, particles.position[axis][p], axis);
+    store_site(sites, p, site);
+}
+
 // Goes back to it.
 extern "C" __global__ void __launch_bounds__(256) restore_particles() {
     u32 copy = system.control->copy;
@@ -123,9 +135,15 @@ extern "C" __global__ void __launch_bounds__(256) restore_particles() {
     Site *sites = system.sites[system.control->site_copy];
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         copy_moving(system.particles[copy ^ 1], particles, p);
-        Site site[DIMENSION];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(policy, particles.position[axis][p], axis);
-        store_site(sites, p, site);
+        renew_site(particles, sites, p);
+    }
+}
+
+// Sites of the positions: others have been written over them.
+extern "C" __global__ void __launch_bounds__(256) renew_sites() {
+    const Particles &particles = system.particles[system.control->copy];
+    Site *sites = system.sites[system.control->site_copy];
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        renew_site(particles, sites, p);
     }
 }

@@ -3,7 +3,7 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use cudarc::driver::result;
-use cudarc::driver::sys::{self, CUfunction, CUmodule};
+use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule};
 
 use super::arithmetic;
 use super::compile::{Architecture, Program, compile};
@@ -104,6 +104,25 @@ impl Kernels {
         assert_eq!(size, bytes.len(), "{name} has one layout here and in the kernels");
         // SAFETY: the constant is as long as the bytes.
         unsafe { result::memcpy_htod_sync(pointer, bytes) }.map_err(failure)
+    }
+
+    /// Copies a word on the card into a constant, `at` bytes from its start, between what was launched before and after.
+    pub(super) fn copy_word(
+        &self,
+        name: &str,
+        at: usize,
+        from: CUdeviceptr,
+    ) -> Result<(), EngineError> {
+        self.session.enter()?;
+        let failure = |error| failed(&format!("set the constant {name}"), error);
+        // SAFETY: the module is loaded.
+        let (pointer, size) =
+            unsafe { result::module::get_global(self.module, text(name)) }.map_err(failure)?;
+        let bytes = size_of::<u32>();
+        assert!(at + bytes <= size);
+        let (to, stream) = (pointer + at as CUdeviceptr, std::ptr::null_mut());
+        // SAFETY: both words lie in the card's memory.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, stream) }.map_err(failure)
     }
 
     pub fn kernel(&self, name: &str) -> Result<Kernel, EngineError> {

@@ -22,6 +22,7 @@ pub const HEADERS: &[(&str, &str)] = &[
     header!("domain/advance.cu"),
     header!("domain/ghosts.cu"),
     header!("domain/migrate.cu"),
+    header!("domain/rebuild.cu"),
     header!("domain/rim.cuh"),
     header!("domain/steps.cu"),
     header!("hilbert.cuh"),

@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use super::CardDomain;
+use super::rebuild::REBUILDING_BLOCK;
 use super::rim::{Rim, RimBuffers, RimRoom, record_bytes};
 use super::transport::{Messages, ThroughHost};
 use crate::engine::cuda::buffers::Room;
@@ -25,7 +26,9 @@ const SPARE_COUNT: f64 = 1024.0;
 /// The program of a rank of a plan: text and macros.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../../kernels/domain/engine.cu");
-    program_of("domain.cu", text, policy, plan)
+    let mut program = program_of("domain.cu", text, policy, plan);
+    program.macros.push(("REBUILDING_BLOCK".to_owned(), REBUILDING_BLOCK.to_string()));
+    program
 }
 
 /// The card of a rank: ranks of one host take its cards in turn.
@@ -147,7 +150,7 @@ impl CardDomain {
     fn new(domain: Domain, mut rim: Rim, memory: RimMemory) -> Self {
         let RimMemory { room, buffers, messages, transport } = memory;
         let neighbors = domain.neighbors().count();
-        buffers.describe(&mut rim);
+        buffers.describe(room, &mut rim);
         CardDomain {
             domain,
             rim,
@@ -157,11 +160,16 @@ impl CardDomain {
             transport,
             writes_to_peers: false,
             sequence: 0,
+            rebuilt_with_peers: 0,
+            drifted: false,
+            rim_changed: false,
             with_peers: 0,
             lent_to: vec![0; neighbors],
             ghosts_from: vec![0; neighbors],
             half: 0,
             stepping: 0,
+            rebuilding: 0,
+            comparing: 0,
             repeated: 0,
         }
     }

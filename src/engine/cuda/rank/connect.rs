@@ -32,6 +32,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 self.buffers.sites[0].pointer(),
                 self.buffers.sites[1].pointer(),
                 with_others.buffers.mail.pointer(),
+                with_others.buffers.lent_remote.pointer(),
             ];
             let peers = ThroughPeers::connect(&session, &mut with_others.domain, shared)?;
             if let Some(peers) = peers {
@@ -104,7 +105,7 @@ impl CardDomain {
     }
 
     fn take_transport(&mut self, transport: Box<dyn Transport>) {
-        let peers = transport.peers();
+        let peers = transport.peers(&self.messages);
         self.transport = transport;
         // All ranks take steps in the same way.
         let [cannot] = self.domain.largest([u64::from(peers.is_none())]);
@@ -113,9 +114,12 @@ impl CardDomain {
         rim.outgoing = self.messages.outgoing.pointer();
         rim.incoming = self.messages.incoming.pointer();
         rim.segment = self.messages.segment as u64;
-        for (j, [mail, even, odd]) in peers.into_iter().flatten().enumerate() {
-            rim.peer_mail[j] = mail;
-            (rim.peer_sites[0][j], rim.peer_sites[1][j]) = (even, odd);
+        for (j, peer) in peers.into_iter().flatten().enumerate() {
+            (rim.peer_mail[j], rim.peer_remote[j]) = (peer.mail, peer.remote);
+            for half in 0..2 {
+                rim.peer_sites[half][j] = peer.sites[half];
+                rim.peer_inbox[half][j] = peer.inbox[half];
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ mod connect;
 mod part;
 mod peer;
 mod rebuild;
+mod rebuild_with_peers;
 mod rim;
 mod steps;
 mod transport;
@@ -33,8 +34,13 @@ pub struct CardDomain {
     transport: Box<dyn Transport>,
     /// Kernels write ghosts into the neighbours' memory by themselves.
     writes_to_peers: bool,
-    /// Steps that were taken so.
+    /// Sites of ghosts that were written so, and rebuildings.
     sequence: u64,
+    rebuilt_with_peers: u32,
+    /// Lists have been rebuilt after the drift of the present step: its forces are still to come.
+    drifted: bool,
+    /// The rim is not what the kernels have as a constant.
+    rim_changed: bool,
     /// Nanoseconds in them.
     with_peers: i64,
     /// Particles that each neighbour has as ghosts, and ghosts from each.
@@ -42,8 +48,10 @@ pub struct CardDomain {
     ghosts_from: Vec<u32>,
     /// Half of the incoming messages that the last exchange has filled.
     half: u32,
-    /// Nanoseconds in steps.
+    /// Nanoseconds in steps, and those of them in rebuilding and in comparing what was found.
     stepping: i64,
+    rebuilding: i64,
+    comparing: i64,
     /// Steps that were taken again with other lists.
     repeated: u64,
 }
@@ -82,8 +90,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.buffers.control.clear(size_of_val(&self.control.barrier))
     }
 
-    fn set_rim(&self) -> Result<(), EngineError> {
+    fn set_rim(&mut self) -> Result<(), EngineError> {
+        self.with_others_mut().rim_changed = false;
         self.kernels.set("rim", self.with_others().rim.bytes())
+    }
+
+    /// Has the kernels know the rim: only those that the host leads need it.
+    fn set_changed_rim(&mut self) -> Result<(), EngineError> {
+        if self.with_others().rim_changed { self.set_rim() } else { Ok(()) }
     }
 
     fn rim_control(&self) -> Result<RimControl, EngineError> {
@@ -141,6 +155,12 @@ impl CardDomain {
         report["steps_with_peers"] = self.sequence.into();
         report["steps_repeated"] = self.repeated.into();
         report["ghosts"] = self.rim.ghosts.into();
+        let share = |part: i64| part as f64 / self.stepping.max(1) as f64;
+        report["shares"] = serde_json::json!({
+            "rebuilding": share(self.rebuilding),
+            "steps_with_peers": share(self.with_peers),
+            "comparing": share(self.comparing),
+        });
     }
 }
 

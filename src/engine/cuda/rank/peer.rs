@@ -5,14 +5,14 @@ use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUipcMemHandle};
 use serde::{Deserialize, Serialize};
 
-use super::transport::{Lanes, Lengths, Messages, Transport};
+use super::transport::{Lanes, Lengths, Messages, PeerMemory, Transport};
 use crate::engine::EngineError;
 use crate::engine::cuda::device::failed;
 use crate::engine::cuda::memory::Session;
 use crate::engine::domain::Domain;
 
-/// Memory that neighbours write to: incoming messages, both copies of the sites, and the mail.
-pub type Shared = [CUdeviceptr; 4];
+/// Memory that neighbours write to: incoming messages, both copies of the sites, the mail, and the places of ghosts.
+pub type Shared = [CUdeviceptr; 5];
 
 /// What a rank tells its neighbours of its memory.
 #[derive(Serialize, Deserialize)]
@@ -35,8 +35,6 @@ struct Peer {
     memory: Shared,
     /// To be closed: the memory of another process.
     opened: bool,
-    /// The neighbour works on another card.
-    elsewhere: bool,
     neighbors: usize,
     /// This rank among the neighbour's neighbours.
     number: usize,
@@ -46,6 +44,8 @@ struct Peer {
 pub struct ThroughPeers {
     session: Arc<Session>,
     lanes: Lanes,
+    /// No two ranks share a card.
+    alone: bool,
     peers: Vec<Peer>,
     half: u32,
 }
@@ -93,22 +93,28 @@ impl ThroughPeers {
         let peers: Option<Vec<Peer>> =
             offers.iter().map(|theirs| accept(&offer, theirs, domain.rank())).collect();
         let lanes = Lanes::new(session)?;
+        let card = format!("{} {:?}", offer.host, offer.uuid);
+        let (_, on_card) = domain.communicator().place_among(&card);
+        let [most_on_card] = domain.largest([on_card as u64]);
+        let alone = most_on_card == 1;
         // What was opened is closed again where another rank has failed.
-        let opened =
-            peers.map(|peers| ThroughPeers { session: session.clone(), lanes, peers, half: 0 });
+        let opened = peers.map(|peers| ThroughPeers {
+            session: session.clone(),
+            lanes,
+            alone,
+            peers,
+            half: 0,
+        });
         let [missing] = domain.largest([u64::from(opened.is_none())]);
         Ok(opened.filter(|_| missing == 0))
     }
+}
 
-    /// Where the neighbours' mail for this rank and both copies of their sites lie, if every neighbour works on a
-    /// card of its own.
-    pub fn mail_and_sites(&self) -> Option<Vec<[CUdeviceptr; 3]>> {
-        let of = |peer: &Peer| {
-            let [_, even, odd, mail] = peer.memory;
-            let mail = mail + (peer.number * size_of::<u64>()) as CUdeviceptr;
-            peer.elsewhere.then_some([mail, even, odd])
-        };
-        self.peers.iter().map(of).collect()
+impl Peer {
+    /// Where the messages of a half from this rank are put.
+    fn inbox(&self, half: u32, messages: &Messages) -> CUdeviceptr {
+        let segments = half as usize * self.neighbors + self.number;
+        self.memory[0] + (segments * messages.segment) as CUdeviceptr
     }
 }
 
@@ -121,7 +127,6 @@ fn accept(mine: &Offer, theirs: &Offer, rank: usize) -> Option<Peer> {
     let mut peer = Peer {
         memory: theirs.memory,
         opened: false,
-        elsewhere,
         neighbors: theirs.neighbors.len(),
         number: theirs.neighbors.iter().position(|&neighbor| neighbor == rank)?,
     };
@@ -181,8 +186,7 @@ impl Transport for ThroughPeers {
             if length == 0 {
                 continue;
             }
-            let segments = self.half as usize * peer.neighbors + peer.number;
-            let to = peer.memory[0] + (segments * messages.segment) as CUdeviceptr;
+            let to = peer.inbox(self.half, messages);
             // SAFETY: messages have as much room on all ranks, and the neighbour reads the other half now.
             unsafe {
                 result::memcpy_dtod_async(to, messages.outgoing_at(j), length, self.lanes.stream())
@@ -198,7 +202,17 @@ impl Transport for ThroughPeers {
         launched.map(|()| half)
     }
 
-    fn peers(&self) -> Option<Vec<[CUdeviceptr; 3]>> {
-        self.mail_and_sites()
+    fn peers(&self, messages: &Messages) -> Option<Vec<PeerMemory>> {
+        let of = |peer: &Peer| {
+            let [_, even, odd, mail, remote] = peer.memory;
+            PeerMemory {
+                mail: mail + (peer.number * size_of::<u64>()) as CUdeviceptr,
+                sites: [even, odd],
+                inbox: [0, 1].map(|half| peer.inbox(half, messages)),
+                remote,
+            }
+        };
+        // Kernels that wait for each other must all run: each on a card of its own.
+        self.alone.then(|| self.peers.iter().map(of).collect())
     }
 }

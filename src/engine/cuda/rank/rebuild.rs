@@ -9,9 +9,10 @@ use crate::engine::cuda::buffers::{Buffers, Room, status};
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::lists;
+use crate::engine::cuda::thermostat::LARGEST_BLOCK_ALONE;
 
-/// Threads of a block of the cooperative kernels of `kernels/domain/ghosts.cu`.
-const THREADS: u32 = 512;
+/// Threads of a block of the cooperative kernels that sort and build lists.
+pub const REBUILDING_BLOCK: u32 = LARGEST_BLOCK_ALONE;
 /// More than is needed is taken where room has to grow.
 const GROWTH: f64 = 1.25;
 
@@ -31,6 +32,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Those that all ranks meet together.
     pub(super) fn migrate(&mut self) -> Result<(), EngineError> {
         let [migrant, _] = record_bytes(self.widths);
+        self.set_changed_rim()?;
         let mut control = self.find_destinations()?;
         // The lists are given up anyway.
         self.with_others_mut().domain.forget_stale();
@@ -175,12 +177,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     /// Launches a cooperative kernel.
-    fn on_all_blocks(&self, name: &str, arguments: &[*const c_void]) -> Result<(), EngineError> {
+    pub(super) fn on_all_blocks(
+        &self,
+        name: &str,
+        arguments: &[*const c_void],
+    ) -> Result<(), EngineError> {
         let kernel = self.kernels.kernel(name)?;
         let blocks = self.session.card.multiprocessors;
-        // SAFETY: the callers give the arguments that kernels/domain/ghosts.cu names; the buffers have room for all
-        // places in use.
-        unsafe { self.kernels.launch(kernel, blocks, THREADS, true, arguments) }
+        // SAFETY: the callers give the arguments that the kernel names; the buffers have room for all places in use.
+        unsafe { self.kernels.launch(kernel, blocks, REBUILDING_BLOCK, true, arguments) }
     }
 
     /// Launches an ordinary kernel over so many items.
@@ -257,7 +262,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let rim_buffers = RimBuffers::new(&self.session, room)?;
         let with_others = self.with_others_mut();
         rim_buffers.take_from(&with_others.buffers)?;
-        rim_buffers.describe(&mut with_others.rim);
+        rim_buffers.describe(room, &mut with_others.rim);
         (with_others.buffers, with_others.room) = (rim_buffers, room);
         self.set_rim()
     }

@@ -38,8 +38,14 @@ pub struct RimControl {
     pub lost: u32,
     pub hops: u32,
     pub arrived: u32,
-    unused: u32,
+    ended: u32,
     pub for_neighbor: [u32; MOST_NEIGHBORS],
+    pub failed: u32,
+    pub count: u32,
+    pub extent: u32,
+    pub lent: u32,
+    pub lent_to: [u32; MOST_NEIGHBORS],
+    pub ghosts_from: [u32; MOST_NEIGHBORS],
 }
 
 impl RimControl {
@@ -50,8 +56,14 @@ impl RimControl {
         lost: 0,
         hops: 0,
         arrived: 0,
-        unused: 0,
+        ended: 0,
         for_neighbor: [0; MOST_NEIGHBORS],
+        failed: 0,
+        count: 0,
+        extent: 0,
+        lent: 0,
+        lent_to: [0; MOST_NEIGHBORS],
+        ghosts_from: [0; MOST_NEIGHBORS],
     };
 }
 
@@ -81,6 +93,8 @@ pub struct Rim {
     mail: CUdeviceptr,
     pub peer_mail: [CUdeviceptr; MOST_NEIGHBORS],
     pub peer_sites: [[CUdeviceptr; MOST_NEIGHBORS]; 2],
+    pub peer_inbox: [[CUdeviceptr; MOST_NEIGHBORS]; 2],
+    pub peer_remote: [CUdeviceptr; MOST_NEIGHBORS],
     pub segment: u64,
     lower: [[f64; 3]; MOST_NEIGHBORS],
     upper: [[f64; 3]; MOST_NEIGHBORS],
@@ -94,6 +108,10 @@ pub struct Rim {
     pub ghosts: u32,
     pub lent: u32,
     pub arrivals: Starts,
+    room_particles: u32,
+    room_ghosts: u32,
+    room_lent: u32,
+    unused: u32,
 }
 
 impl Rim {
@@ -136,8 +154,10 @@ impl Rim {
     }
 }
 
-/// Longest row of steps between two comparisons, in half steps of a bath.
-pub const HALF_STEPS: usize = 2 * 64;
+/// Longest row of steps between two comparisons, in half steps of a bath, and those of a rebuilding step.
+pub const HALF_STEPS: usize = 2 * 64 + 2;
+/// Kinds of mail.
+const LETTERS: usize = 3;
 
 /// The memory of a rim.
 pub struct RimBuffers {
@@ -149,7 +169,8 @@ pub struct RimBuffers {
     ghost_sorted: Buffer,
     lent_start: Buffer,
     pub lent_filled: Buffer,
-    lent: [Buffer; 3],
+    lent: [Buffer; 2],
+    pub lent_remote: Buffer,
     pub heat: Buffer,
     pub mail: Buffer,
 }
@@ -176,9 +197,10 @@ impl RimBuffers {
             ghost_sorted: Buffer::new(session, ghosts * 8)?,
             lent_start: words(room.tiles + 1)?,
             lent_filled: words(room.tiles)?,
-            lent: [words(room.lent)?, words(room.lent)?, words(room.lent)?],
+            lent: [words(room.lent)?, words(room.lent)?],
+            lent_remote: Buffer::shared(session, room.lent * 4)?,
             heat: Buffer::new(session, HALF_STEPS * size_of::<SplitSum>())?,
-            mail: Buffer::shared(session, MOST_NEIGHBORS * size_of::<u64>())?,
+            mail: Buffer::shared(session, LETTERS * MOST_NEIGHBORS * size_of::<u64>())?,
         })
     }
 
@@ -189,8 +211,11 @@ impl RimBuffers {
         self.mail.take_from(&smaller.mail)
     }
 
-    /// Fills in where things lie.
-    pub fn describe(&self, rim: &mut Rim) {
+    /// Fills in where things lie, and the room for them.
+    pub fn describe(&self, room: RimRoom, rim: &mut Rim) {
+        rim.room_particles = room.places.particles as u32;
+        rim.room_ghosts = room.places.ghosts as u32;
+        rim.room_lent = room.lent as u32;
         rim.control = self.control.pointer();
         rim.destination = self.destination.pointer();
         rim.boundary = self.boundary.pointer();
@@ -200,7 +225,8 @@ impl RimBuffers {
         rim.ghost_sorted = self.ghost_sorted.pointer();
         rim.lent_start = self.lent_start.pointer();
         rim.lent_filled = self.lent_filled.pointer();
-        [rim.lent_own, rim.lent_slot, rim.lent_remote] = [0, 1, 2].map(|k| self.lent[k].pointer());
+        [rim.lent_own, rim.lent_slot] = [0, 1].map(|k| self.lent[k].pointer());
+        rim.lent_remote = self.lent_remote.pointer();
         rim.heat = self.heat.pointer();
         rim.mail = self.mail.pointer();
     }

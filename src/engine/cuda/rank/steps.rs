@@ -29,7 +29,7 @@ struct PeerLaunch {
     first_step: u64,
     sequence: u64,
     steps: u32,
-    unused: u32,
+    rebuilt: u32,
 }
 
 /// What the host remembers from before some steps; the card keeps the particles.
@@ -38,6 +38,8 @@ struct Saved {
     thermostat: ThermostatState,
     /// Half steps of a bath.
     heats: usize,
+    /// Forces of the step were still to come.
+    drifted: bool,
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -79,18 +81,26 @@ impl<P: DevicePolicy> CudaEngine<P> {
             step: self.step,
             thermostat: self.thermostat.clone(),
             heats: self.with_others().domain.heat.len(),
+            drifted: self.with_others().drifted,
         };
         let mut half_steps = 0;
-        if self.step < stop {
-            self.clear_heat()?;
+        if saved.drifted {
+            // That before the drift has been given.
+            self.clear_heat(1)?;
+        } else {
+            self.clear_heat(0)?;
+        }
+        if self.step < stop || saved.drifted {
             match self.peer_kind() {
                 Some(kind) => self.steps_with_peers(stop, kind, &mut half_steps)?,
                 None => self.steps_of_host(stop, &mut half_steps)?,
             }
         }
+        let begin = Instant::now();
         self.collect_heat(half_steps)?;
         let moved2 = f64::from_bits(self.note_findings()?.moved2);
         let verdict = self.with_others_mut().domain.verify(moved2);
+        self.with_others_mut().comparing += begin.elapsed().as_nanos() as i64;
         if let Some(stale) = verdict.stale
             && verdict.fault.is_none()
         {
@@ -159,7 +169,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             first_step: self.step,
             sequence: self.with_others().sequence,
             steps: steps as u32,
-            unused: 0,
+            rebuilt: u32::from(self.with_others().drifted),
         };
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
         let kernel = self.kernels.kernel(match kernel {
@@ -177,9 +187,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
         // Each drift writes the other copy.
         self.control.site_copy ^= (steps & 1) as u32;
         if kind == Kind::Langevin {
-            *half_steps += 2 * steps as usize;
+            *half_steps += 2 * (steps + u64::from(launch.rebuilt)) as usize;
         }
         let with_others = self.with_others_mut();
+        with_others.drifted = false;
         with_others.sequence += steps;
         with_others.with_peers += begin.elapsed().as_nanos() as i64;
         Ok(())
@@ -187,6 +198,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// Steps in which the host has the sites of ghosts sent.
     fn steps_of_host(&mut self, stop: u64, half_steps: &mut usize) -> Result<(), EngineError> {
+        self.set_changed_rim()?;
         self.over_particles("save_particles", &[])?;
         while self.step < stop {
             self.step_with_ghosts(half_steps)?;
@@ -204,27 +216,39 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.thermostat_half(1, half_steps)
     }
 
-    /// A step in which the lists are rebuilt.
+    /// A step in which the lists are rebuilt. Where the cards take steps by themselves, its forces and second kick are
+    /// left to these.
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
+        let begin = Instant::now();
         let mut half_steps = 0;
-        self.clear_heat()?;
+        self.clear_heat(0)?;
         self.thermostat_half(0, &mut half_steps)?;
         self.step += 1;
         let step = self.step;
-        self.over_particles("kick_and_drift", &[argument(&step)])?;
-        self.migrate()?;
-        self.rebuild_with_ghosts()?;
+        if self.with_others().writes_to_peers {
+            self.rebuild_with_peers()?;
+        } else {
+            self.over_particles("kick_and_drift", &[argument(&step)])?;
+            self.migrate()?;
+            self.rebuild_with_ghosts()?;
+        }
+        self.with_others_mut().rebuilding += begin.elapsed().as_nanos() as i64;
+        if self.peer_kind().is_some() {
+            self.with_others_mut().drifted = true;
+            return Ok(());
+        }
         self.forces(Region::Everywhere, true)?;
         self.thermostat_half(1, &mut half_steps)?;
         self.collect_heat(half_steps)?;
         self.note_findings().map(drop)
     }
 
-    /// Makes room for the heat of half steps.
-    fn clear_heat(&self) -> Result<(), EngineError> {
+    /// Makes room for the heat of half steps from a number on.
+    fn clear_heat(&self, first: usize) -> Result<(), EngineError> {
         match self.stage.thermostat.map(|thermostat| thermostat.kind) {
             Some(plan::Thermostat::Langevin { .. }) => {
-                self.with_others().buffers.heat.clear(HALF_STEPS * size_of::<SplitSum>())
+                let bytes = [first, HALF_STEPS].map(|half_step| half_step * size_of::<SplitSum>());
+                self.with_others().buffers.heat.fill(bytes[0]..bytes[1], 0)
             }
             _ => Ok(()),
         }
@@ -287,9 +311,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         domain.heat.truncate(saved.heats);
         domain.forget_after(saved.step);
         self.write_control()?;
+        self.set_changed_rim()?;
         self.over_particles("restore_particles", &[])?;
         self.exchange_sites(|_| Ok(()))?;
-        self.forces(Region::Everywhere, false)
+        self.with_others_mut().drifted = saved.drifted;
+        if !saved.drifted {
+            self.forces(Region::Everywhere, false)?;
+        }
+        // Neighbours may rebuild at once, and write their next messages over those that are read here.
+        self.session.wait()?;
+        self.with_others_mut().domain.largest([0]);
+        Ok(())
     }
 
     /// What a thermostat does before a step's drift (`half` 0) and at its end (1).

@@ -68,11 +68,19 @@ pub trait Transport: Send {
         meanwhile: &mut dyn FnMut() -> Result<(), EngineError>,
     ) -> Result<u32, EngineError>;
 
-    /// Of each neighbour the addresses of its mail for this rank and of both copies of its sites, if kernels here can
-    /// write there while kernels there run.
-    fn peers(&self) -> Option<Vec<[CUdeviceptr; 3]>> {
+    /// The memory of each neighbour, if kernels here can write there while kernels there run.
+    fn peers(&self, _messages: &Messages) -> Option<Vec<PeerMemory>> {
         None
     }
+}
+
+/// Where kernels write in a neighbour's memory: its mail from this rank, both copies of its sites, both halves of its
+/// messages from this rank, and the places of its particles' ghosts.
+pub struct PeerMemory {
+    pub mail: CUdeviceptr,
+    pub sites: [CUdeviceptr; 2],
+    pub inbox: [CUdeviceptr; 2],
+    pub remote: CUdeviceptr,
 }
 
 /// Streams and events that all transports need.

@@ -1,0 +1,182 @@
+// Rebuilding among neighbours that write into each other's memory, without the host: four kernels, one after the other.
+//
+//   leave_with_peers   kick and drift of the step; who leaves the domain is written to the neighbour
+//   enter_with_peers   takes those that come
+//   lend_with_peers    sorts, and writes the ghosts to the neighbours
+//   list_with_peers    places the ghosts, tells their owners where they are, and builds the lists
+//
+// Particles leave in the first half of the messages and ghosts in the second, so that nobody writes what another still
+// reads; before the next rebuilding the ranks agree on the steps between. What has no room is left out and noted
+// (`failed`): the host then begins again with the particles as they are after the drift, which still stand in the
+// copy that was sorted from.
+#pragma once
+#include "domain/ghosts.cu"
+#include "domain/migrate.cu"
+#include "domain/steps.cu"
+
+// Waits until all neighbours have written a kind of records in a rebuilding; alike in all threads of the block.
+INLINE void wait_for_records(Letter letter, u32 number, u32 room, Starts &starts) {
+    u32 j = threadIdx.x;
+    __syncthreads();
+    if (j < rim.neighbors) {
+        i64 start = clock64();
+        u64 word;
+        for (;; spin_wait()) {
+            word = load_relaxed_system(mail_from(j, letter));
+            if ((u32)(word >> 32) == number) break;
+            if (clock64() - start > LONGEST_WAIT) {
+                rim.control->lost = j + 1;
+                word = 0;
+                break;
+            }
+        }
+        load_acquire_system(mail_from(j, letter));
+        starts.start[j + 1] = (u32)word;
+    }
+    __syncthreads();
+    if (j == 0) {
+        starts.start[0] = 0;
+        for (u32 k = 0; k < rim.neighbors; ++k) {
+            u32 end = starts.start[k] + starts.start[k + 1];
+            if (end > room) {
+                rim.control->failed = 1;
+                end = room;
+            }
+            starts.start[k + 1] = end;
+        }
+    }
+    __syncthreads();
+}
+
+// Whether this is the last block to come here; what the others have written is seen then, also by other cards that are
+// told of it afterwards.
+INLINE bool is_last_block() {
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        fence_system();
+        last = atomicAdd(&rim.control->ended, 1u) + 1 == gridDim.x;
+        if (last) rim.control->ended = 0;
+        fence_system();
+    }
+    __syncthreads();
+    return last;
+}
+
+// Tells the neighbours how many records are there for them; returns how many in all.
+INLINE u32 send_records(Letter letter, u32 number, u32 most, u32 *sent) {
+    u32 all = 0;
+    for (u32 j = 0; j < rim.neighbors; ++j) {
+        u32 count = rim.control->for_neighbor[j];
+        rim.control->for_neighbor[j] = 0;
+        if (count > most) {
+            rim.control->failed = 1;
+            count = most;
+        }
+        if (sent) sent[j] = count;
+        all += count;
+        store_release_system(mail_to(j, letter), (u64)number << 32 | count);
+    }
+    return all;
+}
+
+INLINE u32 most_records(u32 bytes) { return (u32)(rim.segment / bytes); }
+
+extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32 number) {
+    const Particles &particles = system.particles[system.control->copy];
+    Site *sites = system.sites[system.control->site_copy];
+    Findings findings = {false, false};
+    u32 most = most_records(sizeof(Migrant));
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        kick_and_drift_one(particles, sites, p, findings);
+        Site site[DIMENSION];
+        load_site(sites, p, site);
+        u32 hops, destination = destination_of(site, hops);
+        rim.destination[p] = destination == STAYS ? STAYS : HAS_LEFT;
+        if (destination == STAYS) continue;
+        u32 j = destination - 1, slot = atomicAdd(rim.control->for_neighbor + j, 1u);
+        if (slot < most) ((Migrant *)rim.peer_inbox[0][j])[slot] = migrant_of(particles, p);
+        if (hops > 1) rim.control->failed = 1;
+    }
+    note(findings, step);
+    if (!is_last_block() || threadIdx.x != 0) return;
+    u32 left = send_records(MIGRANTS, number, most, nullptr);
+    rim.control->count = system.count - left;
+}
+
+extern "C" __global__ void __launch_bounds__(256) enter_with_peers(u32 number) {
+    __shared__ Starts starts;
+    const Particles &particles = system.particles[system.control->copy];
+    Site *sites = system.sites[system.control->site_copy];
+    wait_for_records(MIGRANTS, number, rim.room_particles - system.count, starts);
+    u32 count = starts.start[rim.neighbors];
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+        u32 j = starts.neighbor_of(i, rim.neighbors);
+        const Migrant &migrant = ((const Migrant *)message_from(j, 0))[i - starts.start[j]];
+        take_migrant(migrant, particles, sites, system.count + i);
+    }
+    if (!is_last_block() || threadIdx.x != 0) return;
+    rim.control->count += count;
+    rim.control->extent = system.count + count;
+}
+
+// `system.count` and `rim.extent` are those of the control by now.
+extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) lend_with_peers(u32 number) {
+    begin_grid();
+    u32 copy = system.control->copy, site_copy = system.control->site_copy;
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    Group group = group_of();
+    u32 tiles = tile_count(group), most = most_records(sizeof(GhostRecord));
+    for (u32 tile = thread; tile < tiles; tile += threads) {
+        rim.boundary[tile] = INTERIOR;
+        rim.lent_filled[tile] = 0;
+    }
+    synchronize(false);
+    sort_particles(copy, site_copy);
+    const Particles &particles = system.particles[copy];
+    const Site *sites = system.sites[site_copy];
+    for (u32 p = thread; p < system.count; p += threads) {
+        u32 entries = 0;
+        for_borrowers(particles, p, [&](u32) { ++entries; });
+        if (entries > 0) atomicAdd(rim.lent_filled + p / group.particles, entries);
+        rim.destination[p] = STAYS;
+    }
+    synchronize(false);
+    prefix_sums(rim.lent_filled, rim.lent_start, tiles, 0);
+    for (u32 p = thread; p < system.count; p += threads) {
+        u32 tile = p / group.particles;
+        for_borrowers(particles, p, [&](u32 j) {
+            u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
+            u32 index = atomicAdd(rim.control->for_neighbor + j, 1u);
+            rim.boundary[tile] = BOUNDARY;
+            if (entry < rim.room_lent) {
+                rim.lent_own[entry] = p;
+                rim.lent_slot[entry] = j << SLOT_BITS | index;
+            }
+            if (index < most) write_ghost(particles, sites, p, entry, (GhostRecord *)rim.peer_inbox[1][j] + index);
+        });
+    }
+    if (!is_last_block() || threadIdx.x != 0) return;
+    system.control->copy = copy;
+    system.control->site_copy = site_copy;
+    u32 lent = rim.lent_start[tiles];
+    if (lent > rim.room_lent) rim.control->failed = 1;
+    rim.control->lent = lent;
+    send_records(GHOSTS, number, most, rim.control->lent_to);
+}
+
+extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peers(u32 number) {
+    __shared__ Starts starts;
+    begin_grid();
+    const Particles &particles = system.particles[system.control->copy];
+    const Site *sites = system.sites[system.control->site_copy];
+    wait_for_records(GHOSTS, number, rim.room_ghosts, starts);
+    place_ghosts(starts, 1, [&](u32 i, const GhostRecord &ghost, u32 place) {
+        u32 j = starts.neighbor_of(i, rim.neighbors);
+        if (ghost.entry < rim.room_lent) rim.peer_remote[j][ghost.entry] = place;
+    });
+    bool full = build_all_lists(particles, sites);
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    if (full) rim.control->failed = 1;
+    for (u32 j = 0; j < rim.neighbors; ++j) rim.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];
+}
