@@ -18,6 +18,9 @@ struct PeerLaunch {
     u32 steps;
     // Lists have been rebuilt after the drift of the first step: its forces and second kick are still to come.
     u32 rebuilt;
+    // Lists are new: only one copy of the particles has ids and species.
+    u32 names;
+    u32 unused;
 };
 
 // Waits until the neighbours have written the ghosts of a step, alike in all lanes of the warp.
@@ -43,12 +46,11 @@ static __device__ __noinline__ void wait_for_ghosts(u64 step) {
 static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done, u32 turn, u64 step) {
     u32 site_copy = work.site_copy ^ 1, lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     const Site *sites = system.sites[site_copy];
-    if (work.has_boundary) {
+    if (work.has_boundary()) {
         // What the other lanes have written.
         __syncwarp();
-        for (u32 tile = work.first_tile + (threadIdx.x >> 5); tile < work.last_tile; tile += warps) {
-            if (work.skips(tile)) continue;
-            u32 last = rim.lent_start[tile + 1];
+        for (u32 at = work.first() + (threadIdx.x >> 5); at < work.last(); at += warps) {
+            u32 tile = work.tile(at), last = rim.lent_start[tile + 1];
             for (u32 entry = rim.lent_start[tile] + lane; entry < last; entry += 32) {
                 Site *to = rim.peer_sites[site_copy][rim.lent_slot[entry] >> SLOT_BITS];
                 load_ghost(sites, rim.lent_own[entry], to, rim.lent_remote[entry]);
@@ -65,6 +67,38 @@ static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done,
     for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(mail_to(j, SITES), step);
 }
 
+struct Started {
+    Findings findings;
+    SplitSum heat;
+};
+
+// The first kick of a step and its drift, by the forces that the launch before has left.
+template <bool LANGEVIN>
+static __device__ __noinline__ Started start_step_of_tiles(const Thermostat &thermostat, const Work work, u64 step) {
+    const Particles &from = system.particles[work.copy], &to = system.particles[work.copy_to];
+    Started started = {{false, false}, {0, 0}};
+    Group group = group_of();
+    for (u32 at = work.first() + (threadIdx.x >> 5); at < work.last(); at += blockDim.x >> 5) {
+        u32 p = particle_of(group, work.tile(at));
+        if (p >= system.count || group.member != 0) continue;
+        Body body;
+        body.load(from, p);
+        if (LANGEVIN) {
+            double noise = langevin_noise(thermostat, step, body.species);
+            body.langevin(thermostat, noise, from.id[p], 2 * step, started.heat, started.findings);
+        }
+        Force force[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+        body.half_kick(force);
+        body.drift(from, system.sites[work.site_copy ^ 1], p, started.findings);
+        body.store_place(to, p);
+        body.store_velocity(to, p);
+        work.write_names(p, body.species);
+    }
+    return started;
+}
+
 template <bool LANGEVIN, bool ALONE>
 INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat &thermostat) {
     __shared__ u32 warps_done;
@@ -76,33 +110,40 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         begun = clock64();
         waited = 0;
     }
+    __shared__ u32 shares[2][2];
     begin_grid();
     Work work;
-    u32 particles_of_tile = group_of<ALONE>().particles;
-    share_of_block(tile_count(group_of<ALONE>()), work.first_tile, work.last_tile);
     work.copy = control->copy;
+    work.copy_to = work.copy ^ 1;
+    work.names = launch.names != 0;
     work.site_copy = control->site_copy;
     work.sample = nullptr;
-    work.learn_regions();
-    u32 first_particle = work.first_tile * particles_of_tile, last_particle = work.last_tile * particles_of_tile;
-    last_particle = last_particle < system.count ? last_particle : system.count;
-    for (u32 p = first_particle + threadIdx.x; p < last_particle; p += blockDim.x) {
-        copy_moving(system.particles[work.copy], system.particles[work.copy ^ 1], p);
+    work.learn_regions(shares);
+    if (work.names) {
+        const Particles &from = system.particles[work.copy], &to = system.particles[work.copy_to];
+        u32 ghost = system.count + blockIdx.x * blockDim.x + threadIdx.x;
+        for (; ghost < rim.ghost_start[system.bins]; ghost += gridDim.x * blockDim.x) {
+            to.id[ghost] = from.id[ghost];
+            to.species[ghost] = from.species[ghost];
+        }
     }
-    __syncthreads();
+    // The first block may end before others have begun.
+    if (launch.steps == 0) synchronize(false);
     // Half steps of a bath before that of the first drift here.
     u32 half_steps = launch.rebuilt ? 2 : 0;
     u32 done = 0;
     if (!launch.rebuilt) {
-        u64 step = launch.first_step;
-        Started started = start_step_of_block<LANGEVIN>(thermostat, work.copy, system.sites[work.site_copy ^ 1], step);
-        __syncthreads();
-        work.region = BOUNDARY;
-        lend_sites(work, warps_done, 1, launch.sequence + 1);
-        if (LANGEVIN) add_to_total(started.heat, rim.heat);
-        note(started.findings, step + 1);
+        for (u32 turn = 0; turn < 2; ++turn) {
+            work.region = turn == 0 ? BOUNDARY : INTERIOR;
+            Started started = start_step_of_tiles<LANGEVIN>(thermostat, work, launch.first_step);
+            if (turn == 0) lend_sites(work, warps_done, 1, launch.sequence + 1);
+            if (LANGEVIN) add_to_total(started.heat, rim.heat);
+            note(started.findings, launch.first_step + 1);
+        }
         synchronize(false);
         work.site_copy ^= 1;
+        work.copy = work.copy_to;
+        work.names = false;
         done = 1;
     }
     for (;; ++done) {
@@ -110,7 +151,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         u64 step = launch.first_step + done;
         SplitSum heat[2] = {};
         Findings findings = {false, false};
-        if (done > 0 && work.has_boundary) {
+        if (done > 0 && work.has_boundary()) {
             if (threadIdx.x == 0) waited -= clock64();
             wait_for_ghosts(launch.sequence + done);
             if (threadIdx.x == 0) waited += clock64();
@@ -131,15 +172,18 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         // What is too close now; what runs away does so in the next step.
         bool now = findings.error && *(volatile u32 *)&control->status == STATUS_TOO_CLOSE;
         note(findings, now ? step : step + 1);
+        work.copy = work.copy_to;
+        work.names = false;
         if (last) break;
         synchronize(false);
         work.site_copy ^= 1;
     }
-    keep_furthest(system.sites[work.site_copy], first_particle + threadIdx.x, last_particle, blockDim.x);
+    keep_furthest(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         control->cycles[0] += (u64)(clock64() - begun);
         control->steps_done = launch.steps;
         control->cycles[1] += (u64)waited;
+        control->copy = work.copy;
         control->site_copy = work.site_copy;
     }
 }

@@ -141,6 +141,22 @@ INLINE void place_ghosts(const Starts &starts, u32 half, Placed placed) {
     synchronize(false);
 }
 
+// Lists of all particles, and the order of the tiles by region; returns whether a list had no room.
+INLINE bool build_lists_and_order(const Particles &particles, const Site *sites) {
+    bool full = build_all_lists(particles, sites);
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    u32 tiles = tile_count(group_of());
+    for (u32 tile = thread; tile < tiles; tile += threads) rim.lent_filled[tile] = rim.boundary[tile] == BOUNDARY;
+    synchronize(false);
+    prefix_sums(rim.lent_filled, rim.order_start, tiles, 0);
+    u32 boundary = rim.order_start[tiles];
+    for (u32 tile = thread; tile < tiles; tile += threads) {
+        u32 before = rim.order_start[tile];
+        rim.tile_order[rim.boundary[tile] == BOUNDARY ? before : boundary + tile - before] = tile;
+    }
+    return full;
+}
+
 // Sorts the own particles.
 extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) sort_own() {
     begin_grid();
@@ -171,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
         }
     }
     place_ghosts(rim.arrivals, half, [](u32, const GhostRecord &, u32) {});
-    bool full = build_all_lists(particles, sites);
+    bool full = build_lists_and_order(particles, sites);
     if (full && blockIdx.x == 0 && threadIdx.x == 0) system.control->status = STATUS_LISTS_FULL;
 }
 

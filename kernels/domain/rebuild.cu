@@ -175,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
         u32 j = starts.neighbor_of(i, rim.neighbors);
         if (ghost.entry < rim.room_lent) rim.peer_remote[j][ghost.entry] = place;
     });
-    bool full = build_all_lists(particles, sites);
+    bool full = build_lists_and_order(particles, sites);
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     if (full) rim.control->failed = 1;
     for (u32 j = 0; j < rim.neighbors; ++j) rim.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];

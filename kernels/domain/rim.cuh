@@ -54,8 +54,11 @@ struct RimControl {
 struct Rim {
     RimControl *control;
     u8 *destination;
-    // Region of each tile.
+    // Region of each tile; tiles of the boundary before each, and all behind the last; tiles of the boundary, then those of
+    // the interior.
     u8 *boundary;
+    u32 *order_start;
+    u32 *tile_order;
     // Of each bin the first place of its ghosts.
     u32 *ghost_start;
     // By arrival: bin, number within it, place.

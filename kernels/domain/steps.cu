@@ -80,9 +80,9 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Keeps the squared displacement since the lists were built of the furthest of the particles first, first + stride, ...;
 // whole warps must come here.
-INLINE void keep_furthest(const Site *sites, u32 first, u32 last, u32 stride) {
+INLINE void keep_furthest(const Site *sites, u32 first, u32 stride) {
     double furthest2 = 0.0;
-    for (u32 p = first; p < last; p += stride) {
+    for (u32 p = first; p < system.count; p += stride) {
         Site site[DIMENSION], reference[DIMENSION];
         load_site(sites, p, site);
         load_site(system.reference, p, reference);
@@ -101,7 +101,7 @@ INLINE void keep_furthest(const Site *sites, u32 first, u32 last, u32 stride) {
 
 extern "C" __global__ void __launch_bounds__(256) find_furthest() {
     u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
-    keep_furthest(system.sites[system.control->site_copy], thread, system.count, gridDim.x * blockDim.x);
+    keep_furthest(system.sites[system.control->site_copy], thread, gridDim.x * blockDim.x);
 }
 
 INLINE void copy_moving(const Particles &from, const Particles &to, u32 p) {

@@ -81,7 +81,41 @@ static __device__ __noinline__ Findings velocity_pass(Work work, double factor, 
     return findings;
 }
 
-// The first kick of the next step and its drift, with what was found added; returns the heat.
+struct Started {
+    Findings findings;
+    SplitSum heat;
+};
+
+// After a pass that has stopped between the kicks: the first kick of the next step and its drift. Each thread takes the
+// particles whose velocities it has read in `sum_stress` and changed in `collide` and `velocity_pass`.
+template <bool LANGEVIN>
+static __device__ __noinline__ Started start_step_of_block(const Thermostat &thermostat, u32 copy, Site *sites, u64 step) {
+    const Particles &particles = system.particles[copy];
+    Started started = {{false, false}, {0, 0}};
+    Group group = group_of();
+    u32 first, last;
+    share_of_block(tile_count(group), first, last);
+    first *= group.particles, last *= group.particles;
+    last = last < system.count ? last : system.count;
+    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        if (LANGEVIN) {
+            double noise = langevin_noise(thermostat, step, body.species);
+            body.langevin(thermostat, noise, particles.id[p], 2 * step, started.heat, started.findings);
+        }
+        Force force[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+        body.half_kick(force);
+        body.drift(particles, sites, p, started.findings);
+        body.store_place(particles, p);
+        body.store_velocity(particles, p);
+    }
+    return started;
+}
+
+// The same, with what was found added; returns the heat.
 template <bool LANGEVIN>
 INLINE SplitSum start_step(const Thermostat &thermostat, const Work &work, u64 step, Findings &findings) {
     Started started = start_step_of_block<LANGEVIN>(thermostat, work.copy, system.sites[work.site_copy ^ 1], step);

@@ -126,6 +126,10 @@ struct AxisBody {
         image = particles.image[axis][p];
     }
     INLINE void store_velocity(const Particles &particles, u32 p) const { particles.velocity[axis][p] = velocity; }
+    INLINE void store_place(const Particles &particles, u32 p) const {
+        particles.position[axis][p] = position;
+        particles.image[axis][p] = image;
+    }
 
     // v += F dt / 2m.
     INLINE void half_kick(Force force, u32 species) { velocity = Policy::half_kick(policy, velocity, force, species); }
@@ -140,8 +144,6 @@ struct AxisBody {
         position = Policy::drift(policy, position, velocity, axis, image);
         Site site = Policy::site(policy, position, axis);
         sites[at] = site;
-        particles.position[axis][p] = position;
-        particles.image[axis][p] = image;
         Real length = Policy::length(policy, Policy::displacement(policy, site, reference, axis), axis);
         return mul(length, length);
     }

@@ -7,37 +7,64 @@
 #include "domain/rim.cuh"
 #endif
 
-// What all passes of a launch share.
+// What all passes of a launch share. The warps of a block take in turn the tiles `tile(first())` to `tile(last() - 1)`.
 struct Work {
-    u32 first_tile;
-    u32 last_tile;
     u32 copy;
     u32 site_copy;
     // Where the pass leaves a sample, if it does.
     u32 *sample;
 #if DOMAIN
-    // The region that a pass works on, which of the warp's first 32 tiles belong to the boundary, and whether any does.
+    // Where moved particles are written: the first pass of a launch leaves those that it has found, to go back to.
+    u32 copy_to;
+    // Ids and species are to be written there, too.
+    bool names;
+    // The region that a pass works on, the block's shares of the regions in `rim.tile_order`, in shared memory, and each
+    // warp's first 32 tiles of a region, by lane.
     u32 region;
-    u32 in_boundary;
-    bool has_boundary;
+    const u32 (*shares)[2];
+    u32 tiles[2];
 
-    INLINE void learn_regions() {
-        u32 warps = blockDim.x >> 5, from = first_tile + (threadIdx.x >> 5);
-        in_boundary = 0;
-        has_boundary = false;
-        for (u32 at = from; at < last_tile; at += 32 * warps) {
-            u32 tile = at + (threadIdx.x & 31) * warps;
-            u32 found = __ballot_sync(~0u, tile < last_tile && rim.boundary[tile] == BOUNDARY);
-            if (at == from) in_boundary = found;
-            has_boundary |= found != 0;
+    INLINE u32 first() const { return shares[region][0]; }
+    INLINE u32 last() const { return shares[region][1]; }
+    INLINE u32 tile(u32 at) const {
+        u32 turn = (at - first()) / (blockDim.x >> 5);
+        return turn < 32 ? __shfl_sync(~0u, tiles[region], turn) : rim.tile_order[at];
+    }
+    // All threads of the block come here.
+    INLINE void learn_regions(u32 (&shares_of_block)[2][2]) {
+        shares = shares_of_block;
+        u32 all = tile_count(group_of()), boundary = rim.order_start[all];
+        if (threadIdx.x < 2) {
+            u32 first, last;
+            bool inside = threadIdx.x == INTERIOR;
+            share_of_block(inside ? all - boundary : boundary, first, last);
+            shares_of_block[threadIdx.x][0] = first + (inside ? boundary : 0);
+            shares_of_block[threadIdx.x][1] = last + (inside ? boundary : 0);
+        }
+        __syncthreads();
+        for (region = 0; region < 2; ++region) {
+            u32 at = first() + (threadIdx.x >> 5) + (threadIdx.x & 31) * (blockDim.x >> 5);
+            tiles[region] = at < last() ? rim.tile_order[at] : 0;
         }
     }
-    INLINE bool skips(u32 tile) const {
-        u32 k = (tile - first_tile) / (blockDim.x >> 5);
-        return (k < 32 ? in_boundary >> k & 1 : rim.boundary[tile]) != region;
+    INLINE bool has_boundary() const { return shares[BOUNDARY][0] + (threadIdx.x >> 5) < shares[BOUNDARY][1]; }
+    INLINE u32 to() const { return copy_to; }
+    INLINE bool copies() const { return copy != copy_to; }
+    INLINE void write_names(u32 p, u32 species) const {
+        if (!names) return;
+        system.particles[copy_to].id[p] = system.particles[copy].id[p];
+        system.particles[copy_to].species[p] = (u8)species;
     }
 #else
-    INLINE bool skips(u32) const { return false; }
+    u32 first_tile;
+    u32 last_tile;
+
+    INLINE u32 first() const { return first_tile; }
+    INLINE u32 last() const { return last_tile; }
+    INLINE u32 tile(u32 at) const { return at; }
+    INLINE u32 to() const { return copy; }
+    INLINE bool copies() const { return false; }
+    INLINE void write_names(u32, u32) const {}
 #endif
 };
 
@@ -55,13 +82,12 @@ INLINE void present_sites(const Work &work) {
 template <bool LANGEVIN, bool ALONE>
 INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 step, bool kick,
                            bool go_on, bool store_force, SplitSum (&heat)[2]) {
-    const Particles &particles = system.particles[work.copy];
+    const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const Site *sites = system.sites[work.site_copy];
     Group group = group_of<ALONE>();
     Findings findings = {false, false};
-    for (u32 tile = work.first_tile + (threadIdx.x >> 5); tile < work.last_tile; tile += blockDim.x >> 5) {
-        if (work.skips(tile)) continue;
-        u32 p = particle_of(group, tile);
+    for (u32 at = work.first() + (threadIdx.x >> 5); at < work.last(); at += blockDim.x >> 5) {
+        u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
         bool leads = active && group.member == 0;
         Sum sum[DIMENSION];
@@ -91,9 +117,10 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
             }
             body.half_kick(force);
             body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
-            body.store_place(particles, p);
         }
-        body.store_velocity(particles, p);
+        if (go_on || work.copies()) body.store_place(to, p);
+        body.store_velocity(to, p);
+        work.write_names(p, species);
         if (store_force) {
 #pragma unroll
             for (int axis = 0; axis < DIMENSION; ++axis) system.force[axis][p] = force[axis];
@@ -104,14 +131,13 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
 
 // As `force_pass` without a thermostat, for four or more lanes a particle: each of the first integrates an axis.
 INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool store_force) {
-    const Particles &particles = system.particles[work.copy];
+    const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const Site *sites = system.sites[work.site_copy];
     Findings findings = {false, false};
     Group group = group_of();
     u32 axis = group.member;
-    for (u32 tile = work.first_tile + (threadIdx.x >> 5); tile < work.last_tile; tile += blockDim.x >> 5) {
-        if (work.skips(tile)) continue;
-        u32 p = particle_of(group, tile);
+    for (u32 at = work.first() + (threadIdx.x >> 5); at < work.last(); at += blockDim.x >> 5) {
+        u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
         bool integrates = active && axis < DIMENSION;
         AxisBody body;
@@ -140,7 +166,9 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
                 body.half_kick(force, species);
                 moved2 = body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
             }
-            body.store_velocity(particles, p);
+            if (go_on || work.copies()) body.store_place(to, p);
+            body.store_velocity(to, p);
+            if (axis == 0) work.write_names(p, species);
             if (store_force) system.force[axis][p] = force;
         }
         moved2 = add(moved2, exchange(moved2, 1));
@@ -148,39 +176,4 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
         findings.stale |= axis < DIMENSION && !(moved2 <= (Real)system.limit2);
     }
     return findings;
-}
-
-struct Started {
-    Findings findings;
-    SplitSum heat;
-};
-
-// After a pass that has stopped between the kicks: the first kick of the next step and its drift, by the forces that were
-// stored. Each thread takes the particles whose velocities it has read in `sum_stress` and changed in `collide` and
-// `velocity_pass`.
-template <bool LANGEVIN>
-static __device__ __noinline__ Started start_step_of_block(const Thermostat &thermostat, u32 copy, Site *sites, u64 step) {
-    const Particles &particles = system.particles[copy];
-    Started started = {{false, false}, {0, 0}};
-    Group group = group_of();
-    u32 first, last;
-    share_of_block(tile_count(group), first, last);
-    first *= group.particles, last *= group.particles;
-    last = last < system.count ? last : system.count;
-    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
-        Body body;
-        body.load(particles, p);
-        if (LANGEVIN) {
-            double noise = langevin_noise(thermostat, step, body.species);
-            body.langevin(thermostat, noise, particles.id[p], 2 * step, started.heat, started.findings);
-        }
-        Force force[DIMENSION];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-        body.half_kick(force);
-        body.drift(particles, sites, p, started.findings);
-        body.store_place(particles, p);
-        body.store_velocity(particles, p);
-    }
-    return started;
 }

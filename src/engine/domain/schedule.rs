@@ -2,8 +2,9 @@
 //!
 //! Nobody looks at the displacements of other ranks inside a step. At some steps all compare notes: how far the
 //! furthest particle has moved since the lists were built. It moves on no faster than it did so far, nearly always;
-//! so the ranks know when to compare again, and at which step to rebuild. Where that was too late, they go back to
-//! where they compared last, and rebuild at the step at which the first particle had moved too far.
+//! so the ranks know when to compare again, and at which step to rebuild. A comparison costs about as much as a step of
+//! the lists' life: most lists see one, shortly before the end that those before let expect. Where a rebuilding was too
+//! late, they go back to where they compared last, and rebuild at the step at which the first particle had moved too far.
 //! Every decision depends on the trajectory alone, not on how steps are parted: the same run, the same rebuilds.
 
 /// Steps of the next comparison and the next rebuild.
@@ -12,11 +13,15 @@ pub struct RebuildSchedule {
     built: u64,
     compare_at: Option<u64>,
     rebuild_at: Option<u64>,
+    /// Age to which the lists are expected to be good; zero before the first comparison.
+    life: f64,
 }
 
 /// Age of lists, in steps, at the first comparison of all, and as a share of the life of those before at the others.
 const FIRST: u64 = 4;
-const FIRST_SHARE: f64 = 0.7;
+const FIRST_SHARE: f64 = 0.9;
+/// Further steps that a comparison finds possible, and that are not worth another one.
+const FEW: u64 = 1;
 /// Most steps from a comparison to the next.
 const LONGEST: u64 = 64;
 /// Share of the time that is left to a particle of constant velocity.
@@ -25,14 +30,15 @@ const CAUTION: f64 = 0.95;
 impl RebuildSchedule {
     /// The first lists were built at a step.
     pub fn built(step: u64) -> Self {
-        RebuildSchedule { built: step, compare_at: Some(step + FIRST), rebuild_at: None }
+        RebuildSchedule { built: step, compare_at: Some(step + FIRST), rebuild_at: None, life: 0.0 }
     }
 
     /// Lists were built anew after the drift of a step.
     pub fn rebuilt(&mut self, step: u64) {
-        let life = step - self.built;
-        let first = ((FIRST_SHARE * life as f64) as u64).clamp(FIRST, LONGEST);
-        *self = RebuildSchedule { built: step, compare_at: Some(step + first), rebuild_at: None };
+        let life = if self.life > 0.0 { self.life } else { (step - self.built) as f64 };
+        let first = ((FIRST_SHARE * life) as u64).clamp(FIRST, LONGEST);
+        *self =
+            RebuildSchedule { built: step, compare_at: Some(step + first), rebuild_at: None, life };
     }
 
     /// Whether the lists are to be rebuilt in a step.
@@ -54,18 +60,21 @@ impl RebuildSchedule {
             return;
         }
         let age = (step - self.built) as f64;
-        let left = CAUTION * age * (1.0 / share.max(1e-9) - 1.0);
+        self.life = age / share.max(1e-9);
+        let left = CAUTION * (self.life - age);
         let left = left.clamp(0.0, LONGEST as f64) as u64;
         if left > 3 {
             self.compare_at = Some(step + 2 * left / 3);
         } else {
-            (self.compare_at, self.rebuild_at) = (None, Some(step + left + 1));
+            let more = if left > FEW { left } else { 0 };
+            (self.compare_at, self.rebuild_at) = (None, Some(step + more + 1));
         }
     }
 
     /// A particle had moved too far in a step: the lists must be rebuilt in it.
     pub fn stale(&mut self, step: u64) {
         (self.compare_at, self.rebuild_at) = (None, Some(step));
+        self.life = (step - self.built) as f64;
     }
 }
 
@@ -101,15 +110,20 @@ mod tests {
     fn lists_are_looked_at_later_when_those_before_lived_long() {
         let mut schedule = RebuildSchedule::built(0);
         schedule.rebuilt(20);
-        assert_eq!(schedule.verify_at(20), 34);
-        schedule.compared(34, 0.7);
-        assert_eq!(schedule.verify_at(34), 37, "the second look");
-        schedule.compared(37, 0.85);
-        assert!(schedule.rebuilds_in(40));
-        // The first lists after a restart, and lists of few steps.
-        schedule.rebuilt(42);
-        schedule.rebuilt(44);
-        assert_eq!(schedule.verify_at(44), 48);
+        assert_eq!(schedule.verify_at(20), 38);
+        schedule.compared(38, 0.9);
+        assert!(schedule.rebuilds_in(39), "one more step would be possible, and is not worth it");
+        schedule.rebuilt(39);
+        assert_eq!(schedule.verify_at(39), 57);
+        schedule.compared(57, 0.7);
+        assert_eq!(schedule.verify_at(57), 61, "the second look");
+        schedule.compared(61, 0.85);
+        assert!(schedule.rebuilds_in(65));
+        // Too late: those after that are expected to live so long, but four steps at least.
+        schedule.rebuilt(65);
+        schedule.stale(67);
+        schedule.rebuilt(67);
+        assert_eq!(schedule.verify_at(67), 71);
     }
 
     #[test]

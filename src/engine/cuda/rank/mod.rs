@@ -39,6 +39,8 @@ pub struct CardDomain {
     rebuilt_with_peers: u32,
     /// Lists have been rebuilt after the drift of the present step: its forces are still to come.
     drifted: bool,
+    /// Only one copy of the particles has ids and species.
+    unnamed: bool,
     /// The rim is not what the kernels have as a constant.
     rim_changed: bool,
     /// Nanoseconds in them.

@@ -101,7 +101,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.tell_places()?;
         }
         let step = self.step;
-        self.with_others_mut().domain.schedule.rebuilt(step);
+        let with_others = self.with_others_mut();
+        with_others.unnamed = true;
+        with_others.domain.schedule.rebuilt(step);
         self.control.rebuilds += 1;
         self.clear_rim_control()
     }

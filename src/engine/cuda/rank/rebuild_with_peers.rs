@@ -51,7 +51,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         (rim.extent, rim.lent) = (made.count, made.lent);
         rim.ghosts = with_others.ghosts_from.iter().sum();
         rim.arrivals = Starts::of(&with_others.ghosts_from);
-        with_others.rim_changed = true;
+        (with_others.rim_changed, with_others.unnamed) = (true, true);
         with_others.domain.schedule.rebuilt(step);
         Ok(())
     }

@@ -77,6 +77,8 @@ pub struct Rim {
     control: CUdeviceptr,
     destination: CUdeviceptr,
     boundary: CUdeviceptr,
+    order_start: CUdeviceptr,
+    tile_order: CUdeviceptr,
     ghost_start: CUdeviceptr,
     ghost_bin: CUdeviceptr,
     ghost_slot: CUdeviceptr,
@@ -164,6 +166,8 @@ pub struct RimBuffers {
     pub control: Buffer,
     pub destination: Buffer,
     pub boundary: Buffer,
+    order_start: Buffer,
+    tile_order: Buffer,
     ghost_start: Buffer,
     ghost: [Buffer; 3],
     ghost_sorted: Buffer,
@@ -192,6 +196,8 @@ impl RimBuffers {
             control: Buffer::holding(session, &[RimControl::CLEAR])?,
             destination: Buffer::new(session, room.places.particles)?,
             boundary: Buffer::new(session, room.tiles)?,
+            order_start: words(room.tiles + 1)?,
+            tile_order: words(room.tiles)?,
             ghost_start: words(room.bins + 1)?,
             ghost: [words(ghosts)?, words(ghosts)?, words(ghosts)?],
             ghost_sorted: Buffer::new(session, ghosts * 8)?,
@@ -219,6 +225,8 @@ impl RimBuffers {
         rim.control = self.control.pointer();
         rim.destination = self.destination.pointer();
         rim.boundary = self.boundary.pointer();
+        rim.order_start = self.order_start.pointer();
+        rim.tile_order = self.tile_order.pointer();
         rim.ghost_start = self.ghost_start.pointer();
         [rim.ghost_bin, rim.ghost_slot, rim.ghost_place] =
             [0, 1, 2].map(|k| self.ghost[k].pointer());

@@ -30,6 +30,8 @@ struct PeerLaunch {
     sequence: u64,
     steps: u32,
     rebuilt: u32,
+    names: u32,
+    unused: u32,
 }
 
 /// What the host remembers from before some steps; the card keeps the particles.
@@ -40,6 +42,8 @@ struct Saved {
     heats: usize,
     /// Forces of the step were still to come.
     drifted: bool,
+    /// The copy of the particles that was valid.
+    copy: u32,
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -61,8 +65,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut verified = true;
         while self.step < end || !verified {
             let step = self.step;
-            let schedule = &self.with_others().domain.schedule;
-            if step < end && schedule.rebuilds_in(step + 1) {
+            let with_others = self.with_others();
+            let schedule = &with_others.domain.schedule;
+            // What was begun is completed first.
+            if step < end && schedule.rebuilds_in(step + 1) && !with_others.drifted {
                 self.rebuilding_step()?;
                 verified = false;
             } else {
@@ -82,6 +88,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             thermostat: self.thermostat.clone(),
             heats: self.with_others().domain.heat.len(),
             drifted: self.with_others().drifted,
+            copy: self.control.copy,
         };
         let mut half_steps = 0;
         if saved.drifted {
@@ -170,6 +177,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             sequence: self.with_others().sequence,
             steps: steps as u32,
             rebuilt: u32::from(self.with_others().drifted),
+            names: u32::from(self.with_others().unnamed),
+            unused: 0,
         };
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
         let kernel = self.kernels.kernel(match kernel {
@@ -184,13 +193,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
         unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
         self.session.wait()?;
         self.step = stop;
-        // Each drift writes the other copy.
+        // The particles are in the other copy; each drift writes the other copy of the sites.
+        self.control.copy ^= 1;
         self.control.site_copy ^= (steps & 1) as u32;
         if kind == Kind::Langevin {
             *half_steps += 2 * (steps + u64::from(launch.rebuilt)) as usize;
         }
         let with_others = self.with_others_mut();
-        with_others.drifted = false;
+        (with_others.drifted, with_others.unnamed) = (false, false);
         with_others.sequence += steps;
         with_others.with_peers += begin.elapsed().as_nanos() as i64;
         Ok(())
@@ -310,9 +320,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let domain = &mut self.with_others_mut().domain;
         domain.heat.truncate(saved.heats);
         domain.forget_after(saved.step);
-        self.write_control()?;
         self.set_changed_rim()?;
-        self.over_particles("restore_particles", &[])?;
+        if self.control.copy == saved.copy {
+            // The host led: what was saved is in the other copy.
+            self.write_control()?;
+            self.over_particles("restore_particles", &[])?;
+        } else {
+            self.control.copy = saved.copy;
+            self.write_control()?;
+            self.over_particles("renew_sites", &[])?;
+        }
         self.exchange_sites(|_| Ok(()))?;
         self.with_others_mut().drifted = saved.drifted;
         if !saved.drifted {
