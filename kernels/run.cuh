@@ -5,6 +5,7 @@
 //   TRUNCATION   a TruncationKind
 //   DIMENSION    2 or 3
 //   SPECIES_COUNT
+//   COMMON_CONSTANTS   1 if all pairs of species have those of `Truncated::set_common`
 #pragma once
 #include "arithmetic/exact_sum.cuh"
 #include "arithmetic/random.cuh"

@@ -67,12 +67,12 @@ fn fixed_point_gives_the_golden_hashes() {
     assert_eq!(
         found,
         [
-            "ff299d667700e861",
-            "0eab9c28f150ea22",
-            "9230b625e67d29a9",
-            "a822d1248b781b86",
-            "866374c24a04fa42",
-            "c18dec80756883a4",
+            "b64e4d4b4fa41813",
+            "b88e17e2fae9dec0",
+            "719b676782c7eed4",
+            "e5f769aa857783e5",
+            "21eea5e8113c7a5a",
+            "c1f3870976f0e047",
         ]
     );
 }

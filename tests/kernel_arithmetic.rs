@@ -601,8 +601,8 @@ const PAIR: PairParameters = PairParameters { epsilon: 1.5, sigma: 0.88, cutoff:
 
 fn pair_agrees<P: Numbers, V: Evaluator<P::Real>, W: Evaluator<f64>>(
     form: PairPotential,
-    evaluator: V,
-    exact: W,
+    evaluator: impl Fn(&PairParameters) -> V,
+    exact: impl Fn(&PairParameters) -> W,
 ) {
     let policy = P::new(&SimulationBox::new(&[9.4, 9.4, 9.4]), 0.004, &three_species());
     let cutoff = if form == PairPotential::HarmonicSpheres { PAIR.sigma } else { PAIR.cutoff };
@@ -617,7 +617,7 @@ fn pair_agrees<P: Numbers, V: Evaluator<P::Real>, W: Evaluator<f64>>(
         let table = PairTable::new(&policy, &plan);
         let function = format!("{} {}", table.evaluator, table.truncation_name());
         let arguments = records(15, |inputs| [P::real(inputs.uniform(0.1, cutoff).powi(2))]);
-        let truncated = Truncated::new(evaluator, &exact, &pair, &truncation);
+        let truncated = Truncated::new(&evaluator, &exact, &pair, &truncation);
         let bytes = table.bytes();
         let core2 = &bytes[bytes.len() - size_of::<P::Real>()..];
         let core2 = match *core2 {
@@ -644,48 +644,43 @@ fn pair_agrees<P: Numbers, V: Evaluator<P::Real>, W: Evaluator<f64>>(
 }
 
 fn potentials_agree<P: Numbers>() {
-    let pair = &PAIR;
     pair_agrees::<P, _, _>(
         PairPotential::LennardJones,
-        LennardJones::<P::Real>::new(pair),
-        LennardJones::<f64>::new(pair),
+        LennardJones::<P::Real>::new,
+        LennardJones::<f64>::new,
     );
     pair_agrees::<P, _, _>(
         PairPotential::HarmonicSpheres,
-        HarmonicSpheres::<P::Real>::new(pair),
-        HarmonicSpheres::<f64>::new(pair),
+        HarmonicSpheres::<P::Real>::new,
+        HarmonicSpheres::<f64>::new,
     );
-    pair_agrees::<P, _, _>(
-        PairPotential::Yukawa,
-        Yukawa::<P::Real>::new(pair),
-        Yukawa::<f64>::new(pair),
-    );
+    pair_agrees::<P, _, _>(PairPotential::Yukawa, Yukawa::<P::Real>::new, Yukawa::<f64>::new);
     pair_agrees::<P, _, _>(
         PairPotential::GaussianCore,
-        GaussianCore::<P::Real>::new(pair),
-        GaussianCore::<f64>::new(pair),
+        GaussianCore::<P::Real>::new,
+        GaussianCore::<f64>::new,
     );
     pair_agrees::<P, _, _>(
         PairPotential::Mie { m: 12, n: 6 },
-        InversePowers::<P::Real, false>::mie(pair, 12, 6),
-        InversePowers::<f64, false>::mie(pair, 12, 6),
+        |pair| InversePowers::<P::Real, false>::mie(pair, 12, 6),
+        |pair| InversePowers::<f64, false>::mie(pair, 12, 6),
     );
     for (m, n) in [(11, 7), (63, 62)] {
         pair_agrees::<P, _, _>(
             PairPotential::Mie { m, n },
-            InversePowers::<P::Real, true>::mie(pair, m, n),
-            InversePowers::<f64, true>::mie(pair, m, n),
+            |pair| InversePowers::<P::Real, true>::mie(pair, m, n),
+            |pair| InversePowers::<f64, true>::mie(pair, m, n),
         );
     }
     pair_agrees::<P, _, _>(
         PairPotential::InversePower { n: 18 },
-        InversePowers::<P::Real, false>::inverse_power(pair, 18),
-        InversePowers::<f64, false>::inverse_power(pair, 18),
+        |pair| InversePowers::<P::Real, false>::inverse_power(pair, 18),
+        |pair| InversePowers::<f64, false>::inverse_power(pair, 18),
     );
     pair_agrees::<P, _, _>(
         PairPotential::InversePower { n: 9 },
-        InversePowers::<P::Real, true>::inverse_power(pair, 9),
-        InversePowers::<f64, true>::inverse_power(pair, 9),
+        |pair| InversePowers::<P::Real, true>::inverse_power(pair, 9),
+        |pair| InversePowers::<f64, true>::inverse_power(pair, 9),
     );
 }
 

@@ -31,7 +31,8 @@ INLINE float mul(float a, float b) { return __fmul_rn(a, b); }
 INLINE float divide(float a, float b) { return __fdiv_rn(a, b); }
 INLINE float square_root(float x) { return __fsqrt_rn(x); }
 INLINE float fused(float x, float a, float b) { return __fmaf_rn(x, a, b); }
-INLINE float larger(float a, float b) { return fmaxf(a, b); }
+// The larger of 1 - x and zero, for x >= 0; one instruction.
+INLINE float one_minus_clamped(float x) { return __saturatef(__fsub_rn(1.0f, x)); }
 
 INLINE double add(double a, double b) { return __dadd_rn(a, b); }
 INLINE double sub(double a, double b) { return __dsub_rn(a, b); }
@@ -63,7 +64,7 @@ INLINE float mul(float a, float b) { return a * b; }
 INLINE float divide(float a, float b) { return a / b; }
 INLINE float square_root(float x) { return std::sqrt(x); }
 INLINE float fused(float x, float a, float b) { return std::fma(x, a, b); }
-INLINE float larger(float a, float b) { return std::fmax(a, b); }
+INLINE float one_minus_clamped(float x) { return std::fmax(1.0f - x, 0.0f); }
 
 INLINE double add(double a, double b) { return a + b; }
 INLINE double sub(double a, double b) { return a - b; }

@@ -83,8 +83,16 @@ struct PairRow {
 
     INLINE PairRow(u32 species) : row(pairs + species * SPECIES_COUNT), first(row[0]), last(row[SPECIES_COUNT - 1]) {}
 
-    // Those of row `at` of a list. Two species are held in registers and selected; more are looked up.
+    // Those of row `at` of a list. Two species are held in registers and selected; more are looked up. What all pairs
+    // have in common is read where it is needed.
     INLINE Pair of(u32 at, const u32 (&end)[SPECIES_COUNT]) const {
+        Pair pair = select(at, end);
+        if (COMMON_CONSTANTS) pair.interaction.set_common(pairs[0].interaction);
+        return pair;
+    }
+
+private:
+    INLINE Pair select(u32 at, const u32 (&end)[SPECIES_COUNT]) const {
         if (SPECIES_COUNT == 1) return first;
         if (SPECIES_COUNT == 2) return at < end[0] ? first : last;
         u32 species = 0;
@@ -106,13 +114,14 @@ INLINE void walk(const Group &group, u32 tile, u32 particle, u32 species, const 
     for (u32 row = 0; row < rows; ++row) {
         uint4 entries = next;
         at += 32;
-        // Also beyond the last: there is a row more than the lists have room for.
-        next = load_row(at);
         Site x0[DIMENSION], x1[DIMENSION], x2[DIMENSION], x3[DIMENSION];
         load_site(sites, entries.x, x0);
         load_site(sites, entries.y, x1);
         load_site(sites, entries.z, x2);
         load_site(sites, entries.w, x3);
+        // After the sites: it takes the place of the entries. Also beyond the last row: there is one more than the lists
+        // have room for.
+        next = load_row(at);
         Pair pair = constants.of(row, end);
         visit(pair, entries.x, x0);
         visit(pair, entries.y, x1);

@@ -36,6 +36,15 @@ impl<R: Real> Evaluator<R> for LennardJones<R> {
         (force, energy)
     }
 
+    #[inline(always)]
+    fn evaluate_shifted(&self, r2: R, shift: R) -> (R, R) {
+        let inv_r2 = r2.inverse();
+        let inv_r6 = inv_r2 * inv_r2 * inv_r2;
+        let force = inv_r6 * inv_r2 * self.force_12.fused(inv_r6, self.force_6);
+        let energy = inv_r6.fused(self.energy_12.fused(inv_r6, self.energy_6), -shift);
+        (force, energy)
+    }
+
     fn constants(&self) -> Vec<R> {
         vec![self.force_12, self.force_6, self.energy_12, self.energy_6]
     }

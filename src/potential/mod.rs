@@ -96,12 +96,12 @@ pub fn evaluate_exactly(
     r: f64,
 ) -> (f64, f64) {
     fn cut<V: Evaluator<f64>>(
-        v: V,
+        form: impl Fn(&PairParameters) -> V,
         truncation: &Truncation,
         pair: &PairParameters,
         r: f64,
     ) -> (f64, f64) {
-        let truncated = Truncated::new(v, &v, pair, truncation);
+        let truncated = Truncated::new(&form, &form, pair, truncation);
         match truncation.kind() {
             TruncationKind::Shifted => {
                 truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r * r)
@@ -118,15 +118,15 @@ pub fn evaluate_exactly(
         return (0.0, 0.0);
     }
     match form {
-        PairPotential::LennardJones => cut(LennardJones::new(pair), truncation, pair, r),
+        PairPotential::LennardJones => cut(LennardJones::new, truncation, pair, r),
         PairPotential::Mie { m, n } => {
-            cut(InversePowers::<f64, true>::mie(pair, m, n), truncation, pair, r)
+            cut(|pair| InversePowers::<f64, true>::mie(pair, m, n), truncation, pair, r)
         }
         PairPotential::InversePower { n } => {
-            cut(InversePowers::<f64, true>::inverse_power(pair, n), truncation, pair, r)
+            cut(|pair| InversePowers::<f64, true>::inverse_power(pair, n), truncation, pair, r)
         }
-        PairPotential::HarmonicSpheres => cut(HarmonicSpheres::new(pair), truncation, pair, r),
-        PairPotential::Yukawa => cut(Yukawa::new(pair), truncation, pair, r),
-        PairPotential::GaussianCore => cut(GaussianCore::new(pair), truncation, pair, r),
+        PairPotential::HarmonicSpheres => cut(HarmonicSpheres::new, truncation, pair, r),
+        PairPotential::Yukawa => cut(Yukawa::new, truncation, pair, r),
+        PairPotential::GaussianCore => cut(GaussianCore::new, truncation, pair, r),
     }
 }

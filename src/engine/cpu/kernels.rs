@@ -295,7 +295,7 @@ fn with_form<P: Policy, V: Evaluator<P::Real>, W: Evaluator<f64>>(
         .map(|pair| {
             let core = core_distance(policy, potential, pair);
             PairEntry {
-                interaction: Truncated::new(form(pair), &exact(pair), pair, &potential.truncation),
+                interaction: Truncated::new(&form, &exact, pair, &potential.truncation),
                 core2: P::Real::from_f64(core * core),
             }
         })

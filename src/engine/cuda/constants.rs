@@ -208,6 +208,8 @@ pub struct PairTable {
     pub truncation: TruncationKind,
     /// One `PairEntry` per ordered pair, `[species of the particle][species of the neighbour]`.
     pub entries: Vec<DeviceStruct>,
+    /// Whether the potential is smoothed and the pairs have [`Truncated::common_constants`] in common.
+    pub have_common_constants: bool,
 }
 
 impl PairTable {
@@ -267,13 +269,16 @@ impl PairTable {
         form: impl Fn(&PairParameters) -> V,
         exact: impl Fn(&PairParameters) -> W,
     ) -> Self {
+        let mut common = Vec::new();
         let entries = potential
             .pairs
             .iter()
             .flatten()
             .map(|pair| {
-                let truncated =
-                    Truncated::new(form(pair), &exact(pair), pair, &potential.truncation);
+                let truncated = Truncated::new(&form, &exact, pair, &potential.truncation);
+                let mut first = DeviceStruct::default();
+                truncated.common_constants().into_iter().for_each(|x| x.append(&mut first));
+                common.push(first);
                 let core = core_distance(policy, potential, pair);
                 let mut entry = DeviceStruct::default();
                 for constant in truncated.constants() {
@@ -287,6 +292,8 @@ impl PairTable {
             evaluator: evaluator.replace("<R", &format!("<{}", <P::Real as DeviceReal>::NAME)),
             truncation: potential.truncation.kind(),
             entries,
+            have_common_constants: potential.truncation.kind() == TruncationKind::Smooth
+                && common.iter().all(|first| *first == common[0]),
         }
     }
 

@@ -339,8 +339,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn geometry(&self, kind: Kind) -> Geometry {
         let tiles = self.own_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
         let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
-        let truncation = self.plan.potential.truncation.kind();
-        let alone = self.shape.lanes_log2 == 0 && pays_alone(P::PRECISION, truncation);
+        let alone = self.shape.lanes_log2 == 0 && pays_alone(P::PRECISION);
         Geometry::new(kind, tiles, blocks, alone)
     }
 

@@ -50,6 +50,7 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
         ("TRUNCATION", pairs.truncation_name().to_owned()),
         ("DIMENSION", dimension.to_string()),
         ("SPECIES_COUNT", plan.system.species.len().to_string()),
+        ("COMMON_CONSTANTS", u32::from(pairs.have_common_constants).to_string()),
         ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
         ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
         ("LARGEST_BLOCK_ALONE", LARGEST_BLOCK_ALONE.to_string()),

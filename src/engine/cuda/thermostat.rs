@@ -2,7 +2,6 @@
 use crate::engine::StageContext;
 use crate::integrator::{andersen, langevin};
 use crate::plan::{self, Precision};
-use crate::potential::TruncationKind;
 use crate::system::Species;
 
 /// Up to this many threads a block the kernel with more registers runs: `advance_wide` in
@@ -16,14 +15,9 @@ pub const LARGEST_BLOCK: u32 = 640;
 /// The same of `advance_alone`, for one lane a particle.
 pub const LARGEST_BLOCK_ALONE: u32 = 768;
 
-/// Whether `advance_alone` is the faster kernel for many particles: not in 64 bits, and not where the compiler, short of
-/// registers, loads one neighbour after the other. Tried on an H200.
-pub fn pays_alone(precision: Precision, truncation: TruncationKind) -> bool {
-    match precision {
-        Precision::Double => false,
-        Precision::FixedPoint => true,
-        Precision::Single | Precision::DoubleSingle => truncation != TruncationKind::Smooth,
-    }
+/// Whether `advance_alone` is the faster kernel for many particles: not in 64 bits. Tried on an H200.
+pub fn pays_alone(precision: Precision) -> bool {
+    precision != Precision::Double
 }
 
 /// Which kernel takes the steps.
