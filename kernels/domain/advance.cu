@@ -4,7 +4,11 @@
 // new sites of what their particles lend into the neighbours' memory, and goes over its other tiles while these are on their
 // way. The last warp to have written puts the number of the step into the neighbours' mail boxes: by then nobody here
 // reads the ghosts of this step any more. Sites of steps alternate between two copies; so a neighbour that has got the mail
-// may write the ghosts of the step after the next where those of this one were.
+// may write the ghosts of the step after the next where those of this one were. Every block has its share of the tiles of
+// the boundary and of those of the interior, so that the mail leaves early in a pass.
+//
+// The first pass reads the particles from the copy that is valid and writes them to the other one, where they stay: what the
+// launch began with is kept until the ranks have agreed that its lists were good.
 #pragma once
 #include "domain/rim.cuh"
 #include "domain/steps.cu"

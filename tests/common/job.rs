@@ -152,9 +152,32 @@ impl Ended {
     }
 }
 
+/// Sends a signal as soon as the process listens: before, it ends it or, SIGINT to what a shell has started in the
+/// background, is lost.
 pub fn signal(process: &Child, name: &str) {
     let id = process.id().to_string();
+    let number = match name {
+        "INT" => Some(2),
+        "USR1" => Some(10),
+        "USR2" => Some(12),
+        "TERM" => Some(15),
+        _ => None,
+    };
+    let start = Instant::now();
+    while number.is_some_and(|number| is_deaf(&id, number)) {
+        assert!(start.elapsed() < Duration::from_secs(60), "SIG{name} is never listened to");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+}
+
+/// Whether a process that runs has no handler of a signal, as far as Linux tells it.
+fn is_deaf(id: &str, number: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let field = |name| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let caught = field("SigCgt:").and_then(|mask| u64::from_str_radix(mask, 16).ok());
+    let ended = field("State:").is_none_or(|state| state.starts_with('Z'));
+    !ended && caught.is_some_and(|caught| caught >> (number - 1) & 1 == 0)
 }
 
 /// Kob-Andersen mixture at density 1.2, all of a configuration before its stages. `run` holds more

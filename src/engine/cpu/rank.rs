@@ -259,7 +259,7 @@ impl<P: Policy> CpuEngine<P> {
         };
         let mut owner = owners(self, domain);
         let here = owner.iter().map(|&owner| domain.grid().hops(rank, owner)).max();
-        let rounds = domain.agree_on_migration(here.unwrap_or(0))?;
+        let rounds = domain.largest_unless_fault(here.unwrap_or(0))?;
         let neighbors: Vec<usize> = domain.neighbors().collect();
         for round in 0..rounds {
             if round > 0 {

@@ -169,8 +169,11 @@ impl Domain {
         self.messages.iter().map(|message| message.rank)
     }
 
-    /// Most domains that a particle of any rank must cross, where on this one it is `here`; an error of any rank.
-    pub fn agree_on_migration(&mut self, here: u32) -> Result<u32, EngineError> {
+    /// Largest of a number on all ranks, `here` on this one, unless one has met an error.
+    ///
+    /// # Errors
+    /// That of the lowest rank that has one.
+    pub fn largest_unless_fault(&mut self, here: u32) -> Result<u32, EngineError> {
         let fault = self.fault.as_ref().map_or(u64::MAX, |(step, _)| *step);
         let mut values = [fault, u64::MAX - u64::from(here)];
         self.waiting(|ranks| ranks.minimum(&mut values));

@@ -37,7 +37,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         // The lists are given up anyway.
         self.with_others_mut().domain.forget_stale();
         let mut left = 0;
-        let rounds = self.with_others_mut().domain.agree_on_migration(control.hops)?;
+        let rounds = self.with_others_mut().domain.largest_unless_fault(control.hops)?;
         for round in 0..rounds {
             if round > 0 {
                 control = self.find_destinations()?;

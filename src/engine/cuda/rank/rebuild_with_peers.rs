@@ -36,7 +36,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         // The lists are new.
         let domain = &mut self.with_others_mut().domain;
         domain.forget_stale();
-        if domain.agree_on_migration(made.failed)? > 0 {
+        if domain.largest_unless_fault(made.failed)? > 0 {
             return self.rebuild_again();
         }
         self.control.copy ^= 1;
