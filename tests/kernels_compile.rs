@@ -239,9 +239,9 @@ fn kernels_of_ranks_compile_and_spill_little() {
     }
     for (name, resources) in compile_all(cases) {
         let allowed = |kernel: &str| match kernel {
-            _ if name.starts_with("double,") => 650,
-            "advance_with_peers_langevin" => 440,
-            _ => 40,
+            _ if name.starts_with("double,") => 450,
+            "advance_with_peers_langevin" => 290,
+            _ => 16,
         };
         for kernel in [
             "advance_with_peers",
