@@ -28,17 +28,34 @@ INLINE double distance2_from(u32 neighbor, const double (&position)[DIMENSION]) 
     return distance2;
 }
 
-// Calls `lend(neighbour)` for all that need a particle as a ghost.
+// Whole warps go over the own particles: `lend(p, j, needs)` is called for each particle and neighbour by all lanes
+// together, `needs` where the neighbour needs the particle as a ghost.
 template <typename Lend>
-INLINE void for_borrowers(const Particles &particles, u32 p, Lend lend) {
-    double position[DIMENSION];
+INLINE void for_borrowers(const Particles &particles, Lend lend) {
+    u32 lane = threadIdx.x & 31;
+    u32 first = blockIdx.x * blockDim.x + threadIdx.x - lane;
+    for (; first < system.count; first += gridDim.x * blockDim.x) {
+        u32 p = first + lane;
+        bool active = p < system.count;
+        double position[DIMENSION];
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) {
-        position[axis] = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            Coordinate coordinate = particles.position[axis][active ? p : first];
+            position[axis] = Policy::coordinate_to_f64(policy, coordinate, axis);
+        }
+        for (u32 j = 0; j < rim.neighbors; ++j) {
+            bool needs = active && distance2_from(j, position) < rim.reach2;
+            if (__any_sync(~0u, needs)) lend(p, j, needs);
+        }
     }
-    for (u32 j = 0; j < rim.neighbors; ++j) {
-        if (distance2_from(j, position) < rim.reach2) lend(j);
-    }
+}
+
+// Takes a number from a counter for each lane that wants one; one addition a warp.
+INLINE u32 take_number(u32 *counter, bool wants) {
+    u32 mask = __ballot_sync(~0u, wants), lane = threadIdx.x & 31;
+    u32 leader = __ffs(mask) - 1, first = 0;
+    if (lane == leader) first = atomicAdd(counter, (u32)__popc(mask));
+    return __shfl_sync(~0u, first, leader) + __popc(mask & ((1u << lane) - 1));
 }
 
 // Counts what is lent, by neighbour and by tile (`lent_filled`), and where each tile's entries start.
@@ -47,14 +64,10 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) count_lent() {
     const Particles &particles = system.particles[system.control->copy];
     Group group = group_of();
     u32 tiles = tile_count(group);
-    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
-        u32 entries = 0;
-        for_borrowers(particles, p, [&](u32 j) {
-            atomicAdd(rim.control->for_neighbor + j, 1u);
-            ++entries;
-        });
-        if (entries > 0) atomicAdd(rim.lent_filled + p / group.particles, entries);
-    }
+    for_borrowers(particles, [&](u32 p, u32 j, bool needs) {
+        take_number(rim.control->for_neighbor + j, needs);
+        if (needs) atomicAdd(rim.lent_filled + p / group.particles, 1u);
+    });
     synchronize(false);
     prefix_sums(rim.lent_filled, rim.lent_start, tiles, 0);
 }
@@ -63,17 +76,16 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) count_lent() {
 extern "C" __global__ void __launch_bounds__(256) choose_lent() {
     const Particles &particles = system.particles[system.control->copy];
     Group group = group_of();
-    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+    for_borrowers(particles, [&](u32 p, u32 j, bool needs) {
+        u32 index = take_number(rim.control->for_neighbor + j, needs);
+        if (!needs) return;
         u32 tile = p / group.particles;
-        for_borrowers(particles, p, [&](u32 j) {
-            u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
-            u32 index = atomicAdd(rim.control->for_neighbor + j, 1u);
-            // What is lent is sent before the interior is worked on.
-            rim.boundary[tile] = BOUNDARY;
-            rim.lent_own[entry] = p;
-            rim.lent_slot[entry] = j << SLOT_BITS | index;
-        });
-    }
+        u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
+        // What is lent is sent before the interior is worked on.
+        rim.boundary[tile] = BOUNDARY;
+        rim.lent_own[entry] = p;
+        rim.lent_slot[entry] = j << SLOT_BITS | index;
+    });
 }
 
 INLINE void write_ghost(const Particles &particles, const Site *sites, u32 p, u32 entry, GhostRecord *to) {

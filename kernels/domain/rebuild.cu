@@ -135,27 +135,24 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) lend_with_peer
     sort_particles(copy, site_copy);
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
-    for (u32 p = thread; p < system.count; p += threads) {
-        u32 entries = 0;
-        for_borrowers(particles, p, [&](u32) { ++entries; });
-        if (entries > 0) atomicAdd(rim.lent_filled + p / group.particles, entries);
-        rim.destination[p] = STAYS;
-    }
+    for_borrowers(particles, [&](u32 p, u32, bool needs) {
+        if (needs) atomicAdd(rim.lent_filled + p / group.particles, 1u);
+    });
+    for (u32 p = thread; p < system.count; p += threads) rim.destination[p] = STAYS;
     synchronize(false);
     prefix_sums(rim.lent_filled, rim.lent_start, tiles, 0);
-    for (u32 p = thread; p < system.count; p += threads) {
+    for_borrowers(particles, [&](u32 p, u32 j, bool needs) {
+        u32 index = take_number(rim.control->for_neighbor + j, needs);
+        if (!needs) return;
         u32 tile = p / group.particles;
-        for_borrowers(particles, p, [&](u32 j) {
-            u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
-            u32 index = atomicAdd(rim.control->for_neighbor + j, 1u);
-            rim.boundary[tile] = BOUNDARY;
-            if (entry < rim.room_lent) {
-                rim.lent_own[entry] = p;
-                rim.lent_slot[entry] = j << SLOT_BITS | index;
-            }
-            if (index < most) write_ghost(particles, sites, p, entry, (GhostRecord *)rim.peer_inbox[1][j] + index);
-        });
-    }
+        u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
+        rim.boundary[tile] = BOUNDARY;
+        if (entry < rim.room_lent) {
+            rim.lent_own[entry] = p;
+            rim.lent_slot[entry] = j << SLOT_BITS | index;
+        }
+        if (index < most) write_ghost(particles, sites, p, entry, (GhostRecord *)rim.peer_inbox[1][j] + index);
+    });
     if (!is_last_block() || threadIdx.x != 0) return;
     system.control->copy = copy;
     system.control->site_copy = site_copy;
