@@ -43,7 +43,10 @@ INLINE u64 load_relaxed(const u64 *at) {
 INLINE void fence() {
     asm volatile("fence.acq_rel.gpu;" : : : "memory");
 }
-// The same with other cards.
+// The same within a block, and with other cards.
+INLINE void fence_block() {
+    asm volatile("fence.acq_rel.cta;" : : : "memory");
+}
 INLINE void fence_system() {
     asm volatile("fence.acq_rel.sys;" : : : "memory");
 }
@@ -105,6 +108,7 @@ INLINE void load_doubles(const double *at, double &x, double &y) {
 INLINE void add_release(u64 *at, u64 value) { __atomic_fetch_add(at, value, __ATOMIC_RELEASE); }
 INLINE u64 load_relaxed(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 INLINE void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+INLINE void fence_block() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 INLINE void store_release_system(u64 *at, u64 value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 INLINE u64 load_relaxed_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }

@@ -24,24 +24,14 @@ struct PeerLaunch {
     u32 rebuilt;
     // Lists are new: only one copy of the particles has ids and species.
     u32 names;
-    u32 unused;
+    // Launches with a thermostat of the whole system, this one included.
+    u32 number;
 };
 
 // Waits until the neighbours have written the ghosts of a step, alike in all lanes of the warp.
 static __device__ __noinline__ void wait_for_ghosts(u64 step) {
     u32 lane = threadIdx.x & 31;
-    if (lane < rim.neighbors) {
-        i64 start = clock64();
-        while ((i64)(load_relaxed_system(mail_from(lane, SITES)) - step) < 0) {
-            spin_wait();
-            if (clock64() - start > LONGEST_WAIT) {
-                rim.control->lost = lane + 1;
-                break;
-            }
-        }
-        // Once only: it empties the first-level cache, which may hold older ghosts.
-        load_acquire_system(mail_from(lane, SITES));
-    }
+    if (lane < rim.neighbors) wait_for_mail(lane, SITES, step);
     __syncwarp();
 }
 
@@ -53,7 +43,7 @@ static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done,
     if (work.has_boundary()) {
         // What the other lanes have written.
         __syncwarp();
-        for (u32 at = work.first() + (threadIdx.x >> 5); at < work.last(); at += warps) {
+        for (u32 at = work.first(); at < work.last(); at += warps) {
             u32 tile = work.tile(at), last = rim.lent_start[tile + 1];
             for (u32 entry = rim.lent_start[tile] + lane; entry < last; entry += 32) {
                 Site *to = rim.peer_sites[site_copy][rim.lent_slot[entry] >> SLOT_BITS];
@@ -63,7 +53,8 @@ static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done,
         __syncwarp();
     }
     if (lane != 0) return;
-    fence_system();
+    // That of the last warp holds for what the others have written; each empties the first-level cache.
+    fence_block();
     if (atomicAdd(&warps_done, 1u) + 1 != turn * warps) return;
     fence_system();
     if (atomicAdd(&rim.control->arrived, 1u) + 1 != turn * gridDim.x) return;
@@ -82,7 +73,7 @@ static __device__ __noinline__ Started start_step_of_tiles(const Thermostat &the
     const Particles &from = system.particles[work.copy], &to = system.particles[work.copy_to];
     Started started = {{false, false}, {0, 0}};
     Group group = group_of();
-    for (u32 at = work.first() + (threadIdx.x >> 5); at < work.last(); at += blockDim.x >> 5) {
+    for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
         u32 p = particle_of(group, work.tile(at));
         if (p >= system.count || group.member != 0) continue;
         Body body;
@@ -91,11 +82,7 @@ static __device__ __noinline__ Started start_step_of_tiles(const Thermostat &the
             double noise = langevin_noise(thermostat, step, body.species);
             body.langevin(thermostat, noise, from.id[p], 2 * step, started.heat, started.findings);
         }
-        Force force[DIMENSION];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-        body.half_kick(force);
-        body.drift(from, system.sites[work.site_copy ^ 1], p, started.findings);
+        body.start_step(from, system.sites[work.site_copy ^ 1], p, started.findings);
         body.store_place(to, p);
         body.store_velocity(to, p);
         work.write_names(p, body.species);
@@ -103,19 +90,9 @@ static __device__ __noinline__ Started start_step_of_tiles(const Thermostat &the
     return started;
 }
 
-template <bool LANGEVIN, bool ALONE>
-INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat &thermostat) {
-    __shared__ u32 warps_done;
-    // Clock at the start, and cycles that the first warp has waited.
-    __shared__ i64 begun, waited;
-    Control *control = system.control;
-    if (threadIdx.x == 0) {
-        warps_done = 0;
-        begun = clock64();
-        waited = 0;
-    }
-    __shared__ u32 shares[2][2];
-    begin_grid();
+// The block's part in a launch; `shares` is filled. Names of ghosts are copied where the launch is to write them.
+INLINE Work begin_work(const PeerLaunch &launch, u32 (&shares)[2][2]) {
+    const Control *control = system.control;
     Work work;
     work.copy = control->copy;
     work.copy_to = work.copy ^ 1;
@@ -131,6 +108,35 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
             to.species[ghost] = from.species[ghost];
         }
     }
+    return work;
+}
+
+// Notes how the launch has ended.
+INLINE void end_work(const PeerLaunch &launch, const Work &work, i64 cycles, i64 waited) {
+    keep_furthest(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    Control *control = system.control;
+    control->cycles[0] += (u64)cycles;
+    control->cycles[1] += (u64)waited;
+    control->steps_done = launch.steps;
+    control->copy = work.copy;
+    control->site_copy = work.site_copy;
+}
+
+template <bool LANGEVIN, bool ALONE>
+INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat &thermostat) {
+    __shared__ u32 warps_done;
+    // Clock at the start, and cycles that the first warp has waited.
+    __shared__ i64 begun, waited;
+    Control *control = system.control;
+    if (threadIdx.x == 0) {
+        warps_done = 0;
+        begun = clock64();
+        waited = 0;
+    }
+    __shared__ u32 shares[2][2];
+    begin_grid();
+    Work work = begin_work(launch, shares);
     // The first block may end before others have begun.
     if (launch.steps == 0) synchronize(false);
     // Half steps of a bath before that of the first drift here.
@@ -182,14 +188,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         synchronize(false);
         work.site_copy ^= 1;
     }
-    keep_furthest(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        control->cycles[0] += (u64)(clock64() - begun);
-        control->steps_done = launch.steps;
-        control->cycles[1] += (u64)waited;
-        control->copy = work.copy;
-        control->site_copy = work.site_copy;
-    }
+    end_work(launch, work, clock64() - begun, waited);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)

@@ -18,21 +18,7 @@
 INLINE void wait_for_records(Letter letter, u32 number, u32 room, Starts &starts) {
     u32 j = threadIdx.x;
     __syncthreads();
-    if (j < rim.neighbors) {
-        i64 start = clock64();
-        u64 word;
-        for (;; spin_wait()) {
-            word = load_relaxed_system(mail_from(j, letter));
-            if ((u32)(word >> 32) == number) break;
-            if (clock64() - start > LONGEST_WAIT) {
-                rim.control->lost = j + 1;
-                word = 0;
-                break;
-            }
-        }
-        load_acquire_system(mail_from(j, letter));
-        starts.start[j + 1] = (u32)word;
-    }
+    if (j < rim.neighbors) starts.start[j + 1] = (u32)wait_for_mail(j, letter, (u64)number << 32);
     __syncthreads();
     if (j == 0) {
         starts.start[0] = 0;

@@ -117,14 +117,29 @@ __constant__ Rim rim;
 #define SLOT_BITS 27
 
 // Kinds of mail: the number of the step whose ghosts have been written; number of a rebuilding (upper half) and count of
-// migrants; the same of ghosts.
-enum Letter : u32 { SITES = 0, MIGRANTS = 1, GHOSTS = 2 };
+// migrants; the same of ghosts; number of a launch (upper half) and how many sums over the particles it has sent; these
+// sums, six words each, in two places that are used in turn.
+enum Letter : u32 { SITES = 0, MIGRANTS = 1, GHOSTS = 2, SUMS = 3, SUM_WORDS = 4 };
 
 // Clock cycles after which a neighbour is given up: half a minute or more.
 #define LONGEST_WAIT (1ll << 36)
 
-INLINE const u64 *mail_from(u32 neighbor, Letter letter) { return rim.mail + letter * MOST_NEIGHBORS + neighbor; }
-INLINE u64 *mail_to(u32 neighbor, Letter letter) { return rim.peer_mail[neighbor] + letter * MOST_NEIGHBORS; }
+INLINE const u64 *mail_from(u32 neighbor, u32 letter) { return rim.mail + letter * MOST_NEIGHBORS + neighbor; }
+INLINE u64 *mail_to(u32 neighbor, u32 letter) { return rim.peer_mail[neighbor] + letter * MOST_NEIGHBORS; }
+
+// Waits until a word of mail has come to a number or beyond, and returns it; zero if the neighbour is lost. What was
+// written before the word is seen after: waiting empties the first-level cache.
+INLINE u64 wait_for_mail(u32 neighbor, u32 letter, u64 number) {
+    i64 start = clock64();
+    while ((i64)(load_relaxed_system(mail_from(neighbor, letter)) - number) < 0) {
+        spin_wait();
+        if (clock64() - start > LONGEST_WAIT) {
+            rim.control->lost = neighbor + 1;
+            return 0;
+        }
+    }
+    return load_acquire_system(mail_from(neighbor, letter));
+}
 
 INLINE u8 *message_to(u32 neighbor) { return rim.outgoing + rim.segment * neighbor; }
 INLINE const u8 *message_from(u32 neighbor, u32 half) {

@@ -13,11 +13,7 @@ INLINE void note(const Findings &findings, u64 step) {
 INLINE void kick_and_drift_one(const Particles &particles, Site *sites, u32 p, Findings &findings) {
     Body body;
     body.load(particles, p);
-    Force force[DIMENSION];
-#pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-    body.half_kick(force);
-    body.drift(particles, sites, p, findings);
+    body.start_step(particles, sites, p, findings);
     body.store_place(particles, p);
     body.store_velocity(particles, p);
 }

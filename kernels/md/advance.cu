@@ -10,6 +10,7 @@
 #include "md/passes.cuh"
 #include "md/rebuild.cuh"
 #include "md/stress.cuh"
+#include "md/velocities.cuh"
 
 struct Launch {
     // Steps since the start of the run at which the launch begins.
@@ -45,8 +46,6 @@ INLINE double read_kinetic2(u32 turn) {
     return kinetic2;
 }
 
-enum Action { SUM_ONLY, SCALE_AND_SUM, SCALE_ONLY, SCALE_AND_DRIFT };
-
 // A pass of a thermostat of the whole system over the velocities; returns what was found.
 template <int ACTION>
 static __device__ __noinline__ Findings velocity_pass(Work work, double factor, u32 turn) {
@@ -59,21 +58,7 @@ static __device__ __noinline__ Findings velocity_pass(Work work, double factor, 
     u32 first = work.first_tile * particles_of_tile, last = work.last_tile * particles_of_tile;
     last = last < system.count ? last : system.count;
     for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
-        Body body;
-        body.load(particles, p);
-        u32 id = particles.id[p];
-        if (ACTION != SUM_ONLY) body.scale(factor, id, findings);
-        if (ACTION != SUM_ONLY && work.sample) store_sampled(work.sample, id, body.position, body.image, body.velocity);
-        if (ACTION == SUM_ONLY || ACTION == SCALE_AND_SUM) body.add_kinetic(sums, id, findings);
-        if (ACTION == SCALE_AND_DRIFT) {
-            Force force[DIMENSION];
-#pragma unroll
-            for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-            body.half_kick(force);
-            body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
-            body.store_place(particles, p);
-        }
-        if (ACTION != SUM_ONLY) body.store_velocity(particles, p);
+        change_velocity<ACTION>(particles, particles, p, factor, work.sample, system.sites[work.site_copy ^ 1], sums, findings);
     }
     if (ACTION == SUM_ONLY || ACTION == SCALE_AND_SUM) {
         for (int axis = 0; axis < DIMENSION; ++axis) add_to_total(sums[axis], &system.control->sums[turn & 3][axis]);
@@ -104,11 +89,7 @@ static __device__ __noinline__ Started start_step_of_block(const Thermostat &the
             double noise = langevin_noise(thermostat, step, body.species);
             body.langevin(thermostat, noise, particles.id[p], 2 * step, started.heat, started.findings);
         }
-        Force force[DIMENSION];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-        body.half_kick(force);
-        body.drift(particles, sites, p, started.findings);
+        body.start_step(particles, sites, p, started.findings);
         body.store_place(particles, p);
         body.store_velocity(particles, p);
     }

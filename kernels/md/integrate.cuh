@@ -74,6 +74,15 @@ struct Body {
         if (runaway) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
     }
 
+    // The first kick of a step, by the forces that a pass has stored, and its drift.
+    INLINE void start_step(const Particles &particles, Site *sites, u32 p, Findings &findings) {
+        Force force[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+        half_kick(force);
+        drift(particles, sites, p, findings);
+    }
+
     // Half a step of friction and noise; adds the energy given.
     INLINE void langevin(const Thermostat &thermostat, double noise, u32 id, u64 draw,
                          SplitSum &heat, Findings &findings) {

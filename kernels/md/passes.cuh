@@ -7,7 +7,8 @@
 #include "domain/rim.cuh"
 #endif
 
-// What all passes of a launch share. The warps of a block take in turn the tiles `tile(first())` to `tile(last() - 1)`.
+// What all passes of a launch share. The warps of a block take tiles in turn: this one has `tile(first())`, and from there
+// on each that is as far away as there are warps, before `last()`.
 struct Work {
     u32 copy;
     u32 site_copy;
@@ -24,10 +25,16 @@ struct Work {
     const u32 (*shares)[2];
     u32 tiles[2];
 
-    INLINE u32 first() const { return shares[region][0]; }
+    // The warp's first tile: the warps that are next in turn after those of the boundary begin with the interior, so that
+    // none has two tiles more than another.
+    INLINE u32 first() const {
+        u32 warps = blockDim.x >> 5, warp = threadIdx.x >> 5;
+        u32 before = region == INTERIOR ? (shares[BOUNDARY][1] - shares[BOUNDARY][0]) % warps : 0;
+        return shares[region][0] + (warp >= before ? warp - before : warp + warps - before);
+    }
     INLINE u32 last() const { return shares[region][1]; }
     INLINE u32 tile(u32 at) const {
-        u32 turn = (at - first()) / (blockDim.x >> 5);
+        u32 turn = (at - shares[region][0]) / (blockDim.x >> 5);
         return turn < 32 ? __shfl_sync(~0u, tiles[region], turn) : rim.tile_order[at];
     }
     // All threads of the block come here.
@@ -43,7 +50,7 @@ struct Work {
         }
         __syncthreads();
         for (region = 0; region < 2; ++region) {
-            u32 at = first() + (threadIdx.x >> 5) + (threadIdx.x & 31) * (blockDim.x >> 5);
+            u32 at = first() + (threadIdx.x & 31) * (blockDim.x >> 5);
             tiles[region] = at < last() ? rim.tile_order[at] : 0;
         }
     }
@@ -59,7 +66,7 @@ struct Work {
     u32 first_tile;
     u32 last_tile;
 
-    INLINE u32 first() const { return first_tile; }
+    INLINE u32 first() const { return first_tile + (threadIdx.x >> 5); }
     INLINE u32 last() const { return last_tile; }
     INLINE u32 tile(u32 at) const { return at; }
     INLINE u32 to() const { return copy; }
@@ -86,7 +93,7 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
     const Site *sites = system.sites[work.site_copy];
     Group group = group_of<ALONE>();
     Findings findings = {false, false};
-    for (u32 at = work.first() + (threadIdx.x >> 5); at < work.last(); at += blockDim.x >> 5) {
+    for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
         u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
         bool leads = active && group.member == 0;
@@ -136,7 +143,7 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
     Findings findings = {false, false};
     Group group = group_of();
     u32 axis = group.member;
-    for (u32 at = work.first() + (threadIdx.x >> 5); at < work.last(); at += blockDim.x >> 5) {
+    for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
         u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
         bool integrates = active && axis < DIMENSION;

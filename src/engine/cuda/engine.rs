@@ -297,8 +297,33 @@ impl<P: DevicePolicy> CudaEngine<P> {
         launch: &Launch,
         thermostat: &Thermostat,
     ) -> Result<(), EngineError> {
+        self.lend_thermostat()?;
+        let Geometry { kernel, blocks, threads } = self.geometry(kind);
+        let kernel = self.kernels.kernel(kernel)?;
+        let arguments =
+            [(launch as *const Launch).cast::<c_void>(), (thermostat as *const Thermostat).cast()];
+        // SAFETY: the arguments are those of the kernels in advance.cu; all buffers have room for
+        // `count` particles.
+        unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        self.evaluate_waiting()?;
+        self.control = self.buffers.control.read::<Control>(1)?[0];
+        self.take_thermostat();
+        let control = &self.control;
+        if kind == Kind::Langevin && control.status == status::DONE {
+            // The second half of the last step.
+            self.thermostat.heat += control.sums[control.turn as usize & 3][0].value();
+        }
+        Ok(())
+    }
+
+    /// Gives the card what the thermostat remembers, for a launch.
+    ///
+    /// # Errors
+    /// If its chain is too long.
+    pub(super) fn lend_thermostat(&mut self) -> Result<(), EngineError> {
         let memory = &self.thermostat;
-        if memory.chain_position.len() > LONGEST_CHAIN {
+        let length = memory.chain_position.len();
+        if length > LONGEST_CHAIN {
             return Err(EngineError::Cuda {
                 what: "hold the thermostat".into(),
                 message: format!("chain_length is at most {LONGEST_CHAIN} with this engine"),
@@ -310,30 +335,18 @@ impl<P: DevicePolicy> CudaEngine<P> {
         control.list_need = 0;
         control.sums = Default::default();
         control.heat = memory.heat;
-        control.chain_position[..memory.chain_position.len()]
-            .copy_from_slice(&memory.chain_position);
-        control.chain_velocity[..memory.chain_velocity.len()]
-            .copy_from_slice(&memory.chain_velocity);
-        self.buffers.control.write(&[*control])?;
-        let Geometry { kernel, blocks, threads } = self.geometry(kind);
-        let kernel = self.kernels.kernel(kernel)?;
-        let arguments =
-            [(launch as *const Launch).cast::<c_void>(), (thermostat as *const Thermostat).cast()];
-        // SAFETY: the arguments are those of the kernels in advance.cu; all buffers have room for
-        // `count` particles.
-        unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
-        self.evaluate_waiting()?;
-        self.control = self.buffers.control.read::<Control>(1)?[0];
-        let control = &self.control;
-        self.thermostat.heat = control.heat;
-        if kind == Kind::Langevin && control.status == status::DONE {
-            // The second half of the last step.
-            self.thermostat.heat += control.sums[control.turn as usize & 3][0].value();
-        }
-        let length = self.thermostat.chain_position.len();
-        self.thermostat.chain_position.copy_from_slice(&control.chain_position[..length]);
-        self.thermostat.chain_velocity.copy_from_slice(&control.chain_velocity[..length]);
-        Ok(())
+        control.chain_position[..length].copy_from_slice(&memory.chain_position);
+        control.chain_velocity[..length].copy_from_slice(&memory.chain_velocity);
+        self.buffers.control.write(&[*control])
+    }
+
+    /// Takes it back.
+    pub(super) fn take_thermostat(&mut self) {
+        let (control, memory) = (&self.control, &mut self.thermostat);
+        memory.heat = control.heat;
+        let length = memory.chain_position.len();
+        memory.chain_position.copy_from_slice(&control.chain_position[..length]);
+        memory.chain_velocity.copy_from_slice(&control.chain_velocity[..length]);
     }
 
     pub(super) fn geometry(&self, kind: Kind) -> Geometry {
@@ -464,7 +477,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn report(&self) -> serde_json::Value {
         let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
-        let kernel = self.kernels.kernel(kernel);
+        let kernel = self.kernels.kernel(self.kernel_among_others(kernel));
         let (registers, local) = kernel.map_or((0, 0), |kernel| self.kernels.resources(kernel));
         let cycles = self.control.cycles.map(|cycles| cycles as f64);
         let share = cycles.map(|part| part / cycles.iter().sum::<f64>());

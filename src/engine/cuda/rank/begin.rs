@@ -173,6 +173,7 @@ impl CardDomain {
             writes_to_peers: false,
             sequence: 0,
             rebuilt_with_peers: 0,
+            launches: 0,
             drifted: false,
             unnamed: false,
             rim_changed: false,

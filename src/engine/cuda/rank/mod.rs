@@ -37,6 +37,8 @@ pub struct CardDomain {
     /// Sites of ghosts that were written so, and rebuildings.
     sequence: u64,
     rebuilt_with_peers: u32,
+    /// Launches with a thermostat of the whole system.
+    launches: u32,
     /// Lists have been rebuilt after the drift of the present step: its forces are still to come.
     drifted: bool,
     /// Only one copy of the particles has ids and species.

@@ -158,8 +158,8 @@ impl Rim {
 
 /// Longest row of steps between two comparisons, in half steps of a bath, and those of a rebuilding step.
 pub const HALF_STEPS: usize = 2 * 64 + 2;
-/// Kinds of mail.
-const LETTERS: usize = 3;
+/// Words of mail for each neighbour: `Letter` in `kernels/domain/rim.cuh`.
+const LETTERS: usize = 4 + 2 * 6;
 
 /// The memory of a rim.
 pub struct RimBuffers {

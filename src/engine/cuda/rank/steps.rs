@@ -31,7 +31,7 @@ struct PeerLaunch {
     steps: u32,
     rebuilt: u32,
     names: u32,
-    unused: u32,
+    number: u32,
 }
 
 /// What the host remembers from before some steps; the card keeps the particles.
@@ -72,7 +72,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 self.rebuilding_step()?;
                 verified = false;
             } else {
-                let stop = schedule.verify_at(step).min(end);
+                let mut stop = schedule.verify_at(step).min(end);
+                if self.peer_kind().is_some() {
+                    // That of a step that is still to be completed may come first.
+                    let next = step + u64::from(!with_others.drifted);
+                    stop = self.next_collision(next).map_or(stop, |collision| stop.min(collision));
+                }
                 self.steps_to(stop)?;
                 verified = true;
             }
@@ -90,6 +95,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             drifted: self.with_others().drifted,
             copy: self.control.copy,
         };
+        let begin = Instant::now();
         let mut half_steps = 0;
         if saved.drifted {
             // That before the drift has been given.
@@ -99,13 +105,21 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
         if self.step < stop || saved.drifted {
             match self.peer_kind() {
-                Some(kind) => self.steps_with_peers(stop, kind, &mut half_steps)?,
+                Some(kind) => {
+                    self.steps_with_peers(stop, kind, &mut half_steps)?;
+                    if self.collides_at(stop) {
+                        self.thermostat_half(1, &mut half_steps)?;
+                    }
+                }
                 None => self.steps_of_host(stop, &mut half_steps)?,
             }
         }
-        let begin = Instant::now();
         self.collect_heat(half_steps)?;
         let moved2 = f64::from_bits(self.note_findings()?.moved2);
+        if self.peer_kind().is_some() {
+            self.with_others_mut().with_peers += begin.elapsed().as_nanos() as i64;
+        }
+        let begin = Instant::now();
         let verdict = self.with_others_mut().domain.verify(moved2);
         self.with_others_mut().comparing += begin.elapsed().as_nanos() as i64;
         if let Some(stale) = verdict.stale
@@ -149,15 +163,56 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(found)
     }
 
-    /// What acts on the velocities, if the cards take steps by themselves: where kernels reach the neighbours' memory,
-    /// and nothing needs a sum over the system in each step.
+    /// What acts on the velocities within a launch, if the cards take steps by themselves: where kernels reach the
+    /// neighbours' memory; for sums over the system in each step all ranks must be neighbours.
     fn peer_kind(&self) -> Option<Kind> {
+        let domain = &self.with_others().domain;
+        let all_are_neighbors = domain.neighbors().count() + 1 == domain.grid().total();
         let kind = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
-            None => Kind::None,
+            // Collisions come between launches.
+            None | Some(plan::Thermostat::Andersen { .. }) => Kind::None,
             Some(plan::Thermostat::Langevin { .. }) => Kind::Langevin,
+            Some(plan::Thermostat::NoseHoover { .. }) if all_are_neighbors => Kind::NoseHoover,
+            Some(plan::Thermostat::Bussi { .. }) if all_are_neighbors => Kind::Bussi,
             Some(_) => return None,
         };
         self.with_others().writes_to_peers.then_some(kind)
+    }
+
+    /// Steps between collisions of an Andersen thermostat.
+    fn collision_interval(&self) -> Option<u64> {
+        match self.stage.thermostat?.kind {
+            plan::Thermostat::Andersen { rate, .. } => {
+                Some(andersen::interval(rate, self.plan.run.timestep))
+            }
+            _ => None,
+        }
+    }
+
+    /// The first step from one on, at whose end particles collide with a bath.
+    fn next_collision(&self, step: u64) -> Option<u64> {
+        let first = self.stage.first_step;
+        Some(first + (step - first).next_multiple_of(self.collision_interval()?))
+    }
+
+    fn collides_at(&self, step: u64) -> bool {
+        self.next_collision(step) == Some(step)
+    }
+
+    /// What a rank has in place of a kernel that takes steps.
+    pub(in crate::engine::cuda) fn kernel_among_others(
+        &self,
+        kernel: &'static str,
+    ) -> &'static str {
+        match (&self.domain, kernel) {
+            (None, _) => kernel,
+            (Some(with_others), _) if !with_others.writes_to_peers => "forces_of_region",
+            (_, "advance_alone") => "advance_with_peers_alone",
+            (_, "advance_wide") => "advance_with_peers_wide",
+            (_, "advance_langevin") => "advance_with_peers_langevin",
+            (_, "advance_global") => "advance_with_peers_global",
+            _ => "advance_with_peers",
+        }
     }
 
     /// Steps in one launch, in which the cards send each other the sites of ghosts.
@@ -167,42 +222,47 @@ impl<P: DevicePolicy> CudaEngine<P> {
         kind: Kind,
         half_steps: &mut usize,
     ) -> Result<(), EngineError> {
-        let begin = Instant::now();
         let degrees = self.degrees_of_freedom();
         let (seed, timestep) = (self.plan.system.seed, self.plan.run.timestep);
+        let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
         let (_, bath) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
         let steps = stop - self.step;
+        if of_all {
+            self.with_others_mut().launches += 1;
+        }
         let launch = PeerLaunch {
             first_step: self.step,
             sequence: self.with_others().sequence,
             steps: steps as u32,
             rebuilt: u32::from(self.with_others().drifted),
             names: u32::from(self.with_others().unnamed),
-            unused: 0,
+            number: self.with_others().launches,
         };
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
-        let kernel = self.kernels.kernel(match kernel {
-            "advance_alone" => "advance_with_peers_alone",
-            "advance_wide" => "advance_with_peers_wide",
-            "advance_langevin" => "advance_with_peers_langevin",
-            _ => "advance_with_peers",
-        })?;
+        let kernel = self.kernels.kernel(self.kernel_among_others(kernel))?;
         let arguments = [argument(&launch), argument(&bath)];
-        self.clear_barrier()?;
+        if of_all {
+            self.lend_thermostat()?
+        } else {
+            self.clear_barrier()?
+        }
         // SAFETY: the arguments are those of kernels/domain/advance.cu; the buffers have room for all places.
         unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
-        self.session.wait()?;
+        if of_all {
+            self.read_control()?;
+            self.take_thermostat();
+        } else {
+            // The particles are in the other copy; each drift writes the other copy of the sites.
+            self.control.copy ^= 1;
+            self.control.site_copy ^= (steps & 1) as u32;
+        }
         self.step = stop;
-        // The particles are in the other copy; each drift writes the other copy of the sites.
-        self.control.copy ^= 1;
-        self.control.site_copy ^= (steps & 1) as u32;
         if kind == Kind::Langevin {
             *half_steps += 2 * (steps + u64::from(launch.rebuilt)) as usize;
         }
         let with_others = self.with_others_mut();
         (with_others.drifted, with_others.unnamed) = (false, false);
         with_others.sequence += steps;
-        with_others.with_peers += begin.elapsed().as_nanos() as i64;
         Ok(())
     }
 
@@ -366,9 +426,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 self.over_particles("langevin_half_step", &arguments)
             }
             _ if half == 0 => Ok(()),
-            plan::Thermostat::Andersen { rate, exact } => {
-                let interval = andersen::interval(rate, timestep);
-                if (self.step - self.stage.first_step).is_multiple_of(interval) {
+            plan::Thermostat::Andersen { exact, .. } => {
+                if self.collides_at(self.step) {
                     let temperature = self.stage.bath_temperature(&thermostat, self.step);
                     let purpose = Purpose::AndersenVelocity;
                     self.draw_boltzmann_velocities(temperature, exact, purpose)?;

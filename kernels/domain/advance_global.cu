@@ -1,0 +1,172 @@
+// Steps of a domain in one launch under a thermostat of the whole system (Nose-Hoover, Bussi): between the kicks of two
+// steps, the ranks tell each other the kinetic energies of their particles. All must be neighbours of each other.
+#pragma once
+#include "domain/advance.cu"
+#include "md/velocities.cuh"
+
+// The thermostat's bookkeeping, alike in all blocks of all ranks.
+struct SharedBath {
+    Memory memory;
+    double factor;
+};
+
+// A pass over the velocities of the block's tiles in one region.
+template <int ACTION>
+static __device__ __noinline__ Findings velocities_of_region(const Work work, double factor, SplitSum (&sums)[3]) {
+    const Particles &from = system.particles[work.copy], &to = system.particles[work.copy_to];
+    Findings findings = {false, false};
+    Group group = group_of();
+    // What the other lanes of the warp have written.
+    __syncwarp();
+    for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
+        u32 p = particle_of(group, work.tile(at));
+        if (p >= system.count || group.member != 0) continue;
+        Site *next_sites = system.sites[work.site_copy ^ 1];
+        change_velocity<ACTION>(from, to, p, factor, nullptr, next_sites, sums, findings);
+        if (ACTION == SCALE_AND_DRIFT) work.write_names(p, from.species[p]);
+    }
+    return findings;
+}
+
+// The same of both regions, with sums added to those of a turn.
+template <int ACTION>
+INLINE void change_velocities(Work work, double factor, u32 turn, u64 step) {
+    SplitSum sums[3] = {};
+    for (u32 region = 0; region < 2; ++region) {
+        work.region = region;
+        note(velocities_of_region<ACTION>(work, factor, sums), step);
+    }
+    if (ACTION == SCALE_ONLY) return;
+    for (int axis = 0; axis < DIMENSION; ++axis) add_to_total(sums[axis], &system.control->sums[turn & 3][axis]);
+}
+
+// Twice the kinetic energy of all ranks' particles, once the blocks here have added theirs; one thread of each block comes
+// here. A neighbour writes the sums of the turn after the next into the same place: then it has those of the next, which
+// are sent when all blocks here have read these.
+static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
+    SplitSum(*sums)[3] = system.control->sums;
+    u32 words = SUM_WORDS + 6 * (turn & 1);
+    u64 number = (u64)launch << 32 | (turn + 1);
+    SplitSum total[3];
+    for (int axis = 0; axis < 3; ++axis) {
+        const volatile SplitSum &own = sums[turn & 3][axis];
+        total[axis] = SplitSum{own.upper, own.lower};
+    }
+    if (blockIdx.x == 0) {
+        for (u32 j = 0; j < rim.neighbors; ++j) {
+            for (int axis = 0; axis < 3; ++axis) {
+                *mail_to(j, words + 2 * axis) = total[axis].upper;
+                *mail_to(j, words + 2 * axis + 1) = total[axis].lower;
+            }
+        }
+        fence_system();
+        for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(mail_to(j, SUMS), number);
+        for (int axis = 0; axis < 3; ++axis) sums[(turn + 3) & 3][axis] = SplitSum{0, 0};
+    }
+    for (u32 j = 0; j < rim.neighbors; ++j) {
+        wait_for_mail(j, SUMS, number);
+        for (int axis = 0; axis < 3; ++axis) {
+            total[axis].upper += load_relaxed_system(mail_from(j, words + 2 * axis));
+            total[axis].lower += load_relaxed_system(mail_from(j, words + 2 * axis + 1));
+        }
+    }
+    double kinetic2 = 0.0;
+    for (int axis = 0; axis < 3; ++axis) kinetic2 = kinetic2 + value_of(total[axis]);
+    return kinetic2;
+}
+
+// Sums over all ranks, and what the thermostat makes of them: the factor on all velocities.
+INLINE double half_step_of_bath(const PeerLaunch &launch, const Thermostat &thermostat, SharedBath &bath, u64 step, u32 &turn) {
+    synchronize(false);
+    if (threadIdx.x == 0) {
+        double kinetic2 = kinetic2_of_ranks(launch.number, turn);
+        if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
+            bath.factor = chain_half_step(thermostat, bath_temperature(thermostat, step), bath.memory, kinetic2);
+        } else {
+            bath.factor = bussi_factor(thermostat, kinetic2, step);
+            bath.memory.heat += 0.5 * kinetic2 * (bath.factor * bath.factor - 1.0);
+        }
+    }
+    ++turn;
+    __syncthreads();
+    double factor = bath.factor;
+    __syncthreads();
+    return factor;
+}
+
+extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
+    advance_with_peers_global(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
+    __shared__ SharedBath bath;
+    __shared__ u32 warps_done;
+    __shared__ u32 shares[2][2];
+    Control *control = system.control;
+    i64 begun = clock64(), waited = 0;
+    if (threadIdx.x == 0) {
+        warps_done = 0;
+        bath.memory.heat = control->heat;
+        for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
+            bath.memory.position[link] = control->chain_position[link];
+            bath.memory.velocity[link] = control->chain_velocity[link];
+        }
+    }
+    begin_grid();
+    Work work = begin_work(launch, shares);
+    bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
+    u32 turn = 0;
+    for (u32 done = 0;; ++done) {
+        bool last = done == launch.steps;
+        u64 step = launch.first_step + done;
+        // Else the launch before has left the forces, and done what comes after this step.
+        bool after = done > 0 || launch.rebuilt;
+        if (after) {
+            if (done > 0 && work.has_boundary()) {
+                i64 start = clock64();
+                wait_for_ghosts(launch.sequence + done);
+                waited += clock64() - start;
+            }
+            SplitSum unused[2];
+            for (u32 region = 0; region < 2; ++region) {
+                work.region = region == 0 ? BOUNDARY : INTERIOR;
+                Findings found = system.lanes_log2 >= 2
+                                     ? force_pass_by_axis(work, true, false, true)
+                                     : force_pass<false, false>(thermostat, work, step, true, false, true, unused);
+                note(found, step);
+            }
+            work.copy = work.copy_to;
+            work.names = false;
+        }
+        double factor = 1.0;
+        if (after || chain) {
+            change_velocities<SUM_ONLY>(work, 1.0, turn, step);
+            factor = half_step_of_bath(launch, thermostat, bath, step, turn);
+        }
+        if (chain && after && !last) {
+            // The chain's half step after this step, then the one before the next.
+            change_velocities<SCALE_AND_SUM>(work, factor, turn, step);
+            factor = half_step_of_bath(launch, thermostat, bath, step, turn);
+        }
+        if (last) {
+            change_velocities<SCALE_ONLY>(work, factor, turn, step);
+            break;
+        }
+        for (u32 region = 0; region < 2; ++region) {
+            work.region = region == 0 ? BOUNDARY : INTERIOR;
+            SplitSum unused[3];
+            Findings found = velocities_of_region<SCALE_AND_DRIFT>(work, factor, unused);
+            if (region == 0) lend_sites(work, warps_done, done + 1, launch.sequence + done + 1);
+            bool before_drift = found.error && *(volatile u32 *)&control->status != STATUS_RUNAWAY;
+            note(found, before_drift ? step : step + 1);
+        }
+        work.copy = work.copy_to;
+        work.names = false;
+        synchronize(false);
+        work.site_copy ^= 1;
+    }
+    end_work(launch, work, clock64() - begun, waited);
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    control->heat = bath.memory.heat;
+    for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
+        control->chain_position[link] = bath.memory.position[link];
+        control->chain_velocity[link] = bath.memory.velocity[link];
+    }
+}
