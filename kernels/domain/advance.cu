@@ -44,7 +44,7 @@ static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done,
         // What the other lanes have written.
         __syncwarp();
         for (u32 at = work.first(); at < work.last(); at += warps) {
-            u32 tile = work.tile(at), last = rim.lent_start[tile + 1];
+            u32 tile = work.tile(at), last = rim.lent_end[tile];
             for (u32 entry = rim.lent_start[tile] + lane; entry < last; entry += 32) {
                 Site *to = rim.peer_sites[site_copy][rim.lent_slot[entry] >> SLOT_BITS];
                 load_ghost(sites, rim.lent_own[entry], to, rim.lent_remote[entry]);

@@ -28,63 +28,76 @@ INLINE double distance2_from(u32 neighbor, const double (&position)[DIMENSION]) 
     return distance2;
 }
 
-// Whole warps go over the own particles: `lend(p, j, needs)` is called for each particle and neighbour by all lanes
-// together, `needs` where the neighbour needs the particle as a ghost.
+// The neighbours that need a particle as a ghost, a bit each.
+INLINE u32 borrowers_of(const Particles &particles, u32 p) {
+    double position[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        position[axis] = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
+    }
+    u32 borrowers = 0;
+    for (u32 j = 0; j < rim.neighbors; ++j) borrowers |= (distance2_from(j, position) < rim.reach2 ? 1u : 0u) << j;
+    return borrowers;
+}
+
+// Takes so many numbers from a counter for each lane, with one addition a warp; returns the lane's first.
+INLINE u32 take_numbers(u32 *counter, u32 wanted) {
+    u32 lane = threadIdx.x & 31, inclusive = wanted;
+    for (u32 offset = 1; offset < 32; offset <<= 1) {
+        u32 below = __shfl_up_sync(~0u, inclusive, offset);
+        if (lane >= offset) inclusive += below;
+    }
+    u32 first = 0;
+    if (lane == 31 && inclusive > 0) first = atomicAdd(counter, inclusive);
+    return __shfl_sync(~0u, first, 31) + inclusive - wanted;
+}
+
+// Whole warps go over the own particles, and `lend(p, j, entry, number)` is called for each particle that a neighbour
+// needs as a ghost; `number` is that among what this neighbour gets. The entries of a tile follow each other: their first
+// and how many they are, and the tile's region, are written. All threads of the grid come here, all counters are zero.
 template <typename Lend>
-INLINE void for_borrowers(const Particles &particles, Lend lend) {
+INLINE void lend_all(const Particles &particles, Lend lend) {
+    Group group = group_of();
     u32 lane = threadIdx.x & 31;
     u32 first = blockIdx.x * blockDim.x + threadIdx.x - lane;
     for (; first < system.count; first += gridDim.x * blockDim.x) {
         u32 p = first + lane;
         bool active = p < system.count;
-        double position[DIMENSION];
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) {
-            Coordinate coordinate = particles.position[axis][active ? p : first];
-            position[axis] = Policy::coordinate_to_f64(policy, coordinate, axis);
+        u32 borrowers = active ? borrowers_of(particles, p) : 0, count = __popc(borrowers);
+        // Lanes of one tile, and those of them that lend something.
+        u32 lanes = group.particles == 32 ? ~0u : ((1u << group.particles) - 1) << (lane & ~(group.particles - 1));
+        u32 lending = __ballot_sync(~0u, borrowers != 0);
+        u32 entry = lending == 0 ? 0 : take_numbers(&rim.control->lent, count);
+        if (active && (lane & (group.particles - 1)) == 0) {
+            u32 tile = p / group.particles;
+            rim.boundary[tile] = (lending & lanes) != 0 ? BOUNDARY : INTERIOR;
+            rim.lent_start[tile] = entry;
+            if ((lending & lanes) == 0) rim.lent_end[tile] = entry;
         }
+        if (lending == 0) continue;
+        // The last lane that lends something knows where the tile's entries end.
+        if (borrowers != 0 && (lending & lanes) >> lane == 1) rim.lent_end[p / group.particles] = entry + count;
         for (u32 j = 0; j < rim.neighbors; ++j) {
-            bool needs = active && distance2_from(j, position) < rim.reach2;
-            if (__any_sync(~0u, needs)) lend(p, j, needs);
+            bool needs = borrowers >> j & 1;
+            if (!__any_sync(~0u, needs)) continue;
+            u32 number = take_numbers(rim.control->for_neighbor + j, needs ? 1 : 0);
+            if (needs) lend(p, j, entry++, number);
         }
     }
 }
 
-// Takes a number from a counter for each lane that wants one; one addition a warp.
-INLINE u32 take_number(u32 *counter, bool wants) {
-    u32 mask = __ballot_sync(~0u, wants), lane = threadIdx.x & 31;
-    u32 leader = __ffs(mask) - 1, first = 0;
-    if (lane == leader) first = atomicAdd(counter, (u32)__popc(mask));
-    return __shfl_sync(~0u, first, leader) + __popc(mask & ((1u << lane) - 1));
-}
-
-// Counts what is lent, by neighbour and by tile (`lent_filled`), and where each tile's entries start.
-extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) count_lent() {
-    begin_grid();
+// Counts what is lent, by neighbour.
+extern "C" __global__ void __launch_bounds__(256) count_lent() {
     const Particles &particles = system.particles[system.control->copy];
-    Group group = group_of();
-    u32 tiles = tile_count(group);
-    for_borrowers(particles, [&](u32 p, u32 j, bool needs) {
-        take_number(rim.control->for_neighbor + j, needs);
-        if (needs) atomicAdd(rim.lent_filled + p / group.particles, 1u);
-    });
-    synchronize(false);
-    prefix_sums(rim.lent_filled, rim.lent_start, tiles, 0);
+    lend_all(particles, [](u32, u32, u32, u32) {});
 }
 
-// Fills the entries.
+// Chooses what is lent.
 extern "C" __global__ void __launch_bounds__(256) choose_lent() {
     const Particles &particles = system.particles[system.control->copy];
-    Group group = group_of();
-    for_borrowers(particles, [&](u32 p, u32 j, bool needs) {
-        u32 index = take_number(rim.control->for_neighbor + j, needs);
-        if (!needs) return;
-        u32 tile = p / group.particles;
-        u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
-        // What is lent is sent before the interior is worked on.
-        rim.boundary[tile] = BOUNDARY;
+    lend_all(particles, [&](u32 p, u32 j, u32 entry, u32 number) {
         rim.lent_own[entry] = p;
-        rim.lent_slot[entry] = j << SLOT_BITS | index;
+        rim.lent_slot[entry] = j << SLOT_BITS | number;
     });
 }
 
@@ -158,9 +171,10 @@ INLINE bool build_lists_and_order(const Particles &particles, const Site *sites)
     bool full = build_all_lists(particles, sites);
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     u32 tiles = tile_count(group_of());
-    for (u32 tile = thread; tile < tiles; tile += threads) rim.lent_filled[tile] = rim.boundary[tile] == BOUNDARY;
+    u32 *is_boundary = system.slot_of;
+    for (u32 tile = thread; tile < tiles; tile += threads) is_boundary[tile] = rim.boundary[tile] == BOUNDARY;
     synchronize(false);
-    prefix_sums(rim.lent_filled, rim.order_start, tiles, 0);
+    prefix_sums(is_boundary, rim.order_start, tiles, 0);
     u32 boundary = rim.order_start[tiles];
     for (u32 tile = thread; tile < tiles; tile += threads) {
         u32 before = rim.order_start[tile];

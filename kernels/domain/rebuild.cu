@@ -110,41 +110,23 @@ extern "C" __global__ void __launch_bounds__(256) enter_with_peers(u32 number) {
 extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) lend_with_peers(u32 number) {
     begin_grid();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
-    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
-    Group group = group_of();
-    u32 tiles = tile_count(group), most = most_records(sizeof(GhostRecord));
-    for (u32 tile = thread; tile < tiles; tile += threads) {
-        rim.boundary[tile] = INTERIOR;
-        rim.lent_filled[tile] = 0;
-    }
-    synchronize(false);
+    u32 most = most_records(sizeof(GhostRecord));
     sort_particles(copy, site_copy);
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
-    for_borrowers(particles, [&](u32 p, u32, bool needs) {
-        if (needs) atomicAdd(rim.lent_filled + p / group.particles, 1u);
-    });
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     for (u32 p = thread; p < system.count; p += threads) rim.destination[p] = STAYS;
-    synchronize(false);
-    prefix_sums(rim.lent_filled, rim.lent_start, tiles, 0);
-    for_borrowers(particles, [&](u32 p, u32 j, bool needs) {
-        u32 index = take_number(rim.control->for_neighbor + j, needs);
-        if (!needs) return;
-        u32 tile = p / group.particles;
-        u32 entry = rim.lent_start[tile] + atomicAdd(rim.lent_filled + tile, 1u);
-        rim.boundary[tile] = BOUNDARY;
+    lend_all(particles, [&](u32 p, u32 j, u32 entry, u32 number) {
         if (entry < rim.room_lent) {
             rim.lent_own[entry] = p;
-            rim.lent_slot[entry] = j << SLOT_BITS | index;
+            rim.lent_slot[entry] = j << SLOT_BITS | number;
         }
-        if (index < most) write_ghost(particles, sites, p, entry, (GhostRecord *)rim.peer_inbox[1][j] + index);
+        if (number < most) write_ghost(particles, sites, p, entry, (GhostRecord *)rim.peer_inbox[1][j] + number);
     });
     if (!is_last_block() || threadIdx.x != 0) return;
     system.control->copy = copy;
     system.control->site_copy = site_copy;
-    u32 lent = rim.lent_start[tiles];
-    if (lent > rim.room_lent) rim.control->failed = 1;
-    rim.control->lent = lent;
+    if (rim.control->lent > rim.room_lent) rim.control->failed = 1;
     send_records(GHOSTS, number, most, rim.control->lent_to);
 }
 

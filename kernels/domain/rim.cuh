@@ -66,9 +66,10 @@ struct Rim {
     u32 *ghost_slot;
     u32 *ghost_place;
     u64 *ghost_sorted;
-    // What is lent, tile by tile: place here, neighbour and number in its message, place in the neighbour's memory.
+    // What is lent: the entries of each tile from the first on and before the end; of each entry the place here, neighbour
+    // and number in its message, place in the neighbour's memory.
     u32 *lent_start;
-    u32 *lent_filled;
+    u32 *lent_end;
     u32 *lent_own;
     u32 *lent_slot;
     u32 *lent_remote;

@@ -84,7 +84,6 @@ INLINE void write_waiting(Waiting &waiting, Search &search) {
             ++word;
         }
         u32 entry = base + candidate_of_bit(__ffs(near) - 1);
-        search.note(entry);
         search.pending.put(search.writer, search.length++, entry);
     }
     waiting.count = 0;

@@ -159,13 +159,6 @@ struct Search {
     u32 length;
     u32 filling;
     Pending pending;
-#if DOMAIN
-    // Largest entry: whether there are ghosts among them.
-    u32 largest;
-    INLINE void note(u32 entry) { largest = entry > largest ? entry : largest; }
-#else
-    INLINE void note(u32) {}
-#endif
 };
 
 // Adds the particles [first, last) that are within reach (`BY_ONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
@@ -204,7 +197,6 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
         }
         for (; near != 0; near &= near - 1, ++index) {
             u32 entry = start + ((u32)(__ffs(near) - 1) << lanes_log2);
-            search.note(entry);
             if (BY_ONE) {
                 search.pending.put(search.writer, index, entry);
             } else {
@@ -216,6 +208,16 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
 
 // How a list is searched for: by the lanes of a group together, by one lane alone, or by one lane with 16-bit floats.
 enum SearchKind { TOGETHER, ALONE, COARSE };
+
+// The particles among which those of a tile have their neighbours, in one or two parts, and where the bins of a part start:
+// own particles, and ghosts for the tiles of the boundary.
+#if DOMAIN
+INLINE u32 parts_of(u32 tile) { return rim.boundary[tile] == BOUNDARY ? 2 : 1; }
+INLINE const u32 *starts_of(u32 part) { return part == 0 ? system.bin_start : rim.ghost_start; }
+#else
+INLINE u32 parts_of(u32) { return 1; }
+INLINE const u32 *starts_of(u32) { return system.bin_start; }
+#endif
 
 // Lists of all particles from the sorted sites. Returns whether a list had no room.
 template <int KIND>
@@ -234,9 +236,7 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
         search.writer = ListWriter{system.list + (size_t)tile * system.rows * 128, group.lanes_log2, system.rows,
                                    group.lane - group.member};
         search.length = 0;
-#if DOMAIN
-        search.largest = 0;
-#endif
+        const u32 parts = parts_of(tile);
         const u32 *around = system.around + (size_t)cell_of(search.site) * system.around_count;
         float place[DIMENSION];
         Waiting waiting;
@@ -246,35 +246,30 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
             Half2 limit = KIND == COARSE ? coarse_limit(system.reach2[species * SPECIES_COUNT + b]) : 0;
             Real reach2 = (Real)system.reach2[species * SPECIES_COUNT + b];
             search.filling = search.particle;
-            u32 cell = around[0], bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
-            u32 first = system.bin_start[bin], last = system.bin_start[bin + 1];
-            for (u32 k = 0; k < system.around_count; ++k) {
-                u32 this_cell = cell, this_first = first, this_last = last;
-#if DOMAIN
-                u32 ghost_first = rim.ghost_start[bin], ghost_last = rim.ghost_start[bin + 1];
-#endif
-                if (k + 1 < system.around_count) {
-                    cell = around[k + 1];
-                    bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
-                    first = system.bin_start[bin];
-                    last = system.bin_start[bin + 1];
-                }
-                Half2 seen[DIMENSION];
-                if (KIND == COARSE) seen_from(place, this_cell, seen);
-                auto add = [&](u32 from, u32 to) {
-                    if (KIND == COARSE) {
-                        add_coarsely(seen, limit, from, to, search, waiting);
-                    } else {
-                        add_candidates<KIND == ALONE>(group, sites, reach2, from, to, search);
-                    }
-                };
-                add(this_first, this_last);
-#if DOMAIN
-                // A list is not filled up with ghosts: their sites may be on their way while it is walked.
+            for (u32 part = 0; part < parts; ++part) {
+                const u32 *starts = starts_of(part);
                 u32 filling = search.filling;
-                if (ghost_first < ghost_last) add(ghost_first, ghost_last);
-                search.filling = filling;
-#endif
+                u32 cell = around[0], bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
+                u32 first = starts[bin], last = starts[bin + 1];
+                for (u32 k = 0; k < system.around_count; ++k) {
+                    u32 this_cell = cell, this_first = first, this_last = last;
+                    if (k + 1 < system.around_count) {
+                        cell = around[k + 1];
+                        bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
+                        first = starts[bin];
+                        last = starts[bin + 1];
+                    }
+                    if (part > 0 && this_first == this_last) continue;
+                    if (KIND == COARSE) {
+                        Half2 seen[DIMENSION];
+                        seen_from(place, this_cell, seen);
+                        add_coarsely(seen, limit, this_first, this_last, search, waiting);
+                    } else {
+                        add_candidates<KIND == ALONE>(group, sites, reach2, this_first, this_last, search);
+                    }
+                }
+                // A list is not filled up with ghosts: their sites may be on their way while it is walked.
+                if (part > 0) search.filling = filling;
             }
             if (KIND == COARSE) write_waiting(waiting, search);
             u32 end = (search.length + per_row - 1) / per_row * per_row;
@@ -291,9 +286,6 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
                 system.row_ends[(size_t)search.particle * SPECIES_COUNT + b] = rows < system.rows ? rows : system.rows;
             }
         }
-#if DOMAIN
-        if (search.largest >= system.count) rim.boundary[tile] = BOUNDARY;
-#endif
         if (search.length > system.rows * per_row) {
             atomicMax(&system.control->list_need, search.length);
             full = true;

@@ -92,7 +92,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
         let moved = self.count_ghosts(record)?;
         self.set_rim()?;
-        self.with_others().buffers.boundary.clear(self.tiles())?;
         self.over_particles("choose_lent", &[])?;
         self.over(self.with_others().rim.lent, "pack_ghosts", &[])?;
         self.exchange(&self.lengths(record), |_| Ok(()))?;
@@ -113,9 +112,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let count = self.own_count();
         let mut moved = false;
         loop {
-            self.with_others().buffers.lent_filled.clear(4 * self.tiles())?;
-            self.clear_barrier()?;
-            self.on_all_blocks("count_lent", &[])?;
+            self.over_particles("count_lent", &[])?;
             let control = self.note_findings()?;
             let with_others = self.with_others_mut();
             let lent_to = control.for_neighbor[..with_others.lent_to.len()].to_vec();
@@ -154,10 +151,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let bytes = |counts: &[u32]| counts.iter().map(|&n| n as usize * record).collect();
         let with_others = self.with_others();
         Lengths { outgoing: bytes(&with_others.lent_to), incoming: bytes(&with_others.ghosts_from) }
-    }
-
-    fn tiles(&self) -> usize {
-        self.own_count().div_ceil(32 >> self.shape.lanes_log2)
     }
 
     /// Places the ghosts that have come, and builds lists of all particles; those that are too short are made anew.

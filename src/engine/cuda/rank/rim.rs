@@ -85,7 +85,7 @@ pub struct Rim {
     ghost_place: CUdeviceptr,
     ghost_sorted: CUdeviceptr,
     lent_start: CUdeviceptr,
-    lent_filled: CUdeviceptr,
+    lent_end: CUdeviceptr,
     lent_own: CUdeviceptr,
     lent_slot: CUdeviceptr,
     lent_remote: CUdeviceptr,
@@ -165,14 +165,14 @@ const LETTERS: usize = 4 + 2 * 6;
 pub struct RimBuffers {
     pub control: Buffer,
     pub destination: Buffer,
-    pub boundary: Buffer,
+    boundary: Buffer,
     order_start: Buffer,
     tile_order: Buffer,
     ghost_start: Buffer,
     ghost: [Buffer; 3],
     ghost_sorted: Buffer,
     lent_start: Buffer,
-    pub lent_filled: Buffer,
+    lent_end: Buffer,
     lent: [Buffer; 2],
     pub lent_remote: Buffer,
     pub heat: Buffer,
@@ -201,8 +201,8 @@ impl RimBuffers {
             ghost_start: words(room.bins + 1)?,
             ghost: [words(ghosts)?, words(ghosts)?, words(ghosts)?],
             ghost_sorted: Buffer::new(session, ghosts * 8)?,
-            lent_start: words(room.tiles + 1)?,
-            lent_filled: words(room.tiles)?,
+            lent_start: words(room.tiles)?,
+            lent_end: words(room.tiles)?,
             lent: [words(room.lent)?, words(room.lent)?],
             lent_remote: Buffer::shared(session, room.lent * 4)?,
             heat: Buffer::new(session, HALF_STEPS * size_of::<SplitSum>())?,
@@ -232,7 +232,7 @@ impl RimBuffers {
             [0, 1, 2].map(|k| self.ghost[k].pointer());
         rim.ghost_sorted = self.ghost_sorted.pointer();
         rim.lent_start = self.lent_start.pointer();
-        rim.lent_filled = self.lent_filled.pointer();
+        rim.lent_end = self.lent_end.pointer();
         [rim.lent_own, rim.lent_slot] = [0, 1].map(|k| self.lent[k].pointer());
         rim.lent_remote = self.lent_remote.pointer();
         rim.heat = self.heat.pointer();
