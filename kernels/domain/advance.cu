@@ -7,6 +7,9 @@
 // may write the ghosts of the step after the next where those of this one were. Every block has its share of the tiles of
 // the boundary and of those of the interior, so that the mail leaves early in a pass.
 //
+// A launch may end with the drift to the next step, whose lists are to be rebuilt; or else the next launch begins with
+// lending its sites.
+//
 // The first pass reads the particles from the copy that is valid and writes them to the other one, where they stay: what the
 // launch began with is kept until the ranks have agreed that its lists were good.
 #pragma once
@@ -14,31 +17,39 @@
 #include "domain/steps.cu"
 #include "md/passes.cuh"
 
+// What is there of a step: its forces; or only sites, with those of the ghosts or of the own particles alone. Mirrors
+// `Present` in src/engine/cuda/rank/mod.rs.
+enum Present : u32 { FORCES = 0, ALL_SITES = 1, OWN_SITES = 2 };
+
 // Mirrors `PeerLaunch` in src/engine/cuda/rank/steps.rs.
 struct PeerLaunch {
     u64 first_step;
-    // Steps that all ranks have taken so since the start.
+    // Times that all ranks have lent sites since the start.
     u64 sequence;
     u32 steps;
-    // Lists have been rebuilt after the drift of the first step: its forces and second kick are still to come.
-    u32 rebuilt;
+    // What is there of the first step.
+    u32 present;
+    // Ends with the first kick and the drift of the next step.
+    u32 drifts;
     // Lists are new: only one copy of the particles has ids and species.
     u32 names;
     // Launches with a thermostat of the whole system, this one included.
     u32 number;
+    u32 unused;
 };
 
-// Waits until the neighbours have written the ghosts of a step, alike in all lanes of the warp.
-static __device__ __noinline__ void wait_for_ghosts(u64 step) {
+// Waits until the neighbours have lent sites so many times, alike in all lanes of the warp.
+static __device__ __noinline__ void wait_for_ghosts(u64 number) {
     u32 lane = threadIdx.x & 31;
-    if (lane < rim.neighbors) wait_for_mail(lane, SITES, step);
+    if (lane < rim.neighbors) wait_for_mail(lane, SITES, number);
     __syncwarp();
 }
 
-// Writes the sites that the warp's particles lend into the neighbours' memory. All warps come here once a step; the last
-// one of all tells the neighbours. `turn`: steps of the launch, this one included.
-static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done, u32 turn, u64 step) {
-    u32 site_copy = work.site_copy ^ 1, lane = threadIdx.x & 31, warps = blockDim.x >> 5;
+// Writes the sites that the warp's particles lend, in one of their copies, into the neighbours' memory. All warps come here;
+// the last one of all tells the neighbours. `turn`: times that the launch has lent sites, this one included; `number`: those
+// of all launches.
+static __device__ __noinline__ void lend_sites(const Work work, u32 site_copy, u32 &warps_done, u32 turn, u64 number) {
+    u32 lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     const Site *sites = system.sites[site_copy];
     if (work.has_boundary()) {
         // What the other lanes have written.
@@ -59,7 +70,7 @@ static __device__ __noinline__ void lend_sites(const Work work, u32 &warps_done,
     fence_system();
     if (atomicAdd(&rim.control->arrived, 1u) + 1 != turn * gridDim.x) return;
     fence_system();
-    for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(mail_to(j, SITES), step);
+    for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(mail_to(j, SITES), number);
 }
 
 struct Started {
@@ -120,7 +131,7 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, i64 cycles, i64
     control->cycles[1] += (u64)waited;
     control->steps_done = launch.steps;
     control->copy = work.copy;
-    control->site_copy = work.site_copy;
+    control->site_copy = work.site_copy ^ launch.drifts;
 }
 
 template <bool LANGEVIN, bool ALONE>
@@ -139,14 +150,22 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     Work work = begin_work(launch, shares);
     // The first block may end before others have begun.
     if (launch.steps == 0) synchronize(false);
+    bool from_forces = launch.present == FORCES;
     // Half steps of a bath before that of the first drift here.
-    u32 half_steps = launch.rebuilt ? 2 : 0;
-    u32 done = 0;
-    if (!launch.rebuilt) {
+    u32 half_steps = from_forces ? 0 : 2;
+    u32 done = 0, lent = 0;
+    if (launch.present == OWN_SITES) {
+        work.region = BOUNDARY;
+        lend_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
+        // Nobody is counted a second time before all have been once.
+        synchronize(false);
+        lent = 1;
+    }
+    if (from_forces) {
         for (u32 turn = 0; turn < 2; ++turn) {
             work.region = turn == 0 ? BOUNDARY : INTERIOR;
             Started started = start_step_of_tiles<LANGEVIN>(thermostat, work, launch.first_step);
-            if (turn == 0) lend_sites(work, warps_done, 1, launch.sequence + 1);
+            if (turn == 0) lend_sites(work, work.site_copy ^ 1, warps_done, 1, launch.sequence + 1);
             if (LANGEVIN) add_to_total(started.heat, rim.heat);
             note(started.findings, launch.first_step + 1);
         }
@@ -154,30 +173,31 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         work.site_copy ^= 1;
         work.copy = work.copy_to;
         work.names = false;
-        done = 1;
+        done = lent = 1;
     }
     for (;; ++done) {
-        bool last = done == launch.steps;
+        bool last = done == launch.steps, moves = !last || launch.drifts;
         u64 step = launch.first_step + done;
         SplitSum heat[2] = {};
         Findings findings = {false, false};
-        if (done > 0 && work.has_boundary()) {
+        if (lent > 0 && work.has_boundary()) {
             if (threadIdx.x == 0) waited -= clock64();
-            wait_for_ghosts(launch.sequence + done);
+            wait_for_ghosts(launch.sequence + lent);
             if (threadIdx.x == 0) waited += clock64();
         }
+        ++lent;
         for (u32 turn = 0; turn < 2; ++turn) {
             work.region = turn == 0 ? BOUNDARY : INTERIOR;
             Findings found = !LANGEVIN && !ALONE && system.lanes_log2 >= 2
-                                 ? force_pass_by_axis(work, true, !last, last)
-                                 : force_pass<LANGEVIN, ALONE>(thermostat, work, step, true, !last, last, heat);
+                                 ? force_pass_by_axis(work, true, moves, !moves)
+                                 : force_pass<LANGEVIN, ALONE>(thermostat, work, step, true, moves, !moves, heat);
             findings.stale |= found.stale;
             findings.error |= found.error;
-            if (turn == 0 && !last) lend_sites(work, warps_done, done + 1, launch.sequence + done + 1);
+            if (turn == 0 && !last) lend_sites(work, work.site_copy ^ 1, warps_done, lent, launch.sequence + lent);
         }
         if (LANGEVIN) {
             add_to_total(heat[0], rim.heat + (half_steps + 2 * done - 1));
-            if (!last) add_to_total(heat[1], rim.heat + (half_steps + 2 * done));
+            if (moves) add_to_total(heat[1], rim.heat + (half_steps + 2 * done));
         }
         // What is too close now; what runs away does so in the next step.
         bool now = findings.error && *(volatile u32 *)&control->status == STATUS_TOO_CLOSE;

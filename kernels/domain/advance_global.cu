@@ -112,16 +112,23 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     begin_grid();
     Work work = begin_work(launch, shares);
     bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
-    u32 turn = 0;
+    u32 turn = 0, lent = 0;
+    if (launch.present == OWN_SITES) {
+        work.region = BOUNDARY;
+        lend_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
+        // Nobody is counted a second time before all have been once.
+        synchronize(false);
+        lent = 1;
+    }
     for (u32 done = 0;; ++done) {
-        bool last = done == launch.steps;
+        bool last = done == launch.steps, moves = !last || launch.drifts;
         u64 step = launch.first_step + done;
         // Else the launch before has left the forces, and done what comes after this step.
-        bool after = done > 0 || launch.rebuilt;
+        bool after = done > 0 || launch.present != FORCES;
         if (after) {
-            if (done > 0 && work.has_boundary()) {
+            if (lent > 0 && work.has_boundary()) {
                 i64 start = clock64();
-                wait_for_ghosts(launch.sequence + done);
+                wait_for_ghosts(launch.sequence + lent);
                 waited += clock64() - start;
             }
             SplitSum unused[2];
@@ -140,25 +147,28 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             change_velocities<SUM_ONLY>(work, 1.0, turn, step);
             factor = half_step_of_bath(launch, thermostat, bath, step, turn);
         }
-        if (chain && after && !last) {
+        if (chain && after && moves) {
             // The chain's half step after this step, then the one before the next.
             change_velocities<SCALE_AND_SUM>(work, factor, turn, step);
             factor = half_step_of_bath(launch, thermostat, bath, step, turn);
         }
-        if (last) {
+        if (!moves) {
             change_velocities<SCALE_ONLY>(work, factor, turn, step);
             break;
         }
+        ++lent;
         for (u32 region = 0; region < 2; ++region) {
             work.region = region == 0 ? BOUNDARY : INTERIOR;
             SplitSum unused[3];
             Findings found = velocities_of_region<SCALE_AND_DRIFT>(work, factor, unused);
-            if (region == 0) lend_sites(work, warps_done, done + 1, launch.sequence + done + 1);
+            if (region == 0 && !last) lend_sites(work, work.site_copy ^ 1, warps_done, lent, launch.sequence + lent);
             bool before_drift = found.error && *(volatile u32 *)&control->status != STATUS_RUNAWAY;
-            note(found, before_drift ? step : step + 1);
+            note({found.stale, found.error && !before_drift}, step + 1);
+            note({false, before_drift}, step);
         }
         work.copy = work.copy_to;
         work.names = false;
+        if (last) break;
         synchronize(false);
         work.site_copy ^= 1;
     }

@@ -1,6 +1,6 @@
 // Rebuilding among neighbours that write into each other's memory, without the host: four kernels, one after the other.
 //
-//   leave_with_peers   kick and drift of the step; who leaves the domain is written to the neighbour
+//   leave_with_peers   kick and drift of the step, if still to come; who leaves the domain is written to the neighbour
 //   enter_with_peers   takes those that come
 //   lend_with_peers    sorts, and writes the ghosts to the neighbours
 //   list_with_peers    places the ghosts, tells their owners where they are, and builds the lists
@@ -68,13 +68,13 @@ INLINE u32 send_records(Letter letter, u32 number, u32 most, u32 *sent) {
 
 INLINE u32 most_records(u32 bytes) { return (u32)(rim.segment / bytes); }
 
-extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32 number) {
+extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32 number, u32 drifts) {
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
     u32 most = most_records(sizeof(Migrant));
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
-        kick_and_drift_one(particles, sites, p, findings);
+        if (drifts) kick_and_drift_one(particles, sites, p, findings);
         Site site[DIMENSION];
         load_site(sites, p, site);
         u32 hops, destination = destination_of(site, hops);

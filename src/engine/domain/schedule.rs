@@ -46,6 +46,11 @@ impl RebuildSchedule {
         self.rebuild_at == Some(step)
     }
 
+    /// Whether all compare after a step.
+    pub fn compares_at(&self, step: u64) -> bool {
+        self.compare_at == Some(step)
+    }
+
     /// The last step before all must agree that the lists were good, from the present `step` on.
     pub fn verify_at(&self, step: u64) -> u64 {
         let rebuild = self.rebuild_at.map_or(u64::MAX, |rebuild| rebuild - 1);

@@ -1,10 +1,10 @@
 //! The engine of a rank: its card, its memory, its first lists.
 use std::sync::Arc;
 
-use super::CardDomain;
 use super::rebuild::REBUILDING_BLOCK;
 use super::rim::{Rim, RimBuffers, RimRoom, record_bytes};
 use super::transport::{Messages, ThroughHost};
+use super::{CardDomain, Present};
 use crate::engine::cuda::buffers::Room;
 use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -174,7 +174,7 @@ impl CardDomain {
             sequence: 0,
             rebuilt_with_peers: 0,
             launches: 0,
-            drifted: false,
+            present: Present::Forces,
             unnamed: false,
             rim_changed: false,
             with_peers: 0,

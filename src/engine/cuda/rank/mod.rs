@@ -24,6 +24,16 @@ use crate::engine::EngineError;
 use crate::engine::domain::{Domain, Part, RankEngine};
 use crate::integrator::ThermostatState;
 
+/// What is there of a step: forces and velocities; or only sites after its drift, with those of the ghosts or of the own
+/// particles alone. Mirrors `Present` in `kernels/domain/advance.cu`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Present {
+    Forces = 0,
+    AllSites = 1,
+    OwnSites = 2,
+}
+
 /// What a rank's engine knows of the others.
 pub struct CardDomain {
     pub domain: Domain,
@@ -34,13 +44,13 @@ pub struct CardDomain {
     transport: Box<dyn Transport>,
     /// Kernels write ghosts into the neighbours' memory by themselves.
     writes_to_peers: bool,
-    /// Sites of ghosts that were written so, and rebuildings.
+    /// Times that they have done so, and rebuildings.
     sequence: u64,
     rebuilt_with_peers: u32,
     /// Launches with a thermostat of the whole system.
     launches: u32,
-    /// Lists have been rebuilt after the drift of the present step: its forces are still to come.
-    drifted: bool,
+    /// What is there of the present step.
+    present: Present,
     /// Only one copy of the particles has ids and species.
     unnamed: bool,
     /// The rim is not what the kernels have as a constant.

@@ -11,16 +11,17 @@ use crate::engine::cuda::engine::CudaEngine;
 const ENTERING_BLOCKS: u32 = 16;
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Kick and drift of the present step, migration, ghosts and lists.
+    /// Migration, ghosts and lists at the present step, after its kick and drift, if it still `drifts`.
     ///
     /// # Errors
     /// Those that all ranks meet together.
-    pub(super) fn rebuild_with_peers(&mut self) -> Result<(), EngineError> {
-        let step = self.step;
+    pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<(), EngineError> {
+        let (step, drifts) = (self.step, u32::from(drifts));
         let with_others = self.with_others_mut();
         with_others.rebuilt_with_peers += 1;
         let number = with_others.rebuilt_with_peers;
-        self.over_particles("leave_with_peers", &[argument(&step), argument(&number)])?;
+        let arguments = [argument(&step), argument(&number), argument(&drifts)];
+        self.over_particles("leave_with_peers", &arguments)?;
         self.over(ENTERING_BLOCKS * 256, "enter_with_peers", &[argument(&number)])?;
         let control = &self.with_others().buffers.control;
         let of = |field| control.pointer() + field as u64;

@@ -156,8 +156,9 @@ impl Rim {
     }
 }
 
-/// Longest row of steps between two comparisons, in half steps of a bath, and those of a rebuilding step.
-pub const HALF_STEPS: usize = 2 * 64 + 2;
+/// Longest row of steps between two comparisons, in half steps of a bath, and those of the step before and of the drift
+/// behind.
+pub const HALF_STEPS: usize = 2 * 64 + 3;
 /// Words of mail for each neighbour: `Letter` in `kernels/domain/rim.cuh`.
 const LETTERS: usize = 4 + 2 * 6;
 

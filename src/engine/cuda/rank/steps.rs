@@ -1,8 +1,8 @@
 //! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
 use std::time::Instant;
 
-use super::argument;
 use super::rim::{HALF_STEPS, RimControl};
+use super::{Present, argument};
 use crate::arithmetic::random::Purpose;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::{SplitSum, status};
@@ -29,9 +29,11 @@ struct PeerLaunch {
     first_step: u64,
     sequence: u64,
     steps: u32,
-    rebuilt: u32,
+    present: u32,
+    drifts: u32,
     names: u32,
     number: u32,
+    unused: u32,
 }
 
 /// What the host remembers from before some steps; the card keeps the particles.
@@ -40,8 +42,8 @@ struct Saved {
     thermostat: ThermostatState,
     /// Half steps of a bath.
     heats: usize,
-    /// Forces of the step were still to come.
-    drifted: bool,
+    /// What was there of the step.
+    present: Present,
     /// The copy of the particles that was valid.
     copy: u32,
 }
@@ -68,45 +70,51 @@ impl<P: DevicePolicy> CudaEngine<P> {
             let with_others = self.with_others();
             let schedule = &with_others.domain.schedule;
             // What was begun is completed first.
-            if step < end && schedule.rebuilds_in(step + 1) && !with_others.drifted {
+            let rebuilds = match with_others.present {
+                Present::Forces => step < end && schedule.rebuilds_in(step + 1),
+                Present::OwnSites => schedule.rebuilds_in(step),
+                Present::AllSites => false,
+            };
+            if rebuilds {
                 self.rebuilding_step()?;
                 verified = false;
             } else {
                 let mut stop = schedule.verify_at(step).min(end);
                 if self.peer_kind().is_some() {
                     // That of a step that is still to be completed may come first.
-                    let next = step + u64::from(!with_others.drifted);
+                    let next = step + u64::from(with_others.present == Present::Forces);
                     stop = self.next_collision(next).map_or(stop, |collision| stop.min(collision));
                 }
-                self.steps_to(stop)?;
-                verified = true;
+                // The lists are probably to be rebuilt after this.
+                let drifts = stop < end
+                    && schedule.compares_at(stop)
+                    && self.peer_kind().is_some()
+                    && !self.collides_at(stop);
+                self.steps_to(stop, drifts)?;
+                verified = self.with_others().present == Present::Forces;
             }
         }
         Ok(())
     }
 
     /// Takes steps with the present lists, and verifies that these were good; else goes back to where it began, with
-    /// the lists to be rebuilt at the right step.
-    fn steps_to(&mut self, stop: u64) -> Result<(), EngineError> {
+    /// the lists to be rebuilt at the right step. With `drifts`, the step after `stop` begins, up to its drift.
+    fn steps_to(&mut self, stop: u64, drifts: bool) -> Result<(), EngineError> {
         let saved = Saved {
             step: self.step,
             thermostat: self.thermostat.clone(),
             heats: self.with_others().domain.heat.len(),
-            drifted: self.with_others().drifted,
+            present: self.with_others().present,
             copy: self.control.copy,
         };
         let begin = Instant::now();
         let mut half_steps = 0;
-        if saved.drifted {
-            // That before the drift has been given.
-            self.clear_heat(1)?;
-        } else {
-            self.clear_heat(0)?;
-        }
-        if self.step < stop || saved.drifted {
+        // That before the drift may have been given.
+        self.clear_heat(usize::from(saved.present == Present::AllSites))?;
+        if self.step < stop || saved.present != Present::Forces {
             match self.peer_kind() {
                 Some(kind) => {
-                    self.steps_with_peers(stop, kind, &mut half_steps)?;
+                    self.steps_with_peers(stop, drifts, kind, &mut half_steps)?;
                     if self.collides_at(stop) {
                         self.thermostat_half(1, &mut half_steps)?;
                     }
@@ -123,6 +131,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let verdict = self.with_others_mut().domain.verify(moved2);
         self.with_others_mut().comparing += begin.elapsed().as_nanos() as i64;
         if let Some(stale) = verdict.stale
+            && stale <= stop
             && verdict.fault.is_none()
         {
             self.go_back(saved)?;
@@ -135,9 +144,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
         for heat in self.with_others_mut().domain.take_heat() {
             self.thermostat.heat += heat;
         }
-        let (step, limit2) = (self.step, self.system.limit2);
-        let share = (verdict.moved2 / limit2).sqrt();
-        self.with_others_mut().domain.schedule.compared(step, share);
+        let share = (verdict.moved2 / self.system.limit2).sqrt();
+        let schedule = &mut self.with_others_mut().domain.schedule;
+        schedule.compared(stop, share);
+        if drifts {
+            if verdict.stale.is_some() && !schedule.rebuilds_in(stop + 1) {
+                schedule.stale(stop + 1);
+            }
+            self.step += 1;
+            self.with_others_mut().present = Present::OwnSites;
+        }
         Ok(())
     }
 
@@ -219,6 +235,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     fn steps_with_peers(
         &mut self,
         stop: u64,
+        drifts: bool,
         kind: Kind,
         half_steps: &mut usize,
     ) -> Result<(), EngineError> {
@@ -226,7 +243,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let (seed, timestep) = (self.plan.system.seed, self.plan.run.timestep);
         let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
         let (_, bath) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
-        let steps = stop - self.step;
+        let (steps, present) = (stop - self.step, self.with_others().present);
         if of_all {
             self.with_others_mut().launches += 1;
         }
@@ -234,10 +251,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
             first_step: self.step,
             sequence: self.with_others().sequence,
             steps: steps as u32,
-            rebuilt: u32::from(self.with_others().drifted),
+            present: present as u32,
+            drifts: drifts.into(),
             names: u32::from(self.with_others().unnamed),
             number: self.with_others().launches,
+            unused: 0,
         };
+        tracing::trace!("{launch:?}");
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
         let kernel = self.kernels.kernel(self.kernel_among_others(kernel))?;
         let arguments = [argument(&launch), argument(&bath)];
@@ -254,15 +274,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
         } else {
             // The particles are in the other copy; each drift writes the other copy of the sites.
             self.control.copy ^= 1;
-            self.control.site_copy ^= (steps & 1) as u32;
+            self.control.site_copy ^= ((steps + u64::from(drifts)) & 1) as u32;
         }
         self.step = stop;
         if kind == Kind::Langevin {
-            *half_steps += 2 * (steps + u64::from(launch.rebuilt)) as usize;
+            let completed = usize::from(present != Present::Forces);
+            *half_steps += 2 * (steps as usize + completed) + usize::from(drifts);
         }
         let with_others = self.with_others_mut();
-        (with_others.drifted, with_others.unnamed) = (false, false);
-        with_others.sequence += steps;
+        (with_others.present, with_others.unnamed) = (Present::Forces, false);
+        with_others.sequence += steps + u64::from(present == Present::OwnSites);
         Ok(())
     }
 
@@ -292,11 +313,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let begin = Instant::now();
         let mut half_steps = 0;
         self.clear_heat(0)?;
-        self.thermostat_half(0, &mut half_steps)?;
-        self.step += 1;
+        let drifts = self.with_others().present == Present::Forces;
+        if drifts {
+            self.thermostat_half(0, &mut half_steps)?;
+            self.step += 1;
+        }
         let step = self.step;
+        tracing::trace!("rebuilding in step {step}");
         if self.with_others().writes_to_peers {
-            self.rebuild_with_peers()?;
+            self.rebuild_with_peers(drifts)?;
         } else {
             self.over_particles("kick_and_drift", &[argument(&step)])?;
             self.migrate()?;
@@ -304,7 +329,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
         self.with_others_mut().rebuilding += begin.elapsed().as_nanos() as i64;
         if self.peer_kind().is_some() {
-            self.with_others_mut().drifted = true;
+            self.with_others_mut().present = Present::AllSites;
             return Ok(());
         }
         self.forces(Region::Everywhere, true)?;
@@ -391,10 +416,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.over_particles("renew_sites", &[])?;
         }
         self.exchange_sites(|_| Ok(()))?;
-        self.with_others_mut().drifted = saved.drifted;
-        if !saved.drifted {
-            self.forces(Region::Everywhere, false)?;
-        }
+        self.with_others_mut().present = match saved.present {
+            Present::Forces => {
+                self.forces(Region::Everywhere, false)?;
+                Present::Forces
+            }
+            Present::AllSites | Present::OwnSites => Present::AllSites,
+        };
         // Neighbours may rebuild at once, and write their next messages over those that are read here.
         self.session.wait()?;
         self.with_others_mut().domain.largest([0]);
