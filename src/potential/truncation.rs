@@ -189,7 +189,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     /// `x^4 (1 + ((r_c - r) / r_c)^2 / 2 + ...)`, there being no term of first order. `g = w / (1 + w)`, so that
     /// `-dg/d(rho/2) = 2 (r_c / 2 h)^4 d^3 (1 + 3 rho) / (rho + (r_c / 2 h)^4 d^4)^2`: the force is the derivative of the
     /// energy so defined. That differs from the exact one for `h = 0.005 sigma` at `r_c = 2.5 sigma` by 2e-10 epsilon,
-    /// growing as `h^3`.
+    /// growing as `h^3`. So with `a = r_c`; in another unit `rho` and the factor before `d^4` are scaled.
     #[inline(always)]
     fn smooth_in_reduced_units(&self, r2: R) -> (R, R) {
         let rho = r2 * self.inv_unit2;

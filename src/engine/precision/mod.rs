@@ -96,11 +96,11 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
     fn displacement(&self, a: Self::Site, b: Self::Site, axis: usize) -> Self::Real;
     /// Length of a displacement.
     fn length(&self, displacement: Self::Real, axis: usize) -> Self::Real;
-    /// The same in the unit of pairs whose constants are for such a unit, of [`Self::pair_units`]: one that costs as little
-    /// as can be.
+    /// The same in the unit of [`Self::pair_units`], chosen so that a cubic box needs no product.
     fn relative_length(&self, displacement: Self::Real, axis: usize) -> Self::Real {
         self.length(displacement, axis)
     }
+    /// Units of pairs that are smoothed in 32 bits.
     fn pair_units(&self) -> PairUnits {
         PairUnits::default()
     }
