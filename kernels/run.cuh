@@ -5,6 +5,7 @@
 //   TRUNCATION   a TruncationKind
 //   DIMENSION    2 or 3
 //   SPECIES_COUNT
+//   CUBIC        1 if all edges of the box are equal
 //   COMMON_CONSTANTS   1 if all pairs of species have those of `Truncated::set_common`
 #pragma once
 #include "arithmetic/exact_sum.cuh"

@@ -354,6 +354,8 @@ fn unequal_masses_three_species_and_an_odd_box_give_the_bits_of_the_cpu() {
     plan.potential.pairs = vec![vec![aa, ab, ab], vec![ab, bb, ab], vec![ab, ab, aa]];
     assert_same_bits(&plan, None, 300);
     assert_same_bits(&plan, Some(Thermostat::NoseHoover { period: 0.5, chain_length: 1 }), 100);
+    plan.potential.truncation = Truncation::Smooth { width: 0.005 };
+    assert_same_bits(&plan, None, 300);
 }
 
 #[test]

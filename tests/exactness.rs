@@ -67,12 +67,12 @@ fn fixed_point_gives_the_golden_hashes() {
     assert_eq!(
         found,
         [
-            "b64e4d4b4fa41813",
-            "b88e17e2fae9dec0",
-            "719b676782c7eed4",
-            "e5f769aa857783e5",
-            "21eea5e8113c7a5a",
-            "c1f3870976f0e047",
+            "39ed937f852260d5",
+            "411451d4bdb5da2f",
+            "088567457f6c4354",
+            "43d171401c21958c",
+            "579e22ed6513aa00",
+            "9401c08c2d150e74",
         ]
     );
 }

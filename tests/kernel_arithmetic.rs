@@ -13,7 +13,7 @@ use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, 
 use supercool::integrator::fire::{Fire, Iteration};
 use supercool::potential::{
     Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
-    PairPotential, PotentialPlan, Truncated, Truncation, TruncationKind, Yukawa,
+    PairPotential, PairUnits, PotentialPlan, Truncated, Truncation, TruncationKind, Yukawa,
 };
 use supercool::system::{SimulationBox, Species, hilbert_index};
 
@@ -585,6 +585,8 @@ fn policy_agrees<P: Numbers>(stream: u64) {
             velocity_word(P::force_bits(P::total(&forces))),
             Word::F64(P::energy_to_f64(P::total(&energies))),
             Word::Bits(P::velocity_to_bits(P::subtract_units(v, record[2] as i64))),
+            P::real_word(policy.relative_length(displacement, axis)),
+            P::real_word(policy.force_of_impulse(terms[0])),
         ]
     });
 }
@@ -616,8 +618,11 @@ fn pair_agrees<P: Numbers, V: Evaluator<P::Real>, W: Evaluator<f64>>(
         let plan = PotentialPlan { form, truncation, pairs: vec![vec![pair]] };
         let table = PairTable::new(&policy, &plan);
         let function = format!("{} {}", table.evaluator, table.truncation_name());
-        let arguments = records(15, |inputs| [P::real(inputs.uniform(0.1, cutoff).powi(2))]);
-        let truncated = Truncated::new(&evaluator, &exact, &pair, &truncation);
+        let units = PairUnits::of::<P::Real>(truncation.kind(), policy.pair_units());
+        let nearest = 0.1 / units.length;
+        let arguments =
+            records(15, |inputs| [P::real(inputs.uniform(nearest, cutoff / units.length).powi(2))]);
+        let truncated = Truncated::new(&evaluator, &exact, &pair, &truncation, policy.pair_units());
         let bytes = table.bytes();
         let core2 = &bytes[bytes.len() - size_of::<P::Real>()..];
         let core2 = match *core2 {

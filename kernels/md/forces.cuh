@@ -5,7 +5,9 @@
 // Interaction with one neighbour; nothing beyond the cutoff and for the particle itself.
 struct Interaction {
     Real displacement[DIMENSION];
+    // In the unit of `pair_distance2`.
     Real length[DIMENSION];
+    // As `evaluate` gives it.
     Real force;
     Real energy;
     bool too_close;
@@ -13,7 +15,7 @@ struct Interaction {
 
 INLINE Interaction interaction(const Pair &constants, const Site (&site)[DIMENSION], const Site (&other)[DIMENSION]) {
     Interaction pair;
-    Real r2 = distance2(site, other, pair.displacement, pair.length);
+    Real r2 = pair_distance2(site, other, pair.displacement, pair.length);
     bool inside = r2 < constants.interaction.cutoff2 && r2 > Real(0);
     Real force, energy;
     constants.interaction.evaluate(r2, force, energy);
@@ -24,7 +26,7 @@ INLINE Interaction interaction(const Pair &constants, const Site (&site)[DIMENSI
 }
 
 INLINE void add_force(Sum (&sum)[DIMENSION], Real force, const Real (&displacement)[DIMENSION], const Real (&length)[DIMENSION]) {
-    Real impulse = Policy::impulse(policy, force);
+    Real impulse = REDUCED ? force : Policy::impulse(policy, force);
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         Policy::accumulate_force(sum[axis], mul(impulse, Policy::arm(displacement[axis], length[axis])));
@@ -63,10 +65,10 @@ INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, 
     Real closest2 = largest_core2;
     walk(group, tile, particle, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
         Real displacement[DIMENSION], length[DIMENSION];
-        Real r2 = distance2(site, other, displacement, length);
+        Real r2 = pair_distance2(site, other, displacement, length);
         Real force, energy;
         constants.interaction.evaluate(r2, force, energy);
-        if (!constants.interaction.VANISHES) force = r2 < constants.interaction.cutoff2 ? force : Real(0);
+        if (!REDUCED) force = r2 < constants.interaction.cutoff2 ? force : Real(0);
         add_force(sum, force, displacement, length);
         closest2 = smaller(closest2, r2);
     });

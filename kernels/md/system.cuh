@@ -115,6 +115,7 @@ struct System {
 __constant__ System system;
 __constant__ PolicyConstants policy;
 __constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
+static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;
 // Largest `core2` of all pairs.
 __constant__ Real largest_core2;
 
@@ -165,6 +166,15 @@ INLINE void store_site(double *sites, u32 place, const double (&x)[DIMENSION]) {
     for (int axis = 0; axis < DIMENSION; ++axis) at[axis] = x[axis];
 }
 
+INLINE Real square(const Real (&length)[DIMENSION]) {
+#if DIMENSION == 3
+    Real last = mul(length[2], length[2]);
+#else
+    Real last = Real(0);
+#endif
+    return fused(length[0], length[0], fused(length[1], length[1], last));
+}
+
 // Squared distance of two sites, and the displacement in its own units and as a length.
 INLINE Real distance2(const Site (&a)[DIMENSION], const Site (&b)[DIMENSION], Real (&displacement)[DIMENSION],
                       Real (&length)[DIMENSION]) {
@@ -173,10 +183,17 @@ INLINE Real distance2(const Site (&a)[DIMENSION], const Site (&b)[DIMENSION], Re
         displacement[axis] = Policy::displacement(policy, a[axis], b[axis], axis);
         length[axis] = Policy::length(policy, displacement[axis], axis);
     }
-#if DIMENSION == 3
-    Real last = mul(length[2], length[2]);
-#else
-    Real last = Real(0);
-#endif
-    return fused(length[0], length[0], fused(length[1], length[1], last));
+    return square(length);
+}
+
+// The same in the unit that the pairs' constants are for.
+INLINE Real pair_distance2(const Site (&a)[DIMENSION], const Site (&b)[DIMENSION], Real (&displacement)[DIMENSION],
+                           Real (&length)[DIMENSION]) {
+    if (!REDUCED) return distance2(a, b, displacement, length);
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        displacement[axis] = Policy::displacement(policy, a[axis], b[axis], axis);
+        length[axis] = Policy::relative_length(policy, displacement[axis], axis);
+    }
+    return square(length);
 }

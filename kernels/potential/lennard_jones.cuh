@@ -19,11 +19,17 @@ struct LennardJones {
     }
 };
 
-// The same with `shift` subtracted from the energy, rounded once less.
+// In units of sigma, 24 epsilon and 4 epsilon: no constant takes a register.
 template <typename R>
-INLINE void evaluate_shifted(const LennardJones<R> &lj, R r2, R shift, R &force, R &energy) {
+INLINE void evaluate_reduced(const LennardJones<R> &, R r2, R shift, R &force, R &energy) {
     R inv_r2 = inverse(r2);
     R inv_r6 = mul(mul(inv_r2, inv_r2), inv_r2);
-    force = mul(mul(inv_r6, inv_r2), fused(lj.force_12, inv_r6, lj.force_6));
-    energy = fused(inv_r6, fused(lj.energy_12, inv_r6, lj.energy_6), -shift);
+    R less = sub(inv_r6, R(1));
+    force = mul(mul(inv_r6, inv_r2), add(inv_r6, less));
+    energy = fused(inv_r6, less, -shift);
+}
+
+template <typename R>
+INLINE R reduced_slope(const LennardJones<R> &, R depth) {
+    return sub(R(4.0 / 3.0), depth);
 }

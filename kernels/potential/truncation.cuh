@@ -10,18 +10,25 @@ enum TruncationKind {
     TRUNCATION_SMOOTH = 2,
 };
 
-// (-U'(r)/r, U(r) - shift) of a potential.
+// (-U'(r)/r, U(r) - shift) of a potential where it is smoothed in 32 bits, in its own units of length, force and energy.
 template <typename V, typename R>
-INLINE void evaluate_shifted(const V &potential, R r2, R shift, R &force, R &energy) {
+INLINE void evaluate_reduced(const V &potential, R r2, R shift, R &force, R &energy) {
     potential.evaluate(r2, force, energy);
     energy = sub(energy, shift);
+}
+
+// 8 - 6 depth, times the unit of energy over that of force.
+template <typename V, typename R>
+INLINE R reduced_slope(const V &, R depth) {
+    return fused(depth, R(-6), R(8));
 }
 
 // V is an evaluator with V::Real its arithmetic and
 // `void evaluate(Real r2, Real &force_over_r, Real &energy) const`, the pair (-U'(r)/r, U(r)).
 //
-// Where it is smoothed in 32 bits, the potential and its shift are in units of the pair's r_c and epsilon: pairs with
-// one ratio of cutoff to sigma then have their constants in common.
+// Where it is smoothed in 32 bits (REDUCED), distances are in the policy's unit (`Policy::relative_length`), and the
+// potential and its shift in units of the pair's sigma (Lennard-Jones) or r_c, and epsilon: pairs with one ratio of cutoff
+// to sigma then have their constants in common.
 template <typename V, int KIND>
 struct Truncated {
     typedef typename V::Real Real;
@@ -29,12 +36,14 @@ struct Truncated {
     V potential;
     // Subtracted from the energy: U(r_c), or zero for the sharp cutoff.
     Real energy_shift;
-    // (r_c / 2 h)^4, h being the width.
+    // (r_c / 2 h)^4 (r_c / a)^2, h being the width and a the unit of length.
     Real steepness;
+    // -(a / r_c)^2.
+    Real minus_inv_cutoff2;
     Real cutoff2;
-    // 1 / r_c^2.
-    Real inv_cutoff2;
-    // From units of r_c and epsilon: of force over distance, and of energy.
+    // 1 / a^2.
+    Real inv_unit2;
+    // From these units: of what is multiplied with `Policy::arm`, and of energy.
     Real force_unit;
     Real energy_unit;
     Real cutoff;
@@ -48,14 +57,15 @@ struct Truncated {
         potential = other.potential;
         energy_shift = other.energy_shift;
         steepness = other.steepness;
+        minus_inv_cutoff2 = other.minus_inv_cutoff2;
     }
 
-    // Whether `evaluate` gives no force beyond the cutoff by itself.
-    static constexpr bool VANISHES = KIND == TRUNCATION_SMOOTH && sizeof(Real) == 4;
+    // `evaluate` then gives impulses, and nothing beyond the cutoff.
+    static constexpr bool REDUCED = KIND == TRUNCATION_SMOOTH && sizeof(Real) == 4;
 
     // (-U'(r)/r, U(r)) of the truncated potential for 0 < r2 < r_c^2.
     INLINE void evaluate(Real r2, Real &force_over_r, Real &energy_out) const {
-        if constexpr (VANISHES) {
+        if constexpr (REDUCED) {
             smooth_in_reduced_units(r2, force_over_r, energy_out);
         } else {
             Real force, energy;
@@ -86,19 +96,19 @@ struct Truncated {
         }
     }
 
-    // The same without a root, for (r_c / 2 h)^4 d^4 / rho in place of x^4: rho = (r / r_c)^2, d = 1 - rho.
-    INLINE void smooth_in_reduced_units(Real r2, Real &force_over_r, Real &energy_out) const {
-        Real rho = mul(r2, inv_cutoff2);
+    // The same without a root, for (r_c / 2 h)^4 d^4 (r_c / r)^2 in place of x^4, the depth d being 1 - (r / r_c)^2.
+    INLINE void smooth_in_reduced_units(Real r2, Real &impulse, Real &energy_out) const {
+        Real rho = mul(r2, inv_unit2);
         Real force, energy;
-        evaluate_shifted(potential, rho, energy_shift, force, energy);
-        Real depth = one_minus_clamped(rho);
+        evaluate_reduced(potential, rho, energy_shift, force, energy);
+        Real depth = fused_from_one_clamped(rho, minus_inv_cutoff2);
         Real depth2 = mul(depth, depth);
         Real steep = mul(steepness, depth2);
         Real inv = inverse(fused(steep, depth2, rho));
-        // 2 (1 + 3 rho)
-        Real slope = fused(depth, Real(-6), Real(8));
-        Real outer = mul(mul(energy, slope), inv);
-        force_over_r = mul(mul(mul(mul(steep, depth), inv), fused(depth, force, outer)), force_unit);
+        // What depends on the energy comes last: it is known last.
+        Real outer = mul(energy, mul(reduced_slope(potential, depth), inv));
+        Real factor = mul(mul(steep, mul(depth, force_unit)), inv);
+        impulse = mul(factor, fused(depth, force, outer));
         energy_out = mul(mul(mul(mul(steep, depth2), inv), energy), energy_unit);
     }
 };

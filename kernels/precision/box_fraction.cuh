@@ -3,8 +3,17 @@
 #include "arithmetic/fixed_point.cuh"
 #include "arithmetic/real.cuh"
 
+#if !defined(CUBIC)
+#define CUBIC 0
+#endif
+
 // Displacement a - b of the nearest images in units: overflow is the periodic boundary.
 INLINE float fraction_displacement(i32 a, i32 b) { return (float)wrapping_sub(a, b); }
+
+// The same in units of the first axis; `length` is that of the axis' unit.
+INLINE float fraction_of_first_edge(float displacement, float length) {
+    return CUBIC ? displacement : mul(displacement, length);
+}
 
 // Which of `count` equal slabs of the box holds the site.
 INLINE u32 fraction_slab(i32 site, u32 count) { return multiply_high((u32)site, count); }

@@ -84,6 +84,8 @@ struct Double {
         return d < -half ? add(d, edge) : d;
     }
     static INLINE double length(const Constants &, double displacement, int) { return displacement; }
+    static INLINE double relative_length(const Constants &, double displacement, int) { return displacement; }
+    static INLINE double force_of_impulse(const Constants &, double impulse) { return impulse; }
     static INLINE double impulse(const Constants &, double force_over_r) { return force_over_r; }
     static INLINE double arm(double, double length) { return length; }
     static INLINE Sum zero_sum() { return 0.0; }

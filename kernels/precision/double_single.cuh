@@ -30,6 +30,9 @@ struct DoubleSingles {
         DoubleSingle inv_edges[3];
         // Length of one unit of the site along each axis.
         float site_length[3];
+        // The same in lengths of the first axis' unit, and the inverse of that one.
+        float relative_length[3];
+        float inv_site_length;
         DoubleSingle timestep;
         // dt / (2 m) of each species.
         DoubleSingle half_kick[SPECIES_COUNT];
@@ -91,11 +94,15 @@ struct DoubleSingles {
         return !(magnitude(mul(v.hi, c.timestep.hi)) < mul(0.25f, c.edges[axis].hi));
     }
 
-    static INLINE float displacement(const Constants &c, i32 a, i32 b, int axis) {
-        return mul(fraction_displacement(a, b), c.site_length[axis]);
+    static INLINE float displacement(const Constants &, i32 a, i32 b, int) { return fraction_displacement(a, b); }
+    static INLINE float length(const Constants &c, float displacement, int axis) {
+        return mul(displacement, c.site_length[axis]);
     }
-    static INLINE float length(const Constants &, float displacement, int) { return displacement; }
+    static INLINE float relative_length(const Constants &c, float displacement, int axis) {
+        return fraction_of_first_edge(displacement, c.relative_length[axis]);
+    }
     static INLINE float impulse(const Constants &, float force_over_r) { return force_over_r; }
+    static INLINE float force_of_impulse(const Constants &c, float impulse) { return mul(impulse, c.inv_site_length); }
     static INLINE float arm(float, float length) { return length; }
 #if defined(SUMS_IN_PAIRS)
     static INLINE Sum zero_sum() { return Sum{0.0f, 0.0f}; }

@@ -23,8 +23,11 @@ struct FixedPoint {
         double timestep;
         // Length of one unit of the site along each axis.
         float site_length[3];
+        // The same in lengths of the first axis' unit.
+        float relative_length[3];
         // dt^2 2^31 / (m0 2^shift).
         float impulse_factor;
+        float inv_impulse_factor;
         u32 shift;
         // m0 / m of each species as multiplier / 2^shift; multiplier 0 stands for the lightest.
         Ratio mass_ratio[SPECIES_COUNT];
@@ -91,8 +94,14 @@ struct FixedPoint {
     static INLINE float length(const Constants &c, float displacement, int axis) {
         return mul(displacement, c.site_length[axis]);
     }
+    static INLINE float relative_length(const Constants &c, float displacement, int axis) {
+        return fraction_of_first_edge(displacement, c.relative_length[axis]);
+    }
     static INLINE float impulse(const Constants &c, float force_over_r) {
         return mul(force_over_r, c.impulse_factor);
+    }
+    static INLINE float force_of_impulse(const Constants &c, float impulse) {
+        return mul(impulse, c.inv_impulse_factor);
     }
     static INLINE float arm(float displacement, float) { return displacement; }
     static INLINE Sum zero_sum() { return 0; }

@@ -93,6 +93,8 @@ struct Single {
         return nearest_image(sub(a, b), c.edges[axis]);
     }
     static INLINE float length(const Constants &, float displacement, int) { return displacement; }
+    static INLINE float relative_length(const Constants &, float displacement, int) { return displacement; }
+    static INLINE float force_of_impulse(const Constants &, float impulse) { return impulse; }
     static INLINE float impulse(const Constants &, float force_over_r) { return force_over_r; }
     static INLINE float arm(float, float length) { return length; }
     static INLINE Sum zero_sum() { return 0.0f; }

@@ -191,6 +191,8 @@ static void policy(const Constants &constants, const u64 *in, u64 *out) {
     out[18] = P::velocity_to_bits(P::total(forces));
     out[19] = word(P::energy_to_f64(P::total(energies)));
     out[20] = P::velocity_to_bits(P::subtract_units(v, (i64)in[2]));
+    out[21] = word(P::relative_length(c, displacement, axis));
+    out[22] = word(P::force_of_impulse(c, terms[0]));
 }
 
 template <typename V, int KIND>
@@ -297,10 +299,10 @@ static std::vector<Function> functions() {
         {"fire", 61, 180, fire},
         {"points_near 2", 9, 2, points_near<2>},
         {"points_near 3", 9, 2, points_near<3>},
-        {"Single", 13, 21, policy<Single>},
-        {"DoubleSingles", 13, 21, policy<DoubleSingles>},
-        {"Double", 13, 21, policy<Double>},
-        {"FixedPoint", 13, 21, policy<FixedPoint>},
+        {"Single", 13, 23, policy<Single>},
+        {"DoubleSingles", 13, 23, policy<DoubleSingles>},
+        {"Double", 13, 23, policy<Double>},
+        {"FixedPoint", 13, 23, policy<FixedPoint>},
     };
 #define EVALUATORS(...) \
     all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SHIFTED", 1, 4, pair<__VA_ARGS__, TRUNCATION_SHIFTED>}); \

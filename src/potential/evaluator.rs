@@ -1,5 +1,15 @@
 use crate::arithmetic::Real;
 
+/// Units in which a potential is computed where it is smoothed in 32 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct ReducedUnits {
+    /// Lengths in units of `sigma`, or else of the cutoff.
+    pub sigma: bool,
+    /// Of force over distance, and of energy, in units of `epsilon` and the length.
+    pub force: f64,
+    pub energy: f64,
+}
+
 /// A potential of one pair of species with its constants in the precision of the pair loop.
 ///
 /// Written once over the arithmetic `R`; the truncation is applied outside.
@@ -7,9 +17,12 @@ pub trait Evaluator<R: Real>: Copy + Send + Sync + 'static {
     /// `(-U'(r)/r, U(r))` at squared distance `r2 > 0`; anything at `r2 = 0`, which callers discard.
     fn evaluate(&self, r2: R) -> (R, R);
 
-    /// The same with `shift` subtracted from the energy, which may be rounded once less.
+    /// Units of [`Self::evaluate_reduced`].
+    const REDUCED: ReducedUnits = ReducedUnits { sigma: false, force: 1.0, energy: 1.0 };
+
+    /// The same of a pair whose constants are in units of [`Self::REDUCED`], with `shift` subtracted from the energy.
     #[inline(always)]
-    fn evaluate_shifted(&self, r2: R, shift: R) -> (R, R) {
+    fn evaluate_reduced(&self, r2: R, shift: R) -> (R, R) {
         let (force, energy) = self.evaluate(r2);
         (force, energy - shift)
     }

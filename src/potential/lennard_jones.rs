@@ -1,5 +1,5 @@
 use super::PairParameters;
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, ReducedUnits};
 use crate::arithmetic::Real;
 
 /// Lennard-Jones 12-6, `U(r) = 4 epsilon [(sigma/r)^12 - (sigma/r)^6]`; also WCA by its cutoff.
@@ -36,13 +36,15 @@ impl<R: Real> Evaluator<R> for LennardJones<R> {
         (force, energy)
     }
 
+    /// No constant takes a register then.
+    const REDUCED: ReducedUnits = ReducedUnits { sigma: true, force: 24.0, energy: 4.0 };
+
     #[inline(always)]
-    fn evaluate_shifted(&self, r2: R, shift: R) -> (R, R) {
+    fn evaluate_reduced(&self, r2: R, shift: R) -> (R, R) {
         let inv_r2 = r2.inverse();
         let inv_r6 = inv_r2 * inv_r2 * inv_r2;
-        let force = inv_r6 * inv_r2 * self.force_12.fused(inv_r6, self.force_6);
-        let energy = inv_r6.fused(self.energy_12.fused(inv_r6, self.energy_6), -shift);
-        (force, energy)
+        let less = inv_r6 - R::ONE;
+        (inv_r6 * inv_r2 * (inv_r6 + less), inv_r6.fused(less, -shift))
     }
 
     fn constants(&self) -> Vec<R> {

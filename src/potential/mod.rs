@@ -18,7 +18,7 @@ pub use gaussian_core::GaussianCore;
 pub use harmonic_spheres::HarmonicSpheres;
 pub use inverse_powers::{InversePowers, LARGEST_EXPONENT, mie_prefactor};
 pub use lennard_jones::LennardJones;
-pub use truncation::{Truncated, TruncationKind};
+pub use truncation::{PairUnits, Truncated, TruncationKind, is_reduced};
 pub use yukawa::Yukawa;
 
 /// Functional form shared by all pairs of species.
@@ -101,7 +101,7 @@ pub fn evaluate_exactly(
         pair: &PairParameters,
         r: f64,
     ) -> (f64, f64) {
-        let truncated = Truncated::new(&form, &form, pair, truncation);
+        let truncated = Truncated::new(&form, &form, pair, truncation, PairUnits::default());
         match truncation.kind() {
             TruncationKind::Shifted => {
                 truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r * r)

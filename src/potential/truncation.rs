@@ -1,4 +1,4 @@
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, ReducedUnits};
 use super::{PairParameters, Truncation};
 use crate::arithmetic::Real;
 
@@ -21,20 +21,51 @@ impl Truncation {
     }
 }
 
+/// Units of the pair loop, in reduced units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairUnits {
+    /// Of distances.
+    pub length: f64,
+    /// What one `-U'(r)/r` is.
+    pub impulse: f64,
+}
+
+impl Default for PairUnits {
+    fn default() -> Self {
+        PairUnits { length: 1.0, impulse: 1.0 }
+    }
+}
+
+impl PairUnits {
+    /// Those of a truncation, where a policy has units of its own.
+    pub fn of<R: Real>(truncation: TruncationKind, of_policy: PairUnits) -> Self {
+        if is_reduced::<R>(truncation as usize) { of_policy } else { PairUnits::default() }
+    }
+}
+
+/// Whether a pair's energy, force and distance are in units of its own.
+#[inline(always)]
+pub fn is_reduced<R: Real>(kind: usize) -> bool {
+    kind == TruncationKind::Smooth as usize && !R::WIDE
+}
+
 /// A potential cut at `r_c`, ready for the pair loop.
 ///
-/// Where it is smoothed in 32 bits, the potential and its shift are in units of the pair's `r_c` and `epsilon`: pairs of
+/// Where it is smoothed in 32 bits, distances and forces are in the policy's units, which saves a multiplication for each
+/// component, and the potential and its shift in units of its own ([`Evaluator::REDUCED`]): pairs of
 /// species with one ratio of cutoff to `sigma` then have their constants in common, which saves registers.
 #[derive(Clone, Copy)]
 pub struct Truncated<R, V> {
     potential: V,
     /// Subtracted from the energy: `U(r_c)`, or zero for the sharp cutoff.
     energy_shift: R,
-    /// `(r_c / 2 h)^4`, `h` being the width.
+    /// `(r_c / 2 h)^4 (r_c / a)^2`, `h` being the width and `a` the unit of length.
     steepness: R,
+    /// `-(a / r_c)^2`.
+    minus_inv_cutoff2: R,
     cutoff2: R,
-    /// `1 / r_c^2`.
-    inv_cutoff2: R,
+    /// `1 / a^2`.
+    inv_unit2: R,
     /// The pair's units of force over distance, and of energy.
     force_unit: R,
     energy_unit: R,
@@ -52,26 +83,43 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         exact: impl Fn(&PairParameters) -> W,
         pair: &PairParameters,
         truncation: &Truncation,
+        units: PairUnits,
     ) -> Self {
+        let units = PairUnits::of::<R>(truncation.kind(), units);
         let width = match truncation {
             Truncation::Smooth { width } => width * pair.sigma,
             _ => f64::INFINITY,
         };
-        let is_reduced = truncation.kind() == TruncationKind::Smooth && !R::WIDE;
-        let of = if is_reduced { reduced(pair) } else { *pair };
+        let is_reduced = is_reduced::<R>(truncation.kind() as usize);
+        let scale = if is_reduced {
+            V::REDUCED
+        } else {
+            ReducedUnits { sigma: false, force: 1.0, energy: 1.0 }
+        };
+        // In units of the pair's cutoff.
+        let unit = if scale.sigma { rounded(pair.sigma / pair.cutoff) } else { 1.0 };
+        let of = if is_reduced { reduced(pair, unit) } else { *pair };
         let (force_over_r, energy) = exact(&of).evaluate(of.cutoff * of.cutoff);
         let energy_shift = if *truncation == Truncation::Sharp { 0.0 } else { energy };
         let ratio = rounded(0.5 * pair.cutoff / width);
-        let inv_cutoff2 = R::from_f64(1.0 / (pair.cutoff * pair.cutoff));
-        let cutoff2 = R::from_f64(pair.cutoff * pair.cutoff);
+        let cutoff = pair.cutoff / units.length;
+        let inv_unit2 = R::from_f64(1.0 / (cutoff * cutoff * (unit * unit)));
+        let minus_inv_cutoff2 = R::from_f64(-(unit * unit));
+        let cutoff2 = R::from_f64(cutoff * cutoff);
+        let force = pair.epsilon * scale.force / (pair.cutoff * pair.cutoff * (unit * unit));
         Truncated {
             potential: form(&of),
-            energy_shift: R::from_f64(energy_shift),
-            steepness: R::from_f64(ratio * ratio * (ratio * ratio)),
-            cutoff2: if is_reduced { first_outside(inv_cutoff2, cutoff2) } else { cutoff2 },
-            inv_cutoff2,
-            force_unit: R::from_f64(pair.epsilon / (pair.cutoff * pair.cutoff)),
-            energy_unit: R::from_f64(pair.epsilon),
+            energy_shift: R::from_f64(energy_shift / scale.energy),
+            steepness: R::from_f64(ratio * ratio * (ratio * ratio) / (unit * unit)),
+            minus_inv_cutoff2,
+            cutoff2: if is_reduced {
+                first_outside(inv_unit2, minus_inv_cutoff2, cutoff2)
+            } else {
+                cutoff2
+            },
+            inv_unit2,
+            force_unit: R::from_f64(force * units.impulse),
+            energy_unit: R::from_f64(pair.epsilon * scale.energy),
             cutoff: R::from_f64(pair.cutoff),
             force_at_cutoff: R::from_f64(force_over_r * of.cutoff),
             inv_width: R::from_f64(1.0 / width),
@@ -83,7 +131,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         let mut constants = self.common_constants();
         constants.extend([
             self.cutoff2,
-            self.inv_cutoff2,
+            self.inv_unit2,
             self.force_unit,
             self.energy_unit,
             self.cutoff,
@@ -96,7 +144,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     /// Those of the constants, the first, that pairs may have in common.
     pub fn common_constants(&self) -> Vec<R> {
         let mut constants = self.potential.constants();
-        constants.extend([self.energy_shift, self.steepness]);
+        constants.extend([self.energy_shift, self.steepness, self.minus_inv_cutoff2]);
         constants
     }
 
@@ -106,11 +154,11 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         self.cutoff2
     }
 
-    /// `(-U'(r)/r, U(r))` of the truncated potential for `0 < r2 < r_c^2`. `KIND` is a
-    /// [`TruncationKind`] as integer.
+    /// `(-U'(r)/r, U(r))` of the truncated potential for `0 < r2 < r_c^2`, in the units that it was made for. `KIND` is
+    /// a [`TruncationKind`] as integer.
     #[inline(always)]
     pub fn evaluate<const KIND: usize>(&self, r2: R) -> (R, R) {
-        if KIND == TruncationKind::Smooth as usize && !R::WIDE {
+        if is_reduced::<R>(KIND) {
             return self.smooth_in_reduced_units(r2);
         }
         let (force, energy) = self.potential.evaluate(r2);
@@ -141,32 +189,34 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     /// `x^4 (1 + ((r_c - r) / r_c)^2 / 2 + ...)`, there being no term of first order. `g = w / (1 + w)`, so that
     /// `-dg/d(rho/2) = 2 (r_c / 2 h)^4 d^3 (1 + 3 rho) / (rho + (r_c / 2 h)^4 d^4)^2`: the force is the derivative of the
     /// energy so defined. That differs from the exact one for `h = 0.005 sigma` at `r_c = 2.5 sigma` by 2e-10 epsilon,
-    /// growing as `h^3`.
+    /// growing as `h^3`. So with `a = r_c`; in another unit `rho` and the factor before `d^4` are scaled.
     #[inline(always)]
     fn smooth_in_reduced_units(&self, r2: R) -> (R, R) {
-        let rho = r2 * self.inv_cutoff2;
-        let (force, energy) = self.potential.evaluate_shifted(rho, self.energy_shift);
-        let depth = R::ONE - rho;
+        let rho = r2 * self.inv_unit2;
+        let (force, energy) = self.potential.evaluate_reduced(rho, self.energy_shift);
+        let depth = self.minus_inv_cutoff2.fused(rho, R::ONE);
         let depth = if depth > R::ZERO { depth } else { R::ZERO };
         let depth2 = depth * depth;
         let steep = self.steepness * depth2;
         let inverse = steep.fused(depth2, rho).inverse();
-        // 2 (1 + 3 rho)
-        let slope = depth.fused(R::from_f64(-6.0), R::from_f64(8.0));
-        let outer = (energy * slope) * inverse;
-        let force = ((steep * depth) * inverse) * depth.fused(force, outer);
+        // 2 (1 + 3 rho), in the potential's units of force.
+        let unit = const { V::REDUCED.energy / V::REDUCED.force };
+        let slope = depth.fused(R::from_f64(-6.0 * unit), R::from_f64(8.0 * unit));
+        // What depends on the energy comes last: it is known last.
+        let outer = energy * (slope * inverse);
+        let factor = (steep * (depth * self.force_unit)) * inverse;
         let energy = ((steep * depth2) * inverse) * energy;
-        (force * self.force_unit, energy * self.energy_unit)
+        (factor * depth.fused(force, outer), energy * self.energy_unit)
     }
 }
 
-/// A pair in units of its cutoff and its epsilon.
-fn reduced(pair: &PairParameters) -> PairParameters {
+/// A pair in units of so much of its cutoff and its epsilon.
+fn reduced(pair: &PairParameters, unit: f64) -> PairParameters {
     PairParameters {
         epsilon: 1.0,
-        sigma: rounded(pair.sigma / pair.cutoff),
-        cutoff: 1.0,
-        kappa: rounded(pair.kappa * pair.cutoff),
+        sigma: rounded(pair.sigma / pair.cutoff) / unit,
+        cutoff: 1.0 / unit,
+        kappa: rounded(pair.kappa * pair.cutoff) * unit,
     }
 }
 
@@ -176,17 +226,18 @@ fn rounded(x: f64) -> f64 {
     f64::from_bits(bits & !((1 << 13) - 1))
 }
 
-/// The smallest number whose product with `inv_cutoff2` is one or more, from one nearby.
-fn first_outside<R: Real>(inv_cutoff2: R, near: R) -> R {
+/// The smallest squared distance whose depth is zero, from one nearby.
+fn first_outside<R: Real>(inv_unit2: R, minus_inv_cutoff2: R, near: R) -> R {
+    let is_outside = |r2: R| minus_inv_cutoff2.fused(r2 * inv_unit2, R::ONE) <= R::ZERO;
     let step = |x: R, up: bool| {
         let x = x.to_f64() as f32;
         R::from_f64(f64::from(if up { x.next_up() } else { x.next_down() }))
     };
     let mut x = near;
-    while x * inv_cutoff2 >= R::ONE {
+    while is_outside(x) {
         x = step(x, false);
     }
-    while x * inv_cutoff2 < R::ONE {
+    while !is_outside(x) {
         x = step(x, true);
     }
     x

@@ -43,6 +43,11 @@ impl SimulationBox {
         self.edges
     }
 
+    /// Whether all edges are equal.
+    pub fn is_cubic(&self) -> bool {
+        self.edges().iter().all(|&edge| edge == self.edges[0])
+    }
+
     pub fn shortest_edge(&self) -> f64 {
         self.edges().iter().copied().fold(f64::INFINITY, f64::min)
     }

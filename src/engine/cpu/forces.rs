@@ -6,7 +6,7 @@ use super::gather::{Sites, gather};
 use super::neighbors::NeighborList;
 use crate::arithmetic::Real;
 use crate::engine::precision::Policy;
-use crate::potential::{Evaluator, Truncated};
+use crate::potential::{Evaluator, Truncated, is_reduced};
 
 /// One pair of species in the pair loop.
 #[derive(Clone, Copy)]
@@ -52,7 +52,9 @@ pub type EnergyAndVirial = [f64; 7];
 /// Interaction of one particle with neighbours, lane by lane.
 struct Lane<R> {
     displacement: [R; 3],
+    /// In the units that the pairs' constants are for.
     length: [R; 3],
+    /// As [`Truncated::evaluate`] gives it.
     force: R,
     energy: R,
     too_close: bool,
@@ -71,7 +73,13 @@ where
 {
     let displacement: [P::Real; 3] =
         std::array::from_fn(|axis| policy.displacement(site[axis], other[axis], axis));
-    let length: [P::Real; 3] = std::array::from_fn(|axis| policy.length(displacement[axis], axis));
+    let length: [P::Real; 3] = std::array::from_fn(|axis| {
+        if is_reduced::<P::Real>(KIND) {
+            policy.relative_length(displacement[axis], axis)
+        } else {
+            policy.length(displacement[axis], axis)
+        }
+    });
     let r2 = length[0].fused(length[0], length[1].fused(length[1], length[2] * length[2]));
     let inside = (r2 < entry.interaction.cutoff2()) & (r2 > P::Real::ZERO);
     let (force, energy) = entry.interaction.evaluate::<KIND>(r2);
@@ -113,7 +121,11 @@ where
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
                     let pair = pair::<P, V, KIND>(policy, &entry, site, other);
-                    let impulse = policy.impulse(pair.force);
+                    let impulse = if is_reduced::<P::Real>(KIND) {
+                        pair.force
+                    } else {
+                        policy.impulse(pair.force)
+                    };
                     let [fx, fy, fz] = std::array::from_fn(|axis| {
                         impulse * P::arm(pair.displacement[axis], pair.length[axis])
                     });
@@ -169,8 +181,15 @@ pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
                     let other = std::array::from_fn(|axis| others[axis][lane]);
                     let pair = pair::<P, V, KIND>(policy, &entry, site, other);
                     P::accumulate_energy(&mut energy, lane, pair.energy);
+                    let force = if is_reduced::<P::Real>(KIND) {
+                        policy.force_of_impulse(pair.force)
+                    } else {
+                        pair.force
+                    };
+                    let length: [P::Real; 3] =
+                        std::array::from_fn(|axis| policy.length(pair.displacement[axis], axis));
                     for (sum, (a, b)) in virial.iter_mut().zip(PAIRS) {
-                        let term = pair.force * pair.length[a] * pair.length[b];
+                        let term = force * length[a] * length[b];
                         P::accumulate_energy(sum, lane, term);
                     }
                 }
@@ -203,7 +222,8 @@ where
             for &j in targets.neighbors.segment(local, other, species_count) {
                 let pair = pair::<P, V, KIND>(policy, &entry, site, targets.site(j as usize));
                 if pair.too_close {
-                    let r2: f64 = pair.length.iter().map(|x| x.to_f64().powi(2)).sum();
+                    let length = |axis| policy.length(pair.displacement[axis], axis).to_f64();
+                    let r2: f64 = (0..3).map(|axis| length(axis).powi(2)).sum();
                     return Some((i, j as usize, r2.sqrt()));
                 }
             }

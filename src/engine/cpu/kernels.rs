@@ -9,7 +9,7 @@ use crate::arithmetic::Real;
 use crate::engine::precision::{ExactSum, Policy};
 use crate::potential::{
     Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
-    PairPotential, PotentialPlan, Truncated, TruncationKind, Yukawa, evaluate_exactly,
+    PairPotential, PairUnits, PotentialPlan, Truncated, TruncationKind, Yukawa, evaluate_exactly,
 };
 
 /// Instructions that the loops are compiled for; the results are the same bits in all.
@@ -292,12 +292,15 @@ fn with_form<P: Policy, V: Evaluator<P::Real>, W: Evaluator<f64>>(
         .pairs
         .iter()
         .flatten()
-        .map(|pair| {
-            let core = core_distance(policy, potential, pair);
-            PairEntry {
-                interaction: Truncated::new(&form, &exact, pair, &potential.truncation),
-                core2: P::Real::from_f64(core * core),
-            }
+        .map(|pair| PairEntry {
+            interaction: Truncated::new(
+                &form,
+                &exact,
+                pair,
+                &potential.truncation,
+                policy.pair_units(),
+            ),
+            core2: core2(policy, potential, core_distance(policy, potential, pair)),
         })
         .collect();
     match potential.truncation.kind() {
@@ -321,6 +324,16 @@ fn with_form<P: Policy, V: Evaluator<P::Real>, W: Evaluator<f64>>(
             table,
         }),
     }
+}
+
+/// The square of [`core_distance`], in the units of the pair loop.
+pub(in crate::engine) fn core2<P: Policy>(
+    policy: &P,
+    potential: &PotentialPlan,
+    core_distance: f64,
+) -> P::Real {
+    let units = PairUnits::of::<P::Real>(potential.truncation.kind(), policy.pair_units());
+    P::Real::from_f64((core_distance / units.length).powi(2))
 }
 
 /// Largest distance at which a pair's force or energy does not fit into the policy's sums; zero if

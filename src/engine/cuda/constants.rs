@@ -1,7 +1,7 @@
 //! The constants of a run as the kernels' structs hold them: `Constants` of a policy
 //! (`kernels/precision`) and `PairEntry` of a pair of species (`kernels/potential/truncation.cuh`).
 use crate::arithmetic::{DoubleSingle, Real};
-use crate::engine::cpu::kernels::core_distance;
+use crate::engine::cpu::kernels::{core_distance, core2};
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
 use crate::potential::{
     Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
@@ -150,6 +150,8 @@ impl DevicePolicy for DoubleSingles {
         self.edges.iter().for_each(|&edge| constants.double_single(edge));
         self.inv_edges.iter().for_each(|&inverse| constants.double_single(inverse));
         self.site_length.iter().for_each(|&length| constants.f32(length));
+        self.relative_length.iter().for_each(|&length| constants.f32(length));
+        constants.f32(self.inv_site_length);
         constants.double_single(self.timestep);
         self.half_kick.iter().for_each(|&factor| constants.double_single(factor));
         constants
@@ -187,7 +189,9 @@ impl DevicePolicy for FixedPoint {
         (0..3).for_each(|axis| constants.f64(self.force_quantum(axis)));
         constants.f64(self.timestep);
         self.site_length.iter().for_each(|&length| constants.f32(length));
+        self.relative_length.iter().for_each(|&length| constants.f32(length));
         constants.f32(self.impulse_factor);
+        constants.f32(self.inv_impulse_factor);
         constants.u32(self.shift);
         for ratio in &self.mass_ratio {
             let (multiplier, shift) = ratio.map_or((0, 0), |ratio| (ratio.multiplier, ratio.shift));
@@ -275,7 +279,8 @@ impl PairTable {
             .iter()
             .flatten()
             .map(|pair| {
-                let truncated = Truncated::new(&form, &exact, pair, &potential.truncation);
+                let truncated =
+                    Truncated::new(&form, &exact, pair, &potential.truncation, policy.pair_units());
                 let mut first = DeviceStruct::default();
                 truncated.common_constants().into_iter().for_each(|x| x.append(&mut first));
                 common.push(first);
@@ -284,7 +289,7 @@ impl PairTable {
                 for constant in truncated.constants() {
                     constant.append(&mut entry);
                 }
-                P::Real::from_f64(core * core).append(&mut entry);
+                core2(policy, potential, core).append(&mut entry);
                 entry
             })
             .collect();

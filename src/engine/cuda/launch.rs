@@ -50,6 +50,7 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
         ("TRUNCATION", pairs.truncation_name().to_owned()),
         ("DIMENSION", dimension.to_string()),
         ("SPECIES_COUNT", plan.system.species.len().to_string()),
+        ("CUBIC", u32::from(plan.system.simulation_box.is_cubic()).to_string()),
         ("COMMON_CONSTANTS", u32::from(pairs.have_common_constants).to_string()),
         ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
         ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
@@ -228,5 +229,6 @@ fn largest_core2<P: DevicePolicy>(policy: &P, plan: &Plan) -> P::Real {
         .flatten()
         .map(|pair| crate::engine::cpu::kernels::core_distance(policy, &plan.potential, pair))
         .fold(0.0, f64::max);
-    P::Real::from_f64((largest * largest).max(f64::from(f32::MIN_POSITIVE)))
+    let core2 = crate::engine::cpu::kernels::core2(policy, &plan.potential, largest).to_f64();
+    P::Real::from_f64(core2.max(f64::from(f32::MIN_POSITIVE)))
 }

@@ -19,3 +19,8 @@ pub(super) fn slab(site: i32, count: u32) -> u32 {
 pub(super) fn unit_length(edge: f64) -> f32 {
     (edge / UNITS) as f32
 }
+
+/// Lengths of the axes' units in that of the first: all one in a cubic box.
+pub(super) fn relative_lengths(edges: [f64; 3]) -> [f32; 3] {
+    edges.map(|edge| (edge / edges[0]) as f32)
+}

@@ -3,6 +3,7 @@ use super::{Policy, box_fraction};
 use crate::arithmetic::DoubleSingle;
 use crate::arithmetic::fixed_point::round_to_i64_f64;
 use crate::plan::Precision;
+use crate::potential::PairUnits;
 use crate::system::{SimulationBox, Species};
 
 /// Positions, velocities and forces as pairs of 32-bit floats (Colberg & Hoefling 2011, section 2.4); pair
@@ -16,6 +17,9 @@ pub struct DoubleSingles {
     pub(in crate::engine) inv_edges: [DoubleSingle; 3],
     /// Length of one unit of the site along each axis.
     pub(in crate::engine) site_length: [f32; 3],
+    /// The same in lengths of the first axis' unit, and the inverse of that one.
+    pub(in crate::engine) relative_length: [f32; 3],
+    pub(in crate::engine) inv_site_length: f32,
     pub(in crate::engine) timestep: DoubleSingle,
     pub(in crate::engine) half_kick: Vec<DoubleSingle>,
 }
@@ -36,6 +40,8 @@ impl Policy for DoubleSingles {
             edges: edges.map(DoubleSingle::from_f64),
             inv_edges: edges.map(|edge| DoubleSingle::from_f64(1.0 / edge)),
             site_length: edges.map(box_fraction::unit_length),
+            relative_length: box_fraction::relative_lengths(edges),
+            inv_site_length: (box_fraction::UNITS / edges[0]) as f32,
             timestep: DoubleSingle::from_f64(timestep),
             half_kick: species
                 .iter()
@@ -140,12 +146,24 @@ impl Policy for DoubleSingles {
     }
 
     #[inline(always)]
-    fn displacement(&self, a: i32, b: i32, axis: usize) -> f32 {
-        box_fraction::displacement(a, b) * self.site_length[axis]
+    fn displacement(&self, a: i32, b: i32, _axis: usize) -> f32 {
+        box_fraction::displacement(a, b)
     }
     #[inline(always)]
-    fn length(&self, displacement: f32, _axis: usize) -> f32 {
-        displacement
+    fn length(&self, displacement: f32, axis: usize) -> f32 {
+        displacement * self.site_length[axis]
+    }
+    #[inline(always)]
+    fn relative_length(&self, displacement: f32, axis: usize) -> f32 {
+        displacement * self.relative_length[axis]
+    }
+    fn pair_units(&self) -> PairUnits {
+        let length = self.edges[0].to_f64() / box_fraction::UNITS;
+        PairUnits { length, impulse: length }
+    }
+    #[inline(always)]
+    fn force_of_impulse(&self, impulse: f32) -> f32 {
+        impulse * self.inv_site_length
     }
     #[inline(always)]
     fn impulse(&self, force_over_r: f32) -> f32 {

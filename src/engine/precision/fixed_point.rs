@@ -3,6 +3,7 @@ use crate::arithmetic::fixed_point::{
     Ratio, fraction_from_f64, fraction_to_f64, mul_round, round_to_i64_f64, scale_i64, wide_round,
 };
 use crate::plan::Precision;
+use crate::potential::PairUnits;
 use crate::system::{SimulationBox, Species};
 
 /// Integers wherever anything is summed: the same bits on every machine and for any order of sums.
@@ -20,9 +21,12 @@ pub struct FixedPoint {
     pub(in crate::engine) edges: [f64; 3],
     /// Length of one unit of the site along each axis.
     pub(in crate::engine) site_length: [f32; 3],
+    /// The same in lengths of the first axis' unit.
+    pub(in crate::engine) relative_length: [f32; 3],
     pub(in crate::engine) timestep: f64,
     /// `dt^2 2^31 / (m0 2^shift)`.
     pub(in crate::engine) impulse_factor: f32,
+    pub(in crate::engine) inv_impulse_factor: f32,
     pub(in crate::engine) shift: u32,
     /// `m0 / m` of each species; `None` for the lightest.
     pub(in crate::engine) mass_ratio: Vec<Option<Ratio>>,
@@ -74,10 +78,12 @@ impl Policy for FixedPoint {
         FixedPoint {
             edges,
             site_length: edges.map(box_fraction::unit_length),
+            relative_length: box_fraction::relative_lengths(edges),
             timestep: (f64::from(impulse_factor) * 2f64.powi(shift) * lightest_mass
                 / 2f64.powi(31))
             .sqrt(),
             impulse_factor,
+            inv_impulse_factor: 1.0 / impulse_factor,
             shift: shift as u32,
             mass_ratio: species
                 .iter()
@@ -196,6 +202,20 @@ impl Policy for FixedPoint {
     #[inline(always)]
     fn length(&self, displacement: f32, axis: usize) -> f32 {
         displacement * self.site_length[axis]
+    }
+    #[inline(always)]
+    fn relative_length(&self, displacement: f32, axis: usize) -> f32 {
+        displacement * self.relative_length[axis]
+    }
+    fn pair_units(&self) -> PairUnits {
+        PairUnits {
+            length: self.edges[0] / box_fraction::UNITS,
+            impulse: f64::from(self.impulse_factor),
+        }
+    }
+    #[inline(always)]
+    fn force_of_impulse(&self, impulse: f32) -> f32 {
+        impulse * self.inv_impulse_factor
     }
     #[inline(always)]
     fn impulse(&self, force_over_r: f32) -> f32 {

@@ -24,6 +24,7 @@ pub use single::Single;
 
 use crate::arithmetic::Real;
 use crate::plan::Precision;
+use crate::potential::PairUnits;
 use crate::system::{SimulationBox, Species};
 
 /// Types and operations of one way to hold numbers.
@@ -95,6 +96,18 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
     fn displacement(&self, a: Self::Site, b: Self::Site, axis: usize) -> Self::Real;
     /// Length of a displacement.
     fn length(&self, displacement: Self::Real, axis: usize) -> Self::Real;
+    /// The same in the unit of [`Self::pair_units`], chosen so that a cubic box needs no product.
+    fn relative_length(&self, displacement: Self::Real, axis: usize) -> Self::Real {
+        self.length(displacement, axis)
+    }
+    /// Units of pairs that are smoothed in 32 bits.
+    fn pair_units(&self) -> PairUnits {
+        PairUnits::default()
+    }
+    /// `-U'(r)/r` of what is multiplied with [`Self::arm`] of a [`Self::relative_length`].
+    fn force_of_impulse(&self, impulse: Self::Real) -> Self::Real {
+        impulse
+    }
     /// Factor on `-U'(r)/r` before it is multiplied with a displacement or length.
     fn impulse(&self, force_over_r: Self::Real) -> Self::Real;
     /// The factor that [`Self::impulse`] is multiplied with to give the force along an axis: the
