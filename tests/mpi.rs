@@ -44,7 +44,7 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
     let mut process = job.start_on(4, &["run", "job.toml", "--quiet"]);
     assert!(job.appears("out/run.h5", &mut process));
     // mpirun hands it on to all ranks.
-    signal(&process, "USR1");
+    signal(process.id(), "USR1");
     let ended = Ended::of(process);
     assert_eq!(ended.code, Some(75), "{ended:?}");
     assert!(ended.stdout.contains("Stopped by SIGUSR1"), "{ended:?}");

@@ -154,8 +154,8 @@ impl Ended {
 
 /// Sends a signal as soon as the process listens: before, it ends it or, SIGINT to what a shell has started in the
 /// background, is lost.
-pub fn signal(process: &Child, name: &str) {
-    let id = process.id().to_string();
+pub fn signal(process: u32, name: &str) {
+    let id = process.to_string();
     let number = match name {
         "INT" => Some(2),
         "USR1" => Some(10),

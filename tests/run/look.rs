@@ -54,7 +54,7 @@ fn a_running_job_is_seen_from_another_process() {
     ] {
         assert!(seen.contains(part), "no {part:?} in {seen}");
     }
-    signal(&process, "TERM");
+    signal(process.id(), "TERM");
     assert_eq!(Ended::of(process).code, Some(75));
     job.fails(&["watch", "missing", "--once"], &["missing"]);
     fs::create_dir(job.path("empty")).unwrap();

@@ -22,7 +22,7 @@ fn a_second_process_is_refused_and_the_first_goes_on() {
     job.fails(&["run", "job.toml", "--force"], &reason);
     job.fails(&["resume", "out"], &reason);
     assert!(first.try_wait().unwrap().is_none());
-    signal(&first, "TERM");
+    signal(first.id(), "TERM");
     assert_eq!(Ended::of(first).code, Some(75));
     // Its end frees the directory.
     let again = job.execute(&["resume", "out", "--max-walltime", "0s"]);

@@ -55,7 +55,7 @@ fn interrupt(job: &Job, arguments: &[&str], stage: &str, blow: Blow) -> Ended {
     std::thread::sleep(Duration::from_millis(rand::random_range(0..60)));
     let running = process.try_wait().unwrap().is_none();
     match blow {
-        Blow::Signal(name) if running => signal(&process, name),
+        Blow::Signal(name) if running => signal(process.id(), name),
         Blow::Kill => process.kill().unwrap(),
         _ => {}
     }

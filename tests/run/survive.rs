@@ -280,7 +280,7 @@ fn a_run_that_waits_for_room_ends_when_it_is_told_to() {
     let job = Job::at(mounted.path(), &text);
     let mut process = job.start(&["run", "job.toml", "--quiet"]);
     let mut stderr = wait_until_it_waits(&mut process);
-    signal(&process, "TERM");
+    signal(process.id(), "TERM");
     assert_eq!(process.wait().unwrap().code(), Some(1));
     let mut rest = String::new();
     stderr.read_to_string(&mut rest).unwrap();
@@ -327,7 +327,7 @@ fn every_signal_of_a_batch_system_ends_a_run_with_a_checkpoint() {
         let mut process = job.start(&command);
         // It takes steps, and so listens.
         wait_for_checkpoint(&job.path("out"), last, &mut process);
-        signal(&process, name);
+        signal(process.id(), name);
         let ended = Ended::of(process);
         assert_eq!(ended.code, Some(75), "{ended:?}");
         assert!(ended.stdout.contains(&format!("Stopped by SIG{name} after step")), "{ended:?}");
@@ -375,7 +375,7 @@ fn the_job_script_puts_itself_into_the_queue_until_the_run_has_finished() {
     let queue = || fs::read_to_string(job.path("queue")).unwrap_or_default();
     let mut process = start();
     assert!(job.appears("out/melt.h5", &mut process));
-    signal(&process, "USR1");
+    signal(process.id(), "USR1");
     let ended = Ended::of(process);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(queue(), "requeue 4711\n", "{ended:?}");

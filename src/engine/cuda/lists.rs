@@ -22,7 +22,9 @@ pub struct ListShape {
     pub room: usize,
 }
 
-/// Entries that a list of a homogeneous liquid may have: its mean and some more.
+/// Entries that a list of a homogeneous liquid may have: its mean and some more. In a thin fluid the numbers of neighbours
+/// scatter more widely than in a dense one: the longest of 10,976,000 lists at packing fraction 0.2 has 116 entries, with a
+/// mean of 69.
 pub fn expected_room(plan: &Plan, simulation_box: &SimulationBox, skin: f64) -> usize {
     let count = plan.system.particle_count() as f64;
     let reach = plan.potential.largest_cutoff() + skin;
@@ -32,7 +34,9 @@ pub fn expected_room(plan: &Plan, simulation_box: &SimulationBox, skin: f64) -> 
         _ => 4.0 / 3.0 * pi * reach.powi(3),
     };
     let mean = count / simulation_box.volume() * around;
-    (mean + 3.0 * mean.sqrt() + 16.0) as usize
+    let dense = mean + 3.0 * mean.sqrt() + 16.0;
+    let thin = (mean + 6.0 * mean.sqrt() + 8.0).min(136.0);
+    dense.max(thin) as usize
 }
 
 /// Cells and room of a shape, for lists of at most `particles`; fills in what the kernels must know of them.
