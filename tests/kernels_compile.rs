@@ -239,13 +239,15 @@ fn kernels_of_ranks_compile_and_spill_little() {
     }
     for (name, resources) in compile_all(cases) {
         let allowed = |kernel: &str| match kernel {
-            _ if name.starts_with("double,") => 450,
+            _ if name.starts_with("double,") => 600,
             "advance_with_peers_langevin" => 290,
+            "advance_with_peers_global" => 180,
             _ => 16,
         };
         for kernel in [
             "advance_with_peers",
             "advance_with_peers_alone",
+            "advance_with_peers_global",
             "advance_with_peers_langevin",
             "advance_with_peers_wide",
             "forces_of_region",

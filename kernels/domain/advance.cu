@@ -122,12 +122,12 @@ INLINE Work begin_work(const PeerLaunch &launch, u32 (&shares)[2][2]) {
     return work;
 }
 
-// Notes how the launch has ended.
-INLINE void end_work(const PeerLaunch &launch, const Work &work, i64 cycles, i64 waited) {
+// Notes how the launch has ended; of the times only the first thread's count.
+INLINE void end_work(const PeerLaunch &launch, const Work &work, const i64 &begun, const i64 &waited) {
     keep_furthest(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     Control *control = system.control;
-    control->cycles[0] += (u64)cycles;
+    control->cycles[0] += (u64)(clock64() - begun);
     control->cycles[1] += (u64)waited;
     control->steps_done = launch.steps;
     control->copy = work.copy;
@@ -208,7 +208,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         synchronize(false);
         work.site_copy ^= 1;
     }
-    end_work(launch, work, clock64() - begun, waited);
+    end_work(launch, work, begun, waited);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)

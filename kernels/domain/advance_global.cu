@@ -172,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
         synchronize(false);
         work.site_copy ^= 1;
     }
-    end_work(launch, work, clock64() - begun, waited);
+    end_work(launch, work, begun, waited);
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     control->heat = bath.memory.heat;
     for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
