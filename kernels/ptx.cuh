@@ -24,10 +24,6 @@ INLINE void load_words_once(const void *at, u32 (&word)[4]) {
                  : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
                  : "l"(at));
 }
-// Fetches into the second-level cache what is read soon.
-INLINE void prefetch(const void *at) {
-    asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
-}
 INLINE void load_doubles(const double *at, double &x, double &y) {
     asm volatile("ld.global.v2.f64 {%0, %1}, [%2];" : "=d"(x), "=d"(y) : "l"(at));
 }
@@ -103,7 +99,6 @@ INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
 INLINE void load_words(const void *at, u32 (&word)[4]) { std::memcpy(word, at, sizeof(word)); }
 INLINE void load_words(const void *at, u32 (&word)[2]) { std::memcpy(word, at, sizeof(word)); }
 INLINE void load_words_once(const void *at, u32 (&word)[4]) { load_words(at, word); }
-INLINE void prefetch(const void *) {}
 INLINE void load_double(const double *at, double &x) { x = *at; }
 INLINE void load_doubles(const double *at, double &x, double &y) {
     x = at[0];

@@ -122,8 +122,6 @@ INLINE void walk(const Group &group, u32 tile, u32 particle, u32 species, const 
         // After the sites: it takes the place of the entries. Also beyond the last row: there is one more than the lists
         // have room for.
         next = load_row(at);
-        // Rows come from memory: the next load finds this one in the second-level cache.
-        prefetch(at + 32);
         Pair pair = constants.of(row, end);
         visit(pair, entries.x, x0);
         visit(pair, entries.y, x1);

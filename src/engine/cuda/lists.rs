@@ -128,8 +128,8 @@ fn size(count: usize, species: usize, shape: ListShape) -> (usize, usize) {
     // Every segment may end with a row that is not full.
     let rows = shape.room.div_ceil(4 * lanes) + species - 1;
     let tiles = count.div_ceil(32 / lanes);
-    // A row is read ahead, and one more prefetched.
-    (rows, (tiles * rows + 2) * 128)
+    // A row is read ahead.
+    (rows, (tiles * rows + 1) * 128)
 }
 
 /// Bytes of all lists.
