@@ -209,6 +209,24 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
 // How a list is searched for: by the lanes of a group together, by one lane alone, or by one lane with 16-bit floats.
 enum SearchKind { TOGETHER, ALONE, COARSE };
 
+// The tiles whose lists a warp builds: from the first on, each so far from the one before, none beyond the last.
+struct Tiles {
+    u32 first, last, distance;
+};
+
+// A block has a row of neighbours on the curve, which see the same cells. Of a domain it has short rows from all over: tiles
+// of the boundary lie together and take longer.
+INLINE Tiles tiles_of_warp(u32 count) {
+    u32 warps = blockDim.x >> 5, warp = threadIdx.x >> 5;
+#if DOMAIN
+    return {blockIdx.x * warps + warp, count, gridDim.x * warps};
+#else
+    u32 first, last;
+    share_of_block(count, first, last);
+    return {first + warp, last, warps};
+#endif
+}
+
 // The particles among which those of a tile have their neighbours, in one or two parts, and where the bins of a part start:
 // own particles, and ghosts for the tiles of the boundary.
 #if DOMAIN
@@ -223,11 +241,10 @@ INLINE const u32 *starts_of(u32) { return system.bin_start; }
 template <int KIND>
 static __device__ __noinline__ bool build_lists(const Particles &particles, const Site *sites) {
     Group group = group_of();
-    u32 first_tile, last_tile;
-    share_of_block(tile_count(group), first_tile, last_tile);
+    const Tiles tiles = tiles_of_warp(tile_count(group));
     const u32 lanes_log2 = KIND == TOGETHER ? group.lanes_log2 : 0, lanes = 1u << lanes_log2, per_row = 4u << lanes_log2;
     bool full = false;
-    for (u32 tile = first_tile + (threadIdx.x >> 5); tile < last_tile; tile += blockDim.x >> 5) {
+    for (u32 tile = tiles.first; tile < tiles.last; tile += tiles.distance) {
         Search search;
         search.particle = particle_of(group, tile);
         if (search.particle >= system.count) continue;
