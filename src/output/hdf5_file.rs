@@ -5,14 +5,16 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hdf5::file::{FileAccess, FileAccessBuilder, LibraryVersion};
+use hdf5::file::{
+    FileAccess, FileAccessBuilder, FileCreate, FileCreateBuilder, FileSpaceStrategy, LibraryVersion,
+};
 use hdf5::{File, Result, h5check};
 use hdf5_sys::h5::hsize_t;
 use hdf5_sys::h5f::{
     H5F_ACC_RDONLY, H5F_ACC_RDWR, H5F_ACC_SWMR_WRITE, H5F_ACC_TRUNC, H5Fcreate, H5Fopen,
 };
 use hdf5_sys::h5i::hid_t;
-use hdf5_sys::h5p::{H5P_DEFAULT, H5Pset, H5Pset_file_locking};
+use hdf5_sys::h5p::{H5Pset, H5Pset_file_locking};
 
 use super::durable::{partial_path, publish};
 use super::error::is_out_of_space;
@@ -30,8 +32,8 @@ const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 /// crash on a later call. Space is reserved before every write, so that this takes a broken disk.
 static UNUSABLE: AtomicBool = AtomicBool::new(false);
 
-/// Space beyond the data that an append may take for chunk indices: some, and a share of the file.
-const INDEX_BYTES: u64 = 128 << 10;
+/// Space beyond the data that an append may take for chunk indices and the rest of pages: some, and a share of the file.
+const INDEX_BYTES: u64 = 256 << 10;
 const INDEX_SHARE: u64 = 256;
 
 type Outcome = std::result::Result<(), OutputError>;
@@ -48,6 +50,20 @@ fn file_access(in_memory: bool) -> Result<FileAccess> {
     // SAFETY: a valid property list and two flags by value.
     hdf5::sync::sync(|| h5check(unsafe { H5Pset_file_locking(access.id(), 0, 1) }))?;
     Ok(access)
+}
+
+/// Metadata in pages of 4 KiB: what is smaller, headers above all, crosses no boundary of a page. A process that is killed
+/// within a write has written whole pages of it; a header of which one part is old and the other new could never be read
+/// again.
+fn file_layout() -> Result<FileCreate> {
+    let mut builder = FileCreateBuilder::new();
+    builder.file_space_page_size(4096);
+    builder.file_space_strategy(FileSpaceStrategy::FreeSpaceManager {
+        paged: true,
+        persist: false,
+        threshold: 1,
+    });
+    builder.finish()
 }
 
 fn set_flag(access: &FileAccess, name: &CStr) -> Result<()> {
@@ -71,13 +87,14 @@ enum Opening {
 fn open(path: &Path, opening: Opening, access: &FileAccess) -> Result<File> {
     let name = path.to_str().and_then(|name| CString::new(name).ok());
     let name = name.ok_or("the file name is not valid UTF-8")?;
-    // SAFETY: the name ends in a zero byte, the property list is valid, and the identifier that
+    let layout = file_layout()?;
+    // SAFETY: the name ends in a zero byte, the property lists are valid, and the identifier that
     // comes back is owned by nobody else.
     hdf5::sync::sync(|| unsafe {
         let (name, access) = (name.as_ptr(), access.id());
         let id = match opening {
             Opening::Create | Opening::CreateInMemory => {
-                H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                H5Fcreate(name, H5F_ACC_TRUNC, layout.id(), access)
             }
             Opening::Append => H5Fopen(name, H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access),
             Opening::Read => H5Fopen(name, H5F_ACC_RDONLY, access),
