@@ -411,6 +411,25 @@ fn small() -> Description {
     Description::new(plan(&[3.5; 3], [40, 10]))
 }
 
+/// Headers that are rewritten while a run goes on lie within a page, which a killed process has written as a whole.
+#[test]
+fn metadata_lies_in_pages() {
+    use hdf5::file::FileSpaceStrategy;
+    let directory = tempfile::tempdir().unwrap();
+    let description = small();
+    let mut files = Files::create(directory.path(), &description);
+    files.step(&description, 0);
+    files.finish(1);
+    for name in ["run.h5", "run.h5md"] {
+        let file = hdf5::File::open(directory.path().join(name)).unwrap();
+        let layout = file.create_plist().unwrap();
+        let paged =
+            FileSpaceStrategy::FreeSpaceManager { paged: true, persist: false, threshold: 1 };
+        assert_eq!(layout.file_space_strategy(), paged, "{name}");
+        assert_eq!(layout.file_space_page_size(), 4096, "{name}");
+    }
+}
+
 /// Not a test by itself: what the next one runs as another process, and kills.
 #[test]
 fn child_that_writes_until_it_is_killed() {
