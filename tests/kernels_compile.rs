@@ -239,9 +239,9 @@ fn kernels_of_ranks_compile_and_spill_little() {
     }
     for (name, resources) in compile_all(cases) {
         let allowed = |kernel: &str| match kernel {
-            _ if name.starts_with("double,") => 600,
-            "advance_with_peers_langevin" => 290,
-            "advance_with_peers_global" => 180,
+            _ if name.starts_with("double,") => 800,
+            "advance_with_peers_langevin" => 400,
+            "advance_with_peers_global" => 230,
             _ => 16,
         };
         for kernel in [

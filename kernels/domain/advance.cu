@@ -36,6 +36,9 @@ struct PeerLaunch {
     // Launches with a thermostat of the whole system, this one included.
     u32 number;
     u32 unused;
+
+    // How often the launch has lent sites when so many of its steps are complete.
+    INLINE u32 lent_after(u32 done) const { return done + (present == OWN_SITES ? 1 : 0); }
 };
 
 // Waits until the neighbours have lent sites so many times, alike in all lanes of the warp.
@@ -153,13 +156,12 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     bool from_forces = launch.present == FORCES;
     // Half steps of a bath before that of the first drift here.
     u32 half_steps = from_forces ? 0 : 2;
-    u32 done = 0, lent = 0;
+    u32 done = 0;
     if (launch.present == OWN_SITES) {
         work.region = BOUNDARY;
         lend_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
         // Nobody is counted a second time before all have been once.
         synchronize(false);
-        lent = 1;
     }
     if (from_forces) {
         for (u32 turn = 0; turn < 2; ++turn) {
@@ -173,19 +175,18 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         work.site_copy ^= 1;
         work.copy = work.copy_to;
         work.names = false;
-        done = lent = 1;
+        done = 1;
     }
     for (;; ++done) {
         bool last = done == launch.steps, moves = !last || launch.drifts;
         u64 step = launch.first_step + done;
         SplitSum heat[2] = {};
         Findings findings = {false, false};
-        if (lent > 0 && work.has_boundary()) {
+        if (launch.lent_after(done) > 0 && work.has_boundary()) {
             if (threadIdx.x == 0) waited -= clock64();
-            wait_for_ghosts(launch.sequence + lent);
+            wait_for_ghosts(launch.sequence + launch.lent_after(done));
             if (threadIdx.x == 0) waited += clock64();
         }
-        ++lent;
         for (u32 turn = 0; turn < 2; ++turn) {
             work.region = turn == 0 ? BOUNDARY : INTERIOR;
             Findings found = !LANGEVIN && !ALONE && system.lanes_log2 >= 2
@@ -193,7 +194,10 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
                                  : force_pass<LANGEVIN, ALONE>(thermostat, work, step, true, moves, !moves, heat);
             findings.stale |= found.stale;
             findings.error |= found.error;
-            if (turn == 0 && !last) lend_sites(work, work.site_copy ^ 1, warps_done, lent, launch.sequence + lent);
+            if (turn == 0 && !last) {
+                u32 lending = launch.lent_after(done + 1);
+                lend_sites(work, work.site_copy ^ 1, warps_done, lending, launch.sequence + lending);
+            }
         }
         if (LANGEVIN) {
             add_to_total(heat[0], rim.heat + (half_steps + 2 * done - 1));

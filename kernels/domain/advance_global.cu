@@ -112,13 +112,12 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     begin_grid();
     Work work = begin_work(launch, shares);
     bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
-    u32 turn = 0, lent = 0;
+    u32 turn = 0;
     if (launch.present == OWN_SITES) {
         work.region = BOUNDARY;
         lend_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
         // Nobody is counted a second time before all have been once.
         synchronize(false);
-        lent = 1;
     }
     for (u32 done = 0;; ++done) {
         bool last = done == launch.steps, moves = !last || launch.drifts;
@@ -126,9 +125,9 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
         // Else the launch before has left the forces, and done what comes after this step.
         bool after = done > 0 || launch.present != FORCES;
         if (after) {
-            if (lent > 0 && work.has_boundary()) {
+            if (launch.lent_after(done) > 0 && work.has_boundary()) {
                 i64 start = clock64();
-                wait_for_ghosts(launch.sequence + lent);
+                wait_for_ghosts(launch.sequence + launch.lent_after(done));
                 waited += clock64() - start;
             }
             SplitSum unused[2];
@@ -156,12 +155,14 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             change_velocities<SCALE_ONLY>(work, factor, turn, step);
             break;
         }
-        ++lent;
         for (u32 region = 0; region < 2; ++region) {
             work.region = region == 0 ? BOUNDARY : INTERIOR;
             SplitSum unused[3];
             Findings found = velocities_of_region<SCALE_AND_DRIFT>(work, factor, unused);
-            if (region == 0 && !last) lend_sites(work, work.site_copy ^ 1, warps_done, lent, launch.sequence + lent);
+            if (region == 0 && !last) {
+                u32 lending = launch.lent_after(done + 1);
+                lend_sites(work, work.site_copy ^ 1, warps_done, lending, launch.sequence + lending);
+            }
             bool before_drift = found.error && *(volatile u32 *)&control->status != STATUS_RUNAWAY;
             note({found.stale, found.error && !before_drift}, step + 1);
             note({false, before_drift}, step);
