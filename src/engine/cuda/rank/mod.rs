@@ -1,7 +1,8 @@
 //! The particles of one domain among others on a card; see [`crate::engine::domain`].
 //!
-//! The host leads: it has particles migrate and ghosts chosen when lists are rebuilt ([`rebuild`]), and takes the
-//! steps between ([`steps`]). Messages travel by a [`transport`].
+//! Where kernels reach the neighbours' memory ([`peer`]), they rebuild lists ([`rebuild_with_peers`]) and take the steps
+//! between ([`steps`]) by themselves. Else, and where something has no room, the host leads: it has particles migrate and
+//! ghosts chosen ([`rebuild`]), and messages travel by a [`transport`].
 mod begin;
 mod connect;
 mod part;
