@@ -32,7 +32,7 @@ install_mpi() {
     install_missing \
         "libopenmpi-dev=command -v mpicc" \
         "openmpi-bin=command -v mpirun" \
-        "libclang-dev=ls /usr/lib/llvm-*/lib/libclang*.so* || ldconfig -p | grep libclang"
+        "libclang-dev=ls /usr/lib/llvm-*/lib/libclang.so* || ldconfig -p | grep -E 'libclang(-[0-9]+)?[.]so'"
 }
 
 # What building needs besides Rust: HDF5 is built from source, with CMake, and linked statically.
