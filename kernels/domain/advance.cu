@@ -13,7 +13,7 @@
 // The first pass reads the particles from the copy that is valid and writes them to the other one, where they stay: what the
 // launch began with is kept until the ranks have agreed that its lists were good.
 #pragma once
-#include "domain/rim.cuh"
+#include "domain/report.cuh"
 #include "domain/steps.cu"
 #include "md/passes.cuh"
 
@@ -35,7 +35,8 @@ struct PeerLaunch {
     u32 names;
     // Launches with a thermostat of the whole system, this one included.
     u32 number;
-    u32 unused;
+    // Number of its report.
+    u32 report;
 
     // How often the launch has lent sites when so many of its steps are complete.
     INLINE u32 lent_after(u32 done) const { return done + (present == OWN_SITES ? 1 : 0); }
@@ -105,7 +106,7 @@ static __device__ __noinline__ Started start_step_of_tiles(const Thermostat &the
 }
 
 // The block's part in a launch; `shares` is filled. Names of ghosts are copied where the launch is to write them.
-INLINE Work begin_work(const PeerLaunch &launch, u32 (&shares)[2][2]) {
+INLINE Work begin_work(const PeerLaunch &launch, TileShares &shares) {
     const Control *control = system.control;
     Work work;
     work.copy = control->copy;
@@ -125,16 +126,18 @@ INLINE Work begin_work(const PeerLaunch &launch, u32 (&shares)[2][2]) {
     return work;
 }
 
-// Notes how the launch has ended; of the times only the first thread's count.
+// Notes how the launch has ended; of the times only the first thread's count. All threads come here.
 INLINE void end_work(const PeerLaunch &launch, const Work &work, const i64 &begun, const i64 &waited) {
     keep_furthest(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
-    if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    Control *control = system.control;
-    control->cycles[0] += (u64)(clock64() - begun);
-    control->cycles[1] += (u64)waited;
-    control->steps_done = launch.steps;
-    control->copy = work.copy;
-    control->site_copy = work.site_copy ^ launch.drifts;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        Control *control = system.control;
+        control->cycles[0] += (u64)(clock64() - begun);
+        control->cycles[1] += (u64)waited;
+        control->steps_done = launch.steps;
+        control->copy = work.copy;
+        control->site_copy = work.site_copy ^ launch.drifts;
+    }
+    report_to_host(launch.report);
 }
 
 template <bool LANGEVIN, bool ALONE>
@@ -148,7 +151,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         begun = clock64();
         waited = 0;
     }
-    __shared__ u32 shares[2][2];
+    __shared__ TileShares shares;
     begin_grid();
     Work work = begin_work(launch, shares);
     // The first block may end before others have begun.

@@ -98,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_with_peers_global(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
     __shared__ SharedBath bath;
     __shared__ u32 warps_done;
-    __shared__ u32 shares[2][2];
+    __shared__ TileShares shares;
     Control *control = system.control;
     i64 begun = clock64(), waited = 0;
     if (threadIdx.x == 0) {
@@ -173,11 +173,12 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
         synchronize(false);
         work.site_copy ^= 1;
     }
-    end_work(launch, work, begun, waited);
-    if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    control->heat = bath.memory.heat;
-    for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-        control->chain_position[link] = bath.memory.position[link];
-        control->chain_velocity[link] = bath.memory.velocity[link];
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        control->heat = bath.memory.heat;
+        for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
+            control->chain_position[link] = bath.memory.position[link];
+            control->chain_velocity[link] = bath.memory.velocity[link];
+        }
     }
+    end_work(launch, work, begun, waited);
 }

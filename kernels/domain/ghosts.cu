@@ -40,6 +40,17 @@ INLINE u32 borrowers_of(const Particles &particles, u32 p) {
     return borrowers;
 }
 
+// Whether a site may be within reach of another domain, decided with 32-bit floats: of no particle that is lent is it untrue.
+INLINE bool is_near_rim(const Site (&site)[DIMENSION]) {
+    bool near = false;
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        float place = Policy::in_slab(policy, site[axis], axis, rim.domains[axis]), margin = rim.margin[axis];
+        near |= place < margin || place > 1.0f - margin;
+    }
+    return near;
+}
+
 // Takes so many numbers from a counter for each lane, with one addition a warp; returns the lane's first.
 INLINE u32 take_numbers(u32 *counter, u32 wanted) {
     u32 lane = threadIdx.x & 31, inclusive = wanted;
@@ -56,14 +67,16 @@ INLINE u32 take_numbers(u32 *counter, u32 wanted) {
 // needs as a ghost; `number` is that among what this neighbour gets. The entries of a tile follow each other: their first
 // and how many they are, and the tile's region, are written. All threads of the grid come here, all counters are zero.
 template <typename Lend>
-INLINE void lend_all(const Particles &particles, Lend lend) {
+INLINE void lend_all(const Particles &particles, const Site *sites, Lend lend) {
     Group group = group_of();
     u32 lane = threadIdx.x & 31;
     u32 first = blockIdx.x * blockDim.x + threadIdx.x - lane;
     for (; first < system.count; first += gridDim.x * blockDim.x) {
         u32 p = first + lane;
         bool active = p < system.count;
-        u32 borrowers = active ? borrowers_of(particles, p) : 0, count = __popc(borrowers);
+        Site site[DIMENSION];
+        load_site(sites, active ? p : 0, site);
+        u32 borrowers = active && is_near_rim(site) ? borrowers_of(particles, p) : 0, count = __popc(borrowers);
         // Lanes of one tile, and those of them that lend something.
         u32 lanes = group.particles == 32 ? ~0u : ((1u << group.particles) - 1) << (lane & ~(group.particles - 1));
         u32 lending = __ballot_sync(~0u, borrowers != 0);
@@ -89,13 +102,13 @@ INLINE void lend_all(const Particles &particles, Lend lend) {
 // Counts what is lent, by neighbour.
 extern "C" __global__ void __launch_bounds__(256) count_lent() {
     const Particles &particles = system.particles[system.control->copy];
-    lend_all(particles, [](u32, u32, u32, u32) {});
+    lend_all(particles, system.sites[system.control->site_copy], [](u32, u32, u32, u32) {});
 }
 
 // Chooses what is lent.
 extern "C" __global__ void __launch_bounds__(256) choose_lent() {
     const Particles &particles = system.particles[system.control->copy];
-    lend_all(particles, [&](u32 p, u32 j, u32 entry, u32 number) {
+    lend_all(particles, system.sites[system.control->site_copy], [&](u32 p, u32 j, u32 entry, u32 number) {
         rim.lent_own[entry] = p;
         rim.lent_slot[entry] = j << SLOT_BITS | number;
     });
@@ -166,9 +179,9 @@ INLINE void place_ghosts(const Starts &starts, u32 half, Placed placed) {
     synchronize(false);
 }
 
-// Lists of all particles, and the order of the tiles by region; returns whether a list had no room.
-INLINE bool build_lists_and_order(const Particles &particles, const Site *sites) {
-    bool full = build_all_lists(particles, sites);
+// The order of the tiles by region, which `lend_all` has left; all lists are to be built.
+INLINE void order_tiles() {
+    if (threadIdx.x == 0) rim.tiles_taken[blockIdx.x] = 0;
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     u32 tiles = tile_count(group_of());
     u32 *is_boundary = system.slot_of;
@@ -180,7 +193,7 @@ INLINE bool build_lists_and_order(const Particles &particles, const Site *sites)
         u32 before = rim.order_start[tile];
         rim.tile_order[rim.boundary[tile] == BOUNDARY ? before : boundary + tile - before] = tile;
     }
-    return full;
+    synchronize(false);
 }
 
 // Sorts the own particles.
@@ -213,7 +226,8 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
         }
     }
     place_ghosts(rim.arrivals, half, [](u32, const GhostRecord &, u32) {});
-    bool full = build_lists_and_order(particles, sites);
+    order_tiles();
+    bool full = build_all_lists(particles, sites);
     if (full && blockIdx.x == 0 && threadIdx.x == 0) system.control->status = STATUS_LISTS_FULL;
 }
 

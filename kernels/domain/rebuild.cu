@@ -12,6 +12,7 @@
 #pragma once
 #include "domain/ghosts.cu"
 #include "domain/migrate.cu"
+#include "domain/report.cuh"
 #include "domain/steps.cu"
 
 // Waits until all neighbours have written a kind of records in a rebuilding; alike in all threads of the block.
@@ -32,21 +33,6 @@ INLINE void wait_for_records(Letter letter, u32 number, u32 room, Starts &starts
         }
     }
     __syncthreads();
-}
-
-// Whether this is the last block to come here; what the others have written is seen then, also by other cards that are
-// told of it afterwards.
-INLINE bool is_last_block() {
-    __shared__ bool last;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        fence_system();
-        last = atomicAdd(&rim.control->ended, 1u) + 1 == gridDim.x;
-        if (last) rim.control->ended = 0;
-        fence_system();
-    }
-    __syncthreads();
-    return last;
 }
 
 // Tells the neighbours how many records are there for them; returns how many in all.
@@ -116,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) lend_with_peer
     const Site *sites = system.sites[site_copy];
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     for (u32 p = thread; p < system.count; p += threads) rim.destination[p] = STAYS;
-    lend_all(particles, [&](u32 p, u32 j, u32 entry, u32 number) {
+    lend_all(particles, sites, [&](u32 p, u32 j, u32 entry, u32 number) {
         if (entry < rim.room_lent) {
             rim.lent_own[entry] = p;
             rim.lent_slot[entry] = j << SLOT_BITS | number;
@@ -130,18 +116,23 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) lend_with_peer
     send_records(GHOSTS, number, most, rim.control->lent_to);
 }
 
-extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peers(u32 number) {
+extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peers(u32 number, u32 report) {
     __shared__ Starts starts;
     begin_grid();
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
+    // While the ghosts are on their way.
+    order_tiles();
     wait_for_records(GHOSTS, number, rim.room_ghosts, starts);
     place_ghosts(starts, 1, [&](u32 i, const GhostRecord &ghost, u32 place) {
         u32 j = starts.neighbor_of(i, rim.neighbors);
         if (ghost.entry < rim.room_lent) rim.peer_remote[j][ghost.entry] = place;
     });
-    bool full = build_lists_and_order(particles, sites);
-    if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    if (full) rim.control->failed = 1;
-    for (u32 j = 0; j < rim.neighbors; ++j) rim.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];
+    bool full = build_all_lists(particles, sites);
+    if (blockIdx.x == 0) {
+        if (full && threadIdx.x == 0) rim.control->failed = 1;
+        u32 j = threadIdx.x;
+        if (j < rim.neighbors) rim.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];
+    }
+    report_to_host(report);
 }

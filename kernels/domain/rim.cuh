@@ -24,11 +24,15 @@ struct Starts {
     }
 };
 
+// First step at which a particle had moved further than the lists allow, and first with an error; ~0: none.
+struct FirstSteps {
+    u64 stale;
+    u64 fault;
+};
+
 // What the steps since the last comparison have met.
 struct RimControl {
-    // First step at which a particle had moved further than the lists allow, and first with an error; ~0: none.
-    u64 stale_step;
-    u64 fault_step;
+    FirstSteps first;
     // Bits of the largest squared displacement since the lists were built.
     u64 moved2;
     // Number of a neighbour that did not answer, and one.
@@ -51,14 +55,23 @@ struct RimControl {
     u32 ghosts_from[MOST_NEIGHBORS];
 };
 
+// The same in the host's memory, and which report it is.
+struct Report {
+    RimControl control;
+    u64 number;
+};
+
 struct Rim {
     RimControl *control;
+    Report *report;
     u8 *destination;
     // Region of each tile; tiles of the boundary before each, and all behind the last; tiles of the boundary, then those of
     // the interior.
     u8 *boundary;
     u32 *order_start;
     u32 *tile_order;
+    // Of each block's tiles, how many have been taken to build their lists.
+    u32 *tiles_taken;
     // Of each bin the first place of its ghosts.
     u32 *ghost_start;
     // By arrival: bin, number within it, place.
@@ -94,6 +107,8 @@ struct Rim {
     double edge[3];
     // Squared distance from a domain up to which it needs a particle as a ghost.
     double reach2;
+    // How far others reach into the domain along each axis, as a share of it and a little more; negative where there are none.
+    float margin[3];
     // Domains along each axis, and which of them this is.
     u32 domains[3];
     u32 domain[3];
@@ -110,7 +125,6 @@ struct Rim {
     u32 room_particles;
     u32 room_ghosts;
     u32 room_lent;
-    u32 unused;
 };
 
 __constant__ Rim rim;

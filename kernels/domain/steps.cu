@@ -5,8 +5,8 @@
 
 // Keeps the first step at which something was found.
 INLINE void note(const Findings &findings, u64 step) {
-    if (findings.stale) atomicMin((unsigned long long *)&rim.control->stale_step, (unsigned long long)step);
-    if (findings.error) atomicMin((unsigned long long *)&rim.control->fault_step, (unsigned long long)step);
+    if (findings.stale) atomicMin((unsigned long long *)&rim.control->first.stale, (unsigned long long)step);
+    if (findings.error) atomicMin((unsigned long long *)&rim.control->first.fault, (unsigned long long)step);
 }
 
 // v += F dt / 2m; x += v dt, with the site in its place.
@@ -78,6 +78,7 @@ extern "C" __global__ void __launch_bounds__(256)
 // whole warps must come here.
 INLINE void keep_furthest(const Site *sites, u32 first, u32 stride) {
     double furthest2 = 0.0;
+#pragma unroll 4
     for (u32 p = first; p < system.count; p += stride) {
         Site site[DIMENSION], reference[DIMENSION];
         load_site(sites, p, site);

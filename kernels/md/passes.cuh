@@ -4,7 +4,7 @@
 #include "md/integrate.cuh"
 #include "md/sample.cuh"
 #if DOMAIN
-#include "domain/rim.cuh"
+#include "domain/tiles.cuh"
 #endif
 
 // What all passes of a launch share. The warps of a block take tiles in turn: this one has `tile(first())`, and from there
@@ -19,42 +19,35 @@ struct Work {
     u32 copy_to;
     // Ids and species are to be written there, too.
     bool names;
-    // The region that a pass works on, the block's shares of the regions in `rim.tile_order`, in shared memory, and each
+    // The region that a pass works on, the block's shares of the regions, in shared memory, and each
     // warp's first 32 tiles of a region, by lane.
     u32 region;
-    const u32 (*shares)[2];
+    const TileShares *shares;
     u32 tiles[2];
 
     // The warp's first tile: the warps that are next in turn after those of the boundary begin with the interior, so that
     // none has two tiles more than another.
     INLINE u32 first() const {
         u32 warps = blockDim.x >> 5, warp = threadIdx.x >> 5;
-        u32 before = region == INTERIOR ? (shares[BOUNDARY][1] - shares[BOUNDARY][0]) % warps : 0;
-        return shares[region][0] + (warp >= before ? warp - before : warp + warps - before);
+        u32 before = region == INTERIOR ? shares->count(BOUNDARY) % warps : 0;
+        return shares->first[region] + (warp >= before ? warp - before : warp + warps - before);
     }
-    INLINE u32 last() const { return shares[region][1]; }
+    INLINE u32 last() const { return shares->last[region]; }
     INLINE u32 tile(u32 at) const {
-        u32 turn = (at - shares[region][0]) / (blockDim.x >> 5);
+        u32 turn = (at - shares->first[region]) / (blockDim.x >> 5);
         return turn < 32 ? __shfl_sync(~0u, tiles[region], turn) : rim.tile_order[at];
     }
     // All threads of the block come here.
-    INLINE void learn_regions(u32 (&shares_of_block)[2][2]) {
-        shares = shares_of_block;
-        u32 all = tile_count(group_of()), boundary = rim.order_start[all];
-        if (threadIdx.x < 2) {
-            u32 first, last;
-            bool inside = threadIdx.x == INTERIOR;
-            share_of_block(inside ? all - boundary : boundary, first, last);
-            shares_of_block[threadIdx.x][0] = first + (inside ? boundary : 0);
-            shares_of_block[threadIdx.x][1] = last + (inside ? boundary : 0);
-        }
+    INLINE void learn_regions(TileShares &kept) {
+        shares = &kept;
+        if (threadIdx.x == 0) kept = shares_of_block(blockIdx.x);
         __syncthreads();
         for (region = 0; region < 2; ++region) {
             u32 at = first() + (threadIdx.x & 31) * (blockDim.x >> 5);
             tiles[region] = at < last() ? rim.tile_order[at] : 0;
         }
     }
-    INLINE bool has_boundary() const { return shares[BOUNDARY][0] + (threadIdx.x >> 5) < shares[BOUNDARY][1]; }
+    INLINE bool has_boundary() const { return threadIdx.x >> 5 < shares->count(BOUNDARY); }
     INLINE u32 to() const { return copy_to; }
     INLINE bool copies() const { return copy != copy_to; }
     INLINE void write_names(u32 p, u32 species) const {

@@ -6,7 +6,7 @@
 #pragma once
 #include "md/coarse.cuh"
 #if DOMAIN
-#include "domain/rim.cuh"
+#include "domain/tiles.cuh"
 #endif
 
 // Places among which the particles are found that are to be sorted, and whether there is none at one of them.
@@ -209,42 +209,80 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
 // How a list is searched for: by the lanes of a group together, by one lane alone, or by one lane with 16-bit floats.
 enum SearchKind { TOGETHER, ALONE, COARSE };
 
-// The tiles whose lists a warp builds: from the first on, each so far from the one before, none beyond the last.
-struct Tiles {
-    u32 first, last, distance;
+#if !DOMAIN
+// The tiles whose lists a warp builds. A block has a row of neighbours on the curve, which see the same cells.
+struct TileTurns {
+    u32 tile;
+
+    INLINE TileTurns(u32 count) {
+        u32 first;
+        share_of_block(count, first, last);
+        tile = first + (threadIdx.x >> 5) - (blockDim.x >> 5);
+    }
+    INLINE bool next() {
+        tile += blockDim.x >> 5;
+        return tile < last;
+    }
+
+private:
+    u32 last;
+};
+#endif
+
+// Particles of a bin: own ones and, for tiles of the boundary, ghosts. Most bins have only one of both.
+struct Candidates {
+    u32 first, last;
+#if DOMAIN
+    u32 first_ghost, last_ghost;
+#endif
+
+    INLINE void load(u32 bin, bool with_ghosts) {
+        first = system.bin_start[bin];
+        last = system.bin_start[bin + 1];
+#if DOMAIN
+        first_ghost = with_ghosts ? rim.ghost_start[bin] : 0;
+        last_ghost = with_ghosts ? rim.ghost_start[bin + 1] : 0;
+#endif
+    }
+
+    // `search(first, last, are ghosts)` for what there is.
+    template <typename Visit>
+    INLINE void visit(Visit search) const {
+#if DOMAIN
+        // Lanes with ghosts alone and those with own particles alone search at once.
+        bool ghosts = first == last;
+        u32 from = ghosts ? first_ghost : first, to = ghosts ? last_ghost : last;
+#pragma unroll 1
+        for (;;) {
+            if (from < to) search(from, to, ghosts);
+            if (ghosts || first_ghost == last_ghost) break;
+            ghosts = true;
+            from = first_ghost;
+            to = last_ghost;
+        }
+#else
+        search(first, last, false);
+#endif
+    }
 };
 
-// A block has a row of neighbours on the curve, which see the same cells. Of a domain it has short rows from all over: tiles
-// of the boundary lie together and take longer.
-INLINE Tiles tiles_of_warp(u32 count) {
-    u32 warps = blockDim.x >> 5, warp = threadIdx.x >> 5;
+INLINE bool has_ghosts_around(u32 tile) {
 #if DOMAIN
-    return {blockIdx.x * warps + warp, count, gridDim.x * warps};
+    return rim.boundary[tile] == BOUNDARY;
 #else
-    u32 first, last;
-    share_of_block(count, first, last);
-    return {first + warp, last, warps};
+    return false;
 #endif
 }
-
-// The particles among which those of a tile have their neighbours, in one or two parts, and where the bins of a part start:
-// own particles, and ghosts for the tiles of the boundary.
-#if DOMAIN
-INLINE u32 parts_of(u32 tile) { return rim.boundary[tile] == BOUNDARY ? 2 : 1; }
-INLINE const u32 *starts_of(u32 part) { return part == 0 ? system.bin_start : rim.ghost_start; }
-#else
-INLINE u32 parts_of(u32) { return 1; }
-INLINE const u32 *starts_of(u32) { return system.bin_start; }
-#endif
 
 // Lists of all particles from the sorted sites. Returns whether a list had no room.
 template <int KIND>
 static __device__ __noinline__ bool build_lists(const Particles &particles, const Site *sites) {
     Group group = group_of();
-    const Tiles tiles = tiles_of_warp(tile_count(group));
     const u32 lanes_log2 = KIND == TOGETHER ? group.lanes_log2 : 0, lanes = 1u << lanes_log2, per_row = 4u << lanes_log2;
     bool full = false;
-    for (u32 tile = tiles.first; tile < tiles.last; tile += tiles.distance) {
+    TileTurns turns(tile_count(group));
+    while (turns.next()) {
+        const u32 tile = turns.tile;
         Search search;
         search.particle = particle_of(group, tile);
         if (search.particle >= system.count) continue;
@@ -253,7 +291,7 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
         search.writer = ListWriter{system.list + (size_t)tile * system.rows * 128, group.lanes_log2, system.rows,
                                    group.lane - group.member};
         search.length = 0;
-        const u32 parts = parts_of(tile);
+        const bool with_ghosts = has_ghosts_around(tile);
         const u32 *around = system.around + (size_t)cell_of(search.site) * system.around_count;
         float place[DIMENSION];
         Waiting waiting;
@@ -263,30 +301,28 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
             Half2 limit = KIND == COARSE ? coarse_limit(system.reach2[species * SPECIES_COUNT + b]) : 0;
             Real reach2 = (Real)system.reach2[species * SPECIES_COUNT + b];
             search.filling = search.particle;
-            for (u32 part = 0; part < parts; ++part) {
-                const u32 *starts = starts_of(part);
-                u32 filling = search.filling;
-                u32 cell = around[0], bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
-                u32 first = starts[bin], last = starts[bin + 1];
-                for (u32 k = 0; k < system.around_count; ++k) {
-                    u32 this_cell = cell, this_first = first, this_last = last;
-                    if (k + 1 < system.around_count) {
-                        cell = around[k + 1];
-                        bin = bin_number(cell & ((1u << RANK_BITS) - 1), b);
-                        first = starts[bin];
-                        last = starts[bin + 1];
-                    }
-                    if (part > 0 && this_first == this_last) continue;
+            u32 cell = around[0];
+            Candidates next;
+            next.load(bin_number(cell & ((1u << RANK_BITS) - 1), b), with_ghosts);
+            for (u32 k = 0; k < system.around_count; ++k) {
+                u32 this_cell = cell;
+                const Candidates candidates = next;
+                if (k + 1 < system.around_count) {
+                    cell = around[k + 1];
+                    next.load(bin_number(cell & ((1u << RANK_BITS) - 1), b), with_ghosts);
+                }
+                candidates.visit([&](u32 first, u32 last, bool ghosts) {
+                    u32 filling = search.filling;
                     if (KIND == COARSE) {
                         Half2 seen[DIMENSION];
                         seen_from(place, this_cell, seen);
-                        add_coarsely(seen, limit, this_first, this_last, search, waiting);
+                        add_coarsely(seen, limit, first, last, search, waiting);
                     } else {
-                        add_candidates<KIND == ALONE>(group, sites, reach2, this_first, this_last, search);
+                        add_candidates<KIND == ALONE>(group, sites, reach2, first, last, search);
                     }
-                }
-                // A list is not filled up with ghosts: their sites may be on their way while it is walked.
-                if (part > 0) search.filling = filling;
+                    // A list is not filled up with ghosts: their sites may be on their way while it is walked.
+                    if (ghosts) search.filling = filling;
+                });
             }
             if (KIND == COARSE) write_waiting(waiting, search);
             u32 end = (search.length + per_row - 1) / per_row * per_row;

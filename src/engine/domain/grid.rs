@@ -12,10 +12,14 @@ pub struct DomainGrid {
 /// Domains are wider than the reach by this factor, so that rounding cannot put a neighbour two domains away.
 const MARGIN: f64 = 1.0 + 1e-5;
 
+/// So much larger may domains with their ghosts be if all are neighbours of each other.
+const WORTH_OF_NEIGHBORS: f64 = 1.1;
+
 impl DomainGrid {
     /// The grid of `ranks` domains with the least interface: faces between domains, of which there are none along an
     /// axis with one domain. Of several with the same (2 x 2 and 1 x 4 in a square) it is the one with the fewest
-    /// ghosts. No edge of a domain is shorter than `reach` (cutoff and skin) along an axis with several.
+    /// ghosts, unless in another all are neighbours, so that sums over them are exchanged at once, and a domain with its
+    /// ghosts is hardly larger. No edge of a domain is shorter than `reach` (cutoff and skin) along an axis with several.
     ///
     /// # Errors
     /// If there is none; the error says which numbers of ranks there are grids for.
@@ -43,9 +47,13 @@ impl DomainGrid {
         };
         let fitting_grids = || factorizations(ranks as u32).filter(fits);
         let least = fitting_grids().map(|count| interface(&count)).fold(f64::INFINITY, f64::min);
+        let weight = |count: &[u32; 3]| {
+            let all_are_neighbors = count.iter().all(|&count| count <= 3);
+            volume(count) * if all_are_neighbors { 1.0 } else { WORTH_OF_NEIGHBORS }
+        };
         let best = fitting_grids()
             .filter(|count| interface(count) <= least * (1.0 + 1e-9))
-            .min_by(|a, b| volume(a).total_cmp(&volume(b)));
+            .min_by(|a, b| weight(a).total_cmp(&weight(b)));
         match best {
             Some(count) => Ok(DomainGrid { simulation_box: *simulation_box, count }),
             None => Err(EngineError::Ranks {
@@ -203,15 +211,18 @@ mod tests {
             count.sort_unstable();
             count
         };
-        // As much as 2 x 2 x 2, but with fewer ghosts at edges and corners.
+        // As much as 2 x 2 x 2, but with fewer ghosts at edges and corners: many fewer in a small box.
         assert_eq!(count(&cube, 8), [1, 2, 4]);
+        let large = SimulationBox::new(&[60.0; 3]);
+        assert_eq!(count(&large, 8), [2, 2, 2]);
+        assert_eq!(count(&large, 4), [1, 2, 2]);
         assert_eq!(count(&cube, 6), [1, 2, 3]);
         assert_eq!(count(&cube, 7), [1, 1, 7]);
         assert_eq!(count(&SimulationBox::new(&[200.0; 3]), 64), [4, 4, 4]);
         let long = SimulationBox::new(&[60.0, 6.0, 6.0]);
         assert_eq!(DomainGrid::new(&long, 8, 2.8).unwrap().count(), [8, 1, 1]);
         let flat = SimulationBox::new(&[30.0, 30.0]);
-        assert_eq!(count(&flat, 4), [1, 1, 4]);
+        assert_eq!(count(&flat, 4), [1, 2, 2]);
         assert_eq!(DomainGrid::new(&flat, 16, 2.8).unwrap().count(), [4, 4, 1]);
     }
 

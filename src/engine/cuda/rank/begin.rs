@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use super::rebuild::REBUILDING_BLOCK;
+use super::report::Reports;
 use super::rim::{Rim, RimBuffers, RimRoom, record_bytes};
 use super::transport::{Messages, ThroughHost};
 use super::{CardDomain, Present};
@@ -75,6 +76,7 @@ struct RimMemory {
     buffers: RimBuffers,
     messages: Messages,
     transport: Box<ThroughHost>,
+    reports: Reports,
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -97,7 +99,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let made = card.and_then(|card| Self::of_domain(plan, start, part, card, skin, &domain));
         let (mut engine, memory) = domain.all_or_none(start.step, made)?;
-        let rim = Rim::new(&domain, simulation_box);
+        let mut rim = Rim::new(&domain, simulation_box);
+        let report = memory.reports.pointer();
+        rim.report = domain.all_or_none(start.step, report)?;
         engine.domain = Some(Box::new(CardDomain::new(domain, rim, memory)));
         let begun = engine.begin_with_others();
         engine.or_end_all(begun)?;
@@ -144,6 +148,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             buffers: RimBuffers::new(session, rim_room)?,
             transport: Box::new(ThroughHost::new(session, &messages)?),
             messages,
+            reports: Reports::new(session)?,
         };
         Ok((engine, memory))
     }
@@ -160,7 +165,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
 impl CardDomain {
     fn new(domain: Domain, mut rim: Rim, memory: RimMemory) -> Self {
-        let RimMemory { room, buffers, messages, transport } = memory;
+        let RimMemory { room, buffers, messages, transport, reports } = memory;
         let neighbors = domain.neighbors().count();
         buffers.describe(room, &mut rim);
         CardDomain {
@@ -170,6 +175,7 @@ impl CardDomain {
             room,
             messages,
             transport,
+            reports,
             writes_to_peers: false,
             sequence: 0,
             rebuilt_with_peers: 0,

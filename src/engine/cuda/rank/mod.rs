@@ -9,6 +9,7 @@ mod part;
 mod peer;
 mod rebuild;
 mod rebuild_with_peers;
+mod report;
 mod rim;
 mod steps;
 mod transport;
@@ -16,6 +17,7 @@ mod transport;
 use std::ffi::c_void;
 
 pub use self::begin::program;
+use self::report::Reports;
 use self::rim::{Rim, RimBuffers, RimControl, RimRoom};
 use self::transport::{Messages, Transport};
 use super::buffers::{Control, status};
@@ -43,6 +45,8 @@ pub struct CardDomain {
     room: RimRoom,
     messages: Messages,
     transport: Box<dyn Transport>,
+    /// What kernels that work with peers have found.
+    reports: Reports,
     /// Kernels write ghosts into the neighbours' memory by themselves.
     writes_to_peers: bool,
     /// Times that they have done so, and rebuildings.
@@ -100,7 +104,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(())
     }
 
-    /// Makes the barrier ready for a cooperative launch.
+    /// Makes the barrier ready for the next cooperative launch; kernels that work with peers leave it so.
     fn clear_barrier(&self) -> Result<(), EngineError> {
         self.buffers.control.clear(size_of_val(&self.control.barrier))
     }

@@ -83,8 +83,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// If the card is lost or has no room.
     pub(super) fn rebuild_with_ghosts(&mut self) -> Result<(), EngineError> {
         let [_, record] = record_bytes(self.widths);
-        self.clear_barrier()?;
         self.on_all_blocks("sort_own", &[])?;
+        self.clear_barrier()?;
         // Whatever was at other places has left.
         let count = self.system.count;
         self.with_others_mut().rim.extent = count;
@@ -159,8 +159,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut recount = u32::from(moved);
         loop {
             let half = self.with_others().half;
-            self.clear_barrier()?;
             self.on_all_blocks("build_with_ghosts", &[argument(&recount), argument(&half)])?;
+            self.clear_barrier()?;
             self.read_control()?;
             if self.control.status != status::LISTS_FULL {
                 return Ok(());

@@ -29,11 +29,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
             [std::mem::offset_of!(RimControl, count), std::mem::offset_of!(RimControl, extent)];
         self.kernels.copy_word("system", std::mem::offset_of!(System, count), of(count))?;
         self.kernels.copy_word("rim", std::mem::offset_of!(Rim, extent), of(extent))?;
-        self.clear_barrier()?;
         self.on_all_blocks("lend_with_peers", &[argument(&number)])?;
-        self.clear_barrier()?;
-        self.on_all_blocks("list_with_peers", &[argument(&number)])?;
-        let made = self.note_findings()?;
+        let report = self.with_others_mut().reports.ask();
+        self.on_all_blocks("list_with_peers", &[argument(&number), argument(&report)])?;
+        let made = self.take_report()?;
         // The lists are new.
         let domain = &mut self.with_others_mut().domain;
         domain.forget_stale();

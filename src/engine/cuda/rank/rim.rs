@@ -4,7 +4,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUdeviceptr;
 
 use crate::engine::EngineError;
-use crate::engine::cuda::buffers::{Room, SplitSum, Widths};
+use crate::engine::cuda::buffers::{MOST_BLOCKS, Room, SplitSum, Widths};
 use crate::engine::cuda::memory::{Buffer, Plain, Session};
 use crate::engine::domain::Domain;
 use crate::system::SimulationBox;
@@ -75,10 +75,12 @@ unsafe impl Plain for RimControl {}
 #[derive(Clone, Copy)]
 pub struct Rim {
     control: CUdeviceptr,
+    pub report: CUdeviceptr,
     destination: CUdeviceptr,
     boundary: CUdeviceptr,
     order_start: CUdeviceptr,
     tile_order: CUdeviceptr,
+    tiles_taken: CUdeviceptr,
     ghost_start: CUdeviceptr,
     ghost_bin: CUdeviceptr,
     ghost_slot: CUdeviceptr,
@@ -102,6 +104,7 @@ pub struct Rim {
     upper: [[f64; 3]; MOST_NEIGHBORS],
     edge: [f64; 3],
     reach2: f64,
+    margin: [f32; 3],
     domains: [u32; 3],
     domain: [u32; 3],
     neighbor_at: [u32; 27],
@@ -113,7 +116,6 @@ pub struct Rim {
     room_particles: u32,
     room_ghosts: u32,
     room_lent: u32,
-    unused: u32,
 }
 
 impl Rim {
@@ -136,6 +138,12 @@ impl Rim {
             upper,
             edge,
             reach2: domain.reach2(),
+            margin: std::array::from_fn(|axis| {
+                let domains = f64::from(grid.count()[axis]);
+                let share = domain.reach2().sqrt() * domains / edge[axis];
+                // Positions and their place in the domain are rounded by much less.
+                if domains > 1.0 { (1.001 * share + 1e-4) as f32 } else { -1.0 }
+            }),
             domains: grid.count(),
             domain: grid.place(domain.rank()),
             neighbor_at: std::array::from_fn(|offset| {
@@ -169,6 +177,7 @@ pub struct RimBuffers {
     boundary: Buffer,
     order_start: Buffer,
     tile_order: Buffer,
+    tiles_taken: Buffer,
     ghost_start: Buffer,
     ghost: [Buffer; 3],
     ghost_sorted: Buffer,
@@ -199,6 +208,7 @@ impl RimBuffers {
             boundary: Buffer::new(session, room.tiles)?,
             order_start: words(room.tiles + 1)?,
             tile_order: words(room.tiles)?,
+            tiles_taken: words(MOST_BLOCKS)?,
             ghost_start: words(room.bins + 1)?,
             ghost: [words(ghosts)?, words(ghosts)?, words(ghosts)?],
             ghost_sorted: Buffer::new(session, ghosts * 8)?,
@@ -228,6 +238,7 @@ impl RimBuffers {
         rim.boundary = self.boundary.pointer();
         rim.order_start = self.order_start.pointer();
         rim.tile_order = self.tile_order.pointer();
+        rim.tiles_taken = self.tiles_taken.pointer();
         rim.ghost_start = self.ghost_start.pointer();
         [rim.ghost_bin, rim.ghost_slot, rim.ghost_place] =
             [0, 1, 2].map(|k| self.ghost[k].pointer());

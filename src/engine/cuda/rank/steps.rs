@@ -33,7 +33,7 @@ struct PeerLaunch {
     drifts: u32,
     names: u32,
     number: u32,
-    unused: u32,
+    report: u32,
 }
 
 /// What the host remembers from before some steps; the card keeps the particles.
@@ -111,11 +111,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut half_steps = 0;
         // That before the drift may have been given.
         self.clear_heat(usize::from(saved.present == Present::AllSites))?;
+        let mut moved2 = 0;
+        // What a report does not tell.
+        let mut more = true;
         if self.step < stop || saved.present != Present::Forces {
             match self.peer_kind() {
                 Some(kind) => {
                     self.steps_with_peers(stop, drifts, kind, &mut half_steps)?;
-                    if self.collides_at(stop) {
+                    moved2 = self.take_report()?.moved2;
+                    more = self.collides_at(stop);
+                    if more {
                         self.thermostat_half(1, &mut half_steps)?;
                     }
                 }
@@ -123,7 +128,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
             }
         }
         self.collect_heat(half_steps)?;
-        let moved2 = f64::from_bits(self.note_findings()?.moved2);
+        if more {
+            moved2 = moved2.max(self.note_findings()?.moved2);
+        }
+        let moved2 = f64::from_bits(moved2);
         if self.peer_kind().is_some() {
             self.with_others_mut().with_peers += begin.elapsed().as_nanos() as i64;
         }
@@ -161,6 +169,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn note_findings(&mut self) -> Result<RimControl, EngineError> {
         let found = self.rim_control()?;
         self.clear_rim_control()?;
+        self.note(found)
+    }
+
+    /// The same of a kernel that reports to the host.
+    pub(super) fn take_report(&mut self) -> Result<RimControl, EngineError> {
+        let found = self.with_others().reports.wait()?;
+        self.note(found)
+    }
+
+    fn note(&mut self, found: RimControl) -> Result<RimControl, EngineError> {
         if found.lost > 0 {
             let neighbor = self.with_others().domain.neighbors().nth(found.lost as usize - 1);
             return Err(EngineError::Cuda {
@@ -255,16 +273,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
             drifts: drifts.into(),
             names: u32::from(self.with_others().unnamed),
             number: self.with_others().launches,
-            unused: 0,
+            report: self.with_others_mut().reports.ask(),
         };
         tracing::trace!("{launch:?}");
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
         let kernel = self.kernels.kernel(self.kernel_among_others(kernel))?;
         let arguments = [argument(&launch), argument(&bath)];
         if of_all {
-            self.lend_thermostat()?
-        } else {
-            self.clear_barrier()?
+            self.lend_thermostat()?;
         }
         // SAFETY: the arguments are those of kernels/domain/advance.cu; the buffers have room for all places.
         unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
