@@ -50,8 +50,9 @@ INLINE void fence_block() {
 INLINE void fence_system() {
     asm volatile("fence.acq_rel.sys;" : : : "memory");
 }
-INLINE void store_release_system(u64 *at, u64 value) {
-    asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
+// Behind `fence_system`: whoever has seen the value and then loads it with `load_acquire_system` sees what was written before.
+INLINE void store_relaxed_system(u64 *at, u64 value) {
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
 }
 INLINE u64 load_relaxed_system(const u64 *at) {
     u64 value;
@@ -110,7 +111,7 @@ INLINE u64 load_relaxed(const u64 *at) { return __atomic_load_n(at, __ATOMIC_REL
 INLINE void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_block() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-INLINE void store_release_system(u64 *at, u64 value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+INLINE void store_relaxed_system(u64 *at, u64 value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
 INLINE u64 load_relaxed_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 INLINE u64 load_acquire_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 // Lets other threads run; given by the emulation.

@@ -74,7 +74,7 @@ static __device__ __noinline__ void lend_sites(const Work work, u32 site_copy, u
     fence_system();
     if (atomicAdd(&rim.control->arrived, 1u) + 1 != turn * gridDim.x) return;
     fence_system();
-    for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(mail_to(j, SITES), number);
+    for (u32 j = 0; j < rim.neighbors; ++j) store_relaxed_system(mail_to(j, SITES), number);
 }
 
 struct Started {
@@ -126,6 +126,13 @@ INLINE Work begin_work(const PeerLaunch &launch, TileShares &shares) {
     return work;
 }
 
+// Whether the rebuilding before has failed; the launch then does nothing.
+INLINE bool is_halted(const PeerLaunch &launch) {
+    if (*(volatile u32 *)rim.halt == 0) return false;
+    report_to_host(launch.report, false);
+    return true;
+}
+
 // Notes how the launch has ended; of the times only the first thread's count. All threads come here.
 INLINE void end_work(const PeerLaunch &launch, const Work &work, const i64 &begun, const i64 &waited) {
     keep_furthest(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
@@ -137,7 +144,13 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, const i64 &begu
         control->copy = work.copy;
         control->site_copy = work.site_copy ^ launch.drifts;
     }
-    report_to_host(launch.report);
+    report_to_host(launch.report, false);
+}
+
+// A pass under a Langevin bath. By itself, so that less of what stands around it is moved to slow memory.
+static __device__ __noinline__ Findings langevin_pass(const Thermostat &thermostat, const Work work, u64 step, bool moves,
+                                                      SplitSum (&heat)[2]) {
+    return force_pass<true, false>(thermostat, work, step, true, moves, !moves, heat);
 }
 
 template <bool LANGEVIN, bool ALONE>
@@ -152,6 +165,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         waited = 0;
     }
     __shared__ TileShares shares;
+    if (is_halted(launch)) return;
     begin_grid();
     Work work = begin_work(launch, shares);
     // The first block may end before others have begun.
@@ -192,9 +206,10 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         }
         for (u32 turn = 0; turn < 2; ++turn) {
             work.region = turn == 0 ? BOUNDARY : INTERIOR;
-            Findings found = !LANGEVIN && !ALONE && system.lanes_log2 >= 2
+            Findings found = LANGEVIN ? langevin_pass(thermostat, work, step, moves, heat)
+                             : !ALONE && system.lanes_log2 >= 2
                                  ? force_pass_by_axis(work, true, moves, !moves)
-                                 : force_pass<LANGEVIN, ALONE>(thermostat, work, step, true, moves, !moves, heat);
+                                 : force_pass<false, ALONE>(thermostat, work, step, true, moves, !moves, heat);
             findings.stale |= found.stale;
             findings.error |= found.error;
             if (turn == 0 && !last) {

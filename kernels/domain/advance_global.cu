@@ -60,7 +60,7 @@ static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
             }
         }
         fence_system();
-        for (u32 j = 0; j < rim.neighbors; ++j) store_release_system(mail_to(j, SUMS), number);
+        for (u32 j = 0; j < rim.neighbors; ++j) store_relaxed_system(mail_to(j, SUMS), number);
         for (int axis = 0; axis < 3; ++axis) sums[(turn + 3) & 3][axis] = SplitSum{0, 0};
     }
     for (u32 j = 0; j < rim.neighbors; ++j) {
@@ -109,6 +109,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             bath.memory.velocity[link] = control->chain_velocity[link];
         }
     }
+    if (is_halted(launch)) return;
     begin_grid();
     Work work = begin_work(launch, shares);
     bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;

@@ -140,8 +140,7 @@ INLINE const GhostRecord &arrival(const Starts &starts, u32 i, u32 half) {
 // Sorts the ghosts that have come by bin and id, and puts them behind the own particles. `placed(i, ghost, place)` is
 // called for each.
 template <typename Placed>
-INLINE void place_ghosts(const Starts &starts, u32 half, Placed placed) {
-    const Particles &particles = system.particles[system.control->copy];
+INLINE void place_ghosts(const Particles &particles, const Starts &starts, u32 half, Placed placed) {
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     u32 ghosts = starts.start[rim.neighbors];
     for (u32 i = thread; i < ghosts; i += threads) {
@@ -201,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) sort_own() {
     begin_grid();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
     synchronize(false);
-    sort_particles(copy, site_copy);
+    sort_particles(copy, site_copy, rim.extent);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         system.control->copy = copy;
         system.control->site_copy = site_copy;
@@ -214,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
     if (recount) {
-        count_bins(particles, sites);
+        count_bins(particles, sites, rim.extent);
         synchronize(false);
         prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
         if (system.coarse) {
@@ -225,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
             }
         }
     }
-    place_ghosts(rim.arrivals, half, [](u32, const GhostRecord &, u32) {});
+    place_ghosts(particles, rim.arrivals, half, [](u32, const GhostRecord &, u32) {});
     order_tiles();
     bool full = build_all_lists(particles, sites);
     if (full && blockIdx.x == 0 && threadIdx.x == 0) system.control->status = STATUS_LISTS_FULL;

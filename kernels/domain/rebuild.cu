@@ -1,9 +1,9 @@
-// Rebuilding among neighbours that write into each other's memory, without the host: four kernels, one after the other.
+// Rebuilding among neighbours that write into each other's memory, without the host: three kernels, one after the other.
 //
 //   leave_with_peers   kick and drift of the step, if still to come; who leaves the domain is written to the neighbour
 //   enter_with_peers   takes those that come
-//   lend_with_peers    sorts, and writes the ghosts to the neighbours
-//   list_with_peers    places the ghosts, tells their owners where they are, and builds the lists
+//   list_with_peers    sorts, writes the ghosts to the neighbours, places those that come, tells their owners where they
+//                      are, and builds the lists
 //
 // Particles leave in the first half of the messages and ghosts in the second, so that nobody writes what another still
 // reads; before the next rebuilding the ranks agree on the steps between. What has no room is left out and noted
@@ -47,7 +47,7 @@ INLINE u32 send_records(Letter letter, u32 number, u32 most, u32 *sent) {
         }
         if (sent) sent[j] = count;
         all += count;
-        store_release_system(mail_to(j, letter), (u64)number << 32 | count);
+        store_relaxed_system(mail_to(j, letter), (u64)number << 32 | count);
     }
     return all;
 }
@@ -92,12 +92,13 @@ extern "C" __global__ void __launch_bounds__(256) enter_with_peers(u32 number) {
     rim.control->extent = system.count + count;
 }
 
-// `system.count` and `rim.extent` are those of the control by now.
-extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) lend_with_peers(u32 number) {
+// `system.count` is that of the control by now.
+extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peers(u32 number, u32 report) {
+    __shared__ Starts starts;
     begin_grid();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
     u32 most = most_records(sizeof(GhostRecord));
-    sort_particles(copy, site_copy);
+    sort_particles(copy, site_copy, rim.control->extent);
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -109,22 +110,17 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) lend_with_peer
         }
         if (number < most) write_ghost(particles, sites, p, entry, (GhostRecord *)rim.peer_inbox[1][j] + number);
     });
-    if (!is_last_block() || threadIdx.x != 0) return;
-    system.control->copy = copy;
-    system.control->site_copy = site_copy;
-    if (rim.control->lent > rim.room_lent) rim.control->failed = 1;
-    send_records(GHOSTS, number, most, rim.control->lent_to);
-}
-
-extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peers(u32 number, u32 report) {
-    __shared__ Starts starts;
-    begin_grid();
-    const Particles &particles = system.particles[system.control->copy];
-    const Site *sites = system.sites[system.control->site_copy];
+    if (is_last_block() && threadIdx.x == 0) {
+        system.control->copy = copy;
+        system.control->site_copy = site_copy;
+        if (rim.control->lent > rim.room_lent) rim.control->failed = 1;
+        send_records(GHOSTS, number, most, rim.control->lent_to);
+    }
     // While the ghosts are on their way.
+    synchronize(false);
     order_tiles();
     wait_for_records(GHOSTS, number, rim.room_ghosts, starts);
-    place_ghosts(starts, 1, [&](u32 i, const GhostRecord &ghost, u32 place) {
+    place_ghosts(particles, starts, 1, [&](u32 i, const GhostRecord &ghost, u32 place) {
         u32 j = starts.neighbor_of(i, rim.neighbors);
         if (ghost.entry < rim.room_lent) rim.peer_remote[j][ghost.entry] = place;
     });
@@ -134,5 +130,5 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
         u32 j = threadIdx.x;
         if (j < rim.neighbors) rim.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];
     }
-    report_to_host(report);
+    report_to_host(report, true);
 }

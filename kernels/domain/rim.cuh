@@ -55,15 +55,27 @@ struct RimControl {
     u32 ghosts_from[MOST_NEIGHBORS];
 };
 
-// The same in the host's memory, and which report it is.
+// What all ranks have found: the first of the steps, the largest of the others.
+struct Agreed {
+    u64 stale;
+    u64 fault;
+    u64 moved2;
+    u64 failed;
+};
+
+// What a kernel tells the host, and which report it is.
 struct Report {
     RimControl control;
+    Agreed agreed;
     u64 number;
 };
 
 struct Rim {
     RimControl *control;
+    // Two that are used in turn.
     Report *report;
+    // Whether steps that were launched behind a rebuilding are to be left out: it has failed on a rank.
+    u32 *halt;
     u8 *destination;
     // Region of each tile; tiles of the boundary before each, and all behind the last; tiles of the boundary, then those of
     // the interior.
@@ -125,6 +137,9 @@ struct Rim {
     u32 room_particles;
     u32 room_ghosts;
     u32 room_lent;
+    // Whether all ranks are neighbours, and agree without the host.
+    u32 agrees;
+    u32 unused;
 };
 
 __constant__ Rim rim;
@@ -133,8 +148,9 @@ __constant__ Rim rim;
 
 // Kinds of mail: the number of the step whose ghosts have been written; number of a rebuilding (upper half) and count of
 // migrants; the same of ghosts; number of a launch (upper half) and how many sums over the particles it has sent; these
-// sums, six words each, in two places that are used in turn.
-enum Letter : u32 { SITES = 0, MIGRANTS = 1, GHOSTS = 2, SUMS = 3, SUM_WORDS = 4 };
+// sums, six words each, in two places that are used in turn; number of a report; what was found, as `Agreed`, likewise in
+// two places.
+enum Letter : u32 { SITES = 0, MIGRANTS = 1, GHOSTS = 2, SUMS = 3, SUM_WORDS = 4, FINDINGS = 16, FINDINGS_WORDS = 17 };
 
 // Clock cycles after which a neighbour is given up: half a minute or more.
 #define LONGEST_WAIT (1ll << 36)
@@ -145,6 +161,8 @@ INLINE u64 *mail_to(u32 neighbor, u32 letter) { return rim.peer_mail[neighbor] +
 // Waits until a word of mail has come to a number or beyond, and returns it; zero if the neighbour is lost. What was
 // written before the word is seen after: waiting empties the first-level cache.
 INLINE u64 wait_for_mail(u32 neighbor, u32 letter, u64 number) {
+    u64 found = load_acquire_system(mail_from(neighbor, letter));
+    if ((i64)(found - number) >= 0) return found;
     i64 start = clock64();
     while ((i64)(load_relaxed_system(mail_from(neighbor, letter)) - number) < 0) {
         spin_wait();

@@ -9,12 +9,10 @@
 #include "domain/tiles.cuh"
 #endif
 
-// Places among which the particles are found that are to be sorted, and whether there is none at one of them.
+// Whether there is no particle at a place among those that are to be sorted.
 #if DOMAIN
-INLINE u32 places_in_use() { return rim.extent; }
 INLINE bool has_left(u32 p) { return rim.destination[p] == HAS_LEFT; }
 #else
-INLINE u32 places_in_use() { return system.count; }
 INLINE bool has_left(u32) { return false; }
 #endif
 
@@ -34,9 +32,8 @@ INLINE u32 bin_number(u32 rank, u32 species) {
     return group * SPECIES_COUNT + (species << system.group_log2) + in_group;
 }
 
-// Particles of each bin, and the place of each particle among those of its bin.
-INLINE void count_bins(const Particles &particles, const Site *sites) {
-    u32 places = places_in_use();
+// Particles of each bin, and the place of each particle among those of its bin; for the particles at the first places.
+INLINE void count_bins(const Particles &particles, const Site *sites, u32 places) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < places; p += gridDim.x * blockDim.x) {
         if (has_left(p)) continue;
         Site site[DIMENSION];
@@ -92,15 +89,14 @@ INLINE void move_particle(const Particles &from, const Particles &to, const Site
     if (system.coarse) store_coarse(site, place);
 }
 
-// Copies particles and sites into the other copy, sorted by bin and id.
-INLINE void sort_particles(u32 &copy, u32 &site_copy) {
+// Copies the particles at the first places, and their sites, into the other copy, sorted by bin and id.
+INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places) {
     const Particles &from = system.particles[copy], &to = system.particles[copy ^ 1];
     const Site *sites = system.sites[site_copy];
-    count_bins(from, sites);
+    count_bins(from, sites, places);
     synchronize(false);
     prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
-    u32 places = places_in_use();
     for (u32 p = thread; p < places; p += threads) {
         if (has_left(p)) continue;
         u32 slot = system.bin_start[system.bin_of[p]] + system.slot_of[p];
@@ -359,7 +355,7 @@ INLINE bool build_all_lists(const Particles &particles, const Site *sites) {
 // room.
 static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy) {
     i64 start = clock64();
-    sort_particles(copy, site_copy);
+    sort_particles(copy, site_copy, system.count);
     i64 sorted = clock64();
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];

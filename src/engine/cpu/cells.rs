@@ -23,13 +23,23 @@ const MARGIN: f64 = 1.0 + 1e-5;
 /// Bounds of the whole box.
 pub const WHOLE: [[f64; 2]; 3] = [[0.0, 1.0]; 3];
 
-/// Cells along each axis, and rank along a Hilbert curve of each cell (`x` fastest).
+/// Cells may become larger by this factor so that none lies in two domains.
+const WORTH_OF_WHOLE_CELLS: f64 = 1.08;
+
+/// Cells along each axis, and rank along a Hilbert curve of each cell (`x` fastest). If cells need not be much larger for it,
+/// none lies in two of so many equal domains of the box.
 pub(in crate::engine) fn number_cells(
     simulation_box: &SimulationBox,
     reach: f64,
     particles: usize,
+    domains: [u32; 3],
 ) -> ([u32; 3], Vec<u32>) {
-    let count = count_cells(simulation_box, reach, particles);
+    let mut count = count_cells(simulation_box, reach, particles);
+    let whole: [u32; 3] = std::array::from_fn(|axis| count[axis] / domains[axis] * domains[axis]);
+    let larger: f64 = (0..3).map(|axis| f64::from(count[axis]) / f64::from(whole[axis])).product();
+    if larger <= WORTH_OF_WHOLE_CELLS {
+        count = whole;
+    }
     (count, along_curve(count, simulation_box.dimension()))
 }
 
@@ -193,6 +203,17 @@ mod tests {
                 assert!(around.iter().all(|&other| grid.around(other).contains(&cell)));
             }
         }
+    }
+
+    #[test]
+    fn cells_lie_in_one_domain_if_they_need_not_be_much_larger() {
+        let cells = |edge: f64, domains| {
+            number_cells(&SimulationBox::new(&[edge; 3]), 2.9, 1_000_000, domains).0
+        };
+        assert_eq!(cells(94.1, [1; 3]), [32; 3]);
+        assert_eq!(cells(91.0, [1, 2, 2]), [31, 30, 30]);
+        assert_eq!(cells(31.0, [1, 2, 3]), [10, 10, 9], "a ninth more");
+        assert_eq!(cells(20.0, [4, 1, 1]), [6; 3], "half as much more");
     }
 
     #[test]

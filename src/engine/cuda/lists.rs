@@ -20,6 +20,8 @@ pub struct ListShape {
     pub lanes_log2: u32,
     /// Entries that a list has room for.
     pub room: usize,
+    /// Domains of the box along each axis, between whose cells borders lie if that is not too wasteful.
+    pub domains: [u32; 3],
 }
 
 /// Entries that a list of a homogeneous liquid may have: its mean and some more. In a thin fluid the numbers of neighbours
@@ -50,7 +52,7 @@ pub fn allocate<P: Policy>(
 ) -> Result<ListBuffers, EngineError> {
     let species = plan.system.species.len();
     let reach = plan.potential.largest_cutoff() + shape.skin;
-    let (cells, ranks) = number_cells(simulation_box, reach, plan.system.particle_count());
+    let (cells, ranks) = number_cells(simulation_box, reach, plan.system.particle_count(), shape.domains);
     let group_log2 = group_log2(particles, species);
     let bins = ranks.len().next_multiple_of(1 << group_log2) * species;
     let mut flat_of = vec![0; ranks.len()];

@@ -34,7 +34,8 @@ pub fn first_shape(
         .map(u32::ilog2)
         .or(restored.map(|choice| choice.lanes_log2))
         .unwrap_or_else(|| default_lanes_log2(count, multiprocessors));
-    ListShape { skin, lanes_log2, room: lists::expected_room(plan, simulation_box, skin) }
+    let room = lists::expected_room(plan, simulation_box, skin);
+    ListShape { skin, lanes_log2, room, domains: [1; 3] }
 }
 
 /// Few particles: rebuilding costs much beside a step; many: long lists do. Best values on an H200.
@@ -234,7 +235,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             return Ok(());
         }
         let room = lists::expected_room(&self.plan, &self.simulation_box, choice.skin);
-        self.set_shape(ListShape { skin: choice.skin, lanes_log2: choice.lanes_log2, room })
+        let Choice { skin, lanes_log2 } = choice;
+        self.set_shape(ListShape { skin, lanes_log2, room, ..self.shape })
     }
 
     fn save(&self) -> Result<Saved, EngineError> {

@@ -177,10 +177,19 @@ impl Domain {
         let fault = self.fault.as_ref().map_or(u64::MAX, |(step, _)| *step);
         let mut values = [fault, u64::MAX - u64::from(here)];
         self.waiting(|ranks| ranks.minimum(&mut values));
-        match self.agreed_fault(values[0]) {
-            Some((_, error)) => Err(error),
-            None => Ok((u64::MAX - values[1]) as u32),
-        }
+        self.unless_fault(values[0])?;
+        Ok((u64::MAX - values[1]) as u32)
+    }
+
+    /// # Errors
+    /// That of the lowest rank that has one at `step`, on which all have agreed.
+    pub fn unless_fault(&self, step: u64) -> Result<(), EngineError> {
+        self.agreed_fault(step).map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Whether every other rank is a neighbour.
+    pub fn all_are_neighbors(&self) -> bool {
+        self.neighbors().count() + 1 == self.grid.total()
     }
 
     /// Chooses the particles that neighbours need as ghosts, by their positions in the box, and takes theirs: their
@@ -337,6 +346,12 @@ impl Domain {
         let mut values = [stale, fault, u64::MAX - moved2.max(0.0).to_bits()];
         self.waiting(|ranks| ranks.minimum(&mut values));
         let [stale, fault, moved2] = values;
+        self.verdict(stale, fault, f64::from_bits(u64::MAX - moved2))
+    }
+
+    /// The same where the ranks have agreed by other ways: on the first step at which a particle had moved too far, that of
+    /// the first error (each the largest number if there is none), and the squared displacement of the furthest particle.
+    pub fn verdict(&mut self, stale: u64, fault: u64, moved2: f64) -> Verdict {
         let stale = (stale != u64::MAX).then_some(stale);
         let fault = if stale.is_some_and(|stale| stale <= fault) {
             // The steps are taken again, and may go well then.
@@ -344,7 +359,7 @@ impl Domain {
         } else {
             self.agreed_fault(fault)
         };
-        Verdict { stale, fault, moved2: f64::from_bits(u64::MAX - moved2) }
+        Verdict { stale, fault, moved2 }
     }
 
     /// The error of the lowest rank that has one at `step`.

@@ -33,13 +33,13 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
 }
 
 /// Width of the lists beyond the cutoff. The fewer the particles of a card, the more do messages and launches weigh in a
-/// rebuilding, and the longer lists should live: measured on two H200, 0.17 of the cutoff were best for 1,000,000
-/// particles a card, 0.2 to 0.24 for 128,000 and less.
+/// rebuilding, and the longer lists should live: measured on four H200, 0.17 of the cutoff were best for 1,000,000
+/// particles a card, 0.19 to 0.2 for 250,000 and less.
 fn skin(plan: &Plan, simulation_box: &SimulationBox, ranks: usize) -> f64 {
     let cutoff = plan.potential.largest_cutoff();
     let particles = plan.system.particle_count() / ranks;
     let fewer = (1e6 / particles.max(1) as f64).log2();
-    let wide = cutoff * (0.17 + 0.013 * fewer).clamp(0.17, 0.26);
+    let wide = cutoff * (0.17 + 0.013 * fewer).clamp(0.17, 0.195);
     let fits = DomainGrid::new(simulation_box, ranks, cutoff + wide).is_ok();
     plan.run.skin.unwrap_or(if fits { wide } else { cpu::skin(plan) })
 }
@@ -135,6 +135,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 u32::ilog2,
             ),
             room: lists::expected_room(plan, &simulation_box, skin),
+            domains: domain.grid().count(),
         };
         let mut engine = Self::empty(plan, start.clone(), session, program, shape, room)?;
         engine.load_part(part)?;
@@ -179,6 +180,7 @@ impl CardDomain {
             writes_to_peers: false,
             sequence: 0,
             rebuilt_with_peers: 0,
+            under_way: None,
             launches: 0,
             present: Present::Forces,
             unnamed: false,

@@ -17,6 +17,7 @@ mod transport;
 use std::ffi::c_void;
 
 pub use self::begin::program;
+use self::rebuild_with_peers::Rebuilding;
 use self::report::Reports;
 use self::rim::{Rim, RimBuffers, RimControl, RimRoom};
 use self::transport::{Messages, Transport};
@@ -52,6 +53,8 @@ pub struct CardDomain {
     /// Times that they have done so, and rebuildings.
     sequence: u64,
     rebuilt_with_peers: u32,
+    /// One that was launched, and is completed when the steps behind it have been launched.
+    under_way: Option<Rebuilding>,
     /// Launches with a thermostat of the whole system.
     launches: u32,
     /// What is there of the present step.
@@ -102,6 +105,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.control = self.buffers.control.read::<Control>(1)?[0];
         self.control.rebuilds = rebuilds;
         Ok(())
+    }
+
+    /// Whether the cards agree on what they have found without the host.
+    fn agrees(&self) -> bool {
+        self.with_others().domain.all_are_neighbors()
     }
 
     /// Makes the barrier ready for the next cooperative launch; kernels that work with peers leave it so.

@@ -1,7 +1,10 @@
-//! Rebuilding by kernels that write into the neighbours' memory (`kernels/domain/rebuild.cu`): the host launches them,
-//! and hears once what has become of it.
+//! Rebuilding by kernels that write into the neighbours' memory (`kernels/domain/rebuild.cu`): the host launches them, and
+//! the steps behind them, and hears meanwhile what has become of it.
+use std::time::Instant;
+
 use super::argument;
-use super::rim::{Rim, RimControl, Starts};
+use super::report::Asked;
+use super::rim::{RimControl, Starts};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::System;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -10,12 +13,18 @@ use crate::engine::cuda::engine::CudaEngine;
 /// Blocks of the kernel that takes particles that come: few do.
 const ENTERING_BLOCKS: u32 = 16;
 
+/// A rebuilding that was launched.
+#[derive(Clone, Copy, Debug)]
+pub struct Rebuilding {
+    asked: Asked,
+    begun: Instant,
+}
+
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Migration, ghosts and lists at the present step, after its kick and drift, if it still `drifts`.
-    ///
-    /// # Errors
-    /// Those that all ranks meet together.
-    pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<(), EngineError> {
+    /// Migration, ghosts and lists at the present step, after its kick and drift, if it still `drifts`. What the host knows
+    /// of the card is as it will be if nothing fails.
+    pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<Rebuilding, EngineError> {
+        let begun = Instant::now();
         let (step, drifts) = (self.step, u32::from(drifts));
         let with_others = self.with_others_mut();
         with_others.rebuilt_with_peers += 1;
@@ -23,24 +32,42 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let arguments = [argument(&step), argument(&number), argument(&drifts)];
         self.over_particles("leave_with_peers", &arguments)?;
         self.over(ENTERING_BLOCKS * 256, "enter_with_peers", &[argument(&number)])?;
-        let control = &self.with_others().buffers.control;
-        let of = |field| control.pointer() + field as u64;
-        let [count, extent] =
-            [std::mem::offset_of!(RimControl, count), std::mem::offset_of!(RimControl, extent)];
-        self.kernels.copy_word("system", std::mem::offset_of!(System, count), of(count))?;
-        self.kernels.copy_word("rim", std::mem::offset_of!(Rim, extent), of(extent))?;
-        self.on_all_blocks("lend_with_peers", &[argument(&number)])?;
-        let report = self.with_others_mut().reports.ask();
-        self.on_all_blocks("list_with_peers", &[argument(&number), argument(&report)])?;
-        let made = self.take_report()?;
-        // The lists are new.
-        let domain = &mut self.with_others_mut().domain;
-        domain.forget_stale();
-        if domain.largest_unless_fault(made.failed)? > 0 {
-            return self.rebuild_again();
-        }
+        let count = self.with_others().buffers.control.pointer()
+            + std::mem::offset_of!(RimControl, count) as u64;
+        self.kernels.copy_word("system", std::mem::offset_of!(System, count), count)?;
+        let asked = self.with_others_mut().reports.ask();
+        let arguments = [argument(&number), argument(&asked.number)];
+        self.on_all_blocks("list_with_peers", &arguments)?;
         self.control.copy ^= 1;
         self.control.site_copy ^= 1;
+        self.with_others_mut().unnamed = true;
+        self.with_others_mut().domain.schedule.rebuilt(step);
+        Ok(Rebuilding { asked, begun })
+    }
+
+    /// Waits for the lists; returns whether there was room for everything on all ranks.
+    ///
+    /// # Errors
+    /// Those that all ranks meet together.
+    pub(super) fn complete(&mut self, rebuilding: Rebuilding) -> Result<bool, EngineError> {
+        let report = self.take_report(rebuilding.asked)?;
+        let (agrees, made) = (self.agrees(), report.control);
+        let with_others = self.with_others_mut();
+        with_others.rebuilding += rebuilding.begun.elapsed().as_nanos() as i64;
+        // The lists are new.
+        let domain = &mut with_others.domain;
+        domain.forget_stale();
+        let failed = if agrees {
+            domain.unless_fault(report.agreed.fault)?;
+            report.agreed.failed > 0
+        } else {
+            domain.largest_unless_fault(made.failed)? > 0
+        };
+        if failed {
+            self.control.copy ^= 1;
+            self.control.site_copy ^= 1;
+            return Ok(false);
+        }
         self.control.rebuilds += 1;
         self.system.count = made.count;
         let with_others = self.with_others_mut();
@@ -51,14 +78,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
         (rim.extent, rim.lent) = (made.count, made.lent);
         rim.ghosts = with_others.ghosts_from.iter().sum();
         rim.arrivals = Starts::of(&with_others.ghosts_from);
-        (with_others.rim_changed, with_others.unnamed) = (true, true);
-        with_others.domain.schedule.rebuilt(step);
-        Ok(())
+        with_others.rim_changed = true;
+        Ok(true)
     }
 
     /// Something had no room on a rank: from the state after the drift, led by the host, with more memory.
-    fn rebuild_again(&mut self) -> Result<(), EngineError> {
+    pub(super) fn rebuild_again(&mut self) -> Result<(), EngineError> {
         tracing::debug!("step {}: rebuilding needs more room", self.step);
+        self.with_others().buffers.halt.clear(size_of::<u32>())?;
         self.write_control()?;
         let count = self.system.count;
         self.set_count(count)?;

@@ -11,11 +11,30 @@ use crate::engine::EngineError;
 use crate::engine::cuda::device::failed;
 use crate::engine::cuda::memory::Session;
 
+/// What all ranks have found, if all are neighbours. Mirrors `Agreed` in `kernels/domain/rim.cuh`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Agreed {
+    pub stale: u64,
+    pub fault: u64,
+    pub moved2: u64,
+    pub failed: u64,
+}
+
 /// Mirrors `Report` in `kernels/domain/rim.cuh`.
 #[repr(C)]
-struct Report {
-    control: RimControl,
+#[derive(Clone, Copy)]
+pub struct Report {
+    pub control: RimControl,
+    pub agreed: Agreed,
     number: u64,
+}
+
+/// A report that has been asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What the kernel is to put on it.
+    pub number: u32,
 }
 
 /// Looks at the host's memory between two looks at the card, which would tell of an error.
@@ -26,8 +45,9 @@ const EAGER_LOOKS: u32 = 512;
 /// Where reports arrive: page-locked memory that the card writes to.
 pub struct Reports {
     session: Arc<Session>,
-    memory: NonNull<Report>,
-    /// Reports that have been asked for.
+    /// Two that are used in turn: a kernel may be launched before the report of the one before is read.
+    memory: NonNull<[Report; 2]>,
+    /// How many have been asked for.
     number: u32,
 }
 
@@ -40,8 +60,9 @@ impl Reports {
         let failure = |error| failed("give page-locked memory", error);
         let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP;
         // SAFETY: freed once, when this is dropped.
-        let memory = unsafe { result::malloc_host(size_of::<Report>(), flags) }.map_err(failure)?;
-        let memory = NonNull::new(memory.cast::<Report>()).expect("memory");
+        let memory = unsafe { result::malloc_host(size_of::<[Report; 2]>(), flags) };
+        let memory = NonNull::new(memory.map_err(failure)?.cast()).expect("memory");
+        let memory: NonNull<[Report; 2]> = memory;
         // SAFETY: the memory is ours and as long; zero is a value of every field.
         unsafe { memory.write_bytes(0, 1) };
         Ok(Reports { session: session.clone(), memory, number: 0 })
@@ -58,27 +79,27 @@ impl Reports {
         Ok(pointer)
     }
 
-    /// The number that the next kernel is to put on its report.
-    pub fn ask(&mut self) -> u32 {
+    /// To be called before the kernel is launched.
+    pub fn ask(&mut self) -> Asked {
         self.number += 1;
-        self.number
+        Asked { number: self.number }
     }
 
-    /// Waits for the report that was asked for last.
+    /// Waits for a report, one of the last two that were asked for.
     ///
     /// # Errors
     /// If the kernel has ended without one.
-    pub fn wait(&self) -> Result<RimControl, EngineError> {
+    pub fn wait(&self, asked: Asked) -> Result<Report, EngineError> {
         self.session.enter()?;
         let mut looks = 0_u32;
-        while !self.has_come() {
+        while !self.has_come(asked) {
             looks += 1;
             if looks < EAGER_LOOKS {
                 std::hint::spin_loop();
             } else {
                 std::thread::yield_now();
             }
-            if looks.is_multiple_of(LOOKS) && self.is_idle()? && !self.has_come() {
+            if looks.is_multiple_of(LOOKS) && self.is_idle()? && !self.has_come(asked) {
                 return Err(EngineError::Cuda {
                     what: "finish a kernel".into(),
                     message: "it ended without a report".into(),
@@ -87,13 +108,17 @@ impl Reports {
         }
         fence(Ordering::Acquire);
         // SAFETY: the card has written it before the number, and writes no more until it is asked again.
-        Ok(unsafe { addr_of!((*self.memory.as_ptr()).control).read_volatile() })
+        Ok(unsafe { self.place(asked).read_volatile() })
     }
 
-    fn has_come(&self) -> bool {
+    fn place(&self, asked: Asked) -> *const Report {
+        self.memory.as_ptr().cast::<Report>().wrapping_add(asked.number as usize & 1)
+    }
+
+    fn has_come(&self, asked: Asked) -> bool {
         // SAFETY: the memory lives as long as this.
-        let number = unsafe { addr_of!((*self.memory.as_ptr()).number).read_volatile() };
-        number as u32 == self.number
+        let number = unsafe { addr_of!((*self.place(asked)).number).read_volatile() };
+        number as u32 == asked.number
     }
 
     /// Whether the card has done all that was launched.

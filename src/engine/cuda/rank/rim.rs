@@ -76,6 +76,7 @@ unsafe impl Plain for RimControl {}
 pub struct Rim {
     control: CUdeviceptr,
     pub report: CUdeviceptr,
+    halt: CUdeviceptr,
     destination: CUdeviceptr,
     boundary: CUdeviceptr,
     order_start: CUdeviceptr,
@@ -116,6 +117,8 @@ pub struct Rim {
     room_particles: u32,
     room_ghosts: u32,
     room_lent: u32,
+    agrees: u32,
+    unused: u32,
 }
 
 impl Rim {
@@ -153,6 +156,7 @@ impl Rim {
                 number.map_or(0, |number| number as u32 + 1)
             }),
             neighbors: neighbors.len() as u32,
+            agrees: u32::from(domain.all_are_neighbors()),
             ..zero
         }
     }
@@ -168,11 +172,12 @@ impl Rim {
 /// behind.
 pub const HALF_STEPS: usize = 2 * 64 + 3;
 /// Words of mail for each neighbour: `Letter` in `kernels/domain/rim.cuh`.
-const LETTERS: usize = 4 + 2 * 6;
+const LETTERS: usize = 4 + 2 * 6 + 1 + 2 * 4;
 
 /// The memory of a rim.
 pub struct RimBuffers {
     pub control: Buffer,
+    pub halt: Buffer,
     pub destination: Buffer,
     boundary: Buffer,
     order_start: Buffer,
@@ -204,6 +209,7 @@ impl RimBuffers {
         let ghosts = room.places.ghosts;
         Ok(RimBuffers {
             control: Buffer::holding(session, &[RimControl::CLEAR])?,
+            halt: words(1)?,
             destination: Buffer::new(session, room.places.particles)?,
             boundary: Buffer::new(session, room.tiles)?,
             order_start: words(room.tiles + 1)?,
@@ -234,6 +240,7 @@ impl RimBuffers {
         rim.room_ghosts = room.places.ghosts as u32;
         rim.room_lent = room.lent as u32;
         rim.control = self.control.pointer();
+        rim.halt = self.halt.pointer();
         rim.destination = self.destination.pointer();
         rim.boundary = self.boundary.pointer();
         rim.order_start = self.order_start.pointer();

@@ -1,6 +1,7 @@
 //! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
 use std::time::Instant;
 
+use super::report::{Agreed, Asked, Report};
 use super::rim::{HALF_STEPS, RimControl};
 use super::{Present, argument};
 use crate::arithmetic::random::Purpose;
@@ -107,20 +108,22 @@ impl<P: DevicePolicy> CudaEngine<P> {
             present: self.with_others().present,
             copy: self.control.copy,
         };
-        let begin = Instant::now();
+        let (begin, rebuilding) = (Instant::now(), self.with_others().rebuilding);
         let mut half_steps = 0;
         // That before the drift may have been given.
         self.clear_heat(usize::from(saved.present == Present::AllSites))?;
-        let mut moved2 = 0;
-        // What a report does not tell.
-        let mut more = true;
+        let mut report = None;
+        let mut collided = false;
         if self.step < stop || saved.present != Present::Forces {
             match self.peer_kind() {
                 Some(kind) => {
-                    self.steps_with_peers(stop, drifts, kind, &mut half_steps)?;
-                    moved2 = self.take_report()?.moved2;
-                    more = self.collides_at(stop);
-                    if more {
+                    report = self.steps_with_peers(stop, drifts, kind, &mut half_steps)?;
+                    if report.is_none() {
+                        self.rebuild_again()?;
+                        return self.steps_to(stop, drifts);
+                    }
+                    collided = self.collides_at(stop);
+                    if collided {
                         self.thermostat_half(1, &mut half_steps)?;
                     }
                 }
@@ -128,15 +131,24 @@ impl<P: DevicePolicy> CudaEngine<P> {
             }
         }
         self.collect_heat(half_steps)?;
-        if more {
+        let mut moved2 = report.map_or(0, |report| report.control.moved2);
+        if report.is_none() || collided {
             moved2 = moved2.max(self.note_findings()?.moved2);
         }
-        let moved2 = f64::from_bits(moved2);
         if self.peer_kind().is_some() {
-            self.with_others_mut().with_peers += begin.elapsed().as_nanos() as i64;
+            let with_others = self.with_others_mut();
+            with_others.with_peers += begin.elapsed().as_nanos() as i64;
+            with_others.with_peers -= with_others.rebuilding - rebuilding;
         }
         let begin = Instant::now();
-        let verdict = self.with_others_mut().domain.verify(moved2);
+        let agrees = self.agrees();
+        let domain = &mut self.with_others_mut().domain;
+        let verdict = match report.map(|report| report.agreed) {
+            Some(Agreed { stale, fault, moved2, .. }) if agrees && !collided => {
+                domain.verdict(stale, fault, f64::from_bits(moved2))
+            }
+            _ => domain.verify(f64::from_bits(moved2)),
+        };
         self.with_others_mut().comparing += begin.elapsed().as_nanos() as i64;
         if let Some(stale) = verdict.stale
             && stale <= stop
@@ -173,9 +185,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     /// The same of a kernel that reports to the host.
-    pub(super) fn take_report(&mut self) -> Result<RimControl, EngineError> {
-        let found = self.with_others().reports.wait()?;
-        self.note(found)
+    pub(super) fn take_report(&mut self, asked: Asked) -> Result<Report, EngineError> {
+        let report = self.with_others().reports.wait(asked)?;
+        self.note(report.control)?;
+        Ok(report)
     }
 
     fn note(&mut self, found: RimControl) -> Result<RimControl, EngineError> {
@@ -200,8 +213,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// What acts on the velocities within a launch, if the cards take steps by themselves: where kernels reach the
     /// neighbours' memory; for sums over the system in each step all ranks must be neighbours.
     fn peer_kind(&self) -> Option<Kind> {
-        let domain = &self.with_others().domain;
-        let all_are_neighbors = domain.neighbors().count() + 1 == domain.grid().total();
+        let all_are_neighbors = self.agrees();
         let kind = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
             // Collisions come between launches.
             None | Some(plan::Thermostat::Andersen { .. }) => Kind::None,
@@ -249,14 +261,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
     }
 
-    /// Steps in one launch, in which the cards send each other the sites of ghosts.
+    /// Steps in one launch, in which the cards send each other the sites of ghosts. Returns what was found, or nothing if the
+    /// rebuilding before has failed: no step was taken then.
     fn steps_with_peers(
         &mut self,
         stop: u64,
         drifts: bool,
         kind: Kind,
         half_steps: &mut usize,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Option<Report>, EngineError> {
         let degrees = self.degrees_of_freedom();
         let (seed, timestep) = (self.plan.system.seed, self.plan.run.timestep);
         let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
@@ -265,6 +278,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if of_all {
             self.with_others_mut().launches += 1;
         }
+        let asked = self.with_others_mut().reports.ask();
         let launch = PeerLaunch {
             first_step: self.step,
             sequence: self.with_others().sequence,
@@ -273,7 +287,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             drifts: drifts.into(),
             names: u32::from(self.with_others().unnamed),
             number: self.with_others().launches,
-            report: self.with_others_mut().reports.ask(),
+            report: asked.number,
         };
         tracing::trace!("{launch:?}");
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
@@ -284,6 +298,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
         // SAFETY: the arguments are those of kernels/domain/advance.cu; the buffers have room for all places.
         unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        if let Some(rebuilding) = self.with_others_mut().under_way.take()
+            && !self.complete(rebuilding)?
+        {
+            self.take_report(asked)?;
+            return Ok(None);
+        }
+        let report = self.take_report(asked)?;
         if of_all {
             self.read_control()?;
             self.take_thermostat();
@@ -300,7 +321,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let with_others = self.with_others_mut();
         (with_others.present, with_others.unnamed) = (Present::Forces, false);
         with_others.sequence += steps + u64::from(present == Present::OwnSites);
-        Ok(())
+        Ok(Some(report))
     }
 
     /// Steps in which the host has the sites of ghosts sent.
@@ -337,13 +358,21 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let step = self.step;
         tracing::trace!("rebuilding in step {step}");
         if self.with_others().writes_to_peers {
-            self.rebuild_with_peers(drifts)?;
+            let rebuilding = self.rebuild_with_peers(drifts)?;
+            if self.agrees() && self.peer_kind().is_some() {
+                let with_others = self.with_others_mut();
+                (with_others.under_way, with_others.present) = (Some(rebuilding), Present::AllSites);
+                return Ok(());
+            }
+            if !self.complete(rebuilding)? {
+                self.rebuild_again()?;
+            }
         } else {
             self.over_particles("kick_and_drift", &[argument(&step)])?;
             self.migrate()?;
             self.rebuild_with_ghosts()?;
+            self.with_others_mut().rebuilding += begin.elapsed().as_nanos() as i64;
         }
-        self.with_others_mut().rebuilding += begin.elapsed().as_nanos() as i64;
         if self.peer_kind().is_some() {
             self.with_others_mut().present = Present::AllSites;
             return Ok(());
