@@ -170,13 +170,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     /// Those of the constants, the first, that pairs may have in common.
     pub fn common_constants(&self) -> Vec<R> {
         let mut constants = self.potential.constants();
-        constants.extend([
-            self.energy_shift,
-            self.depth,
-            self.minus_slope,
-            self.raise,
-            self.bend,
-        ]);
+        constants.extend([self.energy_shift, self.depth, self.minus_slope, self.raise, self.bend]);
         constants
     }
 
@@ -236,7 +230,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     /// `x^4 (1 + ((r_c - r) / r_c)^2 / 2 + ...)`, there being no term of first order. `g = w / (1 + w)`, so that
     /// `-g'(r) a^2 / r = 2 d^3 (4 k - 3 d) / (d^4 + rho)^2`: the force is the derivative of the energy so defined, and
     /// `d^3 / (d^4 + rho) [d F + (1 - 3 d / 4 k) 8 k U / (d^4 + rho)]` with `F = -U'(r) a^2 / r`. The potential differs from
-    /// the exact one for `h = 0.005 sigma` at `r_c = 2.5 sigma` by 2e-10 epsilon, growing as `h^3`.
+    /// the exact one for `h = 0.005 sigma` at `r_c = 2.5 sigma` by 2e-10 epsilon (down to `r = 0.95 sigma`), growing as `h^3`.
     #[inline(always)]
     fn smooth_in_reduced_units(&self, r2: R) -> (R, R) {
         let rho = r2 * self.inv_unit2;

@@ -277,7 +277,8 @@ impl PairTable {
     ) -> Self {
         let mut common = Vec::new();
         let mut saturates_within = f64::INFINITY;
-        let unit = PairUnits::of::<P::Real>(potential.truncation.kind(), policy.pair_units()).length;
+        let unit =
+            PairUnits::of::<P::Real>(potential.truncation.kind(), policy.pair_units()).length;
         let entries = potential
             .pairs
             .iter()
