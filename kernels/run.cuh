@@ -7,6 +7,7 @@
 //   SPECIES_COUNT
 //   CUBIC        1 if all edges of the box are equal
 //   COMMON_CONSTANTS   1 if all pairs of species have those of `Truncated::set_common`
+//   SATURATING   1 if smoothing in 32 bits needs no comparison with the cutoff (`Truncated::ENDS_BY_ITSELF`)
 #pragma once
 #include "arithmetic/exact_sum.cuh"
 #include "arithmetic/random.cuh"

@@ -76,6 +76,23 @@ fn two_dimensions_give_the_bits_of_the_cpu_with_all_thermostats() {
     the_bits_are_those_of_the_cpu(2, 400);
 }
 
+/// The pair loop compares with the cutoff there.
+#[test]
+fn wide_smoothing_gives_the_bits_of_the_cpu() {
+    let Some(card) = card() else { return };
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
+        .replace("width = 0.005", "width = 1.0")
+        + "[[stage]]\nname = \"nve\"\nsteps = 40\nobserve = { thermodynamics = 5, trajectory = 20 }\n";
+    assert!(toml.contains("width = 1.0"));
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    let found = job(card, "1", &toml);
+    run_on_the_card(&found);
+    for file in ["out/nve.h5", "out/nve.h5md"] {
+        assert_same_numbers(&expected.path(file), &found.path(file));
+    }
+}
+
 #[test]
 fn time_correlations_are_those_of_the_cpu() {
     let Some(card) = card() else { return };

@@ -36,6 +36,8 @@ fn nvrtc_is_there() -> bool {
 }
 
 const SMOOTH: Truncation = Truncation::Smooth { width: 0.005 };
+/// The pair loop then compares with the cutoff.
+const TOO_WIDE_TO_SATURATE: Truncation = Truncation::Smooth { width: 1.0 };
 
 fn plan(
     precision: Precision,
@@ -151,6 +153,7 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             (HarmonicSpheres, Truncation::Sharp),
             (Yukawa, Truncation::ForceShifted),
             (GaussianCore, SMOOTH),
+            (LennardJones, TOO_WIDE_TO_SATURATE),
         ];
         for (number, (form, truncation)) in others.into_iter().enumerate() {
             // From fixed point on, the policy for long runs.
@@ -284,6 +287,25 @@ fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
         observables: observables.to_vec(),
+    }
+}
+
+#[test]
+fn the_pair_loop_compares_with_the_cutoff_where_it_must() {
+    let saturates = |plan: &Plan| {
+        let macros = program(plan).macros;
+        macros.into_iter().find(|(name, _)| name == "SATURATING").expect("a macro").1 == "1"
+    };
+    let of = |precision, truncation| plan(precision, 2, PairPotential::LennardJones, truncation);
+    for precision in [Precision::Single, Precision::DoubleSingle, Precision::FixedPoint] {
+        assert!(saturates(&of(precision, SMOOTH)));
+        assert!(!saturates(&of(precision, TOO_WIDE_TO_SATURATE)));
+        let mut plan = of(precision, SMOOTH);
+        // The depth at half the diagonal is 1e9 and 1e11 at most.
+        for (edge, fits) in [(5e3, true), (5e4, false)] {
+            plan.system.simulation_box = SimulationBox::new(&[edge, edge]);
+            assert_eq!(saturates(&plan), fits, "{precision:?}, {edge}");
+        }
     }
 }
 

@@ -31,8 +31,8 @@ INLINE float mul(float a, float b) { return __fmul_rn(a, b); }
 INLINE float divide(float a, float b) { return __fdiv_rn(a, b); }
 INLINE float square_root(float x) { return __fsqrt_rn(x); }
 INLINE float fused(float x, float a, float b) { return __fmaf_rn(x, a, b); }
-// x a + 1, or zero where that is less, for x a <= 0; one instruction.
-INLINE float fused_from_one_clamped(float x, float a) { return __saturatef(__fmaf_rn(x, a, 1.0f)); }
+// a b, zero where that is less and one where it is more; one instruction.
+INLINE float product_within_one(float a, float b) { return __saturatef(__fmul_rn(a, b)); }
 
 INLINE double add(double a, double b) { return __dadd_rn(a, b); }
 INLINE double sub(double a, double b) { return __dsub_rn(a, b); }
@@ -64,7 +64,7 @@ INLINE float mul(float a, float b) { return a * b; }
 INLINE float divide(float a, float b) { return a / b; }
 INLINE float square_root(float x) { return std::sqrt(x); }
 INLINE float fused(float x, float a, float b) { return std::fma(x, a, b); }
-INLINE float fused_from_one_clamped(float x, float a) { return std::fmax(std::fma(x, a, 1.0f), 0.0f); }
+INLINE float product_within_one(float a, float b) { return std::fmin(std::fmax(a * b, 0.0f), 1.0f); }
 
 INLINE double add(double a, double b) { return a + b; }
 INLINE double sub(double a, double b) { return a - b; }

@@ -68,7 +68,7 @@ INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, 
         Real r2 = pair_distance2(site, other, displacement, length);
         Real force, energy;
         constants.interaction.evaluate(r2, force, energy);
-        if (!REDUCED) force = r2 < constants.interaction.cutoff2 ? force : Real(0);
+        if (!ENDS_BY_ITSELF) force = r2 < constants.interaction.cutoff2 ? force : Real(0);
         add_force(sum, force, displacement, length);
         closest2 = smaller(closest2, r2);
     });

@@ -116,6 +116,7 @@ __constant__ System system;
 __constant__ PolicyConstants policy;
 __constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
 static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;
+static constexpr bool ENDS_BY_ITSELF = Truncated<Evaluator, TRUNCATION>::ENDS_BY_ITSELF;
 // Largest `core2` of all pairs.
 __constant__ Real largest_core2;
 

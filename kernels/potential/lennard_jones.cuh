@@ -19,17 +19,12 @@ struct LennardJones {
     }
 };
 
-// In units of sigma, 24 epsilon and 4 epsilon: no constant takes a register.
+// In units of sigma and 48 epsilon.
 template <typename R>
-INLINE void evaluate_reduced(const LennardJones<R> &, R r2, R shift, R &force, R &energy) {
+INLINE void evaluate_reduced(const LennardJones<R> &, R r2, R raise, R shift, R &force, R &energy) {
     R inv_r2 = inverse(r2);
     R inv_r6 = mul(mul(inv_r2, inv_r2), inv_r2);
-    R less = sub(inv_r6, R(1));
-    force = mul(mul(inv_r6, inv_r2), add(inv_r6, less));
-    energy = fused(inv_r6, less, -shift);
-}
-
-template <typename R>
-INLINE R reduced_slope(const LennardJones<R> &, R depth) {
-    return sub(R(4.0 / 3.0), depth);
+    R difference = fused(inv_r6, inv_r6, -inv_r6);
+    force = mul(inv_r2, fused(inv_r6, R(0.5), difference));
+    energy = fused(difference, raise, -shift);
 }

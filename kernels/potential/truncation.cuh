@@ -10,17 +10,11 @@ enum TruncationKind {
     TRUNCATION_SMOOTH = 2,
 };
 
-// (-U'(r)/r, U(r) - shift) of a potential where it is smoothed in 32 bits, in its own units of length, force and energy.
+// (-U'(r)/r, raise U(r) - shift) of a potential where it is smoothed in 32 bits, in its own units.
 template <typename V, typename R>
-INLINE void evaluate_reduced(const V &potential, R r2, R shift, R &force, R &energy) {
+INLINE void evaluate_reduced(const V &potential, R r2, R raise, R shift, R &force, R &energy) {
     potential.evaluate(r2, force, energy);
-    energy = sub(energy, shift);
-}
-
-// 8 - 6 depth, times the unit of energy over that of force.
-template <typename V, typename R>
-INLINE R reduced_slope(const V &, R depth) {
-    return fused(depth, R(-6), R(8));
+    energy = fused(energy, raise, -shift);
 }
 
 // V is an evaluator with V::Real its arithmetic and
@@ -34,12 +28,16 @@ struct Truncated {
     typedef typename V::Real Real;
 
     V potential;
-    // Subtracted from the energy: U(r_c), or zero for the sharp cutoff.
+    // Subtracted from the energy, where that is raised after it is: U(r_c), or zero for the sharp cutoff.
     Real energy_shift;
-    // (r_c / 2 h)^4 (r_c / a)^2, h being the width and a the unit of length.
-    Real steepness;
-    // -(a / r_c)^2.
-    Real minus_inv_cutoff2;
+    // k = (r_c / 2 h) (r_c / a)^(1/2), h being the width and a the unit of length; it is the depth at r = 0.
+    Real depth;
+    // -k (a / r_c)^2.
+    Real minus_slope;
+    // 8 k in the units of force over those of energy.
+    Real raise;
+    // -3 / 4 k.
+    Real bend;
     Real cutoff2;
     // 1 / a^2.
     Real inv_unit2;
@@ -56,12 +54,17 @@ struct Truncated {
     INLINE void set_common(const Truncated &other) {
         potential = other.potential;
         energy_shift = other.energy_shift;
-        steepness = other.steepness;
-        minus_inv_cutoff2 = other.minus_inv_cutoff2;
+        depth = other.depth;
+        minus_slope = other.minus_slope;
+        raise = other.raise;
+        bend = other.bend;
     }
 
-    // `evaluate` then gives impulses, and nothing beyond the cutoff.
+    // `evaluate` then gives impulses.
     static constexpr bool REDUCED = KIND == TRUNCATION_SMOOTH && sizeof(Real) == 4;
+    // `evaluate` gives nothing beyond the cutoff: the first factor, which is negative there, saturates to [0, 1]. Possible
+    // where it is below 1 inside and nothing overflows within the box.
+    static constexpr bool ENDS_BY_ITSELF = REDUCED && SATURATING;
 
     // (-U'(r)/r, U(r)) of the truncated potential for 0 < r2 < r_c^2.
     INLINE void evaluate(Real r2, Real &force_over_r, Real &energy_out) const {
@@ -96,20 +99,18 @@ struct Truncated {
         }
     }
 
-    // The same without a root, for (r_c / 2 h)^4 d^4 (r_c / r)^2 in place of x^4, the depth d being 1 - (r / r_c)^2.
+    // The same without a root, for d^4 / rho in place of x^4, with rho = (r / a)^2 and the depth d = k (1 - (r / r_c)^2).
     INLINE void smooth_in_reduced_units(Real r2, Real &impulse, Real &energy_out) const {
         Real rho = mul(r2, inv_unit2);
         Real force, energy;
-        evaluate_reduced(potential, rho, energy_shift, force, energy);
-        Real depth = fused_from_one_clamped(rho, minus_inv_cutoff2);
-        Real depth2 = mul(depth, depth);
-        Real steep = mul(steepness, depth2);
-        Real inv = inverse(fused(steep, depth2, rho));
-        // What depends on the energy comes last: it is known last.
-        Real outer = mul(energy, mul(reduced_slope(potential, depth), inv));
-        Real factor = mul(mul(steep, mul(depth, force_unit)), inv);
-        impulse = mul(factor, fused(depth, force, outer));
-        energy_out = mul(mul(mul(mul(steep, depth2), inv), energy), energy_unit);
+        evaluate_reduced(potential, rho, raise, energy_shift, force, energy);
+        Real d = fused(rho, minus_slope, depth);
+        Real d2 = mul(d, d);
+        Real inv = inverse(fused(d2, d2, rho));
+        Real factor = SATURATING ? product_within_one(mul(d2, d), inv) : mul(mul(d2, d), inv);
+        Real outer = mul(energy, inv);
+        impulse = mul(mul(factor, force_unit), fused(d, fused(outer, bend, force), outer));
+        energy_out = mul(mul(mul(factor, d), energy), energy_unit);
     }
 };
 

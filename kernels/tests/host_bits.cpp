@@ -9,6 +9,7 @@
 #define POLICY FixedPoint
 #define EVALUATOR LennardJones<float>
 #define TRUNCATION TRUNCATION_SHIFTED
+#define SATURATING 1
 #include "run.cuh"
 #include "hilbert.cuh"
 #include "minimize/fire.cuh"

@@ -20,11 +20,11 @@ pub trait Evaluator<R: Real>: Copy + Send + Sync + 'static {
     /// Units of [`Self::evaluate_reduced`].
     const REDUCED: ReducedUnits = ReducedUnits { sigma: false, force: 1.0, energy: 1.0 };
 
-    /// The same of a pair whose constants are in units of [`Self::REDUCED`], with `shift` subtracted from the energy.
+    /// `(-U'(r)/r, raise U(r) - shift)` of a pair whose constants are in units of [`Self::REDUCED`].
     #[inline(always)]
-    fn evaluate_reduced(&self, r2: R, shift: R) -> (R, R) {
+    fn evaluate_reduced(&self, r2: R, raise: R, shift: R) -> (R, R) {
         let (force, energy) = self.evaluate(r2);
-        (force, energy - shift)
+        (force, energy.fused(raise, -shift))
     }
 
     /// The constants, in the order of the struct of this name in `kernels/potential`.

@@ -36,15 +36,16 @@ impl<R: Real> Evaluator<R> for LennardJones<R> {
         (force, energy)
     }
 
-    /// No constant takes a register then.
-    const REDUCED: ReducedUnits = ReducedUnits { sigma: true, force: 24.0, energy: 4.0 };
+    const REDUCED: ReducedUnits = ReducedUnits { sigma: true, force: 48.0, energy: 4.0 };
 
+    /// `-U'(r)/r = 48 (r^-12 - r^-6 / 2) / r^2`, `U(r) = 4 (r^-12 - r^-6)`.
     #[inline(always)]
-    fn evaluate_reduced(&self, r2: R, shift: R) -> (R, R) {
+    fn evaluate_reduced(&self, r2: R, raise: R, shift: R) -> (R, R) {
         let inv_r2 = r2.inverse();
         let inv_r6 = inv_r2 * inv_r2 * inv_r2;
-        let less = inv_r6 - R::ONE;
-        (inv_r6 * inv_r2 * (inv_r6 + less), inv_r6.fused(less, -shift))
+        let difference = inv_r6.fused(inv_r6, -inv_r6);
+        let half = R::from_f64(0.5);
+        (inv_r2 * inv_r6.fused(half, difference), difference.fused(raise, -shift))
     }
 
     fn constants(&self) -> Vec<R> {

@@ -57,12 +57,16 @@ pub fn is_reduced<R: Real>(kind: usize) -> bool {
 #[derive(Clone, Copy)]
 pub struct Truncated<R, V> {
     potential: V,
-    /// Subtracted from the energy: `U(r_c)`, or zero for the sharp cutoff.
+    /// Subtracted from the energy, where that is raised after it is: `U(r_c)`, or zero for the sharp cutoff.
     energy_shift: R,
-    /// `(r_c / 2 h)^4 (r_c / a)^2`, `h` being the width and `a` the unit of length.
-    steepness: R,
-    /// `-(a / r_c)^2`.
-    minus_inv_cutoff2: R,
+    /// `k = (r_c / 2 h) (r_c / a)^(1/2)`, `h` being the width and `a` the unit of length; it is the depth at `r = 0`.
+    depth: R,
+    /// `-k (a / r_c)^2`.
+    minus_slope: R,
+    /// `8 k` in the units of force over those of energy.
+    raise: R,
+    /// `-3 / 4 k`.
+    bend: R,
     cutoff2: R,
     /// `1 / a^2`.
     inv_unit2: R,
@@ -86,11 +90,22 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         units: PairUnits,
     ) -> Self {
         let units = PairUnits::of::<R>(truncation.kind(), units);
+        let is_reduced = is_reduced::<R>(truncation.kind() as usize);
+        Self::with_units(form, exact, pair, truncation, units, is_reduced)
+    }
+
+    fn with_units<W: Evaluator<f64>>(
+        form: impl Fn(&PairParameters) -> V,
+        exact: impl Fn(&PairParameters) -> W,
+        pair: &PairParameters,
+        truncation: &Truncation,
+        units: PairUnits,
+        is_reduced: bool,
+    ) -> Self {
         let width = match truncation {
             Truncation::Smooth { width } => width * pair.sigma,
             _ => f64::INFINITY,
         };
-        let is_reduced = is_reduced::<R>(truncation.kind() as usize);
         let scale = if is_reduced {
             V::REDUCED
         } else {
@@ -101,25 +116,36 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         let of = if is_reduced { reduced(pair, unit) } else { *pair };
         let (force_over_r, energy) = exact(&of).evaluate(of.cutoff * of.cutoff);
         let energy_shift = if *truncation == Truncation::Sharp { 0.0 } else { energy };
-        let ratio = rounded(0.5 * pair.cutoff / width);
+        // The constants that follow from the depth go by what it is after rounding.
+        let depth = match is_reduced {
+            true => R::from_f64(rounded(0.5 * pair.cutoff / width) * (1.0 / unit).sqrt()),
+            false => R::ONE,
+        };
+        let bend = R::from_f64(-0.75 / depth.to_f64());
+        let raise = match is_reduced {
+            true => R::from_f64(8.0 * depth.to_f64() * (scale.energy / scale.force)),
+            false => R::ONE,
+        };
         let cutoff = pair.cutoff / units.length;
         let inv_unit2 = R::from_f64(1.0 / (cutoff * cutoff * (unit * unit)));
-        let minus_inv_cutoff2 = R::from_f64(-(unit * unit));
+        let minus_slope = R::from_f64(-depth.to_f64() * (unit * unit));
         let cutoff2 = R::from_f64(cutoff * cutoff);
         let force = pair.epsilon * scale.force / (pair.cutoff * pair.cutoff * (unit * unit));
         Truncated {
             potential: form(&of),
-            energy_shift: R::from_f64(energy_shift / scale.energy),
-            steepness: R::from_f64(ratio * ratio * (ratio * ratio) / (unit * unit)),
-            minus_inv_cutoff2,
+            energy_shift: R::from_f64(raise.to_f64() * energy_shift / scale.energy),
+            depth,
+            minus_slope,
+            raise,
+            bend,
             cutoff2: if is_reduced {
-                first_outside(inv_unit2, minus_inv_cutoff2, cutoff2)
+                first_outside(inv_unit2, minus_slope, depth, cutoff2)
             } else {
                 cutoff2
             },
             inv_unit2,
             force_unit: R::from_f64(force * units.impulse),
-            energy_unit: R::from_f64(pair.epsilon * scale.energy),
+            energy_unit: R::from_f64(pair.epsilon * scale.energy / raise.to_f64()),
             cutoff: R::from_f64(pair.cutoff),
             force_at_cutoff: R::from_f64(force_over_r * of.cutoff),
             inv_width: R::from_f64(1.0 / width),
@@ -144,7 +170,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     /// Those of the constants, the first, that pairs may have in common.
     pub fn common_constants(&self) -> Vec<R> {
         let mut constants = self.potential.constants();
-        constants.extend([self.energy_shift, self.steepness, self.minus_inv_cutoff2]);
+        constants.extend([self.energy_shift, self.depth, self.minus_slope, self.raise, self.bend]);
         constants
     }
 
@@ -152,6 +178,21 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     #[inline(always)]
     pub fn cutoff2(&self) -> R {
         self.cutoff2
+    }
+
+    /// Up to this distance a product that saturates to `[0, 1]` may stand for the comparison with the cutoff where the
+    /// potential is smoothed in 32 bits: the first factor of [`Self::smooth_in_reduced_units`] is then below 1 inside, and
+    /// nothing overflows outside.
+    ///
+    /// Inside `rho = (r_c / a)^2 (1 - d / k)`: with `k >= 2` and `r_c >= a` the factor `d^3 / (d^4 + rho)` is at most 2/3
+    /// where `d <= 1`, and below `1 / d` elsewhere.
+    pub fn saturates_within(&self) -> f64 {
+        let (depth, slope) = (self.depth.to_f64(), -self.minus_slope.to_f64());
+        if depth < 2.0 || slope > depth {
+            return 0.0;
+        }
+        const LARGEST_DEPTH: f64 = (1u64 << 31) as f64;
+        (LARGEST_DEPTH / (slope * self.inv_unit2.to_f64())).sqrt()
     }
 
     /// `(-U'(r)/r, U(r))` of the truncated potential for `0 < r2 < r_c^2`, in the units that it was made for. `KIND` is
@@ -185,28 +226,23 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
 
     /// The same without a root and with one more reciprocal than the potential has.
     ///
-    /// With `rho = (r / r_c)^2` and the depth `d = 1 - rho`, `w = (r_c / 2 h)^4 d^4 / rho` stands for `x^4`: it is
+    /// With `rho = (r / a)^2` and the depth `d = k (1 - (r / r_c)^2)`, `w = d^4 / rho` stands for `x^4`: it is
     /// `x^4 (1 + ((r_c - r) / r_c)^2 / 2 + ...)`, there being no term of first order. `g = w / (1 + w)`, so that
-    /// `-dg/d(rho/2) = 2 (r_c / 2 h)^4 d^3 (1 + 3 rho) / (rho + (r_c / 2 h)^4 d^4)^2`: the force is the derivative of the
-    /// energy so defined. That differs from the exact one for `h = 0.005 sigma` at `r_c = 2.5 sigma` by 2e-10 epsilon,
-    /// growing as `h^3`. So with `a = r_c`; in another unit `rho` and the factor before `d^4` are scaled.
+    /// `-g'(r) a^2 / r = 2 d^3 (4 k - 3 d) / (d^4 + rho)^2`: the force is the derivative of the energy so defined, and
+    /// `d^3 / (d^4 + rho) [d F + (1 - 3 d / 4 k) 8 k U / (d^4 + rho)]` with `F = -U'(r) a^2 / r`. The potential differs from
+    /// the exact one for `h = 0.005 sigma` at `r_c = 2.5 sigma` by 2e-10 epsilon (down to `r = 0.95 sigma`), growing as `h^3`.
     #[inline(always)]
     fn smooth_in_reduced_units(&self, r2: R) -> (R, R) {
         let rho = r2 * self.inv_unit2;
-        let (force, energy) = self.potential.evaluate_reduced(rho, self.energy_shift);
-        let depth = self.minus_inv_cutoff2.fused(rho, R::ONE);
-        let depth = if depth > R::ZERO { depth } else { R::ZERO };
-        let depth2 = depth * depth;
-        let steep = self.steepness * depth2;
-        let inverse = steep.fused(depth2, rho).inverse();
-        // 2 (1 + 3 rho), in the potential's units of force.
-        let unit = const { V::REDUCED.energy / V::REDUCED.force };
-        let slope = depth.fused(R::from_f64(-6.0 * unit), R::from_f64(8.0 * unit));
-        // What depends on the energy comes last: it is known last.
-        let outer = energy * (slope * inverse);
-        let factor = (steep * (depth * self.force_unit)) * inverse;
-        let energy = ((steep * depth2) * inverse) * energy;
-        (factor * depth.fused(force, outer), energy * self.energy_unit)
+        let (force, energy) = self.potential.evaluate_reduced(rho, self.raise, self.energy_shift);
+        let d = rho.fused(self.minus_slope, self.depth);
+        let d2 = d * d;
+        let inverse = d2.fused(d2, rho).inverse();
+        let factor = (d2 * d) * inverse;
+        let outer = energy * inverse;
+        let bracket = d.fused(outer.fused(self.bend, force), outer);
+        let energy = (factor * d) * energy;
+        ((factor * self.force_unit) * bracket, energy * self.energy_unit)
     }
 }
 
@@ -226,9 +262,9 @@ fn rounded(x: f64) -> f64 {
     f64::from_bits(bits & !((1 << 13) - 1))
 }
 
-/// The smallest squared distance whose depth is zero, from one nearby.
-fn first_outside<R: Real>(inv_unit2: R, minus_inv_cutoff2: R, near: R) -> R {
-    let is_outside = |r2: R| minus_inv_cutoff2.fused(r2 * inv_unit2, R::ONE) <= R::ZERO;
+/// The smallest squared distance whose depth is not above zero, from one nearby.
+fn first_outside<R: Real>(inv_unit2: R, minus_slope: R, depth: R, near: R) -> R {
+    let is_outside = |r2: R| (r2 * inv_unit2).fused(minus_slope, depth) <= R::ZERO;
     let step = |x: R, up: bool| {
         let x = x.to_f64() as f32;
         R::from_f64(f64::from(if up { x.next_up() } else { x.next_down() }))
@@ -242,3 +278,6 @@ fn first_outside<R: Real>(inv_unit2: R, minus_inv_cutoff2: R, near: R) -> R {
     }
     x
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use crate::engine::cpu::kernels::{core_distance, core2};
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
 use crate::potential::{
     Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
-    PairPotential, PotentialPlan, Truncated, TruncationKind, Yukawa,
+    PairPotential, PairUnits, PotentialPlan, Truncated, TruncationKind, Yukawa,
 };
 
 /// A struct of the kernels with its values: as bytes for the device's memory, and as text of a C++
@@ -214,6 +214,8 @@ pub struct PairTable {
     pub entries: Vec<DeviceStruct>,
     /// Whether the potential is smoothed and the pairs have [`Truncated::common_constants`] in common.
     pub have_common_constants: bool,
+    /// The least [`Truncated::saturates_within`] of the pairs, as a length.
+    pub saturates_within: f64,
 }
 
 impl PairTable {
@@ -274,6 +276,9 @@ impl PairTable {
         exact: impl Fn(&PairParameters) -> W,
     ) -> Self {
         let mut common = Vec::new();
+        let mut saturates_within = f64::INFINITY;
+        let unit =
+            PairUnits::of::<P::Real>(potential.truncation.kind(), policy.pair_units()).length;
         let entries = potential
             .pairs
             .iter()
@@ -284,6 +289,7 @@ impl PairTable {
                 let mut first = DeviceStruct::default();
                 truncated.common_constants().into_iter().for_each(|x| x.append(&mut first));
                 common.push(first);
+                saturates_within = saturates_within.min(truncated.saturates_within() * unit);
                 let core = core_distance(policy, potential, pair);
                 let mut entry = DeviceStruct::default();
                 for constant in truncated.constants() {
@@ -299,6 +305,7 @@ impl PairTable {
             entries,
             have_common_constants: potential.truncation.kind() == TruncationKind::Smooth
                 && common.iter().all(|first| *first == common[0]),
+            saturates_within,
         }
     }
 

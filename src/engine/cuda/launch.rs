@@ -44,6 +44,9 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
 pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Plan) -> Program {
     let pairs = PairTable::new(policy, &plan.potential);
     let dimension = plan.system.simulation_box.dimension();
+    let edges = plan.system.simulation_box.edges();
+    // No two images that are nearest are farther apart.
+    let half_diagonal = 0.5 * edges.iter().map(|edge| edge * edge).sum::<f64>().sqrt();
     let macros = [
         ("POLICY", P::NAME.to_owned()),
         ("EVALUATOR", pairs.evaluator.clone()),
@@ -52,6 +55,7 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
         ("SPECIES_COUNT", plan.system.species.len().to_string()),
         ("CUBIC", u32::from(plan.system.simulation_box.is_cubic()).to_string()),
         ("COMMON_CONSTANTS", u32::from(pairs.have_common_constants).to_string()),
+        ("SATURATING", u32::from(half_diagonal < pairs.saturates_within).to_string()),
         ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
         ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
         ("LARGEST_BLOCK_ALONE", LARGEST_BLOCK_ALONE.to_string()),

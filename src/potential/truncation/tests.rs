@@ -1,0 +1,109 @@
+use super::*;
+use crate::potential::{InversePowers, LennardJones, PairPotential, evaluate_exactly};
+
+const WIDTH: f64 = 0.005;
+const SMOOTH: Truncation = Truncation::Smooth { width: WIDTH };
+
+fn pair(cutoff: f64) -> PairParameters {
+    PairParameters { epsilon: 1.0, sigma: 1.0, cutoff, kappa: 0.0 }
+}
+
+/// Of one form in an arithmetic, as if that had 32 bits.
+fn reduced<R: Real, V: Evaluator<R>, W: Evaluator<f64>>(
+    form: impl Fn(&PairParameters) -> V,
+    exact: impl Fn(&PairParameters) -> W,
+    cutoff: f64,
+) -> Truncated<R, V> {
+    Truncated::with_units(form, exact, &pair(cutoff), &SMOOTH, PairUnits::default(), true)
+}
+
+/// Distances up to the cutoff, more of them near it.
+fn distances(cutoff: f64) -> impl Iterator<Item = f64> {
+    (1..200_000).map(move |k| {
+        let part = f64::from(k) / 200_000.0;
+        cutoff - (cutoff - 0.95) * part * part
+    })
+}
+
+/// Largest deviation of energy and force.
+fn deviation(
+    cutoff: f64,
+    within: f64,
+    found: impl Fn(f64) -> (f64, f64),
+    expected: impl Fn(f64) -> (f64, f64),
+) -> (f64, f64) {
+    distances(cutoff).filter(|r| cutoff - r < within).fold((0.0, 0.0), |largest: (f64, f64), r| {
+        let ((force, energy), (right_force, right_energy)) = (found(r), expected(r));
+        let force_off = (force - right_force).abs() * r;
+        (largest.0.max((energy - right_energy).abs()), largest.1.max(force_off))
+    })
+}
+
+/// The bound of the doc comment; the force changes by it over a fraction of the width.
+#[test]
+fn form_without_a_root_is_near_the_exact_one() {
+    let lennard_jones = reduced::<f64, _, _>(LennardJones::new, LennardJones::new, 2.5);
+    let form = PairPotential::LennardJones;
+    let (energy, force) = deviation(
+        2.5,
+        2.0,
+        |r| lennard_jones.smooth_in_reduced_units(r * r),
+        |r| evaluate_exactly(form, &SMOOTH, &pair(2.5), r),
+    );
+    assert!(energy < 2e-10 && force < 1e-7, "{energy:e} {force:e}");
+    let twelve = |pair: &PairParameters| InversePowers::<f64, false>::inverse_power(pair, 12);
+    let inverse_power = reduced::<f64, _, _>(twelve, twelve, 1.25);
+    let form = PairPotential::InversePower { n: 12 };
+    let (energy, force) = deviation(
+        1.25,
+        2.0,
+        |r| inverse_power.smooth_in_reduced_units(r * r),
+        |r| evaluate_exactly(form, &SMOOTH, &pair(1.25), r),
+    );
+    // Deeper at its cutoff, and that is nearer.
+    assert!(energy < 2e-8 && force < 1e-5, "{energy:e} {force:e}");
+}
+
+/// Energies of up to 0.03 have several roundings of 6e-8. The rounded constants of the depth move the cutoff by up to
+/// 8e-8, over which the force changes by up to `5 (r_c - r) 0.04 / h^2`, 40 times as much.
+#[test]
+fn rounding_to_32_bits_is_small_near_the_cutoff() {
+    let wide = reduced::<f64, _, _>(LennardJones::new, LennardJones::new, 2.5);
+    let narrow = reduced::<f32, _, _>(LennardJones::new, LennardJones::new, 2.5);
+    let rounded = |r: f64| {
+        let (force, energy) = narrow.smooth_in_reduced_units((r * r) as f32);
+        (f64::from(force), f64::from(energy))
+    };
+    let same = |r: f64| wide.smooth_in_reduced_units(f64::from((r * r) as f32));
+    let (energy, force) = deviation(2.5, 0.2, rounded, same);
+    assert!(energy < 1.5e-8 && force < 3e-6, "{energy:e} {force:e}");
+}
+
+#[test]
+fn cutoff_is_where_the_depth_ends() {
+    for cutoff in [1.0, 1.3, 2.5, 3.7] {
+        let truncated = reduced::<f32, _, _>(LennardJones::new, LennardJones::new, cutoff);
+        let cutoff2 = truncated.cutoff2();
+        assert!((f64::from(cutoff2) / (cutoff * cutoff) - 1.0).abs() < 3e-7);
+        let (_, inside) = truncated.smooth_in_reduced_units(cutoff2.next_down());
+        let (_, outside) = truncated.smooth_in_reduced_units(cutoff2);
+        assert!(inside.abs() < 1e-12 && outside.abs() < 1e-12, "{inside:e} {outside:e}");
+    }
+}
+
+/// The first factor is below 1 inside where that is claimed, and is not where it is not.
+#[test]
+fn saturation_needs_a_cutoff_that_is_not_short() {
+    let within = |cutoff| {
+        reduced::<f32, _, _>(LennardJones::new, LennardJones::new, cutoff).saturates_within()
+    };
+    assert_eq!(within(0.3), 0.0);
+    assert!(within(1.13) > 1000.0 && within(2.5) > 5000.0);
+    for (ratio, cutoff2) in [(2.0, 1.0), (2.5, 1.0), (250.0, 1.0), (2.0, 6.0), (400.0, 6.0)] {
+        for k in 1..100_000 {
+            let d = ratio * f64::from(k) / 100_000.0;
+            let rho = cutoff2 * (1.0 - d / ratio);
+            assert!(d.powi(3) / (d.powi(4) + rho) < 0.7, "{ratio} {cutoff2} {d}");
+        }
+    }
+}
