@@ -212,7 +212,7 @@ mod tests {
         };
         assert_eq!(cells(94.1, [1; 3]), [32; 3]);
         assert_eq!(cells(91.0, [1, 2, 2]), [31, 30, 30]);
-        assert_eq!(cells(31.0, [1, 2, 3]), [10, 10, 9], "a ninth more");
+        assert_eq!(cells(31.0, [1, 2, 3]), [10; 3], "a ninth more");
         assert_eq!(cells(20.0, [4, 1, 1]), [6; 3], "half as much more");
     }
 

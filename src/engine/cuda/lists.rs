@@ -52,7 +52,8 @@ pub fn allocate<P: Policy>(
 ) -> Result<ListBuffers, EngineError> {
     let species = plan.system.species.len();
     let reach = plan.potential.largest_cutoff() + shape.skin;
-    let (cells, ranks) = number_cells(simulation_box, reach, plan.system.particle_count(), shape.domains);
+    let (cells, ranks) =
+        number_cells(simulation_box, reach, plan.system.particle_count(), shape.domains);
     let group_log2 = group_log2(particles, species);
     let bins = ranks.len().next_multiple_of(1 << group_log2) * species;
     let mut flat_of = vec![0; ranks.len()];

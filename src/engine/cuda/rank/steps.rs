@@ -361,7 +361,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             let rebuilding = self.rebuild_with_peers(drifts)?;
             if self.agrees() && self.peer_kind().is_some() {
                 let with_others = self.with_others_mut();
-                (with_others.under_way, with_others.present) = (Some(rebuilding), Present::AllSites);
+                (with_others.under_way, with_others.present) =
+                    (Some(rebuilding), Present::AllSites);
                 return Ok(());
             }
             if !self.complete(rebuilding)? {
