@@ -10,9 +10,9 @@ SITE = 16  # bytes of a ghost's position in fixed point, padded
 LIFETIME = 10  # steps between list buildings, measured with 1,000,000 particles a card
 GHOST = 39  # bytes of a ghost at a list building: a record, its place on the way back, and the share of migration
 # Seconds that a list building and the steps to the next take longer than on a card alone, and more for each particle of
-# the card: fitted to two cards with 128,000 and 1,000,000 particles each. It holds for direct stores; other transports
+# the card: fitted to four cards with 64,000 and 1,000,000 particles each. It holds for direct stores; other transports
 # have the host lead, for which more is assumed.
-LONGER, LONGER_BY_PARTICLE = 120e-6, 290e-12
+LONGER, LONGER_BY_PARTICLE = 47e-6, 390e-12
 HOST = 300e-6
 
 # Steps per second of one H200, Kob-Andersen, fixed-point (BENCHMARKS.md).
