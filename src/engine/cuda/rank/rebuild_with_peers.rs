@@ -23,6 +23,9 @@ pub struct Rebuilding {
 impl<P: DevicePolicy> CudaEngine<P> {
     /// Migration, ghosts and lists at the present step, after its kick and drift, if it still `drifts`. What the host knows
     /// of the card is as it will be if nothing fails.
+    ///
+    /// # Errors
+    /// If the card is lost.
     pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<Rebuilding, EngineError> {
         let begun = Instant::now();
         let (step, drifts) = (self.step, u32::from(drifts));
