@@ -28,7 +28,7 @@ impl std::fmt::Display for Interrupt {
 const SIGXFSZ: i32 = 25;
 
 /// Watches for signals and the clock.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Watch {
     signal: Arc<AtomicUsize>,
     deadline: Option<Instant>,

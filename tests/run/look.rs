@@ -205,6 +205,36 @@ fn suites_are_run_once_judged_and_gone_on_with() {
     job.fails(&command, &["suite fluid, case hot", "$stepps has no value"]);
 }
 
+#[test]
+fn cases_at_once_give_what_they_give_one_after_the_other() {
+    let job = Job::new("").with(&[("CUDA_VISIBLE_DEVICES", "")]);
+    fs::create_dir(job.path("suites")).unwrap();
+    job.write("suites/fluid.toml", SUITE);
+    let command = ["validate", "--folder", "suites", "--quiet", "--output"];
+    let at_once = [&command[..], &["at_once", "--jobs", "3"]].concat();
+    let stopped = job.execute(&[&at_once[..], &["--max-walltime", "0s"]].concat());
+    assert_eq!(stopped.code, Some(75), "{stopped:?}");
+    assert!(!job.path("at_once/quick/fluid/hot/one.h5").exists());
+    let ended = job.execute(&at_once);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let one_by_one = job.execute(&[&command[..], &["one_by_one"]].concat());
+    assert_eq!(ended.stdout.replace("at_once", "one_by_one"), one_by_one.stdout);
+    // What is there is not run again.
+    let written =
+        || fs::metadata(job.path("at_once/quick/fluid/hot/one.h5")).unwrap().modified().unwrap();
+    let before = written();
+    assert_eq!(job.execute(&at_once).stdout, ended.stdout);
+    assert_eq!(before, written());
+    // A signal ends all with checkpoints, and a case that fails is named.
+    job.write("suites/fluid.toml", &SUITE.replace("steps = 200 }", "steps = 100_000_000 }"));
+    let mut process = job.start(&at_once);
+    assert!(job.appears("at_once/quick/fluid/again/one.h5", &mut process));
+    signal(process.id(), "TERM");
+    assert_eq!(process.wait().unwrap().code(), Some(75));
+    job.write("suites/fluid.toml", &SUITE.replace(r#"engine = "cpu""#, r#"engine = "cuda""#));
+    job.fails(&at_once, &["fluid/", "has failed", "at_once/quick/fluid"]);
+}
+
 /// Two particles beyond each other's reach.
 const FREE: &str = r#"
 title = "Free particles in two programs"

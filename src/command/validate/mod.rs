@@ -1,20 +1,23 @@
 //! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
 //!
-//! `suite` is what a file says, `judge` what a run gives for one expectation, `peer` what another program gives for it,
-//! `tables` what the user sees. Every case is a run in a directory of its own, which is gone on with where it was
-//! stopped, and not repeated once it is there.
+//! `suite` is what a file says, `jobs` runs several cases at once, `judge` what a run gives for one expectation, `peer`
+//! what another program gives for it, `tables` what the user sees. Every case is a run in a directory of its own, which
+//! is gone on with where it was stopped, and not repeated once it is there.
+mod jobs;
 mod judge;
 mod peer;
 mod suite;
 mod tables;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use miette::miette;
 
+use self::jobs::{Conditions, Job};
 use self::judge::{Judged, Verdict};
 use self::peer::Peer;
 use self::suite::{Case, Suite};
@@ -24,7 +27,7 @@ use super::say;
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::output::checkpoints_in;
-use crate::run::{self, Outcome, RunOptions, parse_walltime};
+use crate::run::{self, Outcome, RunOptions, Watch, parse_walltime};
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ValidateArguments {
@@ -42,6 +45,9 @@ pub struct ValidateArguments {
     /// Folder of the runs, and of report.json and report.html.
     #[arg(long, default_value = "results/validation")]
     output: PathBuf,
+    /// Cases at once, each in a process of its own; on a machine with cards each has one of these to itself.
+    #[arg(long, default_value = "1")]
+    jobs: NonZeroUsize,
     /// Python with the other programs that suites compare with; SUPERCOOL_PYTHON or python3 if not given.
     #[arg(long)]
     python: Option<PathBuf>,
@@ -74,6 +80,13 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
     let suites = suite::load(&arguments.folder, &arguments.suites)?;
     let output = arguments.output.join(size.name());
     let started = std::time::Instant::now();
+    let stopped = |place: &Path| {
+        say(format!("Stopped in {}; the same command goes on\n", place.display()))?;
+        Ok(ExitCode::from(STOPPED))
+    };
+    if arguments.jobs.get() > 1 && !carry_out_at_once(&suites, size, &output, arguments, ranks)? {
+        return stopped(&output);
+    }
     let (mut judged, mut skipped) = (Vec::new(), Skipped::new());
     for suite in &suites {
         let mut found = BTreeMap::new();
@@ -97,8 +110,7 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
                 ..RunOptions::default()
             };
             if !carry_out(suite, case, size, &directory, &options)? {
-                say(format!("Stopped in {}; the same command goes on\n", directory.display()))?;
-                return Ok(ExitCode::from(STOPPED));
+                return stopped(&directory);
             }
             let beside = match &peer {
                 Some(peer) => {
@@ -139,7 +151,21 @@ impl ValidateArguments {
     }
 }
 
-/// Runs a case to its end; false if it was stopped before. A run of another text starts anew.
+/// Makes a case's directory and configuration; whether a run of it is there to go on with. One of another text is not.
+fn prepare(suite: &Suite, case: &Case, size: Size, directory: &Path) -> miette::Result<bool> {
+    let text = suite.configuration(case, size)?;
+    let error = |error: std::io::Error| miette!("{}: {error}", directory.display());
+    std::fs::create_dir_all(directory).map_err(error)?;
+    let file = directory.join(CASE);
+    let same = std::fs::read_to_string(&file).is_ok_and(|before| before == text);
+    let begun = checkpoints_in(directory).is_ok_and(|found| !found.is_empty());
+    if !same {
+        std::fs::write(&file, &text).map_err(error)?;
+    }
+    Ok(same && begun)
+}
+
+/// Runs a case to its end; false if it was stopped before.
 fn carry_out(
     suite: &Suite,
     case: &Case,
@@ -147,21 +173,56 @@ fn carry_out(
     directory: &Path,
     options: &RunOptions,
 ) -> miette::Result<bool> {
-    let text = suite.configuration(case, size)?;
-    let error = |error: std::io::Error| miette!("{}: {error}", directory.display());
-    std::fs::create_dir_all(directory).map_err(error)?;
-    let file = directory.join(CASE);
-    let same = std::fs::read_to_string(&file).is_ok_and(|before| before == text);
-    let begun = checkpoints_in(directory).is_ok_and(|found| !found.is_empty());
-    let outcome = if same && begun {
+    let outcome = if prepare(suite, case, size, directory)? {
         run::resume(directory, options)?
     } else {
-        std::fs::write(&file, &text).map_err(error)?;
-        let mut loaded = config::load(&file)?;
+        let mut loaded = config::load(&directory.join(CASE))?;
         loaded.plan.output.directory = directory.to_owned();
         run::run(loaded.plan, &loaded.text, &RunOptions { force: true, ..options.clone() })?
     };
     Ok(matches!(outcome, Outcome::Finished(_)))
+}
+
+/// Runs all cases to their ends, several at once; false if some were stopped before.
+fn carry_out_at_once(
+    suites: &[Suite],
+    size: Size,
+    output: &Path,
+    arguments: &ValidateArguments,
+    ranks: &Ranks,
+) -> miette::Result<bool> {
+    if ranks.count() > 1 {
+        return Err(miette!("--jobs {}: every case is run on all ranks", arguments.jobs));
+    }
+    let mut jobs = Vec::new();
+    for suite in suites {
+        // Cases that need another program are few and short, and come when it has been looked for.
+        if suite.peer().is_some() {
+            continue;
+        }
+        for case in suite.cases.iter().filter(|case| case.values(size).is_some()) {
+            let directory = output.join(&suite.name).join(&case.name);
+            let goes_on = prepare(suite, case, size, &directory)?;
+            let plan = config::load(&directory.join(CASE))?.plan;
+            let steps: u64 = plan.stages.iter().map(|stage| stage.steps).sum();
+            let reached = checkpoints_in(&directory).ok().and_then(|found| Some(found.first()?.0));
+            if goes_on && reached == Some(steps) {
+                continue;
+            }
+            // A card takes about as long for any number of particles below 30,000.
+            let cost = steps as f64 * (plan.system.particle_count() as f64 + 3e4);
+            let name = format!("{}/{}", suite.name, case.name);
+            jobs.push(Job { name, directory, goes_on, cost });
+        }
+    }
+    let watch = Watch::new(arguments.max_walltime).map_err(|error| miette!("signals: {error}"))?;
+    let conditions = Conditions {
+        at_once: arguments.jobs.get(),
+        watch,
+        quiet: arguments.quiet,
+        configuration: CASE,
+    };
+    jobs::carry_out(jobs, &conditions)
 }
 
 #[cfg(test)]
