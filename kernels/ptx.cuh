@@ -66,6 +66,12 @@ INLINE u64 load_acquire_system(const u64 *at) {
 }
 // In the body of every loop that waits for another block.
 INLINE void spin_wait() {}
+// Of the card's clock; all blocks have the same.
+INLINE u64 nanoseconds() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
 
 // 1/x to a unit in the last place.
 INLINE float estimate_reciprocal(float x) {
@@ -114,8 +120,9 @@ INLINE void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 INLINE void store_relaxed_system(u64 *at, u64 value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
 INLINE u64 load_relaxed_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 INLINE u64 load_acquire_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
-// Lets other threads run; given by the emulation.
+// Lets other threads run; this and the clock are given by the emulation.
 void spin_wait();
+INLINE u64 nanoseconds();
 
 INLINE float estimate_reciprocal(float x) { return 1.0f / x; }
 

@@ -6,6 +6,7 @@ mod common;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use common::contents::{assert_same_numbers, numbers};
 use common::emulated_card::{card, job};
@@ -184,6 +185,26 @@ fn a_run_stops_on_all_cards_and_goes_on_on_one_and_on_the_cpu() {
         for file in ["out/nve.h5", "out/nve.h5md"] {
             assert_same_numbers(&expected.path(file), &job.path(file));
         }
+    }
+}
+
+#[test]
+fn cards_tell_where_their_time_goes() {
+    let bench = "bench --engine cuda --particles 1500 --precision fixed-point --steps 60 --json";
+    let few = ["--melt-steps", "10", "--equilibration-steps", "10", "--transport", "peer-memory"];
+    let arguments: Vec<&str> = bench.split(' ').chain(few).collect();
+    for place in places() {
+        let start = Instant::now();
+        let ended = job_on(place, 2, "").execute_on(2, &arguments);
+        let all = start.elapsed().as_secs_f64();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let measured: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        let seconds = measured[0]["engine"]["card_seconds"].as_object().unwrap();
+        assert_eq!(seconds.len(), 7, "{seconds:?}");
+        let seconds = |part: &str| seconds[part].as_f64().unwrap();
+        let parts = ["passes", "comparing", "migration", "sorting", "ghosts", "lists", "between"];
+        assert!(parts.iter().all(|part| seconds(part) > 0.0), "{ended:?}");
+        assert!(parts.iter().map(|part| seconds(part)).sum::<f64>() < all, "{all}: {ended:?}");
     }
 }
 

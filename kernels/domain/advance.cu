@@ -115,6 +115,7 @@ INLINE Work begin_work(const PeerLaunch &launch, TileShares &shares) {
     work.site_copy = control->site_copy;
     work.sample = nullptr;
     work.learn_regions(shares);
+    note_moment(STEPPING);
     if (work.names) {
         const Particles &from = system.particles[work.copy], &to = system.particles[work.copy_to];
         u32 ghost = system.count + blockIdx.x * blockDim.x + threadIdx.x;
@@ -135,6 +136,7 @@ INLINE bool is_halted(const PeerLaunch &launch) {
 
 // Notes how the launch has ended; of the times only the first thread's count. All threads come here.
 INLINE void end_work(const PeerLaunch &launch, const Work &work, const i64 &begun, const i64 &waited) {
+    note_moment(STEPPED);
     keep_furthest(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         Control *control = system.control;

@@ -58,6 +58,7 @@ extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
+    note_moment(LEAVING);
     u32 most = most_records(sizeof(Migrant));
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         if (drifts) kick_and_drift_one(particles, sites, p, findings);
@@ -98,11 +99,13 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
     begin_grid();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
     u32 most = most_records(sizeof(GhostRecord));
+    note_moment(SORTING);
     sort_particles(copy, site_copy, rim.control->extent);
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     for (u32 p = thread; p < system.count; p += threads) rim.destination[p] = STAYS;
+    note_moment(LENDING);
     lend_all(particles, sites, [&](u32 p, u32 j, u32 entry, u32 number) {
         if (entry < rim.room_lent) {
             rim.lent_own[entry] = p;
@@ -124,6 +127,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
         u32 j = starts.neighbor_of(i, rim.neighbors);
         if (ghost.entry < rim.room_lent) rim.peer_remote[j][ghost.entry] = place;
     });
+    note_moment(LISTING);
     bool full = build_all_lists(particles, sites);
     if (blockIdx.x == 0) {
         if (full && threadIdx.x == 0) rim.control->failed = 1;

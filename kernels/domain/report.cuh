@@ -18,6 +18,11 @@ INLINE bool is_last_block() {
     return last;
 }
 
+// One thread of the grid notes the moment.
+INLINE void note_moment(Moment moment) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) rim.control->moments[moment] = nanoseconds();
+}
+
 // Each other's findings, by mail: a neighbour writes those of the report after the next into the same place, and by then has
 // those of the next, which are sent when these have been read. One thread comes here.
 static __device__ __noinline__ Agreed agree(u32 number) {
@@ -55,6 +60,7 @@ static __device__ __noinline__ void report_to_host(u32 number, bool halts) {
         if (halts) *rim.halt = agreed.failed != 0 || agreed.fault != ~0ull;
     }
     __syncthreads();
+    if (threadIdx.x == 0) *(volatile u64 *)&to->written = nanoseconds();
     volatile u32 *control = (volatile u32 *)rim.control, *report = (volatile u32 *)&to->control;
     for (u32 word = threadIdx.x; word < sizeof(RimControl) / 4; word += blockDim.x) {
         report[word] = control[word];

@@ -35,6 +35,8 @@ struct RimControl {
     FirstSteps first;
     // Bits of the largest squared displacement since the lists were built.
     u64 moved2;
+    // When the kernels have come so far, by `Moment`, in nanoseconds of the card's clock.
+    u64 moments[4];
     // Number of a neighbour that did not answer, and one.
     u32 lost;
     // Most domains that a particle must cross.
@@ -55,6 +57,9 @@ struct RimControl {
     u32 ghosts_from[MOST_NEIGHBORS];
 };
 
+// Of a rebuilding: particles begin to leave, sorting begins, lending, building of lists. Of steps: they begin, and have ended.
+enum Moment : u32 { LEAVING = 0, SORTING = 1, LENDING = 2, LISTING = 3, STEPPING = 0, STEPPED = 1 };
+
 // What all ranks have found: the first of the steps, the largest of the others.
 struct Agreed {
     u64 stale;
@@ -67,6 +72,8 @@ struct Agreed {
 struct Report {
     RimControl control;
     Agreed agreed;
+    // When it was written.
+    u64 written;
     u64 number;
 };
 

@@ -35,6 +35,9 @@ pub struct BenchArguments {
     /// Truncation of the potential: sharp, shifted or smooth.
     #[arg(long, value_parser = ["sharp", "shifted", "smooth"], default_value = "shifted")]
     pub truncation: String,
+    /// Time step, instead of the model's.
+    #[arg(long, value_parser = timestep)]
+    pub timestep: Option<f64>,
     /// Threads of the CPU engine (of each rank); all cores if not given.
     #[arg(long)]
     pub threads: Option<usize>,
@@ -77,6 +80,13 @@ pub fn engine_choice(word: &str) -> Result<EngineChoice, String> {
     }
 }
 
+fn timestep(word: &str) -> Result<f64, String> {
+    match word.parse() {
+        Ok(timestep) if timestep > 0.0 && timestep < 1.0 => Ok(timestep),
+        _ => Err("a time between 0 and 1".to_owned()),
+    }
+}
+
 fn transport(word: &str) -> Result<TransportChoice, String> {
     TransportChoice::ALL
         .into_iter()
@@ -98,6 +108,7 @@ pub struct Measurement {
     pub particles: usize,
     pub precision: &'static str,
     pub truncation: String,
+    pub timestep: f64,
     pub steps: u64,
     pub seconds: f64,
     pub steps_per_second: f64,
@@ -186,6 +197,7 @@ pub fn measure(
         particles,
         precision: plan.run.precision.name(),
         truncation: arguments.truncation.clone(),
+        timestep: plan.run.timestep,
         steps,
         seconds,
         steps_per_second: steps as f64 / seconds,
@@ -235,7 +247,7 @@ pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
              {:>10} {:>14} {:>9} {:>12} {:>20} {:>8} {:>12} {:>12}  engine\n",
             arguments.model.name(),
             state.density,
-            state.timestep,
+            arguments.timestep.unwrap_or(state.timestep),
             state.cutoff,
             arguments.truncation,
             if state.thermostat.is_some() { "constant temperature" } else { "constant energy" },

@@ -128,6 +128,8 @@ inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __nanosleep(unsigned) { spin_wait(); }
 inline long long clock64() { return emulated_clock(); }
 inline long long clock() { return emulated_clock(); }
+// As `nanoseconds` of kernels/ptx.cuh.
+inline unsigned long long nanoseconds() { return (unsigned long long)emulated_clock(); }
 
 #define EMULATED_ATOMIC(NAME, EXPRESSION)                                                               \
     template <typename T>                                                                               \

@@ -4,7 +4,7 @@
                       [--transport auto] [--output scaling.json]
 
 Kob-Andersen mixtures at density 1.2, T = 0.8, time step 0.004 (`supercool bench`), and the fluid of Glaser et al.,
-Comput. Phys. Commun. 192, 97 (2015): 10,976,000 particles at packing fraction 0.2, cutoff 3.0. Every number of cards is
+Comput. Phys. Commun. 192, 97 (2015): 10,976,000 particles at packing fraction 0.2, cutoff 3.0, time step 0.002. Every number of cards is
 measured in the same call. Weak: efficiency is the speed of a card among others over that of one alone. Strong: steps
 per second over those of one card. The share of communication is that of all ranks' time in which they waited for
 others. SUPERCOOL is a build with the feature `mpi`; `mpirun` starts it.
@@ -16,20 +16,20 @@ import os
 import subprocess
 from pathlib import Path
 
-# Model, particles (of each card for `weak`), and what four cards should reach.
+# Model, time step, particles (of each card for `weak`), and what four cards should reach.
 CASES = {
-    "weak": ("kob-andersen", 1_000_000, 0.93),
-    "strong-4000000": ("kob-andersen", 4_000_000, 3.6),
-    "strong-1000000": ("kob-andersen", 1_000_000, 3.0),
-    "strong-256000": ("kob-andersen", 256_000, 2.0),
-    "fluid-10976000": ("lj-fluid", 10_976_000, 3.7),
+    "weak": ("kob-andersen", 0.004, 1_000_000, 0.93),
+    "strong-4000000": ("kob-andersen", 0.004, 4_000_000, 3.6),
+    "strong-1000000": ("kob-andersen", 0.004, 1_000_000, 3.0),
+    "strong-256000": ("kob-andersen", 0.004, 256_000, 2.0),
+    "fluid-10976000": ("lj-fluid", 0.002, 10_976_000, 3.7),
 }
 
 
-def measure(program, model, particles, cards, precision, transport):
+def measure(program, model, timestep, particles, cards, precision, transport):
     """A measurement of `supercool bench` on so many ranks."""
     bench = ["bench", "--engine", "cuda", "--model", model, "--particles", str(particles), "--precision", precision]
-    bench += ["--transport", transport, "--json"]
+    bench += ["--timestep", str(timestep), "--transport", transport, "--json"]
     ranks = ["mpirun", "--bind-to", "none", "-n", str(cards)] if cards > 1 else []
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     ended = subprocess.run([*ranks, program, *bench], env=environment, capture_output=True, text=True)
@@ -41,7 +41,7 @@ def measure(program, model, particles, cards, precision, transport):
 
 def row(case, precision, cards, measured, alone):
     """A line of the table."""
-    _, _, wanted = CASES[case]
+    *_, wanted = CASES[case]
     ratio = measured["steps_per_second"] / alone["steps_per_second"]
     target = f" (four: {wanted})" if cards == 4 else ""
     engine = measured["engine"]
@@ -75,12 +75,12 @@ def main():
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     results = []
     for case in arguments.cases:
-        model, particles, _ = CASES[case]
+        model, timestep, particles, _ = CASES[case]
         for precision in arguments.precisions:
             alone = None
             for cards in sorted({1, *arguments.cards}):
                 count = particles * cards if case == "weak" else particles
-                measured = measure(program, model, count, cards, precision, arguments.transport)
+                measured = measure(program, model, timestep, count, cards, precision, arguments.transport)
                 alone = alone or measured
                 print(row(case, precision, cards, measured, alone), flush=True)
                 results.append({"case": case, "cards": cards, **measured})

@@ -132,7 +132,7 @@ impl Model {
             run: RunPlan {
                 engine: arguments.engine,
                 precision,
-                timestep: state.timestep,
+                timestep: arguments.timestep.unwrap_or(state.timestep),
                 threads: arguments.threads,
                 skin: arguments.skin,
                 threads_per_particle: arguments

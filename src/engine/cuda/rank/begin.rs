@@ -5,7 +5,7 @@ use super::rebuild::REBUILDING_BLOCK;
 use super::report::Reports;
 use super::rim::{Rim, RimBuffers, RimRoom, record_bytes};
 use super::transport::{Messages, ThroughHost};
-use super::{CardDomain, Present};
+use super::{CardDomain, CardTimes, Present};
 use crate::engine::cuda::buffers::Room;
 use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -192,6 +192,7 @@ impl CardDomain {
             stepping: 0,
             rebuilding: 0,
             comparing: 0,
+            times: CardTimes::default(),
             repeated: 0,
         }
     }

@@ -4,6 +4,7 @@
 //! between ([`steps`]) by themselves. Else, and where something has no room, the host leads: it has particles migrate and
 //! ghosts chosen ([`rebuild`]), and messages travel by a [`transport`].
 mod begin;
+mod card_times;
 mod connect;
 mod part;
 mod peer;
@@ -17,6 +18,7 @@ mod transport;
 use std::ffi::c_void;
 
 pub use self::begin::program;
+use self::card_times::CardTimes;
 use self::rebuild_with_peers::Rebuilding;
 use self::report::Reports;
 use self::rim::{Rim, RimBuffers, RimControl, RimRoom};
@@ -74,6 +76,7 @@ pub struct CardDomain {
     stepping: i64,
     rebuilding: i64,
     comparing: i64,
+    times: CardTimes,
     /// Steps that were taken again with other lists.
     repeated: u64,
 }
@@ -188,6 +191,7 @@ impl CardDomain {
             "steps_with_peers": share(self.with_peers),
             "comparing": share(self.comparing),
         });
+        report["card_seconds"] = self.times.report();
     }
 }
 

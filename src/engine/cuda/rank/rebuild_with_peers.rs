@@ -56,6 +56,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let report = self.take_report(rebuilding.asked)?;
         let (agrees, made) = (self.agrees(), report.control);
         let with_others = self.with_others_mut();
+        with_others.times.rebuilt(&report);
         with_others.rebuilding += rebuilding.begun.elapsed().as_nanos() as i64;
         // The lists are new.
         let domain = &mut with_others.domain;

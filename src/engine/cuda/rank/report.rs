@@ -27,6 +27,8 @@ pub struct Agreed {
 pub struct Report {
     pub control: RimControl,
     pub agreed: Agreed,
+    /// In nanoseconds of the card's clock.
+    pub written: u64,
     number: u64,
 }
 

@@ -35,6 +35,8 @@ pub struct RimControl {
     pub stale_step: u64,
     pub fault_step: u64,
     pub moved2: u64,
+    /// When kernels have come so far; see `Moment` in `kernels/domain/rim.cuh`.
+    pub moments: [u64; 4],
     pub lost: u32,
     pub hops: u32,
     pub arrived: u32,
@@ -53,6 +55,7 @@ impl RimControl {
         stale_step: u64::MAX,
         fault_step: u64::MAX,
         moved2: 0,
+        moments: [0; 4],
         lost: 0,
         hops: 0,
         arrived: 0,
@@ -67,7 +70,7 @@ impl RimControl {
     };
 }
 
-// SAFETY: integers without gaps: three of eight bytes, then an even number of four.
+// SAFETY: integers without gaps: seven of eight bytes, then an even number of four.
 unsafe impl Plain for RimControl {}
 
 /// A constant of all kernels.

@@ -59,6 +59,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         steps: u64,
     ) -> Result<(), EngineError> {
         let start = Instant::now();
+        // What has come between is not part of the steps.
+        self.with_others_mut().times.interrupt();
         let result = self.advance_to(self.step + steps);
         self.with_others_mut().stepping += start.elapsed().as_nanos() as i64;
         self.or_end_all(result)
@@ -305,6 +307,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             return Ok(None);
         }
         let report = self.take_report(asked)?;
+        self.with_others_mut().times.stepped(&report);
         if of_all {
             self.read_control()?;
             self.take_thermostat();

@@ -1,0 +1,69 @@
+//! Where the time of a card goes that works with its peers, by its own clock.
+use super::report::Report;
+
+/// Nanoseconds in the parts of rebuildings and of steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CardTimes {
+    /// From one report to the beginning of what comes next: launches, and the host between.
+    between: u64,
+    /// Kick and drift, leaving and entering.
+    migration: u64,
+    sorting: u64,
+    /// Choosing what is lent, waiting for ghosts, placing them.
+    ghosts: u64,
+    /// Building of lists, and agreeing that all had room.
+    lists: u64,
+    /// Passes over the particles, with waiting for ghosts between them.
+    passes: u64,
+    /// The furthest displacement, and agreeing on it.
+    comparing: u64,
+    /// When the last report was written.
+    reported: u64,
+}
+
+impl CardTimes {
+    /// Adds those of a rebuilding.
+    pub fn rebuilt(&mut self, report: &Report) {
+        let [leaving, sorting, lending, listing] = report.control.moments;
+        self.begin(leaving);
+        self.migration += sorting.saturating_sub(leaving);
+        self.sorting += lending.saturating_sub(sorting);
+        self.ghosts += listing.saturating_sub(lending);
+        self.lists += report.written.saturating_sub(listing);
+        self.reported = report.written;
+    }
+
+    /// Adds those of a launch of steps.
+    pub fn stepped(&mut self, report: &Report) {
+        let [begun, ended, ..] = report.control.moments;
+        self.begin(begun);
+        self.passes += ended.saturating_sub(begun);
+        self.comparing += report.written.saturating_sub(ended);
+        self.reported = report.written;
+    }
+
+    fn begin(&mut self, now: u64) {
+        if self.reported > 0 {
+            self.between += now.saturating_sub(self.reported);
+        }
+    }
+
+    /// Something else comes before the next report.
+    pub fn interrupt(&mut self) {
+        self.reported = 0;
+    }
+
+    /// Seconds.
+    pub fn report(&self) -> serde_json::Value {
+        let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9;
+        serde_json::json!({
+            "passes": seconds(self.passes),
+            "comparing": seconds(self.comparing),
+            "migration": seconds(self.migration),
+            "sorting": seconds(self.sorting),
+            "ghosts": seconds(self.ghosts),
+            "lists": seconds(self.lists),
+            "between": seconds(self.between),
+        })
+    }
+}
