@@ -34,12 +34,12 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
 
 /// Width of the lists beyond the cutoff. The fewer the particles of a card, the more do messages and launches weigh in a
 /// rebuilding, and the longer lists should live: measured on four H200, 0.17 of the cutoff were best for 1,000,000
-/// particles a card, 0.19 to 0.2 for 250,000 and less.
+/// particles a card, 0.21 for 250,000.
 fn skin(plan: &Plan, simulation_box: &SimulationBox, ranks: usize) -> f64 {
     let cutoff = plan.potential.largest_cutoff();
     let particles = plan.system.particle_count() / ranks;
     let fewer = (1e6 / particles.max(1) as f64).log2();
-    let wide = cutoff * (0.17 + 0.013 * fewer).clamp(0.17, 0.195);
+    let wide = cutoff * (0.17 + 0.02 * fewer).clamp(0.17, 0.21);
     let fits = DomainGrid::new(simulation_box, ranks, cutoff + wide).is_ok();
     plan.run.skin.unwrap_or(if fits { wide } else { cpu::skin(plan) })
 }
