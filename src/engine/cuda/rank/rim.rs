@@ -29,11 +29,18 @@ impl Starts {
     }
 }
 
+/// First step at which a particle had moved further than the lists allow, and first with an error; `u64::MAX`: none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FirstSteps {
+    pub stale: u64,
+    pub fault: u64,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RimControl {
-    pub stale_step: u64,
-    pub fault_step: u64,
+    pub first: FirstSteps,
     pub moved2: u64,
     /// When kernels have come so far; see `Moment` in `kernels/domain/rim.cuh`.
     pub moments: [u64; 4],
@@ -52,8 +59,7 @@ pub struct RimControl {
 
 impl RimControl {
     pub const CLEAR: RimControl = RimControl {
-        stale_step: u64::MAX,
-        fault_step: u64::MAX,
+        first: FirstSteps { stale: u64::MAX, fault: u64::MAX },
         moved2: 0,
         moments: [0; 4],
         lost: 0,

@@ -201,13 +201,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 message: format!("rank {} sends no ghosts", neighbor.unwrap_or_default()),
             });
         }
-        if found.fault_step != u64::MAX {
+        if found.first.fault != u64::MAX {
             self.read_control()?;
-            let error = self.error_at(found.fault_step);
-            self.with_others_mut().domain.note_fault(found.fault_step, error);
+            let error = self.error_at(found.first.fault);
+            self.with_others_mut().domain.note_fault(found.first.fault, error);
         }
-        if found.stale_step != u64::MAX {
-            self.with_others_mut().domain.note_stale(found.stale_step);
+        if found.first.stale != u64::MAX {
+            self.with_others_mut().domain.note_stale(found.first.stale);
         }
         Ok(found)
     }
