@@ -2,7 +2,7 @@
 182, 1120 (2011), figures 4 and 5.
 
     python drift.py SUPERCOOL [--steps 10000000 single=2000000] [--only lj-smooth-0.001 ...] [--precisions ...]
-                    [--cards 4] [--particles 10000] [--equilibration 100000] [--output DIR]
+                    [--cards 4] [--max-walltime SECONDS] [--particles 10000] [--equilibration 100000] [--output DIR]
 
 10,000 particles at density 0.75 and T = 1.12, Lennard-Jones (cutoff 2.5) and WCA, with and without smoothing
 (h = 0.005), time steps 0.001 and 0.003: equilibrated over 1e5 steps with an Andersen thermostat, then at constant
@@ -27,6 +27,8 @@ import h5py
 import numpy as np
 
 TEMPERATURE = 1.12
+# With which supercool ends if it was stopped before the end of a run.
+STOPPED = 75
 # Per 1e7 steps, from section 4.2 of the paper: in single precision, and in double-single smoothed at dt = 0.001.
 PAPER = {("lj", "single"): 1e-3, ("wca", "single"): 1e-3, ("lj", "smooth"): 6e-5, ("wca", "smooth"): 5e-6}
 
@@ -75,16 +77,22 @@ def write(path, potential, smooth, timestep, precision, steps, arguments):
         precision=precision, timestep=timestep, steps=steps, every=max(steps // 1000, 1)))
 
 
-def run(supercool, path, directory, card):
+def run(supercool, path, directory, card, seconds):
+    """The seconds that it took; None if it was stopped after those that it had."""
     begin = time.monotonic()
     environment = dict(os.environ)
     if card is not None:
         environment["CUDA_VISIBLE_DEVICES"] = str(card)
-    if (directory / "constant-energy.h5").exists():
+    if any(directory.glob("checkpoint-*.scp")):
         command = [supercool, "resume", directory, "--quiet"]
     else:
         command = [supercool, "run", path, "--output", directory, "--force", "--quiet"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    if seconds is not None:
+        command += ["--max-walltime", f"{max(seconds, 0):.0f}s"]
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, env=environment)
+    if ended.returncode == STOPPED:
+        return None
+    ended.check_returncode()
     return time.monotonic() - begin
 
 
@@ -122,6 +130,7 @@ def main():
     parser.add_argument("--particles", type=int, default=10_000, help="fewer, to try it")
     parser.add_argument("--equilibration", type=int, default=100_000, help="steps")
     parser.add_argument("--cards", type=int, default=0, help="run on so many cards at once")
+    parser.add_argument("--max-walltime", type=float, help="seconds after which runs are stopped; the same command goes on")
     parser.add_argument("--output", type=Path, default=Path("results/energy_drift"))
     arguments = parser.parse_args()
     # A bare file name would be looked for on the PATH.
@@ -143,6 +152,7 @@ def main():
     if arguments.cards < 0:
         parser.error(f"--cards {arguments.cards}: a number of cards, or 0 for the one that supercool takes")
     arguments.output.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
     cards = queue.SimpleQueue()
     for card in range(arguments.cards) if arguments.cards else [None]:
         cards.put(card)
@@ -159,9 +169,13 @@ def main():
         if not finished(directory):
             card = cards.get()
             try:
-                seconds = run(arguments.supercool, config, directory, card)
+                most = arguments.max_walltime
+                left = None if most is None else most - (time.monotonic() - begin)
+                seconds = None if left is not None and left <= 0 else run(arguments.supercool, config, directory, card, left)
             finally:
                 cards.put(card)
+            if seconds is None:
+                return None
         row = {"case": name, "precision": precision, "seconds": seconds, **evaluate(directory)}
         paper = PAPER.get((potential, "single" if precision == "single" else "smooth" if smooth else ""))
         paper = f"{paper:.0e}" if paper and timestep == 0.001 else "-"
@@ -172,7 +186,9 @@ def main():
     chosen = [case for case in cases() if not arguments.only or case[0] in arguments.only]
     jobs = [(case, precision) for precision in arguments.precisions for case in chosen]
     with ThreadPoolExecutor(max(arguments.cards, 1)) as pool:
-        rows = list(pool.map(row, jobs))
+        rows = [done for done in pool.map(row, jobs) if done is not None]
+    if len(rows) < len(jobs):
+        print(f"stopped: {len(jobs) - len(rows)} runs are not finished; the same command goes on with them")
     (arguments.output / "drift.json").write_text(json.dumps(rows, indent=1))
 
 
