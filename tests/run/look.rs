@@ -225,6 +225,12 @@ fn cases_at_once_give_what_they_give_one_after_the_other() {
     let before = written();
     assert_eq!(job.execute(&at_once).stdout, ended.stdout);
     assert_eq!(before, written());
+    // A changed case is not gone on with from what was there before.
+    job.write("suites/fluid.toml", &SUITE.replace("steps = 200 }", "steps = 250 }"));
+    let stopped = job.execute(&[&at_once[..], &["--max-walltime", "0s"]].concat());
+    assert_eq!(stopped.code, Some(75), "{stopped:?}");
+    assert_eq!(job.execute(&at_once).code, Some(1));
+    assert!(job.path("at_once/quick/fluid/hot/checkpoint-250.scp").exists());
     // A signal ends all with checkpoints, and a case that fails is named.
     job.write("suites/fluid.toml", &SUITE.replace("steps = 200 }", "steps = 100_000_000 }"));
     let mut process = job.start(&at_once);

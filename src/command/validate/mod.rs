@@ -158,11 +158,16 @@ fn prepare(suite: &Suite, case: &Case, size: Size, directory: &Path) -> miette::
     std::fs::create_dir_all(directory).map_err(error)?;
     let file = directory.join(CASE);
     let same = std::fs::read_to_string(&file).is_ok_and(|before| before == text);
-    let begun = checkpoints_in(directory).is_ok_and(|found| !found.is_empty());
-    if !same {
-        std::fs::write(&file, &text).map_err(error)?;
+    let checkpoints = checkpoints_in(directory)?;
+    if same {
+        return Ok(!checkpoints.is_empty());
     }
-    Ok(same && begun)
+    // Before the new text is there: nobody shall go on with it from them.
+    for (_, checkpoint) in checkpoints {
+        std::fs::remove_file(checkpoint).map_err(error)?;
+    }
+    std::fs::write(&file, &text).map_err(error)?;
+    Ok(false)
 }
 
 /// Runs a case to its end; false if it was stopped before.
