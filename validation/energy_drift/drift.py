@@ -3,11 +3,15 @@
 
     python drift.py SUPERCOOL [--steps 10000000 single=2000000] [--only lj-smooth-0.001 ...] [--precisions ...]
                     [--cards 4] [--max-walltime SECONDS] [--particles 10000] [--equilibration 100000] [--output DIR]
+                    [--keep DIR]
 
 10,000 particles at density 0.75 and T = 1.12, Lennard-Jones (cutoff 2.5) and WCA, with and without smoothing
 (h = 0.005), time steps 0.001 and 0.003: equilibrated over 1e5 steps with an Andersen thermostat, then at constant
 energy. A run whose results are there is not repeated; one that was stopped goes on. Needs h5py and numpy; figures.py
 draws the figures.
+
+`--keep` writes 200 samples of every run into a small file, from which the figures can be drawn without the runs:
+full_runs has those of the last full runs.
 
 Drift: slope of a straight line through the total energy per particle, times 1e7 steps, divided by the mean.
 The centre-of-mass velocity is its largest magnitude in thermal velocities sqrt(3 T).
@@ -120,6 +124,18 @@ def evaluate(directory):
     }
 
 
+def keep(directory, path):
+    """Steps since the start, total energy per particle and velocity of the centre of mass at 200 moments."""
+    with h5py.File(directory / "constant-energy.h5", "r") as f:
+        step = f["observables/internal_energy/step"][:]
+        energy = f["observables/internal_energy/value"][:]
+        velocity = f["observables/center_of_mass_velocity/value"][:]
+    rows = np.unique(np.linspace(0, len(step) - 1, 201).astype(int))
+    # Energies to 1e-9, a hundredth of the smallest change that is seen.
+    lines = [f"{step[row] - step[0]},{energy[row]:.9f},{','.join(f'{v:.3e}' for v in velocity[row])}" for row in rows]
+    path.write_text("step,energy,velocity_x,velocity_y,velocity_z\n" + "\n".join(lines) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("supercool", type=Path)
@@ -132,6 +148,7 @@ def main():
     parser.add_argument("--cards", type=int, default=0, help="run on so many cards at once")
     parser.add_argument("--max-walltime", type=float, help="seconds after which runs are stopped; the same command goes on")
     parser.add_argument("--output", type=Path, default=Path("results/energy_drift"))
+    parser.add_argument("--keep", type=Path, help="folder for small files of the runs")
     arguments = parser.parse_args()
     # A bare file name would be looked for on the PATH.
     arguments.supercool = arguments.supercool.resolve()
@@ -176,6 +193,9 @@ def main():
                 cards.put(card)
             if seconds is None:
                 return None
+        if arguments.keep:
+            arguments.keep.mkdir(parents=True, exist_ok=True)
+            keep(directory, arguments.keep / f"{directory.name}.csv")
         row = {"case": name, "precision": precision, "seconds": seconds, **evaluate(directory)}
         paper = PAPER.get((potential, "single" if precision == "single" else "smooth" if smooth else ""))
         paper = f"{paper:.0e}" if paper and timestep == 0.001 else "-"

@@ -1,10 +1,11 @@
 """Figures 4, 5 and 6 of Colberg & Hoefling, Comput. Phys. Commun. 182, 1120 (2011), of our runs, with the paper's numbers
 in grey; and the energy of the Kob-Andersen liquid over the longest runs of the suite `drift`.
 
-    python figures.py [--runs results/energy_drift] [--suite results/validation/full/drift] [--format svg]
+    python figures.py [--runs results/energy_drift] [--kept full_runs] [--suite results/validation/full/drift] [--format svg]
 
 draws what is there: `momentum` (figure 4) and `energy` (figure 5) from the runs of drift.py, `fluctuations` (figure 6)
-from those of fluctuations.py, `kob_andersen` from those of `supercool validate --full drift`; finished or not. The
+from those of fluctuations.py, `kob_andersen` from those of `supercool validate --full drift`; finished or not. Runs that are not there are drawn from what drift.py has
+kept of the last full ones. The
 figures lie beside the runs. Needs h5py, matplotlib and numpy.
 
 The paper prints few numbers beside its figures; those that are drawn, from sections 4.1 and 4.2:
@@ -55,12 +56,22 @@ def series(path, name):
     return (step - step[0], value) if len(value) > 1 else None
 
 
+def kept_series(path, name):
+    """The same of a file of `drift.py --keep`."""
+    if not path.exists():
+        return None
+    step, energy, *velocity = np.loadtxt(path, delimiter=",", skiprows=1, unpack=True)
+    return step, energy if name == "internal_energy" else np.transpose(velocity)
+
+
 def of_runs(runs, name):
     """Steps and samples by potential, precision, smoothing and time step."""
     found = {}
     for case, potential, smooth, timestep in cases():
         for precision in PRECISIONS:
-            curve = series(runs / f"{case}-{precision}" / "constant-energy.h5", name)
+            curve = series(runs[0] / f"{case}-{precision}" / "constant-energy.h5", name)
+            if curve is None:
+                curve = kept_series(runs[1] / f"{case}-{precision}.csv", name)
             if curve is not None:
                 found[potential, precision, smooth, timestep] = curve
     return found
@@ -220,19 +231,20 @@ def kob_andersen(suite, output):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=Path, default=Path("results/energy_drift"), help="of drift.py")
+    parser.add_argument("--kept", type=Path, default=Path(__file__).parent / "full_runs", help="of `drift.py --keep`")
     parser.add_argument("--suite", type=Path, default=Path("results/validation/full/drift"))
     parser.add_argument("--format", choices=["svg", "png", "pdf"], default="svg")
     arguments = parser.parse_args()
     runs = arguments.runs
-    if not runs.is_dir() and not arguments.suite.is_dir():
-        parser.error(f"neither {runs} nor {arguments.suite} is there: run drift.py first")
+    if not any(folder.is_dir() for folder in (runs, arguments.kept, arguments.suite)):
+        parser.error(f"neither {runs} nor {arguments.kept} nor {arguments.suite} is there: run drift.py first")
     runs.mkdir(parents=True, exist_ok=True)
 
     def output(name):
         return runs / f"{name}.{arguments.format}"
 
-    momentum(runs, output("momentum"))
-    energy(runs, output("energy"))
+    momentum((runs, arguments.kept), output("momentum"))
+    energy((runs, arguments.kept), output("energy"))
     rescaled_fluctuations(runs / "fluctuations", output("fluctuations"))
     kob_andersen(arguments.suite, output("kob_andersen"))
 
