@@ -17,7 +17,21 @@ impl<P: DevicePolicy> CudaEngine<P> {
         name: &str,
         arguments: &[*const c_void],
     ) -> Result<(), EngineError> {
-        let blocks = (self.own_count() as u32).div_ceil(THREADS).max(1);
+        self.over_threads(self.own_count(), name, arguments)
+    }
+
+    /// The same over the lanes of all particles' lists.
+    fn over_lanes(&self, name: &str, arguments: &[*const c_void]) -> Result<(), EngineError> {
+        self.over_threads(self.own_count() << self.shape.lanes_log2, name, arguments)
+    }
+
+    fn over_threads(
+        &self,
+        threads: usize,
+        name: &str,
+        arguments: &[*const c_void],
+    ) -> Result<(), EngineError> {
+        let blocks = threads.div_ceil(THREADS as usize).max(1) as u32;
         let most = 8 * self.session.card.multiprocessors;
         let kernel = self.kernels.kernel(name)?;
         // SAFETY: the callers give the arguments that measure.cu names; the buffers have room for
@@ -27,9 +41,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// Sums that a kernel makes, over all ranks.
     fn sums<const COUNT: usize>(&self, name: &str) -> Result<[ExactSum; COUNT], EngineError> {
-        self.buffers.sums.write(&[SplitSum::default(); COUNT])?;
-        let pointer = self.buffers.sums.pointer();
-        self.over_particles(name, &[(&raw const pointer).cast()])?;
+        self.sums_of(|sums| self.over_particles(name, &[(&raw const sums).cast()]))
+    }
+
+    /// Sums over all ranks that kernels make, which are launched with the address of the first.
+    fn sums_of<const COUNT: usize>(
+        &self,
+        launch: impl FnOnce(u64) -> Result<(), EngineError>,
+    ) -> Result<[ExactSum; COUNT], EngineError> {
+        self.buffers.sums.clear(COUNT * size_of::<SplitSum>())?;
+        launch(self.buffers.sums.pointer())?;
         let sums = self.buffers.sums.read::<SplitSum>(COUNT)?;
         let sums = std::array::from_fn(|k| ExactSum::from_units(sums[k].units()));
         let control = self.buffers.control.read::<Control>(1)?[0];
@@ -65,9 +86,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// Adds the sums of `measure_velocities` and `measure_pairs` to those at these addresses.
     pub(super) fn measure_into(&self, velocities: u64, pairs: u64) -> Result<(), EngineError> {
-        self.over_particles("measure_velocities", &[(&raw const velocities).cast()])?;
-        self.over_particles("measure_pairs", &[(&raw const pairs).cast()])?;
+        self.launch_measuring(velocities, pairs)?;
         self.check_ranges()
+    }
+
+    fn launch_measuring(&self, velocities: u64, pairs: u64) -> Result<(), EngineError> {
+        self.over_particles("measure_velocities", &[(&raw const velocities).cast()])?;
+        self.over_lanes("measure_pairs", &[(&raw const pairs).cast()])
     }
 
     /// Twice the kinetic energy of the whole system.
@@ -156,11 +181,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let [xx, yy, zz, xy, xz, yz, momentum @ ..] =
-            self.sums::<9>("measure_velocities")?.map(ExactSum::value);
+        // Nine of the velocities, seven of the pairs.
+        let behind = (9 * size_of::<SplitSum>()) as u64;
+        let sums = self.sums_of::<16>(|sums| self.launch_measuring(sums, sums + behind))?;
+        let [xx, yy, zz, xy, xz, yz, px, py, pz, pairs @ ..] = sums.map(ExactSum::value);
+        let momentum = [px, py, pz];
         // Each pair was counted with both of its particles.
-        let [potential, virial @ ..] =
-            self.sums::<7>("measure_pairs")?.map(|sum| 0.5 * sum.value());
+        let [potential, virial @ ..] = pairs.map(|sum| 0.5 * sum);
         let mass = self.total_mass();
         let sums = SystemSums {
             kinetic: [xx, yy, zz, xy, xz, yz],
