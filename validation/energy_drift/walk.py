@@ -121,6 +121,9 @@ def main():
     arguments.supercool = arguments.supercool.resolve()
     if not arguments.supercool.is_file():
         parser.error(f"{arguments.supercool}: no such program")
+    for option in ("seeds", "particles", "jobs"):
+        if getattr(arguments, option) < 1:
+            parser.error(f"--{option} {getattr(arguments, option)}: at least 1")
     if arguments.steps < 2 * LAG:
         parser.error(f"--steps {arguments.steps}: at least {2 * LAG}, twice the steps between compared states")
     arguments.output.mkdir(parents=True, exist_ok=True)

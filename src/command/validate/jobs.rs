@@ -12,6 +12,7 @@ use miette::miette;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::run::STOPPED;
+use super::CASE;
 use crate::engine::cuda::device::cards;
 use crate::run::Watch;
 
@@ -38,8 +39,6 @@ pub struct Conditions {
     pub at_once: usize,
     pub watch: Watch,
     pub quiet: bool,
-    /// Name of the configuration in a job's directory.
-    pub configuration: &'static str,
 }
 
 /// Values of `CUDA_VISIBLE_DEVICES`, one for each place of a job; none where there is no card.
@@ -122,7 +121,7 @@ fn run(
     if job.goes_on {
         command.arg("resume").arg(&job.directory);
     } else {
-        let configuration = job.directory.join(conditions.configuration);
+        let configuration = job.directory.join(CASE);
         command.arg("run").arg(configuration).arg("--force").arg("--output").arg(&job.directory);
     }
     if let Some(card) = card {

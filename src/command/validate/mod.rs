@@ -221,12 +221,7 @@ fn carry_out_at_once(
         }
     }
     let watch = Watch::new(arguments.max_walltime).map_err(|error| miette!("signals: {error}"))?;
-    let conditions = Conditions {
-        at_once: arguments.jobs.get(),
-        watch,
-        quiet: arguments.quiet,
-        configuration: CASE,
-    };
+    let conditions = Conditions { at_once: arguments.jobs.get(), watch, quiet: arguments.quiet };
     jobs::carry_out(jobs, &conditions)
 }
 

@@ -25,7 +25,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.over_threads(self.own_count() << self.shape.lanes_log2, name, arguments)
     }
 
-    fn over_threads(
+    /// The same over at most so many threads.
+    pub(super) fn over_threads(
         &self,
         threads: usize,
         name: &str,
@@ -34,8 +35,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let blocks = threads.div_ceil(THREADS as usize).max(1) as u32;
         let most = 8 * self.session.card.multiprocessors;
         let kernel = self.kernels.kernel(name)?;
-        // SAFETY: the callers give the arguments that measure.cu names; the buffers have room for
-        // `count` particles.
+        // SAFETY: the callers give the arguments that the kernel names; the buffers have room for what it goes over.
         unsafe { self.kernels.launch(kernel, blocks.min(most), THREADS, false, arguments) }
     }
 

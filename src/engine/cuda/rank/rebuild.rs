@@ -190,13 +190,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         name: &str,
         arguments: &[*const c_void],
     ) -> Result<(), EngineError> {
-        if items == 0 {
-            return Ok(());
-        }
-        let most = 8 * self.session.card.multiprocessors;
-        let kernel = self.kernels.kernel(name)?;
-        // SAFETY: the callers give the arguments that the kernel names; the buffers have room for the items.
-        unsafe { self.kernels.launch(kernel, items.div_ceil(256).min(most), 256, false, arguments) }
+        if items == 0 { Ok(()) } else { self.over_threads(items as usize, name, arguments) }
     }
 
     /// Has all ranks take more memory where one needs it; returns whether one did. Collective.
