@@ -49,7 +49,7 @@ fn places(at_once: usize) -> miette::Result<Vec<Option<OsString>>> {
     let Ok(found) = cards() else { return Ok(vec![None; at_once]) };
     if found.len() < at_once {
         return Err(miette!(
-            "--jobs {at_once}: there are {} cards, and every case takes one: at most --jobs {0}",
+            "--jobs {at_once}: every case takes a card of its own, so at most --jobs {} here",
             found.len()
         ));
     }
