@@ -66,6 +66,8 @@ INLINE u64 load_acquire_system(const u64 *at) {
 }
 // In the body of every loop that waits for another block.
 INLINE void spin_wait() {}
+// What lies in memory is loaded again behind this, and does not stay in registers from before.
+INLINE void forget_registers() { asm volatile("" : : : "memory"); }
 // Of the card's clock; all blocks have the same.
 INLINE u64 nanoseconds() {
     u64 now;
@@ -117,6 +119,7 @@ INLINE u64 load_relaxed(const u64 *at) { return __atomic_load_n(at, __ATOMIC_REL
 INLINE void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_block() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+INLINE void forget_registers() {}
 INLINE void store_relaxed_system(u64 *at, u64 value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
 INLINE u64 load_relaxed_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 INLINE u64 load_acquire_system(const u64 *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }

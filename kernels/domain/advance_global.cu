@@ -12,7 +12,7 @@ struct SharedBath {
 
 // A pass over the velocities of the block's tiles in one region.
 template <int ACTION>
-static __device__ __noinline__ Findings velocities_of_region(const Work work, double factor, SplitSum (&sums)[3]) {
+static __device__ __noinline__ Findings velocities_of_region(const Work &work, double factor, SplitSum (&sums)[3]) {
     const Particles &from = system.particles[work.copy], &to = system.particles[work.copy_to];
     Findings findings = {false, false};
     Group group = group_of();
@@ -30,10 +30,10 @@ static __device__ __noinline__ Findings velocities_of_region(const Work work, do
 
 // The same of both regions, with sums added to those of a turn.
 template <int ACTION>
-INLINE void change_velocities(Work work, double factor, u32 turn, u64 step) {
+INLINE void change_velocities(Work &work, double factor, u32 turn, u64 step) {
     SplitSum sums[3] = {};
     for (u32 region = 0; region < 2; ++region) {
-        work.region = region;
+        work.go_to(region);
         note(velocities_of_region<ACTION>(work, factor, sums), step);
     }
     if (ACTION == SCALE_ONLY) return;
@@ -99,6 +99,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     __shared__ SharedBath bath;
     __shared__ u32 warps_done;
     __shared__ TileShares shares;
+    __shared__ Work of_warp[MOST_WARPS];
     Control *control = system.control;
     i64 begun = clock64(), waited = 0;
     if (threadIdx.x == 0) {
@@ -111,11 +112,12 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     }
     if (is_halted(launch)) return;
     begin_grid();
-    Work work = begin_work(launch, shares);
+    Work &work = of_warp[threadIdx.x >> 5];
+    begin_work(launch, shares, work);
     bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
     u32 turn = 0;
     if (launch.present == OWN_SITES) {
-        work.region = BOUNDARY;
+        work.go_to(BOUNDARY);
         lend_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
         // Nobody is counted a second time before all have been once.
         synchronize(false);
@@ -133,14 +135,13 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             }
             SplitSum unused[2];
             for (u32 region = 0; region < 2; ++region) {
-                work.region = region == 0 ? BOUNDARY : INTERIOR;
+                work.go_to(region == 0 ? BOUNDARY : INTERIOR);
                 Findings found = system.lanes_log2 >= 2
                                      ? force_pass_by_axis(work, true, false, true)
                                      : force_pass<false, false>(thermostat, work, step, true, false, true, unused);
                 note(found, step);
             }
-            work.copy = work.copy_to;
-            work.names = false;
+            work.stay();
         }
         double factor = 1.0;
         if (after || chain) {
@@ -157,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             break;
         }
         for (u32 region = 0; region < 2; ++region) {
-            work.region = region == 0 ? BOUNDARY : INTERIOR;
+            work.go_to(region == 0 ? BOUNDARY : INTERIOR);
             SplitSum unused[3];
             Findings found = velocities_of_region<SCALE_AND_DRIFT>(work, factor, unused);
             if (region == 0 && !last) {
@@ -168,11 +169,10 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             note({found.stale, found.error && !before_drift}, step + 1);
             note({false, before_drift}, step);
         }
-        work.copy = work.copy_to;
-        work.names = false;
+        work.stay();
         if (last) break;
         synchronize(false);
-        work.site_copy ^= 1;
+        work.take_new_sites();
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         control->heat = bath.memory.heat;
@@ -181,5 +181,5 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             control->chain_velocity[link] = bath.memory.velocity[link];
         }
     }
-    end_work(launch, work, begun, waited);
+    end_work(launch, work, launch.steps, launch.drifts != 0, begun, waited);
 }

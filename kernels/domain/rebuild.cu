@@ -54,7 +54,15 @@ INLINE u32 send_records(Letter letter, u32 number, u32 most, u32 *sent) {
 
 INLINE u32 most_records(u32 bytes) { return (u32)(rim.segment / bytes); }
 
+// Whether the steps before have not ended where the lists are to be rebuilt.
+INLINE bool is_left_out() { return *(volatile u32 *)rim.halt != 0; }
+
 extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32 number, u32 drifts) {
+    if (is_left_out()) {
+        // It is copied into `system.count`.
+        if (blockIdx.x == 0 && threadIdx.x == 0) rim.control->count = system.count;
+        return;
+    }
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
@@ -79,6 +87,7 @@ extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32
 
 extern "C" __global__ void __launch_bounds__(256) enter_with_peers(u32 number) {
     __shared__ Starts starts;
+    if (is_left_out()) return;
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     wait_for_records(MIGRANTS, number, rim.room_particles - system.count, starts);
@@ -96,6 +105,7 @@ extern "C" __global__ void __launch_bounds__(256) enter_with_peers(u32 number) {
 // `system.count` is that of the control by now.
 extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peers(u32 number, u32 report) {
     __shared__ Starts starts;
+    if (is_left_out()) return;
     begin_grid();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
     u32 most = most_records(sizeof(GhostRecord));
@@ -134,5 +144,5 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
         u32 j = threadIdx.x;
         if (j < rim.neighbors) rim.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];
     }
-    report_to_host(report, true);
+    report_to_host(report, STEPS, ~0ull);
 }

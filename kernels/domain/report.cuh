@@ -44,8 +44,13 @@ static __device__ __noinline__ Agreed agree(u32 number) {
     return Agreed{own[0], own[1], own[2], own[3]};
 }
 
-// All threads come here at the end of a kernel; `number` is that of the report. `halts`: steps have been launched behind it.
-static __device__ __noinline__ void report_to_host(u32 number, bool halts) {
+// What has been launched behind a kernel: nothing that it may halt; steps, which need the lists; a rebuilding, for which it
+// must be the right step.
+enum Behind : u32 { NOTHING = 0, STEPS = 1, REBUILDING = 2 };
+
+// All threads come here at the end of a kernel; `number` is that of the report. `good_until`: the step before the one in which
+// the lists are to be rebuilt, or the largest number if that is not the next one.
+static __device__ __noinline__ void report_to_host(u32 number, Behind behind, u64 good_until) {
     if (!is_last_block()) return;
     // For the next cooperative launch.
     if (threadIdx.x < 2) system.control->barrier[threadIdx.x] = 0;
@@ -57,7 +62,8 @@ static __device__ __noinline__ void report_to_host(u32 number, bool halts) {
         told.fault = agreed.fault;
         told.moved2 = agreed.moved2;
         told.failed = agreed.failed;
-        if (halts) *rim.halt = agreed.failed != 0 || agreed.fault != ~0ull;
+        bool halts = agreed.fault != ~0ull || (behind == STEPS ? agreed.failed != 0 : agreed.stale <= good_until);
+        if (behind != NOTHING) *rim.halt = halts;
     }
     __syncthreads();
     if (threadIdx.x == 0) *(volatile u64 *)&to->written = nanoseconds();

@@ -45,6 +45,9 @@ struct RimControl {
     u32 arrived;
     // Blocks that have come to the end of a kernel.
     u32 ended;
+    // Steps that a launch has completed, and whether it has ended with the drift of another one.
+    u32 steps;
+    u32 drifted;
     // Particles for each neighbour.
     u32 for_neighbor[MOST_NEIGHBORS];
     // What the last rebuilding among peers has made: whether something had no room, own particles and places in use
@@ -81,7 +84,8 @@ struct Rim {
     RimControl *control;
     // Two that are used in turn.
     Report *report;
-    // Whether steps that were launched behind a rebuilding are to be left out: it has failed on a rank.
+    // Whether what was launched behind is to be left out: steps behind a rebuilding that has failed on a rank, a rebuilding
+    // behind steps for which lists were good.
     u32 *halt;
     u8 *destination;
     // Region of each tile; tiles of the boundary before each, and all behind the last; tiles of the boundary, then those of
@@ -156,8 +160,17 @@ __constant__ Rim rim;
 // Kinds of mail: the number of the step whose ghosts have been written; number of a rebuilding (upper half) and count of
 // migrants; the same of ghosts; number of a launch (upper half) and how many sums over the particles it has sent; these
 // sums, six words each, in two places that are used in turn; number of a report; what was found, as `Agreed`, likewise in
-// two places.
-enum Letter : u32 { SITES = 0, MIGRANTS = 1, GHOSTS = 2, SUMS = 3, SUM_WORDS = 4, FINDINGS = 16, FINDINGS_WORDS = 17 };
+// two places; number of the step whose ghosts have been written (upper bits) and whether the lists are no longer good for it.
+enum Letter : u32 {
+    SITES = 0,
+    MIGRANTS = 1,
+    GHOSTS = 2,
+    SUMS = 3,
+    SUM_WORDS = 4,
+    FINDINGS = 16,
+    FINDINGS_WORDS = 17,
+    LISTS_END = 25,
+};
 
 // Clock cycles after which a neighbour is given up: half a minute or more.
 #define LONGEST_WAIT (1ll << 36)

@@ -19,11 +19,11 @@ struct Work {
     u32 copy_to;
     // Ids and species are to be written there, too.
     bool names;
-    // The region that a pass works on, the block's shares of the regions, in shared memory, and each
-    // warp's first 32 tiles of a region, by lane.
+    // The region that a pass works on, the block's shares of the regions, and the warp's first tile in each. All of this lies
+    // in shared memory, once for each warp: in registers it would leave too few for the pair loop.
     u32 region;
     const TileShares *shares;
-    u32 tiles[2];
+    u32 first_tile[2];
 
     // The warp's first tile: the warps that are next in turn after those of the boundary begin with the interior, so that
     // none has two tiles more than another.
@@ -33,19 +33,35 @@ struct Work {
         return shares->first[region] + (warp >= before ? warp - before : warp + warps - before);
     }
     INLINE u32 last() const { return shares->last[region]; }
-    INLINE u32 tile(u32 at) const {
-        u32 turn = (at - shares->first[region]) / (blockDim.x >> 5);
-        return turn < 32 ? __shfl_sync(~0u, tiles[region], turn) : rim.tile_order[at];
+    INLINE u32 tile(u32 at) const { return at == first() ? first_tile[region] : rim.tile_order[at]; }
+    // Changes what the lanes of the warp have in common; all of them come here, and to what follows.
+    template <typename Change>
+    INLINE void change(Change change_it) {
+        __syncwarp();
+        if ((threadIdx.x & 31) == 0) change_it();
+        __syncwarp();
     }
-    // All threads of the block come here.
-    INLINE void learn_regions(TileShares &kept) {
-        shares = &kept;
-        if (threadIdx.x == 0) kept = shares_of_block(blockIdx.x);
-        __syncthreads();
-        for (region = 0; region < 2; ++region) {
-            u32 at = first() + (threadIdx.x & 31) * (blockDim.x >> 5);
-            tiles[region] = at < last() ? rim.tile_order[at] : 0;
-        }
+    INLINE void learn_regions(const TileShares &of_block) {
+        change([&] {
+            shares = &of_block;
+            for (region = 0; region < 2; ++region) {
+                u32 at = first();
+                first_tile[region] = at < last() ? rim.tile_order[at] : 0;
+            }
+        });
+    }
+    INLINE void go_to(u32 next_region) {
+        change([&] { region = next_region; });
+    }
+    // Behind a first pass.
+    INLINE void stay() {
+        change([&] {
+            copy = copy_to;
+            names = false;
+        });
+    }
+    INLINE void take_new_sites() {
+        change([&] { site_copy ^= 1; });
     }
     INLINE bool has_boundary() const { return threadIdx.x >> 5 < shares->count(BOUNDARY); }
     INLINE u32 to() const { return copy_to; }
@@ -95,6 +111,7 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
         // Early: it is waited for at the end.
         u32 sampled_id = work.sample && leads ? particles.id[p] : 0;
         bool too_close = sum_forces(group, tile, p, species, sites, sum);
+        forget_registers();
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
         Force force[DIMENSION];
         total_of_group(group, sum, force);

@@ -403,6 +403,9 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.stage = stage.clone();
         self.stage.prepare(&mut self.thermostat, self.step);
         self.trials.clear();
+        if let Some(with_others) = &mut self.domain {
+            with_others.begin_times();
+        }
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
         let alone = self.domain.is_none();
         if self.plan.run.tune && alone && may_be_long && self.step == stage.first_step {

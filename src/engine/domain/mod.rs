@@ -35,6 +35,7 @@ pub use self::mpi::{Mpi, library as mpi_library};
 pub use self::part::Part;
 pub use self::ranks::{Ranks, on_threads, serve};
 pub(super) use self::rim::Domain;
+pub(super) use self::schedule::LONGEST;
 
 use std::sync::Arc;
 

@@ -6,6 +6,9 @@
 //! the lists' life: most lists see one, shortly before the end that those before let expect. Where a rebuilding was too
 //! late, they go back to where they compared last, and rebuild at the step at which the first particle had moved too far.
 //! Every decision depends on the trajectory alone, not on how steps are parted: the same run, the same rebuilds.
+//!
+//! Where ranks can agree within a step at little cost, they look at each drift from an age on that lists before have
+//! reached ([`RebuildSchedule::look_from`]), and rebuild at the first step for which the lists are not good.
 
 /// Steps of the next comparison and the next rebuild.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +18,8 @@ pub struct RebuildSchedule {
     rebuild_at: Option<u64>,
     /// Age to which the lists are expected to be good; zero before the first comparison.
     life: f64,
+    /// Ages that the last lists have reached, the latest first; zero where there were none.
+    ages: [u64; 8],
 }
 
 /// Age of lists, in steps, at the first comparison of all, and as a share of the life of those before at the others.
@@ -23,22 +28,46 @@ const FIRST_SHARE: f64 = 0.9;
 /// Further steps that a comparison finds possible, and that are not worth another one.
 const FEW: u64 = 1;
 /// Most steps from a comparison to the next.
-const LONGEST: u64 = 64;
+pub const LONGEST: u64 = 64;
 /// Share of the time that is left to a particle of constant velocity.
 const CAUTION: f64 = 0.95;
+/// Lists may end earlier than any of those before by this share of their age, and by a step at least.
+const EARLIER: u64 = 8;
 
 impl RebuildSchedule {
     /// The first lists were built at a step.
     pub fn built(step: u64) -> Self {
-        RebuildSchedule { built: step, compare_at: Some(step + FIRST), rebuild_at: None, life: 0.0 }
+        let compare_at = Some(step + FIRST);
+        RebuildSchedule { built: step, compare_at, rebuild_at: None, life: 0.0, ages: [0; 8] }
     }
 
     /// Lists were built anew after the drift of a step.
     pub fn rebuilt(&mut self, step: u64) {
         let life = if self.life > 0.0 { self.life } else { (step - self.built) as f64 };
         let first = ((FIRST_SHARE * life) as u64).clamp(FIRST, LONGEST);
-        *self =
-            RebuildSchedule { built: step, compare_at: Some(step + first), rebuild_at: None, life };
+        let mut ages = self.ages;
+        if step > self.built {
+            ages.rotate_right(1);
+            ages[0] = step - self.built;
+        }
+        let compare_at = Some(step + first);
+        *self = RebuildSchedule { built: step, compare_at, rebuild_at: None, life, ages };
+    }
+
+    /// The first step from which on the lists are probably not good: no list of those before has ended much earlier.
+    pub fn look_from(&self) -> u64 {
+        let youngest = self.ages.into_iter().min().unwrap_or(0);
+        self.built + youngest.saturating_sub((youngest / EARLIER).max(1)).max(1)
+    }
+
+    /// Whether the step is known in which the lists are rebuilt.
+    pub fn is_set(&self) -> bool {
+        self.rebuild_at.is_some()
+    }
+
+    /// Lists have been good up to a step, as the ranks have seen without a comparison.
+    pub fn good_until(&mut self, step: u64) {
+        self.compare_at = self.compare_at.map(|compare| compare.max(step + 1));
     }
 
     /// Whether the lists are to be rebuilt in a step.
@@ -129,6 +158,27 @@ mod tests {
         schedule.stale(67);
         schedule.rebuilt(67);
         assert_eq!(schedule.verify_at(67), 71);
+    }
+
+    #[test]
+    fn all_look_a_little_earlier_than_lists_before_have_ended() {
+        let mut schedule = RebuildSchedule::built(100);
+        assert_eq!(schedule.look_from(), 101, "nothing is known");
+        let mut step = 100;
+        for age in [30, 28, 29, 33, 31, 30, 30, 32] {
+            assert!(schedule.look_from() == step + 1);
+            step += age;
+            schedule.stale(step);
+            assert!(schedule.is_set());
+            schedule.rebuilt(step);
+        }
+        assert!(!schedule.is_set());
+        assert_eq!(schedule.look_from(), step + 25);
+        // Built again at once, for want of room.
+        schedule.rebuilt(step);
+        assert_eq!(schedule.look_from(), step + 25);
+        schedule.good_until(step + 40);
+        assert_eq!(schedule.verify_at(step + 40), step + 41);
     }
 
     #[test]

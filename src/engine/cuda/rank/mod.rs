@@ -179,6 +179,11 @@ fn argument<T>(value: &T) -> *const c_void {
 }
 
 impl CardDomain {
+    /// The parts of the card's time are those of a stage.
+    pub fn begin_times(&mut self) {
+        self.times = CardTimes::default();
+    }
+
     /// Adds how the ranks work together.
     pub fn report(&self, report: &mut serde_json::Value) {
         report["transport"] = self.transport.name().into();

@@ -13,7 +13,7 @@ use crate::engine::cuda::engine::CudaEngine;
 /// Blocks of the kernel that takes particles that come: few do.
 const ENTERING_BLOCKS: u32 = 16;
 
-/// A rebuilding that was launched.
+/// A rebuilding that was launched. If it is behind steps that end elsewhere, it does nothing, and is forgotten.
 #[derive(Clone, Copy, Debug)]
 pub struct Rebuilding {
     asked: Asked,
@@ -21,8 +21,7 @@ pub struct Rebuilding {
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Migration, ghosts and lists at the present step, after its kick and drift, if it still `drifts`. What the host knows
-    /// of the card is as it will be if nothing fails.
+    /// Launches migration, ghosts and lists at a step, after its kick and drift, if it still `drifts`.
     ///
     /// # Errors
     /// If the card is lost.
@@ -41,11 +40,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let asked = self.with_others_mut().reports.ask();
         let arguments = [argument(&number), argument(&asked.number)];
         self.on_all_blocks("list_with_peers", &arguments)?;
+        Ok(Rebuilding { asked, begun })
+    }
+
+    /// A rebuilding was launched in the present step: what the host knows of the card is as it will be if nothing fails.
+    pub(super) fn expect_lists(&mut self) {
         self.control.copy ^= 1;
         self.control.site_copy ^= 1;
-        self.with_others_mut().unnamed = true;
-        self.with_others_mut().domain.schedule.rebuilt(step);
-        Ok(Rebuilding { asked, begun })
+        let step = self.step;
+        let with_others = self.with_others_mut();
+        with_others.unnamed = true;
+        with_others.domain.schedule.rebuilt(step);
     }
 
     /// Waits for the lists; returns whether there was room for everything on all ranks.

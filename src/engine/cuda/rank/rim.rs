@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUdeviceptr;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::{MOST_BLOCKS, Room, SplitSum, Widths};
 use crate::engine::cuda::memory::{Buffer, Plain, Session};
-use crate::engine::domain::Domain;
+use crate::engine::domain::{Domain, LONGEST};
 use crate::system::SimulationBox;
 
 /// A domain touches no more others in three dimensions.
@@ -48,6 +48,9 @@ pub struct RimControl {
     pub hops: u32,
     pub arrived: u32,
     ended: u32,
+    /// Steps that a launch has completed, and whether it has ended with the drift of another one.
+    pub steps: u32,
+    pub drifted: u32,
     pub for_neighbor: [u32; MOST_NEIGHBORS],
     pub failed: u32,
     pub count: u32,
@@ -66,6 +69,8 @@ impl RimControl {
         hops: 0,
         arrived: 0,
         ended: 0,
+        steps: 0,
+        drifted: 0,
         for_neighbor: [0; MOST_NEIGHBORS],
         failed: 0,
         count: 0,
@@ -177,11 +182,10 @@ impl Rim {
     }
 }
 
-/// Longest row of steps between two comparisons, in half steps of a bath, and those of the step before and of the drift
-/// behind.
-pub const HALF_STEPS: usize = 2 * 64 + 3;
+/// Longest row of steps in half steps of a bath, and those of the step before and of the drift behind.
+pub const HALF_STEPS: usize = 2 * LONGEST as usize + 3;
 /// Words of mail for each neighbour: `Letter` in `kernels/domain/rim.cuh`.
-const LETTERS: usize = 4 + 2 * 6 + 1 + 2 * 4;
+const LETTERS: usize = 4 + 2 * 6 + 1 + 2 * 4 + 1;
 
 /// The memory of a rim.
 pub struct RimBuffers {

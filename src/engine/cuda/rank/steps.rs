@@ -1,6 +1,7 @@
 //! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
 use std::time::Instant;
 
+use super::rebuild_with_peers::Rebuilding;
 use super::report::{Agreed, Asked, Report};
 use super::rim::{HALF_STEPS, RimControl};
 use super::{Present, argument};
@@ -10,6 +11,7 @@ use crate::engine::cuda::buffers::{SplitSum, status};
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
+use crate::engine::domain::LONGEST;
 use crate::engine::precision::ExactSum;
 use crate::integrator::{ThermostatState, andersen, bussi};
 use crate::plan;
@@ -35,6 +37,29 @@ struct PeerLaunch {
     names: u32,
     number: u32,
     report: u32,
+    looks_after: u32,
+    rebuilds: u32,
+}
+
+/// Of `PeerLaunch::looks_after`: not in this launch.
+const NEVER: u32 = u32::MAX;
+
+/// How steps with the present lists end.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// After the last one; with `drifts` begins the one after it, up to its drift.
+    Last { drifts: bool },
+    /// With the drift to the first step, from one on, for which the lists are not good; if there is none, after the last one.
+    Lists { from: u64 },
+}
+
+/// Steps that the cards have taken by themselves.
+struct Taken {
+    report: Report,
+    /// They end with the drift of another step.
+    drifted: bool,
+    /// It was launched behind them.
+    rebuilding: Option<Rebuilding>,
 }
 
 /// What the host remembers from before some steps; the card keeps the particles.
@@ -82,27 +107,39 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 self.rebuilding_step()?;
                 verified = false;
             } else {
-                let mut stop = schedule.verify_at(step).min(end);
+                let looks = self.looks_at_lists() && !schedule.is_set();
+                let row = if looks { step + LONGEST } else { schedule.verify_at(step) };
+                let mut stop = row.min(end);
                 if self.peer_kind().is_some() {
                     // That of a step that is still to be completed may come first.
                     let next = step + u64::from(with_others.present == Present::Forces);
                     stop = self.next_collision(next).map_or(stop, |collision| stop.min(collision));
                 }
-                // The lists are probably to be rebuilt after this.
-                let drifts = stop < end
-                    && schedule.compares_at(stop)
-                    && self.peer_kind().is_some()
-                    && !self.collides_at(stop);
-                self.steps_to(stop, drifts)?;
+                let row_ends = if looks {
+                    End::Lists { from: schedule.look_from() }
+                } else {
+                    // The lists are probably to be rebuilt after this.
+                    let drifts = stop < end
+                        && schedule.compares_at(stop)
+                        && self.peer_kind().is_some()
+                        && !self.collides_at(stop);
+                    End::Last { drifts }
+                };
+                self.steps_to(stop, row_ends)?;
                 verified = self.with_others().present == Present::Forces;
             }
         }
         Ok(())
     }
 
+    /// Whether the cards can find out within a launch when lists are no longer good.
+    fn looks_at_lists(&self) -> bool {
+        self.agrees() && matches!(self.peer_kind(), Some(Kind::None | Kind::Langevin))
+    }
+
     /// Takes steps with the present lists, and verifies that these were good; else goes back to where it began, with
-    /// the lists to be rebuilt at the right step. With `drifts`, the step after `stop` begins, up to its drift.
-    fn steps_to(&mut self, stop: u64, drifts: bool) -> Result<(), EngineError> {
+    /// the lists to be rebuilt at the right step.
+    fn steps_to(&mut self, stop: u64, end: End) -> Result<(), EngineError> {
         let saved = Saved {
             step: self.step,
             thermostat: self.thermostat.clone(),
@@ -114,17 +151,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut half_steps = 0;
         // That before the drift may have been given.
         self.clear_heat(usize::from(saved.present == Present::AllSites))?;
-        let mut report = None;
+        let mut taken = None;
         let mut collided = false;
         if self.step < stop || saved.present != Present::Forces {
             match self.peer_kind() {
                 Some(kind) => {
-                    report = self.steps_with_peers(stop, drifts, kind, &mut half_steps)?;
-                    if report.is_none() {
+                    taken = self.steps_with_peers(stop, end, kind, &mut half_steps)?;
+                    if taken.is_none() {
                         self.rebuild_again()?;
-                        return self.steps_to(stop, drifts);
+                        return self.steps_to(stop, end);
                     }
-                    collided = self.collides_at(stop);
+                    collided = self.collides_at(self.step);
                     if collided {
                         self.thermostat_half(1, &mut half_steps)?;
                     }
@@ -132,7 +169,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 None => self.steps_of_host(stop, &mut half_steps)?,
             }
         }
+        let stop = self.step;
         self.collect_heat(half_steps)?;
+        let (report, drifted, rebuilding_behind) = match taken {
+            Some(Taken { report, drifted, rebuilding }) => (Some(report), drifted, rebuilding),
+            None => (None, false, None),
+        };
         let mut moved2 = report.map_or(0, |report| report.control.moved2);
         if report.is_none() || collided {
             moved2 = moved2.max(self.note_findings()?.moved2);
@@ -156,6 +198,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             && stale <= stop
             && verdict.fault.is_none()
         {
+            self.forget(rebuilding_behind)?;
             self.go_back(saved)?;
             self.with_others_mut().domain.schedule.stale(stale);
             return Ok(());
@@ -168,15 +211,37 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
         let share = (verdict.moved2 / self.system.limit2).sqrt();
         let schedule = &mut self.with_others_mut().domain.schedule;
-        schedule.compared(stop, share);
-        if drifts {
-            if verdict.stale.is_some() && !schedule.rebuilds_in(stop + 1) {
-                schedule.stale(stop + 1);
-            }
-            self.step += 1;
-            self.with_others_mut().present = Present::OwnSites;
+        match end {
+            End::Last { .. } => schedule.compared(stop, share),
+            End::Lists { .. } => schedule.good_until(stop),
+        }
+        if !drifted {
+            return self.forget(rebuilding_behind);
+        }
+        if verdict.stale.is_some() && !schedule.rebuilds_in(stop + 1) {
+            schedule.stale(stop + 1);
+        }
+        self.step += 1;
+        self.with_others_mut().present = Present::OwnSites;
+        if let Some(rebuilding) = rebuilding_behind {
+            self.expect_rebuilding(rebuilding);
         }
         Ok(())
+    }
+
+    /// A rebuilding in the present step is under way; steps are to be launched behind it.
+    fn expect_rebuilding(&mut self, rebuilding: Rebuilding) {
+        self.expect_lists();
+        let with_others = self.with_others_mut();
+        (with_others.under_way, with_others.present) = (Some(rebuilding), Present::AllSites);
+    }
+
+    /// A rebuilding was launched behind steps that have ended elsewhere: it does nothing.
+    fn forget(&mut self, rebuilding: Option<Rebuilding>) -> Result<(), EngineError> {
+        match rebuilding {
+            Some(_) => self.with_others().buffers.halt.clear(size_of::<u32>()),
+            None => Ok(()),
+        }
     }
 
     /// Takes over what the card has found and counted since the last time; it begins anew.
@@ -268,10 +333,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
     fn steps_with_peers(
         &mut self,
         stop: u64,
-        drifts: bool,
+        end: End,
         kind: Kind,
         half_steps: &mut usize,
-    ) -> Result<Option<Report>, EngineError> {
+    ) -> Result<Option<Taken>, EngineError> {
         let degrees = self.degrees_of_freedom();
         let (seed, timestep) = (self.plan.system.seed, self.plan.run.timestep);
         let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
@@ -280,6 +345,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if of_all {
             self.with_others_mut().launches += 1;
         }
+        let (drifts, looks_after) = match end {
+            End::Last { drifts } => (drifts, NEVER),
+            // The drift to a step is behind those before it.
+            End::Lists { from } => (false, from.saturating_sub(self.step + 1) as u32),
+        };
+        // The heat of a bath is read before what comes next.
+        let rebuilds = u64::from(looks_after) < steps && kind == Kind::None;
         let asked = self.with_others_mut().reports.ask();
         let launch = PeerLaunch {
             first_step: self.step,
@@ -290,6 +362,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             names: u32::from(self.with_others().unnamed),
             number: self.with_others().launches,
             report: asked.number,
+            looks_after,
+            rebuilds: rebuilds.into(),
         };
         tracing::trace!("{launch:?}");
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
@@ -306,7 +380,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.take_report(asked)?;
             return Ok(None);
         }
+        let rebuilding = if rebuilds { Some(self.rebuild_with_peers(false)?) } else { None };
         let report = self.take_report(asked)?;
+        let (steps, drifted) = (u64::from(report.control.steps), report.control.drifted != 0);
         self.with_others_mut().times.stepped(&report);
         if of_all {
             self.read_control()?;
@@ -314,17 +390,19 @@ impl<P: DevicePolicy> CudaEngine<P> {
         } else {
             // The particles are in the other copy; each drift writes the other copy of the sites.
             self.control.copy ^= 1;
-            self.control.site_copy ^= ((steps + u64::from(drifts)) & 1) as u32;
+            self.control.site_copy ^= ((steps + u64::from(drifted)) & 1) as u32;
         }
-        self.step = stop;
+        self.step += steps;
         if kind == Kind::Langevin {
             let completed = usize::from(present != Present::Forces);
-            *half_steps += 2 * (steps as usize + completed) + usize::from(drifts);
+            *half_steps += 2 * (steps as usize + completed) + usize::from(drifted);
         }
         let with_others = self.with_others_mut();
         (with_others.present, with_others.unnamed) = (Present::Forces, false);
-        with_others.sequence += steps + u64::from(present == Present::OwnSites);
-        Ok(Some(report))
+        // Where the ranks look, sites are lent before.
+        let lent = steps + u64::from(drifted && looks_after != NEVER);
+        with_others.sequence += lent + u64::from(present == Present::OwnSites);
+        Ok(Some(Taken { report, drifted, rebuilding }))
     }
 
     /// Steps in which the host has the sites of ghosts sent.
@@ -363,11 +441,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if self.with_others().writes_to_peers {
             let rebuilding = self.rebuild_with_peers(drifts)?;
             if self.agrees() && self.peer_kind().is_some() {
-                let with_others = self.with_others_mut();
-                (with_others.under_way, with_others.present) =
-                    (Some(rebuilding), Present::AllSites);
+                self.expect_rebuilding(rebuilding);
                 return Ok(());
             }
+            self.expect_lists();
             if !self.complete(rebuilding)? {
                 self.rebuild_again()?;
             }
