@@ -44,6 +44,8 @@ struct PeerLaunch {
     // Whether a rebuilding is launched behind, for this end.
     u32 rebuilds;
 
+    // Half steps of a bath before the drift behind so many steps.
+    INLINE u32 half_steps_before(u32 done) const { return 2 * done + (present == FORCES ? 0 : 2); }
     INLINE bool looks() const { return looks_after != ~0u; }
     // How often the launch has lent sites when so many of its steps are complete.
     INLINE u32 lent_after(u32 done) const { return done + (present == OWN_SITES ? 1 : 0); }
@@ -192,12 +194,17 @@ static __device__ __noinline__ Findings langevin_pass(const Thermostat &thermost
     return force_pass<true, false>(thermostat, work, step, true, moves, !moves, heat);
 }
 
+// Adds the heat of the half step before a place, and of that at it if there is a drift.
+static __device__ __noinline__ void keep_heat(const SplitSum (&heat)[2], SplitSum *at, bool moves) {
+    add_to_total(heat[0], at - 1);
+    if (moves) add_to_total(heat[1], at);
+}
+
 template <bool LANGEVIN, bool ALONE>
 INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat &thermostat) {
     __shared__ u32 warps_done;
     // Clock at the start, and cycles that the first warp has waited.
     __shared__ i64 begun, waited;
-    Control *control = system.control;
     if (threadIdx.x == 0) {
         warps_done = 0;
         begun = clock64();
@@ -211,9 +218,6 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     begin_work(launch, shares, work);
     // The first block may end before others have begun.
     if (launch.steps == 0) synchronize(false);
-    bool from_forces = launch.present == FORCES;
-    // Half steps of a bath before that of the first drift here.
-    u32 half_steps = from_forces ? 0 : 2;
     u32 done = 0;
     bool drifted = false;
     if (launch.present == OWN_SITES) {
@@ -222,7 +226,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         // Nobody is counted a second time before all have been once.
         synchronize(false);
     }
-    if (from_forces) {
+    if (launch.present == FORCES) {
         bool stale = false;
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
@@ -263,11 +267,10 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
             }
         }
         if (LANGEVIN) {
-            add_to_total(heat[0], rim.heat + (half_steps + 2 * done - 1));
-            if (moves) add_to_total(heat[1], rim.heat + (half_steps + 2 * done));
+            keep_heat(heat, rim.heat + launch.half_steps_before(done), moves);
         }
         // What is too close now; what runs away does so in the next step.
-        bool now = findings.error && *(volatile u32 *)&control->status == STATUS_TOO_CLOSE;
+        bool now = findings.error && *(volatile u32 *)&system.control->status == STATUS_TOO_CLOSE;
         note(findings, now ? step : step + 1);
         work.stay();
         drifted = last ? launch.drifts != 0 : ends_with_drift(launch, findings.stale, done);

@@ -3,8 +3,6 @@
 #pragma once
 #include "domain/rim.cuh"
 
-#define MOST_WARPS 32
-
 // Numbers in `rim.tile_order`, of the interior and of the boundary (by `Region`): those of a block.
 struct TileShares {
     u32 first[2];

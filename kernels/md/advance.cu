@@ -193,26 +193,32 @@ INLINE void finish(const Work &work, const Bath &bath, u32 steps_done) {
 template <int THERMOSTAT, bool ALONE>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     __shared__ Bath bath;
-    Control *control = system.control;
+    __shared__ Work of_warp[ALONE ? MOST_WARPS : 1];
     begin_grid();
-    Work work;
-    share_of_block(tile_count(group_of<ALONE>()), work.first_tile, work.last_tile);
-    work.copy = control->copy;
-    work.site_copy = control->site_copy;
-    work.sample = nullptr;
+    Work of_thread;
+    Work &work = ALONE ? of_warp[threadIdx.x >> 5] : of_thread;
+    Work::change<ALONE>([&] {
+        share_of_block(tile_count(group_of<ALONE>()), work.first_tile, work.last_tile);
+        work.copy = system.control->copy;
+        work.site_copy = system.control->site_copy;
+        work.sample = nullptr;
+    });
     if (threadIdx.x == 0) {
-        bath.memory.heat = control->heat;
+        bath.memory.heat = system.control->heat;
         for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-            bath.memory.position[link] = control->chain_position[link];
-            bath.memory.velocity[link] = control->chain_velocity[link];
+            bath.memory.position[link] = system.control->chain_position[link];
+            bath.memory.velocity[link] = system.control->chain_velocity[link];
         }
         bath.turn = 0;
     }
     __syncthreads();
     if (launch.rebuild) {
-        bool full = rebuild(work.copy, work.site_copy);
-        work.copy ^= 1;
-        work.site_copy ^= 1;
+        u32 copy = work.copy, site_copy = work.site_copy;
+        bool full = rebuild(copy, site_copy);
+        Work::change<ALONE>([&] {
+            work.copy = copy ^ 1;
+            work.site_copy = site_copy ^ 1;
+        });
         if (full) return finish(work, bath, launch.from);
     }
     if (launch.restore) {
@@ -231,7 +237,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         // Where the velocities of the step come later, so does its sample.
         bool later = THERMOSTAT == 2 || collides;
         u32 *sample = turns.at(done, launch.samples);
-        work.sample = later ? nullptr : sample;
+        if (SAMPLING || THERMOSTAT != 0) Work::change<ALONE>([&] { work.sample = later ? nullptr : sample; });
         SplitSum heat[2] = {};
         // The stress is summed up between the kicks: the pass ends there.
         bool stops = last || later || stress_at(launch.stress, done);
@@ -254,12 +260,12 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             }
         }
         if (THERMOSTAT == 1) {
-            for (int half = 0; half < 2; ++half) add_to_total(heat[half], &control->sums[turn & 3][half]);
-            if (last && blockIdx.x == 0 && threadIdx.x == 0) control->turn = turn;
+            for (int half = 0; half < 2; ++half) add_to_total(heat[half], &system.control->sums[turn & 3][half]);
+            if (last && blockIdx.x == 0 && threadIdx.x == 0) system.control->turn = turn;
         }
         if (THERMOSTAT == 2) {
             bool failed = false;
-            work.sample = sample;
+            Work::change<ALONE>([&] { work.sample = sample; });
             Findings more = global_thermostat(thermostat, work, bath, step, stress, kick, !last, failed);
             if (failed) return finish(work, bath, done);
             findings.stale |= more.stale;
@@ -269,17 +275,17 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         i64 waiting = clock64();
         bool attention = synchronize(findings.stale || findings.error);
         if (blockIdx.x == 0 && threadIdx.x == 0) {
-            control->cycles[0] += (u64)(waiting - bath.start);
-            control->cycles[1] += (u64)(clock64() - waiting);
+            system.control->cycles[0] += (u64)(waiting - bath.start);
+            system.control->cycles[1] += (u64)(clock64() - waiting);
         }
         if (THERMOSTAT == 1 && threadIdx.x == 0) collect_heat(bath, turn);
         if (attention) {
-            if (*(volatile u32 *)&control->status != STATUS_DONE) return finish(work, bath, done);
+            if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish(work, bath, done);
             bool full = rebuild(work.copy, work.site_copy ^ 1);
-            work.copy ^= 1;
+            Work::change<ALONE>([&] { work.copy ^= 1; });
             if (full) return finish(work, bath, done + 1);
         } else {
-            work.site_copy ^= 1;
+            Work::change<ALONE>([&] { work.site_copy ^= 1; });
         }
     }
 }

@@ -8,6 +8,9 @@
 #pragma once
 #include "md/grid.cuh"
 
+// Of a block.
+#define MOST_WARPS 32
+
 // The part of a warp that works on one particle.
 struct Group {
     u32 lanes_log2;

@@ -8,7 +8,8 @@
 #endif
 
 // What all passes of a launch share. The warps of a block take tiles in turn: this one has `tile(first())`, and from there
-// on each that is as far away as there are warps, before `last()`.
+// on each that is as far away as there are warps, before `last()`. Where particles are many it lies in shared memory, once for
+// each warp: in registers it would leave too few for the pair loop, whose loads the compiler then puts one behind the other.
 struct Work {
     u32 copy;
     u32 site_copy;
@@ -19,8 +20,7 @@ struct Work {
     u32 copy_to;
     // Ids and species are to be written there, too.
     bool names;
-    // The region that a pass works on, the block's shares of the regions, and the warp's first tile in each. All of this lies
-    // in shared memory, once for each warp: in registers it would leave too few for the pair loop.
+    // The region that a pass works on, the block's shares of the regions, and the warp's first tile in each.
     u32 region;
     const TileShares *shares;
     u32 first_tile[2];
@@ -34,13 +34,6 @@ struct Work {
     }
     INLINE u32 last() const { return shares->last[region]; }
     INLINE u32 tile(u32 at) const { return at == first() ? first_tile[region] : rim.tile_order[at]; }
-    // Changes what the lanes of the warp have in common; all of them come here, and to what follows.
-    template <typename Change>
-    INLINE void change(Change change_it) {
-        __syncwarp();
-        if ((threadIdx.x & 31) == 0) change_it();
-        __syncwarp();
-    }
     INLINE void learn_regions(const TileShares &of_block) {
         change([&] {
             shares = &of_block;
@@ -82,6 +75,15 @@ struct Work {
     INLINE bool copies() const { return false; }
     INLINE void write_names(u32, u32) const {}
 #endif
+
+    // Changes it; where the lanes of a warp share it, all of them come here, and to what follows.
+    template <bool SHARED = true, typename Change>
+    static INLINE void change(Change change_it) {
+        if (!SHARED) return change_it();
+        __syncwarp();
+        if ((threadIdx.x & 31) == 0) change_it();
+        __syncwarp();
+    }
 };
 
 INLINE void present_sites(const Work &work) {
