@@ -208,6 +208,60 @@ fn cards_tell_where_their_time_goes() {
     }
 }
 
+/// Ranks look together when lists are no longer good: they rebuild in the steps in which one card does.
+#[test]
+fn ranks_rebuild_as_often_as_one_card() {
+    let bench = "bench --engine cuda --particles 1500 --precision fixed-point --steps 200 --json";
+    let few =
+        ["--melt-steps", "20", "--equilibration-steps", "20", "--skin", "0.4", "--tune", "off"];
+    let arguments: Vec<&str> = bench.split(' ').chain(few).collect();
+    for place in places() {
+        let rebuilds = |cards| {
+            let job = job_on(place, cards, "");
+            let ended =
+                if cards > 1 { job.execute_on(cards, &arguments) } else { job.execute(&arguments) };
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+            let measured: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+            let found = &measured[0];
+            assert_eq!(found["engine"]["ranks"].as_u64().unwrap_or(1), cards as u64);
+            (found["engine"]["list_rebuilds"].as_u64().unwrap(), found["potential_energy"].as_f64())
+        };
+        let alone = rebuilds(1);
+        assert!(alone.0 > 10, "{alone:?}");
+        assert_eq!(rebuilds(2), alone);
+    }
+}
+
+/// Velocities that jump: lists end much earlier than those before, and rebuildings that were launched ahead are left out.
+#[test]
+fn steps_with_lists_that_were_too_old_are_taken_again() {
+    // A collision every 50 steps, cold and hot in turn.
+    let mut toml =
+        kob_andersen(3, 1500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1");
+    for (stage, temperature) in [0.05, 6.0, 0.05, 3.0].into_iter().enumerate() {
+        toml += &format!(
+            "[[stage]]\nname = \"stage{stage}\"\nsteps = 100\nobserve = {{ thermodynamics = 100, trajectory = 100 }}\n\
+             thermostat = {{ kind = \"andersen\", temperature = {temperature}, rate = 5.0 }}\n"
+        );
+    }
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    for place in places() {
+        let job = job_on(place, 2, &toml).with(&[("RUST_LOG", "supercool=trace")]);
+        let ended = job.execute_on(2, &["run", "job.toml", "--engine", "cuda"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        // Of each rank, perhaps with a line of the other one between.
+        let mut left_out = ended.stderr.split("the rebuilding behind is left out").skip(1);
+        let next = |text: &str| text.chars().take(400).collect::<String>();
+        assert!(left_out.any(|text| next(text).contains("lists were too old")), "{ended:?}");
+        for stage in 0..4 {
+            for file in [format!("out/stage{stage}.h5"), format!("out/stage{stage}.h5md")] {
+                assert_same_numbers(&expected.path(&file), &job.path(&file));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_transport_that_does_not_work_is_told() {
     let Some(card) = card() else { return };

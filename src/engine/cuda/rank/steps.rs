@@ -238,10 +238,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// A rebuilding was launched behind steps that have ended elsewhere: it does nothing.
     fn forget(&mut self, rebuilding: Option<Rebuilding>) -> Result<(), EngineError> {
-        match rebuilding {
-            Some(_) => self.with_others().buffers.halt.clear(size_of::<u32>()),
-            None => Ok(()),
+        if rebuilding.is_none() {
+            return Ok(());
         }
+        tracing::trace!("step {}: the rebuilding behind is left out", self.step);
+        self.with_others().buffers.halt.clear(size_of::<u32>())
     }
 
     /// Takes over what the card has found and counted since the last time; it begins anew.
@@ -525,6 +526,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     fn go_back(&mut self, saved: Saved) -> Result<(), EngineError> {
+        tracing::debug!("lists were too old before step {}: back to {}", self.step, saved.step);
         self.with_others_mut().repeated += self.step - saved.step;
         self.step = saved.step;
         self.thermostat = saved.thermostat;
