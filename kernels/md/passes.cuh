@@ -76,7 +76,7 @@ struct Work {
     INLINE void write_names(u32, u32) const {}
 #endif
 
-    // Changes it; where the lanes of a warp share it, all of them come here, and to what follows.
+    // Calls what changes the work: once, where the lanes of a warp share it; all of them come here.
     template <bool SHARED = true, typename Change>
     static INLINE void change(Change change_it) {
         if (!SHARED) return change_it();
