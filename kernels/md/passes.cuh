@@ -34,6 +34,7 @@ struct Work {
     }
     INLINE u32 last() const { return shares->last[region]; }
     INLINE u32 tile(u32 at) const { return at == first() ? first_tile[region] : rim.tile_order[at]; }
+    // `of_block` lies in shared memory.
     INLINE void learn_regions(const TileShares &of_block) {
         change([&] {
             shares = &of_block;
@@ -46,7 +47,7 @@ struct Work {
     INLINE void go_to(u32 next_region) {
         change([&] { region = next_region; });
     }
-    // Behind a first pass.
+    // Behind the first pass of a launch: particles are where it has left them, with their names.
     INLINE void stay() {
         change([&] {
             copy = copy_to;

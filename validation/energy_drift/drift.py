@@ -154,6 +154,8 @@ def main():
     arguments.supercool = arguments.supercool.resolve()
     if not arguments.supercool.is_file():
         parser.error(f"{arguments.supercool}: no such program")
+    if arguments.keep and arguments.keep.exists() and not arguments.keep.is_dir():
+        parser.error(f"--keep {arguments.keep}: this is a file; a folder is needed")
     names = [name for name, *_ in cases()]
     unknown = [name for name in arguments.only or [] if name not in names]
     if unknown:

@@ -5,8 +5,7 @@ in grey; and the energy of the Kob-Andersen liquid over the longest runs of the 
 
 draws what is there: `momentum` (figure 4) and `energy` (figure 5) from the runs of drift.py, `fluctuations` (figure 6)
 from those of fluctuations.py, `kob_andersen` from those of `supercool validate --full drift`; finished or not. Runs that are not there are drawn from what drift.py has
-kept of the last full ones. The
-figures lie beside the runs. Needs h5py, matplotlib and numpy.
+kept of the last full ones. The figures lie beside the runs. Needs h5py, matplotlib and numpy.
 
 The paper prints few numbers beside its figures; those that are drawn, from sections 4.1 and 4.2:
   momentum: in single precision the centre of mass of the Lennard-Jones liquid drifts ten times less than that of WCA; sums
