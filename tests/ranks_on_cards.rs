@@ -212,23 +212,32 @@ fn cards_tell_where_their_time_goes() {
 #[test]
 fn ranks_rebuild_as_often_as_one_card() {
     let bench = "bench --engine cuda --particles 1500 --precision fixed-point --steps 200 --json";
-    let few =
-        ["--melt-steps", "20", "--equilibration-steps", "20", "--skin", "0.4", "--tune", "off"];
-    let arguments: Vec<&str> = bench.split(' ').chain(few).collect();
+    let few = "--melt-steps 20 --equilibration-steps 20 --skin 0.4 --tune off --model";
     for place in places() {
-        let rebuilds = |cards| {
-            let job = job_on(place, cards, "");
-            let ended =
-                if cards > 1 { job.execute_on(cards, &arguments) } else { job.execute(&arguments) };
-            assert_eq!(ended.code, Some(0), "{ended:?}");
-            let measured: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
-            let found = &measured[0];
-            assert_eq!(found["engine"]["ranks"].as_u64().unwrap_or(1), cards as u64);
-            (found["engine"]["list_rebuilds"].as_u64().unwrap(), found["potential_energy"].as_f64())
-        };
-        let alone = rebuilds(1);
-        assert!(alone.0 > 10, "{alone:?}");
-        assert_eq!(rebuilds(2), alone);
+        // At constant energy, and with a thermostat of the whole system.
+        for model in ["kob-andersen", "lj-fluid"] {
+            let arguments: Vec<&str> =
+                bench.split(' ').chain(few.split(' ')).chain([model]).collect();
+            let rebuilds = |cards| {
+                let job = job_on(place, cards, "");
+                let ended = if cards > 1 {
+                    job.execute_on(cards, &arguments)
+                } else {
+                    job.execute(&arguments)
+                };
+                assert_eq!(ended.code, Some(0), "{ended:?}");
+                let measured: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+                let found = &measured[0];
+                assert_eq!(found["engine"]["ranks"].as_u64().unwrap_or(1), cards as u64);
+                (
+                    found["engine"]["list_rebuilds"].as_u64().unwrap(),
+                    found["potential_energy"].as_f64(),
+                )
+            };
+            let alone = rebuilds(1);
+            assert!(alone.0 > 10, "{model}: {alone:?}");
+            assert_eq!(rebuilds(2), alone, "{model}");
+        }
     }
 }
 

@@ -114,15 +114,15 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     begin_grid();
     Work &work = of_warp[threadIdx.x >> 5];
     begin_work(launch, shares, work);
-    bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
-    u32 turn = 0;
+    bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER, drifted = false;
+    u32 turn = 0, done = 0;
     if (launch.present == OWN_SITES) {
         work.go_to(BOUNDARY);
         lend_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
         // Nobody is counted a second time before all have been once.
         synchronize(false);
     }
-    for (u32 done = 0;; ++done) {
+    for (;; ++done) {
         bool last = done == launch.steps, moves = !last || launch.drifts;
         u64 step = launch.first_step + done;
         // Else the launch before has left the forces, and done what comes after this step.
@@ -157,6 +157,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             change_velocities<SCALE_ONLY>(work, factor, turn, step);
             break;
         }
+        Findings findings = {false, false};
         for (u32 region = 0; region < 2; ++region) {
             work.go_to(region == 0 ? BOUNDARY : INTERIOR);
             SplitSum unused[3];
@@ -165,13 +166,15 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
                 u32 lending = launch.lent_after(done + 1);
                 lend_sites(work, work.site_copy ^ 1, warps_done, lending, launch.sequence + lending);
             }
-            bool before_drift = found.error && *(volatile u32 *)&control->status != STATUS_RUNAWAY;
-            note({found.stale, found.error && !before_drift}, step + 1);
-            note({false, before_drift}, step);
+            findings.stale |= found.stale;
+            findings.error |= found.error;
         }
+        bool before_drift = findings.error && *(volatile u32 *)&control->status != STATUS_RUNAWAY;
+        note({findings.stale, findings.error && !before_drift}, step + 1);
+        note({false, before_drift}, step);
         work.stay();
-        if (last) break;
-        synchronize(false);
+        drifted = last || ends_with_drift(launch, findings.stale, done);
+        if (drifted) break;
         work.take_new_sites();
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -181,5 +184,5 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             control->chain_velocity[link] = bath.memory.velocity[link];
         }
     }
-    end_work(launch, work, launch.steps, launch.drifts != 0, begun, waited);
+    end_work(launch, work, done, drifted, begun, waited);
 }

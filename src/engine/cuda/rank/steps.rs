@@ -134,7 +134,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// Whether the cards can find out within a launch when lists are no longer good.
     fn looks_at_lists(&self) -> bool {
-        self.agrees() && matches!(self.peer_kind(), Some(Kind::None | Kind::Langevin))
+        self.agrees() && self.peer_kind().is_some()
     }
 
     /// Takes steps with the present lists, and verifies that these were good; else goes back to where it began, with
@@ -351,7 +351,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             // The drift to a step is behind those before it.
             End::Lists { from } => (false, from.saturating_sub(self.step + 1) as u32),
         };
-        // The heat of a bath is read before what comes next.
+        // What a bath has left is read before what comes next.
         let rebuilds = u64::from(looks_after) < steps && kind == Kind::None;
         let asked = self.with_others_mut().reports.ask();
         let launch = PeerLaunch {
