@@ -171,6 +171,12 @@ fn suites_are_run_once_judged_and_gone_on_with() {
     let command = ["validate", "--folder", "suites", "--output", "found", "--quiet"];
     let stopped = job.execute(&[&command[..], &["--max-walltime", "0s"]].concat());
     assert_eq!(stopped.code, Some(75), "{stopped:?}");
+    let report = || {
+        let json = fs::read_to_string(job.path("found/quick/report.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&json).unwrap()
+    };
+    assert_eq!(report()["unfinished"], serde_json::json!(["fluid/hot", "fluid/again"]));
+    assert!(report()["quantities"].as_array().unwrap().is_empty());
     let ended = job.execute(&command);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     for part in [
@@ -185,8 +191,13 @@ fn suites_are_run_once_judged_and_gone_on_with() {
         assert!(ended.stdout.contains(part), "no {part:?} in {}", ended.stdout);
     }
     assert_eq!(ended.stdout.matches("FAILS").count(), 1, "{}", ended.stdout);
-    let json = fs::read_to_string(job.path("found/quick/report.json")).unwrap();
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json = report();
+    assert_eq!(json["unfinished"], serde_json::json!([]));
+    let run = &json["runs"][0];
+    assert_eq!((run["case"].as_str(), run["particles"].as_u64()), (Some("fluid/hot"), Some(108)));
+    assert!(!run["machine"].as_str().unwrap().is_empty(), "{run}");
+    let page = fs::read_to_string(job.path("found/quick/report.md")).unwrap();
+    assert!(page.contains("| fluid/hot | 108 |") && page.contains("FAILS"), "{page}");
     assert_eq!(json["quantities"].as_array().unwrap().len(), 4);
     assert_eq!(json["quantities"][3]["verdict"], "fails");
     assert!(fs::read_to_string(job.path("found/quick/report.html")).unwrap().contains("nowhere"));
@@ -196,6 +207,18 @@ fn suites_are_run_once_judged_and_gone_on_with() {
     let before = written();
     assert_eq!(job.execute(&command).stdout, ended.stdout);
     assert_eq!(before, written());
+    // What is complete is judged, though another case is not.
+    for entry in fs::read_dir(job.path("found/quick/fluid/again")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "scp") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    let stopped = job.execute(&[&command[..], &["--max-walltime", "0s"]].concat());
+    assert_eq!(stopped.code, Some(75), "{stopped:?}");
+    assert!(stopped.stdout.contains("goes on, with 1 of 2 cases"), "{stopped:?}");
+    assert_eq!(report()["unfinished"], serde_json::json!(["fluid/again"]));
+    assert_eq!(report()["quantities"].as_array().unwrap().len(), 2);
     // But a changed case is, and one that only the other size has is not.
     job.write("suites/fluid.toml", &SUITE.replace("value = 100.0\nerror = 0.1", "at_most = 100.0"));
     job.succeeds(&[&command[..], &["fluid", "--full"]].concat());

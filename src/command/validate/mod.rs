@@ -1,32 +1,34 @@
 //! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
 //!
 //! `suite` is what a file says, `jobs` runs several cases at once, `judge` what a run gives for one expectation, `peer`
-//! what another program gives for it, `tables` what the user sees. Every case is a run in a directory of its own, which
-//! is gone on with where it was stopped, and not repeated once it is there.
+//! what another program gives for it, `ran` where and when it ran, `tables` what the user sees. Every case is a run in a
+//! directory of its own, which is gone on with where it was stopped, and not repeated once it is there.
 mod jobs;
 mod judge;
 mod peer;
+mod ran;
 mod suite;
 mod tables;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use miette::miette;
 
 use self::jobs::{Conditions, Job};
 use self::judge::{Judged, Verdict};
 use self::peer::Peer;
+use self::ran::Ran;
 use self::suite::{Case, Suite};
-use self::tables::Skipped;
 use super::run::STOPPED;
 use super::say;
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::output::checkpoints_in;
+use crate::plan::Plan;
 use crate::run::{self, Outcome, RunOptions, Watch, parse_walltime};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -42,7 +44,7 @@ pub struct ValidateArguments {
     /// Folder of the suites.
     #[arg(long, default_value = "validation/suites")]
     folder: PathBuf,
-    /// Folder of the runs, and of report.json and report.html.
+    /// Folder of the runs, and of report.html, report.md and report.json.
     #[arg(long, default_value = "results/validation")]
     output: PathBuf,
     /// Cases at once, each in a process of its own; on a machine with cards each has one of these to itself.
@@ -75,69 +77,89 @@ impl Size {
     }
 }
 
+/// All that came out.
+#[derive(Debug, Default)]
+struct Results {
+    judged: Vec<Judged>,
+    runs: Vec<Ran>,
+    /// Cases that have not come to their ends, with their suites.
+    unfinished: Vec<String>,
+    /// Suites that were left out, with the reason.
+    skipped: BTreeMap<String, String>,
+}
+
 pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<ExitCode> {
     let size = if arguments.full { Size::Full } else { Size::Quick };
     let suites = suite::load(&arguments.folder, &arguments.suites)?;
     let output = arguments.output.join(size.name());
-    let started = std::time::Instant::now();
-    let stopped = |place: &Path| {
-        say(format!("Stopped in {}; the same command goes on\n", place.display()))?;
-        Ok(ExitCode::from(STOPPED))
-    };
-    if arguments.jobs.get() > 1 && !carry_out_at_once(&suites, size, &output, arguments, ranks)? {
-        return stopped(&output);
-    }
-    let (mut judged, mut skipped) = (Vec::new(), Skipped::new());
+    std::fs::create_dir_all(&output).map_err(|error| miette!("{}: {error}", output.display()))?;
+    let mut peers = BTreeMap::new();
+    let mut results = Results::default();
     for suite in &suites {
-        let mut found = BTreeMap::new();
-        let peer = match suite.peer() {
-            None => None,
-            Some(script) => match Peer::find(&arguments.python(), &script)? {
-                Ok(peer) => Some(peer),
-                Err(reason) => {
-                    skipped.insert(suite.name.clone(), reason);
-                    continue;
-                }
-            },
-        };
-        for case in suite.cases.iter().filter(|case| case.values(size).is_some()) {
-            let directory = output.join(&suite.name).join(&case.name);
-            let left = arguments.max_walltime.map(|most| most.saturating_sub(started.elapsed()));
-            let options = RunOptions {
-                max_walltime: left,
-                quiet: arguments.quiet,
-                ranks: ranks.clone(),
-                ..RunOptions::default()
-            };
-            if !carry_out(suite, case, size, &directory, &options)? {
-                return stopped(&directory);
-            }
-            let beside = match &peer {
-                Some(peer) => {
-                    let plan = config::load(&directory.join(CASE))?.plan;
-                    Some(peer.beside(&plan, &directory, ranks)?)
-                }
-                None => None,
-            };
-            for expected in &case.expect {
-                let one = judge::judge(expected, size, &directory, &found, beside.as_ref())?;
-                found.insert((case.name.clone(), expected.quantity()), one.found);
-                judged.push(Judged { suite: suite.name.clone(), case: case.name.clone(), ..one });
-            }
+        let Some(script) = suite.peer() else { continue };
+        match Peer::find(&arguments.python(), &script)? {
+            Ok(peer) => drop(peers.insert(&suite.name, peer)),
+            Err(reason) => drop(results.skipped.insert(suite.name.clone(), reason)),
         }
     }
-    std::fs::create_dir_all(&output).map_err(|error| miette!("{}: {error}", output.display()))?;
-    tables::write(&judged, &skipped, &suites, size, &output)?;
-    say(tables::table(&judged))?;
-    for (suite, reason) in &skipped {
+    let all: Vec<Place> = suites
+        .iter()
+        .filter(|suite| !results.skipped.contains_key(&suite.name))
+        .flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)))
+        .filter(|(_, case)| case.values(size).is_some())
+        .map(|(suite, case)| {
+            let directory = output.join(&suite.name).join(&case.name);
+            Place { suite, case, size, directory }
+        })
+        .collect();
+    let finished = if arguments.jobs.get() > 1 {
+        carry_out_at_once(&all, arguments, ranks)?
+    } else {
+        carry_out_in_turn(&all, arguments, ranks)?
+    };
+    let mut found = BTreeMap::new();
+    for place in &all {
+        if !place.is_complete()? {
+            results.unfinished.push(place.name());
+            continue;
+        }
+        let beside = match peers.get(&place.suite.name) {
+            Some(peer) => Some(peer.beside(&place.plan()?, &place.directory, ranks)?),
+            None => None,
+        };
+        results.runs.push(Ran::read(place)?);
+        for expected in &place.case.expect {
+            let mut expected = expected.clone();
+            let case = expected.same_as.as_ref();
+            if case.is_some_and(|case| results.unfinished.contains(&place.suite.name_of(case))) {
+                expected.same_as = None;
+            }
+            let one = judge::judge(&expected, size, &place.directory, &found, beside.as_ref())?;
+            found.insert((place.case.name.clone(), expected.quantity()), one.found);
+            let (suite, case) = (place.suite.name.clone(), place.case.name.clone());
+            results.judged.push(Judged { suite, case, ..one });
+        }
+    }
+    tables::write(&results, &suites, size, &output)?;
+    say(tables::table(&results.judged))?;
+    for (suite, reason) in &results.skipped {
         say(format!("{suite} skipped: {reason}\n"))?;
     }
-    let failed = judged.iter().filter(|one| one.verdict == Verdict::Fails).count();
+    let failed = results.judged.iter().filter(|one| one.verdict == Verdict::Fails).count();
     say(format!(
-        "{failed} of {} quantities fail; {} and report.json\n",
-        judged.len(),
+        "{failed} of {} quantities fail; {}, report.md and report.json\n",
+        results.judged.len(),
         output.join("report.html").display()
     ))?;
+    if !finished {
+        say(format!(
+            "Stopped in {}; the same command goes on, with {} of {} cases\n",
+            output.display(),
+            results.unfinished.len(),
+            all.len()
+        ))?;
+        return Ok(ExitCode::from(STOPPED));
+    }
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -151,48 +173,99 @@ impl ValidateArguments {
     }
 }
 
-/// Makes a case's directory and configuration; whether a run of it is there to go on with. One of another text is not.
-fn prepare(suite: &Suite, case: &Case, size: Size, directory: &Path) -> miette::Result<bool> {
-    let text = suite.configuration(case, size)?;
-    let error = |error: std::io::Error| miette!("{}: {error}", directory.display());
-    std::fs::create_dir_all(directory).map_err(error)?;
-    let file = directory.join(CASE);
-    let same = std::fs::read_to_string(&file).is_ok_and(|before| before == text);
-    let checkpoints = checkpoints_in(directory)?;
-    if same {
-        return Ok(!checkpoints.is_empty());
-    }
-    // Before the new text is there: nobody shall go on with it from them.
-    for (_, checkpoint) in checkpoints {
-        std::fs::remove_file(checkpoint).map_err(error)?;
-    }
-    std::fs::write(&file, &text).map_err(error)?;
-    Ok(false)
+/// A case of one size, and where it is run.
+#[derive(Debug)]
+struct Place<'s> {
+    suite: &'s Suite,
+    case: &'s Case,
+    size: Size,
+    directory: PathBuf,
 }
 
-/// Runs a case to its end; false if it was stopped before.
-fn carry_out(
-    suite: &Suite,
-    case: &Case,
-    size: Size,
-    directory: &Path,
-    options: &RunOptions,
+impl Place<'_> {
+    fn name(&self) -> String {
+        self.suite.name_of(&self.case.name)
+    }
+
+    /// Of the configuration that is there.
+    fn plan(&self) -> miette::Result<Plan> {
+        Ok(config::load(&self.directory.join(CASE))?.plan)
+    }
+
+    fn steps(&self) -> miette::Result<u64> {
+        Ok(self.plan()?.stages.iter().map(|stage| stage.steps).sum())
+    }
+
+    /// Whether the configuration that is there is the case's.
+    fn is_same(&self, text: &str) -> bool {
+        std::fs::read_to_string(self.directory.join(CASE)).is_ok_and(|before| before == text)
+    }
+
+    /// Makes directory and configuration; whether a run of it is there to go on with. One of another text is not.
+    fn prepare(&self) -> miette::Result<bool> {
+        let text = self.suite.configuration(self.case, self.size)?;
+        let error = |error: std::io::Error| miette!("{}: {error}", self.directory.display());
+        std::fs::create_dir_all(&self.directory).map_err(error)?;
+        let checkpoints = checkpoints_in(&self.directory)?;
+        if self.is_same(&text) {
+            return Ok(!checkpoints.is_empty());
+        }
+        // Before the new text is there: nobody shall go on with it from them.
+        for (_, checkpoint) in checkpoints {
+            std::fs::remove_file(checkpoint).map_err(error)?;
+        }
+        std::fs::write(self.directory.join(CASE), &text).map_err(error)?;
+        Ok(false)
+    }
+
+    /// Whether it has been run to its end.
+    fn is_complete(&self) -> miette::Result<bool> {
+        let text = self.suite.configuration(self.case, self.size)?;
+        if !self.is_same(&text) {
+            return Ok(false);
+        }
+        let reached = checkpoints_in(&self.directory)?.first().map(|(step, _)| *step);
+        Ok(reached == Some(self.steps()?))
+    }
+
+    /// Runs it to its end; false if it was stopped before.
+    fn carry_out(&self, options: &RunOptions) -> miette::Result<bool> {
+        let outcome = if self.prepare()? {
+            run::resume(&self.directory, options)?
+        } else {
+            let mut loaded = config::load(&self.directory.join(CASE))?;
+            loaded.plan.output.directory = self.directory.clone();
+            run::run(loaded.plan, &loaded.text, &RunOptions { force: true, ..options.clone() })?
+        };
+        Ok(matches!(outcome, Outcome::Finished(_)))
+    }
+}
+
+/// Runs one case after the other; false if one was stopped before its end.
+fn carry_out_in_turn(
+    all: &[Place],
+    arguments: &ValidateArguments,
+    ranks: &Ranks,
 ) -> miette::Result<bool> {
-    let outcome = if prepare(suite, case, size, directory)? {
-        run::resume(directory, options)?
-    } else {
-        let mut loaded = config::load(&directory.join(CASE))?;
-        loaded.plan.output.directory = directory.to_owned();
-        run::run(loaded.plan, &loaded.text, &RunOptions { force: true, ..options.clone() })?
-    };
-    Ok(matches!(outcome, Outcome::Finished(_)))
+    let started = Instant::now();
+    for place in all {
+        let left = arguments.max_walltime.map(|most| most.saturating_sub(started.elapsed()));
+        let options = RunOptions {
+            max_walltime: left,
+            quiet: arguments.quiet,
+            ranks: ranks.clone(),
+            ..RunOptions::default()
+        };
+        if !place.carry_out(&options)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-/// Runs all cases to their ends, several at once; false if some were stopped before.
+/// Runs all cases, several at once; false if some were stopped before their ends.
 fn carry_out_at_once(
-    suites: &[Suite],
-    size: Size,
-    output: &Path,
+    all: &[Place],
     arguments: &ValidateArguments,
     ranks: &Ranks,
 ) -> miette::Result<bool> {
@@ -200,25 +273,14 @@ fn carry_out_at_once(
         return Err(miette!("--jobs {}: every case is run on all ranks", arguments.jobs));
     }
     let mut jobs = Vec::new();
-    for suite in suites {
-        // Cases that need another program are few and short, and come when it has been looked for.
-        if suite.peer().is_some() {
+    for place in all {
+        let goes_on = place.prepare()?;
+        if place.is_complete()? {
             continue;
         }
-        for case in suite.cases.iter().filter(|case| case.values(size).is_some()) {
-            let directory = output.join(&suite.name).join(&case.name);
-            let goes_on = prepare(suite, case, size, &directory)?;
-            let plan = config::load(&directory.join(CASE))?.plan;
-            let steps: u64 = plan.stages.iter().map(|stage| stage.steps).sum();
-            let reached = checkpoints_in(&directory).ok().and_then(|found| Some(found.first()?.0));
-            if goes_on && reached == Some(steps) {
-                continue;
-            }
-            // A card takes about as long for any number of particles below 30,000.
-            let cost = steps as f64 * (plan.system.particle_count() as f64 + 3e4);
-            let name = format!("{}/{}", suite.name, case.name);
-            jobs.push(Job { name, directory, goes_on, cost });
-        }
+        // A card takes about as long for any number of particles below 30,000.
+        let cost = place.steps()? as f64 * (place.plan()?.system.particle_count() as f64 + 3e4);
+        jobs.push(Job { name: place.name(), directory: place.directory.clone(), goes_on, cost });
     }
     let watch = Watch::new(arguments.max_walltime).map_err(|error| miette!("signals: {error}"))?;
     let conditions = Conditions { at_once: arguments.jobs.get(), watch, quiet: arguments.quiet };
@@ -227,6 +289,8 @@ fn carry_out_at_once(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

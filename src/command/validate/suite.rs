@@ -175,6 +175,11 @@ impl Suite {
         self.peer.as_ref().map(|script| self.folder.join(script))
     }
 
+    /// A case's name with that of the suite.
+    pub fn name_of(&self, case: &str) -> String {
+        format!("{}/{case}", self.name)
+    }
+
     /// The text of a case's configuration.
     pub fn configuration(&self, case: &Case, size: Size) -> miette::Result<String> {
         let place = || format!("suite {}, case {}", self.name, case.name);

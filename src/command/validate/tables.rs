@@ -1,14 +1,14 @@
 //! What came out, for a terminal, a program and a browser.
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use miette::miette;
 use serde_json::json;
 
-use super::Size;
 use super::judge::{Judged, Verdict};
+use super::ran::Ran;
 use super::suite::Suite;
+use super::{Results, Size};
 
 fn columns(one: &Judged) -> [String; 7] {
     [
@@ -50,17 +50,8 @@ pub fn table(judged: &[Judged]) -> String {
     text
 }
 
-/// Suites that were left out, with the reason.
-pub type Skipped = BTreeMap<String, String>;
-
-/// `report.json` and `report.html`.
-pub fn write(
-    judged: &[Judged],
-    skipped: &Skipped,
-    suites: &[Suite],
-    size: Size,
-    output: &Path,
-) -> miette::Result<()> {
+/// `report.json`, `report.md` and `report.html`.
+pub fn write(results: &Results, suites: &[Suite], size: Size, output: &Path) -> miette::Result<()> {
     let put = |name: &str, text: String| {
         let path = output.join(name);
         std::fs::write(&path, text).map_err(|error| miette!("{}: {error}", path.display()))
@@ -68,52 +59,131 @@ pub fn write(
     let document = json!({
         "size": size.name(),
         "version": env!("CARGO_PKG_VERSION"),
-        "processor": crate::engine::cpu::processor(),
-        "quantities": judged,
-        "skipped": skipped,
+        "quantities": results.judged,
+        "runs": results.runs,
+        "unfinished": results.unfinished,
+        "skipped": results.skipped,
     });
     put("report.json", format!("{document:#}\n"))?;
-    put("report.html", page(judged, skipped, suites, size))
+    put("report.md", markdown(results, suites, size))?;
+    put("report.html", page(results, suites, size))
+}
+
+/// What the report of a suite consists of.
+struct Part<'r> {
+    title: &'r str,
+    /// Why there is nothing else.
+    skipped: Option<&'r str>,
+    unfinished: Vec<&'r str>,
+    judged: Vec<&'r Judged>,
+    runs: Vec<&'r Ran>,
+}
+
+fn parts<'r>(results: &'r Results, suites: &'r [Suite]) -> Vec<Part<'r>> {
+    let part = |suite: &'r Suite| {
+        let prefix = suite.name_of("");
+        let of_suite = |case: &&str| case.starts_with(&prefix);
+        Part {
+            title: &suite.title,
+            skipped: results.skipped.get(&suite.name).map(String::as_str),
+            unfinished: results.unfinished.iter().map(String::as_str).filter(of_suite).collect(),
+            judged: results.judged.iter().filter(|one| one.suite == suite.name).collect(),
+            runs: results.runs.iter().filter(|run| run.case.starts_with(&prefix)).collect(),
+        }
+    };
+    suites.iter().map(part).collect()
+}
+
+fn title(size: Size) -> String {
+    format!("supercool {} validate --{}", env!("CARGO_PKG_VERSION"), size.name())
+}
+
+const RUN_HEADINGS: [&str; 7] =
+    ["case", "particles", "steps", "seconds", "on", "version", "ended (UTC)"];
+
+fn run_columns(run: &Ran) -> [String; 7] {
+    [
+        run.case.clone(),
+        run.particles.to_string(),
+        run.steps.to_string(),
+        format!("{:.0}", run.seconds),
+        run.machine.clone(),
+        run.version.clone(),
+        run.date.clone(),
+    ]
+}
+
+fn markdown(results: &Results, suites: &[Suite], size: Size) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let heading = |names: &[&str]| {
+        let rules = vec!["---".to_owned(); names.len()];
+        line(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()) + &line(&rules)
+    };
+    let mut text = format!("# {}\n", title(size));
+    for part in parts(results, suites) {
+        let _ = write!(text, "\n## {}\n\n", part.title);
+        if let Some(reason) = part.skipped {
+            let _ = writeln!(text, "Skipped: {reason}");
+            continue;
+        }
+        if !part.unfinished.is_empty() {
+            let _ = write!(text, "Not finished: {}\n\n", part.unfinished.join(", "));
+        }
+        text += &heading(&[&HEADINGS[..], &["source"]].concat());
+        for one in part.judged {
+            text += &line(&[&columns(one)[..], std::slice::from_ref(&one.source)].concat());
+        }
+        text += "\n";
+        text += &heading(&RUN_HEADINGS);
+        for run in part.runs {
+            text += &line(&run_columns(run));
+        }
+    }
+    text
 }
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:1180px;margin:2em auto;padding:0 1em}\
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em 1em .2em 0;text-align:left;border-bottom:1px solid #ddd}\
 .FAILS{color:#b00020;font-weight:bold}.holds{color:#00701a}";
 
-fn page(judged: &[Judged], skipped: &Skipped, suites: &[Suite], size: Size) -> String {
+fn page(results: &Results, suites: &[Suite], size: Size) -> String {
     let plain = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
+    let heading = |names: &[&str]| -> String {
+        let cells: String = names.iter().map(|name| format!("<th>{name}</th>")).collect();
+        format!("<table>\n<tr>{cells}</tr>\n")
+    };
+    let row = |class: &str, cells: &[String]| -> String {
+        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", plain(cell))).collect();
+        format!("<tr class=\"{class}\">{cells}</tr>\n")
+    };
+    let title = title(size);
     let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>supercool validate</title>\
-         <style>{STYLE}</style></head><body>\n<h1>supercool {} validate --{}</h1>\n<p>{}</p>\n",
-        env!("CARGO_PKG_VERSION"),
-        size.name(),
-        plain(&crate::engine::cpu::processor())
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
     );
-    for suite in suites {
-        if let Some(reason) = skipped.get(&suite.name) {
-            let _ = writeln!(
-                page,
-                "<h2>{}</h2>\n<p>Skipped: {}</p>",
-                plain(&suite.title),
-                plain(reason)
-            );
+    for part in parts(results, suites) {
+        let _ = writeln!(page, "<h2>{}</h2>", plain(part.title));
+        if let Some(reason) = part.skipped {
+            let _ = writeln!(page, "<p>Skipped: {}</p>", plain(reason));
             continue;
         }
-        let heading: String = HEADINGS.map(|name| format!("<th>{name}</th>")).concat();
-        let _ = write!(
-            page,
-            "<h2>{}</h2>\n<table>\n<tr>{heading}<th>source</th></tr>\n",
-            plain(&suite.title)
-        );
-        for one in judged.iter().filter(|one| one.suite == suite.name) {
-            let cells = columns(one);
-            let class = cells[6].clone();
-            let cells: String =
-                cells.iter().map(|cell| format!("<td>{}</td>", plain(cell))).collect();
-            let _ =
-                writeln!(page, "<tr class=\"{class}\">{cells}<td>{}</td></tr>", plain(&one.source));
+        if !part.unfinished.is_empty() {
+            let _ = writeln!(page, "<p>Not finished: {}</p>", plain(&part.unfinished.join(", ")));
         }
-        page.push_str("</table>\n");
+        page += &heading(&[&HEADINGS[..], &["source"]].concat());
+        for one in part.judged {
+            let cells = columns(one);
+            page += &row(&cells[6], &[&cells[..], std::slice::from_ref(&one.source)].concat());
+        }
+        page += "</table>\n";
+        page += &heading(&RUN_HEADINGS);
+        for run in part.runs {
+            page += &row("", &run_columns(run));
+        }
+        page += "</table>\n";
     }
     page + "</body></html>\n"
 }

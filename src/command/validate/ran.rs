@@ -1,0 +1,63 @@
+//! Where and when a case ran, as its results say.
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use miette::{IntoDiagnostic, miette};
+use serde::Serialize;
+use serde_json::Value;
+use supercool_analysis::results::ResultsFile;
+
+use super::Place;
+
+/// A run that has come to its end.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ran {
+    /// Suite and name.
+    pub case: String,
+    pub particles: usize,
+    pub steps: u64,
+    /// Of the stages that write results.
+    pub seconds: f64,
+    /// Card, or processor where there was none.
+    pub machine: String,
+    pub version: String,
+    /// Of its end, in universal time.
+    pub date: String,
+}
+
+impl Ran {
+    /// # Errors
+    /// If there are no results, or they cannot be read.
+    pub fn read(place: &Place) -> miette::Result<Self> {
+        let error = |error: std::io::Error| miette!("{}: {error}", place.directory.display());
+        let mut files: Vec<PathBuf> = Vec::new();
+        for entry in std::fs::read_dir(&place.directory).map_err(error)? {
+            files.push(entry.map_err(error)?.path());
+        }
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "h5"));
+        let (mut last, mut seconds) = (None, 0.0);
+        for path in files {
+            let file = ResultsFile::open(&path).into_diagnostic()?;
+            let written = path.metadata().and_then(|data| data.modified()).map_err(error)?;
+            seconds += file.number("progress/seconds").unwrap_or(0.0);
+            if last.as_ref().is_none_or(|(before, _)| *before < written) {
+                last = Some((written, file));
+            }
+        }
+        let (written, file) =
+            last.ok_or_else(|| miette!("{}: no results", place.directory.display()))?;
+        let hardware = file.parameter("hardware").unwrap_or_default();
+        let hardware: Value = serde_json::from_str(&hardware).unwrap_or_default();
+        let machine = ["card", "processor"].iter().find_map(|key| hardware[key].as_str());
+        let date = Timestamp::try_from(written).into_diagnostic()?.strftime("%Y-%m-%d %H:%M");
+        Ok(Ran {
+            case: place.name(),
+            particles: place.plan()?.system.particle_count(),
+            steps: place.steps()?,
+            seconds,
+            machine: machine.unwrap_or("unknown").to_owned(),
+            version: file.parameter("version").unwrap_or_default(),
+            date: date.to_string(),
+        })
+    }
+}
