@@ -101,19 +101,24 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     directory.on_full_disk(full_disk(&plan, &watch));
     let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
     drop(state);
-    match plan.system.initial {
-        InitialPlan::Lattice { temperature, .. }
-        | InitialPlan::File { temperature: Some(temperature), .. } => {
-            engine.draw_velocities(temperature, true)?;
-        }
-        InitialPlan::File { temperature: None, .. } => {}
-    }
+    draw_first_velocities(&plan, engine.as_mut())?;
     #[cfg(feature = "fault-injection")]
     let engine = fault::Faulty::from_environment(engine, &plan)?;
     let mut simulation = Simulation::new(plan, toml_text.to_owned(), engine);
     // A run that is killed from here on can be resumed.
     simulation.save(&directory)?;
     simulation.drive(&directory, &watch, options)
+}
+
+/// Those of the plan's first temperature; where it has none, they stand in the file that the positions are from.
+pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(), EngineError> {
+    match plan.system.initial {
+        InitialPlan::Lattice { temperature, .. }
+        | InitialPlan::File { temperature: Some(temperature), .. } => {
+            engine.draw_velocities(temperature, true)
+        }
+        InitialPlan::File { temperature: None, .. } => Ok(()),
+    }
 }
 
 /// Goes on from the last good checkpoint of a directory. Says which later ones were refused, and sets them aside.

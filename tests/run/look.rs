@@ -229,6 +229,36 @@ fn suites_are_run_once_judged_and_gone_on_with() {
 }
 
 #[test]
+fn a_trajectory_is_taken_back_in_fixed_point_only() {
+    let job = Job::new("");
+    fs::create_dir(job.path("suites")).unwrap();
+    let (template, _) = SUITE.split_once("[[case]]").unwrap();
+    let template = template.replace("\"fixed-point\"", "\"$precision\"");
+    let case = |precision: &str| {
+        format!(
+            "[[case]]\nname = \"{precision}\"\ntemplate = \"fluid\"\nquick = {{ steps = 200 }}\n\
+             values = {{ temperature = 1.5, precision = \"{precision}\" }}\n\
+             [[case.expect]]\nstage = \"one\"\nstatistic = \"reversal\"\nobservable = \"particles\"\n\
+             at_most = 0.5\nsource = \"here\"\n"
+        )
+    };
+    let suite = template + &case("fixed-point") + &case("double-single");
+    job.write("suites/back.toml", &suite);
+    let command = ["validate", "--folder", "suites", "--output", "found", "--quiet"];
+    let ended = job.execute(&command);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let verdict = |case: &str| {
+        let line = ended.stdout.lines().find(|line| line.contains(case)).unwrap();
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    assert_eq!(verdict("back/fixed-point"), "holds");
+    assert_eq!(verdict("back/double-single"), "FAILS");
+    let bath = "steps = $steps\nthermostat = { kind = \"bussi\", temperature = 1.0, time = 0.1 }";
+    job.write("suites/back.toml", &suite.replace("steps = $steps", bath));
+    job.fails(&command, &["only a trajectory at constant energy"]);
+}
+
+#[test]
 fn cases_at_once_give_what_they_give_one_after_the_other() {
     let job = Job::new("").with(&[("CUDA_VISIBLE_DEVICES", "")]);
     fs::create_dir(job.path("suites")).unwrap();

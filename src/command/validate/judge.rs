@@ -9,8 +9,12 @@ use supercool_analysis::statistics::block_average;
 
 use super::Size;
 use super::peer::Beside;
+use super::reversal;
 use super::suite::{Expected, Statistic};
+use crate::engine::ExactState;
+use crate::engine::domain::Ranks;
 use crate::output::latest_valid;
+use crate::plan::Plan;
 use crate::run::state_from_checkpoint;
 
 /// Beyond so many standard errors a difference is a failure: by chance once in some two thousand quantities.
@@ -51,13 +55,22 @@ pub struct Judged {
 /// What earlier cases have given, by case and quantity.
 pub type Earlier = BTreeMap<(String, String), Found>;
 
+/// A run that has come to its end.
+#[derive(Clone, Copy)]
+pub struct Completed<'r> {
+    pub plan: &'r Plan,
+    pub directory: &'r Path,
+    /// What another program makes of its first state.
+    pub beside: Option<&'r Beside>,
+    pub ranks: &'r Ranks,
+}
+
 /// Compares; suite and case are filled in by the caller.
 pub fn judge(
     expected: &Expected,
     size: Size,
-    directory: &Path,
+    run: Completed,
     earlier: &Earlier,
-    beside: Option<&Beside>,
 ) -> miette::Result<Judged> {
     let quantity = expected.quantity();
     let judged =
@@ -75,22 +88,26 @@ pub fn judge(
         };
     if let Some(hash) = &expected.hash {
         let wanted = hash.of(size).unwrap_or_default();
-        let found = hash_of_last_state(directory)?;
+        let found = last_state(run.directory)?.hash().to_hex().to_string();
         let same = f64::from(u8::from(!found.starts_with(wanted) || wanted.is_empty()));
         let text = format!("{wanted} (found {})", &found[..wanted.len().clamp(8, 64)]);
         return Ok(judged(text, Found { value: same, error: 0.0 }, same, "", 0.5));
     }
-    let mut found = match (expected.statistic, beside) {
+    let mut found = match (expected.statistic, run.beside) {
         (Statistic::Difference, Some(beside)) => {
             Found { value: beside.difference(&expected.observable)?, error: 0.0 }
         }
-        _ => measure(expected, directory)?,
+        (Statistic::Reversal, _) => {
+            let elsewhere = reversal::particles_elsewhere(run)?;
+            Found { value: elsewhere as f64, error: 0.0 }
+        }
+        _ => measure(expected, run.directory)?,
     };
     found.value *= expected.factor;
     found.error *= expected.factor.abs();
     if let Some(bound) = expected.at_most.and_then(|bound| bound.of(size)) {
         let share = found.value.abs() / bound;
-        let text = match beside {
+        let text = match run.beside {
             Some(beside) if expected.statistic == Statistic::Difference => {
                 format!("{} within {bound:.1e}", beside.name)
             }
@@ -126,11 +143,12 @@ pub fn judge(
     Ok(judged(text, found, sigma, "sigma", MOST_SIGMA))
 }
 
-fn hash_of_last_state(directory: &Path) -> miette::Result<String> {
+/// Of the last checkpoint.
+pub fn last_state(directory: &Path) -> miette::Result<ExactState> {
     let found = latest_valid(directory)?;
     let (_, path, checkpoint) =
         found.checkpoint.ok_or_else(|| miette!("{}: no checkpoint", directory.display()))?;
-    Ok(state_from_checkpoint(&checkpoint, &path)?.hash().to_hex().to_string())
+    state_from_checkpoint(&checkpoint, &path)
 }
 
 fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
@@ -171,7 +189,8 @@ fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
             let variance = block_average(&squares);
             Found { value: variance.value, error: variance.error }
         }
-        Statistic::Mean | Statistic::Fit | Statistic::Hash | Statistic::Difference => {
+        // The others are not of a time series.
+        _ => {
             let mean = block_average(samples);
             Found { value: mean.value, error: mean.error }
         }

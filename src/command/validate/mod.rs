@@ -1,12 +1,13 @@
 //! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
 //!
 //! `suite` is what a file says, `jobs` runs several cases at once, `judge` what a run gives for one expectation, `peer`
-//! what another program gives for it, `ran` where and when it ran, `tables` what the user sees. Every case is a run in a
+//! what another program gives for it, `reversal` whether it can be taken back, `ran` where and when it ran, `tables` what the user sees. Every case is a run in a
 //! directory of its own, which is gone on with where it was stopped, and not repeated once it is there.
 mod jobs;
 mod judge;
 mod peer;
 mod ran;
+mod reversal;
 mod suite;
 mod tables;
 
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 use miette::miette;
 
 use self::jobs::{Conditions, Job};
-use self::judge::{Judged, Verdict};
+use self::judge::{Completed, Judged, Verdict};
 use self::peer::Peer;
 use self::ran::Ran;
 use self::suite::{Case, Suite};
@@ -123,10 +124,13 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
             results.unfinished.push(place.name());
             continue;
         }
+        let plan = place.plan()?;
         let beside = match peers.get(&place.suite.name) {
-            Some(peer) => Some(peer.beside(&place.plan()?, &place.directory, ranks)?),
+            Some(peer) => Some(peer.beside(&plan, &place.directory, ranks)?),
             None => None,
         };
+        let run =
+            Completed { plan: &plan, directory: &place.directory, beside: beside.as_ref(), ranks };
         results.runs.push(Ran::read(place)?);
         for expected in &place.case.expect {
             let mut expected = expected.clone();
@@ -134,7 +138,7 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
             if case.is_some_and(|case| results.unfinished.contains(&place.suite.name_of(case))) {
                 expected.same_as = None;
             }
-            let one = judge::judge(&expected, size, &place.directory, &found, beside.as_ref())?;
+            let one = judge::judge(&expected, size, run, &found)?;
             found.insert((place.case.name.clone(), expected.quantity()), one.found);
             let (suite, case) = (place.suite.name.clone(), place.case.name.clone());
             results.judged.push(Judged { suite, case, ..one });

@@ -12,11 +12,10 @@ use serde::Deserialize;
 use serde_json::json;
 use supercool_analysis::results::ResultsFile;
 
+use super::judge::last_state;
 use crate::engine::{self, ExactState, domain::Ranks};
 use crate::initial;
-use crate::output::latest_valid;
 use crate::plan::{InitialPlan, Plan};
-use crate::run::state_from_checkpoint;
 use crate::system::Snapshot;
 
 /// Exit code of a script whose program is not there: `EX_UNAVAILABLE` of sysexits.h.
@@ -85,10 +84,7 @@ impl Peer {
         let state = initial::create(plan)?;
         let forces = engine::create_on(ranks, plan, &state)?.forces()?;
         let theirs = self.follow(plan, every, &state)?;
-        let found = latest_valid(directory)?;
-        let (_, path, checkpoint) =
-            found.checkpoint.ok_or_else(|| miette!("{}: no checkpoint", directory.display()))?;
-        let end = state_from_checkpoint(&checkpoint, &path)?.to_snapshot(&plan.system.species);
+        let end = last_state(directory)?.to_snapshot(&plan.system.species);
         let count = end.position.len();
         if [&theirs.forces, &theirs.position, &theirs.velocity].iter().any(|v| v.len() != count) {
             return Err(miette!("{}: not {count} particles", self.script.display()));

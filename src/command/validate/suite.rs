@@ -99,6 +99,8 @@ pub enum Statistic {
     Hash,
     /// Largest difference from what the suite's other program makes of the first state.
     Difference,
+    /// Particles that do not return to where they began when the trajectory is followed back.
+    Reversal,
 }
 
 impl Statistic {
@@ -112,6 +114,7 @@ impl Statistic {
             Statistic::Fit => "fit",
             Statistic::Hash => "hash",
             Statistic::Difference => "difference",
+            Statistic::Reversal => "reversal",
         }
     }
 }
