@@ -86,7 +86,7 @@ def panels(found, rows, share):
         sharex=True, sharey=share, squeeze=False, layout="constrained")
     for row, (title, of) in zip(axes, rows.items()):
         for ax, precision in zip(row, precisions):
-            ax.set_title(f"{title}, {precision}", fontsize="medium")
+            ax.set_title(f"{title}, {precision}", fontsize="medium", loc="right")
             yield ax, title, precision, {key: curve for key, curve in found.items() if of(key) and key[1] == precision}
     for ax in axes[-1]:
         ax.set_xlabel("steps")
@@ -192,7 +192,7 @@ def rescaled_fluctuations(runs, output):
     for row, truncation in enumerate(truncations):
         for column, precision in enumerate(precisions):
             ax = axes[row, column]
-            ax.set_title(f"{truncation}, {precision}", fontsize="medium")
+            ax.set_title(f"{truncation}, {precision}", fontsize="medium", loc="right")
             for index, dt in enumerate(fluctuations.TIMESTEPS):
                 if (truncation, precision, dt) in curves:
                     time, change = curves[truncation, precision, dt]
