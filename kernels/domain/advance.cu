@@ -22,7 +22,7 @@
 // `Present` in src/engine/cuda/rank/mod.rs.
 enum Present : u32 { FORCES = 0, ALL_SITES = 1, OWN_SITES = 2 };
 
-// Mirrors `PeerLaunch` in src/engine/cuda/rank/steps.rs.
+// Mirrors `PeerLaunch` in src/engine/cuda/rank/steps_with_peers.rs.
 struct PeerLaunch {
     u64 first_step;
     // Times that all ranks have lent sites since the start.
@@ -179,7 +179,6 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
         Control *control = system.control;
         control->cycles[0] += (u64)(clock64() - begun);
         control->cycles[1] += (u64)waited;
-        control->steps_done = done;
         control->copy = work.copy;
         control->site_copy = work.site_copy ^ (drifted ? 1 : 0);
         rim.control->steps = done;

@@ -49,13 +49,15 @@ impl Ran {
         let hardware = file.parameter("hardware").unwrap_or_default();
         let hardware: Value = serde_json::from_str(&hardware).unwrap_or_default();
         let machine = ["card", "processor"].iter().find_map(|key| hardware[key].as_str());
+        let ranks = hardware["ranks"].as_u64().filter(|&ranks| ranks > 1);
+        let ranks = ranks.map_or(String::new(), |ranks| format!(", {ranks} ranks"));
         let date = Timestamp::try_from(written).into_diagnostic()?.strftime("%Y-%m-%d %H:%M");
         Ok(Ran {
             case: place.name(),
             particles: place.plan()?.system.particle_count(),
             steps: place.steps()?,
             seconds,
-            machine: machine.unwrap_or("unknown").to_owned(),
+            machine: machine.unwrap_or("unknown").to_owned() + &ranks,
             version: file.parameter("version").unwrap_or_default(),
             date: date.to_string(),
         })

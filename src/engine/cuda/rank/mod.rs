@@ -1,11 +1,13 @@
 //! The particles of one domain among others on a card; see [`crate::engine::domain`].
 //!
-//! Where kernels reach the neighbours' memory ([`peer`]), they rebuild lists ([`rebuild_with_peers`]) and take the steps
-//! between ([`steps`]) by themselves. Else, and where something has no room, the host leads: it has particles migrate and
-//! ghosts chosen ([`rebuild`]), and messages travel by a [`transport`].
+//! Steps are taken with lists whose end all ranks agree on ([`steps`]). Where kernels reach the neighbours' memory
+//! ([`peer`]), they rebuild lists ([`rebuild_with_peers`]) and take the steps between ([`steps_with_peers`]) by themselves.
+//! Else, and where something has no room, the host leads: it has particles migrate and ghosts chosen ([`rebuild`]), every
+//! step's ghosts sent ([`steps_of_host`]), and messages travel by a [`transport`].
 mod begin;
 mod card_times;
 mod connect;
+mod findings;
 mod part;
 mod peer;
 mod rebuild;
@@ -13,6 +15,8 @@ mod rebuild_with_peers;
 mod report;
 mod rim;
 mod steps;
+mod steps_of_host;
+mod steps_with_peers;
 mod transport;
 
 use std::ffi::c_void;

@@ -1,0 +1,177 @@
+//! Steps that the cards of neighbours take by themselves, many in a launch.
+use super::rebuild_with_peers::Rebuilding;
+use super::report::Report;
+use super::{Present, argument};
+use crate::engine::EngineError;
+use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
+use crate::plan;
+
+/// Argument of the kernels that take steps with peers. Mirrors `PeerLaunch` in `kernels/domain/advance.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct PeerLaunch {
+    first_step: u64,
+    sequence: u64,
+    steps: u32,
+    present: u32,
+    drifts: u32,
+    names: u32,
+    number: u32,
+    report: u32,
+    looks_after: u32,
+    rebuilds: u32,
+}
+
+/// Of `PeerLaunch::looks_after`: not in this launch.
+const NEVER: u32 = u32::MAX;
+
+/// How steps with the present lists end.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    /// After the last one; with `drifts` begins the one after it, up to its drift.
+    Last { drifts: bool },
+    /// With the drift to the first step, from one on, for which the lists are not good; if there is none, after the last one.
+    Lists { from: u64 },
+}
+
+/// Steps that the cards have taken by themselves.
+pub struct Taken {
+    pub report: Report,
+    /// They end with the drift of another step.
+    pub drifted: bool,
+    /// It was launched behind them.
+    pub rebuilding: Option<Rebuilding>,
+}
+
+impl<P: DevicePolicy> CudaEngine<P> {
+    /// What acts on the velocities within a launch, if the cards take steps by themselves: where kernels reach the
+    /// neighbours' memory; for sums over the system in each step all ranks must be neighbours.
+    pub(super) fn peer_kind(&self) -> Option<Kind> {
+        let all_are_neighbors = self.agrees();
+        let kind = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
+            // Collisions come between launches.
+            None | Some(plan::Thermostat::Andersen { .. }) => Kind::None,
+            Some(plan::Thermostat::Langevin { .. }) => Kind::Langevin,
+            Some(plan::Thermostat::NoseHoover { .. }) if all_are_neighbors => Kind::NoseHoover,
+            Some(plan::Thermostat::Bussi { .. }) if all_are_neighbors => Kind::Bussi,
+            Some(_) => return None,
+        };
+        self.with_others().writes_to_peers.then_some(kind)
+    }
+
+    /// What a rank has in place of a kernel that takes steps.
+    pub(in crate::engine::cuda) fn kernel_among_others(
+        &self,
+        kernel: &'static str,
+    ) -> &'static str {
+        match (&self.domain, kernel) {
+            (None, _) => kernel,
+            (Some(with_others), _) if !with_others.writes_to_peers => "forces_of_region",
+            (_, "advance_alone") => "advance_with_peers_alone",
+            (_, "advance_wide") => "advance_with_peers_wide",
+            (_, "advance_langevin") => "advance_with_peers_langevin",
+            (_, "advance_global") => "advance_with_peers_global",
+            _ => "advance_with_peers",
+        }
+    }
+
+    /// Whether the cards can find out within a launch when lists are no longer good.
+    pub(super) fn looks_at_lists(&self) -> bool {
+        self.agrees() && self.peer_kind().is_some()
+    }
+
+    /// Steps in one launch, in which the cards send each other the sites of ghosts. Returns what was found, or nothing if the
+    /// rebuilding before has failed: no step was taken then.
+    pub(super) fn steps_with_peers(
+        &mut self,
+        stop: u64,
+        end: End,
+        kind: Kind,
+        half_steps: &mut usize,
+    ) -> Result<Option<Taken>, EngineError> {
+        let degrees = self.degrees_of_freedom();
+        let (seed, timestep) = (self.plan.system.seed, self.plan.run.timestep);
+        let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
+        let (_, bath) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
+        let (steps, present) = (stop - self.step, self.with_others().present);
+        if of_all {
+            self.with_others_mut().launches += 1;
+        }
+        let (drifts, looks_after) = match end {
+            End::Last { drifts } => (drifts, NEVER),
+            // The drift to a step is behind those before it.
+            End::Lists { from } => (false, from.saturating_sub(self.step + 1) as u32),
+        };
+        // What a bath has left is read before what comes next.
+        let rebuilds = u64::from(looks_after) < steps && kind == Kind::None;
+        let asked = self.with_others_mut().reports.ask();
+        let launch = PeerLaunch {
+            first_step: self.step,
+            sequence: self.with_others().sequence,
+            steps: steps as u32,
+            present: present as u32,
+            drifts: drifts.into(),
+            names: u32::from(self.with_others().unnamed),
+            number: self.with_others().launches,
+            report: asked.number,
+            looks_after,
+            rebuilds: rebuilds.into(),
+        };
+        tracing::trace!("{launch:?}");
+        let Geometry { kernel, blocks, threads } = self.geometry(kind);
+        let kernel = self.kernels.kernel(self.kernel_among_others(kernel))?;
+        let arguments = [argument(&launch), argument(&bath)];
+        if of_all {
+            self.lend_thermostat()?;
+        }
+        // SAFETY: the arguments are those of kernels/domain/advance.cu; the buffers have room for all places.
+        unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        if let Some(rebuilding) = self.with_others_mut().under_way.take()
+            && !self.complete(rebuilding)?
+        {
+            self.take_report(asked)?;
+            return Ok(None);
+        }
+        let rebuilding = if rebuilds { Some(self.rebuild_with_peers(false)?) } else { None };
+        let report = self.take_report(asked)?;
+        let (steps, drifted) = (u64::from(report.control.steps), report.control.drifted != 0);
+        self.with_others_mut().times.stepped(&report);
+        if of_all {
+            self.read_control()?;
+            self.take_thermostat();
+        } else {
+            // The particles are in the other copy; each drift writes the other copy of the sites.
+            self.control.copy ^= 1;
+            self.control.site_copy ^= ((steps + u64::from(drifted)) & 1) as u32;
+        }
+        self.step += steps;
+        if kind == Kind::Langevin {
+            let completed = usize::from(present != Present::Forces);
+            *half_steps += 2 * (steps as usize + completed) + usize::from(drifted);
+        }
+        let with_others = self.with_others_mut();
+        (with_others.present, with_others.unnamed) = (Present::Forces, false);
+        // Where the ranks look, sites are lent before.
+        let lent = steps + u64::from(drifted && looks_after != NEVER);
+        with_others.sequence += lent + u64::from(present == Present::OwnSites);
+        Ok(Some(Taken { report, drifted, rebuilding }))
+    }
+
+    /// A rebuilding in the present step is under way; steps are to be launched behind it.
+    pub(super) fn expect_rebuilding(&mut self, rebuilding: Rebuilding) {
+        self.expect_lists();
+        let with_others = self.with_others_mut();
+        (with_others.under_way, with_others.present) = (Some(rebuilding), Present::AllSites);
+    }
+
+    /// A rebuilding was launched behind steps that have ended elsewhere: it does nothing.
+    pub(super) fn forget(&mut self, rebuilding: Option<Rebuilding>) -> Result<(), EngineError> {
+        if rebuilding.is_none() {
+            return Ok(());
+        }
+        tracing::trace!("step {}: the rebuilding behind is left out", self.step);
+        self.with_others().buffers.halt.clear(size_of::<u32>())
+    }
+}
