@@ -12,7 +12,7 @@ use miette::miette;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::run::STOPPED;
-use super::CASE;
+use super::cases::CASE;
 use crate::engine::cuda::device::cards;
 use crate::run::Watch;
 

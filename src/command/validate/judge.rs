@@ -52,7 +52,7 @@ pub struct Judged {
     pub source: String,
 }
 
-/// What earlier cases have given, by case and quantity.
+/// What earlier cases of a suite have given, by case and quantity.
 pub type Earlier = BTreeMap<(String, String), Found>;
 
 /// A run that has come to its end.
@@ -189,8 +189,11 @@ fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
             let variance = block_average(&squares);
             Found { value: variance.value, error: variance.error }
         }
-        // The others are not of a time series.
-        _ => {
+        Statistic::Mean
+        | Statistic::Fit
+        | Statistic::Hash
+        | Statistic::Difference
+        | Statistic::Reversal => {
             let mean = block_average(samples);
             Found { value: mean.value, error: mean.error }
         }

@@ -1,8 +1,10 @@
 //! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
 //!
-//! `suite` is what a file says, `jobs` runs several cases at once, `judge` what a run gives for one expectation, `peer`
-//! what another program gives for it, `reversal` whether it can be taken back, `ran` where and when it ran, `tables` what the user sees. Every case is a run in a
-//! directory of its own, which is gone on with where it was stopped, and not repeated once it is there.
+//! `suite` is what a file says, `cases` runs what it asks for, `jobs` several at once, `judge` what a run gives for one
+//! expectation, `peer` what another program gives for it, `reversal` whether it can be taken back, `ran` where and when it
+//! ran, `tables` what the user sees. Every case is a run in a directory of its own, which is gone on with where it was
+//! stopped, and not repeated once it is there.
+mod cases;
 mod jobs;
 mod judge;
 mod peer;
@@ -15,22 +17,18 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use miette::miette;
 
-use self::jobs::{Conditions, Job};
-use self::judge::{Completed, Judged, Verdict};
+use self::cases::{Place, carry_out_at_once, carry_out_in_turn};
+use self::judge::{Completed, Earlier, Judged, Verdict};
 use self::peer::Peer;
 use self::ran::Ran;
-use self::suite::{Case, Suite};
 use super::run::STOPPED;
 use super::say;
-use crate::config;
 use crate::engine::domain::Ranks;
-use crate::output::checkpoints_in;
-use crate::plan::Plan;
-use crate::run::{self, Outcome, RunOptions, Watch, parse_walltime};
+use crate::run::parse_walltime;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ValidateArguments {
@@ -118,7 +116,7 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
     } else {
         carry_out_in_turn(&all, arguments, ranks)?
     };
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<&str, Earlier> = BTreeMap::new();
     for place in &all {
         if !place.is_complete()? {
             results.unfinished.push(place.name());
@@ -132,13 +130,14 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
         let run =
             Completed { plan: &plan, directory: &place.directory, beside: beside.as_ref(), ranks };
         results.runs.push(Ran::read(place)?);
+        let found = found.entry(&place.suite.name).or_default();
         for expected in &place.case.expect {
             let mut expected = expected.clone();
             let case = expected.same_as.as_ref();
             if case.is_some_and(|case| results.unfinished.contains(&place.suite.name_of(case))) {
                 expected.same_as = None;
             }
-            let one = judge::judge(&expected, size, run, &found)?;
+            let one = judge::judge(&expected, size, run, found)?;
             found.insert((place.case.name.clone(), expected.quantity()), one.found);
             let (suite, case) = (place.suite.name.clone(), place.case.name.clone());
             results.judged.push(Judged { suite, case, ..one });
@@ -167,9 +166,6 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The configuration of a case, in its directory.
-const CASE: &str = "case.toml";
-
 impl ValidateArguments {
     fn python(&self) -> PathBuf {
         let from_environment = || std::env::var_os("SUPERCOOL_PYTHON").map(PathBuf::from);
@@ -177,125 +173,12 @@ impl ValidateArguments {
     }
 }
 
-/// A case of one size, and where it is run.
-#[derive(Debug)]
-struct Place<'s> {
-    suite: &'s Suite,
-    case: &'s Case,
-    size: Size,
-    directory: PathBuf,
-}
-
-impl Place<'_> {
-    fn name(&self) -> String {
-        self.suite.name_of(&self.case.name)
-    }
-
-    /// Of the configuration that is there.
-    fn plan(&self) -> miette::Result<Plan> {
-        Ok(config::load(&self.directory.join(CASE))?.plan)
-    }
-
-    fn steps(&self) -> miette::Result<u64> {
-        Ok(self.plan()?.stages.iter().map(|stage| stage.steps).sum())
-    }
-
-    /// Whether the configuration that is there is the case's.
-    fn is_same(&self, text: &str) -> bool {
-        std::fs::read_to_string(self.directory.join(CASE)).is_ok_and(|before| before == text)
-    }
-
-    /// Makes directory and configuration; whether a run of it is there to go on with. One of another text is not.
-    fn prepare(&self) -> miette::Result<bool> {
-        let text = self.suite.configuration(self.case, self.size)?;
-        let error = |error: std::io::Error| miette!("{}: {error}", self.directory.display());
-        std::fs::create_dir_all(&self.directory).map_err(error)?;
-        let checkpoints = checkpoints_in(&self.directory)?;
-        if self.is_same(&text) {
-            return Ok(!checkpoints.is_empty());
-        }
-        // Before the new text is there: nobody shall go on with it from them.
-        for (_, checkpoint) in checkpoints {
-            std::fs::remove_file(checkpoint).map_err(error)?;
-        }
-        std::fs::write(self.directory.join(CASE), &text).map_err(error)?;
-        Ok(false)
-    }
-
-    /// Whether it has been run to its end.
-    fn is_complete(&self) -> miette::Result<bool> {
-        let text = self.suite.configuration(self.case, self.size)?;
-        if !self.is_same(&text) {
-            return Ok(false);
-        }
-        let reached = checkpoints_in(&self.directory)?.first().map(|(step, _)| *step);
-        Ok(reached == Some(self.steps()?))
-    }
-
-    /// Runs it to its end; false if it was stopped before.
-    fn carry_out(&self, options: &RunOptions) -> miette::Result<bool> {
-        let outcome = if self.prepare()? {
-            run::resume(&self.directory, options)?
-        } else {
-            let mut loaded = config::load(&self.directory.join(CASE))?;
-            loaded.plan.output.directory = self.directory.clone();
-            run::run(loaded.plan, &loaded.text, &RunOptions { force: true, ..options.clone() })?
-        };
-        Ok(matches!(outcome, Outcome::Finished(_)))
-    }
-}
-
-/// Runs one case after the other; false if one was stopped before its end.
-fn carry_out_in_turn(
-    all: &[Place],
-    arguments: &ValidateArguments,
-    ranks: &Ranks,
-) -> miette::Result<bool> {
-    let started = Instant::now();
-    for place in all {
-        let left = arguments.max_walltime.map(|most| most.saturating_sub(started.elapsed()));
-        let options = RunOptions {
-            max_walltime: left,
-            quiet: arguments.quiet,
-            ranks: ranks.clone(),
-            ..RunOptions::default()
-        };
-        if !place.carry_out(&options)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Runs all cases, several at once; false if some were stopped before their ends.
-fn carry_out_at_once(
-    all: &[Place],
-    arguments: &ValidateArguments,
-    ranks: &Ranks,
-) -> miette::Result<bool> {
-    if ranks.count() > 1 {
-        return Err(miette!("--jobs {}: every case is run on all ranks", arguments.jobs));
-    }
-    let mut jobs = Vec::new();
-    for place in all {
-        let goes_on = place.prepare()?;
-        if place.is_complete()? {
-            continue;
-        }
-        // A card takes about as long for any number of particles below 30,000.
-        let cost = place.steps()? as f64 * (place.plan()?.system.particle_count() as f64 + 3e4);
-        jobs.push(Job { name: place.name(), directory: place.directory.clone(), goes_on, cost });
-    }
-    let watch = Watch::new(arguments.max_walltime).map_err(|error| miette!("signals: {error}"))?;
-    let conditions = Conditions { at_once: arguments.jobs.get(), watch, quiet: arguments.quiet };
-    jobs::carry_out(jobs, &conditions)
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::config;
 
     #[test]
     fn every_case_of_our_suites_is_a_configuration_with_what_is_expected_of_it() {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use supercool_analysis::results::ResultsFile;
 
-use super::Place;
+use super::cases::Place;
 
 /// A run that has come to its end.
 #[derive(Clone, Debug, Serialize)]
