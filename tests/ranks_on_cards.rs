@@ -245,9 +245,9 @@ fn ranks_rebuild_as_often_as_one_card() {
 #[test]
 fn steps_with_lists_that_were_too_old_are_taken_again() {
     // A collision every 50 steps, cold and hot in turn.
-    let mut toml =
-        kob_andersen(3, 1500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1");
-    for (stage, temperature) in [0.05, 6.0, 0.05, 3.0].into_iter().enumerate() {
+    let mut toml = kob_andersen(3, 800, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1");
+    let temperatures = [0.05, 6.0, 0.05, 3.0, 0.05, 6.0];
+    for (stage, temperature) in temperatures.into_iter().enumerate() {
         toml += &format!(
             "[[stage]]\nname = \"stage{stage}\"\nsteps = 100\nobserve = {{ thermodynamics = 100, trajectory = 100 }}\n\
              thermostat = {{ kind = \"andersen\", temperature = {temperature}, rate = 5.0 }}\n"
@@ -259,11 +259,12 @@ fn steps_with_lists_that_were_too_old_are_taken_again() {
         let job = job_on(place, 2, &toml).with(&[("RUST_LOG", "supercool=trace")]);
         let ended = job.execute_on(2, &["run", "job.toml", "--engine", "cuda"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        // Of each rank, perhaps with a line of the other one between.
-        let mut left_out = ended.stderr.split("the rebuilding behind is left out").skip(1);
-        let next = |text: &str| text.chars().take(400).collect::<String>();
-        assert!(left_out.any(|text| next(text).contains("lists were too old")), "{ended:?}");
-        for stage in 0..4 {
+        // How far a launch goes depends on the machine's speed: mostly, but not always, a rebuilding is launched behind
+        // the steps that are taken again.
+        for event in ["lists were too old", "the rebuilding behind is left out"] {
+            assert!(ended.stderr.contains(event), "never: {event}; {ended:?}");
+        }
+        for stage in 0..temperatures.len() {
             for file in [format!("out/stage{stage}.h5"), format!("out/stage{stage}.h5md")] {
                 assert_same_numbers(&expected.path(&file), &job.path(&file));
             }
