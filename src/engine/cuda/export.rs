@@ -65,7 +65,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(all)
     }
 
-    /// Has the arrays copied out while the next steps run, or, where the card has no room for that, at
+    /// Has the arrays copied out while the next steps run, or, where the card or its host has no room for that, at
     /// once. `finish` makes of the bytes what is wanted.
     fn begin_copy<T: Send + 'static>(
         &self,
@@ -81,15 +81,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         });
         let pieces = self.pieces(&moment, of_state);
         match transfer {
-            Some(transfer) => {
-                let arriving = transfer.begin(&pieces)?;
-                Ok(Pending::new(move || Ok(finish(&moment, arriving.wait()?))))
-            }
-            None => {
-                let bytes = self.read_pieces(&pieces)?;
-                Ok(Pending::new(move || Ok(finish(&moment, &bytes))))
-            }
+            Some(transfer) => match transfer.begin(&pieces) {
+                Ok(arriving) => {
+                    return Ok(Pending::new(move || Ok(finish(&moment, arriving.wait()?))));
+                }
+                Err(error @ EngineError::CardLost { .. }) => return Err(error),
+                Err(error) => tracing::debug!("this frame is copied at once: {error}"),
+            },
+            None => {}
         }
+        let bytes = self.read_pieces(&pieces)?;
+        Ok(Pending::new(move || Ok(finish(&moment, &bytes))))
     }
 
     pub(super) fn begin_state(&self) -> Result<PendingState, EngineError> {
@@ -135,13 +137,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let culprit = self.control.culprit;
         match self.control.status {
             status::TOO_CLOSE => match self.closest_pair() {
-                Ok((first, second)) => EngineError::TooClose {
+                Ok(Some((first, second))) => EngineError::TooClose {
                     step: self.step,
                     first,
                     second,
                     distance: self.distance(first, second),
                     precision: P::PRECISION.name(),
                 },
+                // Among ranks a launch goes on behind the fault: the pair may have flown apart.
+                Ok(None) => self.range_error(status::TOO_CLOSE, culprit),
                 Err(error) => error,
             },
             status::RUNAWAY => match self.read_particle(culprit) {

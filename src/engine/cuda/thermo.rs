@@ -80,7 +80,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     pub(super) fn range_error(&self, status: u32, particle: u32) -> EngineError {
-        let quantity = if status == status::VELOCITY_RANGE { "the velocity" } else { "the energy" };
+        let quantity = match status {
+            status::VELOCITY_RANGE => "the velocity",
+            status::TOO_CLOSE => "the force",
+            _ => "the energy",
+        };
         EngineError::OutOfRange { step: self.step, quantity, particle }
     }
 
@@ -205,13 +209,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         ))
     }
 
-    /// Places of the ids of a pair too close, found anew.
-    pub(super) fn closest_pair(&self) -> Result<(u32, u32), EngineError> {
+    /// Ids of a pair that is too close, found anew; `None` if none is any more.
+    pub(super) fn closest_pair(&self) -> Result<Option<(u32, u32)>, EngineError> {
         let mut control = self.control;
         control.closest_pair = u64::MAX;
         self.buffers.control.write(&[control])?;
         self.over_particles("find_too_close", &[])?;
         let pair = self.buffers.control.read::<Control>(1)?[0].closest_pair;
-        Ok(((pair >> 32) as u32, pair as u32))
+        Ok((pair != u64::MAX).then_some(((pair >> 32) as u32, pair as u32)))
     }
 }

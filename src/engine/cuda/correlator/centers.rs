@@ -12,6 +12,8 @@ use crate::system::{SimulationBox, Species};
 pub struct CenterFinder {
     kernels: Kernels,
     find_centers: Kernel,
+    /// Numbers of the slots of the samples.
+    slots: Buffer,
 }
 
 /// `Geometry` of the kernel.
@@ -31,30 +33,43 @@ fn geometry(simulation_box: &SimulationBox, species: &[Species]) -> Vec<u8> {
 }
 
 impl CenterFinder {
+    /// For at most `samples` samples at once.
+    ///
+    /// # Errors
+    /// If there is no memory, or the kernels cannot be compiled.
     pub fn new(
         session: &Arc<Session>,
         simulation_box: &SimulationBox,
         species: &[Species],
+        samples: usize,
     ) -> Result<Self, EngineError> {
         let program = program::centers_program(simulation_box.dimension(), species.len());
         let kernels = Kernels::of(session, &program)?;
         kernels.set("geometry", &geometry(simulation_box, species))?;
-        Ok(CenterFinder { find_centers: kernels.kernel("find_centers")?, kernels })
+        Ok(CenterFinder {
+            find_centers: kernels.kernel("find_centers")?,
+            kernels,
+            slots: Buffer::new(session, samples * size_of::<u32>())?,
+        })
     }
 
-    /// Finds those of the samples in the first `count` of `slots`; does not wait.
+    /// Finds those of the samples in `slots`; does not wait.
+    ///
+    /// # Errors
+    /// If the card is lost.
     pub fn find(
         &self,
         records: Records,
-        slots: &Buffer,
-        count: usize,
+        slots: &[u32],
         centers: &Buffer,
     ) -> Result<(), EngineError> {
-        let (slots, centers) = (slots.pointer(), centers.pointer());
+        let count = slots.len() as u32;
+        self.slots.write(slots)?;
+        let (slots, centers) = (self.slots.pointer(), centers.pointer());
         let arguments: [*const c_void; 3] =
             [(&raw const records).cast(), (&raw const slots).cast(), (&raw const centers).cast()];
         // SAFETY: the arguments are those of the kernel; `slots` has so many numbers of slots, which the
         // records and the centres have.
-        unsafe { self.kernels.launch(self.find_centers, count as u32, THREADS, false, &arguments) }
+        unsafe { self.kernels.launch(self.find_centers, count, THREADS, false, &arguments) }
     }
 }

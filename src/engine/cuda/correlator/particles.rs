@@ -40,7 +40,7 @@ pub struct ParticleSampling {
     centers: Buffer,
     /// Where a correlation needs them.
     center_finder: Option<CenterFinder>,
-    /// Slots of the next launch.
+    /// Slots of the launch, which reads them again when it goes on after its lists have grown.
     table: Buffer,
     pool: Arc<SlotPool>,
     /// Most samples of a batch.
@@ -155,7 +155,7 @@ impl ParticleSampling {
             });
         }
         let center_finder = match correlations.iter().any(|(_, one)| removes_drift(one)) {
-            true => Some(CenterFinder::new(session, &simulation_box, species)?),
+            true => Some(CenterFinder::new(session, &simulation_box, species, batch)?),
             false => None,
         };
         let is_rare =
@@ -337,8 +337,7 @@ impl ParticleSampling {
         let records = self.records();
         if let Some(finder) = &self.center_finder {
             let slots: Vec<u32> = taken.iter().map(|(_, slot)| slot.number).collect();
-            self.table.write(&slots)?;
-            finder.find(records, &self.table, slots.len(), &self.centers)?;
+            finder.find(records, &slots, &self.centers)?;
         }
         // Of one interval, by step and slot.
         let due = |every: u64| -> Vec<(u64, u32)> {

@@ -244,6 +244,8 @@ impl RimBuffers {
     pub fn take_from(&self, smaller: &RimBuffers) -> Result<(), EngineError> {
         self.control.take_from(&smaller.control)?;
         self.destination.take_from(&smaller.destination)?;
+        // Of a half step that has been.
+        self.heat.take_from(&smaller.heat)?;
         self.mail.take_from(&smaller.mail)
     }
 

@@ -105,7 +105,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
                         self.rebuild_again()?;
                         return self.steps_to(stop, end);
                     }
-                    collided = self.collides_at(self.step);
+                    // A launch may end, lists being stale, with no more than the drift of its first step: the collision
+                    // of the step before that has been.
+                    let completes = self.step > saved.step || saved.present != Present::Forces;
+                    collided = completes && self.collides_at(self.step);
                     if collided {
                         self.thermostat_half(1, &mut half_steps)?;
                     }

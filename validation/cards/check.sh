@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# What cards must show, on a machine with cards: check.sh BUNDLE OUTPUT [PART...], with the folder of bundle.sh.
+set -uo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
+root="$(cd "$here/../.." && pwd)"
+
+parts=(
+    "tests:           tests of one card (test files cuda, cuda_correlations, cuda_minima, reference)"
+    "memcheck:        compute-sanitizer on runs that use every kernel of one card"
+    "racecheck:       the same with its other tool"
+    "stages:          1,000 stages in one run: the card's memory must not grow"
+    "speed:           steps per second of one card, by size and precision"
+    "smooth:          smooth truncation beside shifted, skin given"
+    "exact:           the suite exact, of full size"
+    "ranks:           tests of ranks on two cards and more (test file ranks_on_cards)"
+    "ranks-memcheck:  compute-sanitizer on two ranks"
+    "ranks-racecheck: the same with its other tool"
+    "scaling:         weak and strong scaling on 1, 2, 4 cards (validation/scaling)"
+    "hundred-million: 100,000,000 particles on all cards, with a trajectory frame and a checkpoint"
+)
+if [ $# -lt 2 ]; then
+    echo "usage: $0 BUNDLE OUTPUT [PART...]"
+    printf '  %s\n' "${parts[@]}"
+    exit 2
+fi
+bundle="$(realpath "$1")" && mkdir -p "$2" && output="$(realpath "$2")" || exit 2
+shift 2
+supercool="$bundle/supercool"
+if [ ! -x "$supercool" ]; then
+    echo "$supercool: no such program; bundle.sh makes such a folder" >&2
+    exit 2
+fi
+cards="$(nvidia-smi --list-gpus 2>/dev/null | wc -l)"
+if [ "$cards" -eq 0 ]; then
+    echo "nvidia-smi names no card" >&2
+    exit 2
+fi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+cd "$root" || exit 2
+# Tests start the program from where it was built.
+mkdir -p target/debug
+if [ ! -e target/debug/supercool ]; then cp "$supercool" target/debug/supercool; fi
+
+# A configuration of this folder in a precision.
+configure() { # NAME PRECISION
+    sed "s/PRECISION/$2/" "$here/$1.toml" >"$output/$1-$2.toml"
+    echo "$output/$1-$2.toml"
+}
+
+run_tests() { # NAME...
+    local failed=0
+    for name in "$@"; do
+        echo "-- $name"
+        SUPERCOOL_BERNI="$bundle/berni" "$bundle/$name" || failed=1
+    done
+    return $failed
+}
+
+sanitize() { # TOOL RANKS CONFIGURATION:PRECISION...
+    local tool="$1" ranks="$2" failed=0 launcher=()
+    shift 2
+    if [ "$ranks" -gt 1 ]; then launcher=(mpirun --bind-to none -n "$ranks"); fi
+    for case in "$@"; do
+        local file
+        file="$(configure "${case%:*}" "${case#*:}")"
+        echo "-- $tool, $ranks ranks, $case"
+        "${launcher[@]}" compute-sanitizer --tool "$tool" --error-exitcode 9 "$supercool" run "$file" --quiet --tune off --force \
+            --output "$output/results/$tool-${case/:/-}" || failed=1
+    done
+    return $failed
+}
+
+bench() { # PARTICLES PRECISION OPTION...
+    local particles="$1" precision="$2"
+    shift 2
+    "$supercool" bench --engine cuda --particles "$particles" --precision "$precision" "$@" --json |
+        python3 -c 'import json, sys
+[row] = json.load(sys.stdin)
+print("|", row["particles"], "|", row["precision"], "|", " ".join(sys.argv[1:]) or "-", "|", round(row["steps_per_second"], 1), "|", flush=True)' "$@"
+}
+
+part_tests() { run_tests cuda cuda_correlations cuda_minima reference; }
+one_card=(lanes:fixed-point lanes:double-single everything:fixed-point everything_2d:fixed-point)
+part_memcheck() { sanitize memcheck 1 "${one_card[@]}"; }
+part_racecheck() { sanitize racecheck 1 "${one_card[@]}"; }
+
+part_stages() {
+    local file watcher ended
+    file="$(configure stages fixed-point)"
+    for stage in $(seq 1000); do
+        local bath
+        bath="$(sed -n "$((stage % 5 + 1))p" "$here/baths.txt")"
+        printf '\n[[stage]]\nname = "stage-%d"\nsteps = 200\nobserve = { thermodynamics = 50 }\n%s\n' "$stage" "$bath"
+        if [ $((stage % 5)) -eq 0 ]; then printf '[[stage.correlation]]\nevery = 5\nwavenumbers = [7.25]\n'; fi
+    done >>"$file"
+    nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits --id=0 --loop-ms=200 >"$output/memory.csv" &
+    watcher=$!
+    "$supercool" run "$file" --quiet --force --output "$output/results/stages"
+    ended=$?
+    kill "$watcher"
+    python3 - "$output/memory.csv" <<'PYTHON' && return $ended
+import sys
+used = [int(line) for line in open(sys.argv[1]) if line.strip()]
+# Without what comes before the first stage and after the last.
+used = used[len(used) // 10 : -3]
+half = len(used) // 2
+print(f"MiB of the card: {min(used)} to {max(used)}, {len(used)} samples; last half at most {max(used[half:])}")
+sys.exit(max(used[half:]) > max(used[:half]) + 16)
+PYTHON
+}
+
+part_speed() {
+    echo "| particles | precision | options | steps/s |"
+    echo "| --- | --- | --- | --- |"
+    local failed=0
+    for particles in 1000 4000 16384 50000 256000 1000000 4000000; do
+        for precision in fixed-point double-single; do bench "$particles" "$precision" || failed=1; done
+    done
+    for particles in 50000 1000000; do
+        for precision in single double; do bench "$particles" "$precision" || failed=1; done
+    done
+    for precision in fixed-point double-single; do
+        bench 64000 "$precision" --model lj-fluid || failed=1
+        bench 2097152 "$precision" --model lj-nve || failed=1
+    done
+    bench 50000000 fixed-point --melt-steps 300 --equilibration-steps 200 --steps 200 || failed=1
+    return $failed
+}
+
+part_smooth() {
+    echo "| particles | precision | options | steps/s |"
+    echo "| --- | --- | --- | --- |"
+    local failed=0
+    for case in "50000 0.5 40000" "256000 0.4 12000" "1000000 0.42 2500"; do
+        read -r particles skin steps <<<"$case"
+        for precision in fixed-point double-single; do
+            for truncation in shifted smooth; do
+                bench "$particles" "$precision" --truncation "$truncation" --skin "$skin" --steps "$steps" || failed=1
+            done
+        done
+    done
+    return $failed
+}
+
+part_exact() { "$supercool" validate exact --full --output "$output/results/validation"; }
+
+part_ranks() { run_tests ranks_on_cards; }
+two_ranks=(ranks:fixed-point ranks:double-single)
+part_ranks-memcheck() { sanitize memcheck 2 "${two_ranks[@]}"; }
+part_ranks-racecheck() { sanitize racecheck 2 "${two_ranks[@]}"; }
+part_scaling() {
+    local counts=(1)
+    for count in 2 4; do if [ "$cards" -ge "$count" ]; then counts+=("$count"); fi; done
+    python3 validation/scaling/scaling.py "$supercool" --cards "${counts[@]}" --output "$output/scaling.json"
+}
+part_hundred-million() {
+    mpirun --bind-to none -n "$cards" "$supercool" run "$(configure hundred_million double-single)" --quiet --force --tune off \
+        --output "$output/results/hundred-million" && ls -l "$output/results/hundred-million"
+}
+
+known="$(printf '%s\n' "${parts[@]}" | sed 's/:.*//')"
+if [ $# -eq 0 ]; then
+    mapfile -t chosen < <(if [ "$cards" -ge 2 ]; then echo "$known"; else echo "$known" | sed '/^ranks\|^scaling\|^hundred/d'; fi)
+else
+    chosen=("$@")
+fi
+for part in "${chosen[@]}"; do
+    if ! grep -qx -- "$part" <<<"$known"; then
+        echo "$part: no such part; without parts this script says which there are" >&2
+        exit 2
+    fi
+done
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+failures=0
+for part in "${chosen[@]}"; do
+    SECONDS=0
+    if "part_$part" >"$output/$part.log" 2>&1; then verdict=ok; else verdict=FAILED failures=$((failures + 1)); fi
+    grep '^test result\|ERROR SUMMARY\|RACECHECK SUMMARY\|^|\|^MiB\|FAILED\|panicked\|hold' "$output/$part.log"
+    echo "$part: $verdict, $SECONDS s" | tee -a "$output/summary"
+done
+exit $((failures > 0))
