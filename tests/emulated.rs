@@ -112,8 +112,13 @@ observables = ["mean-square-displacement", "self-intermediate-scattering-functio
     let (expected, found) = (Job::new(&toml), job(card, "1", &toml));
     expected.succeeds(&["run", "job.toml"]);
     run_on_the_card(&found);
-    let (expected, found) =
-        (numbers(&expected.path("out/nve.h5")), numbers(&found.path("out/nve.h5")));
+    assert_same_functions(&expected, &found, "nve", 9);
+}
+
+/// At least so many correlation functions of a stage.
+fn assert_same_functions(expected: &Job, found: &Job, stage: &str, least: usize) {
+    let file = format!("out/{stage}.h5");
+    let (expected, found) = (numbers(&expected.path(&file)), numbers(&found.path(&file)));
     let mut compared = 0;
     for (name, (_, bits)) in &expected {
         if !name.starts_with("/dynamics/") || !name.ends_with("/value") {
@@ -133,7 +138,53 @@ observables = ["mean-square-displacement", "self-intermediate-scattering-functio
         }
         compared += 1;
     }
-    assert!(compared >= 9, "{compared} functions");
+    assert!(compared >= least, "{compared} functions");
+}
+
+/// A gas that condenses: lists grow within launches, while the samples of the launch before wait for their evaluation.
+#[test]
+fn samples_keep_their_places_when_lists_grow() {
+    let Some(card) = card() else { return };
+    let toml = r#"
+[system]
+dimension = 3
+density = 0.08
+seed = 11
+species = [{ name = "A", count = 256 }]
+initial = { lattice = "fcc", temperature = 1.0 }
+[potential]
+kind = "lennard-jones"
+cutoff = 2.5
+truncation = "shifted"
+[potential.pairs]
+AA = { epsilon = 1.0, sigma = 1.0 }
+[output]
+directory = "out"
+[run]
+engine = "cpu"
+precision = "fixed-point"
+timestep = 0.005
+skin = 0.4
+threads = 1
+threads_per_particle = 1
+tune = false
+[[stage]]
+name = "condense"
+steps = 3000
+thermostat = { kind = "langevin", temperature = 0.35, friction = 0.5 }
+[[stage.correlation]]
+every = 1
+block_size = 10
+levels = 3
+remove_drift = true
+observables = ["mean-square-displacement", "velocity-autocorrelation"]
+"#;
+    let (expected, found) =
+        (Job::new(toml), job(card, "1", toml).with(&[("RUST_LOG", "supercool=debug")]));
+    expected.succeeds(&["run", "job.toml"]);
+    let ended = found.succeeds(&["run", "job.toml", "--engine", "cuda"]);
+    assert!(ended.stderr.contains("lists are full"), "they did not grow: {ended:?}");
+    assert_same_functions(&expected, &found, "condense", 2);
 }
 
 /// Potentials without a core, and precisions that hold any force: no lane reads beyond the particles, whose number

@@ -272,6 +272,21 @@ fn steps_with_lists_that_were_too_old_are_taken_again() {
     }
 }
 
+/// Launches that end with no more than the drift behind a collision, as lists end there, do not collide again.
+#[test]
+fn a_collision_before_the_end_of_the_lists_is_not_repeated() {
+    // A collision every 4 steps.
+    let mut toml = kob_andersen(3, 800, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1");
+    toml += "[[stage]]\nname = \"bath\"\nsteps = 160\nobserve = { thermodynamics = 1 }\n\
+             thermostat = { kind = \"andersen\", temperature = 1.5, rate = 62.5 }\n";
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    for place in places() {
+        let found = run(&toml, place, 2, 2, "auto");
+        assert_same_numbers(&expected.path("out/bath.h5"), &found.path("out/bath.h5"));
+    }
+}
+
 #[test]
 fn a_transport_that_does_not_work_is_told() {
     let Some(card) = card() else { return };

@@ -97,6 +97,8 @@ pub fn main() -> miette::Result<ExitCode> {
         .with_writer(std::io::stderr)
         .without_time()
         .with_target(false)
+        // Else a warning that cannot be written (a full disk, a terminal that is gone) would end the run.
+        .log_internal_errors(false)
         .init();
     match Arguments::parse().command {
         Command::Run(arguments) => return on_ranks(|ranks| run::run(&arguments, ranks)),

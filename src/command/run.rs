@@ -75,7 +75,7 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         ranks,
     };
     let outcome = run::run(loaded.plan, &loaded.text, &options)?;
-    tell(&directory, &outcome)
+    Ok(tell(&directory, &outcome))
 }
 
 pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitCode> {
@@ -87,25 +87,27 @@ pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitC
         ranks,
     };
     let outcome = run::resume(&arguments.directory, &options)?;
-    tell(&arguments.directory, &outcome)
+    Ok(tell(&arguments.directory, &outcome))
 }
 
-fn tell(directory: &Path, outcome: &Outcome) -> miette::Result<ExitCode> {
-    match outcome {
-        Outcome::Finished(summary) => {
-            say(table(directory, summary))?;
-            Ok(ExitCode::SUCCESS)
-        }
+/// Prints how a run ended. That nobody can be told does not change how it ended, which is what a job script acts on.
+fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
+    let (text, code) = match outcome {
+        Outcome::Finished(summary) => (table(directory, summary), ExitCode::SUCCESS),
         Outcome::Stopped { step, checkpoint, why } => {
-            say(format!(
+            let text = format!(
                 "Stopped by {why} after step {step}; checkpoint {}\n\
                  Go on with: supercool resume {}\n",
                 checkpoint.display(),
                 directory.display()
-            ))?;
-            Ok(ExitCode::from(STOPPED))
+            );
+            (text, ExitCode::from(STOPPED))
         }
+    };
+    if let Err(error) = say(text) {
+        tracing::warn!("{error}");
     }
+    code
 }
 
 fn table(directory: &Path, summary: &Summary) -> String {

@@ -58,7 +58,7 @@ impl Draft {
         let Draft { mut checkpoint, state, held, step, directory, full_disk } = self;
         let mut output = output;
         if let Some(output) = &mut output {
-            output.sync(step)?;
+            output.flush(step)?;
         }
         let state = state.wait().map_err(|error| RunError::of_engine(error, step, &directory))?;
         put_state(&mut checkpoint, &state)?;
@@ -75,7 +75,9 @@ impl Simulation {
     pub(super) fn draft(&mut self, directory: &OutputDirectory) -> miette::Result<Draft> {
         let mut checkpoint = Checkpoint::new();
         directory.mark(&mut checkpoint)?;
-        checkpoint.put_json("plan", &self.plan)?;
+        let mut plan = self.plan.clone();
+        plan.run.engine = self.planned;
+        checkpoint.put_json("plan", &plan)?;
         checkpoint.put_json("toml", &self.toml_text)?;
         checkpoint.put_json(
             "place",
@@ -106,7 +108,8 @@ impl Simulation {
         let toml_text: String = checkpoint.get_json("toml")?;
         let place: Place = checkpoint.get_json("place")?;
         plan.output.directory = directory.path().to_owned();
-        plan.run.engine = options.engine.unwrap_or(plan.run.engine);
+        let planned = plan.run.engine;
+        plan.run.engine = options.engine.unwrap_or(planned);
         if place.stage > plan.stages.len() || place.stages.len() != plan.stages.len() {
             let reason = "its place in the plan is none".to_owned();
             return Err(RunError::Content { path: path.to_owned(), reason }.into());
@@ -137,7 +140,7 @@ impl Simulation {
             writer = Some(Writer::start(output, first_step, step, directory.path())?);
         }
         let seconds = checkpoint.get_json("seconds")?;
-        let mut simulation = Simulation::new(plan, toml_text, engine);
+        let mut simulation = Simulation::new(plan, planned, toml_text, engine);
         simulation.stage = place.stage;
         simulation.writer = writer;
         simulation.summary.stages = place.stages;

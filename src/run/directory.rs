@@ -13,6 +13,8 @@ pub struct OutputDirectory {
     lock: File,
     run: String,
     full_disk: FullDisk,
+    /// Files of an earlier run, to be removed.
+    earlier: Vec<PathBuf>,
 }
 
 const LOCK: &str = ".supercool.lock";
@@ -20,7 +22,8 @@ const LOCK: &str = ".supercool.lock";
 const RUN: &str = "run";
 
 impl OutputDirectory {
-    /// Makes the directory for a new run; refuses one with files of an earlier run, or with `force` removes them.
+    /// Makes the directory for a new run; refuses one with files of an earlier run, which with `force`
+    /// [`begin`](Self::begin) removes.
     pub fn create(plan: &Plan, force: bool) -> Result<Self, RunError> {
         let path = &plan.output.directory;
         fs::create_dir_all(path).map_err(|source| RunError::Directory {
@@ -29,22 +32,33 @@ impl OutputDirectory {
             source,
         })?;
         let mut directory = Self::open(path)?;
-        let occupants = directory.occupants(plan)?;
-        if let Some(example) = occupants.first()
+        directory.earlier = directory.occupants(plan);
+        if let Some(example) = directory.earlier.first()
             && !force
         {
             let example = example.file_name().unwrap_or_default().to_string_lossy().into_owned();
             return Err(RunError::Occupied { path: path.clone(), example });
         }
-        for occupant in occupants {
-            fs::remove_file(&occupant).map_err(|source| RunError::Directory {
-                path: occupant,
+        if force {
+            let left = directory.left_by_another_plan();
+            directory.earlier.extend(left);
+            directory.earlier.sort();
+            directory.earlier.dedup();
+        }
+        Ok(directory)
+    }
+
+    /// Removes what an earlier run has left, and gives the new one a name. Nothing of the earlier run is touched before: a run
+    /// that cannot start takes nothing away.
+    pub fn begin(&mut self) -> Result<(), RunError> {
+        for path in std::mem::take(&mut self.earlier) {
+            fs::remove_file(&path).map_err(|source| RunError::Directory {
+                path,
                 what: "removed",
                 source,
             })?;
         }
-        directory.name_run(format!("{:016x}", rand::random::<u64>()))?;
-        Ok(directory)
+        self.name_run(format!("{:016x}", rand::random::<u64>()))
     }
 
     /// An existing directory.
@@ -69,7 +83,8 @@ impl OutputDirectory {
         (&mut lock).take(64).read_to_end(&mut name).map_err(error("read"))?;
         let run = String::from_utf8_lossy(&name).trim().to_owned();
         remove_partial(path).map_err(error("swept"))?;
-        Ok(OutputDirectory { path: path.to_owned(), lock, run, full_disk: FullDisk::Stop })
+        let (path, full_disk) = (path.to_owned(), FullDisk::Stop);
+        Ok(OutputDirectory { path, lock, run, full_disk, earlier: Vec::new() })
     }
 
     pub fn path(&self) -> &Path {
@@ -126,7 +141,7 @@ impl OutputDirectory {
     }
 
     /// Files that a run of this plan would write and that are there already.
-    fn occupants(&self, plan: &Plan) -> Result<Vec<PathBuf>, RunError> {
+    fn occupants(&self, plan: &Plan) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = checkpoints_in(&self.path)
             .map(|checkpoints| checkpoints.into_iter().map(|(_, path)| path).collect())
             .unwrap_or_default();
@@ -138,7 +153,25 @@ impl OutputDirectory {
                 }
             }
         }
-        Ok(found)
+        found
+    }
+
+    /// Files of the run that the checkpoints are of, whose stages may have other names; checkpoints that were set aside, and
+    /// states in which repeated steps differed.
+    fn left_by_another_plan(&self) -> Vec<PathBuf> {
+        let checkpoints = checkpoints_in(&self.path).unwrap_or_default();
+        let plan = checkpoints
+            .iter()
+            .find_map(|(_, path)| Checkpoint::read(path).ok()?.get_json::<Plan>("plan").ok());
+        let mut found = plan.map_or_else(Vec::new, |plan| self.occupants(&plan));
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let state = name.starts_with("recheck-") && name.ends_with(".scp");
+            if state || name.ends_with(".scp.refused") {
+                found.push(entry.path());
+            }
+        }
+        found
     }
 }
 

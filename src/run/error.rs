@@ -27,10 +27,13 @@ pub enum RunError {
 
     #[error("{}: no checkpoint to resume from", path.display())]
     #[diagnostic(help(
-        "a run writes the first one after checkpoint.minutes, at the end of a stage, or when it is told to stop; \
-         start the run again with `supercool run FILE --force`"
+        "a run writes the first one when it starts: name the directory of a run, or start one with `supercool run FILE`"
     ))]
     NoCheckpoint { path: PathBuf },
+
+    #[error("{}: no checkpoint can be used; the last one: {why}", path.display())]
+    #[diagnostic(help("{help}; the files of the run are as they were"))]
+    AllRefused { path: PathBuf, why: String, help: String },
 
     #[error("{}: the checkpoint does not fit this program: {reason}", path.display())]
     Content { path: PathBuf, reason: String },
@@ -106,6 +109,15 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Of the last checkpoint it is told why.
+    pub(super) fn all_refused(path: &Path, why: &miette::Report) -> Self {
+        let help = why.help().map_or_else(
+            || "the errors above say what is wrong with each".to_owned(),
+            |help| help.to_string(),
+        );
+        RunError::AllRefused { path: path.to_owned(), why: why.to_string(), help }
+    }
+
     /// An engine's error in a run whose files reach to `step`.
     pub(super) fn of_engine(error: EngineError, step: u64, directory: &Path) -> miette::Report {
         match error {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 
 /// Why a run is to stop before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 ask for a checkpoint and the end.
+    /// SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 ask for a checkpoint and the end; SIGHUP, by which a terminal goes, too, unless
+    /// the process was started to outlive it (`nohup`).
     pub fn new(walltime: Option<Duration>) -> io::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
-        for number in [SIGINT, SIGTERM, SIGUSR1, SIGUSR2] {
+        let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        for number in [SIGINT, SIGTERM, SIGUSR1, SIGUSR2].into_iter().chain(hangup) {
             signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
         }
         signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
@@ -53,6 +55,14 @@ impl Watch {
         }
         self.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| Interrupt::Walltime)
     }
+}
+
+/// Whether this process ignores a signal, by the system's word for it.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// A time limit as batch systems write it: `minutes`, `hours:minutes:seconds`, `minutes:seconds`,

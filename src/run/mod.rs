@@ -78,6 +78,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// A run between two steps.
 struct Simulation {
     plan: Plan,
+    /// The engine that the configuration asks for, where the command line has another one in the plan: checkpoints hold
+    /// the configuration's.
+    planned: EngineChoice,
     toml_text: String,
     engine: Box<dyn Engine>,
     /// Index of the stage that runs or comes next.
@@ -93,9 +96,8 @@ struct Simulation {
 /// Runs a plan from its start.
 pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
     let watch = watch(options)?;
-    plan.run.engine = options.engine.unwrap_or(plan.run.engine);
-    // Looked at first: it may be one of the files that --force removes, and nothing is removed for a
-    // run that cannot start.
+    let planned = plan.run.engine;
+    plan.run.engine = options.engine.unwrap_or(planned);
     let state = initial::create(&plan)?;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
     directory.on_full_disk(full_disk(&plan, &watch));
@@ -104,7 +106,10 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     draw_first_velocities(&plan, engine.as_mut())?;
     #[cfg(feature = "fault-injection")]
     let engine = fault::Faulty::from_environment(engine, &plan)?;
-    let mut simulation = Simulation::new(plan, toml_text.to_owned(), engine);
+    // Not before: the initial state may be one of the files that --force removes, and nothing is removed for a run that
+    // cannot start.
+    directory.begin()?;
+    let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), engine);
     // A run that is killed from here on can be resumed.
     simulation.save(&directory)?;
     simulation.drive(&directory, &watch, options)
@@ -124,9 +129,15 @@ pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(),
 /// Goes on from the last good checkpoint of a directory. Says which later ones were refused, and sets them aside.
 pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     let watch = watch(options)?;
+    let no_checkpoint = || RunError::NoCheckpoint { path: path.to_owned() };
+    let checkpoints = checkpoints_in(path).unwrap_or_default();
+    if checkpoints.is_empty() {
+        return Err(no_checkpoint().into());
+    }
     let mut directory = OutputDirectory::open(path)?;
     let mut refused: Vec<PathBuf> = Vec::new();
-    for (_, file) in checkpoints_in(path)? {
+    let mut why = None;
+    for (_, file) in checkpoints {
         match restore(&file, &mut directory, &watch, options) {
             Ok(simulation) => {
                 tracing::info!("resuming from {}", file.display());
@@ -138,11 +149,12 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
             Err(report) if error::refuses_checkpoint(&report) => {
                 tracing::warn!("{} is not used: {report}", file.display());
                 refused.push(file);
+                why.get_or_insert(report);
             }
             Err(report) => return Err(report),
         }
     }
-    Err(RunError::NoCheckpoint { path: path.to_owned() }.into())
+    Err(why.map_or_else(no_checkpoint, |why| RunError::all_refused(path, &why)).into())
 }
 
 /// The run that a checkpoint holds, if it is one of this directory's.
@@ -185,12 +197,13 @@ fn watch(options: &RunOptions) -> Result<interrupt::Watch, RunError> {
 
 impl Simulation {
     /// Before the first step of `plan`.
-    fn new(plan: Plan, toml_text: String, engine: Box<dyn Engine>) -> Self {
+    fn new(plan: Plan, planned: EngineChoice, toml_text: String, engine: Box<dyn Engine>) -> Self {
         Simulation {
             summary: Summary::new(&plan),
             recheck: plan.integrity.map(Recheck::new),
             limits: Limits::new(plan.limits),
             plan,
+            planned,
             toml_text,
             engine,
             stage: 0,
@@ -247,7 +260,15 @@ impl Simulation {
                     self.observe(&progress)?;
                     self.recheck(directory)?;
                 }
-                if let Some(why) = interrupts.pending() {
+                let is_time = last_checkpoint.elapsed() >= every;
+                let interrupt = interrupts.pending();
+                if (is_time || interrupt.is_some())
+                    && let Some(recheck) = &mut self.recheck
+                {
+                    // No checkpoint holds steps that are still to be compared.
+                    recheck.catch_up(self.engine.as_ref(), &self.plan, directory)?;
+                }
+                if let Some(why) = interrupt {
                     self.save(directory)?;
                     if let Some(writer) = self.writer.take() {
                         writer.close()?;
@@ -257,7 +278,7 @@ impl Simulation {
                     let checkpoint = checkpoint_path(directory.path(), step);
                     return Ok(Outcome::Stopped { step, checkpoint, why });
                 }
-                if last_checkpoint.elapsed() >= every {
+                if is_time {
                     self.save(directory)?;
                     last_checkpoint = Instant::now();
                     last_flush = Instant::now();
@@ -281,7 +302,7 @@ impl Simulation {
     /// Starts the present stage, unless a checkpoint has put us into its middle.
     fn enter_stage(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
         if self.writer.is_some() {
-            return Ok(());
+            return self.recheck(directory);
         }
         let context = self.stage_context();
         let stage = &self.plan.stages[self.stage];

@@ -28,6 +28,9 @@ pub struct Recheck {
 /// A segment that the run is within.
 struct Segment {
     stage: StageContext,
+    /// Step of the run at which the segment begins; its first state is a later one where what came before was compared, or
+    /// where a resumed run has begun within it.
+    begin: u64,
     start: ExactState,
     after: Vec<ExactState>,
 }
@@ -63,12 +66,10 @@ impl Recheck {
         plan: &Plan,
         directory: &OutputDirectory,
     ) -> miette::Result<()> {
-        let step = engine.step() - stage.first_step;
         if let Some(segment) = &mut self.running {
-            let taken = engine.step() - segment.start.step;
-            let last = segment.after.last().unwrap_or(&segment.start).step;
-            if engine.step() > last && (taken.is_multiple_of(self.part) || taken == self.segment) {
-                segment.after.push(engine.export()?);
+            let taken = engine.step() - segment.begin;
+            if taken.is_multiple_of(self.part) || taken == self.segment {
+                segment.keep(engine)?;
             }
             if taken < self.segment {
                 return Ok(());
@@ -77,15 +78,50 @@ impl Recheck {
         if let Some(segment) = self.running.take() {
             segment.compare(plan, directory)?;
         }
-        if step.is_multiple_of(self.recheck) && step + self.segment <= stage.steps {
+        let step = engine.step() - stage.first_step;
+        let into = step % self.recheck;
+        if into < self.segment && step - into + self.segment <= stage.steps {
             let (stage, start) = (stage.clone(), engine.export()?);
-            self.running = Some(Segment { stage, start, after: Vec::new() });
+            let begin = engine.step() - into;
+            self.running = Some(Segment { stage, begin, start, after: Vec::new() });
         }
+        Ok(())
+    }
+
+    /// Compares the steps up to the engine's one; the segment goes on from there.
+    ///
+    /// # Errors
+    /// As those of [`at`](Self::at).
+    pub fn catch_up(
+        &mut self,
+        engine: &dyn Engine,
+        plan: &Plan,
+        directory: &OutputDirectory,
+    ) -> miette::Result<()> {
+        let Some(mut segment) = self.running.take() else { return Ok(()) };
+        if engine.step() == segment.start.step {
+            self.running = Some(segment);
+            return Ok(());
+        }
+        segment.keep(engine)?;
+        let (stage, begin) = (segment.stage.clone(), segment.begin);
+        let start = segment.after.last().unwrap_or(&segment.start).clone();
+        segment.compare(plan, directory)?;
+        self.running = Some(Segment { stage, begin, start, after: Vec::new() });
         Ok(())
     }
 }
 
 impl Segment {
+    /// Keeps the engine's state, if it is not kept already.
+    fn keep(&mut self, engine: &dyn Engine) -> Result<(), EngineError> {
+        let last = self.after.last().unwrap_or(&self.start).step;
+        if engine.step() > last {
+            self.after.push(engine.export()?);
+        }
+        Ok(())
+    }
+
     fn compare(self, plan: &Plan, directory: &OutputDirectory) -> miette::Result<()> {
         let mut second = self.engine(plan)?;
         for (index, found) in self.after.iter().enumerate() {
@@ -102,7 +138,7 @@ impl Segment {
                 [None, _] => "a third computation agrees with the run: the repetition erred",
                 _ => "a third computation agrees with neither: the hardware errs often",
             };
-            let files = self.keep(found, &repeated, directory)?;
+            let files = self.write(found, &repeated, directory)?;
             return Err(RunError::Unequal {
                 step: found.step,
                 equal_until,
@@ -129,7 +165,7 @@ impl Segment {
     }
 
     /// Files that `system.initial.file` can start from.
-    fn keep(
+    fn write(
         &self,
         found: &ExactState,
         repeated: &ExactState,

@@ -71,7 +71,8 @@ pub fn replay(
     let order = order_of(&plan.system.species, &first, trajectory)?;
 
     check_place(&plan.output.directory, trajectory)?;
-    let directory = OutputDirectory::create(&plan, options.force)?;
+    let mut directory = OutputDirectory::create(&plan, options.force)?;
+    directory.begin()?;
     let provenance = Provenance::of_trajectory(trajectory, reader.format(), frames);
     let mut output = StageOutput::create(&plan, toml_text, index, &directory, &provenance)?;
     let bar = ProgressBar::new(frames as u64);

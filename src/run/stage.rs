@@ -325,16 +325,10 @@ impl StageOutput {
         }
     }
 
-    /// Brings all that was measured into the files, for readers that follow them.
+    /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
     pub fn flush(&mut self, step: u64) -> miette::Result<()> {
         self.update_results();
         Ok(self.files.flush(step)?)
-    }
-
-    /// The same, and onto the disk.
-    pub fn sync(&mut self, step: u64) -> miette::Result<()> {
-        self.update_results();
-        Ok(self.files.sync(step)?)
     }
 
     /// Ends the stage: remaining blocks are correlated, files are marked as complete.
@@ -342,7 +336,7 @@ impl StageOutput {
         for correlations in &mut self.correlations {
             correlations.finish();
         }
-        self.sync(step)?;
+        self.flush(step)?;
         Ok(self.files.finish(step)?)
     }
 

@@ -15,6 +15,7 @@ use super::stage::StageOutput;
 use crate::engine::{Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
+use crate::output::OutputError;
 
 /// Jobs that wait at most. What an engine evaluates in one part of its steps comes at once, and is averaged during the
 /// next one.
@@ -178,13 +179,7 @@ fn work(
                     // Room for another one while this one is looked at.
                     let _ = waiting.recv();
                     let sampled = output.sample(step - first_step, &snapshot, macroscopic.as_ref());
-                    if let Err(report) = sampled {
-                        // What was measured up to a bound stays readable.
-                        if report.is::<RunError>() {
-                            output.flush(step)?;
-                        }
-                        return Err(report);
-                    }
+                    or_keep_readable(sampled, &mut output, step)?;
                 }
                 Err(error) => {
                     output.flush(reached)?;
@@ -192,7 +187,10 @@ fn work(
                 }
             },
             Task::Evaluated(correlation, evaluated) => match evaluated.wait() {
-                Ok(evaluated) => output.add_evaluated(correlation, &evaluated)?,
+                Ok(evaluated) => {
+                    let added = output.add_evaluated(correlation, &evaluated);
+                    or_keep_readable(added, &mut output, step)?;
+                }
                 Err(error) => {
                     output.flush(reached)?;
                     return Err(RunError::of_engine(error, reached, directory));
@@ -205,4 +203,19 @@ fn work(
         reached = step;
     }
     Ok(())
+}
+
+/// After an error that is not one of the files, a bound that was passed above all, what was measured up to there stays
+/// readable.
+fn or_keep_readable(
+    result: miette::Result<()>,
+    output: &mut StageOutput,
+    step: u64,
+) -> miette::Result<()> {
+    if let Err(report) = &result
+        && !report.is::<OutputError>()
+    {
+        output.flush(step)?;
+    }
+    result
 }

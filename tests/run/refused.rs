@@ -42,6 +42,13 @@ fn results_are_only_replaced_with_force() {
     job.write("lost.toml", &lost);
     job.fails(&["run", "lost.toml", "--force"], &["system.initial.file", "lost.gsd"]);
     assert_eq!(before, fs::read(job.path("out/melt.h5")).unwrap());
+    let cuda = ["run", "longer.toml", "--force", "--engine", "cuda"];
+    let without_cards = Job::at(&job.path(""), &toml(20, "thermodynamics = 10"))
+        .with(&[("CUDA_VISIBLE_DEVICES", "")]);
+    let ended = without_cards.execute(&cuda);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(before, fs::read(job.path("out/melt.h5")).unwrap());
+    assert!(job.path("out/checkpoint-20.scp").exists());
     job.succeeds(&["run", "longer.toml", "--force"]);
     assert_eq!(job.series("melt", "temperature").len(), 5);
     assert!(!job.path("out/checkpoint-20.scp").exists());
@@ -52,9 +59,52 @@ fn results_are_only_replaced_with_force() {
 #[test]
 fn nothing_to_resume_is_said() {
     let job = Job::new(&toml(20, "thermodynamics = 10"));
-    job.fails(&["resume", "missing"], &["missing", "No such file"]);
+    job.fails(&["resume", "missing"], &["missing", "no checkpoint to resume from"]);
     fs::create_dir(job.path("empty")).unwrap();
     job.fails(&["resume", "empty"], &["empty", "no checkpoint to resume from"]);
+    assert_eq!(fs::read_dir(job.path("empty")).unwrap().count(), 0);
+}
+
+/// Files of stages that the new run does not have would be taken for its own.
+#[test]
+fn force_removes_the_files_of_a_run_with_other_stages() {
+    let job = Job::new(&toml(20, "thermodynamics = 10, trajectory = 10, gsd = true"));
+    job.succeeds(&["run", "job.toml"]);
+    let others = ["mine.h5", "recheck-5-run.scp", "checkpoint-3.scp.refused"];
+    others.iter().for_each(|name| fs::write(job.path(&format!("out/{name}")), "mine").unwrap());
+    let renamed = toml(20, "thermodynamics = 10").replace("\"melt\"", "\"cool\"");
+    job.write("renamed.toml", &renamed);
+    job.succeeds(&["run", "renamed.toml", "--force"]);
+    let mut left: Vec<String> = fs::read_dir(job.path("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    let expected =
+        [".supercool.lock", "checkpoint-0.scp", "checkpoint-20.scp", "cool.h5", "mine.h5"];
+    assert_eq!(left, expected);
+}
+
+/// The words of a run go nowhere: it ends as it would have.
+#[test]
+fn a_run_outlives_its_terminal() {
+    let text =
+        toml(2000, "thermodynamics = 10") + "[limits]\nenergy_drift = 1e-12\naction = \"warn\"\n";
+    let job = Job::new(&text);
+    let run = |to: &str, output: &str| {
+        let script = format!("exec \"$0\" run job.toml --quiet --output {output} {to}");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_supercool")]).current_dir(job.path(""));
+        command.output().unwrap()
+    };
+    let told = run("", "told");
+    let stderr = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success() && stderr.contains("energy"), "{told:?}");
+    for (to, output) in [("2>/dev/full", "full"), ("2>&-", "closed"), (">/dev/full", "nobody")] {
+        let ended = run(to, output);
+        assert_eq!(ended.status.code(), Some(0), "{to}: {ended:?}");
+        assert_same_numbers(&job.path("told/melt.h5"), &job.path(&format!("{output}/melt.h5")));
+    }
 }
 
 #[test]

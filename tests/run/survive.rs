@@ -156,7 +156,7 @@ fn when_no_checkpoint_can_be_used_all_reasons_are_said_and_nothing_is_touched() 
     let parts = [
         "checkpoint-0.scp is not used",
         "checkpoint-20.scp is not used",
-        "no checkpoint to resume",
+        "no checkpoint can be used",
     ];
     job.fails(&["resume", "out"], &parts);
     assert_eq!(before, fs::read(job.path("out/melt.h5")).unwrap());
@@ -327,7 +327,7 @@ fn every_signal_of_a_batch_system_ends_a_run_with_a_checkpoint() {
     let job = Job::new(&text);
     let mut command = vec!["run", "job.toml", "--quiet"];
     let mut last = 0;
-    for name in ["USR1", "USR2", "TERM", "INT"] {
+    for name in ["USR1", "USR2", "TERM", "INT", "HUP"] {
         let mut process = job.start(&command);
         // It takes steps, and so listens.
         wait_for_checkpoint(&job.path("out"), last, &mut process);

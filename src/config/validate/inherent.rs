@@ -62,8 +62,8 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         }
         let file = format!("{}.inherent", stage.name);
         let other = plan.stages.iter().find(|other| other.name.eq_ignore_ascii_case(&file));
-        if let Some(other) = other.filter(|other| other.observe.trajectory.is_some()) {
-            let message = format!("{file}.h5md is the trajectory of the stage {:?}", other.name);
+        if let Some(other) = other {
+            let message = format!("{file}.h5md would be a file of the stage {:?}, too", other.name);
             checker.reject(&table.span, message, "give one of the stages another name");
         }
     }

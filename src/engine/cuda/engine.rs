@@ -357,6 +357,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     pub(super) fn grow_lists(&mut self) -> Result<(), EngineError> {
+        tracing::debug!("lists are full at step {}: they grow", self.step);
         let need = self.control.list_need as usize;
         let shape = ListShape { room: need + need / 8, ..self.shape };
         self.set_shape(shape)

@@ -192,19 +192,8 @@ impl StageFiles {
         }
     }
 
-    /// Brings all that was appended into the files, for readers that follow them.
+    /// Brings all that was appended into the files, for readers that follow them, and onto the disk.
     pub fn flush(&mut self, step: u64) -> Result<(), OutputError> {
-        if let Some(results) = &mut self.results {
-            results.flush(step)?;
-        }
-        for trajectory in self.trajectory.iter_mut().chain(&mut self.inherent) {
-            trajectory.flush()?;
-        }
-        Ok(())
-    }
-
-    /// The same, and onto the disk.
-    pub fn sync(&mut self, step: u64) -> Result<(), OutputError> {
         if let Some(results) = &mut self.results {
             results.sync(step)?;
         }

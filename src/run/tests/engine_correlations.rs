@@ -201,8 +201,9 @@ fn quiet() -> RunOptions {
 }
 
 fn start(plan: Plan, engine: Box<dyn Engine>) -> miette::Result<Outcome> {
-    let output = OutputDirectory::create(&plan, false).unwrap();
-    let simulation = Simulation::new(plan, toml(), engine);
+    let mut output = OutputDirectory::create(&plan, false).unwrap();
+    output.begin().unwrap();
+    let simulation = Simulation::new(plan, EngineChoice::Cpu, toml(), engine);
     simulation.drive(&output, &watch(&quiet()).unwrap(), &quiet())
 }
 

@@ -43,14 +43,15 @@ fn run_with(directory: &Path, toml: &str, fault: Option<Fault>) -> miette::Resul
     std::fs::write(&file, toml).unwrap();
     let mut plan = crate::config::load(&file).unwrap().plan;
     plan.output.directory = directory.join("out");
-    let output = OutputDirectory::create(&plan, false).unwrap();
+    let mut output = OutputDirectory::create(&plan, false).unwrap();
+    output.begin().unwrap();
     let state = initial::create(&plan).unwrap();
     let mut engine = engine::create(&plan, &state).unwrap();
     engine.draw_velocities(1.0, true).unwrap();
     if let Some(fault) = fault {
         engine = Box::new(Faulty::new(engine, &plan, fault));
     }
-    let simulation = Simulation::new(plan, toml.to_owned(), engine);
+    let simulation = Simulation::new(plan, EngineChoice::Cpu, toml.to_owned(), engine);
     let options = RunOptions { quiet: true, ..RunOptions::default() };
     simulation.drive(&output, &watch(&options).unwrap(), &options)
 }
@@ -109,6 +110,50 @@ fn states_that_are_far_apart_say_between_which_steps() {
     let text = error.to_string();
     for part in ["step 110", "equal until step 106"] {
         assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+/// Timed checkpoints within a segment wait for the comparison of what they hold.
+#[test]
+fn no_checkpoint_holds_steps_that_differ() {
+    let directory = tempfile::tempdir().unwrap();
+    let toml = toml("fixed-point", 40) + "[checkpoint]\nminutes = 1e-9\n";
+    // The states that are compared without checkpoints are those of steps 106 and 110.
+    let fault = Fault { step: 107, particle: 3, axis: 0, bit: 40 };
+    let error = run_with(directory.path(), &toml, Some(fault)).unwrap_err().to_string();
+    assert!(error.contains("integrity.recheck"), "{error}");
+    let steps: Vec<u64> = checkpoints_in(&directory.path().join("out"))
+        .unwrap()
+        .into_iter()
+        .map(|(step, _)| step)
+        .collect();
+    assert!(!steps.is_empty() && steps.iter().all(|&step| step < 107), "{steps:?}: {error}");
+}
+
+/// Where a resumed run begins within a segment, the rest of it is compared.
+#[test]
+fn a_segment_is_taken_up_in_its_middle() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("job.toml");
+    std::fs::write(&file, toml("fixed-point", 40)).unwrap();
+    let mut plan = crate::config::load(&file).unwrap().plan;
+    plan.output.directory = directory.path().join("out");
+    let output = OutputDirectory::create(&plan, false).unwrap();
+    let state = initial::create(&plan).unwrap();
+    let mut engine = engine::create(&plan, &state).unwrap();
+    engine.draw_velocities(1.0, true).unwrap();
+    let stage = StageContext { thermostat: None, first_step: 0, steps: 130 };
+    engine.begin_stage(&stage);
+    engine.advance(13).unwrap();
+    let mut recheck = Recheck::new(plan.integrity.unwrap());
+    recheck.at(engine.as_ref(), &stage, &plan, &output).unwrap();
+    assert_eq!(recheck.next_event(13, 130), 16);
+    let fault = Fault { step: 15, particle: 3, axis: 0, bit: 40 };
+    let mut engine: Box<dyn Engine> = Box::new(Faulty::new(engine, &plan, fault));
+    engine.advance(3).unwrap();
+    let error = recheck.catch_up(engine.as_ref(), &plan, &output).unwrap_err().to_string();
+    for part in ["step 16", "equal until step 13"] {
+        assert!(error.contains(part), "no {part:?} in {error}");
     }
 }
 

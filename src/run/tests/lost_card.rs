@@ -78,10 +78,11 @@ fn run_and_lose(directory: &Path, loss: Loss) -> String {
     std::fs::write(&file, TOML).unwrap();
     let mut plan = crate::config::load(&file).unwrap().plan;
     plan.output.directory = directory.join("out");
-    let output = OutputDirectory::create(&plan, false).unwrap();
+    let mut output = OutputDirectory::create(&plan, false).unwrap();
+    output.begin().unwrap();
     let state = initial::create(&plan).unwrap();
     let engine = Box::new(Losing { engine: engine::create(&plan, &state).unwrap(), loss });
-    let simulation = Simulation::new(plan, TOML.to_owned(), engine);
+    let simulation = Simulation::new(plan, EngineChoice::Cpu, TOML.to_owned(), engine);
     let options = RunOptions { quiet: true, ..RunOptions::default() };
     let error = simulation.drive(&output, &watch(&options).unwrap(), &options).unwrap_err();
     format!("{error}\n{}", error.help().unwrap())
