@@ -4,7 +4,8 @@ mod common;
 
 use common::{bath, begin, kob_andersen, liquid};
 use statrs::distribution::{ContinuousCDF, Gamma};
-use supercool::plan::{Precision, Thermostat};
+use supercool::engine::StageContext;
+use supercool::plan::{Precision, TemperatureRamp, Thermostat, ThermostatPlan};
 use supercool::potential::Truncation;
 
 /// Kolmogorov's distance of a sample from a distribution.
@@ -105,6 +106,29 @@ fn exact_andersen_collisions_give_the_temperature_exactly() {
     let row = engine.thermodynamics().unwrap();
     assert!((row.temperature - 0.7).abs() < 1e-10, "{}", row.temperature);
     assert!(row.center_of_mass_velocity.iter().all(|v| v.abs() < 1e-12));
+}
+
+/// What is conserved goes on while the bath's temperature changes, with what the bath has been given.
+#[test]
+fn baths_that_cool_conserve_what_they_book() {
+    let plan = kob_andersen(3, PARTICLES, Precision::FixedPoint);
+    for (name, kind, _) in thermostats() {
+        let mut engine = liquid(&plan, 1.0, 1000);
+        let (first_step, steps) = (engine.step(), 4000);
+        let temperature = TemperatureRamp { from: 1.0, to: 0.5 };
+        let thermostat = Some(ThermostatPlan { kind, temperature });
+        engine.begin_stage(&StageContext { thermostat, first_step, steps });
+        let first = engine.thermodynamics().unwrap();
+        engine.advance(steps).unwrap();
+        let last = engine.thermodynamics().unwrap();
+        let (change, cooled) = (
+            last.conserved_energy - first.conserved_energy,
+            last.total_energy() - first.total_energy(),
+        );
+        assert!(cooled < -0.8, "{name}: {cooled}");
+        // The step's error, a hundredth of what has left.
+        assert!(change.abs() < 0.02, "{name}: {change}, while {cooled} left");
+    }
 }
 
 /// Section 4.3 of Colberg & Hoefling (2011): with a smooth potential `[E(t) - E(0)] / dt^2` does not

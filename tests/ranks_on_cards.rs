@@ -14,7 +14,10 @@ use common::job::{Ended, Job, kob_andersen, signal};
 
 const STAGES: [(&str, &str); 5] = [
     ("andersen", r#"{ kind = "andersen", temperature = { from = 1.5, to = 1.0 }, rate = 20.0 }"#),
-    ("nose-hoover", r#"{ kind = "nose-hoover", temperature = 1.0, period = 0.3 }"#),
+    (
+        "nose-hoover",
+        r#"{ kind = "nose-hoover", temperature = { from = 1.0, to = 1.1 }, period = 0.3 }"#,
+    ),
     ("bussi", r#"{ kind = "bussi", temperature = 1.0, time = 0.1 }"#),
     ("langevin", r#"{ kind = "langevin", temperature = 1.0, friction = 2.0 }"#),
     ("nve", ""),

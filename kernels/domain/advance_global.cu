@@ -75,12 +75,15 @@ static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
     return kinetic2;
 }
 
-// Sums over all ranks, and what the thermostat makes of them: the factor on all velocities.
-INLINE double half_step_of_bath(const PeerLaunch &launch, const Thermostat &thermostat, SharedBath &bath, u64 step, u32 &turn) {
+// Sums over all ranks, and what the thermostat makes of them: the factor on all velocities. `arrives`: the step has just been
+// taken.
+INLINE double half_step_of_bath(const PeerLaunch &launch, const Thermostat &thermostat, SharedBath &bath, u64 step,
+                                bool arrives, u32 &turn) {
     synchronize(false);
     if (threadIdx.x == 0) {
         double kinetic2 = kinetic2_of_ranks(launch.number, turn);
         if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
+            if (arrives) follow_bath(thermostat, step, bath.memory);
             bath.factor = chain_half_step(thermostat, bath_temperature(thermostat, step), bath.memory, kinetic2);
         } else {
             bath.factor = bussi_factor(thermostat, kinetic2, step);
@@ -146,12 +149,12 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
         double factor = 1.0;
         if (after || chain) {
             change_velocities<SUM_ONLY>(work, 1.0, turn, step);
-            factor = half_step_of_bath(launch, thermostat, bath, step, turn);
+            factor = half_step_of_bath(launch, thermostat, bath, step, after, turn);
         }
         if (chain && after && moves) {
             // The chain's half step after this step, then the one before the next.
             change_velocities<SCALE_AND_SUM>(work, factor, turn, step);
-            factor = half_step_of_bath(launch, thermostat, bath, step, turn);
+            factor = half_step_of_bath(launch, thermostat, bath, step, false, turn);
         }
         if (!moves) {
             change_velocities<SCALE_ONLY>(work, factor, turn, step);

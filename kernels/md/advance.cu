@@ -118,6 +118,7 @@ static __device__ __noinline__ Findings global_thermostat(const Thermostat &ther
         if (threadIdx.x == 0) {
             double kinetic2 = read_kinetic2(bath.turn);
             if (chain) {
+                if (after) follow_bath(thermostat, step, bath.memory);
                 bath.factor = chain_half_step(thermostat, bath_temperature(thermostat, step), bath.memory, kinetic2);
             } else {
                 bath.factor = bussi_factor(thermostat, kinetic2, step);

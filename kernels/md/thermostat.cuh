@@ -63,6 +63,20 @@ INLINE double chain_acceleration(const Thermostat &thermostat, double temperatur
     return excess / chain_mass(thermostat, temperature, link);
 }
 
+// The bath has the temperature of a step, and had that of the step before: the change of the chain's energy is heat.
+INLINE void follow_bath(const Thermostat &thermostat, u64 step, Memory &memory) {
+    double before = bath_temperature(thermostat, step - 1), temperature = bath_temperature(thermostat, step);
+    if (before == temperature) return;
+    double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
+    double per_temperature = 0.0;
+    for (u32 link = 0; link < thermostat.chain_length; ++link) {
+        double degrees = link == 0 ? (double)thermostat.degrees_of_freedom : 1.0;
+        double x = memory.position[link], v = memory.velocity[link];
+        per_temperature += degrees * (0.5 * time * time * v * v + x);
+    }
+    memory.heat += (temperature - before) * per_temperature;
+}
+
 // Half a step of a Nose-Hoover chain; returns the factor on all velocities.
 static __device__ __noinline__ double chain_half_step(const Thermostat &thermostat, double temperature, Memory &memory,
                                                       double kinetic2) {

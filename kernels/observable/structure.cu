@@ -51,8 +51,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Of each component m = 0, ..., 6 real and imaginary part in units of 2^-32, then bonds, then the local order in units of
-// 2^-40. Mirrors src/engine/cuda/correlator/structure.rs.
+// Of each component m = 0, ..., 6 real and imaginary part, then bonds, then the local order; components and order in units of
+// 2^-32. Mirrors src/engine/cuda/correlator/structure.rs.
 #define ORDER_SUMS 16
 #define COMPONENT_UNITS 4294967296.0
 
@@ -129,8 +129,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             double re = (double)sum[m][0], im = (double)sum[m][1];
             squared = fused(re, re, fused(im, im, squared));
         }
-        bool fits = true;
-        local = exact_term(divide(mul(square_root(squared), 1.0 / COMPONENT_UNITS), count), fits);
+        // At most one: the sum of 2^31 particles fits.
+        local = nearest_i64(divide(square_root(squared), count));
 #if DIMENSION == 2
         // Every particle counts the same.
         sum[6][0] = nearest_i64(divide((double)sum[6][0], count));

@@ -43,6 +43,19 @@ impl StageContext {
         })
     }
 
+    /// The chain at a step that has been taken, which comes from the temperature of the step before.
+    pub fn chain_after(
+        &self,
+        step: u64,
+        degrees_of_freedom: u64,
+        memory: &mut ThermostatState,
+    ) -> Option<NoseHooverChain> {
+        let before = self.chain(step - 1, degrees_of_freedom)?.temperature;
+        let chain = self.chain(step, degrees_of_freedom)?;
+        chain.come_from(before, memory);
+        Some(chain)
+    }
+
     /// Clears what an earlier thermostat remembered, unless the stage is entered in its middle.
     pub fn prepare(&self, memory: &mut ThermostatState, step: u64) {
         let length = match self.thermostat.map(|thermostat| thermostat.kind) {

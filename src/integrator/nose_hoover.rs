@@ -20,10 +20,17 @@ pub struct NoseHooverChain {
 }
 
 impl NoseHooverChain {
+    fn degrees(&self, link: usize) -> f64 {
+        if link == 0 { self.degrees_of_freedom } else { 1.0 }
+    }
+
+    fn time(&self) -> f64 {
+        self.period / (2.0 * std::f64::consts::PI)
+    }
+
     fn mass(&self, link: usize) -> f64 {
-        let time = self.period / (2.0 * std::f64::consts::PI);
-        let degrees = if link == 0 { self.degrees_of_freedom } else { 1.0 };
-        degrees * self.temperature * time * time
+        let time = self.time();
+        self.degrees(link) * self.temperature * time * time
     }
 
     /// Acceleration of a link by the one before it; `kinetic2` is twice the kinetic energy.
@@ -34,6 +41,20 @@ impl NoseHooverChain {
             self.mass(link - 1) * velocity[link - 1] * velocity[link - 1] - self.temperature
         };
         excess / self.mass(link)
+    }
+
+    /// Comes from the temperature `before`: the [`energy`](Self::energy) of the chain as it stands is proportional to it, and
+    /// the change is booked as heat, so that what is conserved goes on from where it was.
+    pub fn come_from(&self, before: f64, state: &mut ThermostatState) {
+        if before == self.temperature {
+            return;
+        }
+        let time = self.time();
+        let mut per_temperature = 0.0;
+        for (link, (x, v)) in state.chain_position.iter().zip(&state.chain_velocity).enumerate() {
+            per_temperature += self.degrees(link) * (0.5 * time * time * v * v + x);
+        }
+        state.heat += (self.temperature - before) * per_temperature;
     }
 
     /// Half a time step of the chain; returns the factor on all velocities.

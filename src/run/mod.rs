@@ -43,7 +43,7 @@ use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, checkpoint_path, checkpoints_in};
-use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, TotalEnergy};
+use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, Thermostat, TotalEnergy};
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,9 @@ pub enum Outcome {
         why: Interrupt,
     },
 }
+
+/// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
+const VISIBLE_MOTION: f64 = 0.01;
 
 /// Longest time between looks at signals and clocks.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -328,6 +331,7 @@ impl Simulation {
             }
             self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
         }
+        self.warn_of_motion()?;
         let mut output = StageOutput::create(
             &self.plan,
             &self.toml_text,
@@ -342,6 +346,31 @@ impl Simulation {
         self.limits = Limits::new(self.plan.limits);
         self.sample_due()?;
         self.recheck(directory)
+    }
+
+    /// Says so if the centre of mass moves, and stays so, where displacements are correlated that contain it.
+    fn warn_of_motion(&mut self) -> miette::Result<()> {
+        let stage = &self.plan.stages[self.stage];
+        let keeps_momentum = match stage.thermostat.map(|thermostat| thermostat.kind) {
+            None | Some(Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. }) => true,
+            Some(Thermostat::Andersen { .. } | Thermostat::Langevin { .. }) => false,
+        };
+        if !keeps_momentum || stage.correlations.iter().all(|one| one.remove_drift) {
+            return Ok(());
+        }
+        let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
+        let velocity = self.engine.thermodynamics()?.center_of_mass_velocity;
+        let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
+        let pairs = self.plan.potential.pairs.iter().flatten();
+        let sigma = pairs.map(|pair| pair.sigma).fold(f64::INFINITY, f64::min);
+        if way > VISIBLE_MOTION * sigma {
+            tracing::warn!(
+                "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin baths \
+                 set it in motion, initial files may bring it); displacements contain that: give remove_drift = true \
+                 in [[stage.correlation]], or an andersen bath before this stage"
+            );
+        }
+        Ok(())
     }
 
     /// What the engine knows of the present stage.

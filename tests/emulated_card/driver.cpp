@@ -16,7 +16,8 @@
 //
 // Environment: EMULATED_CARDS (1), EMULATED_MULTIPROCESSORS (4), EMULATED_PATIENCE (60, seconds), EMULATED_ORDER (0: the
 // threads of a block run in their order from one meeting to the next; else the seed of a random order, which shows
-// missing barriers), EMULATED_OPTIMIZATION (-O1, the compiler's option), EMULATED_KEEP (set: the text of compiled kernels stays).
+// missing barriers), EMULATED_OPTIMIZATION (-O1, the compiler's option), EMULATED_KEEP (set: the text of compiled kernels stays),
+// EMULATED_FREE_MIB (the card never says that more is free).
 #include <algorithm>
 #include <mutex>
 #include <string>

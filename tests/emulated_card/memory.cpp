@@ -185,7 +185,8 @@ Result cuMemGetInfo_v2(size_t *free, size_t *total) {
     if (!current_card()) return INVALID_CONTEXT;
     std::lock_guard<std::mutex> guard(memory_lock());
     *total = MEMORY;
-    *free = MEMORY - current_card()->used;
+    static const size_t most = (size_t)setting("EMULATED_FREE_MIB", MEMORY >> 20) << 20;
+    *free = std::min(MEMORY - current_card()->used, most);
     return SUCCESS;
 }
 Result cuMemAllocHost_v2(void **pointer, size_t bytes) {

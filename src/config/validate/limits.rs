@@ -5,7 +5,7 @@ use super::checker::Checker;
 use super::stage::rounded_down;
 use crate::config::estimate::{bytes, memory};
 use crate::config::written::{Document, Pair, PlainOr, Potential, Table};
-use crate::plan::{InitialPlan, Plan, RunPlan, StagePlan, SystemPlan};
+use crate::plan::{InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan};
 use crate::potential::{PairParameters, PotentialPlan, Truncation};
 
 /// Cells of the neighbour search, as wide as the largest cutoff, that a box may hold.
@@ -18,6 +18,17 @@ const MAXIMUM_MEMORY: f64 = (1u64 << 40) as f64;
 /// already too long for simple liquids.
 const LONGEST_STEP: f64 = 0.5;
 const SHORTEST_STEP: f64 = 1e-9;
+
+/// Widths below this overflow 32-bit floats on the way to the energy.
+const NARROWEST: f64 = 1e-6;
+
+/// Lengths whose powers 32-bit floats hold.
+const LENGTHS: Range<f64> = 1e-2..1e2;
+
+/// Largest energies that are resolved as well as can be expected: sums over the whole system have units of 2^-40 in all
+/// precisions, and `fixed-point` forces those of 2^-31.
+const ENERGIES: Range<f64> = 1e-9..1e6;
+const ENERGIES_OF_FIXED_POINT: Range<f64> = 1e-6..1e5;
 
 /// Furthest thermal flight in a step, in units of the smallest sigma.
 const FURTHEST_FLIGHT: f64 = 0.25;
@@ -34,6 +45,9 @@ pub fn check_box(
     cutoff_fits_box(system, potential, skin, document, checker);
     box_is_not_empty(system, potential, document, checker);
     smoothing_is_narrow(potential, document, checker);
+    if let Some(run) = run {
+        units_are_reduced(potential, run, document, checker);
+    }
 }
 
 /// The time step, if it suits the potential.
@@ -192,10 +206,54 @@ fn smoothing_is_narrow(potential: &PotentialPlan, document: &Document, checker: 
     if let Some(typed) = &document.potential.truncation
         && let PlainOr::Table(table) = &typed.value
         && let Some(number) = &table.width
-        && width > shortest / 2.0
     {
-        let message = format!("{width:?} smooths more than half of the potential away");
-        checker.reject(&number.span, message, "in units of sigma: 0.005 is usual");
+        let help = "in units of sigma: 0.005 is usual";
+        if width > shortest / 2.0 {
+            let message = format!("{width:?} smooths more than half of the potential away");
+            checker.reject(&number.span, message, help);
+        } else if width < NARROWEST {
+            let message = format!("{width:?} is too narrow for 32-bit floats");
+            checker.reject(&number.span, message, help);
+        }
+    }
+}
+
+/// Numbers have ranges and units of their own in each precision, made for energies and lengths about one.
+fn units_are_reduced(
+    potential: &PotentialPlan,
+    run: &RunPlan,
+    document: &Document,
+    checker: &mut Checker<'_>,
+) {
+    let help = "choose units in which the largest epsilon and sigma are about one, and scale temperatures, density and \
+                timestep with them";
+    let name = run.precision.name();
+    let energies = match run.precision {
+        Precision::FixedPoint => ENERGIES_OF_FIXED_POINT,
+        _ => ENERGIES,
+    };
+    let typed = || document.potential.pairs.values();
+    let strongest = typed().max_by(|a, b| a.epsilon.value.0.total_cmp(&b.epsilon.value.0));
+    if let Some(pair) = strongest {
+        let epsilon = pair.epsilon.value.0;
+        if epsilon > 0.0 && !energies.contains(&epsilon) {
+            let message = format!(
+                "the largest epsilon is {epsilon:?}: {name:?} holds energies of {:e} to {:e}",
+                energies.start, energies.end
+            );
+            checker.reject(&pair.epsilon.span, message, help);
+        }
+    }
+    let others = |sigma: f64| !LENGTHS.contains(&sigma);
+    if run.precision != Precision::Double
+        && let Some(pair) = typed().find(|pair| others(pair.sigma.value.0))
+        && all_pairs(potential).any(|pair| others(pair.sigma))
+    {
+        let message = format!(
+            "sigma is {:?}: {name:?} takes powers of lengths in 32-bit floats, and holds {:e} to {:e}",
+            pair.sigma.value.0, LENGTHS.start, LENGTHS.end
+        );
+        checker.reject(&pair.sigma.span, message, help);
     }
 }
 

@@ -7,6 +7,7 @@ use super::{CpuEngine, kernels};
 use crate::arithmetic::random::{Purpose, normals3};
 use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
+use crate::integrator::NoseHooverChain;
 use crate::integrator::langevin::Bath;
 use crate::integrator::{andersen, bussi};
 use crate::plan::{Thermostat, ThermostatPlan};
@@ -15,7 +16,10 @@ impl<P: Policy> CpuEngine<P> {
     pub(super) fn thermostat_before_step(&mut self) -> Result<(), EngineError> {
         let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
         match thermostat.kind {
-            Thermostat::NoseHoover { .. } => self.chain_half_step(),
+            Thermostat::NoseHoover { .. } => {
+                let chain = self.stage.chain(self.step, self.degrees_of_freedom());
+                self.chain_half_step(&chain.expect("a chain"))
+            }
             Thermostat::Langevin { friction } => self.langevin_half_step(&thermostat, friction, 0),
             Thermostat::Andersen { .. } | Thermostat::Bussi { .. } => Ok(()),
         }
@@ -25,7 +29,11 @@ impl<P: Policy> CpuEngine<P> {
         let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
         let temperature = self.stage.bath_temperature(&thermostat, self.step);
         match thermostat.kind {
-            Thermostat::NoseHoover { .. } => self.chain_half_step(),
+            Thermostat::NoseHoover { .. } => {
+                let (step, degrees) = (self.step, self.degrees_of_freedom());
+                let chain = self.stage.chain_after(step, degrees, &mut self.thermostat);
+                self.chain_half_step(&chain.expect("a chain"))
+            }
             Thermostat::Langevin { friction } => self.langevin_half_step(&thermostat, friction, 1),
             Thermostat::Andersen { rate, exact } => {
                 let interval = andersen::interval(rate, self.nominal_timestep);
@@ -53,9 +61,8 @@ impl<P: Policy> CpuEngine<P> {
         }
     }
 
-    fn chain_half_step(&mut self) -> Result<(), EngineError> {
+    fn chain_half_step(&mut self, chain: &NoseHooverChain) -> Result<(), EngineError> {
         let kinetic2 = self.kinetic2()?;
-        let chain = self.stage.chain(self.step, self.degrees_of_freedom()).expect("a chain");
         let factor = chain.half_step(&mut self.thermostat, kinetic2, self.nominal_timestep);
         self.scale_all(factor)
     }

@@ -88,6 +88,11 @@ pub trait Correlation: Send + Sync {
     /// Definition, as text for the file.
     fn formula(&self) -> String;
 
+    /// Origins that a value takes.
+    fn fewest_origins(&self) -> u64 {
+        1
+    }
+
     /// Unit of the value in the notation of H5MD; empty for a pure number.
     fn unit(&self) -> &'static str {
         ""

@@ -42,6 +42,11 @@ impl Correlation for Susceptibility {
         format!("N (<Q^2> - <Q>^2) over time origins with {x}")
     }
 
+    /// A variance.
+    fn fewest_origins(&self) -> u64 {
+        2
+    }
+
     fn parts(&self, species: usize) -> Vec<Part> {
         match self.source() {
             Source::CollectiveOverlap => vec![Part::All],

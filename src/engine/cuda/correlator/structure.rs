@@ -255,7 +255,7 @@ impl BondOrderEvaluator {
     }
 }
 
-/// From the sums of the kernel: components in units of 2^-32, bonds, and the local order in units of 2^-40.
+/// From the sums of the kernel: components, bonds, and the local order; components and order in units of 2^-32.
 fn bond_order(sums: &[u64], particles: u32) -> BondOrder {
     let number = |word: &u64| *word as i64 as f64;
     let square = |word: &u64| (number(word) / 2f64.powi(32)).powi(2);
@@ -263,7 +263,7 @@ fn bond_order(sums: &[u64], particles: u32) -> BondOrder {
     let bonds = number(&sums[14]);
     BondOrder {
         global: if bonds > 0.0 { length / bonds } else { 0.0 },
-        local: number(&sums[15]) / 2f64.powi(40) / f64::from(particles.max(1)),
+        local: number(&sums[15]) / 2f64.powi(32) / f64::from(particles.max(1)),
     }
 }
 
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(bond_order(&sums, 7), BondOrder { global: 0.0, local: 0.0 });
         // Three bonds, of sum (-1.5, 2) in one component.
         (sums[4], sums[5], sums[14]) = (units(-1.5), units(2.0), 3);
-        sums[15] = (3.5 * 2f64.powi(40)) as u64;
+        sums[15] = units(3.5);
         assert_eq!(bond_order(&sums, 7), BondOrder { global: 2.5 / 3.0, local: 0.5 });
     }
 }

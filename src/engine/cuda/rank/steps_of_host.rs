@@ -85,7 +85,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
             plan::Thermostat::NoseHoover { .. } => {
                 let kinetic2 = self.kinetic2()?;
                 let degrees = self.degrees_of_freedom();
-                let chain = self.stage.chain(self.step, degrees).expect("a chain");
+                let chain = match half {
+                    0 => self.stage.chain(self.step, degrees),
+                    _ => self.stage.chain_after(self.step, degrees, &mut self.thermostat),
+                };
+                let chain = chain.expect("a chain");
                 let factor = chain.half_step(&mut self.thermostat, kinetic2, timestep);
                 self.scale_all(factor)
             }

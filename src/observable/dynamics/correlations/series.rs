@@ -6,6 +6,10 @@ use crate::observable::dynamics::terms::Rows;
 use crate::observable::series::{Axis, AxisName};
 use crate::observable::{Series, SeriesLayout};
 
+/// With fewer origins there is no error: those of a long lag lie much closer together than the lag and follow the same
+/// motion, so that their differences tell little of the value's.
+const FEWEST_FOR_ERROR: u64 = 8;
+
 impl Correlations {
     /// Series in the order of [`results`](Self::results): by observable, then by part.
     pub fn layouts(&self) -> Vec<SeriesLayout> {
@@ -43,14 +47,18 @@ impl Correlations {
                 let vectors = rows.vectors();
                 for (row, vectors) in averages.iter().zip(vectors) {
                     for average in &row[first_lag(observable)..] {
-                        if average.count() == 0 {
+                        let origins = average.count();
+                        if origins < observable.fewest_origins() {
                             series.push(f64::NAN, f64::NAN, 0);
                             continue;
                         }
                         let (value, gradient) = observable.value(particles, average.mean());
+                        let error = match origins {
+                            ..FEWEST_FOR_ERROR => f64::NAN,
+                            _ => average.error(&gradient),
+                        };
                         let per_origin = observable.samples_per_origin(particles, vectors);
-                        let count = average.count() * per_origin;
-                        series.push(value, average.error(&gradient), count);
+                        series.push(value, error, origins * per_origin);
                     }
                 }
                 series
