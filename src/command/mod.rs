@@ -8,6 +8,7 @@ pub mod init;
 mod ranks;
 mod report;
 mod run;
+mod start;
 mod validate;
 mod watch;
 
@@ -104,6 +105,7 @@ pub fn main() -> miette::Result<ExitCode> {
         Command::Check { file, ranks } => {
             let energy = |form: &_, pair: &_, r: f64| potential::bare_energy(form, pair, r);
             let loaded = config::load(&file)?;
+            start::check_initial_file(&loaded)?;
             say(check::check_report(&loaded, Some(&energy)))?;
             if let Some(ranks) = ranks {
                 say(check::domains(&loaded.plan, ranks)?)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::bench::engine_choice;
 use super::say;
+use super::start::at_its_line;
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::plan::EngineChoice;
@@ -74,7 +75,8 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         engine: arguments.limits.engine,
         ranks,
     };
-    let outcome = run::run(loaded.plan, &loaded.text, &options)?;
+    let outcome = run::run(loaded.plan.clone(), &loaded.text, &options)
+        .map_err(|report| at_its_line(report, &loaded))?;
     tell(&directory, &outcome)
 }
 

@@ -58,6 +58,36 @@ fn a_run_leaves_files_that_info_and_plot_read() {
 }
 
 #[test]
+fn what_is_no_results_file_is_told_what_it_is_and_once() {
+    let job = short_run();
+    job.write("empty.h5", "");
+    let of_checkpoint = "is a checkpoint of supercool";
+    for (file, reason) in [
+        ("job.toml", "is of no known format"),
+        ("empty.h5", "is empty"),
+        ("out", "is a folder, not a file"),
+        ("out/checkpoint-500.scp", of_checkpoint),
+        ("out/production.gsd", "is a GSD file"),
+        ("out/missing.h5", "No such file"),
+    ] {
+        for command in ["plot", "analyze", "report"] {
+            // Of a directory all results files are analysed.
+            if (command, file) == ("analyze", "out") {
+                continue;
+            }
+            let ended = job.execute(&[command, file]);
+            assert_eq!(ended.code, Some(1), "{command} {file}: {ended:?}");
+            let told = ended.stderr.matches(reason).count();
+            assert_eq!(told, 1, "{command} {file}: {ended:?}");
+            let is_there = file != "out/missing.h5";
+            assert!(!is_there || ended.stderr.contains("results file (STAGE.h5) is wanted"));
+            assert!(ended.stderr.contains(file) && !ended.stderr.contains("H5F"), "{ended:?}");
+        }
+    }
+    job.fails(&["info", "out/checkpoint-500.scp"], &[of_checkpoint]);
+}
+
+#[test]
 fn every_preset_is_a_configuration_that_checks() {
     let job = Job::new("");
     let listed = job.succeeds(&["init"]);
