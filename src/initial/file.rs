@@ -149,8 +149,11 @@ fn numbered_as_in_plan(
     of_particles
         .map(|index| {
             let Some(name) = names.get(index) else {
-                let reason =
-                    format!("has particles of species {}, but names only {}", index + 1, names.len());
+                let reason = format!(
+                    "has particles of species {}, but names only {}",
+                    index + 1,
+                    names.len()
+                );
                 return Err(wrong(path, reason));
             };
             numbers[index].ok_or_else(|| {
