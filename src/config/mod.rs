@@ -23,6 +23,7 @@ pub use error::{ConfigError, Problem};
 pub use estimate::{Memory, bytes, memory, stage_files};
 pub use reference::{key_reference, schema};
 use toml::de::DeTable;
+pub use validate::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
 
 use self::place::Places;
 use crate::plan::Plan;

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Integer, Number, PlainOr, Table, Written};
+use super::{Integer, Number, OrPlain, PlainOr, Table, Written};
 use crate::potential::LARGEST_EXPONENT;
 
 /// Pair potential, its truncation and its parameters.
@@ -80,6 +80,11 @@ pub struct Truncation {
     /// Width `h` of `smooth`, in units of each pair's sigma; the smaller, the nearer to `shifted`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub width: Option<Written<Number>>,
+}
+
+impl OrPlain for Truncation {
+    const EXPECTED: &'static str =
+        "\"sharp\", \"shifted\", \"force-shifted\" or a table with kind and width";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
