@@ -5,6 +5,7 @@ pub mod check;
 mod correlate;
 pub mod doctor;
 pub mod init;
+mod memory;
 mod ranks;
 mod report;
 mod run;
@@ -13,7 +14,7 @@ mod validate;
 mod watch;
 
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -45,7 +46,7 @@ enum Command {
         file: PathBuf,
         /// Say also how so many ranks would share the box.
         #[arg(long)]
-        ranks: Option<NonZeroUsize>,
+        ranks: Option<NonZeroU32>,
     },
     /// Print a commented configuration to start from.
     Init {
@@ -107,6 +108,9 @@ pub fn main() -> miette::Result<ExitCode> {
             let loaded = config::load(&file)?;
             start::check_initial_file(&loaded)?;
             say(check::check_report(&loaded, Some(&energy)))?;
+            if let Some(shortage) = memory::shortage(&loaded.plan) {
+                say(format!("\nwarning\n  {shortage}\n"))?;
+            }
             if let Some(ranks) = ranks {
                 say(check::domains(&loaded.plan, ranks)?)?;
             }

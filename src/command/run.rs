@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::bench::engine_choice;
-use super::say;
 use super::start::at_its_line;
+use super::{memory, say};
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::plan::EngineChoice;
@@ -75,8 +75,11 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         engine: arguments.limits.engine,
         ranks,
     };
-    let outcome = run::run(loaded.plan.clone(), &loaded.text, &options)
-        .map_err(|report| at_its_line(report, &loaded))?;
+    let mut to_run = loaded.plan.clone();
+    to_run.run.engine = options.engine.unwrap_or(to_run.run.engine);
+    memory::check(&to_run, &options.ranks)?;
+    let outcome =
+        run::run(to_run, &loaded.text, &options).map_err(|report| at_its_line(report, &loaded))?;
     tell(&directory, &outcome)
 }
 
