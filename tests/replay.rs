@@ -97,7 +97,11 @@ fn a_stored_trajectory_gives_what_the_run_gave() {
     }
     // What is there is not overwritten.
     let again = ["correlate", "out/production.gsd", "job.toml", "--output", "production.gsd"];
-    job.fails(&again, &["holds the files of an earlier run (production.h5)"]);
+    job.fails(
+        &again,
+        &["holds the files of an earlier run (production.h5)", "--force", "--output"],
+    );
+    assert!(!job.execute(&again).stderr.contains("resume"));
     job.succeeds(&[&again[..], &["--force", "--quiet"]].concat());
 }
 
@@ -282,4 +286,30 @@ fn text_files_of_other_programs_give_what_the_run_gave() {
     std::fs::write(job.path("types.dump"), numbered).unwrap();
     let types = ["correlate", "types.dump", "job.toml", "--output", "types"];
     job.fails(&types, &["0 particles of species A", "species of the trajectory: 1, 2"]);
+}
+
+#[test]
+fn of_a_trajectory_that_breaks_off_nothing_is_left() {
+    let job = job("\"mean-square-displacement\"", false);
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let trajectory = supercool_analysis::open(job.path("out/production.h5md")).unwrap();
+    let mut xyz = String::new();
+    for index in 0..21 {
+        let frame = trajectory.read(index).unwrap();
+        let edge = frame.box_edges[0] + if index < 15 { 0.0 } else { 0.5 };
+        xyz += &format!(
+            "{}\nLattice=\"{edge} 0 0 0 {edge} 0 0 0 {edge}\" Properties=species:S:1:pos:R:3\n",
+            frame.particle_count()
+        );
+        for (particle, [x, y, z]) in frame.position.iter().enumerate() {
+            xyz += &format!("{} {x} {y} {z}\n", frame.species_name(particle));
+        }
+    }
+    job.write("changes.xyz", &xyz);
+    let correlate = ["correlate", "changes.xyz", "job.toml", "--output", "other", "--quiet"];
+    // The second time as the first.
+    for _ in 0..2 {
+        job.fails(&correlate, &["changes.xyz: the box changes at step 15"]);
+        assert!(!job.path("other/production.h5").exists());
+    }
 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum AnalysisError {
     /// The operating system refused.
-    #[error("{}: {source}", file.display())]
+    #[error("{}: {reason}", file.display())]
     Io {
         /// The file.
         file: PathBuf,
-        /// Its answer.
-        source: std::io::Error,
+        /// Its answer; not the error's source, which would be printed a second time.
+        reason: std::io::Error,
     },
     /// The file was read but does not hold what is needed.
     #[error("{}: {what}", file.display())]
@@ -30,14 +30,14 @@ pub enum AnalysisError {
         what: String,
     },
     /// The HDF5 library refused.
-    #[error("{}: HDF5, at {at}: {source}", file.display())]
+    #[error("{}: HDF5, at {at}: {reason}", file.display())]
     Hdf5 {
         /// The file.
         file: PathBuf,
         /// Object in the file.
         at: String,
         /// The library's answer.
-        source: hdf5::Error,
+        reason: hdf5::Error,
     },
     /// What was asked for does not fit what there is.
     #[error("{0}")]
@@ -49,7 +49,7 @@ pub type Result<T> = std::result::Result<T, AnalysisError>;
 
 impl AnalysisError {
     pub(crate) fn io(file: &Path) -> impl FnOnce(std::io::Error) -> AnalysisError + '_ {
-        move |source| AnalysisError::Io { file: file.to_owned(), source }
+        move |reason| AnalysisError::Io { file: file.to_owned(), reason }
     }
 
     pub(crate) fn content(file: &Path, what: impl Into<String>) -> Self {

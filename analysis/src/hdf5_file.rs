@@ -13,6 +13,7 @@ use hdf5_sys::h5f::{H5F_ACC_RDONLY, H5F_ACC_SWMR_READ, H5Fopen};
 use hdf5_sys::h5p::{H5Pset_file_locking, H5Pset_metadata_read_attempts};
 
 use crate::global_heap::endless_heap;
+use crate::trajectory::check_is_hdf5;
 use crate::{AnalysisError, Result};
 
 /// Zlib compresses by no more than about 1:1032.
@@ -30,16 +31,17 @@ pub(crate) struct Hdf5File {
 impl Hdf5File {
     /// Opens for reading; a file that is being written in SWMR mode too.
     pub fn open(path: &Path) -> Result<Self> {
+        check_is_hdf5(path)?;
         let length = std::fs::metadata(path).map_err(AnalysisError::io(path))?.len();
         let root = open_as(path, H5F_ACC_RDONLY)
             .or_else(|first| match is_marked_open(path) {
                 true => open_as(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ),
                 false => Err(first),
             })
-            .map_err(|source| AnalysisError::Hdf5 {
+            .map_err(|reason| AnalysisError::Hdf5 {
                 file: path.to_owned(),
                 at: "/".into(),
-                source,
+                reason,
             })?;
         Ok(Hdf5File { path: path.to_owned(), root, length, heaps_are_sound: OnceCell::new() })
     }
@@ -49,7 +51,7 @@ impl Hdf5File {
     }
 
     fn error<'a>(&'a self, at: &'a str) -> impl FnOnce(hdf5::Error) -> AnalysisError + 'a {
-        move |source| AnalysisError::Hdf5 { file: self.path.clone(), at: at.into(), source }
+        move |reason| AnalysisError::Hdf5 { file: self.path.clone(), at: at.into(), reason }
     }
 
     /// Refuses to take memory for more numbers than the file can hold.

@@ -1,7 +1,9 @@
 //! `supercool analyze`.
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use miette::{IntoDiagnostic, WrapErr};
+use miette::{IntoDiagnostic, WrapErr, miette};
 use supercool_analysis::analyze::results_files;
 use supercool_analysis::plot_analysis;
 
@@ -29,6 +31,10 @@ pub struct AnalyzeArguments {
 /// The table.
 pub fn analyze(arguments: &AnalyzeArguments) -> miette::Result<String> {
     let files = results_files(&arguments.files).into_diagnostic()?;
+    let outputs = [&arguments.json, &arguments.csv, &arguments.averages, &arguments.plot];
+    for output in outputs.into_iter().flatten() {
+        refuse_overwriting(output, &files)?;
+    }
     let analysis = supercool_analysis::analyze(&files).into_diagnostic()?;
     let write = |path: &Option<PathBuf>, text: &dyn Fn() -> String| match path {
         Some(path) => write_file(path, &text()),
@@ -45,4 +51,29 @@ pub fn analyze(arguments: &AnalyzeArguments) -> miette::Result<String> {
 
 fn write_file(path: &Path, text: &str) -> miette::Result<()> {
     std::fs::write(path, text).into_diagnostic().wrap_err_with(|| path.display().to_string())
+}
+
+/// Refuses to write over a file that is read, or over any other of results.
+fn refuse_overwriting(output: &Path, inputs: &[PathBuf]) -> miette::Result<()> {
+    let place = output.canonicalize().ok();
+    let is_input = place.is_some()
+        && inputs.iter().any(|input| input == output || input.canonicalize().ok() == place);
+    let what = if is_input {
+        "is one of the files to be read"
+    } else if is_hdf5(output) {
+        "is an HDF5 file"
+    } else {
+        return Ok(());
+    };
+    Err(miette!(
+        help = "give a new name; results are never written over",
+        "{}: {what}, and is not written over",
+        output.display()
+    ))
+}
+
+fn is_hdf5(path: &Path) -> bool {
+    let mut start = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *b"\x89HDF\r\n\x1a\n"
 }

@@ -4,11 +4,13 @@ mod model;
 
 use std::time::Instant;
 
+use miette::miette;
 use serde::Serialize;
 
 pub use self::model::{Model, State};
 use super::run::Tune;
-use super::say;
+use super::{memory, say};
+use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
 use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, StageContext};
 use crate::initial;
@@ -23,7 +25,7 @@ pub struct BenchArguments {
     #[arg(long, value_enum, default_value_t = Model::KobAndersen)]
     pub model: Model,
     /// Numbers of particles.
-    #[arg(long, value_delimiter = ',', default_value = "4000,32000")]
+    #[arg(long, value_delimiter = ',', value_parser = particles, default_value = "4000,32000")]
     pub particles: Vec<usize>,
     /// Precisions: single, double-single, double, fixed-point.
     #[arg(long, value_delimiter = ',', value_parser = precision,
@@ -39,10 +41,10 @@ pub struct BenchArguments {
     #[arg(long, value_parser = timestep)]
     pub timestep: Option<f64>,
     /// Threads of the CPU engine (of each rank); all cores if not given.
-    #[arg(long)]
+    #[arg(long, value_parser = threads)]
     pub threads: Option<usize>,
     /// Width added to the cutoff in the neighbour lists.
-    #[arg(long)]
+    #[arg(long, value_parser = skin)]
     pub skin: Option<f64>,
     /// Threads that share a particle's neighbours on a GPU.
     #[arg(long, value_parser = ["1", "2", "4", "8", "16", "32"])]
@@ -84,6 +86,28 @@ fn timestep(word: &str) -> Result<f64, String> {
     match word.parse() {
         Ok(timestep) if timestep > 0.0 && timestep < 1.0 => Ok(timestep),
         _ => Err("a time between 0 and 1".to_owned()),
+    }
+}
+
+fn skin(word: &str) -> Result<f64, String> {
+    match word.parse::<f64>() {
+        Ok(skin) if skin > 0.0 && skin.is_finite() => Ok(skin),
+        _ => Err("a length greater than 0".to_owned()),
+    }
+}
+
+fn threads(word: &str) -> Result<usize, String> {
+    number(word, MAXIMUM_THREADS)
+}
+
+fn particles(word: &str) -> Result<usize, String> {
+    number(word, MAXIMUM_PARTICLES)
+}
+
+fn number(word: &str, most: u64) -> Result<usize, String> {
+    match word.parse() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number as usize),
+        _ => Err(format!("a number from 1 to {most}")),
     }
 }
 
@@ -234,8 +258,35 @@ fn run_correlations(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result
     Ok(())
 }
 
+/// Refuses a box with less than twice the reach of the pairs along its edges.
+fn check_box(plan: &Plan) -> miette::Result<()> {
+    let particles = plan.system.particle_count();
+    let cutoff = plan.potential.largest_cutoff();
+    let reach = cutoff + plan.run.skin.unwrap_or(0.0);
+    let edge = plan.system.simulation_box.shortest_edge();
+    if reach <= edge / 2.0 {
+        return Ok(());
+    }
+    let density = particles as f64 / plan.system.simulation_box.volume();
+    // Less what rounding may add to a whole number.
+    let least = (density * (2.0 * reach).powi(3) - 1e-6).ceil();
+    let skin = plan.run.skin.map_or(String::new(), |skin| format!(" and skin {skin}"));
+    Err(miette!(
+        help = format!("at least {least} particles, or a smaller --skin"),
+        "--particles {particles}: cutoff {cutoff}{skin} reach beyond half the edge of the box, {:.3}",
+        edge / 2.0
+    ))
+}
+
 /// Measures and prints all that was asked for.
 pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
+    for &particles in &arguments.particles {
+        for &precision in &arguments.precision {
+            let plan = arguments.model.plan(particles, precision, arguments);
+            check_box(&plan)?;
+            memory::check(&plan, ranks)?;
+        }
+    }
     if arguments.correlations {
         return run_correlations(arguments, ranks);
     }

@@ -1,6 +1,6 @@
 //! `supercool check`: what a configuration would run.
 use std::fmt::Write;
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 
 use crate::config::{Loaded, bytes, memory, stage_files};
 use crate::engine::domain::DomainGrid;
@@ -33,10 +33,10 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
 ///
 /// # Errors
 /// If the box has no room for them.
-pub fn domains(plan: &Plan, ranks: NonZeroUsize) -> Result<String, EngineError> {
+pub fn domains(plan: &Plan, ranks: NonZeroU32) -> Result<String, EngineError> {
     let simulation_box = &plan.system.simulation_box;
     let reach = plan.potential.largest_cutoff() + cpu::skin(plan);
-    let grid = DomainGrid::new(simulation_box, ranks.get(), reach)?;
+    let grid = DomainGrid::new(simulation_box, ranks.get() as usize, reach)?;
     let along = |text: &dyn Fn(usize) -> String| {
         (0..simulation_box.dimension()).map(text).collect::<Vec<_>>().join(" x ")
     };

@@ -61,20 +61,9 @@ fn processor(report: &mut Report) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     report.item("threads", &threads.to_string());
     report.item("instructions", cpu::instruction_set());
-    let kibibytes = first_field("/proc/meminfo", "MemTotal")
-        .and_then(|total| total.split_whitespace().next()?.parse::<u64>().ok());
-    if let Some(kibibytes) = kibibytes {
-        report.item("memory", &gibibytes(kibibytes << 10));
+    if let Some(bytes) = super::memory::of_this_machine() {
+        report.item("memory", &gibibytes(bytes));
     }
-}
-
-/// Value of the first line `name : value` of a file.
-fn first_field(file: &str, name: &str) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
-    text.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == name).then(|| value.trim().to_owned())
-    })
 }
 
 fn gibibytes(bytes: u64) -> String {

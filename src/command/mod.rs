@@ -5,14 +5,16 @@ pub mod check;
 mod correlate;
 pub mod doctor;
 pub mod init;
+mod memory;
 mod ranks;
 mod report;
 mod run;
+mod start;
 mod validate;
 mod watch;
 
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -44,7 +46,7 @@ enum Command {
         file: PathBuf,
         /// Say also how so many ranks would share the box.
         #[arg(long)]
-        ranks: Option<NonZeroUsize>,
+        ranks: Option<NonZeroU32>,
     },
     /// Print a commented configuration to start from.
     Init {
@@ -106,7 +108,11 @@ pub fn main() -> miette::Result<ExitCode> {
         Command::Check { file, ranks } => {
             let energy = |form: &_, pair: &_, r: f64| potential::bare_energy(form, pair, r);
             let loaded = config::load(&file)?;
+            start::check_initial_file(&loaded)?;
             say(check::check_report(&loaded, Some(&energy)))?;
+            if let Some(shortage) = memory::shortage(&loaded.plan) {
+                say(format!("\nwarning\n  {shortage}\n"))?;
+            }
             if let Some(ranks) = ranks {
                 say(check::domains(&loaded.plan, ranks)?)?;
             }

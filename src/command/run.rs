@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::bench::engine_choice;
-use super::say;
+use super::start::at_its_line;
+use super::{memory, say};
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::plan::EngineChoice;
@@ -74,7 +75,11 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         engine: arguments.limits.engine,
         ranks,
     };
-    let outcome = run::run(loaded.plan, &loaded.text, &options)?;
+    let mut on_engine = loaded.plan.clone();
+    on_engine.run.engine = options.engine.unwrap_or(on_engine.run.engine);
+    memory::check(&on_engine, &options.ranks)?;
+    let outcome = run::run(loaded.plan.clone(), &loaded.text, &options)
+        .map_err(|report| at_its_line(report, &loaded))?;
     Ok(tell(&directory, &outcome))
 }
 

@@ -90,17 +90,22 @@ fn block_memory(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     sample as f64 * (blocks.block_size * blocks.levels) as f64
 }
 
+/// Samples at an interval, those before the first and after the last step included.
+fn samples_of(stage: &StagePlan, every: u64) -> u64 {
+    stage.steps / every + 1
+}
+
 /// What a stage writes: a description and its size in bytes.
 pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
     let count = plan.system.particle_count() as f64;
     let mut files = Vec::new();
     if let Some(every) = stage.observe.thermodynamics {
-        let samples = stage.steps / every;
+        let samples = samples_of(stage, every);
         let name = format!("thermodynamics every {every} steps, {samples} samples");
         files.push((name, samples as f64 * BYTES_PER_THERMODYNAMICS));
     }
     if let Some(every) = stage.observe.trajectory {
-        let frames = stage.steps / every;
+        let frames = samples_of(stage, every);
         let name = format!("trajectory every {every} steps, {frames} frames");
         files.push((name, frames as f64 * count * BYTES_PER_FRAME));
         if stage.observe.gsd {
@@ -121,12 +126,12 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         files.push((name, 16.0 * bins * species * species));
     }
     if let Some(order) = &stage.observe.bond_order {
-        let samples = stage.steps / order.every;
+        let samples = samples_of(stage, order.every);
         let name = format!("bond order every {} steps, {samples} samples", order.every);
         files.push((name, samples as f64 * BYTES_PER_BOND_ORDER));
     }
     if let Some(settings) = &stage.observe.inherent_structures {
-        let samples = stage.steps / settings.every;
+        let samples = samples_of(stage, settings.every);
         let name = format!(
             "inherent structures every {} steps to forces below {:e}, {samples} minima",
             settings.every, settings.force_tolerance

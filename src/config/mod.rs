@@ -22,7 +22,10 @@ pub use defaults::FilledDefault;
 pub use error::{ConfigError, Problem};
 pub use estimate::{Memory, bytes, memory, stage_files};
 pub use reference::{key_reference, schema};
+use toml::de::DeTable;
+pub use validate::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
 
+use self::place::Places;
 use crate::plan::Plan;
 
 /// Longest configuration file that is read, in bytes.
@@ -37,6 +40,17 @@ pub struct Loaded {
     pub path: PathBuf,
     /// Keys that were not written, and the values taken for them.
     pub defaults: Vec<FilledDefault>,
+}
+
+impl Loaded {
+    /// Says, at its line of the file, that what a key gives has turned out to be wrong.
+    pub fn wrong(&self, key: &str, message: String, help: Option<String>) -> ConfigError {
+        let (tree, _) = DeTable::parse_recoverable(&self.text);
+        let span = Places::new(tree.get_ref()).place_of(key).unwrap_or(0..0);
+        let line = place::line(&self.text, span.start);
+        let problem = Problem { key: key.to_owned(), line, message, help, span };
+        ConfigError::wrong(&self.text, &self.path.display().to_string(), vec![problem])
+    }
 }
 
 /// Reads and validates a configuration file.

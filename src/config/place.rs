@@ -41,6 +41,13 @@ impl Places {
         path
     }
 
+    /// Where the value of a key stands.
+    pub fn place_of(&self, key_path: &str) -> Option<Range<usize>> {
+        // The key itself comes before its value.
+        let found = self.places.iter().rfind(|(_, path)| path == key_path);
+        found.map(|(place, _)| place.clone())
+    }
+
     fn add_table(&mut self, table: &DeTable<'_>, path: &str) {
         for (key, value) in table.iter() {
             let dot = if path.is_empty() { "" } else { "." };

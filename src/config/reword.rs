@@ -1,4 +1,5 @@
 //! From the words of serde and the TOML parser to those of a user.
+use std::ops::Range;
 
 /// What a message of the deserializer says of the key at which it stands.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,6 +22,31 @@ pub fn reword(message: &str) -> Reworded {
             help: None,
             missing: None,
         })
+}
+
+/// What would be right where the parser has met what is not TOML: `at` is the place in the text.
+pub fn help_of_syntax(message: &str, text: &str, at: &Range<usize>) -> Option<String> {
+    let typed = text.get(at.clone()).unwrap_or_default().trim();
+    let lower = typed.to_lowercase();
+    if matches!(&lower[..], "true" | "false" | "inf" | "nan") && lower != typed {
+        return Some(format!("write {lower}, in small letters"));
+    }
+    if matches!(&lower[..], "none" | "null") {
+        return Some("leave the key out where it has no value".to_owned());
+    }
+    let is_digit = |place: Option<usize>| {
+        place.and_then(|place| text.as_bytes().get(place)).is_some_and(u8::is_ascii_digit)
+    };
+    let comma = text.as_bytes().get(at.start) == Some(&b',');
+    if comma && is_digit(at.start.checked_sub(1)) && is_digit(at.start.checked_add(1)) {
+        let help = "numbers are written with a decimal point, and without commas";
+        return Some(help.to_owned());
+    }
+    let is_word = typed.len() <= 64 && typed.starts_with(|c: char| c.is_ascii_alphabetic());
+    if is_word && message.starts_with("string values must be quoted") {
+        return Some(format!("strings are written in quotes: {typed:?}"));
+    }
+    None
 }
 
 /// The known word nearest to a mistyped one, if it is near enough.
@@ -64,9 +90,12 @@ fn unknown_word(message: &str) -> Option<Reworded> {
 
 fn missing_key(message: &str) -> Option<Reworded> {
     let key = message.strip_prefix("missing field `")?.strip_suffix('`')?;
+    // Nothing but a ramp must have them.
+    let of_ramp = matches!(key, "from" | "to");
+    let help = "a temperature that changes has from and to; one that stays is a plain number";
     Some(Reworded {
         message: "key is missing".to_owned(),
-        help: None,
+        help: of_ramp.then(|| help.to_owned()),
         missing: Some(key.to_owned()),
     })
 }
@@ -117,8 +146,14 @@ fn typed_and_known(message: &str, prefix: &str) -> Option<(String, Vec<String>)>
     Some((rest[..end].to_owned(), known))
 }
 
+/// Words of others, and ours.
+const SYNONYMS: [(&str, &str); 3] = [("gpu", "cuda"), ("nvidia", "cuda"), ("host", "cpu")];
+
 fn suggestion(typed: &str, known: &[String], introduction: &str) -> String {
-    match nearest(typed, known.iter().map(String::as_str)) {
+    let known_words = || known.iter().map(String::as_str);
+    let synonym = SYNONYMS.iter().find(|(theirs, _)| typed.eq_ignore_ascii_case(theirs));
+    let synonym = synonym.and_then(|&(_, ours)| known_words().find(|&word| word == ours));
+    match synonym.or_else(|| nearest(typed, known_words())) {
         Some(word) => format!("did you mean `{word}`?"),
         None => format!("{introduction} {}", known.join(", ")),
     }

@@ -1,12 +1,14 @@
 //! Initial states from files: our checkpoints, and trajectories that the analysis crate reads.
 use std::path::Path;
 
+use serde::Deserialize;
+
 use super::InitialError;
 use crate::engine::ExactState;
 use crate::output::Checkpoint;
 use crate::plan::Plan;
 use crate::run::state_from_checkpoint;
-use crate::system::Snapshot;
+use crate::system::{Snapshot, Species, species_of_particles};
 
 /// Largest deviation of a file's box from the plan's, in units of the edge.
 const BOX_TOLERANCE: f64 = 1e-6;
@@ -14,40 +16,29 @@ const BOX_TOLERANCE: f64 = 1e-6;
 /// The snapshot of a file at `step` (its last if `None`), with particles in the order of the plan's
 /// species, and whether it has velocities.
 pub fn read(plan: &Plan, path: &Path, step: Option<u64>) -> Result<(Snapshot, bool), InitialError> {
-    if path.extension().is_some_and(|extension| extension == "scp") {
-        let state = read_checkpoint(path)?;
-        if let Some(step) = step
-            && step != state.step
+    if is_checkpoint(path) {
+        let Held { state, species } = Held::read(plan, path)?;
+        if let Some(wanted) = step
+            && wanted != state.step
         {
-            return Err(wrong(path, format!("holds step {}, not {step}", state.step)));
+            return Err(InitialError::OtherStep {
+                path: path.to_owned(),
+                found: state.step,
+                wanted,
+            });
         }
         check_box(plan, path, state.simulation_box.edges())?;
-        let species: Vec<usize> =
-            state.species_of.iter().map(|&species| species as usize).collect();
-        let snapshot = state.to_snapshot(&plan.system.species);
-        return Ok((in_order_of_species(plan, path, &species, &snapshot)?, true));
+        let names: Vec<&str> = species.iter().map(|species| species.name.as_str()).collect();
+        let of_particles = state.species_of.iter().map(|&number| usize::from(number));
+        let of_particles = numbered_as_in_plan(plan, path, &names, of_particles)?;
+        let snapshot = state.to_snapshot(&species);
+        return Ok((in_order_of_species(plan, path, &of_particles, &snapshot)?, true));
     }
     let frame = supercool_analysis::open(path)?.read_step(step)?;
     check_box(plan, path, &frame.box_edges)?;
-    let names = &plan.system.species;
-    let species = frame
-        .species
-        .iter()
-        .map(|&index| {
-            let name = &frame.species_names[index as usize];
-            names.iter().position(|species| species.name == *name).ok_or_else(|| {
-                let expected: Vec<&str> =
-                    names.iter().map(|species| species.name.as_str()).collect();
-                wrong(
-                    path,
-                    format!(
-                        "has particles of species \"{name}\"; system.species has {}",
-                        expected.join(", ")
-                    ),
-                )
-            })
-        })
-        .collect::<Result<Vec<usize>, _>>()?;
+    let names: Vec<&str> = frame.species_names.iter().map(String::as_str).collect();
+    let of_particles = frame.species.iter().map(|&number| number as usize);
+    let of_particles = numbered_as_in_plan(plan, path, &names, of_particles)?;
     let count = frame.position.len();
     let has_velocities = frame.velocity.is_some();
     let snapshot = Snapshot {
@@ -56,7 +47,7 @@ pub fn read(plan: &Plan, path: &Path, step: Option<u64>) -> Result<(Snapshot, bo
         image: vec![[0; 3]; count],
         velocity: frame.velocity.unwrap_or_else(|| vec![[0.0; 3]; count]),
     };
-    Ok((in_order_of_species(plan, path, &species, &snapshot)?, has_velocities))
+    Ok((in_order_of_species(plan, path, &of_particles, &snapshot)?, has_velocities))
 }
 
 /// A checkpoint's state to the bit, if it fits the plan as it is: then a run starts from the very same
@@ -66,23 +57,67 @@ pub fn exact(
     path: &Path,
     step: Option<u64>,
 ) -> Result<Option<ExactState>, InitialError> {
-    if path.extension().is_none_or(|extension| extension != "scp") {
+    if !is_checkpoint(path) {
         return Ok(None);
     }
-    let mut state = read_checkpoint(path)?;
+    let Held { mut state, species } = Held::read(plan, path)?;
+    let names = |species: &[Species]| -> Vec<String> {
+        species.iter().map(|species| species.name.clone()).collect()
+    };
     let fits = step.is_none_or(|step| step == state.step)
         && state.precision == plan.run.precision
         && state.timestep == plan.run.timestep
         && state.simulation_box == plan.system.simulation_box
-        && state.species_of == crate::system::species_of_particles(&plan.system.species);
+        && names(&species) == names(&plan.system.species)
+        && state.species_of == species_of_particles(&plan.system.species);
     state.step = 0;
     Ok(fits.then_some(state))
 }
 
-fn read_checkpoint(path: &Path) -> Result<ExactState, InitialError> {
-    let refused = |error: miette::Report| wrong(path, format!("{error}"));
-    let checkpoint = Checkpoint::read(path).map_err(|error| refused(error.into()))?;
-    state_from_checkpoint(&checkpoint, path).map_err(refused)
+fn is_checkpoint(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "scp")
+}
+
+/// A checkpoint's state, and the species that the numbers in it stand for.
+struct Held {
+    state: ExactState,
+    species: Vec<Species>,
+}
+
+/// What is read of a checkpoint's plan: the rest of it may be of another version.
+#[derive(Deserialize)]
+struct HeldPlan {
+    system: HeldSystem,
+}
+
+#[derive(Deserialize)]
+struct HeldSystem {
+    species: Vec<Species>,
+}
+
+impl Held {
+    fn read(plan: &Plan, path: &Path) -> Result<Self, InitialError> {
+        let refused = |reason: String| {
+            let named = format!("{}: ", path.display());
+            let reason = reason.strip_prefix(&named).map(str::to_owned).unwrap_or(reason);
+            InitialError::Checkpoint { path: path.to_owned(), reason }
+        };
+        let bytes = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let checkpoint =
+            Checkpoint::from_bytes(path, &bytes).map_err(|error| refused(error.to_string()))?;
+        drop(bytes);
+        let state = state_from_checkpoint(&checkpoint, path)
+            .map_err(|report| refused(report.to_string()))?;
+        let species = if checkpoint.contains("plan") {
+            let held: HeldPlan =
+                checkpoint.get_json("plan").map_err(|error| refused(error.to_string()))?;
+            held.system.species
+        } else {
+            // A state that `integrity.recheck` has kept: of a run of this plan.
+            plan.system.species.clone()
+        };
+        Ok(Held { state, species })
+    }
 }
 
 fn wrong(path: &Path, reason: String) -> InitialError {
@@ -98,6 +133,37 @@ fn check_box(plan: &Plan, path: &Path, found: &[f64]) -> Result<(), InitialError
     } else {
         Err(wrong(path, format!("its box has edges {found:?}, the plan's {expected:?}")))
     }
+}
+
+/// The plan's numbers of the species of particles, which are `names` in the file.
+fn numbered_as_in_plan(
+    plan: &Plan,
+    path: &Path,
+    names: &[&str],
+    of_particles: impl Iterator<Item = usize>,
+) -> Result<Vec<usize>, InitialError> {
+    let expected: Vec<&str> =
+        plan.system.species.iter().map(|species| species.name.as_str()).collect();
+    let numbers: Vec<Option<usize>> =
+        names.iter().map(|name| expected.iter().position(|ours| ours == name)).collect();
+    of_particles
+        .map(|index| {
+            let Some(name) = names.get(index) else {
+                let reason = format!(
+                    "has particles of species {}, but names only {}",
+                    index + 1,
+                    names.len()
+                );
+                return Err(wrong(path, reason));
+            };
+            numbers[index].ok_or_else(|| {
+                let expected = expected.join(", ");
+                let reason =
+                    format!("has particles of species \"{name}\"; system.species has {expected}");
+                wrong(path, reason)
+            })
+        })
+        .collect()
 }
 
 /// Particles sorted by species, which the ids of a run are.

@@ -29,6 +29,16 @@ pub enum InitialError {
     #[diagnostic(help("system.box (or density) and system.species must be those of the file"))]
     Unfit { path: PathBuf, reason: String },
 
+    #[error("system.initial.file: {}: holds step {found}, not {wanted}", path.display())]
+    #[diagnostic(help("a checkpoint holds one step: give step = {found}, or leave it out"))]
+    OtherStep { path: PathBuf, found: u64, wanted: u64 },
+
+    #[error("system.initial.file: {}: {reason}", path.display())]
+    #[diagnostic(help(
+        "give a whole checkpoint of this version of supercool; paths are relative to the current directory"
+    ))]
+    Checkpoint { path: PathBuf, reason: String },
+
     #[error(
         "system.initial.file: {}: has no velocities", path.display()
     )]
@@ -38,6 +48,16 @@ pub enum InitialError {
     // Not its source: that would be printed a second time.
     #[error("system.initial.file: {reason}")]
     Unreadable { reason: supercool_analysis::AnalysisError },
+}
+
+impl InitialError {
+    /// The key of the configuration that asks for the state.
+    pub fn key(&self) -> &'static str {
+        match self {
+            InitialError::OutOfRange { .. } => "system.initial",
+            _ => "system.initial.file",
+        }
+    }
 }
 
 impl From<supercool_analysis::AnalysisError> for InitialError {

@@ -21,7 +21,8 @@ pub enum RunError {
     #[diagnostic(help("wait for it to end, or choose another output.directory"))]
     Locked { path: PathBuf },
 
-    #[error("output.directory: {} cannot be {what}: {source}", path.display())]
+    // The reason is printed below, as the source.
+    #[error("output.directory: {} cannot be {what}", path.display())]
     #[diagnostic(help("it must be a directory that this user may write to"))]
     Directory { path: PathBuf, what: &'static str, source: io::Error },
 

@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use miette::{IntoDiagnostic, miette};
 use supercool_analysis::{Frame, TrajectoryReader};
 
+use super::RunError;
 use super::description::Provenance;
 use super::directory::OutputDirectory;
 use super::stage::StageOutput;
@@ -71,20 +72,45 @@ pub fn replay(
     let order = order_of(&plan.system.species, &first, trajectory)?;
 
     check_place(&plan.output.directory, trajectory)?;
-    let mut directory = OutputDirectory::create(&plan, options.force)?;
+    let mut directory = OutputDirectory::create(&plan, options.force).map_err(without_resume)?;
     directory.begin()?;
     let provenance = Provenance::of_trajectory(trajectory, reader.format(), frames);
-    let mut output = StageOutput::create(&plan, toml_text, index, &directory, &provenance)?;
-    let bar = ProgressBar::new(frames as u64);
-    if options.quiet {
+    let followed = first.image.is_none();
+    let output = StageOutput::create(&plan, toml_text, index, &directory, &provenance);
+    let evaluated = output.and_then(|output| {
+        evaluate(reader, output, plan.system.simulation_box, &order, &first, options.quiet)
+    });
+    let file =
+        |ending: &str| directory.path().join(format!("{}.{ending}", plan.stages[index].name));
+    if let Err(report) = evaluated {
+        // A part of the averages would be taken for all of them.
+        for ending in ["h5", "inherent.h5md"] {
+            let _ = std::fs::remove_file(file(ending));
+        }
+        return Err(report);
+    }
+    Ok(Replayed { results: file("h5"), frames, particles: order.len(), followed })
+}
+
+/// Evaluates all frames.
+fn evaluate(
+    reader: Box<dyn TrajectoryReader>,
+    mut output: StageOutput,
+    simulation_box: SimulationBox,
+    order: &[usize],
+    first: &Frame,
+    quiet: bool,
+) -> miette::Result<()> {
+    let (path, steps) = (reader.path().to_owned(), reader.steps().to_vec());
+    let bar = ProgressBar::new(steps.len() as u64);
+    if quiet {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
-    let mut images = Images::new(plan.system.simulation_box);
-    let followed = first.image.is_none();
+    let mut images = Images::new(simulation_box);
     std::thread::scope(|scope| -> miette::Result<()> {
         let (sender, receiver) = sync_channel(AHEAD);
         scope.spawn(move || {
-            for index in 0..frames {
+            for index in 0..reader.len() {
                 // Nobody listens any more after an error.
                 if sender.send(reader.read(index)).is_err() {
                     return;
@@ -94,20 +120,24 @@ pub fn replay(
         for frame in receiver {
             let frame = frame.into_diagnostic()?;
             let step = frame.step;
-            let snapshot = snapshot(frame, &order, &mut images, &first, trajectory)?;
+            let snapshot = snapshot(frame, order, &mut images, first, &path)?;
             output.sample(step - steps[0], &snapshot, None)?;
             bar.inc(1);
         }
         Ok(())
     })?;
     bar.finish_and_clear();
-    output.finish(steps[frames - 1])?;
-    Ok(Replayed {
-        results: directory.path().join(format!("{}.h5", plan.stages[index].name)),
-        frames,
-        particles: order.len(),
-        followed,
-    })
+    output.finish(steps[steps.len() - 1])
+}
+
+/// An occupied directory with the ways out that there are here: nothing can be gone on with.
+fn without_resume(error: RunError) -> miette::Report {
+    match error {
+        RunError::Occupied { .. } => {
+            miette!(help = "--force removes it; --output chooses another directory", "{error}")
+        }
+        error => error.into(),
+    }
 }
 
 /// The trajectory must not lie among files that may be removed.

@@ -56,4 +56,14 @@ observables = ["shear-viscosity"]
     );
     assert!(fs::read_to_string(job.path("a.svg")).unwrap().starts_with("<svg"));
     job.fails(&["analyze", "out/melt.h5"], &["melt.h5", "[[stage.correlation]]"]);
+    // Results are not written over, be they read or not: `--csv *.h5` in a shell.
+    for option in ["--json", "--csv", "--averages"] {
+        for file in ["out/production.h5", "out/melt.h5"] {
+            let before = fs::read(job.path(file)).unwrap();
+            let parts = [file, "is not written over"];
+            job.fails(&["analyze", option, file, "out/production.h5"], &parts);
+            assert!(fs::read(job.path(file)).unwrap() == before, "{option} {file}");
+        }
+    }
+    job.succeeds(&["analyze", "out", "--csv", "a.csv"]);
 }

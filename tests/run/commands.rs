@@ -45,6 +45,10 @@ fn a_run_leaves_files_that_info_and_plot_read() {
             assert!(ended.stdout.contains(part), "{file}: no {part} in {}", ended.stdout);
         }
     }
+    // As many as were foretold: steps 0 to 200.
+    let report = job.succeeds(&["check", "job.toml"]).stdout;
+    assert!(report.contains("trajectory every 50 steps, 5 frames"), "{report}");
+    assert_eq!(supercool_analysis::open(job.path("out/production.h5md")).unwrap().len(), 5);
     let two = ["out/production.h5", "out/equilibrate.h5"];
     let ended = job.succeeds(&["plot", two[0], two[1], "-o", "both.svg"]);
     assert_eq!(ended.stdout.trim(), "both.svg");
@@ -55,6 +59,36 @@ fn a_run_leaves_files_that_info_and_plot_read() {
     job.fails(&["plot", two[1], "-q", "mean-square-displacement"], &["equilibrate.h5"]);
     job.fails(&["info", "out/missing.h5"], &["out/missing.h5", "No such file"]);
     job.fails(&["info", "job.toml"], &["job.toml"]);
+}
+
+#[test]
+fn what_is_no_results_file_is_told_what_it_is_and_once() {
+    let job = short_run();
+    job.write("empty.h5", "");
+    let of_checkpoint = "is a checkpoint of supercool";
+    for (file, reason) in [
+        ("job.toml", "is of no known format"),
+        ("empty.h5", "is empty"),
+        ("out", "is a folder, not a file"),
+        ("out/checkpoint-500.scp", of_checkpoint),
+        ("out/production.gsd", "is a GSD file"),
+        ("out/missing.h5", "No such file"),
+    ] {
+        for command in ["plot", "analyze", "report"] {
+            // Of a directory all results files are analysed.
+            if (command, file) == ("analyze", "out") {
+                continue;
+            }
+            let ended = job.execute(&[command, file]);
+            assert_eq!(ended.code, Some(1), "{command} {file}: {ended:?}");
+            let told = ended.stderr.matches(reason).count();
+            assert_eq!(told, 1, "{command} {file}: {ended:?}");
+            let is_there = file != "out/missing.h5";
+            assert!(!is_there || ended.stderr.contains("results file (STAGE.h5) is wanted"));
+            assert!(ended.stderr.contains(file) && !ended.stderr.contains("H5F"), "{ended:?}");
+        }
+    }
+    job.fails(&["info", "out/checkpoint-500.scp"], &[of_checkpoint]);
 }
 
 #[test]
@@ -141,4 +175,35 @@ fn output_that_nobody_reads_is_no_error() {
         let ended = Ended::of(process);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{arguments:?}");
     }
+}
+
+#[test]
+fn numbers_that_cannot_be_are_refused_before_anything_is_measured() {
+    let job = Job::new(
+        &(kob_andersen(3, 256, "double", "timestep = 0.004")
+            + "[[stage]]\nname = \"one\"\nsteps = 10\n"),
+    );
+    for (arguments, reason) in [
+        (["bench", "--skin=nan"], "a length greater than 0"),
+        (["bench", "--skin=-3"], "a length greater than 0"),
+        (["bench", "--particles=0"], "a number from 1 to 268435456"),
+        (["bench", "--particles=500,18446744073709551615"], "a number from 1 to 268435456"),
+        (["bench", "--threads=0"], "a number from 1 to 1024"),
+        (["bench", "--threads=100000"], "a number from 1 to 1024"),
+    ] {
+        let ended = job.execute(&arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
+        assert!(ended.stderr.contains(reason), "{arguments:?}: {ended:?}");
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+    }
+    let small = |more: &[&str], parts: &[&str]| {
+        job.fails(&[&["bench", "--engine=cpu", "--particles"], more].concat(), parts);
+    };
+    // Twice the reach along each edge, at density 1.2.
+    small(&["500,100"], &["--particles 100: cutoff 2.5", "at least 150 particles"]);
+    small(&["500", "--skin", "3"], &["cutoff 2.5 and skin 3", "at least 1598 particles"]);
+    // More ranks than 32 bits count.
+    let ended = job.execute(&["check", "job.toml", "--ranks", "4294967297"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    job.fails(&["check", "job.toml", "--ranks", "4294967295"], &["it has room for 8 at most"]);
 }

@@ -127,6 +127,28 @@ fn from_a_checkpoint_a_run_goes_on_with_the_same_bits() {
 }
 
 #[test]
+fn species_of_a_checkpoint_are_known_by_their_names() {
+    let job = Job::new(&(toml("double") + STAGE));
+    job.succeeds(&["run", "job.toml"]);
+    let a_first = r#"{ name = "A", count = 205 }, { name = "B", count = 51 }"#;
+    let b_first = r#"{ name = "B", count = 51 }, { name = "A", count = 205 }"#;
+    let text = from(&toml("double"), r#"file = "out/checkpoint-400.scp""#);
+    assert!(text.contains(a_first));
+    job.write("next.toml", &text.replace(a_first, b_first));
+    job.succeeds(&["run", "next.toml"]);
+    let [was, is] = [frame(&job, "out/first.h5md", 400), frame(&job, "second/first.h5md", 0)];
+    for name in ["A", "B"] {
+        let [was, is] = [&was, &is].map(|frame| -> Vec<[f64; 3]> {
+            frame.particles_of(name).iter().map(|&particle| frame.position[particle]).collect()
+        });
+        assert!(was.len() > 50 && was.len() == is.len(), "{name}");
+        let differences = was.as_flattened().iter().zip(is.as_flattened()).map(|(a, b)| a - b);
+        let largest = differences.fold(0.0f64, |largest, each| largest.max(each.abs()));
+        assert!(largest < 1e-12, "{name}: {largest:e}");
+    }
+}
+
+#[test]
 fn extended_xyz_is_a_start() {
     let text = kob_andersen(3, 1000, "double", "timestep = 0.004\nthreads = 1\nskin = 0.3")
         .replace("density = 1.2", "box = [9.410360288810283, 9.410360288810283, 9.410360288810283]")
@@ -157,9 +179,10 @@ fn files_that_are_no_start_are_refused_by_name_and_reason() {
         let text = from(&toml("double"), initial);
         assert!(text.contains(change.0));
         job.write("next.toml", &text.replace(change.0, change.1));
-        let mut parts = vec!["system.initial.file"];
+        let mut parts = vec!["next.toml:7: system.initial.file: "];
         parts.extend(reasons);
         job.fails(&["run", "next.toml"], &parts);
+        job.fails(&["check", "next.toml"], &parts);
         assert!(!job.path("second").exists(), "{initial}: nothing is made for it");
     };
     let same = ("", "");
@@ -172,7 +195,18 @@ fn files_that_are_no_start_are_refused_by_name_and_reason() {
     refused(r#"file = "out""#, same, &["out"]);
     refused(r#"file = "out/first.h5""#, same, &["out/first.h5", "particles"]);
     refused(r#"file = "out/first.h5md", step = 150"#, same, &["first.h5md", "150"]);
-    refused(r#"file = "out/checkpoint-400.scp", step = 7"#, same, &["checkpoint-400.scp", "400"]);
+    refused(
+        r#"file = "out/checkpoint-400.scp", step = 7"#,
+        same,
+        &["checkpoint-400.scp", "holds step 400, not 7", "give step = 400"],
+    );
+    job.write("text.scp", "some text\n");
+    refused(
+        r#"file = "text.scp""#,
+        same,
+        &["system.initial.file: text.scp: not a supercool checkpoint"],
+    );
+    refused(r#"file = "missing.scp""#, same, &["missing.scp: No such file"]);
     let counts =
         ("count = 205 }, { name = \"B\", count = 51", "count = 200 }, { name = \"B\", count = 56");
     for file in ["first.gsd", "first.h5md", "checkpoint-400.scp"] {
@@ -197,12 +231,22 @@ fn files_that_are_no_start_are_refused_by_name_and_reason() {
         &["system.initial", "particle 17", "1000000.0", "fixed-point"],
     );
     let name = ("name = \"B\"", "name = \"C\"");
-    let text = from(&toml("double"), r#"file = "out/first.gsd""#).replace(name.0, name.1);
-    job.write("next.toml", &text.replace("AB =", "AC =").replace("BB =", "CC ="));
-    job.fails(
-        &["run", "next.toml"],
-        &["system.initial.file", "first.gsd", "species \"B\"", "A, C"],
-    );
+    for file in ["first.gsd", "checkpoint-400.scp"] {
+        let initial = format!("file = \"out/{file}\"");
+        let text = from(&toml("double"), &initial).replace(name.0, name.1);
+        job.write("next.toml", &text.replace("AB =", "AC =").replace("BB =", "CC ="));
+        let parts = ["system.initial.file", file, "species \"B\"", "A, C"];
+        job.fails(&["run", "next.toml"], &parts);
+        // A species that the plan does not have at all.
+        let text = from(&toml("double"), &initial)
+            .replace(r#", { name = "B", count = 51 }"#, "")
+            .replace("AB = { epsilon = 1.5, sigma = 0.8 }", "")
+            .replace("BB = { epsilon = 0.5, sigma = 0.88 }", "")
+            .replace("density = 1.2", "box = [5.975206329, 5.975206329, 5.975206329]");
+        job.write("next.toml", &text);
+        let parts = ["system.initial.file", file, "species \"B\"", "system.species has A"];
+        job.fails(&["run", "next.toml"], &parts);
+    }
     // Positions alone.
     let mut xyz = "256\nLattice=\"5.975206329 0 0 0 5.975206329 0 0 0 5.975206329\" \
                    Properties=species:S:1:pos:R:3\n"

@@ -229,6 +229,18 @@ fn suites_are_run_once_judged_and_gone_on_with() {
 }
 
 #[test]
+fn suites_with_nothing_to_judge_are_an_error() {
+    let job = Job::new("");
+    fs::create_dir(job.path("suites")).unwrap();
+    let command = ["validate", "--folder", "suites", "--output", "found", "--quiet"];
+    job.fails(&command, &["suites: no suites (*.toml)", "--folder"]);
+    let lines: Vec<&str> = SUITE.lines().filter(|line| !line.starts_with("quick")).collect();
+    job.write("suites/fluid.toml", &lines.join("\n"));
+    job.fails(&command, &["no case of fluid has values for --quick", "--full"]);
+    assert!(!job.path("found/quick/report.json").exists());
+}
+
+#[test]
 fn a_trajectory_is_taken_back_in_fixed_point_only() {
     let job = Job::new("");
     fs::create_dir(job.path("suites")).unwrap();

@@ -108,6 +108,30 @@ fn a_run_outlives_its_terminal() {
 }
 
 #[test]
+fn a_run_that_needs_more_memory_than_there_is_does_not_begin() {
+    let text = fs::read_to_string("/proc/meminfo").unwrap();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")).unwrap();
+    let kibibytes: u64 = total.split_whitespace().next().unwrap().parse().unwrap();
+    // What the largest system with so long a cutoff needs, 895 GiB, is there on few machines.
+    if kibibytes > 890 << 20 {
+        return;
+    }
+    let large = kob_andersen(3, 1 << 28, "double", "timestep = 0.004")
+        .replace("cutoff = 2.5", "cutoff = 4.0")
+        + "[[stage]]\nname = \"melt\"\nsteps = 10\n";
+    let job = Job::new(&large);
+    let parts = ["268435456 particles need about 8", "GiB of memory on the CPU; this machine has"];
+    job.fails(&["run", "job.toml"], &parts);
+    assert!(!job.path("out").exists());
+    let report = job.succeeds(&["check", "job.toml"]).stdout;
+    assert!(parts.iter().all(|part| report.contains(part)), "{report}");
+    if kibibytes < 300 << 20 {
+        let bench = ["bench", "--engine", "cpu", "--particles", "268435456"];
+        job.fails(&bench, &["GiB of memory on the CPU"]);
+    }
+}
+
+#[test]
 fn a_read_only_directory_is_named() {
     let Some(mounted) = Mounted::new("size=1m") else { return };
     let job = Job::at(mounted.path(), &toml(20, "thermodynamics = 10"));

@@ -25,6 +25,7 @@ use self::cases::{Place, carry_out_at_once, carry_out_in_turn};
 use self::judge::{Completed, Earlier, Judged, Verdict};
 use self::peer::Peer;
 use self::ran::Ran;
+use self::suite::Suite;
 use super::run::STOPPED;
 use super::say;
 use crate::engine::domain::Ranks;
@@ -111,6 +112,9 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
             Place { suite, case, size, directory }
         })
         .collect();
+    if results.skipped.is_empty() && all.iter().all(|place| place.case.expect.is_empty()) {
+        return Err(nothing_to_judge(arguments, &suites, size));
+    }
     let finished = if arguments.jobs.get() > 1 {
         carry_out_at_once(&all, arguments, ranks)?
     } else {
@@ -164,6 +168,29 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
         return Ok(ExitCode::from(STOPPED));
     }
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn nothing_to_judge(arguments: &ValidateArguments, suites: &[Suite], size: Size) -> miette::Report {
+    let folder = arguments.folder.display();
+    if suites.is_empty() {
+        return miette!(
+            help =
+                "suites lie in validation/suites of the source tree; --folder names another place",
+            "{folder}: no suites (*.toml)"
+        );
+    }
+    let names: Vec<&str> = suites.iter().map(|suite| suite.name.as_str()).collect();
+    let (size, other) = match size {
+        Size::Quick => ("quick", "full"),
+        Size::Full => ("full", "quick"),
+    };
+    miette!(
+        help = format!(
+            "a case runs with --{size} if it has a table `{size}`; --{other} is the other size"
+        ),
+        "{folder}: no case of {} has values for --{size} and something that is expected",
+        names.join(", ")
+    )
 }
 
 impl ValidateArguments {

@@ -20,10 +20,12 @@ use std::ops::Range;
 use toml::de::{DeTable, Deserializer};
 
 use self::checker::Checker;
+pub use self::run::MAXIMUM_THREADS;
+pub use self::system::MAXIMUM_PARTICLES;
 use super::FilledDefault;
 use super::error::{ConfigError, Problem};
 use super::place::{self, Places};
-use super::reword::reword;
+use super::reword::{help_of_syntax, reword};
 use super::written::Document;
 use crate::plan::Plan;
 
@@ -90,17 +92,12 @@ fn problem(text: &str, places: &Places, error: &toml::de::Error) -> Problem {
         key = text.get(span.clone()).unwrap_or_default().trim().to_owned();
         reworded.message = "is given twice".to_owned();
     }
+    let help = reworded.help.or_else(|| help_of_syntax(error.message(), text, &span));
     if let Some(missing) = reworded.missing {
         if !key.is_empty() {
             key.push('.');
         }
         key.push_str(&missing);
     }
-    Problem {
-        key,
-        line: place::line(text, span.start),
-        message: reworded.message,
-        help: reworded.help,
-        span,
-    }
+    Problem { key, line: place::line(text, span.start), message: reworded.message, help, span }
 }

@@ -9,12 +9,12 @@ use crate::config::written::{
     Integer, Number, Pair, PlainOr, Potential, PotentialKind, System, Table, TruncationKind,
     Written,
 };
-use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use crate::potential::{
+    LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, Truncation,
+};
 
 /// 2^(1/6), rounded to nearest: the minimum of the Lennard-Jones potential in units of sigma.
 const LENNARD_JONES_MINIMUM: f64 = 1.122_462_048_309_373;
-
-const LARGEST_EXPONENT: u64 = 100;
 
 /// Missing pairs named in one message.
 const PAIRS_NAMED: usize = 6;
@@ -74,7 +74,8 @@ fn exponent(
     let kind = written.kind.value;
     match (exponent, taken) {
         (Some(exponent), true) => {
-            checker.integer(exponent, least..=LARGEST_EXPONENT).map(|exponent| exponent as u32)
+            let range = least..=u64::from(LARGEST_EXPONENT);
+            checker.integer(exponent, range).map(|exponent| exponent as u32)
         }
         (None, true) => {
             let example = if (kind, key) == (PotentialKind::Mie, "n") { 6 } else { 12 };

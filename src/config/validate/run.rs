@@ -6,7 +6,8 @@ use crate::config::defaults;
 use crate::config::written::{Checkpoint, Integer, Output, Run, Table, Written};
 use crate::plan::{self, CheckpointPlan, OnFullDisk, OutputPlan, RunPlan};
 
-const MAXIMUM_THREADS: u64 = 1024;
+/// Threads of an engine at most.
+pub const MAXIMUM_THREADS: u64 = 1024;
 const MAXIMUM_SORT_INTERVAL: u64 = 1_000_000;
 
 pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan> {

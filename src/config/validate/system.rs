@@ -10,8 +10,8 @@ use crate::system::{SimulationBox, Species};
 /// Species are numbered in a byte.
 pub const MAXIMUM_SPECIES: usize = 255;
 
-/// Some hundred bytes are needed for each.
-const MAXIMUM_PARTICLES: u64 = 1 << 28;
+/// Particles of a system at most: some hundred bytes are needed for each.
+pub const MAXIMUM_PARTICLES: u64 = 1 << 28;
 
 /// Names stand in attributes and type lists of the files.
 const LONGEST_NAME: usize = 32;

@@ -18,7 +18,7 @@ pub use stage::{
     ThermostatKind,
 };
 pub use system::{Initial, SpeciesEntry, System};
-pub use value::{Integer, Number, NumberOrPhrase, PlainOr, Table, Written};
+pub use value::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Written};
 
 /// Configuration of a run. All numbers are in reduced units: lengths, energies and masses in the
 /// units in which sigma, epsilon and mass are given, k_B = 1, times in sqrt(mass sigma^2 / epsilon).
@@ -39,7 +39,7 @@ pub struct Document {
     pub checkpoint: Option<Table<Checkpoint>>,
     /// Where the files go.
     pub output: Option<Table<Output>>,
-    /// Steps that are computed twice.
+    /// Steps that are computed twice; none without this table.
     pub integrity: Option<Table<Integrity>>,
     /// Bounds on what a sound run does.
     pub limits: Option<Table<Limits>>,

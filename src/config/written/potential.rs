@@ -4,7 +4,8 @@ use std::fmt::{self, Display};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Integer, Number, PlainOr, Table, Written};
+use super::{Integer, Number, OrPlain, PlainOr, Table, Written};
+use crate::potential::LARGEST_EXPONENT;
 
 /// Pair potential, its truncation and its parameters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -13,10 +14,10 @@ pub struct Potential {
     /// Form of the pair potential, the same for all pairs of species.
     pub kind: Written<PotentialKind>,
     /// Exponent of the repulsion of `mie`, greater than `n`.
-    #[schemars(extend("minimum" = 2, "maximum" = 100))]
+    #[schemars(extend("minimum" = 2, "maximum" = LARGEST_EXPONENT))]
     pub m: Option<Written<Integer>>,
     /// Exponent of the attraction of `mie`, or of `inverse-power`.
-    #[schemars(extend("minimum" = 1, "maximum" = 100))]
+    #[schemars(extend("minimum" = 1, "maximum" = LARGEST_EXPONENT))]
     pub n: Option<Written<Integer>>,
     /// Inverse screening length of `yukawa`, for all pairs that do not give their own.
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -79,6 +80,11 @@ pub struct Truncation {
     /// Width `h` of `smooth`, in units of each pair's sigma; the smaller, the nearer to `shifted`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub width: Option<Written<Number>>,
+}
+
+impl OrPlain for Truncation {
+    const EXPECTED: &'static str =
+        "\"sharp\", \"shifted\", \"force-shifted\" or a table with kind and width";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

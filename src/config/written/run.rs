@@ -70,7 +70,7 @@ pub struct Output {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Integrity {
-    /// Steps from one repetition to the next; none if not given. A stage's first steps are the first that are
+    /// Steps from one repetition to the next. A stage's first steps are the first that are
     /// repeated. A second engine takes the same steps from the same state; the run stops if the bits differ, keeps
     /// both states, and says where they part. A defect that does the same to both is not seen.
     #[schemars(extend("minimum" = 1))]

@@ -3,7 +3,7 @@ use std::fmt::{self, Display};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Integer, Number, NumberOrPhrase, PlainOr, Table, Written};
+use super::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Written};
 use crate::config::defaults;
 use crate::plan::DynamicObservable;
 
@@ -94,6 +94,10 @@ pub struct Ramp {
     /// Temperature at its last step; linear in between.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub to: Written<Number>,
+}
+
+impl OrPlain for Ramp {
+    const EXPECTED: &'static str = "a number or a table with from and to";
 }
 
 /// What is written while the stage runs.

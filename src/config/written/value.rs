@@ -6,7 +6,7 @@ use std::ops::{Deref, Range};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Visitor};
+use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Unexpected, Visitor};
 use toml::Spanned;
 
 /// A value and the bytes of the text where it stands.
@@ -152,6 +152,12 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
+/// A table in whose place a plain value may stand.
+pub trait OrPlain {
+    /// What the key takes, in words.
+    const EXPECTED: &'static str;
+}
+
 /// A plain value, or a table that says more.
 #[derive(Clone, Debug)]
 pub enum PlainOr<P, T> {
@@ -159,23 +165,31 @@ pub enum PlainOr<P, T> {
     Table(T),
 }
 
-impl<'de, P: Deserialize<'de>, T: Deserialize<'de>> Deserialize<'de> for PlainOr<P, T> {
+impl<'de, P: Deserialize<'de>, T: Deserialize<'de> + OrPlain> Deserialize<'de> for PlainOr<P, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct EitherVisitor<P, T>(PhantomData<(P, T)>);
 
-        impl<'de, P: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for EitherVisitor<P, T> {
+        impl<'de, P, T> Visitor<'de> for EitherVisitor<P, T>
+        where
+            P: Deserialize<'de>,
+            T: Deserialize<'de> + OrPlain,
+        {
             type Value = PlainOr<P, T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a plain value or a table")
+                f.write_str(T::EXPECTED)
             }
 
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
-                P::deserialize(value.into_deserializer()).map(PlainOr::Plain)
+                P::deserialize(value.into_deserializer())
+                    .map(PlainOr::Plain)
+                    .map_err(|_: E| E::invalid_type(Unexpected::Signed(value), &self))
             }
 
             fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
-                P::deserialize(value.into_deserializer()).map(PlainOr::Plain)
+                P::deserialize(value.into_deserializer())
+                    .map(PlainOr::Plain)
+                    .map_err(|_: E| E::invalid_type(Unexpected::Float(value), &self))
             }
 
             fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {

@@ -45,7 +45,9 @@ impl DomainGrid {
             };
             (0..simulation_box.dimension()).map(along).product()
         };
-        let fitting_grids = || factorizations(ranks as u32).filter(fits);
+        let room: u32 = most.iter().product();
+        let number = u32::try_from(ranks).ok().filter(|&number| number <= room);
+        let fitting_grids = || number.into_iter().flat_map(factorizations).filter(fits);
         let least = fitting_grids().map(|count| interface(&count)).fold(f64::INFINITY, f64::min);
         let weight = |count: &[u32; 3]| {
             let all_are_neighbors = count.iter().all(|&count| count <= 3);
@@ -60,8 +62,8 @@ impl DomainGrid {
                 ranks,
                 edges: simulation_box.edges().to_vec(),
                 reach,
-                most: most.iter().product(),
-                fitting: fitting(most, 2 * ranks as u32),
+                most: room,
+                fitting: fitting(most, u32::try_from(ranks.saturating_mul(2)).unwrap_or(u32::MAX)),
             }),
         }
     }
@@ -233,6 +235,9 @@ mod tests {
         let EngineError::Ranks { most, fitting, .. } = &error else { panic!("{error}") };
         assert_eq!((*most, &fitting[..]), (18, &[1, 2, 3, 4, 6, 8, 9][..]));
         assert!(error.to_string().contains("18"), "{error}");
+        // Of 2^32 + 1 the lower bits would fit.
+        let error = DomainGrid::new(&simulation_box, (1 << 32) + 1, 2.8).unwrap_err();
+        assert!(error.to_string().contains("4294967297 ranks"), "{error}");
     }
 
     #[test]

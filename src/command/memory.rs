@@ -1,0 +1,54 @@
+//! Memory of this machine, and whether a run on its cores fits into it.
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::config::{bytes, memory};
+use crate::engine::cuda::device;
+use crate::engine::domain::Ranks;
+use crate::plan::{EngineChoice, Plan};
+
+/// More memory is needed than there is.
+#[derive(Debug, Error, Diagnostic)]
+#[error(
+    "{particles} particles need about {} of memory on the CPU; this machine has {}",
+    bytes(*need), bytes(*size)
+)]
+#[diagnostic(help(
+    "take fewer particles, a shorter cutoff, smaller blocks of correlations, or ranks on several machines"
+))]
+pub struct Shortage {
+    particles: usize,
+    need: f64,
+    size: f64,
+}
+
+/// Bytes of memory, as Linux gives them.
+pub fn of_this_machine() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = total.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+/// What is missing for a run of `plan`, if the CPU takes its steps.
+pub fn shortage(plan: &Plan) -> Option<Shortage> {
+    let on_cpu = || match plan.run.engine {
+        EngineChoice::Cpu => true,
+        EngineChoice::Auto => device::cards().is_err(),
+        EngineChoice::Cuda => false,
+    };
+    let (need, size) = (memory(plan).total(), of_this_machine()? as f64);
+    let particles = plan.system.particle_count();
+    (need > size && on_cpu()).then_some(Shortage { particles, need, size })
+}
+
+/// Refuses a run that does not fit. Of several ranks it is not known how they share machines.
+///
+/// # Errors
+/// With what it needs and what there is.
+pub fn check(plan: &Plan, ranks: &Ranks) -> Result<(), Shortage> {
+    match shortage(plan) {
+        Some(shortage) if ranks.count() == 1 => Err(shortage),
+        _ => Ok(()),
+    }
+}
