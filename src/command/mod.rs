@@ -5,6 +5,7 @@ pub mod check;
 mod correlate;
 pub mod doctor;
 pub mod init;
+mod output;
 mod ranks;
 mod report;
 mod run;
@@ -21,6 +22,7 @@ use miette::{IntoDiagnostic, miette};
 use supercool_analysis::Quantity;
 use tracing_subscriber::EnvFilter;
 
+use self::output::refuse_overwriting;
 use self::ranks::on_ranks;
 use crate::{config, potential};
 
@@ -117,6 +119,7 @@ pub fn main() -> miette::Result<ExitCode> {
             }
         }
         Command::Plot { files, output, quantities } => {
+            refuse_overwriting(&output, &files)?;
             supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
             say(format!("{}\n", output.display()))?;
         }
