@@ -3,8 +3,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::fit::{diffusion, time_of_decay};
-use crate::results::{Function, ResultsFile, TimeSeries};
-use crate::statistics::block_average;
+use crate::overview::{Overview, SeriesOverview};
+use crate::results::{Function, ResultsFile};
 use crate::trajectory::{Format, format_of};
 use crate::{Frame, Result, TrajectoryReader, open, settled};
 
@@ -15,28 +15,29 @@ const VISCOSITY_ERROR: f64 = 0.1;
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
     match format_of(path)? {
-        Format::Hdf5 => settled(path, || hdf5_info(path)),
+        Format::Hdf5 => settled(path, || {
+            let file = ResultsFile::open(path)?;
+            hdf5_info(&file, &Overview::of(&file)?)
+        }),
         _ => trajectory_info(&*open(path)?),
     }
 }
 
-/// As [`info`] of an HDF5 file, read once.
-pub(crate) fn hdf5_info(path: &Path) -> Result<String> {
-    let file = ResultsFile::open(path)?;
-    let mut text = format!("{}: HDF5", path.display());
+/// As [`info`], of an open HDF5 file.
+pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<String> {
+    let mut text = format!("{}: HDF5", file.path().display());
     if let Some(creator) = file.creator() {
         let _ = write!(text, ", written by {creator}");
     }
     text.push('\n');
-    text += &parameters(&file);
-    text += &thermodynamics(&file.observables()?);
-    let dynamics = file.dynamics()?;
-    text += &functions("Time correlations", &dynamics);
-    text += &functions("Structure", &file.structure()?);
-    text += &estimates(&dynamics, file.dimension());
+    text += &parameters(file);
+    text += &thermodynamics(&overview.series);
+    text += &functions("Time correlations", &overview.dynamics);
+    text += &functions("Structure", &overview.structure);
+    text += &estimates(&overview.dynamics, file.dimension());
     if !file.members("particles").is_empty() {
         text.push('\n');
-        text += &trajectory_info(&*open(path)?)?;
+        text += &trajectory_info(&*open(file.path())?)?;
     }
     Ok(text)
 }
@@ -105,26 +106,20 @@ fn potential(plan: &serde_json::Value) -> Option<String> {
     Some(format!("{form}, truncation {truncation}, cutoffs {}", cutoffs.join(", ")))
 }
 
-fn thermodynamics(series: &[TimeSeries]) -> String {
-    let Some(first) = series.iter().find(|each| !each.step.is_empty()) else {
+fn thermodynamics(series: &[SeriesOverview]) -> String {
+    let first = series.iter().find_map(|each| each.steps.map(|steps| (each, steps)));
+    let Some((first, (from, to))) = first else {
         return String::new();
     };
     let mut text = String::from("\nObservables");
-    let _ = write!(
-        text,
-        ": {} samples, steps {} to {}",
-        first.step.len(),
-        first.step[0],
-        first.step[first.step.len() - 1]
-    );
-    if let [from, .., to] = first.time[..] {
+    let _ = write!(text, ": {} samples, steps {from} to {to}", first.samples);
+    if let Some((from, to)) = first.times {
         let _ = write!(text, ", time {} to {}", short(from), short(to));
     }
     let _ = write!(text, "\n  {:<28} {:>14} {:>10}\n", "", "mean", "error");
     for each in series {
         if each.shape.is_empty() {
-            let mean = block_average(&each.value);
-            let (value, error) = with_error(mean.value, mean.error);
+            let (value, error) = with_error(each.mean.value, each.mean.error);
             let _ = writeln!(text, "  {:<28} {value:>14} {error:>10}", each.name);
         } else {
             let _ = writeln!(text, "  {:<28} {:>14}", each.name, format!("{:?} each", each.shape));

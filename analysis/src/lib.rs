@@ -19,6 +19,7 @@ pub mod fit;
 mod global_heap;
 mod hdf5_file;
 pub mod info;
+mod overview;
 pub mod plot;
 pub mod report;
 pub mod results;

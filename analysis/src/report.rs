@@ -5,9 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::info::hdf5_info;
+use crate::overview::Overview;
 use crate::plot::svg_of_file;
 use crate::results::ResultsFile;
-use crate::{Quantity, Result, settled};
+use crate::{AnalysisError, Quantity, Result, settled};
 
 /// Sections of figures.
 const FIGURES: [(&str, &[Quantity]); 4] = [
@@ -62,22 +63,27 @@ td:first-child{color:#666}svg{max-width:100%;height:auto}";
 /// The page; of a file that is being written too.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file cannot be read, or holds neither a plan nor results.
 pub fn report(path: &Path) -> Result<String> {
     settled(path, || page(path))
 }
 
 fn page(path: &Path) -> Result<String> {
     let file = ResultsFile::open(path)?;
+    let overview = Overview::of(&file)?;
+    if file.plan().is_none() && overview.is_empty() {
+        let what = "no results of a run: it holds no plan and no observables";
+        return Err(AnalysisError::content(path, what));
+    }
     let stage = file.parameter("stage").unwrap_or_default();
     let title = format!("{}: {stage}", path.display());
     let mut page =
         String::from("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head><body>", text(&title));
     let _ = writeln!(page, "<h1>{}</h1>", text(&title));
-    let _ = writeln!(page, "<pre>{}</pre>", text(&hdf5_info(path)?));
+    let _ = writeln!(page, "<pre>{}</pre>", text(&hdf5_info(&file, &overview)?));
     for (heading, quantities) in FIGURES {
-        if let Some(svg) = svg_of_file(&file, quantities)? {
+        if let Some(svg) = svg_of_file(&overview, quantities) {
             let _ = writeln!(page, "<h2>{heading}</h2>\n{}", without_prologue(&svg));
         }
     }

@@ -3,31 +3,19 @@
 //! Layout: `/observables/<name>/{step,time,value}`, `/dynamics/<species>/<name>/{time,value,error,count}`
 //! (with `wavenumber`: `value[q][t]`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
 //! `/parameters`. Anything may be missing.
+mod time_series;
+
 use std::path::Path;
 
 use hdf5::Group;
 
+pub use self::time_series::TimeSeries;
 use crate::Result;
 use crate::hdf5_file::{Hdf5File, dataset, group, members};
 
 /// A results file (or any H5MD file with observables).
 pub struct ResultsFile {
     file: Hdf5File,
-}
-
-/// One observable over time.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TimeSeries {
-    /// Name, with the groups it stands in: `temperature`, `A/temperature`.
-    pub name: String,
-    /// Steps.
-    pub step: Vec<u64>,
-    /// Times; empty if the file has none.
-    pub time: Vec<f64>,
-    /// Shape of one sample; empty for a scalar.
-    pub shape: Vec<usize>,
-    /// Samples, one after the other.
-    pub value: Vec<f64>,
 }
 
 /// A correlation or structure function, perhaps at several wave numbers.
@@ -126,73 +114,22 @@ impl ResultsFile {
         attribute().or_else(plan).filter(|dimension| matches!(dimension, 2 | 3)).unwrap_or(3)
     }
 
-    /// All time series below `/observables`, in alphabetical order.
-    pub fn observables(&self) -> Result<Vec<TimeSeries>> {
-        let mut all = Vec::new();
-        if let Some(observables) = group(&self.file.root, "observables") {
-            self.collect_series(&observables, "", 0, &mut all)?;
-        }
-        Ok(all)
-    }
-
-    fn collect_series(
-        &self,
-        parent: &Group,
-        prefix: &str,
-        depth: usize,
-        all: &mut Vec<TimeSeries>,
-    ) -> Result<()> {
-        for name in members(parent) {
-            let Some(child) = group(parent, &name) else { continue };
-            let name = format!("{prefix}{name}");
-            match (dataset(&child, "value"), dataset(&child, "step")) {
-                (Some(_), Some(_)) => all.extend(self.series(&child, name)?),
-                // Links may form a circle.
-                _ if depth < 4 => {
-                    self.collect_series(&child, &format!("{name}/"), depth + 1, all)?;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn series(&self, element: &Group, name: String) -> Result<Option<TimeSeries>> {
-        let Some(value) = dataset(element, "value") else { return Ok(None) };
-        let [rows, shape @ ..] = &value.shape()[..] else { return Ok(None) };
-        let mut series = TimeSeries { name, shape: shape.to_vec(), ..TimeSeries::default() };
-        series.value = self.file.numbers(&value)?;
-        let axis = |which: &str| -> Result<Vec<f64>> {
-            let Some(axis) = dataset(element, which) else { return Ok(Vec::new()) };
-            let numbers = self.file.numbers(&axis)?;
-            if !axis.is_scalar() {
-                return Ok(numbers);
-            }
-            let offset = match axis.attr("offset") {
-                Ok(offset) => self.file.numbers(&offset)?.first().copied().unwrap_or(0.0),
-                Err(_) => 0.0,
-            };
-            // Rows without any number cost a file nothing.
-            self.file.check_size(&element.name(), *rows)?;
-            let increment = numbers.first().copied().unwrap_or(1.0);
-            Ok((0..*rows).map(|k| offset + k as f64 * increment).collect())
-        };
-        series.step = axis("step")?.iter().map(|&step| step.max(0.0) as u64).collect();
-        series.time = axis("time")?;
-        // While a simulation appends, one dataset may be longer than another.
-        let mut complete = series.step.len().min(*rows);
-        if !series.time.is_empty() {
-            complete = complete.min(series.time.len());
-            series.time.truncate(complete);
-        }
-        series.step.truncate(complete);
-        series.value.truncate(complete * shape.iter().product::<usize>());
-        Ok(Some(series))
-    }
-
     /// Time correlations, `/dynamics/<species>/<name>`.
     pub fn dynamics(&self) -> Result<Vec<Function>> {
         self.functions("dynamics")
+    }
+
+    /// The time correlation of this name of the first species that has it; no other is read.
+    pub fn first_dynamics(&self, name: &str) -> Result<Option<Function>> {
+        let Some(root) = group(&self.file.root, "dynamics") else { return Ok(None) };
+        for group_name in members(&root) {
+            let element = group(&root, &group_name).and_then(|parent| group(&parent, name));
+            let Some(element) = element else { continue };
+            if let Some(function) = self.function(&element, &group_name, name)? {
+                return Ok(Some(function));
+            }
+        }
+        Ok(None)
     }
 
     /// Structure functions, `/structure/<pair>/<name>`.

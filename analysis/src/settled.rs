@@ -2,13 +2,17 @@
 use std::fs;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::hdf5_file::is_marked_open;
 
 /// A run writes for a few milliseconds, then leaves the file alone until the next flush.
-const READINGS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
+/// Readings of a file that never rests, if none or if some succeed.
+const READINGS: u32 = 50;
+const ENOUGH: u32 = 3;
+/// Reading that takes so long lasts from one flush to the next.
+const LONG: Duration = Duration::from_secs(2);
 /// File systems tell the time of a change to some milliseconds.
 const RECENT: Duration = Duration::from_secs(1);
 /// A file that is marked as open but was not changed for so long was left by a process that was killed.
@@ -17,18 +21,36 @@ const ABANDONED: Duration = Duration::from_secs(10);
 /// What `read` makes of the HDF5 file at `path`; it reads again if the file was being written meanwhile, because it
 /// may then have seen one part before and another after the change, or nothing that makes sense.
 ///
-/// A file that never rests is read `READINGS` times, and the last success (or else the last error) stands.
+/// Of a file that never rests a success stands after three readings, or after the first one that takes long: rows are only
+/// ever added, and what is written anew at each flush is sound, be it of the one or the other. Errors are those of a change until fifty
+/// readings have failed, or three that take long.
 ///
 /// # Errors
 /// That of `read`.
 pub fn settled<T, E>(path: &Path, read: impl Fn() -> Result<T, E>) -> Result<T, E> {
+    settled_within(LONG, path, read)
+}
+
+fn settled_within<T, E>(
+    long: Duration,
+    path: &Path,
+    read: impl Fn() -> Result<T, E>,
+) -> Result<T, E> {
+    let start = Instant::now();
     let mut before = state(path);
     let mut outcome = read();
-    for _ in 1..READINGS {
+    for readings in 1..READINGS {
         let after = state(path);
         let writing = changed_within(ABANDONED, after) && is_marked_open(path);
         let rested = before == after && !writing;
-        if rested && (outcome.is_ok() || !changed_within(RECENT, after)) {
+        let stands = match outcome {
+            Ok(_) => rested || readings >= ENOUGH || start.elapsed() >= long,
+            Err(_) => {
+                (rested && !changed_within(RECENT, after))
+                    || (readings >= ENOUGH && start.elapsed() >= long * ENOUGH)
+            }
+        };
+        if stands {
             break;
         }
         sleep(PAUSE);
@@ -93,18 +115,25 @@ mod tests {
             if readings.get() == 3 { Ok(3) } else { Err(readings.get()) }
         };
         assert_eq!(settled(&path, read), Ok(3));
-        assert_eq!(readings.get(), READINGS);
+        assert_eq!(readings.replace(0), ENOUGH);
+        let read = || {
+            count();
+            fs::write(&path, "x".repeat(readings.get() as usize)).unwrap();
+            if readings.get() == 1 { Ok(1) } else { Err(readings.get()) }
+        };
+        assert_eq!(settled(&path, read), Ok(1));
+        assert_eq!(readings.get(), ENOUGH, "a file that never rests is not read for ever");
         // A file that is marked as open is read until it is not, or has been left alone for long.
         fs::write(&path, b"\x89HDF\r\n\x1a\n\x03\x08\x08\x05").unwrap();
         readings.set(0);
         let read = || {
             count();
-            if readings.get() == 3 {
+            if readings.get() == 2 {
                 fs::write(&path, b"\x89HDF\r\n\x1a\n\x03\x08\x08\x00").unwrap();
             }
             Ok::<_, u32>(readings.get())
         };
-        assert_eq!(settled(&path, read), Ok(4));
+        assert_eq!(settled(&path, read), Ok(3));
         fs::write(&path, b"\x89HDF\r\n\x1a\n\x03\x08\x08\x05").unwrap();
         let old = SystemTime::now() - 2 * ABANDONED;
         fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
@@ -115,5 +144,30 @@ mod tests {
         };
         assert_eq!(settled(&path, read), Err(1));
         assert!(settled(Path::new("missing"), || fs::read("missing")).is_err());
+    }
+
+    #[test]
+    fn reading_that_lasts_from_flush_to_flush_is_not_begun_again_and_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.h5");
+        let readings = Cell::new(0);
+        let flushed_meanwhile = || {
+            readings.set(readings.get() + 1);
+            fs::write(&path, "x".repeat(readings.get() as usize)).unwrap();
+        };
+        let read = || {
+            flushed_meanwhile();
+            Ok::<_, u32>(readings.get())
+        };
+        assert_eq!(settled_within(Duration::ZERO, &path, read), Ok(1));
+        readings.set(0);
+        // An error may be that of the moment.
+        let read = || {
+            flushed_meanwhile();
+            Err::<(), u32>(readings.get())
+        };
+        assert_eq!(settled_within(Duration::ZERO, &path, read), Err(ENOUGH));
+        readings.set(0);
+        assert_eq!(settled(&path, read), Err(READINGS));
     }
 }

@@ -1,11 +1,11 @@
 //! `supercool analyze`.
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use miette::{IntoDiagnostic, WrapErr, miette};
+use miette::{IntoDiagnostic, WrapErr};
 use supercool_analysis::analyze::results_files;
 use supercool_analysis::plot_analysis;
+
+use super::output::refuse_overwriting;
 
 /// Files of one temperature are averaged as independent runs.
 #[derive(Clone, Debug, clap::Args)]
@@ -51,29 +51,4 @@ pub fn analyze(arguments: &AnalyzeArguments) -> miette::Result<String> {
 
 fn write_file(path: &Path, text: &str) -> miette::Result<()> {
     std::fs::write(path, text).into_diagnostic().wrap_err_with(|| path.display().to_string())
-}
-
-/// Refuses to write over a file that is read, or over any other of results.
-fn refuse_overwriting(output: &Path, inputs: &[PathBuf]) -> miette::Result<()> {
-    let place = output.canonicalize().ok();
-    let is_input = place.is_some()
-        && inputs.iter().any(|input| input == output || input.canonicalize().ok() == place);
-    let what = if is_input {
-        "is one of the files to be read"
-    } else if is_hdf5(output) {
-        "is an HDF5 file"
-    } else {
-        return Ok(());
-    };
-    Err(miette!(
-        help = "give a new name; results are never written over",
-        "{}: {what}, and is not written over",
-        output.display()
-    ))
-}
-
-fn is_hdf5(path: &Path) -> bool {
-    let mut start = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *b"\x89HDF\r\n\x1a\n"
 }

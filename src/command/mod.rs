@@ -6,6 +6,7 @@ mod correlate;
 pub mod doctor;
 pub mod init;
 mod memory;
+mod output;
 mod ranks;
 mod report;
 mod run;
@@ -23,6 +24,7 @@ use miette::{IntoDiagnostic, miette};
 use supercool_analysis::Quantity;
 use tracing_subscriber::EnvFilter;
 
+use self::output::refuse_overwriting;
 use self::ranks::on_ranks;
 use crate::{config, potential};
 
@@ -125,6 +127,7 @@ pub fn main() -> miette::Result<ExitCode> {
             }
         }
         Command::Plot { files, output, quantities } => {
+            refuse_overwriting(&output, &files)?;
             supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
             say(format!("{}\n", output.display()))?;
         }

@@ -10,18 +10,19 @@ use miette::{IntoDiagnostic, miette};
 use serde_json::Value;
 use supercool_analysis::plot::{Axes, text_plot};
 use supercool_analysis::report::{speed, stage_steps};
-use supercool_analysis::results::{Function, ResultsFile, TimeSeries};
+use supercool_analysis::results::ResultsFile;
 use supercool_analysis::settled;
 
 use super::say;
+use crate::output::checkpoints_in;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct WatchArguments {
     /// Output directory of the run.
     directory: PathBuf,
     /// Seconds between two looks.
-    #[arg(long, default_value_t = 2.0)]
-    interval: f64,
+    #[arg(long, default_value = "2", value_parser = parse_interval)]
+    interval: Duration,
     /// Look once.
     #[arg(long)]
     once: bool,
@@ -30,12 +31,17 @@ pub struct WatchArguments {
 /// Characters of a plot.
 const PLOT: (usize, usize) = (36, 10);
 const BAR: usize = 40;
+/// Samples of a plot of a time series, some for each dot from left to right.
+const SAMPLES: usize = 300;
 /// Clears a terminal and goes to its upper left corner.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds")?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| "not a time to wait for".to_owned())
+}
+
 pub fn watch(arguments: &WatchArguments) -> miette::Result<()> {
-    let pause = Duration::try_from_secs_f64(arguments.interval)
-        .map_err(|_| miette!("--interval {}: no time", arguments.interval))?;
     let clear = if stdout().is_terminal() && !arguments.once { CLEAR } else { "" };
     loop {
         let page = page(&arguments.directory)?;
@@ -43,13 +49,13 @@ pub fn watch(arguments: &WatchArguments) -> miette::Result<()> {
         if arguments.once || page.finished {
             return Ok(());
         }
-        std::thread::sleep(pause);
+        std::thread::sleep(arguments.interval);
     }
 }
 
 struct Page {
     text: String,
-    /// The last stage is complete.
+    /// All stages are complete.
     finished: bool,
 }
 
@@ -68,7 +74,10 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
     let step = file.number("progress/step").ok_or_else(no_results)? as u64;
     let complete = file.number("progress/complete") == Some(1.0);
     let last = stages(&plan).last().is_some_and(|last| last["name"] == *stage);
-    let finished = complete && last;
+    // Stages that observe nothing leave checkpoints only.
+    let checkpoint = newest_checkpoint(directory);
+    let finished = complete && (last || checkpoint == Some(total));
+    let reached = checkpoint.map_or(step, |checkpoint| checkpoint.max(step));
 
     // Writing to a string does not fail.
     let mut text = String::new();
@@ -80,27 +89,26 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
         stages(&plan).count(),
         machine(&file)
     );
-    let reached = if steps > 0 { (step.saturating_sub(first)) as f64 / steps as f64 } else { 0.0 };
+    let of_stage = step.saturating_sub(first);
+    let share = if steps > 0 { of_stage as f64 / steps as f64 } else { 0.0 };
     let _ = writeln!(
         text,
-        "{}  step {step} of {total}; {} of {steps} of the stage",
-        bar(reached.clamp(0.0, 1.0)),
-        step.saturating_sub(first)
+        "{}  step {reached} of {total}; {of_stage} of {steps} of the stage",
+        bar(share.clamp(0.0, 1.0)),
     );
     let rate = speed(&file).map(|speed| speed.steps as f64 / speed.seconds);
     let age = SystemTime::now().duration_since(written).unwrap_or_default();
     let state = match (finished, rate) {
         (true, _) => "the run has finished".to_owned(),
         (false, Some(rate)) => {
-            let left = total.saturating_sub(step) as f64 / rate;
+            let left = total.saturating_sub(reached) as f64 / rate;
             format!("{rate:.0} steps/s, {} left", time(left))
         }
         (false, None) => "no speed known yet".to_owned(),
     };
     let _ = writeln!(text, "{state}; written {} ago", time(age.as_secs_f64()));
-    let observables = file.observables().into_diagnostic()?;
-    text += &thermodynamics(&observables);
-    text += &plots(&file.dynamics().into_diagnostic()?, &observables);
+    text += &thermodynamics(&file)?;
+    text += &plots(&file)?;
     Ok(Page { text, finished })
 }
 
@@ -124,6 +132,11 @@ fn newest_results(directory: &Path) -> miette::Result<(PathBuf, SystemTime)> {
             directory.display()
         )
     })
+}
+
+/// Steps that the newest checkpoint is behind the start of the run.
+fn newest_checkpoint(directory: &Path) -> Option<u64> {
+    checkpoints_in(directory).ok()?.first().map(|(step, _)| *step)
 }
 
 /// Engine, machine and precision.
@@ -152,10 +165,10 @@ fn time(seconds: f64) -> String {
 }
 
 /// The last values, and how far the conserved energy has gone.
-fn thermodynamics(observables: &[TimeSeries]) -> String {
-    let values = |name: &str| {
-        let series = observables.iter().find(|series| series.name == name);
-        series.map(|series| series.value.as_slice()).filter(|values| !values.is_empty())
+fn thermodynamics(file: &ResultsFile) -> miette::Result<String> {
+    let ends = |name: &str| -> miette::Result<Vec<f64>> {
+        let series = file.sampled(name, 2).into_diagnostic()?;
+        Ok(series.map(|series| series.value).unwrap_or_default())
     };
     let mut parts = Vec::new();
     for (name, symbol) in [
@@ -164,36 +177,39 @@ fn thermodynamics(observables: &[TimeSeries]) -> String {
         ("pressure", "P"),
         ("bond_orientational_order", "bond order"),
     ] {
-        if let Some(&[.., last]) = values(name) {
+        if let Some(last) = ends(name)?.last() {
             parts.push(format!("{symbol} {last:.5}"));
         }
     }
-    if let Some([first, .., last]) = values("conserved_energy") {
+    if let [first, last] = ends("conserved_energy")?[..] {
         parts.push(format!("drift of E/N {:+.2e}", last - first));
     }
-    if parts.is_empty() { String::new() } else { parts.join("   ") + "\n" }
+    Ok(if parts.is_empty() { String::new() } else { parts.join("   ") + "\n" })
 }
 
 /// Mean-square displacement and F_s beside each other; without them, the temperature.
-fn plots(dynamics: &[Function], observables: &[TimeSeries]) -> String {
-    let curve = |name: &str, title: &str, axes: Axes, include: &[f64]| {
-        let function = dynamics.iter().find(|function| function.name == name)?;
-        let curve = function.curves.first()?;
-        let points: Vec<(f64, f64)> =
-            function.x.iter().copied().zip(curve.value.iter().copied()).collect();
-        points.iter().any(|(_, y)| y.is_finite()).then(|| {
-            let q = curve.wavenumber.map_or(String::new(), |q| format!(", q = {q:.2}"));
-            text_plot(&format!("{title} of {}{q}", function.group), &points, axes, include, PLOT)
-        })
+fn plots(file: &ResultsFile) -> miette::Result<String> {
+    let curve = |name: &str, title: &str, axes: Axes, include: &[f64]| -> miette::Result<_> {
+        let function = file.first_dynamics(name).into_diagnostic()?;
+        Ok(function.and_then(|function| {
+            let curve = function.curves.first()?;
+            let points: Vec<(f64, f64)> =
+                function.x.iter().copied().zip(curve.value.iter().copied()).collect();
+            points.iter().any(|(_, y)| y.is_finite()).then(|| {
+                let q = curve.wavenumber.map_or(String::new(), |q| format!(", q = {q:.2}"));
+                let title = format!("{title} of {}{q}", function.group);
+                text_plot(&title, &points, axes, include, PLOT)
+            })
+        }))
     };
     let both = Axes { log_x: true, log_y: true };
     let over_log = Axes { log_x: true, log_y: false };
     let mut blocks: Vec<Vec<String>> = Vec::new();
-    blocks.extend(curve("mean_square_displacement", "mean-square displacement", both, &[]));
+    blocks.extend(curve("mean_square_displacement", "mean-square displacement", both, &[])?);
     let name = "self_intermediate_scattering_function";
-    blocks.extend(curve(name, "F_s(t)", over_log, &[0.0, 1.0]));
+    blocks.extend(curve(name, "F_s(t)", over_log, &[0.0, 1.0])?);
     if blocks.is_empty()
-        && let Some(series) = observables.iter().find(|series| series.name == "temperature")
+        && let Some(series) = file.sampled("temperature", SAMPLES).into_diagnostic()?
     {
         let steps = series.step.iter().map(|&step| step as f64);
         let points: Vec<(f64, f64)> = steps.zip(series.value.iter().copied()).collect();
@@ -209,7 +225,7 @@ fn plots(dynamics: &[Function], observables: &[TimeSeries]) -> String {
         text += "\n";
         text += line.trim_end();
     }
-    text + "\n"
+    Ok(text + "\n")
 }
 
 #[cfg(test)]

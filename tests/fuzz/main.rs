@@ -199,6 +199,7 @@ fn read_hdf5(path: &Path) {
     if let Ok(file) = ResultsFile::open(path) {
         let _ = (file.creator(), file.plan(), file.species(), file.dimension());
         let _ = (file.observables(), file.dynamics(), file.structure());
+        let _ = (file.sampled("temperature", 9), file.first_dynamics("mean_square_displacement"));
     }
     let _ = supercool_analysis::info(path);
 }

@@ -1,6 +1,9 @@
 //! What a user looks at: a running job, a page of results, the suites of the validation.
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use supercool::output::checkpoints_in;
 
 use crate::common::job::{Ended, Job, kob_andersen, signal};
 
@@ -99,6 +102,133 @@ fn a_page_holds_everything_and_needs_nothing_else() {
     job.succeeds(&["report", "out/melt.h5", "-o", "page.html"]);
     assert!(!fs::read_to_string(job.path("page.html")).unwrap().contains("<h2>Dynamics</h2>"));
     job.fails(&["report", "job.toml"], &["job.toml"]);
+    // Pages are replaced, results are not.
+    let results = fs::read(job.path("out/production.h5")).unwrap();
+    let report = |output| ["report", "out/production.h5", "-o", output];
+    job.succeeds(&report("page.html"));
+    job.fails(&report("out/production.h5"), &["out/production.h5", "not overwritten", "are read"]);
+    job.fails(&report("out/../out/production.h5"), &["not overwritten", "are read"]);
+    job.fails(&report("out/melt.h5"), &["out/melt.h5", "not overwritten", "HDF5"]);
+    assert!(fs::read(job.path("out/production.h5")).unwrap() == results);
+    std::os::unix::fs::symlink("production.h5", job.path("out/figure.svg")).unwrap();
+    job.fails(&["plot", "out/melt.h5", "-o", "out/figure.svg"], &["figure.svg", "HDF5"]);
+    assert!(fs::read(job.path("out/production.h5")).unwrap() == results);
+    let foreign = hdf5::File::create(job.path("foreign.h5")).unwrap();
+    foreign.create_group("anything").unwrap();
+    foreign.close().unwrap();
+    job.fails(&["report", "foreign.h5"], &["foreign.h5", "no results of a run"]);
+    assert!(!job.path("foreign.html").exists());
+}
+
+#[test]
+fn an_interval_that_is_no_time_is_a_wrong_command_line() {
+    let job = Job::new("");
+    for interval in ["nan", "inf", "-1", "1e300", "soon"] {
+        let ended = job.execute(&["watch", "out", &format!("--interval={interval}")]);
+        assert_eq!(ended.code, Some(2), "{interval}: {ended:?}");
+        assert!(ended.stderr.contains("--interval"), "{ended:?}");
+    }
+    // Right ones are not what is wrong here.
+    for interval in ["--interval=0.5", "--interval=3"] {
+        job.fails(&["watch", "out", interval], &["out"]);
+    }
+}
+
+/// A stage that is observed, and one that is not.
+fn half_observed(steps: u64) -> Job {
+    let production = toml(steps).find("[[stage]]\nname = \"production\"").unwrap();
+    Job::new(&format!(
+        "{}[[stage]]\nname = \"unseen\"\nsteps = {steps}\n",
+        &toml(steps)[..production]
+    ))
+}
+
+#[test]
+fn watching_ends_with_a_run_whose_last_stage_observes_nothing() {
+    let job = half_observed(300);
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    assert!(!job.path("out/unseen.h5").exists());
+    let mut process = job.start(&["watch", "out", "--interval", "0.01"]);
+    let start = Instant::now();
+    while process.try_wait().unwrap().is_none() {
+        if start.elapsed() > Duration::from_secs(60) {
+            process.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let ended = Ended::of(process);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for part in ["stage melt (1 of 2)", "step 500 of 500", "the run has finished"] {
+        assert!(ended.stdout.contains(part), "no {part:?} in {ended:?}");
+    }
+    assert!(!ended.stdout.contains(" left"), "{ended:?}");
+}
+
+#[test]
+fn watching_goes_on_while_a_stage_that_observes_nothing_runs() {
+    let job = half_observed(100_000_000);
+    let process = job.start(&["run", "job.toml", "--quiet"]);
+    // The first stage is complete when the checkpoint of its end is there.
+    let start = Instant::now();
+    while !job.path("out/checkpoint-200.scp").exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let seen = job.succeeds(&["watch", "out", "--once"]).stdout;
+    assert!(seen.contains("200 of 200 of the stage") && seen.contains(" left"), "{seen}");
+    assert!(!seen.contains("finished"), "{seen}");
+    signal(process.id(), "TERM");
+    assert_eq!(Ended::of(process).code, Some(75));
+    // What the checkpoint says is known, too.
+    let seen = job.succeeds(&["watch", "out", "--once"]).stdout;
+    let newest = checkpoints_in(&job.path("out")).unwrap()[0].0;
+    assert!(seen.contains(&format!("step {newest} of 100000200;")), "{seen}");
+    assert!(!seen.contains("finished"), "{seen}");
+}
+
+/// Makes the series of a results file longer: `rows` rows in which the temperature rises from 1 to 2 and the energy by 3.
+fn lengthen(job: &Job, stage: &str, rows: usize) {
+    let file = hdf5::File::open_rw(job.path(&format!("out/{stage}.h5"))).unwrap();
+    let write = |name: &str, number: &dyn Fn(f64) -> f64| {
+        let dataset = file.dataset(&format!("observables/{name}")).unwrap();
+        dataset.resize(rows).unwrap();
+        let numbers: Vec<f64> =
+            (0..rows).map(|row| number(row as f64 / (rows - 1) as f64)).collect();
+        dataset.write_raw(&numbers).unwrap();
+    };
+    write("potential_energy/step", &|share| (share * (rows - 1) as f64).round());
+    write("potential_energy/time", &|share| 100.0 * share);
+    write("temperature/value", &|share| 1.0 + share);
+    write("conserved_energy/value", &|share| 3.0 * share - 4.0);
+    file.close().unwrap();
+}
+
+#[test]
+fn a_long_file_is_seen_from_its_first_row_to_its_last() {
+    let job = Job::new(&toml(100));
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    fs::remove_file(job.path("out/production.h5")).unwrap();
+    let rows = 400_000;
+    lengthen(&job, "melt", rows);
+    let seen = job.succeeds(&["watch", "out", "--once"]).stdout;
+    for part in ["T 2.00000   U/N -", "drift of E/N +3.00e0", "temperature over steps"] {
+        assert!(seen.contains(part), "no {part:?} in {seen}");
+    }
+    // The axes of the plot end where the series does.
+    let last = seen.lines().rfind(|line| !line.trim().is_empty()).unwrap();
+    assert!(last.trim_start().starts_with('0') && last.ends_with("4.0e5"), "{seen}");
+    // A straight line from the lower left to the upper right corner.
+    let plot: Vec<&str> = seen.lines().filter_map(|line| line.split('\u{2502}').nth(1)).collect();
+    let ends = |row: &str| (row.chars().next(), row.chars().last());
+    let blank = Some('\u{2800}');
+    let (top, bottom) = (ends(plot[0]), ends(plot[plot.len() - 1]));
+    assert!(top.0 == blank && top.1 != blank && bottom.0 != blank && bottom.1 == blank, "{seen}");
+    job.succeeds(&["report", "out/melt.h5"]);
+    let page = fs::read_to_string(job.path("out/melt.html")).unwrap();
+    let mean =
+        |line: &str| line.trim_start().starts_with("temperature ") && line.contains(" 1.500 ");
+    assert!(page.contains("drift of conserved energy") && page.lines().any(mean), "{page}");
+    assert!(page.len() < 500_000, "{} bytes", page.len());
 }
 
 const SUITE: &str = r#"

@@ -15,6 +15,7 @@ pub use text::{Axes, text_plot};
 
 use crate::analyze::Analysis;
 use crate::info::short;
+use crate::overview::Overview;
 use crate::results::ResultsFile;
 use crate::{AnalysisError, Result};
 
@@ -221,9 +222,10 @@ fn svg_of(files: &[PathBuf], quantities: &[Quantity]) -> Result<String> {
     if files.is_empty() {
         return Err(AnalysisError::Request("no files to plot".into()));
     }
-    let results = files.iter().map(|file| ResultsFile::open(file)).collect::<Result<Vec<_>>>()?;
+    let overview = |file: &PathBuf| Overview::of(&ResultsFile::open(file)?);
+    let overviews = files.iter().map(overview).collect::<Result<Vec<_>>>()?;
     let wanted = if quantities.is_empty() { &Quantity::ALL[..] } else { quantities };
-    let panels = panels::collect(&results, wanted)?;
+    let panels = panels::collect(&overviews, wanted);
     if panels.is_empty() {
         let names: Vec<&str> = wanted.iter().map(|quantity| quantity.name()).collect();
         return Err(AnalysisError::content(
@@ -234,10 +236,10 @@ fn svg_of(files: &[PathBuf], quantities: &[Quantity]) -> Result<String> {
     Ok(drawing::figure(&panels, &file_labels(files)))
 }
 
-/// The figure of one open file, as SVG; `None` if it holds nothing of the quantities.
-pub(crate) fn svg_of_file(file: &ResultsFile, quantities: &[Quantity]) -> Result<Option<String>> {
-    let panels = panels::collect(std::slice::from_ref(file), quantities)?;
-    Ok((!panels.is_empty()).then(|| drawing::figure(&panels, &[])))
+/// The figure of one file, as SVG; `None` if it holds nothing of the quantities.
+pub(crate) fn svg_of_file(file: &Overview, quantities: &[Quantity]) -> Option<String> {
+    let panels = panels::collect(std::slice::from_ref(file), quantities);
+    (!panels.is_empty()).then(|| drawing::figure(&panels, &[]))
 }
 
 /// Shortest names that tell the files apart: stems, with as many parent folders as needed.

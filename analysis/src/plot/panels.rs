@@ -1,8 +1,8 @@
 //! From results to panels of curves.
 use super::Quantity;
 use super::axis::Scale;
-use crate::Result;
-use crate::results::{Curve, Function, ResultsFile, TimeSeries};
+use crate::overview::{Overview, SeriesOverview};
+use crate::results::{Curve, Function};
 
 /// Points of one line; `error` holds NaN where there is none.
 #[derive(Clone, Debug)]
@@ -45,17 +45,15 @@ pub(super) struct Panel {
 const MOST_PARAMETERS: usize = 4;
 /// A viscosity is drawn as long as its relative error is smaller.
 const VISCOSITY_ERROR: f64 = 0.3;
-/// A time series is drawn with no more points than this.
-const MOST_POINTS: usize = 500;
 
 /// One panel for each quantity (and wave number) of which there are values.
-pub(super) fn collect(files: &[ResultsFile], quantities: &[Quantity]) -> Result<Vec<Panel>> {
+pub(super) fn collect(files: &[Overview], quantities: &[Quantity]) -> Vec<Panel> {
     let mut series = Vec::new();
     let mut functions = Vec::new();
     for (index, file) in files.iter().enumerate() {
-        series.extend(file.observables()?.into_iter().map(|each| (index, each)));
-        let all = file.dynamics()?.into_iter().chain(file.structure()?);
-        functions.extend(all.map(|each| (index, each)));
+        series.extend(file.series.iter().map(|each| (index, each)));
+        let all = file.dynamics.iter().chain(&file.structure);
+        functions.extend(all.map(|each| (index, each.clone())));
     }
     let mut panels = Vec::new();
     for &quantity in quantities {
@@ -74,10 +72,10 @@ pub(super) fn collect(files: &[ResultsFile], quantities: &[Quantity]) -> Result<
         }
     }
     panels.retain(|panel| !panel.lines.is_empty());
-    Ok(panels)
+    panels
 }
 
-fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Panel {
+fn time_series_panel(quantity: Quantity, series: &[(usize, &SeriesOverview)]) -> Panel {
     let y_label = match quantity {
         Quantity::Temperature => "temperature T",
         Quantity::PotentialEnergy => "potential energy / N",
@@ -89,24 +87,26 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
         _ => "pressure P",
     };
     let named = series.iter().filter(|(_, each)| {
-        each.name == quantity.name() && each.shape.is_empty() && each.value.len() > 1
+        each.name == quantity.name() && each.shape.is_empty() && each.samples > 1
     });
-    let with_time = named.clone().all(|(_, each)| !each.time.is_empty());
+    let with_time = named.clone().all(|(_, each)| !each.points.time.is_empty());
     let lines = named
         .map(|(file, each)| {
-            let x = if with_time {
-                each.time.clone()
-            } else {
-                each.step.iter().map(|&step| step as f64).collect()
-            };
+            let points = &each.points;
             // Of what is conserved only the change tells anything.
             let origin = match quantity {
-                Quantity::ConservedEnergy => each.value[0],
+                Quantity::ConservedEnergy => each.first.unwrap_or(0.0),
                 _ => 0.0,
             };
-            let value: Vec<f64> = each.value.iter().map(|value| value - origin).collect();
-            let (x, y, error) = thinned(&x, &value);
-            Line { file: *file, part: String::new(), x, y, error, mark: Mark::Curve }
+            let x = if with_time { &points.time } else { &points.step };
+            Line {
+                file: *file,
+                part: String::new(),
+                x: x.clone(),
+                y: points.value.iter().map(|value| value - origin).collect(),
+                error: points.deviation.clone(),
+                mark: Mark::Curve,
+            }
         })
         .collect();
     Panel {
@@ -118,24 +118,6 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, TimeSeries)]) -> Pane
         parameter: None,
         lines,
     }
-}
-
-/// Means of equal stretches of a long series, with the standard deviation within a stretch as band.
-fn thinned(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-    let stretch = x.len().div_ceil(MOST_POINTS);
-    if stretch == 1 {
-        return (x.to_vec(), y.to_vec(), vec![f64::NAN; x.len()]);
-    }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let deviation = |values: &[f64]| {
-        let middle = mean(values);
-        mean(&values.iter().map(|y| (y - middle).powi(2)).collect::<Vec<_>>()).sqrt()
-    };
-    (
-        x.chunks(stretch).map(mean).collect(),
-        y.chunks(stretch).map(mean).collect(),
-        y.chunks(stretch).map(deviation).collect(),
-    )
 }
 
 pub(super) fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<Panel> {
