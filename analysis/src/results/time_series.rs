@@ -177,8 +177,8 @@ impl ResultsFile {
         Ok(numbers)
     }
 
-    fn hdf5_error(&self, at: &Dataset, source: hdf5::Error) -> AnalysisError {
-        AnalysisError::Hdf5 { file: self.file.path.clone(), at: at.name(), source }
+    fn hdf5_error(&self, at: &Dataset, reason: hdf5::Error) -> AnalysisError {
+        AnalysisError::Hdf5 { file: self.file.path.clone(), at: at.name(), reason }
     }
 }
 

@@ -80,15 +80,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 .ok()
         });
         let pieces = self.pieces(&moment, of_state);
-        match transfer {
-            Some(transfer) => match transfer.begin(&pieces) {
+        if let Some(transfer) = transfer {
+            match transfer.begin(&pieces) {
                 Ok(arriving) => {
                     return Ok(Pending::new(move || Ok(finish(&moment, arriving.wait()?))));
                 }
                 Err(error @ EngineError::CardLost { .. }) => return Err(error),
                 Err(error) => tracing::debug!("this frame is copied at once: {error}"),
-            },
-            None => {}
+            }
         }
         let bytes = self.read_pieces(&pieces)?;
         Ok(Pending::new(move || Ok(finish(&moment, &bytes))))
