@@ -36,6 +36,10 @@ pub struct Run {
 const SAME_ERRORS: f64 = 3.0;
 const SAME_FRACTION: [f64; 2] = [0.005, 0.01];
 
+/// Time origins of a displacement below which it is taken to have no error: they overlap, and what they
+/// scatter is accident.
+const FEWEST_ORIGINS: u64 = 8;
+
 /// Results files named, and in directories those `*.h5` that hold a mean-square displacement, an `F_s`, a
 /// velocity autocorrelation or a viscosity.
 ///
@@ -96,7 +100,7 @@ impl Run {
 
     fn read_once(path: &Path) -> Result<Run> {
         let file = ResultsFile::open(path)?;
-        let functions: Vec<Function> =
+        let mut functions: Vec<Function> =
             file.dynamics()?.into_iter().filter(|function| function.argument == "time").collect();
         if !functions.iter().any(is_fitted) {
             let what = format!(
@@ -110,6 +114,12 @@ impl Run {
             let mean = block_average(&each.value);
             Estimate { value: mean.value, error: mean.error }
         });
+        for (name, particles) in file.species() {
+            let displacement = functions.iter_mut().find(|f| f.name == MSD && f.group == name);
+            displacement
+                .into_iter()
+                .for_each(|f| f.forget_errors_of_few(FEWEST_ORIGINS.saturating_mul(particles)));
+        }
         let dimension = file.dimension();
         let plan = file.plan().unwrap_or_default();
         let system = &plan["system"];
