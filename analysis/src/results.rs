@@ -243,6 +243,16 @@ impl ResultsFile {
     }
 }
 
+impl Function {
+    /// Errors of points of fewer samples than this become NaN, if the file has counts.
+    pub(crate) fn forget_errors_of_few(&mut self, samples: u64) {
+        for Curve { error, count, .. } in &mut self.curves {
+            let few = error.iter_mut().zip(count).filter(|(_, count)| **count < samples as f64);
+            few.for_each(|(error, _)| *error = f64::NAN);
+        }
+    }
+}
+
 impl Curve {
     /// The last value before the first whose error is larger than this share of it; the errors of
     /// an integral grow with its length. Values of zero do not count.

@@ -30,6 +30,8 @@ struct Liquid {
     dimension: usize,
     longest: i32,
     scattering: bool,
+    /// Errors in the file over true ones.
+    told: f64,
 }
 
 const Q: f64 = 7.25;
@@ -37,7 +39,15 @@ const ERROR: f64 = 0.01;
 
 impl Liquid {
     fn new(temperature: f64, seed: u64) -> Self {
-        Liquid { temperature, seed, density: 1.2, dimension: 3, longest: 60, scattering: true }
+        Liquid {
+            temperature,
+            seed,
+            density: 1.2,
+            dimension: 3,
+            longest: 60,
+            scattering: true,
+            told: 1.0,
+        }
     }
 
     /// D = 0.05 (T - 0.4)^2, a power law with T_c = 0.4.
@@ -87,7 +97,8 @@ impl Liquid {
         group.new_dataset_builder().with_data(&steps).create("step").unwrap();
         put("dynamics/A/mean_square_displacement/time", &time);
         put("dynamics/A/mean_square_displacement/value", &msd);
-        let errors = |values: &[f64]| values.iter().map(|x| ERROR * x.abs()).collect::<Vec<_>>();
+        let errors =
+            |values: &[f64]| values.iter().map(|x| self.told * ERROR * x.abs()).collect::<Vec<_>>();
         put("dynamics/A/mean_square_displacement/error", &errors(&msd));
         if self.scattering {
             const FS: &str = "dynamics/A/self_intermediate_scattering_function";
@@ -116,6 +127,32 @@ impl Liquid {
             .create("count")
             .unwrap();
     }
+}
+
+/// A last point that is far off, with a tiny error of two origins.
+#[test]
+fn displacements_from_few_origins_have_no_weight() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), "few.h5", &Liquid::new(0.7, 4));
+    let expected = analyze(&[&path]).unwrap();
+    let last = row(&expected, "D").to;
+    let file = hdf5::File::append(&path).unwrap();
+    let group = file.group("dynamics/A/mean_square_displacement").unwrap();
+    let change = |name: &str, to: f64| {
+        let dataset = group.dataset(name).unwrap();
+        let mut numbers = dataset.read_1d::<f64>().unwrap();
+        numbers[60] *= to;
+        dataset.write(&numbers).unwrap();
+    };
+    change("value", 2.0);
+    change("error", 1e-3);
+    // Of 1000 particles.
+    let count = Array1::from_iter((0..61_u64).map(|k| if k < 60 { 8000 } else { 2000 }));
+    group.new_dataset_builder().with_data(&count).create("count").unwrap();
+    drop((group, file));
+    let found = analyze(&[&path]).unwrap();
+    is(row(&found, "D"), Liquid::new(0.7, 4).d(), 4.0, 0.03);
+    assert!(row(&found, "D").to < last, "{:?}", row(&found, "D"));
 }
 
 fn written(folder: &Path, name: &str, liquid: &Liquid) -> PathBuf {
@@ -216,10 +253,17 @@ fn fitted_curves_go_through_the_data() {
 }
 
 #[test]
-fn independent_runs_are_averaged_and_their_jackknife_counts_common_noise() {
+fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_told() {
+    const TOLD: f64 = 0.2;
     let folder = tempfile::tempdir().unwrap();
     let files: Vec<PathBuf> = (1..=12)
-        .map(|seed| written(folder.path(), &format!("{seed}.h5"), &Liquid::new(0.7, seed)))
+        .map(|seed| {
+            written(
+                folder.path(),
+                &format!("{seed}.h5"),
+                &Liquid { told: TOLD, ..Liquid::new(0.7, seed) },
+            )
+        })
         .collect();
     assert_eq!(results_files(&[folder.path().to_owned()]).unwrap().len(), 12);
     let analysis = analyze(&files).unwrap();
@@ -236,7 +280,7 @@ fn independent_runs_are_averaged_and_their_jackknife_counts_common_noise() {
         let scatter = average.scatter[k] / average.mean[k];
         assert!((0.3..2.0).contains(&(scatter / ERROR)), "{scatter}");
         let error = average.error[k] / average.mean[k];
-        assert!((error * 12_f64.sqrt() / ERROR - 1.0).abs() < 0.05, "{error}");
+        assert!((error * 12_f64.sqrt() / (TOLD * ERROR) - 1.0).abs() < 0.05, "{error}");
     }
     let table = analysis.averages_csv();
     assert_eq!(table.lines().count(), 1 + 2 * 61);

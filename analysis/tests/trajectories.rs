@@ -192,6 +192,38 @@ fn lammps_dump_with_scaled_coordinates_and_images() {
     assert_eq!(frame.unwrapped(1).unwrap(), [3.0, 0.0, -1.5]);
 }
 
+/// As of `dimension 2`: a thin box around z = 0.
+fn write_flat_dump(path: &Path, columns: &str, rows: [&str; 2]) {
+    let header = "ITEM: TIMESTEP\n7\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n\
+                  0 4\n0 5\n-0.1 0.1\nITEM: ATOMS";
+    std::fs::write(path, format!("{header} {columns}\n{}\n{}\n", rows[0], rows[1])).unwrap();
+}
+
+#[test]
+fn a_lammps_dump_of_two_dimensions_has_two() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flat.dump");
+    let read = |columns: &str, rows: [&str; 2]| {
+        write_flat_dump(&path, columns, rows);
+        open(&path).unwrap().read(0).unwrap()
+    };
+    let flat = [
+        read("id type xs ys zs vx vy vz", ["1 1 0.25 0.2 0.5 1 2 0", "2 1 0.5 0.4 0.5 1 2 0"]),
+        read("id type x y z ix iy iz", ["1 1 1 1 0 0 0 0", "2 1 2 2 0 1 0 0"]),
+        read("id type xu yu zu", ["1 1 1 1 0.05", "2 1 2 2 0.05"]),
+    ];
+    for frame in flat {
+        assert_eq!((frame.dimension, &frame.box_edges[..]), (2, &[4.0, 5.0][..]));
+        assert_eq!(frame.position, [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]);
+    }
+    let solid = [
+        read("id type x y z", ["1 1 1 1 0", "2 1 2 2 0.05"]),
+        read("id type x y z vx vy vz", ["1 1 1 1 0 0 0 1", "2 1 2 2 0 0 0 0"]),
+        read("id type x y z ix iy iz", ["1 1 1 1 0 0 0 0", "2 1 2 2 0 0 0 1"]),
+    ];
+    assert!(solid.iter().all(|frame| frame.dimension == 3));
+}
+
 #[test]
 fn files_that_are_no_trajectories_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();

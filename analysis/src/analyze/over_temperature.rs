@@ -66,6 +66,10 @@ pub(super) fn fits(points: &[StatePoint]) -> Fits {
         if quantity == "tau" {
             vft = vogel_fulcher_tammann(data);
             match vft {
+                Some(fit) if fit.b.value <= 0.0 => {
+                    notes.push(format!("no VFT fit of {label}: it speeds up on cooling"));
+                    vft = None;
+                }
                 Some(fit) => {
                     for (name, estimate) in
                         [("tau0_vft", fit.tau_0), ("B_vft", fit.b), ("T0_vft", fit.t_0)]
@@ -84,8 +88,12 @@ pub(super) fn fits(points: &[StatePoint]) -> Fits {
                 _ => *point,
             })
             .collect();
-        let law = mode_coupling(&rates);
+        let mut law = mode_coupling(&rates);
         match law {
+            Some(fit) if fit.gamma.value <= 0.0 => {
+                notes.push(format!("no mode-coupling fit of {label}: it speeds up on cooling"));
+                law = None;
+            }
             Some(fit) => {
                 push(format!("Tc_mct({quantity})"), fit.t_c, fit.reduced_chi_squared);
                 push(format!("gamma_mct({quantity})"), fit.gamma, fit.reduced_chi_squared);
@@ -146,4 +154,47 @@ fn collect(
             .then_some(AtTemperature { temperature: point.temperature?, quantity: row.estimate })
     };
     points.iter().filter_map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// State points whose `D` and `tau` are these functions of temperature.
+    fn measured(d: impl Fn(f64) -> f64, tau: impl Fn(f64) -> f64) -> Vec<StatePoint> {
+        let row = |quantity: &str, value: f64| Row {
+            temperature: None,
+            quantity: quantity.into(),
+            species: "A".into(),
+            wavenumber: None,
+            estimate: Estimate { value, error: 0.01 * value },
+            error_from: "fit",
+            from: 0.0,
+            to: 1.0,
+            reduced_chi_squared: 1.0,
+            remark: String::new(),
+        };
+        let point = |t: f64| StatePoint {
+            temperature: Some(Estimate { value: t, error: 1e-4 }),
+            files: Vec::new(),
+            estimates: vec![row("D", d(t)), row("tau", tau(t))],
+            notes: Vec::new(),
+            averages: Vec::new(),
+            curves: Vec::new(),
+        };
+        [1.2, 1.0, 0.85, 0.75, 0.65, 0.6, 0.55].map(point).into()
+    }
+
+    #[test]
+    fn what_speeds_up_on_cooling_follows_no_law_of_slowing_down() {
+        let d = |t: f64| (t - 0.4_f64).powf(2.0);
+        let tau = |t: f64| (1.0 / (t - 0.3_f64)).exp();
+        let slower = fits(&measured(d, tau));
+        assert_eq!((slower.rows.len(), slower.notes), (7, Vec::<String>::new()));
+        let faster = fits(&measured(|t| 1.0 / d(t), |t| 1.0 / tau(t)));
+        assert_eq!(faster.rows, []);
+        assert_eq!(faster.notes.len(), 3, "{:?}", faster.notes);
+        assert!(faster.notes.iter().all(|note| note.ends_with("it speeds up on cooling")));
+        assert!(faster.series.iter().all(|one| one.vft.is_none() && one.mode_coupling.is_none()));
+    }
 }

@@ -30,9 +30,15 @@ pub struct Run {
     model: Vec<(&'static str, Value)>,
 }
 
-/// Temperatures of independent runs agree within this many combined errors or this fraction.
+/// Temperatures of independent runs agree within this many combined errors, but in any case within the
+/// first and in no case beyond the second of these fractions: `D` and `tau` of a supercooled liquid
+/// change by ten times the fraction and more.
 const SAME_ERRORS: f64 = 3.0;
-const SAME_FRACTION: f64 = 0.005;
+const SAME_FRACTION: [f64; 2] = [0.005, 0.01];
+
+/// Time origins of a displacement below which it is taken to have no error: they overlap, and what they
+/// scatter is accident.
+const FEWEST_ORIGINS: u64 = 8;
 
 /// Results files named, and in directories those `*.h5` that hold a mean-square displacement, an `F_s`, a
 /// velocity autocorrelation or a viscosity.
@@ -94,7 +100,7 @@ impl Run {
 
     fn read_once(path: &Path) -> Result<Run> {
         let file = ResultsFile::open(path)?;
-        let functions: Vec<Function> =
+        let mut functions: Vec<Function> =
             file.dynamics()?.into_iter().filter(|function| function.argument == "time").collect();
         if !functions.iter().any(is_fitted) {
             let what = format!(
@@ -108,6 +114,12 @@ impl Run {
             let mean = block_average(&each.value);
             Estimate { value: mean.value, error: mean.error }
         });
+        for (name, particles) in file.species() {
+            let displacement = functions.iter_mut().find(|f| f.name == MSD && f.group == name);
+            displacement
+                .into_iter()
+                .for_each(|f| f.forget_errors_of_few(FEWEST_ORIGINS.saturating_mul(particles)));
+        }
         let dimension = file.dimension();
         let plan = file.plan().unwrap_or_default();
         let system = &plan["system"];
@@ -194,11 +206,14 @@ impl Run {
         Ok(())
     }
 
-    fn same_temperature(&self, other: &Run) -> bool {
-        let (Some(a), Some(b)) = (self.temperature, other.temperature) else { return false };
+    /// How far the temperatures are apart, if they agree.
+    fn same_temperature(&self, other: &Run) -> Option<f64> {
+        let (a, b) = (self.temperature?, other.temperature?);
         let error = a.error.hypot(b.error);
         let within = if error.is_finite() { SAME_ERRORS * error } else { 0.0 };
-        (a.value - b.value).abs() <= within.max(SAME_FRACTION * a.value.abs())
+        let [least, most] = SAME_FRACTION.map(|fraction| fraction * b.value.abs());
+        let apart = (a.value - b.value).abs();
+        (apart <= within.max(least).min(most)).then_some(apart)
     }
 }
 
@@ -207,7 +222,8 @@ fn close(a: &[f64], b: &[f64]) -> bool {
 }
 
 /// Groups of independent runs, hottest first: those whose mean temperatures agree with the first of the
-/// group within three combined errors or 0.5 %.
+/// group within 0.5 %, or within three combined errors and 1 %. Of several groups, a run joins that whose
+/// first is nearest.
 ///
 /// # Errors
 /// If files are not of one model (dimension, species, potential, density), if runs of one temperature
@@ -224,8 +240,11 @@ pub fn state_points(runs: Vec<Run>) -> Result<Vec<Vec<Run>>> {
         if let Some(first) = groups.first() {
             run.same_model(&first[0])?;
         }
-        match groups.iter_mut().find(|group| run.same_temperature(&group[0])) {
-            Some(group) => {
+        let near = |(k, group): (usize, &Vec<Run>)| Some((run.same_temperature(&group[0])?, k));
+        let agreeing = groups.iter().enumerate().filter_map(near);
+        match agreeing.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((_, nearest)) => {
+                let group = &mut groups[nearest];
                 group.iter().try_for_each(|other| run.same_axes(other))?;
                 group.push(run);
             }
@@ -235,4 +254,44 @@ pub fn state_points(runs: Vec<Run>) -> Result<Vec<Vec<Run>>> {
     let temperature = |group: &[Run]| group[0].temperature.map_or(0.0, |t| t.value);
     groups.sort_by(|a, b| temperature(b).total_cmp(&temperature(a)));
     Ok(groups)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Temperatures of the groups that runs of these temperatures (value, error) fall into.
+    fn groups(temperatures: &[(f64, f64)]) -> Vec<Vec<f64>> {
+        let run = |(k, &(value, error)): (usize, &(f64, f64))| Run {
+            file: PathBuf::new(),
+            dimension: 3,
+            temperature: Some(Estimate { value, error }),
+            // Runs of the same numbers would not be independent.
+            functions: vec![Function {
+                x: vec![1.0],
+                curves: vec![crate::results::Curve { value: vec![k as f64], ..Default::default() }],
+                ..Default::default()
+            }],
+            model: Vec::new(),
+        };
+        let groups = state_points(temperatures.iter().enumerate().map(run).collect()).unwrap();
+        let value = |run: &Run| run.temperature.unwrap().value;
+        groups.iter().map(|group| group.iter().map(value).collect()).collect()
+    }
+
+    #[test]
+    fn large_errors_do_not_make_two_temperatures_one() {
+        assert_eq!(groups(&[(1.502, 0.024), (1.542, 0.014)]), [[1.542], [1.502]]);
+        assert_eq!(groups(&[(1.502, 0.024), (1.512, 0.014)]), [[1.502, 1.512]]);
+        assert_eq!(groups(&[(1.0, 1e-6), (1.004, 1e-6)]), [[1.0, 1.004]]);
+        assert_eq!(groups(&[(1.0, 1e-6), (1.006, 1e-6)]).len(), 2);
+        assert_eq!(groups(&[(1.0, f64::NAN), (1.006, f64::NAN)]).len(), 2);
+    }
+
+    #[test]
+    fn a_run_joins_the_nearest_temperature_in_any_order() {
+        let error = 0.004;
+        let found = groups(&[(1.0, error), (1.014, error), (1.009, error), (1.006, error)]);
+        assert_eq!(found, [[1.014, 1.009], [1.0, 1.006]]);
+    }
 }

@@ -14,7 +14,7 @@ pub struct Crossing {
 }
 
 /// First time at which `f` falls to `level`, by linear interpolation in `ln t` between the two
-/// points around it. `None` if it never does, or has done so before the first point.
+/// points around it. `None` if it never does, or has done so at the first point.
 ///
 /// With `level = 1/e` and the self-intermediate scattering function this is the usual `tau_alpha`.
 ///
@@ -24,7 +24,7 @@ pub struct Crossing {
 pub fn time_of_decay(time: &[f64], f: &[f64], error: &[f64], level: f64) -> Option<Crossing> {
     let points = Points::new(time, f, error);
     let Points { x, y, error, .. } = &points;
-    let k = (1..points.len()).find(|&k| y[k - 1] > level && y[k] <= level)?;
+    let k = (0..points.len()).find(|&k| y[k] <= level).filter(|&k| k > 0)?;
     let fraction = (y[k - 1] - level) / (y[k - 1] - y[k]);
     let octave = (x[k] / x[k - 1]).ln();
     let error_of_f = (1.0 - fraction) * error[k - 1] + fraction * error[k];
@@ -152,6 +152,13 @@ mod tests {
         assert_eq!(time_of_decay(&[], &[], &[], 0.5), None);
         assert_eq!(decay_window(&log_times(), &[0.9; 61], &[0.1; 61]), None);
         assert_eq!(decay_window(&[], &[], &[]), None);
+    }
+
+    #[test]
+    fn noise_of_what_has_decayed_before_the_first_point_is_no_relaxation_time() {
+        let time = log_times();
+        let noise: Vec<f64> = (0..61).map(|k| 0.3 + 0.1 * f64::from(k % 2)).collect();
+        assert_eq!(time_of_decay(&time, &noise, &[0.1; 61], LEVEL), None);
     }
 
     /// Noise common to neighbours: unit variance. Independent noise: an error too large by less than

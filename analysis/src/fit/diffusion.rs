@@ -1,4 +1,5 @@
-use super::line::local_slopes;
+use super::covariance::error_of_sum;
+use super::line::{influence_on_slope, local_slopes};
 use super::{Estimate, Points, line};
 
 /// A diffusion coefficient and how far the displacement was from diffusive.
@@ -38,6 +39,12 @@ pub fn diffusion(time: &[f64], msd: &[f64], error: &[f64], dimension: usize) -> 
 }
 
 /// As [`diffusion`], over a window that is given.
+///
+/// Points share their noise: a displacement holds those over all shorter times. For the error they have the
+/// correlation of a free random walk, `(3 r^(1/2) - r^(3/2)) / 2` at times of ratio `r <= 1`: increments over two
+/// intervals that overlap by `s` have the covariance `2 D s`, their squares one of `2 (2 D s)^2`, and with
+/// origins at all times `cov(t, t') ~ int s^2 = t^2 t' - t^3 / 3` for `t <= t'`. With few origins the short
+/// times, which have more of them, share somewhat less noise with the long ones.
 pub fn diffusion_between(
     time: &[f64],
     msd: &[f64],
@@ -52,10 +59,14 @@ pub fn diffusion_between(
     }
     let line = line(&window)?;
     let per_dimension = 1.0 / (2 * dimension) as f64;
+    let slope_error = match window.errors_known {
+        true => error_of_walk(&window),
+        false => line.slope.error,
+    };
     Some(Diffusion {
         coefficient: Estimate {
             value: line.slope.value * per_dimension,
-            error: line.slope.error * per_dimension,
+            error: slope_error * per_dimension,
         },
         intercept: line.intercept.value,
         exponent: exponent(&window)?,
@@ -88,12 +99,32 @@ pub fn diffusive_window(time: &[f64], msd: &[f64], error: &[f64]) -> Option<(f64
     (points.len() >= 3).then_some((0.1 * last, last))
 }
 
+/// Points with an error of 30 % at most, whose relative errors do not fall with time: long times have fewer
+/// and more overlapping origins, and a smaller error from these few is an accident, which must not
+/// decide the weights.
 fn usable(time: &[f64], msd: &[f64], error: &[f64]) -> Points {
     let points = Points::new(time, msd, error).filtered(|_, msd, _| msd > 0.0);
     if !points.errors_known {
         return points.relative_if_unknown();
     }
-    points.filtered(|_, msd, error| error <= 0.3 * msd)
+    let mut points = points.filtered(|_, msd, error| error <= 0.3 * msd);
+    let mut relative = 0.0_f64;
+    for (error, msd) in points.error.iter_mut().zip(&points.y) {
+        relative = relative.max(*error / msd);
+        *error = relative * msd;
+    }
+    points
+}
+
+/// Error of the slope of a line through mean-square displacements.
+fn error_of_walk(points: &Points) -> f64 {
+    let Points { x, error, .. } = points;
+    let parts: Vec<f64> =
+        influence_on_slope(points).iter().zip(error).map(|(slope, error)| slope * error).collect();
+    error_of_sum(&parts, |i, j| {
+        let ratio = x[i.min(j)] / x[i.max(j)];
+        0.5 * ratio.sqrt() * (3.0 - ratio)
+    })
 }
 
 /// Logarithm of the values, over the same arguments.
@@ -119,6 +150,7 @@ mod tests {
     use super::super::pulls::Pulls;
     use super::*;
     use crate::correlation::tests::Normal;
+    use crate::statistics::block_average;
 
     fn log_times() -> Vec<f64> {
         (0..61).map(|k| 1e-2 * 10_f64.powf(f64::from(k) / 10.0)).collect()
@@ -155,8 +187,110 @@ mod tests {
         assert!(!diffusion(&time, &msd, &[], 3).unwrap().is_diffusive());
     }
 
+    /// Velocities `v' = -v / tau + noise` of variance 1: `D = tau`.
+    struct OrnsteinUhlenbeck {
+        /// `exp(-h / tau)` of a sampling interval `h`.
+        keep: f64,
+        tau: f64,
+        /// Root of the covariance of velocity and displacement in an interval (Uhlenbeck & Ornstein,
+        /// Phys. Rev. 36, 823 (1930)).
+        root: [f64; 3],
+    }
+
+    impl OrnsteinUhlenbeck {
+        fn new(tau: f64) -> Self {
+            let keep = (-1.0 / tau).exp();
+            let [vv, vx, xx] = [
+                1.0 - keep * keep,
+                tau * (1.0 - keep).powi(2),
+                tau * tau * (2.0 / tau - 3.0 + 4.0 * keep - keep * keep),
+            ];
+            let first = vv.sqrt();
+            let root = [first, vx / first, (xx - vx * vx / vv).sqrt()];
+            OrnsteinUhlenbeck { keep, tau, root }
+        }
+
+        /// Positions `x[sample][walker]` at intervals of 1.
+        fn run(&self, samples: usize, walkers: usize, normal: &mut Normal) -> Vec<Vec<f64>> {
+            let mut velocity: Vec<f64> = (0..walkers).map(|_| normal.next()).collect();
+            let mut position = vec![0.0; walkers];
+            let step = |_: usize| {
+                for (x, v) in position.iter_mut().zip(&mut velocity) {
+                    let (a, b) = (normal.next(), normal.next());
+                    *x += self.tau * (1.0 - self.keep) * *v + self.root[1] * a + self.root[2] * b;
+                    *v = self.keep * *v + self.root[0] * a;
+                }
+                position.clone()
+            };
+            (0..samples).map(step).collect()
+        }
+    }
+
+    /// Lags `m l^n`, `m < l = 10`, with origins every `l^n` as in a simulation: times, means, errors by
+    /// blocks of origins, and numbers of origins.
+    fn displacements(position: &[Vec<f64>]) -> [Vec<f64>; 4] {
+        let mut columns = [const { Vec::new() }; 4];
+        for interval in [1, 10, 100] {
+            for lag in (1..10).map(|m| m * interval) {
+                let of_origin = |from: usize| {
+                    let pairs = position[from].iter().zip(&position[from + lag]);
+                    let sum: f64 = pairs.map(|(from, to)| (to - from).powi(2)).sum();
+                    sum / position[from].len() as f64
+                };
+                let origins = (0..position.len() - lag).step_by(interval);
+                let squares: Vec<f64> = origins.map(of_origin).collect();
+                let mean = block_average(&squares);
+                let point = [lag as f64, mean.value, mean.error, mean.count as f64];
+                columns.iter_mut().zip(point).for_each(|(column, x)| column.push(x));
+            }
+        }
+        columns
+    }
+
+    /// Errors of the displacements come of few blocks and are too small by a tenth or two, most so of the
+    /// longest times, where they fluctuate; these must not add to the scatter of D more than they take away.
     #[test]
-    fn errors_of_d_are_those_of_repeated_measurements() {
+    fn errors_of_d_are_those_of_repeated_runs() {
+        const TAU: f64 = 0.5;
+        const RUNS: usize = 120;
+        let (walk, mut normal) = (OrnsteinUhlenbeck::new(TAU), Normal::new(29));
+        let runs: Vec<[Vec<f64>; 4]> =
+            (0..RUNS).map(|_| displacements(&walk.run(1000, 300, &mut normal))).collect();
+        for (fewest, last) in [(8.0, 200.0), (4.0, 600.0)] {
+            let (mut pulls, mut scatter) = (Pulls::default(), [0.0; 2]);
+            for [time, msd, error, origins] in &runs {
+                let known = |(&error, &n): (&f64, &f64)| if n < fewest { f64::NAN } else { error };
+                let error: Vec<f64> = error.iter().zip(origins).map(known).collect();
+                let to = |to: f64| diffusion_between(time, msd, &error, 1, 3.0, to).unwrap();
+                assert_eq!(to(f64::INFINITY).to, last);
+                pulls.add(to(last).coefficient, TAU);
+                for (sum, to) in scatter.iter_mut().zip([to(last), to(50.0)]) {
+                    *sum += (to.coefficient.value / TAU - 1.0).powi(2) / RUNS as f64;
+                }
+            }
+            let rms = pulls.mean_square().sqrt();
+            let scatter = scatter.map(f64::sqrt);
+            assert!((0.8..1.6).contains(&rms), "{fewest} origins: {rms}");
+            assert!(scatter[0] < 1.4 * scatter[1], "{fewest} origins: {scatter:?}");
+        }
+    }
+
+    /// A last point off by 20 % with an error of a thousandth of that: of two origins that happen to agree.
+    #[test]
+    fn an_error_that_is_small_by_accident_does_not_decide_d() {
+        let time = log_times();
+        let mut msd: Vec<f64> = time.iter().map(|t| 0.3 + 0.15 * t).collect();
+        let mut error: Vec<f64> =
+            time.iter().zip(&msd).map(|(t, msd)| msd * 1e-3 * (1.0 + t.sqrt())).collect();
+        msd[60] *= 1.2;
+        error[60] *= 1e-3;
+        let found = diffusion(&time, &msd, &error, 3).unwrap().coefficient;
+        assert!((found.value - 0.025).abs() < found.error, "{found:?}");
+    }
+
+    /// Independent noise: errors that are too large, by a factor three.
+    #[test]
+    fn errors_of_d_hold_for_independent_noise_too() {
         let time = log_times();
         for dimension in [2, 3] {
             let (mut pulls, mut normal) = (Pulls::default(), Normal::new(3));
@@ -174,7 +308,8 @@ mod tests {
                 assert!(found.is_diffusive() && found.from > 10.0, "{found:?}");
                 pulls.add(found.coefficient, 2e-3);
             }
-            pulls.have_unit_variance("D");
+            let variance = pulls.mean_square();
+            assert!((0.05..0.2).contains(&variance), "{variance}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Diffusion coefficient from the velocity autocorrelation.
 use super::Estimate;
+use super::covariance::error_of_sum;
 
 /// Noise takes over where the mean of `(C / error)^2` over a factor two of time is below this.
 const NOISE: f64 = 2.0;
@@ -92,9 +93,8 @@ pub fn green_kubo_to(
         (0..=end).map(|k| error.get(k).copied().filter(|error| error.is_finite())).collect();
     let error = errors.map_or(f64::NAN, |errors| {
         let rho = correlation_of_noise(&value[..=end]);
-        let part = |k: usize| weight(k) * errors[k];
-        let row = |i: usize| (0..=end).map(|j| rho[i.abs_diff(j)] * part(j)).sum::<f64>();
-        (0..=end).map(|i| part(i) * row(i)).sum::<f64>().max(0.0).sqrt()
+        let parts: Vec<f64> = (0..=end).map(|k| weight(k) * errors[k]).collect();
+        error_of_sum(&parts, |i, j| rho[i.abs_diff(j)])
     });
     Some(GreenKubo { coefficient: Estimate { value: integral, error }, to: time[end] })
 }

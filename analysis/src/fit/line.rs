@@ -38,6 +38,17 @@ pub fn line(points: &Points) -> Option<Line> {
     })
 }
 
+/// Change of the slope of [`line`] with each value: `w_k (x_k - <x>) / sum_j w_j (x_j - <x>)^2`, `w = 1 / sigma^2`,
+/// `<x>` the mean with these weights.
+pub(super) fn influence_on_slope(points: &Points) -> Vec<f64> {
+    let Points { x, error, .. } = points;
+    let weight: Vec<f64> = error.iter().map(|error| error.powi(-2)).collect();
+    let sum = |f: &dyn Fn(usize) -> f64| (0..x.len()).map(|k| weight[k] * f(k)).sum::<f64>();
+    let mean_x = sum(&|k| x[k]) / sum(&|_| 1.0);
+    let sxx = sum(&|k| (x[k] - mean_x).powi(2));
+    (0..x.len()).map(|k| weight[k] * (x[k] - mean_x) / sxx).collect()
+}
+
 /// Slope of `y` over `ln x` around every point, with its error: a line through all points within a
 /// factor `e^0.6`, the neighbours in any case. NaN where there are fewer than two.
 pub(super) fn local_slopes(points: &Points) -> Vec<Estimate> {

@@ -6,9 +6,11 @@
 //! equally and the covariance is scaled by `chi^2` per degree of freedom.
 //!
 //! This is right for independent points. Points of one correlation function rest on the same trajectory
-//! and are correlated: then the error of a parameter is a lower bound, and `chi^2` per degree of freedom
-//! is below one. With several independent runs [`mod@crate::analyze`] adds a jackknife over the runs, which
+//! and are correlated, and `chi^2` per degree of freedom is below one. Where it is known how, as of
+//! displacements and of Green-Kubo integrals, their covariance goes into the error; else the error of a
+//! parameter is a lower bound. With several independent runs [`mod@crate::analyze`] adds a jackknife over the runs, which
 //! does not depend on how points are correlated.
+mod covariance;
 mod decay;
 mod diffusion;
 mod green_kubo;

@@ -1,4 +1,5 @@
 //! Shear viscosity from a Green-Kubo integral.
+use super::covariance::error_of_sum;
 use super::{Estimate, Points, least_squares};
 
 /// Points of a larger relative error are not used.
@@ -121,13 +122,7 @@ fn approach(tail: &Points, largest: f64) -> Option<Plateau> {
 /// Error of a sum of points times their influence, the noise being a random walk.
 fn error_of_walk(points: &Points, influence: impl Fn(usize) -> f64) -> f64 {
     let influence: Vec<f64> = (0..points.len()).map(influence).collect();
-    let mut variance = 0.0;
-    for (i, a) in influence.iter().enumerate() {
-        for (j, b) in influence.iter().enumerate() {
-            variance += a * b * points.error[i.min(j)].powi(2);
-        }
-    }
-    variance.sqrt()
+    error_of_sum(&influence, |i, j| points.error[i.min(j)].powi(2))
 }
 
 fn mean(points: &Points) -> Option<Plateau> {

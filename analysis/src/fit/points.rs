@@ -85,5 +85,7 @@ mod tests {
         assert!(!points.errors_known);
         assert_eq!(points.y, [1.0, 3.0, 4.0]);
         assert_eq!(Points::new(&x, &y, &[]).error, [1.0; 3]);
+        // No error of any point is as none given.
+        assert_eq!(Points::new(&x, &y, &[f64::NAN; 5]), Points::new(&x, &y, &[]));
     }
 }

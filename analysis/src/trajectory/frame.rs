@@ -72,6 +72,23 @@ impl Frame {
         Some(std::array::from_fn(|k| self.position[particle][k] + f64::from(image[k]) * edges[k]))
     }
 
+    /// Whether this is a system of two dimensions that was padded with a third for readers or by writers
+    /// that know only three: all particles at this `z`, in the same image, and none moves along z.
+    pub(crate) fn is_flat_at(&self, z: f64) -> bool {
+        let all = |vectors: &[[f64; 3]], z: f64| vectors.iter().all(|vector| vector[2] == z);
+        let image = self.image.as_deref().unwrap_or_default();
+        self.dimension == 3
+            && all(&self.position, z)
+            && self.velocity.as_deref().is_none_or(|velocity| all(velocity, 0.0))
+            && image.iter().all(|row| row[2] == image[0][2])
+    }
+
+    /// Takes the third dimension away; [`Self::finish`] sets its components to zero.
+    pub(crate) fn flatten(&mut self) {
+        self.dimension = 2;
+        self.box_edges.truncate(2);
+    }
+
     /// Brings freshly read columns into the form promised above. The message of an error lacks the
     /// file's name.
     ///

@@ -270,9 +270,9 @@ impl TrajectoryReader for H5mdReader {
             leave_out_empty_rows(&mut frame, id);
         }
         frame.id = id.map(|id| id.iter().map(|&id| id as u64).collect());
-        if is_flat(&frame, self.open_along_z) {
-            frame.dimension = 2;
-            frame.box_edges.truncate(2);
+        // One particle at z = 0 says nothing.
+        if (self.open_along_z || frame.position.len() > 1) && frame.is_flat_at(0.0) {
+            frame.flatten();
         } else if self.open_along_z {
             return Err(not_periodic(&self.file, &self.group_name));
         }
@@ -424,13 +424,4 @@ fn leave_out_empty_rows(frame: &mut Frame, id: &mut Vec<f64>) {
     frame.image.iter_mut().for_each(|column| keep(column, id));
     frame.velocity.iter_mut().for_each(|column| keep(column, id));
     id.retain(|&id| id >= 0.0);
-}
-
-/// A system of two dimensions that was padded with a third for readers that know only three.
-fn is_flat(frame: &Frame, open_along_z: bool) -> bool {
-    let zero = |vectors: &[[f64; 3]]| vectors.iter().all(|vector| vector[2] == 0.0);
-    frame.dimension == 3
-        && (open_along_z || frame.position.len() > 1)
-        && zero(&frame.position)
-        && frame.velocity.as_deref().is_none_or(zero)
 }

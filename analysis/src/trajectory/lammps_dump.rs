@@ -9,8 +9,8 @@ use crate::{AnalysisError, Result};
 /// Reader of LAMMPS text dumps.
 ///
 /// Columns: `id`, `type` or `element`, `mass`, positions as `x`, `xs`, `xu` or `xsu` (and y, z),
-/// `ix iy iz`, `vx vy vz`; others are passed over. A box whose third edge is the only thing in the
-/// third direction is still three-dimensional: the format does not tell two dimensions.
+/// `ix iy iz`, `vx vy vz`; others are passed over. The format does not tell two dimensions: a frame
+/// has two if all of several particles have the same z, and no velocity along it.
 pub struct LammpsDumpReader {
     path: PathBuf,
     places: Vec<Place>,
@@ -234,6 +234,9 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
     let species = species.sorted();
     frame.species = species.index;
     frame.species_names = species.names;
+    if frame.position.len() > 1 && frame.is_flat_at(frame.position[0][2]) {
+        frame.flatten();
+    }
     frame.finish(columns.unwrapped).map_err(|what| {
         lines.error(format!("frame of step {} that ends here: {what}", header.step))
     })
