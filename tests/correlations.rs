@@ -236,7 +236,7 @@ fn assert_equal(what: &str, found: &[f64], expected: &[f64], scale: f64) {
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
         let tolerance = 1e-10 * expected.abs().max(scale);
         assert!(
-            (found - expected).abs() <= tolerance,
+            (found - expected).abs() <= tolerance || found.is_nan() && expected.is_nan(),
             "{what} [{index}]: {found:e}, plainly {expected:e}"
         );
     }
@@ -256,7 +256,15 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
         assert_eq!(function.curves.len(), if scattering { 3 } else { 1 });
         for curve in &function.curves {
             let what = format!("{}/{} {:?}", function.group, function.name, curve.wavenumber);
-            let expected = stored.evaluate(&function.group, &function.name, curve);
+            let mut expected = stored.evaluate(&function.group, &function.name, curve);
+            // One origin has no variance.
+            if function.name.ends_with("susceptibility") {
+                for (value, count) in expected.value.iter_mut().zip(&mut expected.count) {
+                    if *count < 2 {
+                        (*value, *count) = (f64::NAN, 0);
+                    }
+                }
+            }
             assert_equal(&format!("time of {what}"), &function.x, &expected.time, 1e-3);
             // Sums of terms of both signs.
             let scale = match function.name.as_str() {

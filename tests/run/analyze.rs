@@ -60,7 +60,7 @@ observables = ["shear-viscosity"]
     for option in ["--json", "--csv", "--averages"] {
         for file in ["out/production.h5", "out/melt.h5"] {
             let before = fs::read(job.path(file)).unwrap();
-            let parts = [file, "is not written over"];
+            let parts = [file, "is not overwritten"];
             job.fails(&["analyze", option, file, "out/production.h5"], &parts);
             assert!(fs::read(job.path(file)).unwrap() == before, "{option} {file}");
         }

@@ -226,7 +226,8 @@ pub struct Correlation {
     /// Length a of the overlap functions: particles that moved less count as where they were.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::OVERLAP_LENGTH))]
     pub overlap_length: Option<Written<Number>>,
-    /// Take displacements and velocities relative to the centre of mass of all particles.
+    /// Take displacements and velocities relative to the centre of mass of all particles. A Langevin bath sets it in
+    /// motion, which later stages keep but for those with an Andersen bath.
     #[schemars(extend("default" = defaults::REMOVE_DRIFT))]
     pub remove_drift: Option<Written<bool>>,
     /// Neighbours of a particle at the time origin are those closer than this, for cage-relative
