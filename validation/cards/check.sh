@@ -39,7 +39,11 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cd "$root" || exit 2
 # Tests start the program from where it was built.
 mkdir -p target/debug
-if [ ! -e target/debug/supercool ]; then cp "$supercool" target/debug/supercool; fi
+if [ -e target/debug/supercool ]; then
+    echo "tests start target/debug/supercool, which is there already"
+else
+    cp "$supercool" target/debug/supercool
+fi
 
 # A configuration of this folder in a precision.
 configure() { # NAME PRECISION
