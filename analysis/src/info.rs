@@ -214,7 +214,7 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
                         let tau = short(found.time.value);
                         format!("  tau_{species}(q = {q}) = {tau} (F_s = 1/e)\n")
                     }
-                    None => format!("  tau_{species}(q = {q}): F_s does not cross 1/e\n"),
+                    None => format!("  tau_{species}(q = {q}): F_s does not cross 1/e (within its lags with errors)\n"),
                 });
             }
         }

@@ -23,7 +23,7 @@ const ABANDONED: Duration = Duration::from_secs(10);
 ///
 /// Of a file that never rests a success stands after three readings, or after the first one that takes long: rows are only
 /// ever added, and what is written anew at each flush is sound, be it of the one or the other. Errors are those of a change until fifty
-/// readings have failed, or three that take long.
+/// readings have failed, or three or more that together take three times as long.
 ///
 /// # Errors
 /// That of `read`.

@@ -22,6 +22,9 @@ pub struct Shortage {
     size: f64,
 }
 
+/// By how much the need is overestimated at most.
+const CERTAIN: f64 = 1.5;
+
 /// Bytes of memory, as Linux gives them.
 pub fn of_this_machine() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
@@ -42,13 +45,15 @@ pub fn shortage(plan: &Plan) -> Option<Shortage> {
     (need > size && on_cpu()).then_some(Shortage { particles, need, size })
 }
 
-/// Refuses a run that does not fit. Of several ranks it is not known how they share machines.
+/// Refuses a run that cannot fit, and warns of one that may not. Of several ranks it is not known how they share machines.
 ///
 /// # Errors
 /// With what it needs and what there is.
 pub fn check(plan: &Plan, ranks: &Ranks) -> Result<(), Shortage> {
-    match shortage(plan) {
-        Some(shortage) if ranks.count() == 1 => Err(shortage),
-        _ => Ok(()),
+    let Some(shortage) = shortage(plan).filter(|_| ranks.count() == 1) else { return Ok(()) };
+    if shortage.need > CERTAIN * shortage.size {
+        return Err(shortage);
     }
+    tracing::warn!("{shortage}");
+    Ok(())
 }

@@ -259,7 +259,7 @@ impl ResultsWriter {
         Ok(())
     }
 
-    /// Flushes and waits until everything is on the disk: before a checkpoint that counts on it.
+    /// Flushes and waits until everything is on the disk.
     pub fn sync(&mut self, step: u64) -> Result<(), OutputError> {
         self.flush(step)?;
         sync_file(&self.path)

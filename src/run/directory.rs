@@ -2,6 +2,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 use super::RunError;
 use crate::output::{Checkpoint, FullDisk, checkpoints_in};
 use crate::plan::Plan;
@@ -15,6 +17,17 @@ pub struct OutputDirectory {
     full_disk: FullDisk,
     /// Files of an earlier run, to be removed.
     earlier: Vec<PathBuf>,
+}
+
+/// Of a checkpoint's plan, that of other versions of this program included.
+#[derive(Deserialize)]
+struct HeldPlan {
+    stages: Vec<HeldStage>,
+}
+
+#[derive(Deserialize)]
+struct HeldStage {
+    name: String,
 }
 
 const LOCK: &str = ".supercool.lock";
@@ -145,9 +158,16 @@ impl OutputDirectory {
         let mut found: Vec<PathBuf> = checkpoints_in(&self.path)
             .map(|checkpoints| checkpoints.into_iter().map(|(_, path)| path).collect())
             .unwrap_or_default();
-        for stage in &plan.stages {
+        found.extend(self.files_of(plan.stages.iter().map(|stage| stage.name.as_str())));
+        found
+    }
+
+    /// Files of stages with these names that are there.
+    fn files_of<'a>(&self, stages: impl Iterator<Item = &'a str>) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for stage in stages {
             for extension in ["h5", "h5md", "inherent.h5md", "gsd"] {
-                let path = self.path.join(format!("{}.{extension}", stage.name));
+                let path = self.path.join(format!("{stage}.{extension}"));
                 if path.symlink_metadata().is_ok() {
                     found.push(path);
                 }
@@ -162,8 +182,15 @@ impl OutputDirectory {
         let checkpoints = checkpoints_in(&self.path).unwrap_or_default();
         let plan = checkpoints
             .iter()
-            .find_map(|(_, path)| Checkpoint::read(path).ok()?.get_json::<Plan>("plan").ok());
-        let mut found = plan.map_or_else(Vec::new, |plan| self.occupants(&plan));
+            .find_map(|(_, path)| Checkpoint::read(path).ok()?.get_json::<HeldPlan>("plan").ok());
+        if plan.is_none() && !checkpoints.is_empty() {
+            tracing::warn!(
+                "{}: no checkpoint can be read: files of stages with other names stay",
+                self.path.display()
+            );
+        }
+        let stages = plan.map_or_else(Vec::new, |plan| plan.stages);
+        let mut found = self.files_of(stages.iter().map(|stage| stage.name.as_str()));
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let state = name.starts_with("recheck-") && name.ends_with(".scp");

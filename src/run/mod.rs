@@ -43,7 +43,9 @@ use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, checkpoint_path, checkpoints_in};
-use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, Thermostat, TotalEnergy};
+use crate::plan::{
+    CorrelationPlan, EngineChoice, InitialPlan, OnFullDisk, Plan, Thermostat, TotalEnergy,
+};
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +73,9 @@ pub enum Outcome {
         why: Interrupt,
     },
 }
+
+/// Steps that are compared before a run ends that is told to: a batch system kills it soon.
+const MOST_BEHIND: u64 = 1000;
 
 /// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
 const VISIBLE_MOTION: f64 = 0.01;
@@ -133,7 +138,7 @@ pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(),
 pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     let watch = watch(options)?;
     let no_checkpoint = || RunError::NoCheckpoint { path: path.to_owned() };
-    let checkpoints = checkpoints_in(path).unwrap_or_default();
+    let checkpoints = if path.exists() { checkpoints_in(path)? } else { Vec::new() };
     if checkpoints.is_empty() {
         return Err(no_checkpoint().into());
     }
@@ -265,11 +270,13 @@ impl Simulation {
                 }
                 let is_time = last_checkpoint.elapsed() >= every;
                 let interrupt = interrupts.pending();
-                if (is_time || interrupt.is_some())
-                    && let Some(recheck) = &mut self.recheck
-                {
-                    // No checkpoint holds steps that are still to be compared.
-                    recheck.catch_up(self.engine.as_ref(), &self.plan, directory)?;
+                if let Some(recheck) = &mut self.recheck {
+                    // No checkpoint holds steps that are still to be compared, unless there is no time for it.
+                    if interrupt.is_some() && recheck.behind(self.engine.step()) > MOST_BEHIND {
+                        recheck.leave_out(self.engine.step());
+                    } else if is_time || interrupt.is_some() {
+                        recheck.catch_up(self.engine.as_ref(), &self.plan, directory)?;
+                    }
                 }
                 if let Some(why) = interrupt {
                     self.save(directory)?;
@@ -355,7 +362,10 @@ impl Simulation {
             None | Some(Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. }) => true,
             Some(Thermostat::Andersen { .. } | Thermostat::Langevin { .. }) => false,
         };
-        if !keeps_momentum || stage.correlations.iter().all(|one| one.remove_drift) {
+        let without = |one: &CorrelationPlan| {
+            one.remove_drift || one.observables.iter().all(|observable| observable.is_of_stress())
+        };
+        if !keeps_momentum || stage.correlations.iter().all(without) {
             return Ok(());
         }
         let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);

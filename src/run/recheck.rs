@@ -4,6 +4,10 @@
 //! takes the same steps from the first state: restarts give the same bits in every precision, so the states must be
 //! equal to the bit. Where they are not, a third engine takes the steps too and tells which of the two erred. The
 //! second engine lives only as long as it computes; what the first one holds (samples, lists) is not touched.
+//!
+//! Before a checkpoint is written the steps so far are compared, and the segment goes on from there; a resumed run begins
+//! within the segment that it is in. So no checkpoint holds steps that are not compared, but where a run is told to end
+//! within a long segment, which it says.
 use std::path::PathBuf;
 
 use super::checkpoint::put_state;
@@ -86,6 +90,21 @@ impl Recheck {
             self.running = Some(Segment { stage, begin, start, after: Vec::new() });
         }
         Ok(())
+    }
+
+    /// Steps up to `step` that are still to be compared.
+    pub fn behind(&self, step: u64) -> u64 {
+        self.running.as_ref().map_or(0, |segment| step - segment.start.step)
+    }
+
+    /// Compares no more of the running segment.
+    pub fn leave_out(&mut self, step: u64) {
+        if let Some(segment) = self.running.take() {
+            let first = segment.start.step;
+            tracing::warn!(
+                "integrity.recheck: steps {first} to {step} are not compared, as the run ends"
+            );
+        }
     }
 
     /// Compares the steps up to the engine's one; the segment goes on from there.

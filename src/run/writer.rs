@@ -104,7 +104,7 @@ impl Writer {
         self.send(step, Task::Evaluated(correlation, evaluated))
     }
 
-    /// Brings all that was measured into the files, for readers that follow them.
+    /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
     pub fn flush(&mut self, step: u64) -> miette::Result<()> {
         self.send(step, Task::Flush)
     }

@@ -54,21 +54,27 @@ set_total_energy = -100.0
 /// A Langevin bath leaves the centre of mass in motion, which displacements then contain.
 #[test]
 fn a_moving_center_of_mass_is_told_where_displacements_contain_it() {
-    let toml = |remove_drift: bool, bath: &str| {
+    let toml = |remove_drift: bool, bath: &str, observables: &str| {
         kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1")
             + &format!(
                 "[[stage]]\nname = \"bath\"\nsteps = 100\nthermostat = {bath}\n\
                  [[stage]]\nname = \"production\"\nsteps = 100\n\
-                 [[stage.correlation]]\nevery = 10\nwavenumbers = [7.0]\nremove_drift = {remove_drift}\n"
+                 [[stage.correlation]]\nevery = 10\nremove_drift = {remove_drift}\n\
+                 observables = [{observables}]\n"
             )
     };
     let langevin = "{ kind = \"langevin\", temperature = 1.0, friction = 5.0 }";
     let andersen = "{ kind = \"andersen\", temperature = 1.0, rate = 50.0 }";
-    for (remove_drift, bath, told) in
-        [(false, langevin, true), (true, langevin, false), (false, andersen, false)]
-    {
-        let ended = Job::new(&toml(remove_drift, bath)).succeeds(&["run", "job.toml"]);
+    let (displacements, stress) = ("\"mean-square-displacement\"", "\"stress-autocorrelation\"");
+    for (remove_drift, bath, observables, told) in [
+        (false, langevin, displacements, true),
+        (true, langevin, displacements, false),
+        (false, andersen, displacements, false),
+        (false, langevin, stress, false),
+    ] {
+        let job = Job::new(&toml(remove_drift, bath, observables));
+        let ended = job.succeeds(&["run", "job.toml"]);
         let warned = ended.stderr.contains("the centre of mass moves");
-        assert_eq!(warned, told, "{bath}, {remove_drift}: {ended:?}");
+        assert_eq!(warned, told, "{bath}, {remove_drift}, {observables}: {ended:?}");
     }
 }

@@ -39,15 +39,18 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cd "$root" || exit 2
 # Tests start the program from where it was built.
 mkdir -p target/debug
-if [ -e target/debug/supercool ]; then
-    echo "tests start target/debug/supercool, which is there already"
-else
-    cp "$supercool" target/debug/supercool
+if [ -e target/debug/supercool ] && [ ! -e target/debug/supercool.of-bundle ]; then
+    echo "target/debug/supercool, which tests start, was built here: run this in a checkout in which nothing was built" >&2
+    exit 2
 fi
+touch target/debug/supercool.of-bundle
+cp "$supercool" target/debug/supercool
 
-# A configuration of this folder in a precision.
+# A configuration of this folder in a precision; those with everything in two or three dimensions.
 configure() { # NAME PRECISION
-    sed "s/PRECISION/$2/" "$here/$1.toml" >"$output/$1-$2.toml"
+    local system="s/DIMENSION/3/; s/OF_A/1600/; s/OF_B/400/"
+    case "$1" in *_2d) system="s/DIMENSION/2/; s/OF_A/1300/; s/OF_B/700/" ;; esac
+    sed "s/PRECISION/$2/; $system" "$here/${1%_[23]d}.toml" >"$output/$1-$2.toml"
     echo "$output/$1-$2.toml"
 }
 
@@ -84,7 +87,7 @@ print("|", row["particles"], "|", row["precision"], "|", " ".join(sys.argv[1:]) 
 }
 
 part_tests() { run_tests cuda cuda_correlations cuda_minima reference; }
-one_card=(lanes:fixed-point lanes:double-single everything:fixed-point everything_2d:fixed-point)
+one_card=(lanes:fixed-point lanes:double-single everything_3d:fixed-point everything_2d:fixed-point)
 part_memcheck() { sanitize memcheck 1 "${one_card[@]}"; }
 part_racecheck() { sanitize racecheck 1 "${one_card[@]}"; }
 

@@ -32,16 +32,20 @@ pub struct AverageCurve {
     pub runs: Vec<usize>,
 }
 
+/// Runs whose scatter stands in for errors among points that have some.
+const FEWEST_RUNS: usize = 8;
+
 impl AverageCurve {
-    /// Errors for the weights of a fit: the runs' own; where these have none, from the scatter.
+    /// Errors for the weights of a fit: the runs' own; where these have none, from the scatter, which where other points
+    /// have errors must be that of eight runs at least: of fewer it may be small by accident.
     pub fn weights(&self) -> Vec<f64> {
-        let by_scatter = |k: usize| self.scatter[k] / (self.runs[k] as f64).sqrt();
-        let own = |k: usize| self.error[k];
-        if self.error.iter().any(|error| *error > 0.0) {
-            (0..self.mean.len()).map(own).collect()
-        } else {
-            (0..self.mean.len()).map(by_scatter).collect()
-        }
+        let some_have = self.error.iter().any(|error| *error > 0.0);
+        let weight = |k: usize| match self.error[k] {
+            error if error > 0.0 => error,
+            _ if some_have && self.runs[k] < FEWEST_RUNS => f64::NAN,
+            _ => self.scatter[k] / (self.runs[k] as f64).sqrt(),
+        };
+        (0..self.mean.len()).map(weight).collect()
     }
 }
 
@@ -125,6 +129,29 @@ mod tests {
         assert!((curve.error[1] - 0.3 / 2_f64.sqrt()).abs() < 1e-15);
         assert!((curve.scatter[0] - 1.0).abs() < 1e-15);
         assert!((curve.scatter[1] - 2_f64.sqrt()).abs() < 1e-15);
+    }
+
+    /// Lags of few origins have no errors of their own.
+    #[test]
+    fn points_without_errors_count_where_many_runs_have_them() {
+        let run = |number: usize| Function {
+            x: vec![1.0, 2.0],
+            curves: vec![Curve {
+                value: vec![1.0, number as f64],
+                error: vec![0.3, f64::NAN],
+                ..Curve::default()
+            }],
+            ..Function::default()
+        };
+        let weights = |runs: usize| {
+            let runs: Vec<Function> = (0..runs).map(run).collect();
+            average(&runs.iter().collect::<Vec<_>>()).curves[0].weights()
+        };
+        assert!(weights(7)[1].is_nan());
+        // The variance of 0, ..., 7 is 6.
+        let found = weights(8);
+        assert!((found[0] - 0.3 / 8_f64.sqrt()).abs() < 1e-15, "{found:?}");
+        assert!((found[1] - (6.0_f64 / 8.0).sqrt()).abs() < 1e-15, "{found:?}");
     }
 
     #[test]

@@ -37,7 +37,7 @@ const SAME_ERRORS: f64 = 3.0;
 const SAME_FRACTION: [f64; 2] = [0.005, 0.01];
 
 /// Time origins of a displacement below which it is taken to have no error: they overlap, and what they
-/// scatter is accident.
+/// scatter is accident. Files of this version have none there; those of earlier ones do.
 const FEWEST_ORIGINS: u64 = 8;
 
 /// Results files named, and in directories those `*.h5` that hold a mean-square displacement, an `F_s`, a

@@ -199,7 +199,9 @@ fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
             let remark = "F_s = 1/e".into();
             point.estimates.push(Row { wavenumber, from, to, remark, ..row });
         }
-        _ => point.note(format!("no tau of {label}: F_s does not cross 1/e")),
+        _ => point.note(format!(
+            "no tau of {label}: F_s does not cross 1/e (within its lags with errors)"
+        )),
     }
     let Some((from, to)) = decay_window(time, f, &weights) else {
         return point

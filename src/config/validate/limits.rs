@@ -44,7 +44,7 @@ pub fn check_box(
     let skin = run.and_then(|run| run.skin).unwrap_or(0.0);
     cutoff_fits_box(system, potential, skin, document, checker);
     box_is_not_empty(system, potential, document, checker);
-    smoothing_is_narrow(potential, document, checker);
+    smoothing_is_narrow(potential, run, document, checker);
     if let Some(run) = run {
         units_are_reduced(potential, run, document, checker);
     }
@@ -197,7 +197,12 @@ fn box_is_not_empty(
     );
 }
 
-fn smoothing_is_narrow(potential: &PotentialPlan, document: &Document, checker: &mut Checker<'_>) {
+fn smoothing_is_narrow(
+    potential: &PotentialPlan,
+    run: Option<&RunPlan>,
+    document: &Document,
+    checker: &mut Checker<'_>,
+) {
     let Truncation::Smooth { width } = potential.truncation else {
         return;
     };
@@ -211,7 +216,7 @@ fn smoothing_is_narrow(potential: &PotentialPlan, document: &Document, checker: 
         if width > shortest / 2.0 {
             let message = format!("{width:?} smooths more than half of the potential away");
             checker.reject(&number.span, message, help);
-        } else if width < NARROWEST {
+        } else if width < NARROWEST && run.is_some_and(|run| run.precision != Precision::Double) {
             let message = format!("{width:?} is too narrow for 32-bit floats");
             checker.reject(&number.span, message, help);
         }

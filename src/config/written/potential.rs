@@ -104,10 +104,10 @@ pub enum TruncationKind {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
-    /// Energy of the pair.
+    /// Energy of the pair. The largest is between 1e-9 and 1e6, in `fixed-point` between 1e-6 and 1e5.
     #[schemars(extend("minimum" = 0))]
     pub epsilon: Written<Number>,
-    /// Length of the pair.
+    /// Length of the pair: between 0.01 and 100, but in `double`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub sigma: Written<Number>,
     /// Cutoff of this pair in units of its sigma, in place of the potential's.

@@ -76,7 +76,8 @@ pub struct Integrity {
     #[schemars(extend("minimum" = 1))]
     pub recheck: Written<Integer>,
     /// Steps that are repeated each time. Only an error within them is seen; the states in between are kept until
-    /// they are compared, up to ten of them.
+    /// they are compared, up to ten of them. A run that is told to end does not wait for the comparison of more than a
+    /// thousand steps, and says so.
     #[schemars(extend("minimum" = 1, "default" = defaults::INTEGRITY_SEGMENT))]
     pub segment: Option<Written<Integer>>,
 }
