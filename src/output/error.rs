@@ -31,7 +31,10 @@ pub enum OutputError {
     #[error("{}: not a file that this run can continue: {reason}", path.display())]
     #[diagnostic(
         code(supercool::output::foreign),
-        help("it was written by another program or another run, or is damaged: move it away")
+        help(
+            "put the run's own file back, if there is a copy; or start a new run from the state of a checkpoint, which \
+             system.initial.file can name"
+        )
     )]
     Foreign { path: PathBuf, reason: String },
 

@@ -199,7 +199,12 @@ impl GsdWriter {
         let io = |error| OutputError::io(path, "continue", error);
         let foreign =
             |reason: &str| OutputError::Foreign { path: path.to_owned(), reason: reason.into() };
-        let file = File::options().read(true).write(true).open(path).map_err(io)?;
+        let file = match File::options().read(true).write(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(foreign("it is missing"));
+            }
+            opened => opened.map_err(io)?,
+        };
         let length = file.metadata().map_err(io)?.len();
         let mut header = [0; HEADER_LENGTH as usize];
         let start = file.read_exact_at(&mut header, 0);

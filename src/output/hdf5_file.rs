@@ -277,6 +277,7 @@ fn was_interrupted(path: &Path) -> std::result::Result<bool, OutputError> {
     fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).or_else(|error| {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Ok(()),
+            io::ErrorKind::NotFound => Err(foreign(path, "it is missing")),
             _ => Err(OutputError::io(path, "read", error)),
         }
     })?;

@@ -164,6 +164,20 @@ fn when_no_checkpoint_can_be_used_all_reasons_are_said_and_nothing_is_touched() 
 }
 
 #[test]
+fn a_file_of_the_run_that_is_missing_is_told_and_not_begun_anew() {
+    let observe = "thermodynamics = 10, trajectory = 10, gsd = true";
+    for name in ["melt.h5", "melt.h5md", "melt.gsd"] {
+        let job = Job::new(&toml(1000, observe));
+        // The only checkpoint is of the first step, with the files of the stage.
+        let stopped = job.execute(&["run", "job.toml", "--max-walltime", "0s"]);
+        assert_eq!(stopped.code, Some(75), "{stopped:?}");
+        fs::remove_file(job.path(&format!("out/{name}"))).unwrap();
+        job.fails(&["resume", "out"], &[name, "it is missing", "system.initial.file"]);
+        assert!(!job.path(&format!("out/{name}")).exists());
+    }
+}
+
+#[test]
 fn a_results_file_that_lost_its_end_is_written_again_from_an_earlier_checkpoint() {
     let text = toml(60, "thermodynamics = 10")
         + "[[stage]]\nname = \"second\"\nsteps = 4000\nobserve = { thermodynamics = 10 }\n"
