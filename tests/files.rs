@@ -557,9 +557,17 @@ fn a_foreign_file_is_not_continued() {
         }
         assert_eq!(fs::read(&path).unwrap().len(), before.len());
     }
-    let missing =
-        ResultsWriter::reopen(&directory.path().join("missing"), plan, &layout(), rows(0), 0);
-    assert!(matches!(missing.err().unwrap(), OutputError::NotWritable { .. }));
+    let missing = directory.path().join("missing");
+    let errors = [
+        ResultsWriter::reopen(&missing, plan, &layout(), rows(0), 0).err().unwrap(),
+        TrajectoryWriter::reopen(&missing, plan, 0).err().unwrap(),
+        GsdWriter::reopen(&missing, &run, 0).err().unwrap(),
+    ];
+    for error in errors {
+        assert!(matches!(error, OutputError::Foreign { .. }), "{error}");
+        assert!(error.to_string().contains("it is missing"), "{error}");
+    }
+    assert!(!missing.exists());
 }
 
 #[test]
