@@ -26,12 +26,12 @@ fn copy_directory(from: &Path, to: &Path) {
 }
 
 /// Waits until a directory holds a checkpoint of a later step than this.
-fn wait_for_checkpoint(out: &Path, after: u64, process: &mut Child) {
+fn wait_for_checkpoint(out: &Path, after: u64, process: &mut Child) -> u64 {
     let start = Instant::now();
     loop {
         let found = checkpoints_in(out).unwrap_or_default();
-        if found.first().is_some_and(|(step, _)| *step > after) {
-            return;
+        if let Some((step, _)) = found.first().filter(|(step, _)| *step > after) {
+            return *step;
         }
         assert!(process.try_wait().unwrap().is_none(), "it ended before");
         assert!(start.elapsed() < Duration::from_secs(60), "no checkpoint");
@@ -342,7 +342,7 @@ fn every_signal_of_a_batch_system_ends_a_run_with_a_checkpoint() {
     let mut command = vec!["run", "job.toml", "--quiet"];
     let mut last = 0;
     for name in ["USR1", "USR2", "TERM", "INT", "HUP"] {
-        let mut process = job.start(&command);
+        let mut process = start_with_signals(&job, "--default-signal=HUP", &command);
         // It takes steps, and so listens.
         wait_for_checkpoint(&job.path("out"), last, &mut process);
         signal(process.id(), name);
@@ -356,6 +356,27 @@ fn every_signal_of_a_batch_system_ends_a_run_with_a_checkpoint() {
         assert!(ended.stdout.contains(path), "{path} in {ended:?}");
         (last, command) = (step, vec!["resume", "out", "--quiet"]);
     }
+    // Under `nohup`.
+    let mut process = start_with_signals(&job, "--ignore-signal=HUP", &command);
+    for name in ["HUP", "TERM"] {
+        last = wait_for_checkpoint(&job.path("out"), last, &mut process);
+        signal(process.id(), name);
+    }
+    let ended = Ended::of(process);
+    assert!(ended.code == Some(75) && ended.stdout.contains("Stopped by SIGTERM"), "{ended:?}");
+}
+
+/// With signals as `env` sets them: these tests may run under `nohup` themselves.
+fn start_with_signals(job: &Job, option: &str, arguments: &[&str]) -> Child {
+    Command::new("env")
+        .args([option, env!("CARGO_BIN_EXE_supercool")])
+        .args(arguments)
+        .current_dir(job.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 #[test]
