@@ -21,7 +21,7 @@ use supercool_analysis::structure::{pair_distribution, structure_factor, wave_ve
 
 const EVERY: u64 = 4;
 const STEPS: u64 = 400;
-const BLOCK_SIZE: u64 = 5;
+const BLOCK_SIZE: u64 = 4;
 const OVERLAP_LENGTH: f64 = 0.2;
 const CAGE_RADIUS: f64 = 1.4;
 const BIN_WIDTH: f64 = 0.125;
@@ -96,6 +96,16 @@ struct Stored {
     /// Pairs of frames of the blocking scheme's origins.
     pairs: TimePairs,
     stress: StressSeries,
+    /// Of all samples or windows.
+    stress_pairs: TimePairs,
+}
+
+/// Samples over which the stress is averaged at a lag in steps: 1/16 of the spacing of its lags where
+/// this is a sample or more.
+fn stress_window(lag: u64) -> usize {
+    let lag = lag / EVERY;
+    let spacing = if lag == 0 { 1 } else { BLOCK_SIZE.pow(lag.ilog(BLOCK_SIZE)) };
+    if spacing > 16 { (spacing / 16) as usize } else { 0 }
 }
 
 impl Stored {
@@ -115,9 +125,16 @@ impl Stored {
             };
             lag.is_multiple_of(interval) && origin.is_multiple_of(interval)
         };
-        let pairs = TimePairs::all(trajectory.steps()).keep(trajectory.steps(), is_origin);
+        let all = TimePairs::all(trajectory.steps());
+        let lags: Vec<u64> = all.0.keys().copied().filter(|&lag| is_origin(lag, first)).collect();
+        let is_window = |lag: u64, step: u64| {
+            let window = stress_window(lag).max(1) as u64;
+            lags.contains(&lag) && ((step - first) / EVERY).is_multiple_of(window)
+        };
+        let stress_pairs = all.clone().keep(trajectory.steps(), is_window);
+        let pairs = all.keep(trajectory.steps(), is_origin);
         let stress = stress_series(job, &frames[0]);
-        Stored { frames, trajectory, pairs, stress }
+        Stored { frames, trajectory, pairs, stress, stress_pairs }
     }
 
     fn edges(&self) -> &[f64] {
@@ -185,8 +202,10 @@ impl Stored {
             "collective_overlap_susceptibility" => {
                 collective_overlap_susceptibility(trajectory, OVERLAP_LENGTH, pairs)
             }
-            "stress_autocorrelation" => stress_autocorrelation(&self.stress, pairs),
-            "shear_viscosity" => shear_viscosity(&self.stress, pairs),
+            "stress_autocorrelation" => {
+                stress_autocorrelation(&self.stress, &self.stress_pairs, stress_window)
+            }
+            "shear_viscosity" => shear_viscosity(&self.stress, &self.stress_pairs, stress_window),
             "cage_relative_mean_square_displacement" => {
                 cage_relative.average(&particles, pairs, |d| dot(d, d))
             }

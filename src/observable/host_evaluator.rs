@@ -185,7 +185,7 @@ impl PairEvaluator {
             ..Contents::default()
         };
         let order = ParticleOrder::new(context).unwrap();
-        let sample = Sample::new(snapshot, &order, context, &contents, None, None);
+        let sample = Sample::new(snapshot, &order, context, &contents, None);
         let due = self.scheme.push(SampledParticles::new(&sample, &context.simulation_box));
         self.evaluate(&due)
     }

@@ -2,7 +2,6 @@
 use std::ops::Range;
 
 use super::density_modes::DensityModes;
-use super::shear_stress::ShearStress;
 use super::{ObservableError, SampleContext};
 use crate::system::Snapshot;
 
@@ -89,7 +88,6 @@ pub struct Contents {
     pub velocities: bool,
     /// Number of density modes of every species.
     pub modes: usize,
-    pub shear_stress: bool,
     /// The centre of mass, which everything else is taken relative to.
     pub center_of_mass: bool,
 }
@@ -101,7 +99,6 @@ impl Contents {
             positions: self.positions || other.positions,
             velocities: self.velocities || other.velocities,
             modes: self.modes.max(other.modes),
-            shear_stress: self.shear_stress || other.shear_stress,
             center_of_mass: self.center_of_mass || other.center_of_mass,
         }
     }
@@ -110,8 +107,7 @@ impl Contents {
     pub fn bytes(&self, particles: usize, species: usize) -> usize {
         let of = |present: bool, bytes: usize| if present { bytes } else { 0 };
         let per_particle = of(self.positions, 3 * (8 + 4)) + of(self.velocities, 3 * 8);
-        let whole =
-            of(self.shear_stress, 8 * ShearStress::NUMBERS) + of(self.center_of_mass, 6 * 8);
+        let whole = of(self.center_of_mass, 6 * 8);
         per_particle * particles + 2 * 8 * self.modes * species + whole
     }
 }
@@ -125,7 +121,6 @@ pub struct Sample {
     pub(super) velocity: Option<[Vec<f64>; 3]>,
     /// By species, wave vector; real and imaginary part.
     pub(super) densities: Vec<Vec<[f64; 2]>>,
-    pub(super) shear_stress: Option<ShearStress>,
     /// Where displacements are relative to it.
     pub(super) center_of_mass: Option<CenterOfMass>,
 }
@@ -163,7 +158,6 @@ impl Sample {
         context: &SampleContext,
         contents: &Contents,
         modes: Option<&DensityModes>,
-        shear_stress: Option<ShearStress>,
     ) -> Self {
         fn components<T: Copy>(order: &ParticleOrder, values: &[[T; 3]]) -> [Vec<T>; 3] {
             let component = |k| order.ids.iter().map(|&id| values[id as usize][k]).collect();
@@ -174,7 +168,6 @@ impl Sample {
             image: contents.positions.then(|| components(order, &snapshot.image)),
             velocity: contents.velocities.then(|| components(order, &snapshot.velocity)),
             densities: modes.map(|modes| modes.densities(snapshot, order)).unwrap_or_default(),
-            shear_stress,
             center_of_mass: None,
         };
         if contents.center_of_mass {
@@ -190,11 +183,6 @@ impl Sample {
     /// One that holds density modes alone, in the frame of the laboratory.
     pub(super) fn of_densities(densities: Vec<Vec<[f64; 2]>>) -> Self {
         Sample { densities, ..Sample::default() }
-    }
-
-    /// One that holds the shear stress alone.
-    pub(super) fn of_stress(shear_stress: Option<ShearStress>) -> Self {
-        Sample { shear_stress, ..Sample::default() }
     }
 
     /// Takes its `modes`, so far those of the laboratory, relative to the centre of mass.
@@ -216,17 +204,12 @@ impl Sample {
         &self.densities
     }
 
-    pub fn shear_stress(&self) -> Option<&ShearStress> {
-        self.shear_stress.as_ref()
-    }
-
     /// All numbers in one array (images are exact).
     pub(super) fn to_array(&self) -> Vec<f64> {
         let mut array: Vec<f64> = self.position.iter().flatten().flatten().copied().collect();
         array.extend(self.image.iter().flatten().flatten().map(|&image| f64::from(image)));
         array.extend(self.velocity.iter().flatten().flatten());
         array.extend(self.densities.iter().flatten().flatten());
-        array.extend(self.shear_stress.iter().flat_map(|stress| stress.to_array()));
         array.extend(self.center_of_mass.iter().flat_map(|center| center.position));
         array.extend(self.center_of_mass.iter().flat_map(|center| center.velocity));
         array
@@ -257,22 +240,11 @@ impl Sample {
                 densities.push(take(2 * contents.modes)?.as_chunks::<2>().0.to_vec());
             }
         }
-        let shear_stress = match contents.shear_stress {
-            true => Some(ShearStress::from_array(&take(ShearStress::NUMBERS)?)),
-            false => None,
-        };
         let mut three = || -> Option<[f64; 3]> { take(3)?.try_into().ok() };
         let center_of_mass = match contents.center_of_mass {
             true => Some(CenterOfMass { position: three()?, velocity: three()? }),
             false => None,
         };
-        array.is_empty().then_some(Sample {
-            position,
-            image,
-            velocity,
-            densities,
-            shear_stress,
-            center_of_mass,
-        })
+        array.is_empty().then_some(Sample { position, image, velocity, densities, center_of_mass })
     }
 }

@@ -11,7 +11,7 @@ pub struct Macroscopic {
     pub temperature: f64,
 }
 
-/// The shear stress of one sample, and its integral over the time since the first one.
+/// The shear stress and the temperature of one sample, and their integrals over the time since the first one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShearStress {
     /// `s_xy, s_xz, s_yz, (s_xx - s_yy) / 2, (2 s_zz - s_xx - s_yy) / (2 sqrt 3)`: all have the same variance
@@ -20,11 +20,13 @@ pub struct ShearStress {
     /// Trapezoidal rule over the samples.
     pub integral: [f64; MOST],
     pub temperature: f64,
+    /// The same rule.
+    pub temperature_integral: f64,
 }
 
 impl ShearStress {
     /// Numbers of [`to_array`](Self::to_array).
-    pub const NUMBERS: usize = 2 * MOST + 1;
+    pub const NUMBERS: usize = 2 * MOST + 2;
 
     /// The sample after `before`, a time `interval` later; the first one has none before it.
     pub fn after(
@@ -42,24 +44,34 @@ impl ShearStress {
                 [s[0][1], s[0][2], s[1][2], half_difference, last]
             }
         };
-        let mut integral = [0.0; MOST];
+        let temperature = macroscopic.temperature;
+        let (mut integral, mut temperature_integral) = ([0.0; MOST], 0.0);
         if let Some(before) = before {
+            let next =
+                |integral: f64, one: f64, other: f64| integral + interval * 0.5 * (one + other);
             for k in 0..MOST {
-                let mean = 0.5 * (before.component[k] + component[k]);
-                integral[k] = before.integral[k] + interval * mean;
+                integral[k] = next(before.integral[k], before.component[k], component[k]);
             }
+            temperature_integral =
+                next(before.temperature_integral, before.temperature, temperature);
         }
-        ShearStress { component, integral, temperature: macroscopic.temperature }
+        ShearStress { component, integral, temperature, temperature_integral }
     }
 
     pub fn to_array(self) -> Vec<f64> {
-        [&self.component[..], &self.integral, &[self.temperature]].concat()
+        let temperatures = [self.temperature, self.temperature_integral];
+        [&self.component[..], &self.integral, &temperatures].concat()
     }
 
     /// # Panics
     /// Unless `array` has [`NUMBERS`](Self::NUMBERS) numbers.
     pub fn from_array(array: &[f64]) -> Self {
         let numbers = |first: usize| std::array::from_fn(|k| array[first + k]);
-        ShearStress { component: numbers(0), integral: numbers(MOST), temperature: array[2 * MOST] }
+        ShearStress {
+            component: numbers(0),
+            integral: numbers(MOST),
+            temperature: array[2 * MOST],
+            temperature_integral: array[2 * MOST + 1],
+        }
     }
 }

@@ -27,7 +27,7 @@ use super::OutputError;
 use super::durable::{partial_path, publish};
 
 const MAGIC: [u8; 8] = *b"\x89SCP\r\n\x1a\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const FIXED_LENGTH: usize = 24;
 const HASH_LENGTH: usize = 32;
 /// Checkpoints that stay in a directory.
@@ -466,7 +466,7 @@ mod tests {
         bytes[8] = 9;
         fs::write(&path, &bytes).unwrap();
         let error = Checkpoint::read(&path).unwrap_err().to_string();
-        assert!(error.contains("format version 9; this program reads version 2"), "{error}");
+        assert!(error.contains("format version 9; this program reads version 3"), "{error}");
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn checkpoints_that_cannot_be_used_are_named_and_the_one_before_is_taken() {
         ("cut short", Box::new(cut(length - 32))),
         ("cut short", Box::new(cut(length - 1))),
         ("not a supercool checkpoint", Box::new(flip(0, 3))),
-        ("format version 10; this program reads version 2", Box::new(flip(8, 3))),
+        ("format version 11; this program reads version 3", Box::new(flip(8, 3))),
         ("hash", Box::new(flip(12, 0))),
         (other_length, Box::new(flip(16, 3))),
         ("hash", Box::new(flip(30, 5))),

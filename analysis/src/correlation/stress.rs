@@ -35,14 +35,52 @@ impl StressSeries {
         sum / ((d - 1) * (d + 2)) as f64
     }
 
-    /// `V <quantity> / <T at the earlier samples>` over the pairs of every lag, which are given by index.
-    fn average(&self, pairs: &TimePairs, quantity: impl Fn(usize, usize) -> f64) -> Correlation {
+    /// Trapezoidal rule over samples, element by element.
+    fn integral(&self, from: usize, to: usize) -> Vec<f64> {
+        let mut sum = vec![0.0; self.dimension * self.dimension];
+        for two in self.stress[from..=to].windows(2) {
+            for (k, sum) in sum.iter_mut().enumerate() {
+                *sum += 0.5 * self.interval * (two[0][k] + two[1][k]);
+            }
+        }
+        sum
+    }
+
+    /// Mean over a window of samples from one on; of none: at this sample.
+    fn mean(&self, from: usize, window: usize) -> Vec<f64> {
+        if window == 0 {
+            return self.stress[from].clone();
+        }
+        let time = window as f64 * self.interval;
+        self.integral(from, from + window).iter().map(|sum| sum / time).collect()
+    }
+
+    fn mean_temperature(&self, from: usize, window: usize) -> f64 {
+        if window == 0 {
+            return self.temperature[from];
+        }
+        let pairs = self.temperature[from..=from + window].windows(2);
+        pairs.map(|two| 0.5 * (two[0] + two[1])).sum::<f64>() / window as f64
+    }
+
+    /// `V <quantity> / <T>`, the temperature in the earlier windows, over the pairs of every lag, which are given by
+    /// index. `quantity` is one of the earlier and the later sample and of the window.
+    fn average(
+        &self,
+        pairs: &TimePairs,
+        window: impl Fn(u64) -> usize,
+        quantity: impl Fn(usize, usize, usize) -> f64,
+    ) -> Correlation {
         let mut result = Correlation::default();
         for (&lag, pairs) in &pairs.0 {
             let Some(&(earlier, later)) = pairs.first() else { continue };
-            let sum: f64 = pairs.iter().map(|&(earlier, later)| quantity(earlier, later)).sum();
+            let window = window(lag);
+            let within = |&&(_, later): &&(usize, usize)| later + window < self.stress.len();
+            let pairs: Vec<&(usize, usize)> = pairs.iter().filter(within).collect();
+            let sum: f64 =
+                pairs.iter().map(|&&(earlier, later)| quantity(earlier, later, window)).sum();
             let temperature: f64 =
-                pairs.iter().map(|&(earlier, _)| self.temperature[earlier]).sum();
+                pairs.iter().map(|&&(earlier, _)| self.mean_temperature(earlier, window)).sum();
             result.lag.push(lag);
             result.time.push((later - earlier) as f64 * self.interval);
             result.value.push(self.volume * sum / temperature);
@@ -53,21 +91,32 @@ impl StressSeries {
     }
 }
 
-/// `G(t) = V / T <s(0) s(t)>`. No error is given.
-pub fn stress_autocorrelation(series: &StressSeries, pairs: &TimePairs) -> Correlation {
-    series.average(pairs, |earlier, later| {
-        series.product(&series.stress[earlier], &series.stress[later])
+/// `G(t) = V / T <s(0) s(t)>`; `window(t)`: intervals over which `s` is averaged, from the samples of a pair on, if any.
+/// No error is given.
+pub fn stress_autocorrelation(
+    series: &StressSeries,
+    pairs: &TimePairs,
+    window: impl Fn(u64) -> usize,
+) -> Correlation {
+    series.average(pairs, window, |earlier, later, window| {
+        series.product(&series.mean(earlier, window), &series.mean(later, window))
     })
 }
 
 /// Green-Kubo integral by the trapezoidal rule over all samples between those of a pair: the mean of the
-/// integrals of `<s(0) s(t')>` and `<s(t) s(t')>` over `t'`. No error is given.
-pub fn shear_viscosity(series: &StressSeries, pairs: &TimePairs) -> Correlation {
-    series.average(pairs, |earlier, later| {
-        let value = |k: usize| {
-            0.5 * (series.product(&series.stress[earlier], &series.stress[k])
-                + series.product(&series.stress[later], &series.stress[k]))
-        };
-        (earlier..later).map(|k| 0.5 * series.interval * (value(k) + value(k + 1))).sum()
+/// integrals of `<s(0) s(t')>` and `<s(t) s(t')>` over `t'`. With windows as of [`stress_autocorrelation`], it goes from
+/// the middle of one to the middle of the other. No error is given.
+pub fn shear_viscosity(
+    series: &StressSeries,
+    pairs: &TimePairs,
+    window: impl Fn(u64) -> usize,
+) -> Correlation {
+    series.average(pairs, window, |earlier, later, window| {
+        let ends = [earlier, later].map(|from| series.mean(from, window));
+        let halves = [earlier, later].map(|from| series.integral(from, from + window));
+        let between = series.integral(earlier + window, later);
+        let value = |k: usize| between[k] + 0.5 * (halves[0][k] + halves[1][k]);
+        let integral: Vec<f64> = (0..between.len()).map(value).collect();
+        0.5 * (series.product(&ends[0], &integral) + series.product(&ends[1], &integral))
     })
 }

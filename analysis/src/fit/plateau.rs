@@ -1,13 +1,12 @@
 //! Shear viscosity from a Green-Kubo integral.
-use super::covariance::error_of_sum;
 use super::{Estimate, Points, least_squares};
 
 /// Points of a larger relative error are not used.
 const LARGEST_ERROR: f64 = 0.3;
 /// The tail begins between these fractions of the largest value, where it is an exponential to within the errors.
 const TAIL: [f64; 2] = [0.5, 0.9];
-/// `chi^2` per degree of freedom up to which it is.
-const EXPONENTIAL: f64 = 1.0;
+/// It is one where no point is further from it than this many standard deviations.
+const FURTHEST: f64 = 2.0;
 /// The plateau is reached where no more than this fraction of it is missing.
 const REACHED: f64 = 0.02;
 
@@ -25,7 +24,7 @@ pub struct Plateau {
     pub to: f64,
     /// Fraction of the plateau that the curve has come to at `to`.
     pub reached: f64,
-    /// Per degree of freedom.
+    /// Of the steps from point to point, per degree of freedom.
     pub reduced_chi_squared: f64,
 }
 
@@ -44,14 +43,16 @@ impl Plateau {
 /// Plateau of a Green-Kubo integral `eta(t)` by the tail `eta(t) = eta - b exp(-t/tau)`.
 ///
 /// After the time decomposition method of Zhang, Otani & Maginn, J. Chem. Theory Comput. 11, 3537 (2015): the
-/// integral is fitted by its exponential approach to the plateau, weighted by the errors, which grow with time,
-/// and cut off where noise takes over (here: a relative error above 30 %). Short times, of which errors are
-/// tiny, are left out, so that of their two exponentials one is enough: the fit begins at half of the largest
-/// value, or later, up to 90 % of it, where `chi^2` is first below one. Where nothing significant
-/// is missing at its beginning, the plateau is the weighted mean.
+/// integral is fitted by its exponential approach to the plateau and cut off where noise takes over (here: a relative
+/// error above 30 %). Short times are left out, so that of their two exponentials one is enough: the fit begins at half
+/// of the largest value, or later, up to 90 % of it, from where on all points are within two standard deviations of it.
+/// Where nothing significant is missing at its beginning, the plateau is the value there.
 ///
-/// Points of a running integral share their noise. For the error of the plateau it is taken as a random walk: two
-/// points have the variance of the earlier as covariance. `None` below three points.
+/// Points of a running integral share their noise, which is a random walk: the later of two points has that of the
+/// earlier and what came between, independent of it. So the steps between points are fitted, with the differences of
+/// the squares of the errors as variances. How slow the slowest decay is cannot be seen below the noise, and hardly
+/// any `chi^2` tells: the largest change of the plateau with a later beginning is added to its error (in
+/// quadrature). `None` below three points.
 pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     let points = Points::new(time, value, error).filtered(|_, y, _| y > 0.0);
     let known = points.errors_known;
@@ -61,21 +62,19 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     let largest = points.y.iter().copied().fold(0.0, f64::max);
     let [first, last] = TAIL.map(|part| points.y.iter().position(|&y| y >= part * largest));
     let (first, last) = (first?, last?);
-    let tail_from = |k: usize| points.between(points.x[k], f64::INFINITY);
-    let tails = (first..=if known { last } else { first }).map(tail_from);
-    let mut best: Option<Plateau> = None;
-    for found in tails.filter_map(|tail| approach(&tail, largest)) {
-        if best.is_none_or(|best| found.reduced_chi_squared < best.reduced_chi_squared) {
-            best = Some(found);
-        }
-        if found.reduced_chi_squared <= EXPONENTIAL {
-            break;
-        }
-    }
-    let mut plateau = match best {
-        Some(best) => best,
-        None => mean(&tail_from(first))?,
-    };
+    let tails: Vec<(Points, Plateau)> = (first..=if known { last } else { first })
+        .map(|k| points.between(points.x[k], f64::INFINITY))
+        .filter_map(|tail| {
+            let found = approach(&tail, largest).or_else(|| constant(&tail))?;
+            Some((tail, found))
+        })
+        .collect();
+    let chosen = tails.iter().position(|(tail, found)| is_followed(tail, found));
+    let chosen = chosen.or(tails.len().checked_sub(1))?;
+    let mut plateau = tails[chosen].1;
+    let change = |(_, later): &(Points, Plateau)| (later.value.value - plateau.value.value).abs();
+    let change = tails[chosen..].iter().map(change).fold(0.0, f64::max);
+    plateau.value.error = plateau.value.error.hypot(change);
     plateau.reached = plateau.at(plateau.to) / plateau.value.value;
     Some(plateau)
 }
@@ -84,33 +83,26 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
 fn approach(tail: &Points, largest: f64) -> Option<Plateau> {
     let (from, to) = (*tail.x.first()?, *tail.x.last()?);
     // Missing at the beginning, in units of the largest value; the time in logarithms, as the plateau.
-    let model =
+    let curve =
         |p: &[f64; 3], t: f64| p[0].exp() - p[1] * largest * (-(t - from) / p[2].exp()).exp();
+    let model = |p: &[f64; 3], number: f64| {
+        let k = number as usize - 1;
+        curve(p, tail.x[k]) - if k > 0 { curve(p, tail.x[k - 1]) } else { 0.0 }
+    };
+    let steps = steps(tail);
     let missing = (1.0 - tail.y[0] / largest).max(0.05);
     let fit = (0..10)
         .map(|k| from * (to / from).powf(f64::from(k) / 10.0))
-        .filter_map(|tau| least_squares(tail, model, [largest.ln(), missing, tau.ln()]))
+        .filter_map(|tau| least_squares(&steps, model, [largest.ln(), missing, tau.ln()]))
         .filter(|fit| (0.1 * from..3.0 * to).contains(&fit.parameters[2].exp()))
         .min_by(|a, b| a.reduced_chi_squared.total_cmp(&b.reduced_chi_squared))?;
     let (missing, tau) = (fit.parameter(1), fit.parameters[2].exp());
     if !(missing.value > 2.0 * missing.error) {
         return None;
     }
-    // Change of the plateau with each point.
     let value = fit.parameters[0].exp();
-    let influence = |k: usize| {
-        let x = (tail.x[k] - from) / tau;
-        let decay = largest * (-x).exp();
-        let slope = [value, -decay, -missing.value * decay * x];
-        let weighted: f64 = (0..3).map(|i| fit.covariance[0][i] * slope[i]).sum();
-        value * weighted / tail.error[k].powi(2)
-    };
-    let error = match tail.errors_known {
-        true => error_of_walk(tail, influence),
-        false => value * fit.parameter(0).error,
-    };
     Some(Plateau {
-        value: Estimate { value, error },
+        value: Estimate { value, error: value * fit.parameter(0).error },
         missing: (missing.value * largest * (from / tau).exp(), tau),
         from,
         to,
@@ -119,30 +111,61 @@ fn approach(tail: &Points, largest: f64) -> Option<Plateau> {
     })
 }
 
-/// Error of a sum of points times their influence, the noise being a random walk.
-fn error_of_walk(points: &Points, influence: impl Fn(usize) -> f64) -> f64 {
-    let influence: Vec<f64> = (0..points.len()).map(influence).collect();
-    error_of_sum(&influence, |i, j| points.error[i.min(j)].powi(2))
-}
-
-fn mean(points: &Points) -> Option<Plateau> {
-    let weight = |k: usize| points.error[k].powi(-2);
-    let sum = |of: &dyn Fn(usize) -> f64| (0..points.len()).map(|k| weight(k) * of(k)).sum::<f64>();
-    let total = sum(&|_| 1.0);
-    let value = sum(&|k| points.y[k]) / total;
-    let degrees = points.len().checked_sub(1).filter(|_| points.len() >= 3)? as f64;
-    let reduced_chi_squared = sum(&|k| (points.y[k] - value).powi(2)) / degrees;
-    let error = match points.errors_known {
-        true => error_of_walk(points, |k| weight(k) / total),
-        false => (reduced_chi_squared / total).sqrt(),
+/// The first point, if nothing is missing there: the noise of all others is its own and more. Without errors the mean.
+fn constant(tail: &Points) -> Option<Plateau> {
+    let degrees = tail.len().checked_sub(1).filter(|&degrees| degrees >= 2)? as f64;
+    let (value, error, reduced_chi_squared) = if tail.errors_known {
+        let steps = steps(tail);
+        let squares = (1..tail.len()).map(|k| (steps.y[k] / steps.error[k]).powi(2));
+        (tail.y[0], steps.error[0], squares.sum::<f64>() / degrees)
+    } else {
+        let mean = tail.y.iter().sum::<f64>() / tail.len() as f64;
+        let squares: f64 = tail.y.iter().map(|y| (y - mean).powi(2)).sum();
+        (mean, (squares / degrees / tail.len() as f64).sqrt(), 1.0)
     };
     value.is_finite().then_some(Plateau {
         value: Estimate { value, error },
         missing: (0.0, 1.0),
-        from: points.x[0],
-        to: points.x[points.len() - 1],
+        from: tail.x[0],
+        to: tail.x[tail.len() - 1],
         reached: 1.0,
         reduced_chi_squared,
+    })
+}
+
+/// The first value and the steps from each to the next, by number from 1 on. Errors fluctuate: a step has at least half of
+/// the variance that it has by the square root of time.
+fn steps(points: &Points) -> Points {
+    let Points { x, y, error, errors_known } = points;
+    let (mut variance, least) = match errors_known {
+        true => (error[0].powi(2), 0.5),
+        false => (x[0], 1.0),
+    };
+    let mut steps = Points {
+        x: (1..=x.len()).map(|k| k as f64).collect(),
+        y: vec![y[0]],
+        error: vec![variance.sqrt()],
+        errors_known: *errors_known,
+    };
+    for k in 1..x.len() {
+        let by_time = least * variance * (x[k] / x[k - 1] - 1.0);
+        let grown = if *errors_known { error[k].powi(2) - variance } else { 0.0 };
+        let step = by_time.max(grown);
+        variance += step;
+        steps.y.push(y[k] - y[k - 1]);
+        steps.error.push(step.sqrt());
+    }
+    steps
+}
+
+/// Whether no point is further from a curve than the walk from the first one explains.
+fn is_followed(tail: &Points, plateau: &Plateau) -> bool {
+    let steps = steps(tail);
+    let residual = |k: usize| tail.y[k] - plateau.at(tail.x[k]);
+    let mut variance = 0.0;
+    (1..tail.len()).all(|k| {
+        variance += steps.error[k].powi(2);
+        (residual(k) - residual(0)).powi(2) <= FURTHEST.powi(2) * variance
     })
 }
 
@@ -151,6 +174,7 @@ mod tests {
     use super::super::pulls::Pulls;
     use super::*;
     use crate::correlation::tests::Normal;
+    use crate::statistics::block_average;
 
     fn log_times() -> Vec<f64> {
         (0..41).map(|k| 1e-2 * 10_f64.powf(f64::from(k) / 10.0)).collect()
@@ -191,8 +215,7 @@ mod tests {
         assert_eq!(plateau(&time, &[-1.0; 4], &[0.1; 4]), None);
     }
 
-    /// Noise is a random walk, of which `chi^2` knows nothing. What is left of the short times shifts the plateau
-    /// by a fifth of its error.
+    /// Noise is a random walk. Errors hold what later beginnings would change.
     #[test]
     fn errors_of_the_plateau_are_those_of_repeated_measurements() {
         let time = log_times();
@@ -211,6 +234,65 @@ mod tests {
             pulls.add(plateau(&time, &noisy, &error).unwrap().value, 2.0);
         }
         let variance = pulls.mean_square();
-        assert!((0.8..1.5).contains(&variance), "{variance}");
+        assert!((0.5..1.2).contains(&variance), "{variance}");
+    }
+
+    /// A stress of two Ornstein-Uhlenbeck processes: variance and time of each.
+    fn stress(parts: &[[f64; 2]], samples: usize, interval: f64, normal: &mut Normal) -> Vec<f64> {
+        let mut sum = vec![0.0; samples];
+        for [variance, tau] in parts {
+            let keep = (-interval / tau).exp();
+            let mut x = normal.next();
+            for sum in &mut sum {
+                *sum += variance.sqrt() * x;
+                x = keep * x + (1.0 - keep * keep).sqrt() * normal.next();
+            }
+        }
+        sum
+    }
+
+    /// Running integrals of five components with their errors: times, means, errors, with all samples as origins.
+    fn integrals(components: &[Vec<f64>], interval: f64) -> [Vec<f64>; 3] {
+        let integral = |s: &Vec<f64>| -> Vec<f64> {
+            let steps = s.windows(2).scan(0.0, |sum, s| {
+                *sum += 0.5 * interval * (s[0] + s[1]);
+                Some(*sum)
+            });
+            std::iter::once(0.0).chain(steps).collect()
+        };
+        let integrals: Vec<Vec<f64>> = components.iter().map(integral).collect();
+        let samples = components[0].len();
+        let mut columns = [const { Vec::new() }; 3];
+        for lag in [1, 10, 100].iter().flat_map(|step| (1..10).map(move |m| m * step)) {
+            let of_origin = |k: usize| {
+                let both = components.iter().zip(&integrals);
+                let of = |(s, sum): (&Vec<f64>, &Vec<f64>)| {
+                    0.5 * (s[k] + s[k + lag]) * (sum[k + lag] - sum[k])
+                };
+                both.map(of).sum::<f64>() / components.len() as f64
+            };
+            let mean = block_average(&(0..samples - lag).map(of_origin).collect::<Vec<f64>>());
+            let point = [lag as f64 * interval, mean.value, mean.error];
+            columns.iter_mut().zip(point).for_each(|(column, x)| column.push(x));
+        }
+        columns
+    }
+
+    /// Runs of 170 and of 680 times the slowest decay, which is 40 % of the viscosity.
+    #[test]
+    fn errors_of_viscosities_are_those_of_repeated_runs() {
+        let parts = [[6.0, 0.1], [0.4 / 3.0, 3.0]];
+        let mut normal = Normal::new(31);
+        for samples in [10_000, 40_000] {
+            let mut pulls = Pulls::default();
+            for _ in 0..60 {
+                let components: Vec<Vec<f64>> =
+                    (0..5).map(|_| stress(&parts, samples, 0.05, &mut normal)).collect();
+                let [time, value, error] = integrals(&components, 0.05);
+                pulls.add(plateau(&time, &value, &error).unwrap().value, 1.0);
+            }
+            let rms = pulls.mean_square().sqrt();
+            assert!((0.6..1.6).contains(&rms), "{samples} samples: {rms}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! All correlations of one blocking scheme: samples in, averages over time origins out.
 //!
 //! `averaging` pairs samples and adds to the averages, `series` is what comes out, `saved` the state for checkpoints,
-//! `handing_over` what an engine does instead.
+//! `handing_over` what an engine does instead. The stress has no part in the pairs of samples: it has its own.
 mod averaging;
 mod handing_over;
 mod saved;
@@ -9,11 +9,12 @@ mod series;
 
 use super::blocking::BlockingScheme;
 use super::correlation::{self, Correlation, Part};
+use super::stress_correlator::StressCorrelator;
 use super::terms::{self, Source, Terms};
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::density_modes::DensityModes;
 use crate::observable::sample::{Contents, ParticleOrder, Sample};
-use crate::observable::shear_stress::{Macroscopic, ShearStress};
+use crate::observable::shear_stress::Macroscopic;
 use crate::observable::{ObservableError, SampleContext};
 use crate::plan::CorrelationPlan;
 use crate::system::Snapshot;
@@ -36,8 +37,8 @@ pub struct Correlations {
     /// In sampling intervals, ascending.
     lags: Vec<u64>,
     scheme: BlockingScheme<Sample>,
-    /// Of the last sample.
-    shear_stress: Option<ShearStress>,
+    /// Where an observable is one of the stress.
+    stress: Option<StressCorrelator>,
     first_step: Option<u64>,
     finished: bool,
     sampler: Sampler,
@@ -122,6 +123,11 @@ impl Correlations {
             terms.iter().find(|(source, _)| *source == Source::DensityProduct).map(|(_, terms)| {
                 DensityModes::new(&context.simulation_box, terms.rows().wave_vectors())
             });
+        let of_stress = terms.iter().any(|(source, _)| *source == Source::StressProduct);
+        let stress = of_stress.then(|| {
+            let interval = plan.every as f64 * context.timestep;
+            StressCorrelator::new(plan.block_size, lags.len(), interval, &context.simulation_box)
+        });
         Ok(Correlations {
             order: ParticleOrder::new(context)?,
             summed,
@@ -131,7 +137,7 @@ impl Correlations {
             channels,
             lags,
             scheme,
-            shear_stress: None,
+            stress,
             first_step: None,
             finished: false,
             sampler: Sampler::Host,
@@ -153,7 +159,7 @@ impl Correlations {
 
     /// Whether samples need the stress tensor.
     pub fn needs_stress(&self) -> bool {
-        self.contents.shear_stress
+        self.stress.is_some()
     }
 
     /// Takes the next sample; they have to come at every step for which [`is_due`](Self::is_due) holds.
@@ -167,27 +173,14 @@ impl Correlations {
         let first = *self.first_step.get_or_insert(snapshot.step);
         let expected = first + self.scheme.samples() * self.plan.every;
         assert_eq!(snapshot.step, expected, "step of the next sample");
-        if self.contents.shear_stress {
+        if self.stress.is_some() {
             let now = macroscopic.expect("a stress tensor for correlations of the stress");
-            self.add_to_shear_stress(now);
+            self.correlate_stress(now);
         }
-        let sample = Sample::new(
-            snapshot,
-            &self.order,
-            &self.context,
-            &self.contents,
-            self.modes.as_ref(),
-            self.shear_stress,
-        );
+        let (contents, modes) = (&self.contents, self.modes.as_ref());
+        let sample = Sample::new(snapshot, &self.order, &self.context, contents, modes);
         let due = self.scheme.push(sample);
         self.correlate(&due);
-    }
-
-    /// Goes on to the shear stress of the next sample.
-    fn add_to_shear_stress(&mut self, now: &Macroscopic) {
-        let interval = self.plan.every as f64 * self.context.timestep;
-        let (before, simulation_box) = (self.shear_stress.as_ref(), &self.context.simulation_box);
-        self.shear_stress = Some(ShearStress::after(before, interval, now, simulation_box));
     }
 
     /// Correlates what the blocks still hold, at the end of the stage.

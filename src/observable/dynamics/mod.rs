@@ -17,6 +17,7 @@ pub mod self_intermediate_scattering_function;
 pub mod self_overlap;
 pub mod self_van_hove_function;
 pub mod stress_autocorrelation;
+pub mod stress_correlator;
 pub mod susceptibility;
 pub mod terms;
 pub mod velocity_autocorrelation;

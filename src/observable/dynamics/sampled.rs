@@ -77,7 +77,6 @@ impl SampledParticles {
                 .then(|| components(count, |particle, axis| word(particle, axis, 1) as i32)),
             velocity: of(contents.velocities, &velocity),
             densities: Vec::new(),
-            shear_stress: None,
             center_of_mass: self
                 .center
                 .map(|[position, velocity]| CenterOfMass { position, velocity }),
@@ -115,7 +114,7 @@ mod tests {
                 ..Contents::default()
             };
             let snapshot = &random_walk(&context, 3, 2.0, 0, 1, 3)[2];
-            let sample = Sample::new(snapshot, &order, &context, &contents, None, None);
+            let sample = Sample::new(snapshot, &order, &context, &contents, None);
             let box_ = &context.simulation_box;
             let kept = SampledParticles::new(&sample, box_);
             let back = kept.to_sample(&order, &contents, box_);
@@ -145,7 +144,7 @@ mod tests {
         let mut snapshot = random_walk(&context, 3, 0.1, 0, 1, 1).remove(0);
         snapshot.position = vec![[4.0 - 1e-10, 1.0, 0.0]];
         snapshot.image = vec![[-3, 2, 0]];
-        let sample = Sample::new(&snapshot, &order, &context, &contents, None, None);
+        let sample = Sample::new(&snapshot, &order, &context, &contents, None);
         let kept = SampledParticles::new(&sample, &context.simulation_box);
         assert_eq!(kept.words[..2], [0, -2i32 as u32]);
         assert_eq!(kept.words[3..5], [1 << 30, 2]);

@@ -159,7 +159,7 @@ mod tests {
         let contents = Contents { positions: true, ..Contents::default() };
         let samples: Vec<_> = random_walk(&context, 2, 0.7, 0, 1, 2)
             .iter()
-            .map(|snapshot| Sample::new(snapshot, &order, &context, &contents, None, None))
+            .map(|snapshot| Sample::new(snapshot, &order, &context, &contents, None))
             .collect();
         let mut chunk = PairChunk::new();
         let origin = Origin::new(&samples[0], Search::default(), &box_);

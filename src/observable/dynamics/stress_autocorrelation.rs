@@ -1,13 +1,12 @@
 use super::correlation::{Correlation, Part};
-use super::terms::SampleTerms;
-use crate::observable::sample::Sample;
 use crate::plan::DynamicObservable;
 use crate::system::SimulationBox;
 
 /// `G(t) = V / T <s(0) s(t)>`, mean over the independent components `s` of the traceless stress tensor
 /// ([`ShearStress`](crate::observable::shear_stress::ShearStress)): the shear relaxation modulus of a liquid (Hansen &
 /// McDonald, Theory of Simple Liquids, section 8.4; components after Daivis & Evans, J. Chem. Phys. 100,
-/// 541 (1994)). `T` is the mean kinetic temperature at the time origins.
+/// 541 (1994)). `T` is the mean kinetic temperature at the time origins. At long lags `s` is averaged over short windows
+/// ([`stress_correlator`](super::stress_correlator)).
 pub struct StressAutocorrelation {
     volume: f64,
     dimension: usize,
@@ -70,7 +69,7 @@ impl Correlation for StressAutocorrelation {
 /// Integrated by the trapezoidal rule over all samples, whatever the spacing of the lags: with
 /// `S(t) = int_0^t s dt'` summed up from sample to sample, `int_0^t <s(0) s(t')> dt' = <s(0) [S(t) - S(0)]>`, here
 /// the mean of this and of `<s(t) [S(t) - S(0)]>`, which is equal for a stationary state. So its errors are
-/// those of an average over time origins, too.
+/// those of an average over time origins, too. Windows as of [`StressAutocorrelation`].
 pub struct ShearViscosity {
     volume: f64,
     dimension: usize,
@@ -116,35 +115,5 @@ impl Correlation for ShearViscosity {
     /// Origins.
     fn samples_per_origin(&self, _particles: usize, _vectors: u64) -> u64 {
         1
-    }
-}
-
-/// `s(0) s(t)` and `[s(0) + s(t)] [S(t) - S(0)] / 2`, means over components, and the temperature at the origin.
-pub struct StressProduct {
-    /// Independent components.
-    components: usize,
-}
-
-impl StressProduct {
-    pub fn new(simulation_box: &SimulationBox) -> Self {
-        StressProduct { components: if simulation_box.dimension() == 2 { 2 } else { 5 } }
-    }
-}
-
-impl SampleTerms for StressProduct {
-    fn terms(&self) -> usize {
-        3
-    }
-
-    fn evaluate(&self, origin: &Sample, later: &Sample, _part: Part, terms: &mut [f64]) {
-        let (Some(from), Some(to)) = (origin.shear_stress(), later.shear_stress()) else { return };
-        let (mut product, mut integral) = (0.0, 0.0);
-        for k in 0..self.components {
-            product += from.component[k] * to.component[k];
-            let sum = from.component[k] + to.component[k];
-            integral += 0.5 * sum * (to.integral[k] - from.integral[k]);
-        }
-        let count = self.components as f64;
-        terms.copy_from_slice(&[product / count, integral / count, from.temperature]);
     }
 }

@@ -9,7 +9,7 @@ use super::pair_chunk::{Frame, PairChunk, Search};
 use super::self_intermediate_scattering_function::SelfScattering;
 use super::self_overlap::WithinDistance;
 use super::self_van_hove_function::DisplacementHistogram;
-use super::stress_autocorrelation::StressProduct;
+use super::stress_correlator;
 use super::velocity_autocorrelation::VelocityProduct;
 use crate::observable::sample::{Contents, Sample};
 use crate::observable::wavevectors::{self, WaveVectorShell};
@@ -33,7 +33,7 @@ pub enum Source {
     DisplacementHistogram,
     /// `rho_a(q, t) rho_b(-q, 0)` of pairs of species, averaged over shells of wave vectors.
     DensityProduct,
-    /// Products of the shear stress and its integral.
+    /// Products of the shear stress and its integral; see [`stress_correlator`].
     StressProduct,
 }
 
@@ -225,6 +225,8 @@ pub trait SampleTerms: Send + Sync {
 pub(super) enum Terms {
     Particles(Box<dyn ParticleTerms>),
     Samples(Box<dyn SampleTerms>),
+    /// From a series of their own.
+    Stress,
 }
 
 impl Terms {
@@ -232,6 +234,7 @@ impl Terms {
         match self {
             Terms::Particles(terms) => terms.rows(),
             Terms::Samples(terms) => terms.rows(),
+            Terms::Stress => Rows::One,
         }
     }
 
@@ -240,6 +243,7 @@ impl Terms {
         match self {
             Terms::Particles(terms) => terms.width(),
             Terms::Samples(terms) => terms.terms() * terms.rows().count(),
+            Terms::Stress => stress_correlator::TERMS,
         }
     }
 }
@@ -272,10 +276,7 @@ pub(super) fn build(
             let particles = context.species_of.len();
             return Ok(Terms::Samples(Box::new(DensityProduct::new(shells, particles))));
         }
-        Source::StressProduct => {
-            let terms = StressProduct::new(&context.simulation_box);
-            return Ok(Terms::Samples(Box::new(terms)));
-        }
+        Source::StressProduct => return Ok(Terms::Stress),
     };
     Ok(Terms::Particles(terms))
 }
@@ -317,7 +318,7 @@ pub(super) fn contents(source: Source, modes: usize) -> Contents {
     match source {
         Source::VelocityProduct => Contents { velocities: true, ..nothing },
         Source::DensityProduct => Contents { modes, ..nothing },
-        Source::StressProduct => Contents { shear_stress: true, ..nothing },
+        Source::StressProduct => nothing,
         _ => Contents { positions: true, ..nothing },
     }
 }

@@ -10,6 +10,7 @@ use crate::observable::dynamics::correlation::{Correlation, Part};
 use crate::observable::dynamics::pair_chunk::{Origin, PairChunk};
 use crate::observable::dynamics::terms::{self, ParticleTerms, SampleTerms, Source, Terms};
 use crate::observable::sample::{CHUNK, Sample};
+use crate::observable::shear_stress::{Macroscopic, ShearStress};
 
 /// From so many pairs on, observables and parts are averaged by several threads.
 const MANY_PAIRS: usize = 64;
@@ -42,6 +43,24 @@ impl Correlations {
             let origin = Origin::new(&entries[0], search, &self.context.simulation_box);
             for pairs in pairs.chunks(PAIRS_AT_ONCE) {
                 self.correlate_pairs(&origin, pairs);
+            }
+        }
+    }
+
+    /// Adds the stress of the next sample, before the sample.
+    pub(super) fn correlate_stress(&mut self, now: &Macroscopic) {
+        let Some(stress) = &mut self.stress else { return };
+        let interval = self.plan.every as f64 * self.context.timestep;
+        let next = ShearStress::after(stress.last(), interval, now, &self.context.simulation_box);
+        let found = stress.push(self.scheme.samples(), next);
+        for channel in &mut self.channels {
+            if !matches!(self.terms[channel.terms].1, Terms::Stress) {
+                continue;
+            }
+            for averages in &mut channel.averages {
+                for (lag, terms) in &found {
+                    push(&*channel.observable, averages, *lag, terms);
+                }
             }
         }
     }
@@ -94,6 +113,7 @@ impl Correlations {
                             }
                         }
                         Terms::Samples(terms) => evaluate(&**terms, pair, part, &mut of_part),
+                        Terms::Stress => return,
                     }
                     push(observable, averages, lag, &of_part);
                 }
@@ -117,7 +137,7 @@ impl Correlations {
     fn particle_terms(&self) -> impl Iterator<Item = (Source, &dyn ParticleTerms)> {
         self.terms.iter().filter_map(|(source, terms)| match terms {
             Terms::Particles(terms) => Some((*source, &**terms)),
-            Terms::Samples(_) => None,
+            Terms::Samples(_) | Terms::Stress => None,
         })
     }
 

@@ -23,7 +23,7 @@ impl Correlations {
         let in_cages = first == Evaluator::Cages;
         let sums = self.terms.iter().map(|(_, terms)| match terms {
             Terms::Particles(terms) => terms.particle_sum(),
-            Terms::Samples(_) => None,
+            Terms::Samples(_) | Terms::Stress => None,
         });
         Some(Evaluation {
             every: self.plan.every,
@@ -105,13 +105,11 @@ impl Correlations {
                 unreachable!("static structure is no correlation")
             }
             Evaluated::Stress(samples) => {
-                let mut due = Vec::new();
                 for SampledStress { step, macroscopic } in samples {
                     self.first_step.get_or_insert(*step);
-                    self.add_to_shear_stress(macroscopic);
-                    due.extend(self.scheme.push(Sample::of_stress(self.shear_stress)));
+                    self.correlate_stress(macroscopic);
+                    self.scheme.push(Sample::default());
                 }
-                self.add_products(&due);
             }
         }
     }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{Correlations, Sampler};
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::dynamics::sampled::HeldSamples;
+use crate::observable::dynamics::stress_correlator::StressCorrelator;
 use crate::observable::sample::Sample;
-use crate::observable::shear_stress::ShearStress;
 use crate::observable::{ObservableError, StateArrays, state_array};
 use crate::plan::CorrelationPlan;
 
@@ -24,7 +24,7 @@ struct SavedState {
 }
 
 const AVERAGES: &str = "averages";
-const SHEAR_STRESS: &str = "shear stress";
+const STRESS: &str = "stress";
 
 fn sample_name(index: u64) -> String {
     format!("sample.{index}")
@@ -56,9 +56,8 @@ impl Correlations {
         for average in self.averages() {
             average.save(&mut averages);
         }
-        let shear_stress = self.shear_stress.map(ShearStress::to_array).unwrap_or_default();
-        let mut arrays =
-            vec![(AVERAGES.to_string(), averages), (SHEAR_STRESS.to_string(), shear_stress)];
+        let stress = self.stress.as_ref().map(StressCorrelator::save).unwrap_or_default();
+        let mut arrays = vec![(AVERAGES.to_string(), averages), (STRESS.to_string(), stress)];
         for (index, sample) in self.scheme.held() {
             arrays.push((sample_name(index), sample.to_array()));
         }
@@ -104,11 +103,14 @@ impl Correlations {
         if !averages.is_empty() {
             return Err(wrong("more averages than expected"));
         }
-        self.shear_stress = match state_array(arrays, SHEAR_STRESS)? {
-            [] => None,
-            array if array.len() == ShearStress::NUMBERS => Some(ShearStress::from_array(array)),
-            _ => return Err(wrong("a damaged shear stress")),
+        let stress = state_array(arrays, STRESS)?;
+        let restored = match &mut self.stress {
+            Some(correlator) => correlator.restore(state.samples, stress),
+            None => stress.is_empty(),
         };
+        if !restored {
+            return Err(wrong("a damaged shear stress"));
+        }
         self.first_step = state.first_step;
         self.finished = state.finished;
         Ok(())

@@ -2,12 +2,13 @@
 use super::Correlations;
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::dynamics::correlation::Correlation;
+use crate::observable::dynamics::stress_correlator::StressCorrelator;
 use crate::observable::dynamics::terms::Rows;
 use crate::observable::series::{Axis, AxisName};
 use crate::observable::{Series, SeriesLayout};
 
-/// With fewer origins there is no error: those of a long lag lie much closer together than the lag and follow the same
-/// motion, so that their differences tell little of the value's.
+/// With fewer origins as far apart as the lags of a block there is no error: those of a long lag lie much closer
+/// together than the lag and follow the same motion, so that their differences tell little of the value's.
 const FEWEST_FOR_ERROR: u64 = 8;
 
 impl Correlations {
@@ -33,7 +34,7 @@ impl Correlations {
                 axes: row_axis.into_iter().chain([times]).collect(),
                 vectors_per_shell,
                 unit: observable.unit(),
-                formula: observable.formula(),
+                formula: observable.formula() + &self.windows(observable),
             }
         };
         self.series().map(layout).collect()
@@ -46,16 +47,17 @@ impl Correlations {
                 let mut series = Series::empty(path);
                 let vectors = rows.vectors();
                 for (row, vectors) in averages.iter().zip(vectors) {
-                    for average in &row[first_lag(observable)..] {
+                    for (lag, average) in row.iter().enumerate().skip(first_lag(observable)) {
                         let origins = average.count();
                         if origins < observable.fewest_origins() {
                             series.push(f64::NAN, f64::NAN, 0);
                             continue;
                         }
                         let (value, gradient) = observable.value(particles, average.mean());
-                        let error = match origins {
-                            ..FEWEST_FOR_ERROR => f64::NAN,
-                            _ => average.error(&gradient),
+                        let error = if origins < self.fewest_for_error(observable, lag) {
+                            f64::NAN
+                        } else {
+                            average.error(&gradient)
                         };
                         let per_origin = observable.samples_per_origin(particles, vectors);
                         series.push(value, error, origins * per_origin);
@@ -64,6 +66,24 @@ impl Correlations {
                 series
             })
             .collect()
+    }
+
+    /// Of the stress, as text for the file.
+    fn windows(&self, observable: &dyn Correlation) -> String {
+        let stress = self.stress.as_ref().filter(|_| observable.kind().is_of_stress());
+        let Some([lag, window]) = stress.and_then(StressCorrelator::windows) else {
+            return String::new();
+        };
+        let steps = lag * self.plan.every;
+        format!(
+            "; from {steps} steps on, s is averaged over 1/{} of the spacing of t",
+            lag / window
+        )
+    }
+
+    fn fewest_for_error(&self, observable: &dyn Correlation, lag: usize) -> u64 {
+        let of_stress = self.stress.as_ref().filter(|_| observable.kind().is_of_stress());
+        FEWEST_FOR_ERROR * of_stress.map_or(1, |stress| stress.origins_per_spacing(lag))
     }
 
     /// Everything that has a path, in the order of output.

@@ -1,0 +1,348 @@
+//! Products of the shear stress at all lags of a blocking scheme, over all of a trajectory.
+//!
+//! The stress of a sample is a few numbers, of which fluctuations that are much faster than most lags make up the larger
+//! part. Time origins as far apart as the lags of their block would miss most of these. Here origins are as dense as
+//! they can be: up to lags of a few samples every sample is one; at longer lags `t` the stress is averaged over windows
+//! of `b`, a sixteenth of the spacing of the lags or less, and every window is an origin. With
+//! `S(t) = int_0^t s dt'`, `a = S(t_0 + b) - S(t_0)` and `a'` the same a lag `t` later, the products are
+//! `a a' / b^2` for `<s(0) s(t)>` and `(a + a') / 2b [S(t_0 + t) - S(t_0 + b) + (a + a') / 2]` for its integral: the exact
+//! functions averaged over `t - b ... t + b` with triangular weights, which shifts them by `b^2 / 12` of their second
+//! derivative. (Averages over windows that grow with the lag: Ramirez, Sukumaran, Vorselaars & Likhtman, J. Chem.
+//! Phys. 133, 154103 (2010).)
+use std::collections::VecDeque;
+
+use crate::observable::shear_stress::ShearStress;
+use crate::system::SimulationBox;
+
+/// Windows within the spacing of lags, at least.
+const FEWEST_WINDOWS: u64 = 16;
+
+/// Most entries of a level: those of block sizes without a suitable divisor have no windows.
+const MOST_ENTRIES: u64 = 1 << 16;
+
+/// Numbers of a pair: `s(0) s(t)` and its integral over `t`, means over components, and the temperature at the origin.
+pub const TERMS: usize = 3;
+
+/// The lags `m l^n`, `m < l`, of one `n`, in sampling intervals.
+#[derive(Clone, Debug, PartialEq)]
+struct Level {
+    /// Index of the lag of `m = 0`; that of `n = 0` alone counts.
+    first_lag: usize,
+    /// Of `m`.
+    multiples: std::ops::Range<usize>,
+    /// Sampling intervals between entries.
+    spacing: u64,
+    /// Entries between lags.
+    step: usize,
+    /// Whether the stress is averaged from entry to entry.
+    windows: bool,
+    /// The latest, in order of time.
+    entries: VecDeque<ShearStress>,
+}
+
+impl Level {
+    fn most(&self) -> usize {
+        let windows = usize::from(self.windows);
+        self.multiples.end.saturating_sub(1) * self.step + 1 + windows
+    }
+}
+
+/// Correlates the shear stress of samples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StressCorrelator {
+    /// Independent components.
+    components: usize,
+    /// Time between samples.
+    interval: f64,
+    levels: Vec<Level>,
+}
+
+/// Sampling intervals between entries, and whether the stress is averaged between them, where lags are `l^n` apart.
+fn spacing(block_size: u64, level: u32) -> (u64, bool) {
+    let interval = block_size.pow(level);
+    if interval < FEWEST_WINDOWS {
+        return (1, false);
+    }
+    let mut smallest = block_size;
+    while smallest < FEWEST_WINDOWS {
+        smallest *= block_size;
+    }
+    let most = MOST_ENTRIES / block_size;
+    match (FEWEST_WINDOWS..=most.min(smallest)).find(|windows| smallest.is_multiple_of(*windows)) {
+        Some(windows) if interval > windows => (interval / windows, true),
+        Some(_) => (1, false),
+        None => (interval, false),
+    }
+}
+
+impl StressCorrelator {
+    /// For the first `lags` of a blocking scheme.
+    pub fn new(
+        block_size: usize,
+        lags: usize,
+        interval: f64,
+        simulation_box: &SimulationBox,
+    ) -> Self {
+        let mut levels = Vec::new();
+        let mut first_lag = 0;
+        for level in 0.. {
+            let begin = usize::from(level > 0);
+            if first_lag + begin >= lags {
+                break;
+            }
+            let (spacing, windows) = spacing(block_size as u64, level);
+            levels.push(Level {
+                first_lag,
+                multiples: begin..block_size.min(lags - first_lag),
+                spacing,
+                step: ((block_size as u64).pow(level) / spacing) as usize,
+                windows,
+                entries: VecDeque::new(),
+            });
+            first_lag += block_size - 1;
+        }
+        let components = if simulation_box.dimension() == 2 { 2 } else { 5 };
+        StressCorrelator { components, interval, levels }
+    }
+
+    /// The sample before the next one.
+    pub fn last(&self) -> Option<&ShearStress> {
+        self.levels.first()?.entries.back()
+    }
+
+    /// Origins of a lag within the spacing of lags around it.
+    pub fn origins_per_spacing(&self, lag: usize) -> u64 {
+        let of = |level: &&Level| level.multiples.end + level.first_lag > lag;
+        self.levels.iter().find(of).map_or(1, |level| level.step as u64)
+    }
+
+    /// Where windows begin: the lag and the window in sampling intervals.
+    pub fn windows(&self) -> Option<[u64; 2]> {
+        let level = self.levels.iter().find(|level| level.windows)?;
+        Some([level.spacing * level.step as u64, level.spacing])
+    }
+
+    /// Adds the sample of an index, one after the other from zero on; the indices of lags of which an origin is complete
+    /// now, with its terms.
+    pub fn push(&mut self, index: u64, sample: ShearStress) -> Vec<(usize, [f64; TERMS])> {
+        let mut found = Vec::new();
+        for number in 0..self.levels.len() {
+            let level = &mut self.levels[number];
+            if !index.is_multiple_of(level.spacing) {
+                continue;
+            }
+            if level.entries.len() == level.most() {
+                level.entries.pop_front();
+            }
+            level.entries.push_back(sample);
+            let level = &self.levels[number];
+            let before = |entries: usize| {
+                level.entries.len().checked_sub(1 + entries).map(|place| &level.entries[place])
+            };
+            for multiple in level.multiples.clone() {
+                let lag = multiple * level.step;
+                let terms = match level.windows {
+                    false => before(lag).map(|origin| self.of_samples(origin, &sample)),
+                    true => before(lag + 1).map(|begin| {
+                        let entry = |entries| before(entries).expect("it is later");
+                        let width = level.spacing as f64 * self.interval;
+                        self.of_windows([begin, entry(lag), entry(1), entry(0)], width)
+                    }),
+                };
+                match terms {
+                    Some(terms) => found.push((level.first_lag + multiple, terms)),
+                    None => break,
+                }
+            }
+        }
+        found
+    }
+
+    fn of_samples(&self, from: &ShearStress, to: &ShearStress) -> [f64; TERMS] {
+        let (mut product, mut integral) = (0.0, 0.0);
+        for k in 0..self.components {
+            product += from.component[k] * to.component[k];
+            let sum = from.component[k] + to.component[k];
+            integral += 0.5 * sum * (to.integral[k] - from.integral[k]);
+        }
+        let count = self.components as f64;
+        [product / count, integral / count, from.temperature]
+    }
+
+    /// Of a window between the first two samples and one between the last two.
+    fn of_windows(&self, [begin, from, to, end]: [&ShearStress; 4], width: f64) -> [f64; TERMS] {
+        let (mut product, mut integral) = (0.0, 0.0);
+        for k in 0..self.components {
+            let first = from.integral[k] - begin.integral[k];
+            let last = end.integral[k] - to.integral[k];
+            product += first * last;
+            let sum = first + last;
+            integral += 0.5 * sum * (to.integral[k] - from.integral[k] + 0.5 * sum);
+        }
+        let count = self.components as f64;
+        let temperature = (from.temperature_integral - begin.temperature_integral) / width;
+        [product / (width * width * count), integral / (width * count), temperature]
+    }
+
+    /// The complete state.
+    pub fn save(&self) -> Vec<f64> {
+        let of_level = |level: &Level| {
+            let entries = level.entries.iter().flat_map(|entry| entry.to_array());
+            std::iter::once(level.entries.len() as f64).chain(entries).collect::<Vec<_>>()
+        };
+        self.levels.iter().flat_map(of_level).collect()
+    }
+
+    /// Goes on from a state after a number of samples; false if it is not one of such samples.
+    pub fn restore(&mut self, samples: u64, mut state: &[f64]) -> bool {
+        for level in &mut self.levels {
+            let expected = samples.div_ceil(level.spacing).min(level.most() as u64);
+            let Some((&count, rest)) = state.split_first() else { return false };
+            let length = expected as usize * ShearStress::NUMBERS;
+            if count != expected as f64 || rest.len() < length {
+                return false;
+            }
+            let (entries, rest) = rest.split_at(length);
+            level.entries =
+                entries.chunks(ShearStress::NUMBERS).map(ShearStress::from_array).collect();
+            state = rest;
+        }
+        state.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    use super::super::blocking::BlockingScheme;
+    use super::*;
+    use crate::observable::shear_stress::Macroscopic;
+    use crate::observable::trajectories::normal;
+
+    fn samples(count: usize, interval: f64, simulation_box: &SimulationBox) -> Vec<ShearStress> {
+        let mut rng = StdRng::seed_from_u64(3);
+        let mut before: Option<ShearStress> = None;
+        (0..count)
+            .map(|_| {
+                let mut stress = [[0.0; 3]; 3];
+                stress.iter_mut().flatten().for_each(|s| *s = normal(&mut rng));
+                let temperature = 1.0 + 0.1 * normal(&mut rng);
+                let now = Macroscopic { stress, temperature };
+                let now = ShearStress::after(before.as_ref(), interval, &now, simulation_box);
+                before = Some(now);
+                now
+            })
+            .collect()
+    }
+
+    #[test]
+    fn windows_divide_the_spacing_of_lags() {
+        for block_size in (2..300).chain([1000, 1009, 70_000]) {
+            for level in 0..3 {
+                let (spacing, windows) = spacing(block_size, level);
+                let interval = block_size.pow(level);
+                assert!(interval.is_multiple_of(spacing), "{block_size}^{level}");
+                let step = interval / spacing;
+                if windows {
+                    assert!((16..).contains(&step) && spacing > 1, "{block_size}^{level}");
+                    assert!(step * block_size <= MOST_ENTRIES, "{block_size}^{level}: {step}");
+                }
+                let dense = windows || spacing == 1;
+                assert!(dense || block_size > 256, "{block_size}^{level}: {spacing}");
+            }
+        }
+        assert_eq!([0, 1, 2, 3].map(|n| spacing(10, n).0), [1, 1, 5, 50]);
+        assert_eq!([0, 1, 2].map(|n| spacing(16, n).0), [1, 1, 16]);
+        assert_eq!([0, 1, 2].map(|n| spacing(100, n).0), [1, 5, 500]);
+    }
+
+    /// By lag: terms of the origins in order, evaluated plainly.
+    fn plainly(samples: &[ShearStress], lag: u64, level: &Level, interval: f64) -> Vec<[f64; 3]> {
+        let mean = |k: usize, from: usize, to: usize, power: i32| {
+            // The trapezoidal rule.
+            let sum: f64 = (from..to)
+                .map(|i| 0.5 * (samples[i].component[k] + samples[i + 1].component[k]))
+                .sum();
+            sum * interval.powi(power) / ((to - from) as f64).powi(1 - power)
+        };
+        let (lag, b) = (lag as usize, level.spacing as usize);
+        let reach = if level.windows { lag + b } else { lag };
+        let of_origin = |origin: usize| {
+            let (mut product, mut integral) = (0.0, 0.0);
+            for k in 0..5 {
+                let [first, last, half] = match level.windows {
+                    true => [
+                        mean(k, origin, origin + b, 0),
+                        mean(k, origin + lag, origin + lag + b, 0),
+                        0.5 * (mean(k, origin, origin + b, 1)
+                            + mean(k, origin + lag, origin + lag + b, 1)),
+                    ],
+                    false => {
+                        [samples[origin].component[k], samples[origin + lag].component[k], 0.0]
+                    }
+                };
+                product += first * last / 5.0;
+                let from = if level.windows { origin + b } else { origin };
+                let between = if lag == 0 { 0.0 } else { mean(k, from, origin + lag, 1) };
+                integral += 0.5 * (first + last) * (between + half) / 5.0;
+            }
+            let temperature = match level.windows {
+                false => samples[origin].temperature,
+                true => {
+                    let pairs = samples[origin..=origin + b].windows(2);
+                    let sum: f64 =
+                        pairs.map(|two| 0.5 * (two[0].temperature + two[1].temperature)).sum();
+                    sum / b as f64
+                }
+            };
+            [product, integral, temperature]
+        };
+        (0..samples.len().saturating_sub(reach)).step_by(b).map(of_origin).collect()
+    }
+
+    #[test]
+    fn every_window_is_an_origin_and_states_go_on() {
+        let simulation_box = SimulationBox::cubic(3, 10, 1.0);
+        for (block_size, count) in [(4, 150), (5, 700), (10, 350), (16, 600), (31, 1200)] {
+            let samples = samples(count, 0.3, &simulation_box);
+            let mut lags = BlockingScheme::<()>::new(block_size, 5).lags();
+            lags.retain(|&lag| lag < count as u64);
+            let new = || StressCorrelator::new(block_size, lags.len(), 0.3, &simulation_box);
+            let mut correlator = new();
+            let mut found = vec![Vec::new(); lags.len()];
+            for (index, sample) in samples.iter().enumerate() {
+                if index % 37 == 5 {
+                    let mut next = new();
+                    assert!(next.restore(index as u64, &correlator.save()));
+                    assert_eq!(next, correlator);
+                    assert!(!new().restore(index as u64 + 1, &correlator.save()[1..]));
+                    correlator = next;
+                }
+                assert_eq!(correlator.last(), index.checked_sub(1).map(|before| &samples[before]));
+                for (lag, terms) in correlator.push(index as u64, *sample) {
+                    found[lag].push(terms);
+                }
+            }
+            assert!(correlator.levels.iter().any(|level| level.windows), "{block_size}");
+            for (index, &lag) in lags.iter().enumerate() {
+                let number = correlator
+                    .levels
+                    .iter()
+                    .position(|level| level.multiples.end + level.first_lag > index)
+                    .unwrap();
+                let level = &correlator.levels[number];
+                let expected = plainly(&samples, lag, level, 0.3);
+                assert_eq!(found[index].len(), expected.len(), "{block_size}, lag {lag}");
+                for (found, expected) in found[index].iter().zip(&expected) {
+                    for (found, expected) in found.iter().zip(expected) {
+                        assert!((found - expected).abs() < 1e-10, "{lag}: {found} {expected}");
+                    }
+                }
+                let spacing = (block_size as u64).pow(number as u32) / level.spacing;
+                assert_eq!(correlator.origins_per_spacing(index), spacing);
+            }
+        }
+    }
+}
