@@ -12,8 +12,8 @@ use hdf5::{Container, Dataset, Group};
 use hdf5_sys::h5f::{H5F_ACC_RDONLY, H5F_ACC_SWMR_READ, H5Fopen};
 use hdf5_sys::h5p::{H5Pset_file_locking, H5Pset_metadata_read_attempts};
 
+use crate::format::check_is_hdf5;
 use crate::global_heap::endless_heap;
-use crate::trajectory::check_is_hdf5;
 use crate::{AnalysisError, Result};
 
 /// Zlib compresses by no more than about 1:1032.

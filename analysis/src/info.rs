@@ -3,9 +3,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::fit::{diffusion, time_of_decay};
+use crate::format::{Format, format_of};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Function, ResultsFile};
-use crate::trajectory::{Format, format_of};
 use crate::{Frame, Result, TrajectoryReader, open, settled};
 
 /// Largest relative error of a viscosity that is told.

@@ -16,6 +16,7 @@ pub mod analyze;
 pub mod correlation;
 mod error;
 pub mod fit;
+mod format;
 mod global_heap;
 mod hdf5_file;
 pub mod info;

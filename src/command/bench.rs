@@ -8,7 +8,7 @@ use miette::miette;
 use serde::Serialize;
 
 pub use self::model::{Model, State};
-use super::run::Tune;
+use super::choices::{Tune, engine_choice};
 use super::{memory, say};
 use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
 use crate::engine::domain::Ranks;
@@ -71,15 +71,6 @@ pub struct BenchArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-pub fn engine_choice(word: &str) -> Result<EngineChoice, String> {
-    match word {
-        "auto" => Ok(EngineChoice::Auto),
-        "cpu" => Ok(EngineChoice::Cpu),
-        "cuda" => Ok(EngineChoice::Cuda),
-        _ => Err("one of auto, cpu, cuda".to_owned()),
-    }
 }
 
 fn timestep(word: &str) -> Result<f64, String> {

@@ -2,6 +2,7 @@
 mod analyze;
 pub mod bench;
 pub mod check;
+mod choices;
 mod correlate;
 pub mod doctor;
 pub mod init;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::bench::engine_choice;
+use super::choices::{Tune, engine_choice};
 use super::start::at_its_line;
 use super::{memory, say};
 use crate::config;
@@ -43,12 +43,6 @@ pub struct RunArguments {
     tune: Option<Tune>,
     #[command(flatten)]
     limits: Limits,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Tune {
-    On,
-    Off,
 }
 
 #[derive(Clone, Debug, clap::Args)]

@@ -1,5 +1,5 @@
 //! `cos(2 pi n u)` for many integers `n` and many `u` at once.
-use super::sample::LANES;
+use super::particle_order::LANES;
 
 /// `1 / (2 k + 1)!` with alternating sign, `k = 0, ..., 8`.
 const SINE: [f64; 9] = {

@@ -2,7 +2,7 @@ use std::f64::consts::TAU;
 
 use rayon::prelude::*;
 
-use super::sample::{LANES, ParticleOrder};
+use super::particle_order::{LANES, ParticleOrder};
 use super::vectors::{InnerLoop, on_widest_registers};
 use crate::system::{SimulationBox, Snapshot};
 

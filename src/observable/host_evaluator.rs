@@ -10,7 +10,8 @@ use super::dynamics::evaluation::{
     groups,
 };
 use super::dynamics::sampled::{HeldSamples, SampledParticles, WORDS};
-use super::sample::{CenterOfMass, Contents, ParticleOrder, Sample};
+use super::particle_order::ParticleOrder;
+use super::sample::{CenterOfMass, Contents, Sample};
 use super::shear_stress::Macroscopic;
 use super::structure::BondOrientationalOrder;
 use super::{SampleContext, species_pairs};

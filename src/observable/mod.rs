@@ -30,6 +30,7 @@ pub mod cells;
 mod cosines;
 mod density_modes;
 pub mod dynamics;
+mod particle_order;
 pub mod sample;
 pub mod series;
 pub mod shear_stress;

@@ -1,85 +1,8 @@
 //! Snapshots in the form that correlations keep: one array per component, particles sorted by species.
-use std::ops::Range;
-
+use super::SampleContext;
 use super::density_modes::DensityModes;
-use super::{ObservableError, SampleContext};
+use super::particle_order::ParticleOrder;
 use crate::system::Snapshot;
-
-/// Particles of a chunk: the fixed unit of work and of partial sums.
-pub(super) const CHUNK: usize = 256;
-
-/// Particles that one inner loop handles at once.
-pub const LANES: usize = 64;
-
-/// Order of particles in samples: by species, by id within a species.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ParticleOrder {
-    /// Id of the particle at each place.
-    ids: Vec<u32>,
-    /// Places of every species.
-    ranges: Vec<Range<usize>>,
-}
-
-impl ParticleOrder {
-    /// # Errors
-    /// If the numbers of particles in `species_of` are not those of `species`.
-    pub fn new(context: &SampleContext) -> Result<Self, ObservableError> {
-        let mut ids = Vec::with_capacity(context.species_of.len());
-        let mut ranges = Vec::new();
-        for (index, species) in context.species.iter().enumerate() {
-            let start = ids.len();
-            let members = context.species_of.iter().enumerate();
-            ids.extend(
-                members.filter(|&(_, &of)| usize::from(of) == index).map(|(id, _)| id as u32),
-            );
-            let found = ids.len() - start;
-            if found != species.count {
-                return Err(ObservableError::SpeciesMismatch {
-                    species: species.name.clone(),
-                    expected: species.count,
-                    found,
-                });
-            }
-            ranges.push(start..ids.len());
-        }
-        Ok(ParticleOrder { ids, ranges })
-    }
-
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    pub fn count(&self, species: usize) -> usize {
-        self.ranges[species].len()
-    }
-
-    pub fn species_count(&self) -> usize {
-        self.ranges.len()
-    }
-
-    /// Places of the particles of a species.
-    pub fn places(&self, species: usize) -> Range<usize> {
-        self.ranges[species].clone()
-    }
-
-    pub fn ids(&self) -> &[u32] {
-        &self.ids
-    }
-
-    /// Chunks of at most `size` particles of one species, as (species, places).
-    pub(super) fn chunks(&self, size: usize) -> Vec<(usize, Range<usize>)> {
-        let of_species = |(species, range): (usize, &Range<usize>)| {
-            let range = range.clone();
-            let end = range.end;
-            range.step_by(size).map(move |start| (species, start..end.min(start + size)))
-        };
-        self.ranges.iter().enumerate().flat_map(of_species).collect()
-    }
-}
 
 /// What the samples of a correlation hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -160,7 +83,7 @@ impl Sample {
         modes: Option<&DensityModes>,
     ) -> Self {
         fn components<T: Copy>(order: &ParticleOrder, values: &[[T; 3]]) -> [Vec<T>; 3] {
-            let component = |k| order.ids.iter().map(|&id| values[id as usize][k]).collect();
+            let component = |k| order.ids().iter().map(|&id| values[id as usize][k]).collect();
             std::array::from_fn(component)
         }
         let mut sample = Sample {

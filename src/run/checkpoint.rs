@@ -1,6 +1,7 @@
 //! A run as a checkpoint and back.
 use std::path::{Path, PathBuf};
 
+use miette::miette;
 use serde::{Deserialize, Serialize};
 
 use super::description::Provenance;
@@ -10,7 +11,7 @@ use super::{OutputDirectory, RunError, RunOptions, Simulation};
 use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
 use crate::integrator::ThermostatState;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::output::{Checkpoint, FullDisk};
+use crate::output::{Checkpoint, FullDisk, latest_valid};
 use crate::plan::{Plan, Precision};
 use crate::run::StageSummary;
 use crate::system::SimulationBox;
@@ -177,6 +178,14 @@ pub(super) fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> miet
         checkpoint.put_u64("reference", memory.reference.as_flattened());
     }
     Ok(())
+}
+
+/// That of the last checkpoint in a directory.
+pub fn last_state(directory: &Path) -> miette::Result<ExactState> {
+    let found = latest_valid(directory)?;
+    let (_, path, checkpoint) =
+        found.checkpoint.ok_or_else(|| miette!("{}: no checkpoint", directory.display()))?;
+    state_from_checkpoint(&checkpoint, &path)
 }
 
 /// The exact state that a checkpoint holds.

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use self::checkpoint::state_from_checkpoint;
+pub use self::checkpoint::{last_state, state_from_checkpoint};
 use self::description::Provenance;
 pub use self::directory::OutputDirectory;
 pub use self::error::RunError;

@@ -11,9 +11,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::{Frame, TrajectoryReader};
+use crate::format::GSD_MAGIC;
 use crate::{AnalysisError, Result};
 
-pub(super) const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 const HEADER_BYTES: usize = 256;
 const ENTRY_BYTES: u64 = 32;
 const NAME_BYTES: u64 = 64;
@@ -54,7 +54,7 @@ impl GsdReader {
         let version = u32::from_le_bytes(array(&header[44..]));
         let text = |at: usize| zero_terminated(&header[at..at + 64]);
         let (application, schema) = (text(48), text(112));
-        if word(0) != MAGIC {
+        if word(0) != GSD_MAGIC {
             return Err(bad("is not a GSD file".into()));
         }
         let major = version >> 16;

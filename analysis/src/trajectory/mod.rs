@@ -10,8 +10,6 @@ mod lammps_dump;
 mod text;
 mod xyz;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 pub use frame::Frame;
@@ -20,6 +18,7 @@ pub use h5md::H5mdReader;
 pub use lammps_dump::LammpsDumpReader;
 pub use xyz::XyzReader;
 
+use crate::format::{Format, format_of};
 use crate::{AnalysisError, Result};
 
 /// A file of frames.
@@ -84,15 +83,6 @@ pub trait TrajectoryReader: Send {
     }
 }
 
-/// Formats told apart by their first bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    Hdf5,
-    Gsd,
-    LammpsDump,
-    Xyz,
-}
-
 /// Opens a trajectory: H5MD, GSD, (extended) XYZ or LAMMPS text dump.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn TrajectoryReader>> {
     let path = path.as_ref();
@@ -102,79 +92,4 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn TrajectoryReader>> {
         Format::LammpsDump => Box::new(LammpsDumpReader::open(path)?),
         Format::Xyz => Box::new(XyzReader::open(path)?),
     })
-}
-
-impl Format {
-    fn name(self) -> &'static str {
-        match self {
-            Format::Hdf5 => "an HDF5 file",
-            Format::Gsd => "a GSD file",
-            Format::LammpsDump => "a LAMMPS dump",
-            Format::Xyz => "an XYZ file",
-        }
-    }
-}
-
-const UNKNOWN: &str = "is of no known format";
-
-/// The format of a file that [`open`] reads.
-pub(crate) fn format_of(path: &Path) -> Result<Format> {
-    look_at(path)?.map_err(|what| {
-        let known = match what {
-            UNKNOWN => "; read are H5MD (HDF5), GSD, XYZ with a box, and LAMMPS text dumps",
-            _ => "",
-        };
-        AnalysisError::content(path, format!("{what}{known}"))
-    })
-}
-
-/// Refuses what is not HDF5, and says what it is.
-pub(crate) fn check_is_hdf5(path: &Path) -> Result<()> {
-    let what = match look_at(path)? {
-        Ok(Format::Hdf5) => return Ok(()),
-        Ok(other) => format!("is {}", other.name()),
-        Err(what) => what.to_owned(),
-    };
-    Err(AnalysisError::content(path, format!("{what}; a results file (STAGE.h5) is wanted")))
-}
-
-/// The format of a file, or what it is instead.
-fn look_at(path: &Path) -> Result<std::result::Result<Format, &'static str>> {
-    let mut start = Vec::new();
-    if path.is_dir() {
-        return Ok(Err("is a folder, not a file"));
-    }
-    File::open(path)
-        .and_then(|file| file.take(4096).read_to_end(&mut start))
-        .map_err(AnalysisError::io(path))?;
-    // The HDF5 superblock stands at 0, 512, 1024, ...
-    let hdf5 = [0, 512, 1024, 2048]
-        .iter()
-        .any(|&at| start.get(at..).is_some_and(|rest| rest.starts_with(b"\x89HDF\r\n\x1a\n")));
-    if hdf5 {
-        return Ok(Ok(Format::Hdf5));
-    }
-    if start.starts_with(&gsd::MAGIC.to_le_bytes()) {
-        return Ok(Ok(Format::Gsd));
-    }
-    let first_line = start.split(|&byte| byte == b'\n').next().unwrap_or(&[]);
-    if first_line.starts_with(b"ITEM:") {
-        return Ok(Ok(Format::LammpsDump));
-    }
-    let is_count = std::str::from_utf8(first_line).is_ok_and(|text| {
-        !text.trim().is_empty() && text.trim().bytes().all(|b| b.is_ascii_digit())
-    });
-    if is_count {
-        return Ok(Ok(Format::Xyz));
-    }
-    let what = if start.is_empty() {
-        "is empty"
-    } else if start.starts_with(b"\x1f\x8b") || start.starts_with(b"\x28\xb5\x2f\xfd") {
-        "is compressed: unpack it first"
-    } else if start.starts_with(b"\x89SCP\r\n\x1a\n") {
-        "is a checkpoint of supercool"
-    } else {
-        UNKNOWN
-    };
-    Ok(Err(what))
 }

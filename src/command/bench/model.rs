@@ -1,5 +1,5 @@
 use super::BenchArguments;
-use crate::command::run::Tune;
+use crate::command::choices::Tune;
 use crate::plan::{
     CheckpointPlan, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan, SystemPlan,
     Thermostat,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use miette::miette;
 
-use super::jobs::{self, Conditions, Job};
+use super::jobs::{self, CASE, Conditions, Job};
 use super::suite::{Case, Suite};
 use super::{Size, ValidateArguments};
 use crate::config;
@@ -12,9 +12,6 @@ use crate::engine::domain::Ranks;
 use crate::output::checkpoints_in;
 use crate::plan::Plan;
 use crate::run::{self, Outcome, RunOptions, Watch};
-
-/// The configuration of a case, in its directory.
-pub const CASE: &str = "case.toml";
 
 /// A case of one size, and where it is run.
 #[derive(Debug)]

@@ -12,9 +12,11 @@ use miette::miette;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::run::STOPPED;
-use super::cases::CASE;
 use crate::engine::cuda::device::cards;
 use crate::run::Watch;
+
+/// The configuration of a case, in its directory.
+pub const CASE: &str = "case.toml";
 
 /// How often children and signals are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);

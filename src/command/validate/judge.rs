@@ -11,11 +11,9 @@ use super::Size;
 use super::peer::Beside;
 use super::reversal;
 use super::suite::{Expected, Statistic};
-use crate::engine::ExactState;
 use crate::engine::domain::Ranks;
-use crate::output::latest_valid;
 use crate::plan::Plan;
-use crate::run::state_from_checkpoint;
+use crate::run::last_state;
 
 /// Beyond so many standard errors a difference is a failure: by chance once in some two thousand quantities.
 const MOST_SIGMA: f64 = 3.5;
@@ -98,7 +96,7 @@ pub fn judge(
             Found { value: beside.difference(&expected.observable)?, error: 0.0 }
         }
         (Statistic::Reversal, _) => {
-            let elsewhere = reversal::particles_elsewhere(run)?;
+            let elsewhere = reversal::particles_elsewhere(run.plan, run.directory, run.ranks)?;
             Found { value: elsewhere as f64, error: 0.0 }
         }
         _ => measure(expected, run.directory)?,
@@ -141,14 +139,6 @@ pub fn judge(
     // Equal numbers agree, also where neither has an error.
     let sigma = if difference == 0.0 { 0.0 } else { difference / found.error.hypot(error) };
     Ok(judged(text, found, sigma, "sigma", MOST_SIGMA))
-}
-
-/// Of the last checkpoint.
-pub fn last_state(directory: &Path) -> miette::Result<ExactState> {
-    let found = latest_valid(directory)?;
-    let (_, path, checkpoint) =
-        found.checkpoint.ok_or_else(|| miette!("{}: no checkpoint", directory.display()))?;
-    state_from_checkpoint(&checkpoint, &path)
 }
 
 fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::json;
 use supercool_analysis::results::ResultsFile;
 
-use super::judge::last_state;
 use crate::engine::{self, ExactState, domain::Ranks};
 use crate::initial;
 use crate::plan::{InitialPlan, Plan};
+use crate::run::last_state;
 use crate::system::Snapshot;
 
 /// Exit code of a script whose program is not there: `EX_UNAVAILABLE` of sysexits.h.

@@ -2,7 +2,7 @@
 use std::f64::consts::PI;
 
 use super::checker::Checker;
-use super::stage::{Surroundings, rounded_down};
+use super::surroundings::{Surroundings, rounded_down};
 use super::{neighbors, sampling};
 use crate::config::defaults;
 use crate::config::reword::nearest;

@@ -1,6 +1,6 @@
 //! `[stage.observe.inherent_structures]`.
 use super::checker::Checker;
-use super::stage::{Surroundings, interval};
+use super::surroundings::{Surroundings, interval};
 use crate::config::defaults;
 use crate::config::written::{Document, InherentStructures, Table};
 use crate::plan::{InherentStructuresPlan, Plan};

@@ -2,7 +2,7 @@
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::stage::rounded_down;
+use super::surroundings::rounded_down;
 use crate::config::estimate::{bytes, memory};
 use crate::config::written::{Document, Pair, PlainOr, Potential, Table};
 use crate::plan::{InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan};

@@ -12,6 +12,7 @@ mod run;
 mod safeguards;
 mod sampling;
 mod stage;
+mod surroundings;
 mod system;
 mod thermostat;
 

@@ -2,7 +2,7 @@
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::stage::{Surroundings, below_half_the_box, rounded_down};
+use super::surroundings::{Surroundings, below_half_the_box, rounded_down};
 use crate::config::defaults;
 use crate::config::written::{Number, Written};
 

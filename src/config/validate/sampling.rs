@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::stage::{Surroundings, interval};
+use super::surroundings::{Surroundings, interval};
 use crate::config::defaults;
 use crate::config::written::{Correlation, Number, Table, Written};
 

@@ -2,7 +2,7 @@
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::stage::Surroundings;
+use super::surroundings::Surroundings;
 use crate::config::defaults;
 use crate::config::written::{Number, PlainOr, Table, Thermostat, ThermostatKind, Written};
 use crate::plan::{self, TemperatureRamp, ThermostatPlan};

@@ -3,7 +3,8 @@ use std::ops::Range;
 
 use super::cage::Cages;
 use crate::observable::cells::Cells;
-use crate::observable::sample::{CHUNK, LANES, Sample};
+use crate::observable::particle_order::{CHUNK, LANES};
+use crate::observable::sample::Sample;
 use crate::system::SimulationBox;
 
 /// What displacements are relative to.

@@ -2,7 +2,8 @@
 //! `kernels/observable/sampled.cuh`.
 use std::sync::Arc;
 
-use crate::observable::sample::{CenterOfMass, Contents, ParticleOrder, Sample};
+use crate::observable::particle_order::ParticleOrder;
+use crate::observable::sample::{CenterOfMass, Contents, Sample};
 use crate::system::SimulationBox;
 
 /// Words of a particle for each axis: place as a fraction of the edge in `2^-32`, image, bits of the velocity as a

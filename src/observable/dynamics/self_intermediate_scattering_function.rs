@@ -3,7 +3,7 @@ use super::evaluation::ParticleSum;
 use super::pair_chunk::{Frame, PairChunk};
 use super::terms::{ParticleTerms, Rows};
 use crate::observable::cosines::cosine_rows;
-use crate::observable::sample::LANES;
+use crate::observable::particle_order::LANES;
 use crate::observable::vectors::{InnerLoop, on_widest_registers};
 use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
 use crate::plan::DynamicObservable;
@@ -145,7 +145,8 @@ impl ParticleTerms for SelfScattering {
 mod tests {
     use super::super::pair_chunk::{Origin, Search};
     use super::*;
-    use crate::observable::sample::{Contents, ParticleOrder, Sample};
+    use crate::observable::particle_order::ParticleOrder;
+    use crate::observable::sample::{Contents, Sample};
     use crate::observable::trajectories::{context, random_walk};
     use crate::observable::wavevectors::shells;
 

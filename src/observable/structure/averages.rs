@@ -7,7 +7,7 @@ use crate::observable::accumulator::BlockAverage;
 use crate::observable::dynamics::evaluation::{
     DensityEvaluation, HandedOver, SampledStructure, StructureEvaluation,
 };
-use crate::observable::sample::ParticleOrder;
+use crate::observable::particle_order::ParticleOrder;
 use crate::observable::{
     Axis, AxisName, ObservableError, SampleContext, Series, SeriesLayout, StateArrays,
     species_pairs, state_array,

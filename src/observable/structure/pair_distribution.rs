@@ -2,7 +2,7 @@ use rayon::prelude::*;
 
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::cosines::nearest_integer;
-use crate::observable::sample::{LANES, ParticleOrder};
+use crate::observable::particle_order::{LANES, ParticleOrder};
 use crate::observable::vectors::{InnerLoop, on_widest_registers};
 use crate::observable::{ObservableError, SampleContext, species_pairs};
 use crate::plan::StructurePlan;

@@ -2,7 +2,7 @@ use std::f64::consts::TAU;
 
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::density_modes::DensityModes;
-use crate::observable::sample::ParticleOrder;
+use crate::observable::particle_order::ParticleOrder;
 use crate::observable::wavevectors::{self, WaveVectorShell};
 use crate::observable::{ObservableError, SampleContext, species_pairs};
 use crate::plan::StructurePlan;

@@ -9,7 +9,8 @@ use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::correlation::{Correlation, Part};
 use crate::observable::dynamics::pair_chunk::{Origin, PairChunk};
 use crate::observable::dynamics::terms::{self, ParticleTerms, SampleTerms, Source, Terms};
-use crate::observable::sample::{CHUNK, Sample};
+use crate::observable::particle_order::CHUNK;
+use crate::observable::sample::Sample;
 use crate::observable::shear_stress::{Macroscopic, ShearStress};
 
 /// From so many pairs on, observables and parts are averaged by several threads.

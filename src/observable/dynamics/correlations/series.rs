@@ -76,7 +76,7 @@ impl Correlations {
         };
         let steps = lag * self.plan.every;
         format!(
-            "; from {steps} steps on, s is averaged over 1/{} of the spacing of t",
+            "; from t = {steps} steps on, s is a mean over 1/{} of the spacing of lags",
             lag / window
         )
     }
