@@ -54,7 +54,11 @@ observables = ["shear-viscosity"]
     assert!(
         fs::read_to_string(job.path("mean.csv")).unwrap().contains("mean_square_displacement,B")
     );
-    assert!(fs::read_to_string(job.path("a.svg")).unwrap().starts_with("<svg"));
+    let figure = fs::read_to_string(job.path("a.svg")).unwrap();
+    assert!(figure.starts_with("<svg"));
+    for name in ["⟨Δr²(t)⟩", "Fₛ(q,t)", "η(t)", "KWW", "η − b exp(−t/τ)"] {
+        assert!(figure.contains(name), "no {name} in the figure");
+    }
     job.fails(&["analyze", "out/melt.h5"], &["melt.h5", "[[stage.correlation]]"]);
     // Results are not written over, be they read or not: `--csv *.h5` in a shell.
     for option in ["--json", "--csv", "--averages"] {

@@ -41,7 +41,8 @@ impl AverageCurve {
     pub fn weights(&self) -> Vec<f64> {
         let some_have = self.error.iter().any(|error| *error > 0.0);
         let weight = |k: usize| match self.error[k] {
-            error if error > 0.0 => error,
+            // Zero of what is exact, such as an integral over no time.
+            error if error >= 0.0 => error,
             _ if some_have && self.runs[k] < FEWEST_RUNS => f64::NAN,
             _ => self.scatter[k] / (self.runs[k] as f64).sqrt(),
         };
@@ -149,6 +150,17 @@ mod tests {
         };
         assert!(weights(7)[1].is_nan());
         // The variance of 0, ..., 7 is 6.
+        // An exact value has an error of zero, whatever the others.
+        let exact = Function {
+            x: vec![0.0, 1.0, 2.0],
+            curves: vec![Curve {
+                value: vec![0.0, 1.0, 2.0],
+                error: vec![0.0, 0.3, 0.3],
+                ..Curve::default()
+            }],
+            ..Function::default()
+        };
+        assert_eq!(average(&[&exact]).curves[0].weights(), [0.0, 0.3, 0.3]);
         let found = weights(8);
         assert!((found[0] - 0.3 / 8_f64.sqrt()).abs() < 1e-15, "{found:?}");
         assert!((found[1] - (6.0_f64 / 8.0).sqrt()).abs() < 1e-15, "{found:?}");
