@@ -2,14 +2,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::fit::{diffusion, time_of_decay};
+use crate::fit::{Estimate, diffusion, plateau, time_of_decay};
 use crate::format::{Format, format_of};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Function, ResultsFile};
 use crate::{Frame, Result, TrajectoryReader, open, settled};
-
-/// Largest relative error of a viscosity that is told.
-const VISCOSITY_ERROR: f64 = 0.1;
 
 /// Describes a results file or a trajectory of any format that [`open`] reads.
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
@@ -76,8 +73,18 @@ fn parameters(file: &ResultsFile) -> String {
     line("timestep", file.number("parameters/timestep").map(|timestep| timestep.to_string()));
     line("precision", file.parameter("precision"));
     line("seed", file.number("parameters/seed").map(|seed| format!("{seed:.0}")));
-    line("hardware", file.parameter("hardware").filter(|text| text != "null" && text != "{}"));
+    line("hardware", file.parameter("hardware").and_then(|json| hardware(&json)));
     lines.concat()
+}
+
+/// Words as they are, numbers with their names.
+fn hardware(json: &str) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_str(json).ok()?;
+    let part = |(name, value): (&String, &serde_json::Value)| match value.as_str() {
+        Some(word) => word.to_owned(),
+        None => format!("{} {value}", name.replace('_', " ")),
+    };
+    Some(value.as_object()?.iter().map(part).collect::<Vec<_>>().join(", "))
 }
 
 fn box_text(edges: &[f64], particles: usize) -> String {
@@ -180,7 +187,7 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
                 lines.push(format!(
                     "  D_{species} = {} (slope of the displacement over t = {} to {}, where it grows as \
                      t^{:.2}{warning})\n",
-                    short(found.coefficient.value),
+                    estimate(found.coefficient),
                     short(found.from),
                     short(found.to),
                     found.exponent
@@ -198,20 +205,20 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
                     .push(format!("  chi_4 of {species} ({of}): largest {value}, at t = {time}\n"));
             }
             if function.name == "shear_viscosity"
-                && let Some(k) = curve.last_within(VISCOSITY_ERROR)
+                && let Some(found) = plateau(&function.x, &curve.value, &curve.error)
             {
-                let (value, error) = with_error(curve.value[k], curve.error[k]);
-                let time = short(function.x[k]);
+                let warning = if found.is_reached() { "" } else { ": extrapolated" };
                 lines.push(format!(
-                    "  eta(t = {time}) = {value} +- {error} (Green-Kubo integral, the longest with an error \
-                     below 10 %)\n"
+                    "  eta = {} (plateau of the Green-Kubo integral, which comes to {:.0} % of it{warning})\n",
+                    estimate(found.value),
+                    100.0 * found.reached
                 ));
             }
             if function.name == "self_intermediate_scattering_function" {
                 let q = short(curve.wavenumber.unwrap_or(f64::NAN));
                 lines.push(match time_of_decay(&function.x, &curve.value, &curve.error, level) {
                     Some(found) => {
-                        let tau = short(found.time.value);
+                        let tau = estimate(found.time);
                         format!("  tau_{species}(q = {q}) = {tau} (F_s = 1/e)\n")
                     }
                     None => format!("  tau_{species}(q = {q}): F_s does not cross 1/e (within its lags with errors)\n"),
@@ -220,6 +227,15 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
         }
     }
     if lines.is_empty() { String::new() } else { format!("\nEstimates\n{}", lines.concat()) }
+}
+
+/// With its error, where it is known.
+fn estimate(of: Estimate) -> String {
+    if !(of.error > 0.0 && of.error.is_finite()) {
+        return short(of.value);
+    }
+    let (value, error) = with_error(of.value, of.error);
+    format!("{value} +- {error}")
 }
 
 /// Argument and value of the largest value.
