@@ -7,6 +7,10 @@ const LARGEST_ERROR: f64 = 0.3;
 const TAIL: [f64; 2] = [0.5, 0.9];
 /// It is one where no point is further from it than this many standard deviations.
 const FURTHEST: f64 = 2.0;
+/// Of the times of points, at least: what denser ones say is in the steps between these, too.
+const DENSEST: f64 = 1.05;
+/// Of the times at which fits begin, at least.
+const BEGINNINGS: f64 = 1.2;
 /// The plateau is reached where no more than this fraction of it is missing.
 const REACHED: f64 = 0.02;
 
@@ -59,16 +63,20 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     let noisy = (0..points.len()).find(|&k| known && points.error[k] > LARGEST_ERROR * points.y[k]);
     let end = noisy.map_or(f64::INFINITY, |k| points.x[k].next_down());
     let points = points.between(0.0, end);
+    let kept = spaced(&points.x, DENSEST);
+    let points = points.filtered(|x, _, _| kept.contains(&x));
     let largest = points.y.iter().copied().fold(0.0, f64::max);
     let [first, last] = TAIL.map(|part| points.y.iter().position(|&y| y >= part * largest));
     let (first, last) = (first?, last?);
-    let tails: Vec<(Points, Plateau)> = (first..=if known { last } else { first })
-        .map(|k| points.between(points.x[k], f64::INFINITY))
-        .filter_map(|tail| {
-            let found = approach(&tail, largest).or_else(|| constant(&tail))?;
-            Some((tail, found))
-        })
-        .collect();
+    let tails: Vec<(Points, Plateau)> =
+        spaced(&points.x[first..=if known { last } else { first }], BEGINNINGS)
+            .into_iter()
+            .map(|from| points.between(from, f64::INFINITY))
+            .filter_map(|tail| {
+                let found = approach(&tail, largest).or_else(|| constant(&tail))?;
+                Some((tail, found))
+            })
+            .collect();
     let chosen = tails.iter().position(|(tail, found)| is_followed(tail, found));
     let chosen = chosen.or(tails.len().checked_sub(1))?;
     let mut plateau = tails[chosen].1;
@@ -77,6 +85,17 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     plateau.value.error = plateau.value.error.hypot(change);
     plateau.reached = plateau.at(plateau.to) / plateau.value.value;
     Some(plateau)
+}
+
+/// Those of ascending times that are by a factor later than the one before, from the first one on.
+fn spaced(times: &[f64], factor: f64) -> Vec<f64> {
+    let mut kept: Vec<f64> = Vec::new();
+    for &time in times {
+        if kept.last().is_none_or(|before| time >= factor * before) {
+            kept.push(time);
+        }
+    }
+    kept
 }
 
 /// Exponential approach to a plateau, if it is significant.
