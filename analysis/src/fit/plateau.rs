@@ -11,6 +11,8 @@ const FURTHEST: f64 = 2.0;
 const DENSEST: f64 = 1.05;
 /// Of the times at which fits begin, at least.
 const BEGINNINGS: f64 = 1.2;
+/// Tried at most: those of any integral that rises within three decades.
+const MOST_BEGINNINGS: usize = 40;
 /// The plateau is reached where no more than this fraction of it is missing.
 const REACHED: f64 = 0.02;
 
@@ -54,7 +56,7 @@ impl Plateau {
 ///
 /// Points of a running integral share their noise, which is a random walk: the later of two points has that of the
 /// earlier and what came between, independent of it. So the steps between points are fitted, with the differences of
-/// the squares of the errors as variances. How slow the slowest decay is cannot be seen below the noise, and hardly
+/// the squares of the errors as variances, of points at least 5 % apart in time. How slow the slowest decay is cannot be seen below the noise, and hardly
 /// any `chi^2` tells: the largest change of the plateau with a later beginning is added to its error (in
 /// quadrature). `None` below three points.
 pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
@@ -71,6 +73,7 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     let tails: Vec<(Points, Plateau)> =
         spaced(&points.x[first..=if known { last } else { first }], BEGINNINGS)
             .into_iter()
+            .take(MOST_BEGINNINGS)
             .map(|from| points.between(from, f64::INFINITY))
             .filter_map(|tail| {
                 let found = approach(&tail, largest).or_else(|| constant(&tail))?;
