@@ -55,10 +55,10 @@ impl Plateau {
 /// Where nothing significant is missing at its beginning, the plateau is the value there.
 ///
 /// Points of a running integral share their noise, which is a random walk: the later of two points has that of the
-/// earlier and what came between, independent of it. So the steps between points are fitted, with the differences of
-/// the squares of the errors as variances, of points at least 5 % apart in time. How slow the slowest decay is cannot be seen below the noise, and hardly
-/// any `chi^2` tells: the largest change of the plateau with a later beginning is added to its error (in
-/// quadrature). `None` below three points.
+/// earlier and what came between, independent of it. So the steps between points (at least 5 % apart in time) are
+/// fitted, with the differences of the squares of the errors as variances. How slow the slowest decay is cannot be seen
+/// below the noise, and hardly any `chi^2` tells: the largest change of the plateau with a later beginning is added to
+/// its error (in quadrature). `None` below three points.
 pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     let points = Points::new(time, value, error).filtered(|_, y, _| y > 0.0);
     let known = points.errors_known;
