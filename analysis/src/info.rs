@@ -82,7 +82,7 @@ fn hardware(json: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(json).ok()?;
     let part = |(name, value): (&String, &serde_json::Value)| match value.as_str() {
         Some(word) => word.to_owned(),
-        None => format!("{} {value}", name.replace('_', " ")),
+        None => format!("{} {}", name.replace('_', " "), shown(value)),
     };
     Some(value.as_object()?.iter().map(part).collect::<Vec<_>>().join(", "))
 }
@@ -313,6 +313,16 @@ pub(crate) fn short(x: f64) -> String {
     }
 }
 
+/// Numbers to twelve digits, so that those of decimals look like them.
+pub(crate) fn shown(value: &serde_json::Value) -> String {
+    let rounded = |x: f64| format!("{x:.11e}").parse::<f64>().unwrap_or(x).to_string();
+    match (value.as_str(), value.as_f64().filter(|_| value.is_f64())) {
+        (Some(word), _) => word.to_owned(),
+        (None, Some(number)) => rounded(number),
+        (None, None) => value.to_string(),
+    }
+}
+
 /// Value and error to two digits of the error.
 pub(crate) fn with_error(value: f64, error: f64) -> (String, String) {
     if !error.is_finite() {
@@ -341,5 +351,14 @@ mod tests {
         assert_eq!(with_error(1234.5, 20.0), ("1234".into(), "20".into()));
         assert_eq!(with_error(0.5, 0.0), ("0.5".into(), "0".into()));
         assert_eq!(with_error(0.5, f64::NAN).1, "-");
+    }
+
+    #[test]
+    fn numbers_are_shown_as_decimals() {
+        let shown = |json: &str| shown(&serde_json::from_str(json).unwrap());
+        assert_eq!(shown("0.42500000000000004"), "0.425");
+        assert_eq!(shown("0.0039999999949504855"), "0.00399999999495");
+        assert_eq!(shown("12345678901234567"), "12345678901234567");
+        assert_eq!(shown("\"AVX-512\""), "AVX-512");
     }
 }

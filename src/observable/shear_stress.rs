@@ -28,6 +28,11 @@ impl ShearStress {
     /// Numbers of [`to_array`](Self::to_array).
     pub const NUMBERS: usize = 2 * MOST + 2;
 
+    /// Independent components of the tensor.
+    pub fn components(simulation_box: &SimulationBox) -> usize {
+        if simulation_box.dimension() == 2 { 2 } else { MOST }
+    }
+
     /// The sample after `before`, a time `interval` later; the first one has none before it.
     pub fn after(
         before: Option<&ShearStress>,

@@ -208,10 +208,11 @@ fn a_results_file_that_lost_its_end_is_written_again_from_an_earlier_checkpoint(
 // ---------------------------------------------------------------------------------------------
 // Disks and directories
 
-/// Starts the program within a shell that has set a limit.
-fn start_limited(job: &Job, limit: &str, arguments: &str) -> Child {
+/// Starts the program by a shell's command, behind what sets limits or signals for it.
+fn start_behind(job: &Job, command: &str, arguments: &[&str]) -> Child {
     Command::new("sh")
-        .args(["-c", &format!("{limit}; exec \"$0\" {arguments}"), env!("CARGO_BIN_EXE_supercool")])
+        .args(["-c", &format!(r#"{command} "$0" "$@""#), env!("CARGO_BIN_EXE_supercool")])
+        .args(arguments)
         .current_dir(job.path(""))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -226,7 +227,8 @@ fn a_limit_on_the_size_of_files_ends_a_run_like_a_full_disk() {
     let text =
         toml(2000, "thermodynamics = 10, trajectory = 10") + "[checkpoint]\nminutes = 0.0005\n";
     let job = Job::new(&text);
-    let ended = Ended::of(start_limited(&job, "ulimit -f 500", "run job.toml --quiet"));
+    let ended =
+        Ended::of(start_behind(&job, "ulimit -f 500; exec", &["run", "job.toml", "--quiet"]));
     assert_eq!(ended.code, Some(1), "{ended:?}");
     for part in ["no space left", "out/melt.h5", "resume"] {
         assert!(ended.stderr.contains(part), "no {part:?} in {ended:?}");
@@ -342,7 +344,8 @@ fn every_signal_of_a_batch_system_ends_a_run_with_a_checkpoint() {
     let mut command = vec!["run", "job.toml", "--quiet"];
     let mut last = 0;
     for name in ["USR1", "USR2", "TERM", "INT", "HUP"] {
-        let mut process = start_with_signals(&job, "--default-signal=HUP", &command);
+        // The test may run under `nohup` itself.
+        let mut process = start_behind(&job, "exec env --default-signal=HUP", &command);
         // It takes steps, and so listens.
         wait_for_checkpoint(&job.path("out"), last, &mut process);
         signal(process.id(), name);
@@ -357,26 +360,13 @@ fn every_signal_of_a_batch_system_ends_a_run_with_a_checkpoint() {
         (last, command) = (step, vec!["resume", "out", "--quiet"]);
     }
     // Under `nohup`.
-    let mut process = start_with_signals(&job, "--ignore-signal=HUP", &command);
+    let mut process = start_behind(&job, "exec env --ignore-signal=HUP", &command);
     for name in ["HUP", "TERM"] {
         last = wait_for_checkpoint(&job.path("out"), last, &mut process);
         signal(process.id(), name);
     }
     let ended = Ended::of(process);
     assert!(ended.code == Some(75) && ended.stdout.contains("Stopped by SIGTERM"), "{ended:?}");
-}
-
-/// With signals as `env` sets them: these tests may run under `nohup` themselves.
-fn start_with_signals(job: &Job, option: &str, arguments: &[&str]) -> Child {
-    Command::new("env")
-        .args([option, env!("CARGO_BIN_EXE_supercool")])
-        .args(arguments)
-        .current_dir(job.path(""))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
 }
 
 #[test]

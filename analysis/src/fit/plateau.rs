@@ -70,21 +70,22 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     let largest = points.y.iter().copied().fold(0.0, f64::max);
     let [first, last] = TAIL.map(|part| points.y.iter().position(|&y| y >= part * largest));
     let (first, last) = (first?, last?);
-    let tails: Vec<(Points, Plateau)> =
+    let fits: Vec<(Plateau, bool)> =
         spaced(&points.x[first..=if known { last } else { first }], BEGINNINGS)
             .into_iter()
             .take(MOST_BEGINNINGS)
             .map(|from| points.between(from, f64::INFINITY))
             .filter_map(|tail| {
-                let found = approach(&tail, largest).or_else(|| constant(&tail))?;
-                Some((tail, found))
+                let steps = steps(&tail);
+                let found = approach(&tail, &steps, largest).or_else(|| constant(&tail, &steps))?;
+                Some((found, is_followed(&tail, &steps, &found)))
             })
             .collect();
-    let chosen = tails.iter().position(|(tail, found)| is_followed(tail, found));
-    let chosen = chosen.or(tails.len().checked_sub(1))?;
-    let mut plateau = tails[chosen].1;
-    let change = |(_, later): &(Points, Plateau)| (later.value.value - plateau.value.value).abs();
-    let change = tails[chosen..].iter().map(change).fold(0.0, f64::max);
+    let chosen = fits.iter().position(|(_, is_followed)| *is_followed);
+    let chosen = chosen.or(fits.len().checked_sub(1))?;
+    let mut plateau = fits[chosen].0;
+    let change = |(later, _): &(Plateau, bool)| (later.value.value - plateau.value.value).abs();
+    let change = fits[chosen..].iter().map(change).fold(0.0, f64::max);
     plateau.value.error = plateau.value.error.hypot(change);
     plateau.reached = plateau.at(plateau.to) / plateau.value.value;
     Some(plateau)
@@ -102,7 +103,7 @@ fn spaced(times: &[f64], factor: f64) -> Vec<f64> {
 }
 
 /// Exponential approach to a plateau, if it is significant.
-fn approach(tail: &Points, largest: f64) -> Option<Plateau> {
+fn approach(tail: &Points, steps: &Points, largest: f64) -> Option<Plateau> {
     let (from, to) = (*tail.x.first()?, *tail.x.last()?);
     // Missing at the beginning, in units of the largest value; the time in logarithms, as the plateau.
     let curve =
@@ -111,11 +112,10 @@ fn approach(tail: &Points, largest: f64) -> Option<Plateau> {
         let k = number as usize - 1;
         curve(p, tail.x[k]) - if k > 0 { curve(p, tail.x[k - 1]) } else { 0.0 }
     };
-    let steps = steps(tail);
     let missing = (1.0 - tail.y[0] / largest).max(0.05);
     let fit = (0..10)
         .map(|k| from * (to / from).powf(f64::from(k) / 10.0))
-        .filter_map(|tau| least_squares(&steps, model, [largest.ln(), missing, tau.ln()]))
+        .filter_map(|tau| least_squares(steps, model, [largest.ln(), missing, tau.ln()]))
         .filter(|fit| (0.1 * from..3.0 * to).contains(&fit.parameters[2].exp()))
         .min_by(|a, b| a.reduced_chi_squared.total_cmp(&b.reduced_chi_squared))?;
     let (missing, tau) = (fit.parameter(1), fit.parameters[2].exp());
@@ -134,10 +134,9 @@ fn approach(tail: &Points, largest: f64) -> Option<Plateau> {
 }
 
 /// The first point, if nothing is missing there: the noise of all others is its own and more. Without errors the mean.
-fn constant(tail: &Points) -> Option<Plateau> {
+fn constant(tail: &Points, steps: &Points) -> Option<Plateau> {
     let degrees = tail.len().checked_sub(1).filter(|&degrees| degrees >= 2)? as f64;
     let (value, error, reduced_chi_squared) = if tail.errors_known {
-        let steps = steps(tail);
         let squares = (1..tail.len()).map(|k| (steps.y[k] / steps.error[k]).powi(2));
         (tail.y[0], steps.error[0], squares.sum::<f64>() / degrees)
     } else {
@@ -181,8 +180,7 @@ fn steps(points: &Points) -> Points {
 }
 
 /// Whether no point is further from a curve than the walk from the first one explains.
-fn is_followed(tail: &Points, plateau: &Plateau) -> bool {
-    let steps = steps(tail);
+fn is_followed(tail: &Points, steps: &Points, plateau: &Plateau) -> bool {
     let residual = |k: usize| tail.y[k] - plateau.at(tail.x[k]);
     let mut variance = 0.0;
     (1..tail.len()).all(|k| {

@@ -14,8 +14,9 @@
 //! errors of the autocorrelation are by this 3 times smaller at t = 6 and 10 times at t = 60 to 180 than with origins as
 //! far apart as lags.
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use crate::observable::shear_stress::ShearStress;
+use crate::observable::shear_stress::{Macroscopic, ShearStress};
 use crate::system::SimulationBox;
 
 /// Windows within the spacing of lags, at least.
@@ -30,10 +31,10 @@ pub const TERMS: usize = 3;
 /// The lags `m l^n`, `m < l`, of one `n`, in sampling intervals.
 #[derive(Clone, Debug, PartialEq)]
 struct Level {
-    /// Index of the lag of `m = 0`; that of `n = 0` alone counts.
+    /// Before the index of the lag of `m = 1`.
     first_lag: usize,
-    /// Of `m`.
-    multiples: std::ops::Range<usize>,
+    /// Values of `m`: from 0 on for `n = 0`, else from 1 on.
+    multiples: Range<usize>,
     /// Sampling intervals between entries.
     spacing: u64,
     /// Entries between lags.
@@ -45,17 +46,71 @@ struct Level {
 }
 
 impl Level {
+    /// Most entries.
     fn most(&self) -> usize {
         let windows = usize::from(self.windows);
         self.multiples.end.saturating_sub(1) * self.step + 1 + windows
     }
+
+    fn push(&mut self, entry: ShearStress) {
+        if self.entries.len() == self.most() {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(entry);
+    }
+
+    /// The entry so many before the last one.
+    fn before_last(&self, entries: usize) -> Option<&ShearStress> {
+        self.entries.get(self.entries.len().checked_sub(1 + entries)?)
+    }
+
+    /// Terms of the pair that the last entry completes; `interval`: time between samples.
+    fn terms(&self, multiple: usize, components: usize, interval: f64) -> Option<[f64; TERMS]> {
+        let (lag, last) = (multiple * self.step, self.before_last(0)?);
+        if !self.windows {
+            return Some(of_samples(components, self.before_last(lag)?, last));
+        }
+        let begin = self.before_last(lag + 1)?;
+        let window = [begin, self.before_last(lag)?, self.before_last(1)?, last];
+        Some(of_windows(components, window, self.spacing as f64 * interval))
+    }
+}
+
+/// Of two samples.
+fn of_samples(components: usize, from: &ShearStress, to: &ShearStress) -> [f64; TERMS] {
+    let (mut product, mut integral) = (0.0, 0.0);
+    for k in 0..components {
+        product += from.component[k] * to.component[k];
+        let sum = from.component[k] + to.component[k];
+        integral += 0.5 * sum * (to.integral[k] - from.integral[k]);
+    }
+    let count = components as f64;
+    [product / count, integral / count, from.temperature]
+}
+
+/// Of a window of a width in time between the first two samples, and one between the last two.
+fn of_windows(
+    components: usize,
+    [begin, from, to, end]: [&ShearStress; 4],
+    width: f64,
+) -> [f64; TERMS] {
+    let (mut product, mut integral) = (0.0, 0.0);
+    for k in 0..components {
+        let first = from.integral[k] - begin.integral[k];
+        let last = end.integral[k] - to.integral[k];
+        product += first * last;
+        let sum = first + last;
+        integral += 0.5 * sum * (to.integral[k] - from.integral[k] + 0.5 * sum);
+    }
+    let count = components as f64;
+    let temperature = (from.temperature_integral - begin.temperature_integral) / width;
+    [product / (width * width * count), integral / (width * count), temperature]
 }
 
 /// Correlates the shear stress of samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StressCorrelator {
-    /// Independent components.
-    components: usize,
+    simulation_box: SimulationBox,
     /// Time between samples.
     interval: f64,
     levels: Vec<Level>,
@@ -105,13 +160,7 @@ impl StressCorrelator {
             });
             first_lag += block_size - 1;
         }
-        let components = if simulation_box.dimension() == 2 { 2 } else { 5 };
-        StressCorrelator { components, interval, levels }
-    }
-
-    /// The sample before the next one.
-    pub fn last(&self) -> Option<&ShearStress> {
-        self.levels.first()?.entries.back()
+        StressCorrelator { simulation_box: *simulation_box, interval, levels }
     }
 
     /// Origins of a lag within the spacing of lags around it.
@@ -126,66 +175,27 @@ impl StressCorrelator {
         Some([level.spacing * level.step as u64, level.spacing])
     }
 
-    /// Adds the sample of an index, one after the other from zero on; the indices of lags of which an origin is complete
-    /// now, with its terms.
-    pub fn push(&mut self, index: u64, sample: ShearStress) -> Vec<(usize, [f64; TERMS])> {
-        let mut found = Vec::new();
-        for number in 0..self.levels.len() {
-            let level = &mut self.levels[number];
+    /// Adds the sample of an index, one after the other from zero on; calls `add(index of a lag, terms)` for all lags of
+    /// which an origin is complete now.
+    pub fn push(
+        &mut self,
+        index: u64,
+        now: &Macroscopic,
+        mut add: impl FnMut(usize, &[f64; TERMS]),
+    ) {
+        let before = self.levels.first().and_then(|finest| finest.entries.back());
+        let sample = ShearStress::after(before, self.interval, now, &self.simulation_box);
+        let components = ShearStress::components(&self.simulation_box);
+        for level in &mut self.levels {
             if !index.is_multiple_of(level.spacing) {
                 continue;
             }
-            if level.entries.len() == level.most() {
-                level.entries.pop_front();
-            }
-            level.entries.push_back(sample);
-            let level = &self.levels[number];
-            let before = |entries: usize| {
-                level.entries.len().checked_sub(1 + entries).map(|place| &level.entries[place])
-            };
+            level.push(sample);
             for multiple in level.multiples.clone() {
-                let lag = multiple * level.step;
-                let terms = match level.windows {
-                    false => before(lag).map(|origin| self.of_samples(origin, &sample)),
-                    true => before(lag + 1).map(|begin| {
-                        let entry = |entries| before(entries).expect("it is later");
-                        let width = level.spacing as f64 * self.interval;
-                        self.of_windows([begin, entry(lag), entry(1), entry(0)], width)
-                    }),
-                };
-                match terms {
-                    Some(terms) => found.push((level.first_lag + multiple, terms)),
-                    None => break,
-                }
+                let Some(terms) = level.terms(multiple, components, self.interval) else { break };
+                add(level.first_lag + multiple, &terms);
             }
         }
-        found
-    }
-
-    fn of_samples(&self, from: &ShearStress, to: &ShearStress) -> [f64; TERMS] {
-        let (mut product, mut integral) = (0.0, 0.0);
-        for k in 0..self.components {
-            product += from.component[k] * to.component[k];
-            let sum = from.component[k] + to.component[k];
-            integral += 0.5 * sum * (to.integral[k] - from.integral[k]);
-        }
-        let count = self.components as f64;
-        [product / count, integral / count, from.temperature]
-    }
-
-    /// Of a window between the first two samples and one between the last two.
-    fn of_windows(&self, [begin, from, to, end]: [&ShearStress; 4], width: f64) -> [f64; TERMS] {
-        let (mut product, mut integral) = (0.0, 0.0);
-        for k in 0..self.components {
-            let first = from.integral[k] - begin.integral[k];
-            let last = end.integral[k] - to.integral[k];
-            product += first * last;
-            let sum = first + last;
-            integral += 0.5 * sum * (to.integral[k] - from.integral[k] + 0.5 * sum);
-        }
-        let count = self.components as f64;
-        let temperature = (from.temperature_integral - begin.temperature_integral) / width;
-        [product / (width * width * count), integral / (width * count), temperature]
     }
 
     /// The complete state.
@@ -222,21 +232,15 @@ mod tests {
 
     use super::super::blocking::BlockingScheme;
     use super::*;
-    use crate::observable::shear_stress::Macroscopic;
     use crate::observable::trajectories::normal;
 
-    fn samples(count: usize, interval: f64, simulation_box: &SimulationBox) -> Vec<ShearStress> {
+    fn noise(count: usize) -> Vec<Macroscopic> {
         let mut rng = StdRng::seed_from_u64(3);
-        let mut before: Option<ShearStress> = None;
         (0..count)
             .map(|_| {
                 let mut stress = [[0.0; 3]; 3];
                 stress.iter_mut().flatten().for_each(|s| *s = normal(&mut rng));
-                let temperature = 1.0 + 0.1 * normal(&mut rng);
-                let now = Macroscopic { stress, temperature };
-                let now = ShearStress::after(before.as_ref(), interval, &now, simulation_box);
-                before = Some(now);
-                now
+                Macroscopic { stress, temperature: 1.0 + 0.1 * normal(&mut rng) }
             })
             .collect()
     }
@@ -310,13 +314,15 @@ mod tests {
     fn every_window_is_an_origin_and_states_go_on() {
         let simulation_box = SimulationBox::cubic(3, 10, 1.0);
         for (block_size, count) in [(4, 150), (5, 700), (10, 350), (16, 600), (31, 1200)] {
-            let samples = samples(count, 0.3, &simulation_box);
+            let noise = noise(count);
+            let without_past = |now| ShearStress::after(None, 0.3, now, &simulation_box);
+            let samples: Vec<ShearStress> = noise.iter().map(without_past).collect();
             let mut lags = BlockingScheme::<()>::new(block_size, 5).lags();
             lags.retain(|&lag| lag < count as u64);
             let new = || StressCorrelator::new(block_size, lags.len(), 0.3, &simulation_box);
             let mut correlator = new();
             let mut found = vec![Vec::new(); lags.len()];
-            for (index, sample) in samples.iter().enumerate() {
+            for (index, now) in noise.iter().enumerate() {
                 if index % 37 == 5 {
                     let mut next = new();
                     assert!(next.restore(index as u64, &correlator.save()));
@@ -324,10 +330,7 @@ mod tests {
                     assert!(!new().restore(index as u64 + 1, &correlator.save()[1..]));
                     correlator = next;
                 }
-                assert_eq!(correlator.last(), index.checked_sub(1).map(|before| &samples[before]));
-                for (lag, terms) in correlator.push(index as u64, *sample) {
-                    found[lag].push(terms);
-                }
+                correlator.push(index as u64, now, |lag, terms| found[lag].push(*terms));
             }
             assert!(correlator.levels.iter().any(|level| level.windows), "{block_size}");
             for (index, &lag) in lags.iter().enumerate() {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::Correlations;
+use super::{Channel, Correlations};
 use crate::observable::accumulator::{BlockAverage, MAX_COMPONENTS};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::correlation::{Correlation, Part};
@@ -11,7 +11,7 @@ use crate::observable::dynamics::pair_chunk::{Origin, PairChunk};
 use crate::observable::dynamics::terms::{self, ParticleTerms, SampleTerms, Source, Terms};
 use crate::observable::particle_order::CHUNK;
 use crate::observable::sample::Sample;
-use crate::observable::shear_stress::{Macroscopic, ShearStress};
+use crate::observable::shear_stress::Macroscopic;
 
 /// From so many pairs on, observables and parts are averaged by several threads.
 const MANY_PAIRS: usize = 64;
@@ -48,24 +48,6 @@ impl Correlations {
         }
     }
 
-    /// Adds the stress of the next sample, before the sample.
-    pub(super) fn correlate_stress(&mut self, now: &Macroscopic) {
-        let Some(stress) = &mut self.stress else { return };
-        let interval = self.plan.every as f64 * self.context.timestep;
-        let next = ShearStress::after(stress.last(), interval, now, &self.context.simulation_box);
-        let found = stress.push(self.scheme.samples(), next);
-        for channel in &mut self.channels {
-            if !matches!(self.terms[channel.terms].1, Terms::Stress) {
-                continue;
-            }
-            for averages in &mut channel.averages {
-                for (lag, terms) in &found {
-                    push(&*channel.observable, averages, *lag, terms);
-                }
-            }
-        }
-    }
-
     /// The same for one origin and the lags and later samples given.
     fn correlate_pairs(&mut self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) {
         let sums = self.particle_sums(origin, pairs);
@@ -95,11 +77,10 @@ impl Correlations {
         let (terms, context) = (&self.terms, &self.context);
         let add =
             |observable: &dyn Correlation, index: usize, part: Part, averages: &mut [Vec<_>]| {
-                let particles = part.particles(context);
-                if particles == 0 {
+                let (particles, terms) = (part.particles(context), &terms[index].1);
+                if particles == 0 || matches!(terms, Terms::Stress) {
                     return;
                 }
-                let terms = &terms[index].1;
                 let mut of_part = vec![0.0; terms.width()];
                 for (pair, &lag) in lags.iter().enumerate() {
                     match terms {
@@ -114,7 +95,7 @@ impl Correlations {
                             }
                         }
                         Terms::Samples(terms) => evaluate(&**terms, pair, part, &mut of_part),
-                        Terms::Stress => return,
+                        Terms::Stress => unreachable!("left out above"),
                     }
                     push(observable, averages, lag, &of_part);
                 }
@@ -133,6 +114,21 @@ impl Correlations {
                 |(observable, index, part, averages)| add(observable, index, part, averages),
             );
         }
+    }
+
+    /// Adds the stress of the next sample, before the sample.
+    pub(super) fn correlate_stress(&mut self, now: &Macroscopic) {
+        let Some(stress) = &mut self.stress else { return };
+        let of_stress =
+            |channel: &&mut Channel| matches!(self.terms[channel.terms].1, Terms::Stress);
+        let mut channels: Vec<&mut Channel> = self.channels.iter_mut().filter(of_stress).collect();
+        stress.push(self.scheme.samples(), now, |lag, terms| {
+            for channel in &mut channels {
+                for rows in &mut channel.averages {
+                    push(&*channel.observable, rows, lag, terms);
+                }
+            }
+        });
     }
 
     fn particle_terms(&self) -> impl Iterator<Item = (Source, &dyn ParticleTerms)> {

@@ -108,6 +108,7 @@ impl Correlations {
                 for SampledStress { step, macroscopic } in samples {
                     self.first_step.get_or_insert(*step);
                     self.correlate_stress(macroscopic);
+                    // It is counted; there is nothing more in it.
                     self.scheme.push(Sample::default());
                 }
             }

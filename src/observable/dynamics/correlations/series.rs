@@ -68,22 +68,24 @@ impl Correlations {
             .collect()
     }
 
-    /// Of the stress, as text for the file.
-    fn windows(&self, observable: &dyn Correlation) -> String {
-        let stress = self.stress.as_ref().filter(|_| observable.kind().is_of_stress());
-        let Some([lag, window]) = stress.and_then(StressCorrelator::windows) else {
-            return String::new();
-        };
-        let steps = lag * self.plan.every;
-        format!(
-            "; from t = {steps} steps on, s is a mean over 1/{} of the spacing of lags",
-            lag / window
-        )
+    /// Where an observable is one of the stress.
+    fn stress_of(&self, observable: &dyn Correlation) -> Option<&StressCorrelator> {
+        self.stress.as_ref().filter(|_| observable.kind().is_of_stress())
     }
 
     fn fewest_for_error(&self, observable: &dyn Correlation, lag: usize) -> u64 {
-        let of_stress = self.stress.as_ref().filter(|_| observable.kind().is_of_stress());
-        FEWEST_FOR_ERROR * of_stress.map_or(1, |stress| stress.origins_per_spacing(lag))
+        let stress = self.stress_of(observable);
+        FEWEST_FOR_ERROR * stress.map_or(1, |stress| stress.origins_per_spacing(lag))
+    }
+
+    /// Over which the stress is averaged, as text for the file.
+    fn windows(&self, observable: &dyn Correlation) -> String {
+        let Some([lag, window]) = self.stress_of(observable).and_then(StressCorrelator::windows)
+        else {
+            return String::new();
+        };
+        let (steps, parts) = (lag * self.plan.every, lag / window);
+        format!("; from t = {steps} steps on, s is a mean over 1/{parts} of the spacing of lags")
     }
 
     /// Everything that has a path, in the order of output.
