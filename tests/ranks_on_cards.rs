@@ -203,11 +203,18 @@ fn cards_tell_where_their_time_goes() {
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let measured: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
         let seconds = measured[0]["engine"]["card_seconds"].as_object().unwrap();
-        assert_eq!(seconds.len(), 7, "{seconds:?}");
+        assert_eq!(seconds.len(), 8, "{seconds:?}");
         let seconds = |part: &str| seconds[part].as_f64().unwrap();
         let parts = ["passes", "comparing", "migration", "sorting", "ghosts", "lists", "between"];
         assert!(parts.iter().all(|part| seconds(part) > 0.0), "{ended:?}");
-        assert!(parts.iter().map(|part| seconds(part)).sum::<f64>() < all, "{all}: {ended:?}");
+        let sum: f64 = parts.iter().map(|part| seconds(part)).sum();
+        assert!(sum < all, "{all}: {ended:?}");
+        assert!((0.0..=seconds("passes")).contains(&seconds("waiting_in_passes")), "{ended:?}");
+        // Both ranks' time together; the other one cannot have communicated less than not at all.
+        let share = measured[0]["engine"]["communication_share"].as_f64().unwrap();
+        let here = ["comparing", "migration", "ghosts", "waiting_in_passes"].map(seconds);
+        let here = here.into_iter().sum::<f64>() / sum;
+        assert!(share > 0.3 * here && share < 1.0, "{share} in all, {here} of rank 0: {ended:?}");
     }
 }
 

@@ -324,7 +324,7 @@ fn line(measurement: &Measurement) -> String {
     let engine = &measurement.engine;
     let ranks = match (engine["ranks"].as_u64(), engine["communication_share"].as_f64()) {
         (Some(ranks), Some(share)) => {
-            format!(" x {ranks} ranks, {:.1} % of the time waiting for others", 100.0 * share)
+            format!(" x {ranks} ranks, {:.1} % of the time in communication", 100.0 * share)
         }
         _ => String::new(),
     };

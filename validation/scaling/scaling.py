@@ -7,7 +7,7 @@ Kob-Andersen mixtures at density 1.2, T = 0.8, time step 0.004 (`supercool bench
 Comput. Phys. Commun. 192, 97 (2015): 10,976,000 particles at packing fraction 0.2, cutoff 3.0, time step 0.002. Every number of cards is
 measured in the same call. Weak: efficiency is the speed of a card among others over that of one alone. Strong: steps
 per second over those of one card. The share of communication is that of all ranks' time in which they waited for
-others. SUPERCOOL is a build with the feature `mpi`; `mpirun` starts it.
+others, or exchanged particles and ghosts. SUPERCOOL is a build with the feature `mpi`; `mpirun` starts it.
 """
 
 import argparse

@@ -483,8 +483,6 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
         let kernel = self.kernels.kernel(self.kernel_among_others(kernel));
         let (registers, local) = kernel.map_or((0, 0), |kernel| self.kernels.resources(kernel));
-        let cycles = self.control.cycles.map(|cycles| cycles as f64);
-        let share = cycles.map(|part| part / cycles.iter().sum::<f64>());
         let mut report = serde_json::json!({
             "engine": "cuda",
             "precision": P::PRECISION.name(),
@@ -501,13 +499,19 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
             "trials": self.trials,
             "sort_interval": 1,
             "list_entries_per_particle": self.mean_entries(),
-            "time": {"pass": share[0], "wait": share[1], "sort": share[2], "build": share[3]},
             "list_room": self.shape.room,
             "list_rebuilds": self.control.rebuilds,
             "effective_timestep": self.policy.effective_timestep(),
         });
-        if let Some(with_others) = &self.domain {
-            with_others.report(&mut report);
+        match &self.domain {
+            Some(with_others) => with_others.report(self.waiting_in_passes(), &mut report),
+            None => {
+                let cycles = self.control.cycles.map(|cycles| cycles as f64);
+                let [pass, wait, sort, build] =
+                    cycles.map(|part| part / cycles.iter().sum::<f64>().max(1.0));
+                report["time"] =
+                    serde_json::json!({"pass": pass, "wait": wait, "sort": sort, "build": build});
+            }
         }
         report
     }

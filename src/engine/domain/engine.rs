@@ -211,7 +211,7 @@ impl Engine for DomainEngine {
     }
 
     /// That of rank 0, with the ranks, their domains and the share of all ranks' time in steps in which they waited
-    /// for each other.
+    /// for each other or exchanged particles.
     fn report(&self) -> serde_json::Value {
         self.ranks.order(&Order::Times);
         let mut times = self.own.nanoseconds();

@@ -58,7 +58,8 @@ pub trait RankEngine: Engine {
     /// What thermostats remember: the same on all ranks.
     fn thermostat(&self) -> &ThermostatState;
 
-    /// Nanoseconds that this rank has spent in steps, and those of them in which it waited for others.
+    /// Nanoseconds that this rank has spent in steps, and those of them in which it waited for others or exchanged
+    /// particles with them.
     fn nanoseconds(&self) -> [i64; 2];
 }
 

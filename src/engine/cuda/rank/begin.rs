@@ -185,13 +185,10 @@ impl CardDomain {
             present: Present::Forces,
             unnamed: false,
             rim_changed: false,
-            with_peers: 0,
             lent_to: vec![0; neighbors],
             ghosts_from: vec![0; neighbors],
             half: 0,
             stepping: 0,
-            rebuilding: 0,
-            comparing: 0,
             times: CardTimes::default(),
             repeated: 0,
         }

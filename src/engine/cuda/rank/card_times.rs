@@ -53,11 +53,20 @@ impl CardTimes {
         self.reported = 0;
     }
 
-    /// Seconds.
-    pub fn report(&self) -> serde_json::Value {
+    /// Nanoseconds in all, and those of them in which ranks communicate: migration (with the step's kick and drift),
+    /// ghosts, agreeing, and what of the passes is waiting, of which this is the share.
+    pub fn all_and_communication(&self, waiting: f64) -> [i64; 2] {
+        let communication = self.migration + self.ghosts + self.comparing;
+        let all = communication + self.sorting + self.lists + self.passes + self.between;
+        [all, communication + (self.passes as f64 * waiting) as u64].map(|time| time as i64)
+    }
+
+    /// Seconds; of the passes this share was waiting.
+    pub fn report(&self, waiting: f64) -> serde_json::Value {
         let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9;
         serde_json::json!({
             "passes": seconds(self.passes),
+            "waiting_in_passes": seconds(self.passes) * waiting,
             "comparing": seconds(self.comparing),
             "migration": seconds(self.migration),
             "sorting": seconds(self.sorting),

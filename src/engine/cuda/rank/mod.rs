@@ -69,17 +69,13 @@ pub struct CardDomain {
     unnamed: bool,
     /// The rim is not what the kernels have as a constant.
     rim_changed: bool,
-    /// Nanoseconds in them.
-    with_peers: i64,
     /// Particles that each neighbour has as ghosts, and ghosts from each.
     lent_to: Vec<u32>,
     ghosts_from: Vec<u32>,
     /// Half of the incoming messages that the last exchange has filled.
     half: u32,
-    /// Nanoseconds in steps, and those of them in rebuilding and in comparing what was found.
+    /// Nanoseconds in steps.
     stepping: i64,
-    rebuilding: i64,
-    comparing: i64,
     times: CardTimes,
     /// Steps that were taken again with other lists.
     repeated: u64,
@@ -89,6 +85,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Ghosts on this card.
     pub(super) fn ghost_count(&self) -> usize {
         self.domain.as_ref().map_or(0, |with_others| with_others.rim.ghosts as usize)
+    }
+
+    /// The share of its passes with peers in which the first block has waited for ghosts.
+    pub(super) fn waiting_in_passes(&self) -> f64 {
+        let control = self.buffers.control.read::<Control>(1);
+        let cycles = control.map_or([0; 4], |control| control[0].cycles);
+        let [all, waited, ..] = cycles.map(|cycles| cycles as f64);
+        waited / all.max(1.0)
     }
 
     fn with_others(&self) -> &CardDomain {
@@ -188,19 +192,13 @@ impl CardDomain {
         self.times = CardTimes::default();
     }
 
-    /// Adds how the ranks work together.
-    pub fn report(&self, report: &mut serde_json::Value) {
+    /// Adds how the ranks work together, of whose passes this share was waiting.
+    pub fn report(&self, waiting: f64, report: &mut serde_json::Value) {
         report["transport"] = self.transport.name().into();
         report["steps_with_peers"] = self.sequence.into();
         report["steps_repeated"] = self.repeated.into();
         report["ghosts"] = self.rim.ghosts.into();
-        let share = |part: i64| part as f64 / self.stepping.max(1) as f64;
-        report["shares"] = serde_json::json!({
-            "rebuilding": share(self.rebuilding),
-            "steps_with_peers": share(self.with_peers),
-            "comparing": share(self.comparing),
-        });
-        report["card_seconds"] = self.times.report();
+        report["card_seconds"] = self.times.report(waiting);
     }
 }
 
@@ -219,11 +217,10 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P> {
 
     fn nanoseconds(&self) -> [i64; 2] {
         let with_others = self.with_others();
-        // Of the first block's time in steps with peers it has waited for ghosts so long.
-        let control = self.buffers.control.read::<Control>(1);
-        let cycles = control.map_or([0; 4], |control| control[0].cycles);
-        let [all, waited, ..] = cycles.map(|cycles| cycles as f64);
-        let waited = with_others.with_peers as f64 * (waited / all.max(1.0));
-        [with_others.stepping, with_others.domain.waited() + waited as i64]
+        // Where kernels work with peers, the host does not see what they wait for.
+        match with_others.times.all_and_communication(self.waiting_in_passes()) {
+            [0, _] => [with_others.stepping, with_others.domain.waited()],
+            times => times,
+        }
     }
 }

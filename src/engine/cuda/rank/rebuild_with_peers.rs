@@ -1,7 +1,5 @@
 //! Rebuilding by kernels that write into the neighbours' memory (`kernels/domain/rebuild.cu`): the host launches them, and
 //! the steps behind them, and hears meanwhile what has become of it.
-use std::time::Instant;
-
 use super::argument;
 use super::report::Asked;
 use super::rim::{RimControl, Starts};
@@ -17,7 +15,6 @@ const ENTERING_BLOCKS: u32 = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct Rebuilding {
     asked: Asked,
-    begun: Instant,
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -26,7 +23,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// # Errors
     /// If the card is lost.
     pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<Rebuilding, EngineError> {
-        let begun = Instant::now();
         let (step, drifts) = (self.step, u32::from(drifts));
         let with_others = self.with_others_mut();
         with_others.rebuilt_with_peers += 1;
@@ -40,7 +36,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let asked = self.with_others_mut().reports.ask();
         let arguments = [argument(&number), argument(&asked.number)];
         self.on_all_blocks("list_with_peers", &arguments)?;
-        Ok(Rebuilding { asked, begun })
+        Ok(Rebuilding { asked })
     }
 
     /// A rebuilding was launched in the present step: what the host knows of the card is as it will be if nothing fails.
@@ -62,7 +58,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let (agrees, made) = (self.agrees(), report.control);
         let with_others = self.with_others_mut();
         with_others.times.rebuilt(&report);
-        with_others.rebuilding += rebuilding.begun.elapsed().as_nanos() as i64;
         // The lists are new.
         let domain = &mut with_others.domain;
         domain.forget_stale();

@@ -91,7 +91,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
             present: self.with_others().present,
             copy: self.control.copy,
         };
-        let (begin, rebuilding) = (Instant::now(), self.with_others().rebuilding);
         let mut half_steps = 0;
         // That before the drift may have been given.
         self.clear_heat(usize::from(saved.present == Present::AllSites))?;
@@ -126,12 +125,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if report.is_none() || collided {
             moved2 = moved2.max(self.note_findings()?.moved2);
         }
-        if self.peer_kind().is_some() {
-            let with_others = self.with_others_mut();
-            with_others.with_peers += begin.elapsed().as_nanos() as i64;
-            with_others.with_peers -= with_others.rebuilding - rebuilding;
-        }
-        let begin = Instant::now();
         let agrees = self.agrees();
         let domain = &mut self.with_others_mut().domain;
         let verdict = match report.map(|report| report.agreed) {
@@ -140,7 +133,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
             }
             _ => domain.verify(f64::from_bits(moved2)),
         };
-        self.with_others_mut().comparing += begin.elapsed().as_nanos() as i64;
         if let Some(stale) = verdict.stale
             && stale <= stop
             && verdict.fault.is_none()
@@ -211,7 +203,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// A step in which the lists are rebuilt. Where the cards take steps by themselves, its forces and second kick are
     /// left to these.
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
-        let begin = Instant::now();
         let mut half_steps = 0;
         self.clear_heat(0)?;
         let drifts = self.with_others().present == Present::Forces;
@@ -235,7 +226,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.over_particles("kick_and_drift", &[argument(&step)])?;
             self.migrate()?;
             self.rebuild_with_ghosts()?;
-            self.with_others_mut().rebuilding += begin.elapsed().as_nanos() as i64;
         }
         if self.peer_kind().is_some() {
             self.with_others_mut().present = Present::AllSites;
