@@ -337,6 +337,12 @@ fn suites_are_run_once_judged_and_gone_on_with() {
     let before = written();
     assert_eq!(job.execute(&command).stdout, ended.stdout);
     assert_eq!(before, written());
+    // A case alone: what is compared with another one is only measured.
+    let alone = job.succeeds(&[&command[..], &["fluid/hot"]].concat());
+    assert!(alone.stdout.contains("0 of 2 quantities fail"), "{alone:?}");
+    let alone = job.execute(&[&command[..], &["fluid/again"]].concat());
+    assert!(alone.stdout.contains("1 of 2 quantities fail"), "{alone:?}");
+    assert!(!alone.stdout.contains("fluid/hot"), "{alone:?}");
     // What is complete is judged, though another case is not.
     for entry in fs::read_dir(job.path("found/quick/fluid/again")).unwrap() {
         let path = entry.unwrap().path();
@@ -354,6 +360,10 @@ fn suites_are_run_once_judged_and_gone_on_with() {
     job.succeeds(&[&command[..], &["fluid", "--full"]].concat());
     assert!(!job.path("found/full/fluid/again").exists());
     job.fails(&[&command[..], &["glass"]].concat(), &["no suite glass", "fluid"]);
+    job.fails(
+        &[&command[..], &["fluid/cold"]].concat(),
+        &["suite fluid has no case cold", "hot, again"],
+    );
     job.write("suites/fluid.toml", &SUITE.replace("$steps", "$stepps"));
     job.fails(&command, &["suite fluid, case hot", "$stepps has no value"]);
 }

@@ -33,7 +33,7 @@ use crate::run::parse_walltime;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ValidateArguments {
-    /// Names of suites; all of them if none is given.
+    /// Names of suites, or of single cases as SUITE/CASE; all suites if none is given.
     suites: Vec<String>,
     /// Small systems, short runs: minutes on a CPU. This is what is done if nothing is said.
     #[arg(long, conflicts_with = "full")]
@@ -137,8 +137,9 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
         let found = found.entry(&place.suite.name).or_default();
         for expected in &place.case.expect {
             let mut expected = expected.clone();
-            let case = expected.same_as.as_ref();
-            if case.is_some_and(|case| results.unfinished.contains(&place.suite.name_of(case))) {
+            // Of a case that is not finished, or not asked for, there is nothing to compare with.
+            let found_of = |case: &String| found.keys().any(|(of, _)| of == case);
+            if expected.same_as.as_ref().is_some_and(|case| !found_of(case)) {
                 expected.same_as = None;
             }
             let one = judge::judge(&expected, size, run, found)?;

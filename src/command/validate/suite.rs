@@ -178,6 +178,23 @@ impl Suite {
         self.peer.as_ref().map(|script| self.folder.join(script))
     }
 
+    /// Leaves the cases that are named: all by the suite's name, one by `SUITE/CASE`.
+    fn keep_named(&mut self, names: &[String]) -> miette::Result<()> {
+        if names.is_empty() || names.contains(&self.name) {
+            return Ok(());
+        }
+        let of_here =
+            |name: &String| name.strip_prefix(&format!("{}/", self.name)).map(str::to_owned);
+        let named: Vec<String> = names.iter().filter_map(of_here).collect();
+        let all: Vec<&str> = self.cases.iter().map(|case| case.name.as_str()).collect();
+        if let Some(unknown) = named.iter().find(|name| !all.contains(&name.as_str())) {
+            let all = all.join(", ");
+            return Err(miette!("suite {} has no case {unknown}; there are {all}", self.name));
+        }
+        self.cases.retain(|case| named.contains(&case.name));
+        Ok(())
+    }
+
     /// A case's name with that of the suite.
     pub fn name_of(&self, case: &str) -> String {
         format!("{}/{case}", self.name)
@@ -210,7 +227,7 @@ impl Suite {
     }
 }
 
-/// The suites of a folder, all or those named.
+/// The suites of a folder, all or those named; by `SUITE/CASE` with that case alone.
 pub fn load(folder: &Path, names: &[String]) -> miette::Result<Vec<Suite>> {
     let unreadable = |error: std::io::Error| {
         miette!(
@@ -229,11 +246,20 @@ pub fn load(folder: &Path, names: &[String]) -> miette::Result<Vec<Suite>> {
     files.sort();
     let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let all: Vec<String> = files.iter().map(stem).collect();
-    if let Some(unknown) = names.iter().find(|name| !all.contains(name)) {
+    let wanted: Vec<&str> = names
+        .iter()
+        .map(|name| name.split_once('/').map_or(name.as_str(), |(suite, _)| suite))
+        .collect();
+    if let Some(unknown) = wanted.iter().find(|name| !all.iter().any(|suite| suite == *name)) {
         return Err(miette!("there is no suite {unknown}; there are {}", all.join(", ")));
     }
-    files.retain(|file| names.is_empty() || names.contains(&stem(file)));
-    files.iter().map(|file| read(file, stem(file), folder)).collect()
+    files.retain(|file| names.is_empty() || wanted.contains(&stem(file).as_str()));
+    let named = |file: &PathBuf| {
+        let mut suite = read(file, stem(file), folder)?;
+        suite.keep_named(names)?;
+        Ok(suite)
+    };
+    files.iter().map(named).collect()
 }
 
 fn read(file: &Path, name: String, folder: &Path) -> miette::Result<Suite> {
