@@ -42,12 +42,21 @@ pub struct SystemPlan {
     /// Periodic box; for an initial state from a file, that file's box unless the TOML gives one.
     pub simulation_box: SimulationBox,
     pub species: Vec<Species>,
-    /// Key of all random numbers of the run.
     pub seed: u64,
     pub initial: InitialPlan,
+    /// Key of the random numbers of a run from a file, made of the seed and of that file's state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_behind_file: Option<u64>,
 }
 
 impl SystemPlan {
+    /// Key of all random numbers of the run: the seed, but for a run from a file. There the seed would give the noise once
+    /// more under which a run with the same seed has come to that state, and under equal noise trajectories approach each
+    /// other (B. P. Uberuaga et al., J. Chem. Phys. 120, 6363 (2004)).
+    pub fn random_key(&self) -> u64 {
+        self.key_behind_file.unwrap_or(self.seed)
+    }
+
     pub fn particle_count(&self) -> usize {
         self.species.iter().map(|species| species.count).sum()
     }

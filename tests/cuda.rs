@@ -39,6 +39,7 @@ fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
             ],
             seed: 7,
             initial: InitialPlan::Lattice { lattice, temperature: 1.0 },
+            key_behind_file: None,
         },
         potential: PotentialPlan {
             form: PairPotential::LennardJones,

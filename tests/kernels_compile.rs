@@ -57,6 +57,7 @@ fn plan(
             species: vec![species("A", 800, 1.0), species("B", 200, 2.0)],
             seed: 1,
             initial: InitialPlan::Lattice { lattice: Lattice::Fcc, temperature: 1.0 },
+            key_behind_file: None,
         },
         potential: PotentialPlan { form, truncation, pairs: vec![vec![aa, ab], vec![ab, bb]] },
         run: RunPlan {

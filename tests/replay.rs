@@ -288,6 +288,54 @@ fn text_files_of_other_programs_give_what_the_run_gave() {
     job.fails(&types, &["0 particles of species A", "species of the trajectory: 1, 2"]);
 }
 
+/// Frames that are only counted would be taken for steps.
+#[test]
+fn a_file_without_steps_and_times_needs_the_steps_of_a_frame() {
+    let job = job(OBSERVABLES, false);
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let expected = job.results("production").dynamics().unwrap();
+    let reader = supercool_analysis::open(job.path("out/production.h5md")).unwrap();
+    let frames: Vec<Frame> = (0..reader.len()).map(|k| reader.read(k).unwrap()).collect();
+    let [x, y, z] = frames[0].padded_edges();
+    let text = |key: &dyn Fn(u64) -> String| {
+        let head = |step: u64, count: usize| {
+            let key = key(step);
+            format!(
+                "{count}\nLattice=\"{x} 0 0 0 {y} 0 0 0 {z}\"{key} Properties=id:I:1:species:S:1:pos:R:3:vel:R:3\n"
+            )
+        };
+        as_text(&frames, &head, &|name, id, x, _, v| {
+            format!("{id} {name} {} {}", words(x), words(v))
+        })
+    };
+    std::fs::write(job.path("plain.xyz"), text(&|_| String::new())).unwrap();
+    std::fs::write(job.path("times.xyz"), text(&|step| format!(" time={}", step as f64 * 0.004)))
+        .unwrap();
+    let command = |file: &'static str| {
+        ["correlate", file, "job.toml", "--quiet", "--output", file.trim_end_matches(".xyz")]
+    };
+    job.fails(
+        &command("plain.xyz"),
+        &["says neither the steps nor the times", "--steps-per-frame N"],
+    );
+    job.succeeds(&[&command("plain.xyz")[..], &["--steps-per-frame", "4"]].concat());
+    job.succeeds(&command("times.xyz"));
+    for output in ["plain", "times"] {
+        let found = ResultsFile::open(&job.path(&format!("{output}/production.h5"))).unwrap();
+        agree(&found.dynamics().unwrap(), &expected, 1e-9);
+    }
+    let given = [
+        "correlate",
+        "out/production.h5md",
+        "job.toml",
+        "--steps-per-frame",
+        "4",
+        "--output",
+        "given",
+    ];
+    job.fails(&given, &["says the steps of its frames"]);
+}
+
 #[test]
 fn of_a_trajectory_that_breaks_off_nothing_is_left() {
     let job = job("\"mean-square-displacement\"", false);
@@ -298,7 +346,7 @@ fn of_a_trajectory_that_breaks_off_nothing_is_left() {
         let frame = trajectory.read(index).unwrap();
         let edge = frame.box_edges[0] + if index < 15 { 0.0 } else { 0.5 };
         xyz += &format!(
-            "{}\nLattice=\"{edge} 0 0 0 {edge} 0 0 0 {edge}\" Properties=species:S:1:pos:R:3\n",
+            "{}\nLattice=\"{edge} 0 0 0 {edge} 0 0 0 {edge}\" step={index} Properties=species:S:1:pos:R:3\n",
             frame.particle_count()
         );
         for (particle, [x, y, z]) in frame.position.iter().enumerate() {

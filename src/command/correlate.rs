@@ -1,4 +1,5 @@
 //! `supercool correlate`.
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use super::say;
@@ -14,6 +15,9 @@ pub struct CorrelateArguments {
     /// The stage; the only one that has any, if not given.
     #[arg(long)]
     stage: Option<String>,
+    /// Steps from one frame to the next, of a file that says neither steps nor times of its frames (plain XYZ).
+    #[arg(long, value_name = "STEPS")]
+    steps_per_frame: Option<NonZeroU64>,
     /// Directory for the results; `results/NAME-correlations` for the trajectory NAME.h5md if not given.
     #[arg(long)]
     output: Option<PathBuf>,
@@ -32,6 +36,7 @@ pub fn correlate(arguments: &CorrelateArguments) -> miette::Result<()> {
     loaded.plan.output.directory = arguments.output.clone().unwrap_or_else(default);
     let options = ReplayOptions {
         stage: arguments.stage.clone(),
+        steps_per_frame: arguments.steps_per_frame,
         force: arguments.force,
         quiet: arguments.quiet,
     };

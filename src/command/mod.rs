@@ -15,7 +15,7 @@ mod start;
 mod validate;
 mod watch;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -100,6 +100,7 @@ pub fn main() -> miette::Result<ExitCode> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .with_target(false)
         // Else a warning that cannot be written (a full disk, a terminal that is gone) would end the run.

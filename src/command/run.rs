@@ -92,7 +92,13 @@ pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitC
 /// Prints how a run ended. That nobody can be told does not change how it ended, which is what a job script acts on.
 fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
     let (text, code) = match outcome {
-        Outcome::Finished(summary) => (table(directory, summary), ExitCode::SUCCESS),
+        Outcome::Finished(summary) => {
+            let text = match summary.was_complete {
+                true => already_complete(directory, summary),
+                false => table(directory, summary),
+            };
+            (text, ExitCode::SUCCESS)
+        }
         Outcome::Stopped { step, checkpoint, why } => {
             let text = format!(
                 "Stopped by {why} after step {step}; checkpoint {}\n\
@@ -107,6 +113,17 @@ fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
         tracing::warn!("{error}");
     }
     code
+}
+
+/// What a run that is resumed behind its end has done before, and what may be done instead.
+fn already_complete(directory: &Path, summary: &Summary) -> String {
+    let checkpoint = directory.join(format!("checkpoint-{}.scp", summary.steps));
+    format!(
+        "The run was complete: no step was taken. A new run goes on from its end with\n    \
+         initial = {{ file = {:?} }}\n\n{}",
+        checkpoint.display().to_string(),
+        table(directory, summary)
+    )
 }
 
 fn table(directory: &Path, summary: &Summary) -> String {

@@ -3,6 +3,7 @@
 //! Reads the results file that was written last, which a run brings up to date every `output.flush_seconds`.
 use std::fmt::Write;
 use std::io::{IsTerminal, stdout};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +16,7 @@ use supercool_analysis::settled;
 
 use super::say;
 use crate::output::checkpoints_in;
+use crate::run::LOCK;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct WatchArguments {
@@ -31,6 +33,8 @@ pub struct WatchArguments {
 /// Characters of a plot.
 const PLOT: (usize, usize) = (36, 10);
 const BAR: usize = 40;
+/// A run that has written nothing for so long may have been killed.
+const ABANDONED: Duration = Duration::from_secs(60);
 /// Samples of a plot of a time series, some for each dot from left to right.
 const SAMPLES: usize = 300;
 /// Clears a terminal and goes to its upper left corner.
@@ -98,8 +102,15 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
     );
     let rate = speed(&file).map(|speed| speed.steps as f64 / speed.seconds);
     let age = SystemTime::now().duration_since(written).unwrap_or_default();
+    let abandoned = !finished && age > ABANDONED && !is_at_work(directory);
     let state = match (finished, rate) {
         (true, _) => "the run has finished".to_owned(),
+        (false, _) if abandoned => {
+            format!(
+                "no process seen from here is at work; if none is elsewhere, supercool resume {} goes on",
+                directory.display()
+            )
+        }
         (false, Some(rate)) => {
             let left = total.saturating_sub(reached) as f64 / rate;
             format!("{rate:.0} steps/s, {} left", time(left))
@@ -110,6 +121,18 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
     text += &thermodynamics(&file)?;
     text += &plots(&file)?;
     Ok(Page { text, finished })
+}
+
+/// Whether a process of this host holds the directory's lock: from the kernel's list, as taking it would be in the way of a
+/// run that starts. If there is no such list, one may.
+fn is_at_work(directory: &Path) -> bool {
+    let (Ok(lock), Ok(held)) =
+        (std::fs::metadata(directory.join(LOCK)), std::fs::read_to_string("/proc/locks"))
+    else {
+        return true;
+    };
+    let inode = format!(":{}", lock.ino());
+    held.lines().any(|line| line.split_whitespace().any(|word| word.ends_with(&inode)))
 }
 
 fn stages(plan: &Value) -> impl DoubleEndedIterator<Item = &Value> {

@@ -1,4 +1,5 @@
 //! Values of keys that were not written. The schema and the validation both read these.
+use std::f64::consts::PI;
 use std::fmt::Display;
 
 use crate::plan::{EngineChoice, Lattice, Precision, TransportChoice};
@@ -48,6 +49,17 @@ pub fn neighbor_radius(simulation_box: &SimulationBox, count: usize) -> f64 {
     let dimension = simulation_box.dimension() as f64;
     let distance = (simulation_box.volume() / count as f64).powf(dimension.recip());
     (1.45e4 * distance).round() / 1e4
+}
+
+/// Distance up to which g_ab(r) is evaluated: half the shortest edge, but no more than the radius of a sphere (in two
+/// dimensions a circle) that holds 4,000 particles on average, so that the work grows with N and not with its square.
+pub fn pair_distance(simulation_box: &SimulationBox, count: usize) -> f64 {
+    let volume = 4000.0 * simulation_box.volume() / count as f64;
+    let radius = match simulation_box.dimension() {
+        2 => (volume / PI).sqrt(),
+        _ => (0.75 * volume / PI).cbrt(),
+    };
+    radius.min(simulation_box.shortest_edge() / 2.0)
 }
 
 /// Lattice of the initial state.

@@ -6,10 +6,12 @@ use serde::Deserialize;
 use super::InitialError;
 use crate::engine::ExactState;
 use crate::output::Checkpoint;
-use crate::plan::Plan;
+use crate::plan::{InitialPlan, Plan};
 use crate::run::state_from_checkpoint;
 use crate::system::{Snapshot, Species, species_of_particles};
 
+/// Largest deviation of a file's masses, in units of the plan's.
+const MASS_TOLERANCE: f64 = 1e-4;
 /// Largest deviation of a file's box from the plan's, in units of the edge.
 const BOX_TOLERANCE: f64 = 1e-6;
 
@@ -31,6 +33,7 @@ pub fn read(plan: &Plan, path: &Path, step: Option<u64>) -> Result<(Snapshot, bo
         let names: Vec<&str> = species.iter().map(|species| species.name.as_str()).collect();
         let of_particles = state.species_of.iter().map(|&number| usize::from(number));
         let of_particles = numbered_as_in_plan(plan, path, &names, of_particles)?;
+        check_masses(plan, path, &species)?;
         let snapshot = state.to_snapshot(&species);
         return Ok((in_order_of_species(plan, path, &of_particles, &snapshot)?, true));
     }
@@ -41,6 +44,15 @@ pub fn read(plan: &Plan, path: &Path, step: Option<u64>) -> Result<(Snapshot, bo
     let of_particles = numbered_as_in_plan(plan, path, &names, of_particles)?;
     let count = frame.position.len();
     let has_velocities = frame.velocity.is_some();
+    // Readers fill in one where a file has no masses.
+    if let Some(masses) =
+        frame.mass.as_ref().filter(|masses| masses.iter().any(|&mass| mass != 1.0))
+    {
+        for (&number, &mass) in of_particles.iter().zip(masses) {
+            let species = Species { mass, ..plan.system.species[number].clone() };
+            check_masses(plan, path, &[species])?;
+        }
+    }
     let snapshot = Snapshot {
         step: 0,
         position: frame.position,
@@ -61,6 +73,7 @@ pub fn exact(
         return Ok(None);
     }
     let Held { mut state, species } = Held::read(plan, path)?;
+    check_masses(plan, path, &species)?;
     let names = |species: &[Species]| -> Vec<String> {
         species.iter().map(|species| species.name.clone()).collect()
     };
@@ -72,6 +85,17 @@ pub fn exact(
         && state.species_of == species_of_particles(&plan.system.species);
     state.step = 0;
     Ok(fits.then_some(state))
+}
+
+/// Key of the random numbers of a run from a snapshot, for a seed: the same in every precision of the run.
+pub fn key_behind(seed: u64, snapshot: &Snapshot) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&seed.to_le_bytes());
+    for number in snapshot.position.iter().chain(&snapshot.velocity).flatten() {
+        hasher.update(&number.to_le_bytes());
+    }
+    let hash = *hasher.finalize().as_bytes();
+    u64::from_le_bytes(hash[..8].try_into().expect("eight bytes"))
 }
 
 fn is_checkpoint(path: &Path) -> bool {
@@ -133,6 +157,26 @@ fn check_box(plan: &Plan, path: &Path, found: &[f64]) -> Result<(), InitialError
     } else {
         Err(wrong(path, format!("its box has edges {found:?}, the plan's {expected:?}")))
     }
+}
+
+/// The masses of species in the file must be the plan's where its velocities are taken.
+fn check_masses(plan: &Plan, path: &Path, found: &[Species]) -> Result<(), InitialError> {
+    if !matches!(plan.system.initial, InitialPlan::File { temperature: None, .. }) {
+        return Ok(());
+    }
+    for Species { name, mass, .. } in found {
+        let species = plan.system.species.iter().find(|species| species.name == *name);
+        if let Some(species) = species
+            && (mass - species.mass).abs() > MASS_TOLERANCE * species.mass
+        {
+            let what = format!(
+                "particles of species {name} have mass {mass}, in system.species {}; their velocities are taken",
+                species.mass
+            );
+            return Err(wrong(path, what));
+        }
+    }
+    Ok(())
 }
 
 /// The plan's numbers of the species of particles, which are `names` in the file.

@@ -69,7 +69,15 @@ impl From<supercool_analysis::AnalysisError> for InitialError {
 /// The state of a plan before its first step. Velocities of a lattice are still zero: the engine
 /// draws them.
 pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
+    Ok(create_with_key(plan)?.0)
+}
+
+/// The same, and for a state from a file the key of the random numbers behind it ([`SystemPlan::random_key`]).
+///
+/// [`SystemPlan::random_key`]: crate::plan::SystemPlan::random_key
+pub fn create_with_key(plan: &Plan) -> Result<(ExactState, Option<u64>), InitialError> {
     let system = &plan.system;
+    let mut key = None;
     let species_of = species_of_particles(&system.species);
     let count = species_of.len();
     let snapshot = match &system.initial {
@@ -81,9 +89,11 @@ pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
         },
         InitialPlan::File { path, step, temperature } => {
             if let Some(state) = file::exact(plan, path, *step)? {
-                return Ok(state);
+                let key = file::key_behind(system.seed, &state.to_snapshot(&system.species));
+                return Ok((state, Some(key)));
             }
             let (snapshot, has_velocities) = file::read(plan, path, *step)?;
+            key = Some(file::key_behind(system.seed, &snapshot));
             if !has_velocities && temperature.is_none() {
                 return Err(InitialError::NoVelocities { path: path.clone() });
             }
@@ -91,7 +101,7 @@ pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
         }
     };
     let precision = plan.run.precision;
-    ExactState::from_snapshot(
+    let state = ExactState::from_snapshot(
         &snapshot,
         species_of,
         system.simulation_box,
@@ -104,5 +114,6 @@ pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
         particle,
         position: snapshot.position[particle],
         velocity: snapshot.velocity[particle],
-    })
+    })?;
+    Ok((state, key))
 }

@@ -21,7 +21,7 @@ pub struct ThermodynamicsRow {
     pub conserved_energy: f64,
     pub temperature: f64,
     pub pressure: f64,
-    /// `stress[a][b]`: kinetic and virial part, sign such that the pressure is its trace over `D`.
+    /// `stress[a][b]`: kinetic and virial part, tension being positive: the pressure is minus its trace over `D`.
     pub stress: [[f64; 3]; 3],
     pub center_of_mass_velocity: [f64; 3],
 }

@@ -3,10 +3,11 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use supercool_analysis::results::ResultsFile;
 
 use super::RunError;
 use crate::output::{Checkpoint, FullDisk, checkpoints_in};
-use crate::plan::Plan;
+use crate::plan::{InitialPlan, Plan};
 
 /// The output directory of a run, locked against a second one for as long as this lives.
 pub struct OutputDirectory {
@@ -30,7 +31,8 @@ struct HeldStage {
     name: String,
 }
 
-const LOCK: &str = ".supercool.lock";
+/// File of a directory that the process of its run has locked.
+pub const LOCK: &str = ".supercool.lock";
 /// Value of a checkpoint: the run that it is of.
 const RUN: &str = "run";
 
@@ -48,6 +50,7 @@ impl OutputDirectory {
         directory.earlier = directory.occupants(plan);
         if let Some(example) = directory.earlier.first()
             && !force
+            && !directory.has_only_begun()
         {
             let example = example.file_name().unwrap_or_default().to_string_lossy().into_owned();
             return Err(RunError::Occupied { path: path.clone(), example });
@@ -57,6 +60,15 @@ impl OutputDirectory {
             directory.earlier.extend(left);
             directory.earlier.sort();
             directory.earlier.dedup();
+        }
+        if let InitialPlan::File { path: initial, .. } = &plan.system.initial
+            && let Ok(initial) = initial.canonicalize()
+            && directory
+                .earlier
+                .iter()
+                .any(|file| file.canonicalize().is_ok_and(|file| file == initial))
+        {
+            return Err(RunError::RemovesInitial { path: path.clone(), initial });
         }
         Ok(directory)
     }
@@ -160,6 +172,19 @@ impl OutputDirectory {
             .unwrap_or_default();
         found.extend(self.files_of(plan.stages.iter().map(|stage| stage.name.as_str())));
         found
+    }
+
+    /// Whether what is there is a run that has come to no step: its initial state and empty results.
+    fn has_only_begun(&self) -> bool {
+        let checkpoints = checkpoints_in(&self.path).unwrap_or_default();
+        let at_start = |file: &PathBuf| {
+            let results = ResultsFile::open(file).ok();
+            results.and_then(|file| file.number("progress/step")) == Some(0.0)
+        };
+        let results = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "h5");
+        checkpoints.len() == 1
+            && checkpoints[0].0 == 0
+            && self.earlier.iter().filter(results).all(at_start)
     }
 
     /// Files of stages with these names that are there.

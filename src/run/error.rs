@@ -17,14 +17,26 @@ pub enum RunError {
     ))]
     Occupied { path: PathBuf, example: String },
 
+    #[error("{}: --force would remove the initial state, {}", path.display(), initial.display())]
+    #[diagnostic(help("choose another directory, by --output or output.directory"))]
+    RemovesInitial { path: PathBuf, initial: PathBuf },
+
     #[error("{}: another supercool is running in this directory", path.display())]
-    #[diagnostic(help("wait for it to end, or choose another output.directory"))]
+    #[diagnostic(help(
+        "`supercool watch {}` shows it; wait for it to end, or give a new run another directory", path.display()
+    ))]
     Locked { path: PathBuf },
 
     // The reason is printed below, as the source.
     #[error("output.directory: {} cannot be {what}", path.display())]
     #[diagnostic(help("it must be a directory that this user may write to"))]
     Directory { path: PathBuf, what: &'static str, source: io::Error },
+
+    #[error("{}: is a file; a run is resumed by its directory", path.display())]
+    #[diagnostic(help(
+        "`supercool resume DIRECTORY`, with the directory of its checkpoints and results"
+    ))]
+    NotADirectory { path: PathBuf },
 
     #[error("{}: no checkpoint to resume from", path.display())]
     #[diagnostic(help(

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 pub use self::checkpoint::{last_state, state_from_checkpoint};
 use self::description::Provenance;
-pub use self::directory::OutputDirectory;
+pub use self::directory::{LOCK, OutputDirectory};
 pub use self::error::RunError;
 pub use self::interrupt::{Interrupt, Watch, parse_walltime};
 use self::limits::Limits;
@@ -46,6 +46,7 @@ use crate::output::{Checkpoint, FullDisk, checkpoint_path, checkpoints_in};
 use crate::plan::{
     CorrelationPlan, EngineChoice, InitialPlan, OnFullDisk, Plan, Thermostat, TotalEnergy,
 };
+use crate::potential::Truncation;
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +81,9 @@ const MOST_BEHIND: u64 = 1000;
 /// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
 const VISIBLE_MOTION: f64 = 0.01;
 
+/// Share of the kinetic energy that may be motion of the centre of mass: more than a bath leaves behind.
+const VISIBLE_HEAT: f64 = 0.01;
+
 /// Longest time between looks at signals and clocks.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -106,7 +110,8 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     let watch = watch(options)?;
     let planned = plan.run.engine;
     plan.run.engine = options.engine.unwrap_or(planned);
-    let state = initial::create(&plan)?;
+    let (state, key) = initial::create_with_key(&plan)?;
+    plan.system.key_behind_file = key;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
     directory.on_full_disk(full_disk(&plan, &watch));
     let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
@@ -138,6 +143,9 @@ pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(),
 pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     let watch = watch(options)?;
     let no_checkpoint = || RunError::NoCheckpoint { path: path.to_owned() };
+    if path.is_file() {
+        return Err(RunError::NotADirectory { path: path.to_owned() }.into());
+    }
     let checkpoints = if path.exists() { checkpoints_in(path)? } else { Vec::new() };
     if checkpoints.is_empty() {
         return Err(no_checkpoint().into());
@@ -253,6 +261,7 @@ impl Simulation {
         let flush_interval =
             Duration::try_from_secs_f64(self.plan.output.flush_seconds).unwrap_or(Duration::MAX);
         let mut last_checkpoint = Instant::now();
+        self.summary.was_complete = self.stage == self.plan.stages.len();
         while self.stage < self.plan.stages.len() {
             self.enter_stage(directory)?;
             let stage_end = self.plan.first_step(self.stage) + self.plan.stages[self.stage].steps;
@@ -339,6 +348,7 @@ impl Simulation {
             self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
         }
         self.warn_of_motion()?;
+        self.warn_of_width()?;
         let mut output = StageOutput::create(
             &self.plan,
             &self.toml_text,
@@ -355,6 +365,39 @@ impl Simulation {
         self.recheck(directory)
     }
 
+    /// The share of the kinetic energy that is motion of the centre of mass.
+    fn motion(&mut self) -> Result<f64, EngineError> {
+        let now = self.engine.thermodynamics()?;
+        let species = &self.plan.system.species;
+        let mass: f64 = species.iter().map(|species| species.mass * species.count as f64).sum();
+        let mass = mass / self.plan.system.particle_count() as f64;
+        let square: f64 = now.center_of_mass_velocity.iter().map(|v| v * v).sum();
+        Ok(if now.kinetic_energy > 0.0 { 0.5 * mass * square / now.kinetic_energy } else { 0.0 })
+    }
+
+    /// Says so if, at constant energy, pairs cross the smoothing at the cutoff within a step.
+    fn warn_of_width(&mut self) -> miette::Result<()> {
+        let Truncation::Smooth { width } = self.plan.potential.truncation else { return Ok(()) };
+        if self.plan.stages[self.stage].thermostat.is_some() {
+            return Ok(());
+        }
+        let temperature = self.engine.thermodynamics()?.temperature;
+        let masses = self.plan.system.species.iter().map(|species| species.mass);
+        let lightest = masses.fold(f64::INFINITY, f64::min);
+        let way = self.plan.run.timestep * (2.0 * temperature / lightest).sqrt();
+        let pairs = self.plan.potential.pairs.iter().flatten();
+        let sigma = pairs.map(|pair| pair.sigma).fold(0.0, f64::max);
+        if way > width * sigma {
+            tracing::warn!(
+                "stage \"{}\": pairs move by {way:.4} in a step, further than the width of the smoothing at the cutoff, \
+                 {:.4}: energy is conserved less well than with \"shifted\"; give a larger width, or a shorter timestep",
+                self.plan.stages[self.stage].name,
+                width * sigma
+            );
+        }
+        Ok(())
+    }
+
     /// Says so if the centre of mass moves, and stays so, where displacements are correlated that contain it.
     fn warn_of_motion(&mut self) -> miette::Result<()> {
         let stage = &self.plan.stages[self.stage];
@@ -362,6 +405,16 @@ impl Simulation {
             None | Some(Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. }) => true,
             Some(Thermostat::Andersen { .. } | Thermostat::Langevin { .. }) => false,
         };
+        let moving = self.motion()?;
+        if keeps_momentum && moving > VISIBLE_HEAT {
+            tracing::warn!(
+                "stage \"{}\": {:.1} % of the kinetic energy are motion of the centre of mass, which temperature, pressure, \
+                 viscosity and baths take for heat; an andersen bath before this stage removes it",
+                self.plan.stages[self.stage].name,
+                100.0 * moving
+            );
+        }
+        let stage = &self.plan.stages[self.stage];
         let without = |one: &CorrelationPlan| {
             one.remove_drift || one.observables.iter().all(|observable| observable.is_of_stress())
         };

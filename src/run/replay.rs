@@ -1,4 +1,5 @@
 //! The observables of a stage, evaluated on a stored trajectory as a run would have.
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
@@ -18,6 +19,8 @@ use crate::system::{SimulationBox, Snapshot, Species};
 pub struct ReplayOptions {
     /// The stage whose observables are taken; the only one that has any, if not given.
     pub stage: Option<String>,
+    /// Steps from one frame to the next, of a file that does not say the steps of its frames.
+    pub steps_per_frame: Option<NonZeroU64>,
     /// Remove earlier files from the output directory.
     pub force: bool,
     /// No progress bar.
@@ -55,11 +58,12 @@ pub fn replay(
     options: &ReplayOptions,
 ) -> miette::Result<Replayed> {
     let reader = supercool_analysis::open(trajectory).into_diagnostic()?;
-    let spacing = spacing(reader.as_ref())?;
+    let per_count = steps_per_count(&plan, reader.as_ref(), options.steps_per_frame)?;
+    let spacing = spacing(reader.as_ref())? * per_count;
     let index = chosen_stage(&plan, options.stage.as_deref())?;
     let (steps, frames) = (reader.steps().to_vec(), reader.len());
     let stage = &mut plan.stages[index];
-    stage.steps = steps[frames - 1] - steps[0];
+    stage.steps = (steps[frames - 1] - steps[0]) * per_count;
     let observe = std::mem::replace(&mut stage.observe, ObservePlan::nothing());
     stage.observe.structure = observe.structure;
     stage.observe.bond_order = observe.bond_order;
@@ -68,7 +72,7 @@ pub fn replay(
     let first = reader.read(0).into_diagnostic()?;
     check_contents(stage, &first, trajectory)?;
     plan.system.simulation_box = box_of(&plan, &first, trajectory)?;
-    check_time(&plan, &reader.read(1).into_diagnostic()?, &first, trajectory)?;
+    check_time(&plan, &reader.read(1).into_diagnostic()?, &first, per_count, trajectory)?;
     let order = order_of(&plan.system.species, &first, trajectory)?;
 
     check_place(&plan.output.directory, trajectory)?;
@@ -78,7 +82,8 @@ pub fn replay(
     let followed = first.image.is_none();
     let output = StageOutput::create(&plan, toml_text, index, &directory, &provenance);
     let evaluated = output.and_then(|output| {
-        evaluate(reader, output, plan.system.simulation_box, &order, &first, options.quiet)
+        let simulation_box = plan.system.simulation_box;
+        evaluate(reader, output, simulation_box, &order, &first, per_count, options.quiet)
     });
     let file =
         |ending: &str| directory.path().join(format!("{}.{ending}", plan.stages[index].name));
@@ -99,6 +104,7 @@ fn evaluate(
     simulation_box: SimulationBox,
     order: &[usize],
     first: &Frame,
+    per_count: u64,
     quiet: bool,
 ) -> miette::Result<()> {
     let (path, steps) = (reader.path().to_owned(), reader.steps().to_vec());
@@ -118,16 +124,17 @@ fn evaluate(
             }
         });
         for frame in receiver {
-            let frame = frame.into_diagnostic()?;
+            let mut frame = frame.into_diagnostic()?;
+            frame.step *= per_count;
             let step = frame.step;
             let snapshot = snapshot(frame, order, &mut images, first, &path)?;
-            output.sample(step - steps[0], &snapshot, None)?;
+            output.sample(step - steps[0] * per_count, &snapshot, None)?;
             bar.inc(1);
         }
         Ok(())
     })?;
     bar.finish_and_clear();
-    output.finish(steps[steps.len() - 1])
+    output.finish(steps[steps.len() - 1] * per_count)
 }
 
 /// An occupied directory with the ways out that there are here: nothing can be gone on with.
@@ -153,6 +160,35 @@ fn check_place(directory: &Path, trajectory: &Path) -> miette::Result<()> {
             directory.display()
         )),
         _ => Ok(()),
+    }
+}
+
+/// Steps for each step of the reader: one, unless it counts frames.
+fn steps_per_count(
+    plan: &Plan,
+    reader: &dyn TrajectoryReader,
+    given: Option<NonZeroU64>,
+) -> miette::Result<u64> {
+    let path = reader.path().display();
+    if !reader.counts_frames() {
+        return match given {
+            None => Ok(1),
+            Some(_) => Err(miette!("--steps-per-frame: {path} says the steps of its frames")),
+        };
+    }
+    if let Some(given) = given {
+        return Ok(given.get());
+    }
+    if reader.len() < 2 {
+        return Ok(1);
+    }
+    let time = |frame| -> miette::Result<_> { Ok(reader.read(frame).into_diagnostic()?.time) };
+    match (time(0)?, time(1)?) {
+        (Some(from), Some(to)) => Ok(((to - from) / plan.run.timestep).round().max(1.0) as u64),
+        _ => Err(miette!(
+            help = "--steps-per-frame N, with steps of run.timestep; or Step=... in the second lines of its frames",
+            "{path}: says neither the steps nor the times of its frames"
+        )),
     }
 }
 
@@ -276,9 +312,15 @@ fn box_of(plan: &Plan, frame: &Frame, path: &Path) -> miette::Result<SimulationB
 }
 
 /// Times of the first two frames against the configuration's time step.
-fn check_time(plan: &Plan, second: &Frame, first: &Frame, path: &Path) -> miette::Result<()> {
+fn check_time(
+    plan: &Plan,
+    second: &Frame,
+    first: &Frame,
+    per_count: u64,
+    path: &Path,
+) -> miette::Result<()> {
     let (Some(from), Some(to)) = (first.time, second.time) else { return Ok(()) };
-    let timestep = (to - from) / (second.step - first.step) as f64;
+    let timestep = (to - from) / ((second.step - first.step) * per_count) as f64;
     if (timestep / plan.run.timestep - 1.0).abs() < 1e-3 {
         return Ok(());
     }

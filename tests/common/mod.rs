@@ -40,6 +40,7 @@ pub fn plan_of(
             species,
             seed: 42,
             initial: InitialPlan::Lattice { lattice, temperature: 1.0 },
+            key_behind_file: None,
         },
         potential,
         run: RunPlan {

@@ -81,6 +81,7 @@ impl Case {
                     lattice: if dimension == 3 { Lattice::Fcc } else { Lattice::Hexagonal },
                     temperature: 1.0,
                 },
+                key_behind_file: None,
             },
             potential: PotentialPlan {
                 form: PairPotential::LennardJones,

@@ -126,6 +126,65 @@ fn from_a_checkpoint_a_run_goes_on_with_the_same_bits() {
     }
 }
 
+/// A run from another one's end has the same seed: its noise must be another, the same whenever it is run, and after a stop.
+#[test]
+fn noise_behind_a_file_is_not_that_of_the_run_before() {
+    // With so many collisions the velocities are the noise of one step.
+    let bath = "thermostat = { kind = \"andersen\", temperature = 1.5, rate = 250.0 }\n";
+    let stages = format!(
+        "[[stage]]\nname = \"first\"\nsteps = 100\n{bath}[[stage]]\nname = \"second\"\nsteps = 100\n{bath}"
+    );
+    let text = toml("fixed-point") + &stages;
+    let job = Job::new(&text);
+    job.succeeds(&["run", "job.toml"]);
+    let velocities =
+        |file: &str| Checkpoint::read(&job.path(file)).unwrap().get_u64("velocity").unwrap();
+    let lattice = r#"lattice = "fcc", temperature = 1.5"#;
+    let next = |output: &str| {
+        let file = "file = \"out/checkpoint-200.scp\"";
+        let text = text
+            .replace(lattice, file)
+            .replace(r#"directory = "out""#, &format!("directory = \"{output}\""));
+        job.write("next.toml", &text);
+        job.succeeds(&["run", "next.toml"]);
+    };
+    next("second");
+    next("third");
+    let [before, behind, again] =
+        ["out", "second", "third"].map(|run| velocities(&format!("{run}/checkpoint-200.scp")));
+    assert!(behind == again);
+    let equal = before.iter().zip(&behind).filter(|(before, behind)| before == behind).count();
+    assert!(equal < before.len() / 100, "{equal} of {}", before.len());
+    // The key is the checkpoint's.
+    std::fs::remove_file(job.path("second/checkpoint-200.scp")).unwrap();
+    job.succeeds(&["resume", "second"]);
+    assert!(velocities("second/checkpoint-200.scp") == behind);
+}
+
+#[test]
+fn masses_of_a_file_whose_velocities_are_taken_must_be_ours() {
+    let job = Job::new(&(toml("double") + STAGE));
+    job.succeeds(&["run", "job.toml"]);
+    for file in ["out/first.h5md", "out/checkpoint-400.scp"] {
+        for (temperature, heavy) in [("", true), (", temperature = 1.0", true), ("", false)] {
+            let initial = format!("file = \"{file}\"{temperature}");
+            let mut text = from(&toml("double"), &initial);
+            if heavy {
+                text = text.replace("{ name = \"B\", ", "{ name = \"B\", mass = 4.0, ");
+            }
+            job.write("next.toml", &text);
+            if heavy && temperature.is_empty() && file.ends_with("scp") {
+                job.fails(
+                    &["run", "next.toml", "--force"],
+                    &["species B have mass 1, in system.species 4"],
+                );
+            } else {
+                job.succeeds(&["run", "next.toml", "--force"]);
+            }
+        }
+    }
+}
+
 #[test]
 fn species_of_a_checkpoint_are_known_by_their_names() {
     let job = Job::new(&(toml("double") + STAGE));

@@ -1,7 +1,7 @@
 //! What a user looks at: a running job, a page of results, the suites of the validation.
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use supercool::output::checkpoints_in;
 
@@ -177,10 +177,24 @@ fn watching_goes_on_while_a_stage_that_observes_nothing_runs() {
     let seen = job.succeeds(&["watch", "out", "--once"]).stdout;
     assert!(seen.contains("200 of 200 of the stage") && seen.contains(" left"), "{seen}");
     assert!(!seen.contains("finished"), "{seen}");
+    // One that writes nothing for long is at work all the same.
+    let results = fs::File::options().append(true).open(job.path("out/melt.h5")).unwrap();
+    results.set_modified(SystemTime::now() - Duration::from_secs(300)).unwrap();
+    let seen = job.succeeds(&["watch", "out", "--once"]).stdout;
+    assert!(seen.contains(" left") && !seen.contains("no process"), "{seen}");
+    results.set_modified(SystemTime::now()).unwrap();
     signal(process.id(), "TERM");
     assert_eq!(Ended::of(process).code, Some(75));
-    // What the checkpoint says is known, too.
+    // What the checkpoint says is known, too; and after a while that nobody is at work.
     let seen = job.succeeds(&["watch", "out", "--once"]).stdout;
+    assert!(!seen.contains("no process"), "{seen}");
+    let results = fs::File::options().append(true).open(job.path("out/melt.h5")).unwrap();
+    results.set_modified(SystemTime::now() - Duration::from_secs(300)).unwrap();
+    let later = job.succeeds(&["watch", "out", "--once"]).stdout;
+    assert!(
+        later.contains("no process seen from here is at work") && later.contains("resume out"),
+        "{later}"
+    );
     let newest = checkpoints_in(&job.path("out")).unwrap()[0].0;
     assert!(seen.contains(&format!("step {newest} of 100000200;")), "{seen}");
     assert!(!seen.contains("finished"), "{seen}");

@@ -62,7 +62,44 @@ fn nothing_to_resume_is_said() {
     job.fails(&["resume", "missing"], &["missing", "no checkpoint to resume from"]);
     fs::create_dir(job.path("empty")).unwrap();
     job.fails(&["resume", "empty"], &["empty", "no checkpoint to resume from"]);
+    job.fails(&["resume", "job.toml"], &["job.toml: is a file", "by its directory"]);
+    job.succeeds(&["run", "job.toml"]);
+    let again = job.succeeds(&["resume", "out"]).stdout;
+    for part in
+        ["The run was complete: no step was taken", "file = \"out/checkpoint-20.scp\"", "melt"]
+    {
+        assert!(again.contains(part), "no {part:?} in {again}");
+    }
     assert_eq!(fs::read_dir(job.path("empty")).unwrap().count(), 0);
+}
+
+/// A run that has come to no step holds nothing that would be lost.
+#[test]
+fn a_run_that_failed_in_its_first_step_is_not_in_the_way() {
+    let job = Job::new(&toml(20, "thermodynamics = 10"));
+    job.succeeds(&["run", "job.toml"]);
+    fs::remove_file(job.path("out/checkpoint-20.scp")).unwrap();
+    job.fails(&["run", "job.toml"], &["files of an earlier run"]);
+    fs::remove_file(job.path("out/melt.h5")).unwrap();
+    job.succeeds(&["run", "job.toml"]);
+}
+
+#[test]
+fn the_initial_state_is_not_removed_by_force() {
+    let job = Job::new(&toml(20, "thermodynamics = 10, trajectory = 10"));
+    job.succeeds(&["run", "job.toml"]);
+    for file in ["melt.h5md", "checkpoint-20.scp"] {
+        let initial = format!("file = \"out/{file}\"");
+        let text = toml(20, "thermodynamics = 10")
+            .replace("lattice = \"fcc\", temperature = 1.5", &initial);
+        assert!(text.contains(file));
+        job.write("next.toml", &text);
+        job.fails(
+            &["run", "next.toml", "--force"],
+            &["--force would remove the initial state", file],
+        );
+        assert!(job.path(&format!("out/{file}")).exists());
+    }
 }
 
 /// Files of stages that the new run does not have would be taken for its own.

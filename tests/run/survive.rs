@@ -457,5 +457,5 @@ fn a_bound_may_only_be_said_and_is_said_once() {
     assert_eq!(ended.stderr.matches("limits.temperature").count(), 1, "{ended:?}");
     let sound = "temperature = 9.0\nenergy_drift = 0.1\ncenter_of_mass_velocity = 1e-6";
     let ended = limited(sound, "thermodynamics = 10").succeeds(&["run", "job.toml", "--quiet"]);
-    assert_eq!(ended.stderr, "", "{ended:?}");
+    assert!(!ended.stderr.contains("limits"), "{ended:?}");
 }

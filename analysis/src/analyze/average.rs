@@ -36,15 +36,21 @@ pub struct AverageCurve {
 const FEWEST_RUNS: usize = 8;
 
 impl AverageCurve {
-    /// Errors for the weights of a fit: the runs' own; where these have none, from the scatter, which where other points
-    /// have errors must be that of eight runs at least: of fewer it may be small by accident.
+    /// Errors for the weights of a fit: the runs' own, which may be too small where time origins overlap, or of eight runs
+    /// and more that from their scatter, if it is larger; where runs have none, that from the scatter, which where other points
+    /// have errors must be of eight runs at least: of fewer it may be small by accident.
     pub fn weights(&self) -> Vec<f64> {
         let some_have = self.error.iter().any(|error| *error > 0.0);
-        let weight = |k: usize| match self.error[k] {
-            // Zero of what is exact, such as an integral over no time.
-            error if error >= 0.0 => error,
-            _ if some_have && self.runs[k] < FEWEST_RUNS => f64::NAN,
-            _ => self.scatter[k] / (self.runs[k] as f64).sqrt(),
+        let weight = |k: usize| {
+            let by_scatter = self.scatter[k] / (self.runs[k] as f64).sqrt();
+            let many = self.runs[k] >= FEWEST_RUNS;
+            match self.error[k] {
+                // Zero of what is exact, such as an integral over no time.
+                error if error >= 0.0 && many => error.max(by_scatter),
+                error if error >= 0.0 => error,
+                _ if some_have && !many => f64::NAN,
+                _ => by_scatter,
+            }
         };
         (0..self.mean.len()).map(weight).collect()
     }

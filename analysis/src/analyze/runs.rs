@@ -109,7 +109,7 @@ impl Run {
             );
             return Err(AnalysisError::content(path, what));
         }
-        let temperature = file.observables()?.into_iter().find(|each| each.name == "temperature");
+        let temperature = file.observable("temperature")?;
         let temperature = temperature.filter(|each| !each.value.is_empty()).map(|each| {
             let mean = block_average(&each.value);
             Estimate { value: mean.value, error: mean.error }

@@ -118,7 +118,11 @@ fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimensio
         from,
         to,
         reduced_chi_squared: found.reduced_chi_squared,
-        remark: if found.is_diffusive() { grows } else { format!("not diffusive: {grows}") },
+        remark: match (found.is_diffusive(), poor(found.reduced_chi_squared)) {
+            (true, "") => grows,
+            (true, poor) => format!("{grows}; {poor}"),
+            (false, _) => format!("not diffusive: {grows}"),
+        },
         ..point.row("D", species, estimate)
     };
     point.estimates.push(row);

@@ -51,7 +51,7 @@ impl Plateau {
 /// After the time decomposition method of Zhang, Otani & Maginn, J. Chem. Theory Comput. 11, 3537 (2015): the
 /// integral is fitted by its exponential approach to the plateau and cut off where noise takes over (here: a relative
 /// error above 30 %). Short times are left out, so that of their two exponentials one is enough: the fit begins at half
-/// of the largest value, or later, up to 90 % of it, from where on all points are within two standard deviations of it.
+/// of the largest value, or later, up to 90 % of it, from where on all points are within two standard deviations of it (if they are from nowhere on, where `chi^2` is smallest).
 /// Where nothing significant is missing at its beginning, the plateau is the value there.
 ///
 /// Points of a running integral share their noise, which is a random walk: the later of two points has that of the
@@ -82,7 +82,11 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
             })
             .collect();
     let chosen = fits.iter().position(|(_, is_followed)| *is_followed);
-    let chosen = chosen.or(fits.len().checked_sub(1))?;
+    let best = || {
+        let of = |k: &usize| fits[*k].0.reduced_chi_squared;
+        (0..fits.len()).min_by(|a, b| of(a).total_cmp(&of(b)))
+    };
+    let chosen = chosen.or_else(best)?;
     let mut plateau = fits[chosen].0;
     let change = |(later, _): &(Plateau, bool)| (later.value.value - plateau.value.value).abs();
     let change = fits[chosen..].iter().map(change).fold(0.0, f64::max);

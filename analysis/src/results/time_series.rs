@@ -57,6 +57,12 @@ impl ResultsFile {
         elements.iter().map(|element| self.series(element, true, &mut shared)).collect()
     }
 
+    /// The time series of an observable, if there is one of this name. No other is read.
+    pub fn observable(&self, name: &str) -> Result<Option<TimeSeries>> {
+        let element = self.elements().into_iter().find(|element| element.name == name);
+        element.map(|element| self.series(&element, true, &mut Shared::default())).transpose()
+    }
+
     /// Hands over one time series after the other, so that no two are in memory; those of vectors and tensors
     /// without their values.
     pub(crate) fn each_series(&self, mut take: impl FnMut(TimeSeries)) -> Result<()> {

@@ -32,6 +32,11 @@ pub trait TrajectoryReader: Send {
     /// Step of every frame, in the order of the file. Formats without steps count frames from 0.
     fn steps(&self) -> &[u64];
 
+    /// Whether frames were counted, as the file does not say their steps.
+    fn counts_frames(&self) -> bool {
+        false
+    }
+
     /// Frame `index`, counted from 0.
     fn read(&self, index: usize) -> Result<Frame>;
 

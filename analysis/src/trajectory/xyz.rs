@@ -9,7 +9,7 @@ use crate::{AnalysisError, Result};
 /// Reader of extended XYZ files with one or more frames.
 ///
 /// Second line: `Lattice="Lx 0 0 0 Ly 0 0 0 Lz"`, `Properties=species:S:1:pos:R:3:...`, and optionally
-/// `step=`, `time=`, `dimension=2` or `pbc="T T F"` (which makes it two-dimensional), and
+/// `step=`, `time=`, `dimension=2` or `pbc="T T F"` (two-dimensional, if all particles lie in a plane), and
 /// `cell:`-style keys of others are passed over. Read properties: `species` (or `type`, `element`),
 /// `pos`, `vel` (or `velo`, `velocity`, `velocities`), `mass` (`masses`), `id`, `image`.
 /// Without `Properties`, a line is `species x y z`.
@@ -17,12 +17,19 @@ pub struct XyzReader {
     path: PathBuf,
     places: Vec<Place>,
     steps: Vec<u64>,
+    /// Whether a frame has no step of its own.
+    counted: bool,
 }
 
 impl XyzReader {
     /// Finds all frames and reads their second lines.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut reader = XyzReader { path: path.to_owned(), places: Vec::new(), steps: Vec::new() };
+        let mut reader = XyzReader {
+            path: path.to_owned(),
+            places: Vec::new(),
+            steps: Vec::new(),
+            counted: false,
+        };
         let mut lines = Lines::open(path, Place { offset: 0, line: 0 })?;
         loop {
             let place = lines.place;
@@ -33,6 +40,7 @@ impl XyzReader {
                 lines.expect("a particle")?;
             }
             reader.places.push(place);
+            reader.counted |= header.step.is_none();
             reader.steps.push(header.step.unwrap_or(index));
         }
         Ok(reader)
@@ -50,6 +58,10 @@ impl TrajectoryReader for XyzReader {
 
     fn steps(&self) -> &[u64] {
         &self.steps
+    }
+
+    fn counts_frames(&self) -> bool {
+        self.counted
     }
 
     fn read(&self, index: usize) -> Result<Frame> {
@@ -83,6 +95,8 @@ struct Header {
     step: Option<u64>,
     time: Option<f64>,
     dimension: usize,
+    /// Two dimensions, as the box is not periodic in z: then all particles must lie in a plane.
+    must_be_flat: bool,
     edges: Vec<f64>,
     columns: Vec<Column>,
 }
@@ -103,6 +117,7 @@ impl Header {
                 .find(|(key, _)| key.eq_ignore_ascii_case(name))
                 .map(|(_, value)| &value[..])
         };
+        let must_be_flat = value("dimension").is_none();
         let dimension = match (value("dimension"), value("pbc")) {
             (Some("2"), _) => 2,
             (Some("3") | None, None) => 3,
@@ -147,7 +162,7 @@ impl Header {
             ),
             None => None,
         };
-        Ok(Header { step, time, dimension, edges, columns })
+        Ok(Header { step, time, dimension, must_be_flat, edges, columns })
     }
 
     fn column(&self, names: &[&str], width: usize) -> std::result::Result<Option<usize>, String> {
@@ -294,6 +309,13 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
     let species = species.sorted();
     frame.species = species.index;
     frame.species_names = species.names;
+    if header.must_be_flat
+        && header.dimension == 2
+        && frame.position.iter().any(|position| position[2] != frame.position[0][2])
+    {
+        let what = "pbc is open along z and the particles do not lie in a plane: boxes are periodic in all directions";
+        return Err(lines.error(format!("frame that ends here: {what}")));
+    }
     frame.finish(false).map_err(|what| lines.error(format!("frame that ends here: {what}")))
 }
 

@@ -119,6 +119,7 @@ impl Model {
                 species,
                 seed: 1,
                 initial: InitialPlan::Lattice { lattice: Lattice::Fcc, temperature: state.start },
+                key_behind_file: None,
             },
             potential: PotentialPlan {
                 form: PairPotential::LennardJones,

@@ -92,6 +92,10 @@ fn problem(text: &str, places: &Places, error: &toml::de::Error) -> Problem {
         // What is given twice is not in the tree twice.
         key = text.get(span.clone()).unwrap_or_default().trim().to_owned();
         reworded.message = "is given twice".to_owned();
+        if key == "stage" {
+            let help = "stages begin with [[stage]], in two brackets, each before its [[stage.correlation]]";
+            reworded.help = Some(help.to_owned());
+        }
     }
     let help = reworded.help.or_else(|| help_of_syntax(error.message(), text, &span));
     if let Some(missing) = reworded.missing {

@@ -295,8 +295,10 @@ fn structure(
             fits
         }),
         None => {
-            checker.filled_in(span, "maximum_distance", rounded_down(half));
-            Some(half)
+            let count = surroundings.species?.iter().map(|species| species.count).sum();
+            let distance = defaults::pair_distance(simulation_box, count);
+            checker.filled_in(span, "maximum_distance", rounded_down(distance));
+            Some(distance)
         }
     };
     let maximum_wavenumber = match &written.maximum_wavenumber {

@@ -37,6 +37,7 @@ pub fn check(written: &Table<System>, checker: &mut Checker<'_>) -> Option<Syste
         species: species?,
         seed: seed?,
         initial: initial?,
+        key_behind_file: None,
     })
 }
 
@@ -64,6 +65,11 @@ fn species(written: &Table<System>, checker: &mut Checker<'_>) -> Option<Vec<Spe
         })
         .collect::<Option<_>>()?;
     let total: usize = all.iter().map(|species| species.count).sum();
+    if total == 1 {
+        let message = "a single particle moves with the centre of mass and has no temperature";
+        checker.reject(&written.species.span, message, "two particles or more");
+        return None;
+    }
     if total as u64 > MAXIMUM_PARTICLES {
         let message =
             format!("{total} particles are more than the largest number, {MAXIMUM_PARTICLES}");

@@ -120,7 +120,11 @@ fn andersen(
                 surroundings.steps
             );
             let least = 1.0 / (timestep * surroundings.steps as f64);
-            checker.reject(span, message, format!("at least {least:.3e} for one collision"));
+            checker.reject(
+                span,
+                message,
+                format!("at least {} for one collision", (least * 1e4).ceil() / 1e4),
+            );
             return None;
         }
     }

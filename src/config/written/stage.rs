@@ -20,8 +20,8 @@ pub struct Stage {
     /// Heat bath; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
     /// Total energy per particle that the stage starts with (velocities are scaled): a number, or
-    /// `"mean of NAME"` for the mean over the thermodynamic samples of an earlier stage. Only
-    /// without thermostat.
+    /// `"mean of NAME"` for the mean over the thermodynamic samples of an earlier stage: one that begins in
+    /// equilibrium, as all of its samples count. Only without thermostat.
     pub set_total_energy: Option<Written<NumberOrPhrase>>,
     /// What is written while the stage runs, each at its interval in steps.
     pub observe: Option<Table<Observe>>,
@@ -167,7 +167,9 @@ pub struct Structure {
     /// Interval between samples in steps that divides the stage's.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
-    /// Largest distance of g_ab(r); half the shortest edge of the box if not given.
+    /// Largest distance of g_ab(r). If not given, half the shortest edge of the box, but at most the radius of a sphere
+    /// that holds 4,000 particles on average (9.3 sigma in the Kob-Andersen mixture at density 1.2): all pairs of a large
+    /// system take long.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub maximum_distance: Option<Written<Number>>,
     /// Width of a bin of g_ab(r).
@@ -237,8 +239,8 @@ pub struct Correlation {
     pub cage_radius: Option<Written<Number>>,
     /// Bins of the self van Hove function.
     pub van_hove: Option<Table<VanHove>>,
-    /// Names of the species whose averages are made; all if not given. Averages over all particles
-    /// are made in any case.
+    /// Names of the species whose averages are made; all if not given. Collective functions, overlaps and
+    /// susceptibilities of all particles together are made in any case.
     pub species: Option<Written<Vec<Written<String>>>>,
     /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,

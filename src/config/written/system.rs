@@ -20,7 +20,7 @@ pub struct System {
     #[schemars(length(min = 2, max = 3))]
     pub r#box: Option<Written<Vec<Written<Number>>>>,
     /// Key of all random numbers of the run: positions of the species on the lattice, velocities,
-    /// thermostats. The same seed gives the same run.
+    /// thermostats. The same seed gives the same run; behind a state from a file they depend on that state, too.
     #[schemars(extend("minimum" = 0, "default" = defaults::SEED))]
     pub seed: Option<Written<Integer>>,
     /// Kinds of particles, 1 to 255.
@@ -56,8 +56,9 @@ pub struct Initial {
     /// lattice. With a file, new velocities are drawn if it is given; else the file's are taken.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<Written<Number>>,
-    /// H5MD, GSD or extended XYZ file or checkpoint, relative to the current directory. Species, counts
-    /// and box must be those given here.
+    /// H5MD, GSD or extended XYZ file, LAMMPS dump or checkpoint, relative to the current directory. Names
+    /// and counts of species, and the box, must be those given here (of a dump without names "1", "2", ...), masses too
+    /// where velocities are taken. The run counts its steps from 0.
     pub file: Option<Written<String>>,
     /// Step of the frame in `file`; without it the last frame is taken.
     #[schemars(extend("minimum" = 0))]

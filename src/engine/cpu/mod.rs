@@ -162,7 +162,7 @@ impl<P: Policy> CpuEngine<P> {
             simulation_box,
             species,
             nominal_timestep: plan.run.timestep,
-            seed: plan.system.seed,
+            seed: plan.system.random_key(),
             pool,
             set,
             kernels,

@@ -258,7 +258,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     ) -> Result<(), EngineError> {
         let (kind, thermostat) = Thermostat::new(
             &self.stage,
-            self.plan.system.seed,
+            self.plan.system.random_key(),
             self.plan.run.timestep,
             self.degrees_of_freedom(),
             &self.species,

@@ -134,7 +134,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         purpose: Purpose,
     ) -> Result<(), EngineError> {
         let before = self.kinetic2()?;
-        let (seed, step, purpose) = (self.plan.system.seed, self.step, purpose as u32);
+        let (seed, step, purpose) = (self.plan.system.random_key(), self.step, purpose as u32);
         let arguments = [
             (&raw const seed).cast(),
             (&raw const step).cast(),

@@ -95,7 +95,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             }
             plan::Thermostat::Langevin { .. } => {
                 let degrees = self.degrees_of_freedom();
-                let seed = self.plan.system.seed;
+                let seed = self.plan.system.random_key();
                 let (_, bath) =
                     Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
                 let heat = &self.with_others().buffers.heat;
@@ -122,7 +122,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                     self.stage.bath_temperature(&thermostat, self.step),
                     time,
                     timestep,
-                    self.plan.system.seed,
+                    self.plan.system.random_key(),
                     self.step,
                 );
                 self.scale_all(factor)?;

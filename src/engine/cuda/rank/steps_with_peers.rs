@@ -92,7 +92,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         half_steps: &mut usize,
     ) -> Result<Option<Taken>, EngineError> {
         let degrees = self.degrees_of_freedom();
-        let (seed, timestep) = (self.plan.system.seed, self.plan.run.timestep);
+        let (seed, timestep) = (self.plan.system.random_key(), self.plan.run.timestep);
         let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
         let (_, bath) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
         let (steps, present) = (stop - self.step, self.with_others().present);
