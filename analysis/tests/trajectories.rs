@@ -158,6 +158,29 @@ fn extended_xyz_that_is_periodic_in_a_plane_has_two_dimensions() {
 }
 
 #[test]
+fn extended_xyz_as_ase_and_others_write_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.xyz");
+    let read = |head: &str, line: &str| {
+        std::fs::write(&path, format!("2\n{head}\n{line}\n{line}\n")).unwrap();
+        open(&path).and_then(|reader| reader.read(0))
+    };
+    let momenta = "Properties=species:S:1:pos:R:3:masses:R:1:momenta:R:3";
+    let frame = read(&format!("Lattice=\"4 5 6\" {momenta}"), "A 1 2 3 4 2 -4 8").unwrap();
+    assert_eq!(frame.box_edges, [4.0, 5.0, 6.0]);
+    assert_eq!(frame.velocity.unwrap()[1], [0.5, -1.0, 2.0]);
+    let error =
+        read("Lattice=\"4 5 6\" Properties=species:S:1:pos:R:3:momenta:R:3", "A 1 2 3 2 4 8");
+    assert!(error.unwrap_err().to_string().contains("no masses"));
+    // A slab is not a system of two dimensions.
+    let slab = "Lattice=\"4 5 6\" pbc=\"T T F\" Properties=species:S:1:pos:R:3";
+    assert_eq!(read(slab, "A 1 2 3").unwrap().dimension, 2);
+    std::fs::write(&path, format!("2\n{slab}\nA 1 2 3\nA 1 2 3.5\n")).unwrap();
+    let error = open(&path).and_then(|reader| reader.read(0)).unwrap_err().to_string();
+    assert!(error.contains("do not lie in a plane"), "{error}");
+}
+
+#[test]
 fn xyz_without_a_box_says_what_is_missing_and_where() {
     let error = refused("plain.xyz");
     assert!(error.contains("plain.xyz:2:") && error.contains("Lattice="), "{error}");

@@ -149,8 +149,8 @@ fn run(plan: &Plan, report: &mut String) {
     let _ = writeln!(
         report,
         "\nrun\n  engine {}, precision {}, timestep {}\n  memory about {}: particles {}, \
-         neighbour lists {}, correlation blocks {} ({} on a card)\n  checkpoints every {} minutes and after \
-         every stage, in {}",
+         neighbour lists {}, correlation blocks {} ({} on a card)\n  checkpoints of about {} every {} minutes and \
+         after every stage, in {}; up to {} more of memory while they are made",
         word(&run.engine),
         run.precision.name(),
         run.timestep,
@@ -159,8 +159,10 @@ fn run(plan: &Plan, report: &mut String) {
         bytes(memory.neighbors),
         bytes(memory.correlations),
         bytes(memory.correlations_on_card),
+        bytes(memory.checkpoint),
         plan.checkpoint.minutes,
-        plan.output.directory.display()
+        plan.output.directory.display(),
+        bytes(memory.of_checkpoint())
     );
     if let Some(IntegrityPlan { recheck, segment }) = plan.integrity {
         let _ = writeln!(report, "  {segment} of every {recheck} steps are computed twice");

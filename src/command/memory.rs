@@ -50,6 +50,15 @@ pub fn shortage(plan: &Plan) -> Option<Shortage> {
 /// # Errors
 /// With what it needs and what there is.
 pub fn check(plan: &Plan, ranks: &Ranks) -> Result<(), Shortage> {
+    let of_plan = memory(plan);
+    if of_this_machine().is_some_and(|size| of_plan.of_checkpoint() > size as f64) {
+        tracing::warn!(
+            "checkpoints hold the samples of correlations, {} in all; making one takes up to {} of memory, more than this \
+             machine has: take smaller blocks, fewer levels, or fewer particles",
+            bytes(of_plan.checkpoint),
+            bytes(of_plan.of_checkpoint())
+        );
+    }
     let Some(shortage) = shortage(plan).filter(|_| ranks.count() == 1) else { return Ok(()) };
     if shortage.need > CERTAIN * shortage.size {
         return Err(shortage);

@@ -9,6 +9,8 @@ use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
 const BYTES_PER_PARTICLE: f64 = 256.0;
+/// Position and velocity in 64 bits, image, species.
+const BYTES_OF_CHECKPOINT: f64 = 61.0;
 /// Position and velocity in double precision, image.
 const BYTES_PER_FRAME: f64 = 60.0;
 /// Position and velocity in single precision, image.
@@ -31,11 +33,18 @@ pub struct Memory {
     pub correlations: f64,
     /// The same on a card.
     pub correlations_on_card: f64,
+    /// Size of a checkpoint, in the stage whose is largest.
+    pub checkpoint: f64,
 }
 
 impl Memory {
     pub fn total(&self) -> f64 {
         self.particles + self.neighbors + self.correlations
+    }
+
+    /// What the host has in addition while a checkpoint is made: numbers as a card has them, in 64 bits, and as bytes.
+    pub fn of_checkpoint(&self) -> f64 {
+        3.0 * self.checkpoint
     }
 }
 
@@ -56,6 +65,10 @@ pub fn memory(plan: &Plan) -> Memory {
     };
     let correlations = plan.stages.iter().map(blocks).fold(0.0, f64::max);
     let on_card = plan.stages.iter().map(|stage| blocks_on_card(plan, stage)).fold(0.0, f64::max);
+    let held = |stage: &StagePlan| -> f64 {
+        stage.correlations.iter().map(|blocks| samples_of_checkpoint(plan, blocks)).sum()
+    };
+    let held = plan.stages.iter().map(held).fold(0.0, f64::max);
     // Inherent structures are found in an engine of their own.
     let minimises = plan.stages.iter().any(|stage| stage.observe.inherent_structures.is_some());
     let engines = if minimises { 2.0 } else { 1.0 };
@@ -64,6 +77,7 @@ pub fn memory(plan: &Plan) -> Memory {
         neighbors: engines * 4.0 * neighbors * count,
         correlations,
         correlations_on_card: on_card,
+        checkpoint: BYTES_OF_CHECKPOINT * count + held,
     }
 }
 
@@ -79,6 +93,16 @@ fn blocks_on_card(plan: &Plan, stage: &StagePlan) -> f64 {
     let dimension = plan.system.simulation_box.dimension();
     let sample = plan.system.particle_count() * dimension * WORDS * 4;
     ((held + 2 * MOST_SAMPLES_OF_BATCH) * sample) as f64
+}
+
+/// What the samples of a correlation take in a checkpoint, where all numbers have 64 bits: twice their memory.
+fn samples_of_checkpoint(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
+    let (particles, species) = (plan.system.particle_count(), plan.system.species.len());
+    let of = |part: &CorrelationPlan| {
+        let held = takes_samples_of_engine(part).unwrap_or(0);
+        2.0 * (held * sample_bytes(part, particles, species)) as f64
+    };
+    for_engines(blocks).iter().map(of).sum()
 }
 
 /// Memory of all samples in the blocks of a correlation, in bytes.

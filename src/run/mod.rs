@@ -44,7 +44,8 @@ use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, checkpoint_path, checkpoints_in};
 use crate::plan::{
-    CorrelationPlan, EngineChoice, InitialPlan, OnFullDisk, Plan, Thermostat, TotalEnergy,
+    CorrelationPlan, EngineChoice, InitialPlan, OnFullDisk, Plan, Precision, Thermostat,
+    TotalEnergy,
 };
 use crate::potential::Truncation;
 
@@ -83,6 +84,10 @@ const VISIBLE_MOTION: f64 = 0.01;
 
 /// Share of the kinetic energy that may be motion of the centre of mass: more than a bath leaves behind.
 const VISIBLE_HEAT: f64 = 0.01;
+
+/// Width of the smoothing at the cutoff, in units of sigma, up to which energies of liquids in 32 bits are within 1e-5 of
+/// those of the documented function.
+const WIDEST_SMOOTHING: f64 = 0.1;
 
 /// Longest time between looks at signals and clocks.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -375,9 +380,18 @@ impl Simulation {
         Ok(if now.kinetic_energy > 0.0 { 0.5 * mass * square / now.kinetic_energy } else { 0.0 })
     }
 
-    /// Says so if, at constant energy, pairs cross the smoothing at the cutoff within a step.
+    /// Says so if the smoothing at the cutoff is too wide for 32 bits or, at constant energy, pairs cross it within a step.
     fn warn_of_width(&mut self) -> miette::Result<()> {
         let Truncation::Smooth { width } = self.plan.potential.truncation else { return Ok(()) };
+        if width > WIDEST_SMOOTHING
+            && self.plan.run.precision != Precision::Double
+            && self.stage == 0
+        {
+            tracing::warn!(
+                "potential.truncation: where pair forces are in 32 bits, a smoothing of width {width} is not quite the \
+                 documented one: energies differ by 2e-4 of themselves at 0.2, by 6e-3 at 0.5"
+            );
+        }
         if self.plan.stages[self.stage].thermostat.is_some() {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use crate::{AnalysisError, Result};
 /// Second line: `Lattice="Lx 0 0 0 Ly 0 0 0 Lz"`, `Properties=species:S:1:pos:R:3:...`, and optionally
 /// `step=`, `time=`, `dimension=2` or `pbc="T T F"` (two-dimensional, if all particles lie in a plane), and
 /// `cell:`-style keys of others are passed over. Read properties: `species` (or `type`, `element`),
-/// `pos`, `vel` (or `velo`, `velocity`, `velocities`), `mass` (`masses`), `id`, `image`.
+/// `pos`, `vel` (or `velo`, `velocity`, `velocities`; or `momenta`, with masses), `mass` (`masses`), `id`, `image`.
 /// Without `Properties`, a line is `species x y z`.
 pub struct XyzReader {
     path: PathBuf,
@@ -223,8 +223,10 @@ fn key_values(text: &str) -> Vec<(String, String)> {
 
 fn parse_lattice(text: &str) -> std::result::Result<Vec<f64>, String> {
     let numbers: Option<Vec<f64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
-    let Some(matrix) = numbers.filter(|numbers| numbers.len() == 9) else {
-        return Err(format!("Lattice=\"{text}\": nine numbers expected"));
+    let matrix = match numbers.as_deref() {
+        Some(&[x, y, z]) => vec![x, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, z],
+        Some(matrix) if matrix.len() == 9 => matrix.to_vec(),
+        _ => return Err(format!("Lattice=\"{text}\": nine numbers expected, or three edges")),
     };
     let largest = matrix.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     if (0..9).any(|k| k % 4 != 0 && matrix[k].abs() > 1e-12 * largest) {
@@ -261,6 +263,11 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
     let species_at = at(&["species", "type", "element"], 1)?;
     let velocity_at = at(&["vel", "velo", "velocity", "velocities"], 3)?;
     let mass_at = at(&["mass", "masses"], 1)?;
+    // As ASE writes them.
+    let momentum_at = if velocity_at.is_none() { at(&["momenta", "momentum"], 3)? } else { None };
+    if momentum_at.is_some() && mass_at.is_none() {
+        return Err(lines.error("Properties name momenta, but no masses to divide them by"));
+    }
     let id_at = at(&["id"], 1)?;
     let image_at = at(&["image", "images"], 3)?;
     let width: usize = header.columns.iter().map(|column| column.width).sum();
@@ -273,7 +280,7 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
         id: id_at.map(|_| Vec::new()),
         mass: mass_at.map(|_| Vec::new()),
         image: image_at.map(|_| Vec::new()),
-        velocity: velocity_at.map(|_| Vec::new()),
+        velocity: velocity_at.or(momentum_at).map(|_| Vec::new()),
         ..Frame::default()
     };
     let mut species = SpeciesTable::default();
@@ -294,6 +301,11 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
         }
         if let (Some(at), Some(mass)) = (mass_at, &mut frame.mass) {
             mass.push(real(at)?);
+        }
+        if let (Some(at), Some(mass), Some(velocity)) = (momentum_at, mass_at, &mut frame.velocity)
+        {
+            let mass = real(mass)?;
+            velocity.push(vector(at)?.map(|momentum| momentum / mass));
         }
         if let (Some(at), Some(id)) = (id_at, &mut frame.id) {
             id.push(parse(lines, words[at])?);

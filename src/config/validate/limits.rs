@@ -32,9 +32,6 @@ const ENERGIES_OF_FIXED_POINT: Range<f64> = 1e-6..1e5;
 
 /// Furthest thermal flight in a step, in units of the smallest sigma.
 const FURTHEST_FLIGHT: f64 = 0.25;
-/// Width of the smoothing at the cutoff, in units of sigma, where pair forces are in 32 bits: energies of liquids are then
-/// within 1e-5 of those of the documented function (2e-4 at 0.2, 6e-3 at 0.5).
-const WIDEST_SMOOTHING: f64 = 0.1;
 
 /// What box, cutoffs and truncation say of each other.
 pub fn check_box(
@@ -95,7 +92,6 @@ pub fn check_plan(
     if timestep.is_some() {
         step_resolves_the_velocities(plan, document, checker);
     }
-    smoothing_is_as_said(plan, document, checker);
     memory_is_there(plan, document, checker);
 }
 
@@ -263,20 +259,6 @@ fn units_are_reduced(
             pair.sigma.value.0, LENGTHS.start, LENGTHS.end
         );
         checker.reject(&pair.sigma.span, message, help);
-    }
-}
-
-/// With pair forces in 32 bits the smoothing is the one that is documented only as long as it is narrow.
-fn smoothing_is_as_said(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
-    if let Truncation::Smooth { width } = plan.potential.truncation
-        && width > WIDEST_SMOOTHING
-        && plan.run.precision != Precision::Double
-        && let Some(typed) = &document.potential.truncation
-    {
-        let message =
-            format!("a width of {width:?} is smoothed as described in precision \"double\" only");
-        let help = format!("width = {WIDEST_SMOOTHING:?} at most, or precision = \"double\"");
-        checker.reject(&typed.span, message, help);
     }
 }
 
