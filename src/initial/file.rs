@@ -48,9 +48,11 @@ pub fn read(plan: &Plan, path: &Path, step: Option<u64>) -> Result<(Snapshot, bo
     if let Some(masses) =
         frame.mass.as_ref().filter(|masses| masses.iter().any(|&mass| mass != 1.0))
     {
+        let species = &plan.system.species;
         for (&number, &mass) in of_particles.iter().zip(masses) {
-            let species = Species { mass, ..plan.system.species[number].clone() };
-            check_masses(plan, path, &[species])?;
+            if mass != species[number].mass {
+                check_masses(plan, path, &[Species { mass, ..species[number].clone() }])?;
+            }
         }
     }
     let snapshot = Snapshot {

@@ -60,8 +60,8 @@ pub struct CpuEngine<P: Policy> {
     sites: Sites<P>,
     /// `None`: the whole system is here.
     domain: Option<Box<Domain>>,
-    /// Nanoseconds in steps.
-    stepping: i64,
+    /// Nanoseconds in steps, and those of them in which it waited for other ranks.
+    stepping: [i64; 2],
     /// Steps that were taken again with other lists.
     repeated: u64,
 
@@ -172,7 +172,7 @@ impl<P: Policy> CpuEngine<P> {
             chunks: Vec::new(),
             sites: Default::default(),
             domain: None,
-            stepping: 0,
+            stepping: [0; 2],
             repeated: 0,
             skin,
             reach2,

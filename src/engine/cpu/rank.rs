@@ -98,6 +98,7 @@ impl<P: Policy> CpuEngine<P> {
     /// Takes steps, with all ranks.
     pub(super) fn advance_with_others(&mut self, steps: u64) -> Result<(), EngineError> {
         let start = Instant::now();
+        let waited = self.domain().waited();
         let result = self.parallel(|engine| {
             let end = engine.step + steps;
             let mut verified = true;
@@ -114,7 +115,8 @@ impl<P: Policy> CpuEngine<P> {
             }
             Ok(())
         });
-        self.stepping += start.elapsed().as_nanos() as i64;
+        self.stepping[0] += start.elapsed().as_nanos() as i64;
+        self.stepping[1] += self.domain().waited() - waited;
         result
     }
 
@@ -353,6 +355,6 @@ impl<P: Policy> RankEngine for CpuEngine<P> {
     }
 
     fn nanoseconds(&self) -> [i64; 2] {
-        [self.stepping, self.domain.as_ref().map_or(0, |domain| domain.waited())]
+        self.stepping
     }
 }

@@ -188,7 +188,7 @@ impl CardDomain {
             lent_to: vec![0; neighbors],
             ghosts_from: vec![0; neighbors],
             half: 0,
-            stepping: 0,
+            stepping: [0; 2],
             times: CardTimes::default(),
             repeated: 0,
         }

@@ -74,8 +74,8 @@ pub struct CardDomain {
     ghosts_from: Vec<u32>,
     /// Half of the incoming messages that the last exchange has filled.
     half: u32,
-    /// Nanoseconds in steps.
-    stepping: i64,
+    /// Nanoseconds in steps, and those of them in which the host waited for other ranks.
+    stepping: [i64; 2],
     times: CardTimes,
     /// Steps that were taken again with other lists.
     repeated: u64,
@@ -219,7 +219,7 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P> {
         let with_others = self.with_others();
         // Where kernels work with peers, the host does not see what they wait for.
         match with_others.times.all_and_communication(self.waiting_in_passes()) {
-            [0, _] => [with_others.stepping, with_others.domain.waited()],
+            [0, _] => with_others.stepping,
             times => times,
         }
     }

@@ -33,10 +33,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         steps: u64,
     ) -> Result<(), EngineError> {
         let start = Instant::now();
+        let waited = self.with_others().domain.waited();
         // What has come between is not part of the steps.
         self.with_others_mut().times.interrupt();
         let result = self.advance_to(self.step + steps);
-        self.with_others_mut().stepping += start.elapsed().as_nanos() as i64;
+        let with_others = self.with_others_mut();
+        with_others.stepping[0] += start.elapsed().as_nanos() as i64;
+        with_others.stepping[1] += with_others.domain.waited() - waited;
         self.or_end_all(result)
     }
 
