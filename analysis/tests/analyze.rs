@@ -273,7 +273,9 @@ fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_to
     // Common noise of 1 % / 2^(1/2) alone gives this in D; 11 degrees of freedom.
     let expected = ERROR * 0.5_f64.sqrt() / 12_f64.sqrt() * d.estimate.value;
     assert!((0.4..2.0).contains(&(d.estimate.error / expected)), "{d:?} {expected}");
-    assert_eq!(d.error_from, "jackknife");
+    // Twelve runs tell it by their scatter, too, which the fit then takes; seven are too few for that.
+    let few = analyze(&files[..7]).unwrap();
+    assert_eq!(row(&few, "D").error_from, "jackknife");
 
     let average = &analysis.state_points[0].averages[0].curves[0];
     for k in 0..average.mean.len() {
