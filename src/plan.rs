@@ -39,7 +39,7 @@ impl Plan {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemPlan {
-    /// Periodic box; for an initial state from a file, that file's box unless the TOML gives one.
+    /// Periodic box; that of an initial state from a file must be the same.
     pub simulation_box: SimulationBox,
     pub species: Vec<Species>,
     pub seed: u64,

@@ -13,6 +13,7 @@ pub(crate) const GSD_MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 pub(crate) enum Format {
     Hdf5,
     Gsd,
+    LammpsData,
     LammpsDump,
     Xyz,
 }
@@ -22,6 +23,7 @@ impl Format {
         match self {
             Format::Hdf5 => "an HDF5 file",
             Format::Gsd => "a GSD file",
+            Format::LammpsData => "a LAMMPS data file",
             Format::LammpsDump => "a LAMMPS dump",
             Format::Xyz => "an XYZ file",
         }
@@ -34,7 +36,9 @@ const UNKNOWN: &str = "is of no known format";
 pub(crate) fn format_of(path: &Path) -> Result<Format> {
     look_at(path)?.map_err(|what| {
         let known = match what {
-            UNKNOWN => "; read are H5MD (HDF5), GSD, XYZ with a box, and LAMMPS text dumps",
+            UNKNOWN => {
+                "; read are H5MD (HDF5), GSD, XYZ with a box, LAMMPS text dumps and data files"
+            }
             _ => "",
         };
         AnalysisError::content(path, format!("{what}{known}"))
@@ -80,6 +84,9 @@ fn look_at(path: &Path) -> Result<std::result::Result<Format, &'static str>> {
     if is_count {
         return Ok(Ok(Format::Xyz));
     }
+    if has_number_of_atoms(&start) {
+        return Ok(Ok(Format::LammpsData));
+    }
     let what = if start.is_empty() {
         "is empty"
     } else if start.starts_with(b"\x1f\x8b") || start.starts_with(b"\x28\xb5\x2f\xfd") {
@@ -90,4 +97,13 @@ fn look_at(path: &Path) -> Result<std::result::Result<Format, &'static str>> {
         UNKNOWN
     };
     Ok(Err(what))
+}
+
+/// Whether a line behind the first is `N atoms`, as in the header of a LAMMPS data file.
+fn has_number_of_atoms(start: &[u8]) -> bool {
+    start.split(|&byte| byte == b'\n').skip(1).any(|line| {
+        let text = String::from_utf8_lossy(line);
+        let words: Vec<&str> = text.split('#').next().unwrap_or("").split_whitespace().collect();
+        matches!(words[..], [number, "atoms"] if number.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }

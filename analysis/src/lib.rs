@@ -2,7 +2,7 @@
 //!
 //! Knows files and numbers, nothing of engines. Reduced units, those of the file.
 //!
-//! - [`trajectory`]: frames of H5MD, GSD, extended XYZ and LAMMPS dump files behind one trait.
+//! - [`trajectory`]: frames of H5MD, GSD, extended XYZ, LAMMPS dump and data files behind one trait.
 //! - [`results`]: thermodynamics, time correlations and structure of a results file.
 //! - [`correlation`], [`structure`]: plain evaluation over stored frames, the independent check of
 //!   what a simulation computes while it runs.

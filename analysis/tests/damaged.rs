@@ -57,9 +57,15 @@ proptest! {
     }
 
     #[test]
+    fn lammps_data(damage in damage()) {
+        read_damaged("numbers.data", &damage, usize::MAX);
+        read_damaged("labels.data", &damage, usize::MAX);
+    }
+
+    #[test]
     fn text_of_any_kind(text in "[0-9 .A-Za-z:=\"\n-]{0,200}") {
         let folder = tempfile::tempdir().unwrap();
-        for start in ["ITEM: TIMESTEP\n", "1\n", "3\nLattice=\"1 0 0 0 1 0 0 0 1\" "] {
+        for start in ["ITEM: TIMESTEP\n", "#\n1 atoms\n1 atom types\n", "1\n", "3\nLattice=\"1 0 0 0 1 0 0 0 1\" "] {
             let path = folder.path().join("any");
             std::fs::write(&path, format!("{start}{text}")).unwrap();
             if let Ok(reader) = open(&path) {

@@ -247,6 +247,79 @@ fn a_lammps_dump_of_two_dimensions_has_two() {
     assert!(solid.iter().all(|frame| frame.dimension == 3));
 }
 
+/// `write_data` and `write_dump` of one state (LAMMPS 22 Jul 2025), with and without labels of the types.
+#[test]
+fn lammps_data_files_hold_what_a_dump_of_the_same_state_holds() {
+    let dump = frame("numbers.dump", 0);
+    let velocity = |frame: &Frame, id: usize| frame.velocity.as_ref().unwrap()[id];
+    for (name, names) in [("numbers.data", ["1", "2"]), ("labels.data", ["A", "B"])] {
+        let data = frame(name, 0);
+        assert_eq!((data.step, data.dimension), (150, 3), "{name}");
+        assert_eq!((&data.box_edges, &data.id), (&dump.box_edges, &dump.id));
+        assert_eq!(data.species_names, names);
+        assert_eq!(
+            (&data.species, &data.mass, &data.image),
+            (&dump.species, &dump.mass, &dump.image)
+        );
+        assert_eq!(data.particle_count(), 16);
+        for i in 0..16 {
+            for k in 0..3 {
+                // 16 and 17 digits.
+                assert!((data.position[i][k] - dump.position[i][k]).abs() < 4e-15, "{name} {i}");
+                let (ours, theirs) = (velocity(&data, i)[k], velocity(&dump, i)[k]);
+                assert!((ours - theirs).abs() < 4e-15, "{name} {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lammps_data_file_of_two_dimensions_has_two() {
+    let frame = frame("flat.data", 0);
+    assert_eq!((frame.dimension, frame.particle_count(), frame.step), (2, 16, 0));
+    assert_eq!(frame.box_edges, [4.098_248_918_087_735_5, 3.549_187_674_096_07]);
+    assert_eq!(
+        frame.velocity.unwrap()[1],
+        [-0.579_558_142_440_914_3, -0.927_819_139_405_596_5, 0.0]
+    );
+}
+
+#[test]
+fn what_is_wrong_in_a_lammps_data_file_is_said_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.data");
+    let sound = std::fs::read_to_string(data("numbers.data")).unwrap();
+    let read = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        open(&path).and_then(|reader| reader.read(0)).map_err(|error| error.to_string())
+    };
+    let changed = |from: &str, to: &str| {
+        assert!(sound.contains(from), "{from}");
+        read(&sound.replacen(from, to, 1))
+    };
+    assert!(changed("zlo zhi", "zlo zhi\n0 0 0 xy xz yz").is_ok());
+    assert!(changed("Atoms # atomic", "Atoms").is_ok());
+    let first = "1 2 2.9133366164062937 2.8804953722773963 0.003886577266290195 -1 -1 0";
+    let refused = [
+        ("zlo zhi", "zlo zhi\n0.1 0 0 xy xz yz", "one.data:9: triclinic box"),
+        ("# atomic", "# ellipsoid", "one.data:20: atom style `ellipsoid`"),
+        ("# atomic", "# full", "8 values in a line of `Atoms # full`, which has 7, or 10"),
+        (first, "1 3 2.9 2.8 0 0 0 0", "one.data:22: type `3`; the file has 2 atom types"),
+        (first, "1 2 2.9 x 0 0 0 0", "one.data:22: a coordinate: `x` is not a number"),
+        (first, "2 2 2.9 1 0 0 0 0", "two particles have id 2"),
+        ("16 atoms", "17 atoms", "one.data:39: section `Atoms` has 16 lines of 17"),
+        ("16 atoms", "16000 atoms", "16000 particles claimed"),
+        ("0 2.987603164371443 ylo yhi\n", "", "without the bounds of the box"),
+        ("\n2 2.5", "", "one.data:14: type `Pair`"),
+        ("\n14 ", "\n99 ", "a particle without a velocity"),
+        ("Atoms #", "Atmos #", "no section `Atoms`"),
+    ];
+    for (from, to, expected) in refused {
+        let error = changed(from, to).unwrap_err();
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+}
+
 #[test]
 fn files_that_are_no_trajectories_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();

@@ -190,8 +190,14 @@ fn numbered_as_in_plan(
 ) -> Result<Vec<usize>, InitialError> {
     let expected: Vec<&str> =
         plan.system.species.iter().map(|species| species.name.as_str()).collect();
-    let numbers: Vec<Option<usize>> =
-        names.iter().map(|name| expected.iter().position(|ours| ours == name)).collect();
+    // Types that are only numbered, from 1: in the order of the plan, unless this has numbers for names, too.
+    let numbered = |name: &&str| name.parse::<usize>().is_ok_and(|number| number > 0);
+    let by_number = names.iter().all(numbered) && !expected.iter().any(|ours| names.contains(ours));
+    let number_of = |name: &&str| match by_number {
+        true => name.parse::<usize>().ok().map(|number| number - 1).filter(|&k| k < expected.len()),
+        false => expected.iter().position(|ours| ours == name),
+    };
+    let numbers: Vec<Option<usize>> = names.iter().map(number_of).collect();
     of_particles
         .map(|index| {
             let Some(name) = names.get(index) else {

@@ -189,6 +189,11 @@ fn lammps_dumps() {
     trajectories("dump", &[".dump"], &[], true, 2000);
 }
 
+#[test]
+fn lammps_data_files() {
+    trajectories("data", &[".data"], &[], true, 2000);
+}
+
 // ---------------------------------------------------------------------------------------------
 // HDF5: in processes of their own, because most of the reading is that library's
 

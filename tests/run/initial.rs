@@ -221,6 +221,47 @@ fn extended_xyz_is_a_start() {
     assert!(found < 1e-13, "{found:e}");
 }
 
+/// Types that are only numbered are the species in their order.
+#[test]
+fn a_lammps_data_file_is_a_start() {
+    let job = Job::new(&(toml("double") + STAGE));
+    job.succeeds(&["run", "job.toml"]);
+    let was = frame(&job, "out/first.h5md", 400);
+    let velocity = was.velocity.as_ref().unwrap();
+    let count = was.particle_count();
+    let mut text = format!("A glass\n\n{count} atoms\n2 atom types\n\n");
+    for (edge, axis) in was.box_edges.iter().zip(["x", "y", "z"]) {
+        text += &format!("0 {edge} {axis}lo {axis}hi\n");
+    }
+    text += "\nMasses\n\n1 1\n2 1\n\nAtoms # atomic\n\n";
+    // In any order.
+    for i in (0..count).rev() {
+        let [x, y, z] = was.position[i];
+        text += &format!("{} {} {x} {y} {z}\n", i + 1, was.species[i] + 1);
+    }
+    text += "\nVelocities\n\n";
+    for (i, [x, y, z]) in velocity.iter().enumerate() {
+        text += &format!("{} {x} {y} {z}\n", i + 1);
+    }
+    job.write("glass.data", &text);
+    job.write("next.toml", &from(&toml("double"), r#"file = "glass.data""#));
+    job.succeeds(&["run", "next.toml"]);
+    let is = frame(&job, "second/first.h5md", 0);
+    assert_eq!(is.species, was.species);
+    let found = difference(&was, &is, 0.0);
+    assert!(found < 1e-14, "{found:e}");
+    // A third type is no species of ours.
+    job.write(
+        "three.data",
+        &text
+            .replace("2 atom types", "3 atom types")
+            .replace("2 1\n\nAtoms", "2 1\n3 1\n\nAtoms")
+            .replace("\n256 2 ", "\n256 3 "),
+    );
+    job.write("next.toml", &from(&toml("double"), r#"file = "three.data", temperature = 1.0"#));
+    job.fails(&["run", "next.toml", "--force"], &["three.data", "species \"3\"", "has A, B"]);
+}
+
 #[test]
 fn files_that_are_no_start_are_refused_by_name_and_reason() {
     let job = Job::new(&(toml("double") + STAGE));

@@ -2,7 +2,7 @@
 use std::path::{Path, PathBuf};
 
 use super::frame::SpeciesTable;
-use super::text::{Lines, Place};
+use super::text::{Lines, Place, shorten};
 use super::{Frame, TrajectoryReader};
 use crate::{AnalysisError, Result};
 
@@ -209,7 +209,7 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
             let what = format!("{} values, but the header names {}", words.len(), columns.width);
             return Err(lines.error(what));
         }
-        let real = |at: usize| parse::<f64>(lines, words[at], &header.columns[at]);
+        let real = |at: usize| lines.parse::<f64>(words[at], &header.columns[at]);
         let mut position =
             [real(columns.position[0])?, real(columns.position[1])?, real(columns.position[2])?];
         if columns.scaled {
@@ -218,7 +218,7 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
         frame.position.push(position);
         species.push(columns.species.map_or("1", |at| words[at]));
         if let (Some(at), Some(id)) = (columns.id, &mut frame.id) {
-            id.push(parse(lines, words[at], "id")?);
+            id.push(lines.parse(words[at], "id")?);
         }
         if let (Some(at), Some(mass)) = (columns.mass, &mut frame.mass) {
             mass.push(real(at)?);
@@ -227,7 +227,7 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
             velocity.push([real(at[0])?, real(at[1])?, real(at[2])?]);
         }
         if let (Some(at), Some(image)) = (columns.image, &mut frame.image) {
-            let flag = |k: usize| parse::<i32>(lines, words[at[k]], "an image flag");
+            let flag = |k: usize| lines.parse::<i32>(words[at[k]], "an image flag");
             image.push([flag(0)?, flag(1)?, flag(2)?]);
         }
     }
@@ -240,12 +240,4 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
     frame.finish(columns.unwrapped).map_err(|what| {
         lines.error(format!("frame of step {} that ends here: {what}", header.step))
     })
-}
-
-fn parse<T: std::str::FromStr>(lines: &Lines, word: &str, name: &str) -> Result<T> {
-    word.parse().map_err(|_| lines.error(format!("{name}: `{}` is not a number", shorten(word))))
-}
-
-fn shorten(text: &str) -> String {
-    text.chars().take(40).collect()
 }

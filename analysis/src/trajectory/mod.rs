@@ -6,6 +6,7 @@
 mod frame;
 mod gsd;
 mod h5md;
+mod lammps_data;
 mod lammps_dump;
 mod text;
 mod xyz;
@@ -15,6 +16,7 @@ use std::path::Path;
 pub use frame::Frame;
 pub use gsd::GsdReader;
 pub use h5md::H5mdReader;
+pub use lammps_data::LammpsDataReader;
 pub use lammps_dump::LammpsDumpReader;
 pub use xyz::XyzReader;
 
@@ -88,12 +90,13 @@ pub trait TrajectoryReader: Send {
     }
 }
 
-/// Opens a trajectory: H5MD, GSD, (extended) XYZ or LAMMPS text dump.
+/// Opens a trajectory: H5MD, GSD, (extended) XYZ, LAMMPS text dump or data file.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn TrajectoryReader>> {
     let path = path.as_ref();
     Ok(match format_of(path)? {
         Format::Hdf5 => Box::new(H5mdReader::open(path)?),
         Format::Gsd => Box::new(GsdReader::open(path)?),
+        Format::LammpsData => Box::new(LammpsDataReader::open(path)?),
         Format::LammpsDump => Box::new(LammpsDumpReader::open(path)?),
         Format::Xyz => Box::new(XyzReader::open(path)?),
     })

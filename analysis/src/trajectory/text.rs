@@ -88,4 +88,14 @@ impl<'a> Lines<'a> {
         }
         Ok(())
     }
+
+    /// A number; an error names what it should be.
+    pub fn parse<T: std::str::FromStr>(&self, word: &str, name: &str) -> Result<T> {
+        word.parse().map_err(|_| self.error(format!("{name}: `{}` is not a number", shorten(word))))
+    }
+}
+
+/// The beginning of a text, for messages.
+pub(super) fn shorten(text: &str) -> String {
+    text.chars().take(40).collect()
 }
