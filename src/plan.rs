@@ -248,6 +248,9 @@ pub enum Thermostat {
 pub struct ObservePlan {
     pub thermodynamics: Option<u64>,
     pub trajectory: Option<u64>,
+    /// Frames so many steps behind each of the trajectory's, too, and 2, 4, 8, ... times as many, up to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory_doubling_from: Option<u64>,
     /// Write the trajectory as GSD too.
     pub gsd: bool,
     pub structure: Option<StructurePlan>,
@@ -256,10 +259,20 @@ pub struct ObservePlan {
 }
 
 impl ObservePlan {
+    /// Frames of the trajectory of a stage of so many steps.
+    pub fn frames(&self, steps: u64) -> u64 {
+        let Some(every) = self.trajectory else { return 0 };
+        // Times 1, 2, 4, ... of the first below the interval.
+        let between = |first: u64| u64::from(u64::BITS - ((every - 1) / first).leading_zeros());
+        let between = self.trajectory_doubling_from.map_or(0, between);
+        steps / every * (1 + between) + 1
+    }
+
     pub fn nothing() -> Self {
         ObservePlan {
             thermodynamics: None,
             trajectory: None,
+            trajectory_doubling_from: None,
             gsd: false,
             structure: None,
             bond_order: None,

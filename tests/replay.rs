@@ -105,6 +105,46 @@ fn a_stored_trajectory_gives_what_the_run_gave() {
     job.succeeds(&[&again[..], &["--force", "--quiet"]].concat());
 }
 
+/// Frames at logarithmic times, of the run itself and evaluated again.
+#[test]
+fn of_frames_at_logarithmic_times_those_at_equal_intervals_count() {
+    let msd = "\"mean-square-displacement\"";
+    let run = "timestep = 0.004\nthreads = 1";
+    let text = kob_andersen(3, 500, "fixed-point", run) + &stage(msd, false);
+    let dense = text.replace("every = 4", "every = 40");
+    let sparse = "trajectory = { every = 40, doubling_from = 3 }";
+    let job = Job::new(&dense.replace("trajectory = 4", sparse));
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    for file in ["out/production.h5md", "out/production.gsd"] {
+        let steps = supercool_analysis::open(job.path(file)).unwrap().steps().to_vec();
+        let behind = [0, 3, 6, 12, 24];
+        let mut expected: Vec<u64> =
+            (0..5).flat_map(|k| behind.map(|step| 300 + 40 * k + step)).collect();
+        expected.push(500);
+        assert_eq!(steps, expected, "{file}");
+    }
+    let arguments =
+        ["correlate", "out/production.h5md", "job.toml", "--output", "again", "--quiet"];
+    job.succeeds(&arguments);
+    let again = ResultsFile::open(&job.path("again/production.h5")).unwrap();
+    agree(&again.dynamics().unwrap(), &job.results("production").dynamics().unwrap(), 1e-12);
+    job.write(
+        "other.toml",
+        &dense.replace("every = 40", "every = 20").replace("trajectory = 4", sparse),
+    );
+    let arguments = ["correlate", "out/production.h5md", "other.toml", "--output", "other"];
+    let said = "correlation.every = 20, but frames at equal intervals are 40 steps apart";
+    job.fails(&arguments, &[said]);
+    // Frames in between change no bits.
+    let plain = Job::new(&dense.replace("trajectory = 4", "trajectory = 40"));
+    plain.succeeds(&["run", "job.toml", "--quiet"]);
+    let [a, b] = [&job, &plain].map(|job| {
+        let checkpoint = supercool::output::Checkpoint::read(&job.path("out/checkpoint-500.scp"));
+        checkpoint.unwrap().get_u64("position").unwrap()
+    });
+    assert!(a == b);
+}
+
 #[test]
 fn what_does_not_fit_is_refused_before_anything_is_written() {
     let job = job(OBSERVABLES, true);
@@ -134,7 +174,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
                 .replace("every = 4", "every = 10")
                 .replace("trajectory = 4", "trajectory = 20"),
         &[],
-        &["correlation.every = 10, but frames are 4 steps apart", "such as 12"],
+        &["correlation.every = 10, but frames at equal intervals are 4 steps apart", "such as 12"],
     );
     refused(
         base.clone() + &stage("\"stress-autocorrelation\"", false),

@@ -129,8 +129,12 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         files.push((name, samples as f64 * BYTES_PER_THERMODYNAMICS));
     }
     if let Some(every) = stage.observe.trajectory {
-        let frames = samples_of(stage, every);
-        let name = format!("trajectory every {every} steps, {frames} frames");
+        let frames = stage.observe.frames(stage.steps);
+        let doubling = stage.observe.trajectory_doubling_from;
+        let doubling = doubling.map_or_else(String::new, |first| {
+            format!(" and {first}, {}, {}, ... behind each", 2 * first, 4 * first)
+        });
+        let name = format!("trajectory every {every} steps{doubling}, {frames} frames");
         files.push((name, frames as f64 * count * BYTES_PER_FRAME));
         if stage.observe.gsd {
             let name = format!("the same as GSD, {frames} frames");

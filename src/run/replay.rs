@@ -49,7 +49,7 @@ const EDGE_ROUNDING: f64 = 1e-6;
 /// up to the length of the trajectory.
 ///
 /// # Errors
-/// If the trajectory does not belong to the plan's system, its frames are not at equal intervals, or it lacks what
+/// If the trajectory does not belong to the plan's system, has no frames at equal intervals, or lacks what
 /// an observable needs.
 pub fn replay(
     mut plan: Plan,
@@ -192,25 +192,40 @@ fn steps_per_count(
     }
 }
 
-/// The interval of all frames, in steps.
+/// The shortest interval in steps at which frames follow the first one to the end of the file. There may be further frames
+/// in between, as of a trajectory at logarithmic times.
 fn spacing(reader: &dyn TrajectoryReader) -> miette::Result<u64> {
     let (path, steps) = (reader.path().display(), reader.steps());
     let [first, second, ..] = *steps else {
         return Err(miette!("{path}: {} frames; at least two are needed", steps.len()));
     };
-    let spacing = second.saturating_sub(first);
-    for (frame, pair) in steps.windows(2).enumerate() {
-        if pair[1].saturating_sub(pair[0]) != spacing || spacing == 0 {
-            return Err(miette!(
-                help = "correlations need frames at equal intervals",
-                "{path}: frame {} is at step {}, the one before at {}; the first two are at {first} and {second}",
-                frame + 1,
-                pair[1],
-                pair[0]
-            ));
+    let last = steps[steps.len() - 1];
+    let irregular = |frame: usize| {
+        miette!(
+            help = "correlations need frames at equal intervals; others may lie between them",
+            "{path}: frame {frame} is at step {}, the one before at {}; the first two are at {first} and {second}",
+            steps[frame],
+            steps[frame - 1]
+        )
+    };
+    if let Some(back) = steps.windows(2).position(|pair| pair[1] <= pair[0]) {
+        return Err(irregular(back + 1));
+    }
+    let holds = |interval: u64| {
+        (last - first).is_multiple_of(interval)
+            && (first..=last)
+                .step_by(interval as usize)
+                .all(|step| steps.binary_search(&step).is_ok())
+    };
+    let spacing = steps[1..].iter().map(|step| step - first).find(|&interval| holds(interval));
+    match spacing {
+        // Of two frames, or of a last one that follows no others.
+        Some(spacing) if spacing < last - first || steps.len() == 2 => Ok(spacing),
+        _ => {
+            let unequal = steps.windows(2).position(|pair| pair[1] - pair[0] != second - first);
+            Err(irregular(unequal.unwrap_or(0) + 1))
         }
     }
-    Ok(spacing)
 }
 
 fn chosen_stage(plan: &Plan, name: Option<&str>) -> miette::Result<usize> {
@@ -261,7 +276,7 @@ fn check_intervals(stage: &StagePlan, spacing: u64) -> miette::Result<()> {
             return Err(miette!(
                 help =
                     format!("a multiple of {spacing}, such as {}", every.next_multiple_of(spacing)),
-                "stage \"{}\": {key} = {every}, but frames are {spacing} steps apart",
+                "stage \"{}\": {key} = {every}, but frames at equal intervals are {spacing} steps apart",
                 stage.name
             ));
         }

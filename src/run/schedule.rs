@@ -6,6 +6,8 @@ pub struct Schedule {
     steps: u64,
     thermodynamics: Option<u64>,
     frames: Option<u64>,
+    /// Further frames so many steps behind each, and 2, 4, 8, ... times as many.
+    doubling_from: Option<u64>,
     /// Intervals of the structure, the bond-orientational order, inherent structures and every correlation.
     samples: Vec<u64>,
     /// Intervals of the correlations of the stress.
@@ -29,6 +31,7 @@ impl Schedule {
             steps: stage.steps,
             thermodynamics: stage.observe.thermodynamics,
             frames: stage.observe.trajectory,
+            doubling_from: stage.observe.trajectory_doubling_from,
             samples: structure.chain(bond_order).chain(inherent).chain(correlations).collect(),
             stress: of_stress.map(|correlation| correlation.every).collect(),
         }
@@ -40,9 +43,21 @@ impl Schedule {
         intervals
             .chain(self.samples.iter().copied())
             .map(|every| (step / every + 1) * every)
+            .chain(self.next_doubled(step))
             .min()
             .unwrap_or(u64::MAX)
             .min(self.steps)
+    }
+
+    /// First step after `step` of a frame between those at equal intervals.
+    fn next_doubled(&self, step: u64) -> Option<u64> {
+        let (every, first) = (self.frames?, self.doubling_from?);
+        let behind = step % every;
+        let mut next = first;
+        while next <= behind {
+            next *= 2;
+        }
+        (next < every).then_some(step - behind + next)
     }
 
     pub fn wants_thermodynamics(&self, step: u64) -> bool {
@@ -55,11 +70,44 @@ impl Schedule {
     }
 
     pub fn wants_frame(&self, step: u64) -> bool {
-        self.frames.is_some_and(|every| step.is_multiple_of(every))
+        let Some(every) = self.frames else { return false };
+        let behind = step % every;
+        let doubled = |first| behind.is_multiple_of(first) && (behind / first).is_power_of_two();
+        behind == 0 || self.doubling_from.is_some_and(doubled)
     }
 
     /// A frame, or a sample of an observable.
     pub fn wants_snapshot(&self, step: u64) -> bool {
         self.wants_frame(step) || self.samples.iter().any(|&every| step.is_multiple_of(every))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::ObservePlan;
+
+    #[test]
+    fn frames_double_behind_each_of_those_at_equal_intervals() {
+        let observe = ObservePlan {
+            trajectory: Some(100),
+            trajectory_doubling_from: Some(3),
+            ..ObservePlan::nothing()
+        };
+        let stage = StagePlan {
+            name: "production".into(),
+            steps: 200,
+            thermostat: None,
+            set_total_energy: None,
+            observe,
+            correlations: Vec::new(),
+        };
+        let schedule = Schedule::new(&stage, std::iter::empty());
+        let expected = [0, 3, 6, 12, 24, 48, 96, 100, 103, 106, 112, 124, 148, 196, 200];
+        let wanted: Vec<u64> = (0..=200).filter(|&step| schedule.wants_frame(step)).collect();
+        assert_eq!(wanted, expected);
+        let events = std::iter::successors(Some(0), |&step| Some(schedule.next_event(step)));
+        assert_eq!(events.take(expected.len()).collect::<Vec<_>>(), expected);
+        assert_eq!(stage.observe.frames(stage.steps), expected.len() as u64);
     }
 }

@@ -7,7 +7,8 @@ use super::{correlation, inherent, neighbors, thermostat};
 use crate::config::defaults;
 use crate::config::reword::nearest;
 use crate::config::written::{
-    BondOrder, Integer, Number, NumberOrPhrase, Observe, Stage, Structure, Table, Written,
+    BondOrder, Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Structure, Table,
+    Written,
 };
 use crate::plan::{
     BondOrderPlan, ObservePlan, StagePlan, StructurePlan, SystemPlan, ThermostatPlan, TotalEnergy,
@@ -195,7 +196,10 @@ fn observe(
         None => Some(None),
     };
     let thermodynamics = optional(written.thermodynamics.as_ref());
-    let trajectory = optional(written.trajectory.as_ref());
+    let frames = match &written.trajectory {
+        None => Some((None, None)),
+        Some(typed) => frames(typed, surroundings, checker),
+    };
     let gsd = written.gsd.as_ref().is_some_and(|gsd| gsd.value);
     if written.trajectory.is_some() && written.gsd.is_none() {
         checker.filled_in(&written.span, "gsd", gsd);
@@ -221,12 +225,38 @@ fn observe(
     };
     Some(ObservePlan {
         thermodynamics: thermodynamics?,
-        trajectory: trajectory?,
+        trajectory: frames?.0,
+        trajectory_doubling_from: frames?.1,
         gsd,
         structure: structure?,
         bond_order: bond_order?,
         inherent_structures: inherent_structures?,
     })
+}
+
+/// Interval of the frames, and from which step behind each the times of further ones double.
+fn frames(
+    written: &Written<PlainOr<Integer, Frames>>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<(Option<u64>, Option<u64>)> {
+    let table = match &written.value {
+        PlainOr::Plain(every) => {
+            let every = Written { value: *every, span: written.span.clone() };
+            return Some((Some(interval(&every, surroundings.steps, checker)?), None));
+        }
+        PlainOr::Table(table) => table,
+    };
+    let every = interval(&table.every, surroundings.steps, checker)?;
+    let Some(from) = &table.doubling_from else { return Some((Some(every), None)) };
+    let first = checker.integer(from, 1..=MAXIMUM_STEPS)?;
+    if first >= every {
+        let message =
+            format!("{first} steps lead to the next frame of every = {every} or beyond it");
+        checker.reject(&from.span, message, "fewer, such as 1");
+        return None;
+    }
+    Some((Some(every), Some(first)))
 }
 
 fn bond_order(

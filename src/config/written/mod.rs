@@ -14,8 +14,8 @@ use serde::Deserialize;
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
-    BondOrder, Correlation, InherentStructures, Observe, Ramp, Stage, Structure, Thermostat,
-    ThermostatKind,
+    BondOrder, Correlation, Frames, InherentStructures, Observe, Ramp, Stage, Structure,
+    Thermostat, ThermostatKind,
 };
 pub use system::{Initial, SpeciesEntry, System};
 pub use value::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Written};

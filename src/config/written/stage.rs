@@ -108,10 +108,10 @@ pub struct Observe {
     /// written if not given.
     #[schemars(extend("minimum" = 1))]
     pub thermodynamics: Option<Written<Integer>>,
-    /// Positions and velocities of all particles: interval in steps that divides the stage's. Not
-    /// written if not given.
+    /// Positions and velocities of all particles: interval in steps that divides the stage's, or a table that adds
+    /// frames at logarithmic times. Not written if not given.
     #[schemars(extend("minimum" = 1))]
-    pub trajectory: Option<Written<Integer>>,
+    pub trajectory: Option<Written<PlainOr<Integer, Frames>>>,
     /// Write the trajectory as GSD too.
     #[schemars(extend("default" = false))]
     pub gsd: Option<Written<bool>>,
@@ -126,6 +126,23 @@ pub struct Observe {
     /// steps in such floats. The trajectory is not touched. Energies per particle go to `/observables` of
     /// `STAGE.h5`, configurations to `STAGE.inherent.h5md`.
     pub inherent_structures: Option<Table<InherentStructures>>,
+}
+
+/// Frames at equal intervals, and at times behind each of them that double.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Frames {
+    /// Interval in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Adds frames so many steps behind each of those, and 2, 4, 8, ... times as many, up to the next: displacements over
+    /// many decades of time from few frames.
+    #[schemars(extend("minimum" = 1))]
+    pub doubling_from: Option<Written<Integer>>,
+}
+
+impl OrPlain for Frames {
+    const EXPECTED: &'static str = "a number of steps or a table with every and doubling_from";
 }
 
 /// Minima of the potential energy below states of the run, with their configurations.
