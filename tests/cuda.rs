@@ -93,10 +93,10 @@ fn history(
     let mut engine = engine_of(plan, choice, &state);
     engine.draw_velocities(2.0, true).expect("velocities fit");
     let melt = stage(engine.as_ref(), Some(Thermostat::Langevin { friction: 2.0 }), 2.0);
-    engine.begin_stage(&melt);
+    engine.begin_stage(&melt).unwrap();
     engine.advance(200).expect("the melt runs");
     let next = stage(engine.as_ref(), thermostat, 1.0);
-    engine.begin_stage(&next);
+    engine.begin_stage(&next).unwrap();
     engine.advance(steps).expect("the steps are taken");
     let thermodynamics = engine.thermodynamics().expect("numbers fit");
     println!("{}", engine.report());
@@ -295,7 +295,7 @@ fn collisions_within_launches_give_the_bits_of_the_cpu() {
             let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
             let andersen = Thermostat::Andersen { rate: 5.0, exact: true };
             let context = stage(engine.as_ref(), Some(andersen), 1.5);
-            engine.begin_stage(&context);
+            engine.begin_stage(&context).unwrap();
             launches.iter().for_each(|&steps| engine.advance(steps).expect("steps are taken"));
             let state = engine.export().expect("a state");
             (state.position, state.velocity, state.thermostat)
@@ -390,7 +390,7 @@ fn tuning_leaves_the_state_alone() {
             let before = engine.export().expect("a state");
             let mut long = stage(engine.as_ref(), thermostat, 1.0);
             long.steps = u64::MAX;
-            engine.begin_stage(&long);
+            engine.begin_stage(&long).unwrap();
             let after = engine.export().expect("a state");
             assert_eq!(after.hash(), before.hash());
             assert_eq!(after.thermostat.heat, before.thermostat.heat);
@@ -403,7 +403,7 @@ fn tuning_leaves_the_state_alone() {
             plan.run.skin = Some(memory.skin);
             plan.run.threads_per_particle = memory.threads_per_particle;
             let mut again = engine_of(&plan, EngineChoice::Cuda, &after_without_layout(&before));
-            again.begin_stage(&long);
+            again.begin_stage(&long).unwrap();
             again.advance(100).expect("the steps are taken");
             assert_eq!(
                 again.export().expect("a state").hash(),

@@ -142,14 +142,14 @@ fn a_restart_gives_the_same_bits_in_every_precision() {
                 first_step: whole.step(),
                 steps: 1000,
             };
-            whole.begin_stage(&stage);
+            whole.begin_stage(&stage).unwrap();
             whole.advance(157).unwrap();
             let middle = whole.export().unwrap();
             whole.advance(143).unwrap();
             let mut plan = plan.clone();
             plan.run.threads = Some(2);
             let mut resumed = supercool::engine::create(&plan, &middle).unwrap();
-            resumed.begin_stage(&stage);
+            resumed.begin_stage(&stage).unwrap();
             resumed.advance(143).unwrap();
             let (a, b) = (resumed.export().unwrap(), whole.export().unwrap());
             assert_eq!(a.hash(), b.hash(), "{precision:?}, {kind:?}");

@@ -358,6 +358,11 @@ fn a_file_without_steps_and_times_needs_the_steps_of_a_frame() {
         &command("plain.xyz"),
         &["says neither the steps nor the times", "--steps-per-frame N"],
     );
+    let many = u64::MAX.to_string();
+    job.fails(
+        &[&command("plain.xyz")[..], &["--steps-per-frame", &many]].concat(),
+        &["--steps-per-frame 18446744073709551615", "no step numbers of 64 bits"],
+    );
     job.succeeds(&[&command("plain.xyz")[..], &["--steps-per-frame", "4"]].concat());
     job.succeeds(&command("times.xyz"));
     for output in ["plain", "times"] {

@@ -134,7 +134,7 @@ impl Liquid {
 fn displacements_from_few_origins_have_no_weight() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path(), "few.h5", &Liquid::new(0.7, 4));
-    let expected = analyze(&[&path]).unwrap();
+    let expected = analyze(&[&path], None).unwrap();
     let last = row(&expected, "D").to;
     let file = hdf5::File::append(&path).unwrap();
     let group = file.group("dynamics/A/mean_square_displacement").unwrap();
@@ -150,7 +150,7 @@ fn displacements_from_few_origins_have_no_weight() {
     let count = Array1::from_iter((0..61_u64).map(|k| if k < 60 { 8000 } else { 2000 }));
     group.new_dataset_builder().with_data(&count).create("count").unwrap();
     drop((group, file));
-    let found = analyze(&[&path]).unwrap();
+    let found = analyze(&[&path], None).unwrap();
     is(row(&found, "D"), Liquid::new(0.7, 4).d(), 4.0, 0.03);
     assert!(row(&found, "D").to < last, "{:?}", row(&found, "D"));
 }
@@ -179,7 +179,7 @@ fn one_run_gives_d_tau_and_the_stretched_exponential() {
     for dimension in [2, 3] {
         let liquid = Liquid { dimension, ..Liquid::new(0.7, 4) };
         let file = written(folder.path(), &format!("{dimension}d.h5"), &liquid);
-        let analysis = analyze(&[file]).unwrap();
+        let analysis = analyze(&[file], None).unwrap();
         // Half of the variance is common to all times: the error of one run is a lower bound.
         is(row(&analysis, "D"), liquid.d(), 4.0, 0.02);
         is(row(&analysis, "tau"), liquid.tau(), 4.0, 0.05);
@@ -222,10 +222,10 @@ fn velocities_give_d_with_a_jackknife_over_runs() {
         * width
         * (0.5 * std::f64::consts::PI).sqrt()
         * (-0.5 * (width * frequency).powi(2)).exp();
-    let one = analyze(&files[..1]).unwrap();
+    let one = analyze(&files[..1], None).unwrap();
     is(row(&one, "D_vacf"), expected, 4.0, 0.02);
     assert_eq!(row(&one, "D_vacf").error_from, "fit");
-    let all = analyze(&files).unwrap();
+    let all = analyze(&files, None).unwrap();
     is(row(&all, "D_vacf"), expected, 4.0, 0.01);
     assert!(row(&all, "D_vacf").to <= 3.96, "{:?}", row(&all, "D_vacf"));
 }
@@ -235,7 +235,7 @@ fn fitted_curves_go_through_the_data() {
     let folder = tempfile::tempdir().unwrap();
     let liquid = Liquid::new(0.7, 4);
     let file = written(folder.path(), "one.h5", &liquid);
-    let analysis = analyze(&[file]).unwrap();
+    let analysis = analyze(&[file], None).unwrap();
     let [line, decay] = &analysis.state_points[0].curves[..] else { panic!("two fits") };
     for (&t, &value) in line.time.iter().zip(&line.value) {
         let truth = 6.0 * liquid.d() * t + 0.02;
@@ -266,7 +266,7 @@ fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_to
         })
         .collect();
     assert_eq!(results_files(&[folder.path().to_owned()]).unwrap().len(), 12);
-    let analysis = analyze(&files).unwrap();
+    let analysis = analyze(&files, None).unwrap();
     assert_eq!(analysis.state_points.len(), 1);
     let d = row(&analysis, "D");
     is(d, Liquid::new(0.7, 0).d(), 4.0, 0.01);
@@ -274,7 +274,7 @@ fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_to
     let expected = ERROR * 0.5_f64.sqrt() / 12_f64.sqrt() * d.estimate.value;
     assert!((0.4..2.0).contains(&(d.estimate.error / expected)), "{d:?} {expected}");
     // Twelve runs tell it by their scatter, too, which the fit then takes; seven are too few for that.
-    let few = analyze(&files[..7]).unwrap();
+    let few = analyze(&files[..7], None).unwrap();
     assert_eq!(row(&few, "D").error_from, "jackknife");
 
     let average = &analysis.state_points[0].averages[0].curves[0];
@@ -299,7 +299,7 @@ fn temperatures_give_vft_and_mode_coupling() {
             written(folder.path(), &format!("T{}.h5", temperatures[k]), &liquid)
         })
         .collect();
-    let analysis = analyze(&files).unwrap();
+    let analysis = analyze(&files, None).unwrap();
     assert_eq!(analysis.state_points.len(), 7);
     is(row(&analysis, "T0_vft"), 0.3, 4.0, 0.2);
     is(row(&analysis, "B_vft"), 1.0, 4.0, 0.5);
@@ -338,15 +338,33 @@ fn files_that_do_not_belong_together_are_errors_that_name_what_differs() {
     let others = [
         (Liquid { density: 1.1, ..Liquid::new(0.7, 2) }, "density"),
         (Liquid { dimension: 2, ..Liquid::new(0.7, 2) }, "dimension"),
-        (Liquid { longest: 50, ..Liquid::new(0.7, 2) }, "times of A/mean_square_displacement"),
-        (Liquid { scattering: false, ..Liquid::new(0.7, 2) }, "self_intermediate"),
         (Liquid::new(0.7, 1), "not an independent run"),
     ];
     for (other, what) in others {
         let second = written(folder.path(), "second.h5", &other);
-        let message = analyze(&[&first, &second]).unwrap_err().to_string();
+        let message = analyze(&[&first, &second], None).unwrap_err().to_string();
         for part in ["second.h5", "first.h5", what] {
             assert!(message.contains(part), "no {part} in: {message}");
+        }
+    }
+    // What cannot be averaged stands by itself.
+    let others = [
+        (
+            Liquid { longest: 50, ..Liquid::new(0.7, 2) },
+            "other times of A/mean_square_displacement",
+        ),
+        (
+            Liquid { scattering: false, ..Liquid::new(0.7, 2) },
+            "only the second has A/self_intermediate",
+        ),
+    ];
+    for (other, what) in others {
+        let second = written(folder.path(), "second.h5", &other);
+        let analysis = analyze(&[&first, &second], None).unwrap();
+        assert_eq!(analysis.state_points.len(), 2);
+        let text = analysis.text();
+        for part in ["second.h5", "first.h5 are not averaged", what] {
+            assert!(text.contains(part), "no {part} in: {text}");
         }
     }
     let message = results_files(&[first.clone(), first]).unwrap_err().to_string();
@@ -358,11 +376,11 @@ fn files_without_the_series_are_errors_that_say_how_to_get_them() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty.h5");
     drop(hdf5::File::create(&empty).unwrap());
-    let message = analyze(std::slice::from_ref(&empty)).unwrap_err().to_string();
+    let message = analyze(std::slice::from_ref(&empty), None).unwrap_err().to_string();
     for part in ["empty.h5", "mean_square_displacement", "[[stage.correlation]]"] {
         assert!(message.contains(part), "{message}");
     }
     let message = results_files(&[folder.path().to_owned()]).unwrap_err().to_string();
     assert!(message.contains("no results file *.h5 here"), "{message}");
-    assert!(analyze(&[folder.path().join("missing.h5")]).is_err());
+    assert!(analyze(&[folder.path().join("missing.h5")], None).is_err());
 }

@@ -172,6 +172,18 @@ fn extended_xyz_as_ase_and_others_write_it() {
     let error =
         read("Lattice=\"4 5 6\" Properties=species:S:1:pos:R:3:momenta:R:3", "A 1 2 3 2 4 8");
     assert!(error.unwrap_err().to_string().contains("no masses"));
+    // Two dimensions, as tools that know only three write them, and as others do.
+    let flat = |head: &str, line: &str| read(head, line).unwrap();
+    let plain = "Properties=species:S:1:pos:R:3:vel:R:3";
+    for lattice in ["4 0 0 0 5 0 0 0 1", "4 0 0 0 5 0 0 0 0", "4 5 1", "4 5", "4 0 0 5"] {
+        let frame = flat(&format!("Lattice=\"{lattice}\" {plain}"), "A 1 2 0.5 3 4 0");
+        assert_eq!((frame.dimension, &frame.box_edges[..]), (2, &[4.0, 5.0][..]), "{lattice}");
+        assert_eq!(frame.position[1], [1.0, 2.0, 0.0]);
+    }
+    let frame = flat("Lattice=\"4 5\" Properties=species:S:1:pos:R:2:vel:R:2", "A 1 2 3 4");
+    assert_eq!(frame.velocity.unwrap(), [[3.0, 4.0, 0.0]; 2]);
+    let moving = flat(&format!("Lattice=\"4 5 1\" {plain}"), "A 1 2 0.5 3 4 0.1");
+    assert_eq!(moving.dimension, 3);
     // A slab is not a system of two dimensions.
     let slab = "Lattice=\"4 5 6\" pbc=\"T T F\" Properties=species:S:1:pos:R:3";
     assert_eq!(read(slab, "A 1 2 3").unwrap().dimension, 2);

@@ -14,6 +14,10 @@ pub struct AnalyzeArguments {
     /// viscosity.
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Runs are at one temperature if their mean temperatures agree within this fraction, such as 0.03, instead of 0.5 % or
+    /// three of their errors and 1 %.
+    #[arg(long, value_name = "FRACTION")]
+    same_temperature: Option<f64>,
     /// Write the table as JSON, with the files of each temperature.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -35,7 +39,8 @@ pub fn analyze(arguments: &AnalyzeArguments) -> miette::Result<String> {
     for output in outputs.into_iter().flatten() {
         refuse_overwriting(output, &files)?;
     }
-    let analysis = supercool_analysis::analyze(&files).into_diagnostic()?;
+    let analysis =
+        supercool_analysis::analyze(&files, arguments.same_temperature).into_diagnostic()?;
     let write = |path: &Option<PathBuf>, text: &dyn Fn() -> String| match path {
         Some(path) => write_file(path, &text()),
         None => Ok(()),

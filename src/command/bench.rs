@@ -12,7 +12,7 @@ use super::choices::{Tune, engine_choice};
 use super::{memory, say};
 use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
 use crate::engine::domain::Ranks;
-use crate::engine::{self, Engine, StageContext};
+use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::plan::{
     EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan, TransportChoice,
@@ -159,20 +159,24 @@ fn prepared(
         [(Some(langevin(model.start)), melt), (model.bath.map(langevin), equilibration)]
     {
         if steps > 0 {
-            begin(engine.as_mut(), bath, steps);
+            begin(engine.as_mut(), bath, steps)?;
             engine.advance(steps)?;
         }
     }
-    begin(engine.as_mut(), model.thermostat, u64::MAX / 2);
+    begin(engine.as_mut(), model.thermostat, u64::MAX / 2)?;
     Ok(engine)
 }
 
-fn begin(engine: &mut dyn Engine, bath: Option<(Thermostat, f64)>, steps: u64) {
+fn begin(
+    engine: &mut dyn Engine,
+    bath: Option<(Thermostat, f64)>,
+    steps: u64,
+) -> Result<(), EngineError> {
     let thermostat = bath.map(|(kind, temperature)| ThermostatPlan {
         kind,
         temperature: TemperatureRamp { from: temperature, to: temperature },
     });
-    engine.begin_stage(&StageContext { thermostat, first_step: engine.step(), steps });
+    engine.begin_stage(&StageContext { thermostat, first_step: engine.step(), steps })
 }
 
 fn timed(engine: &mut dyn Engine, steps: u64) -> miette::Result<f64> {

@@ -28,7 +28,7 @@ pub trait Correlator {
     /// If the card is lost.
     fn held(&mut self) -> Result<Vec<Option<HeldSamples>>, EngineError>;
 
-    /// Has also evaluated what the blocks still hold, and forgets the correlations.
+    /// Has also evaluated what the blocks still hold. What was evaluated remains to be taken until the next stage begins.
     ///
     /// # Errors
     /// If the card is lost.

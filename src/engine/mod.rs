@@ -34,7 +34,10 @@ pub trait Engine: Send {
 
     /// Sets thermostat and ramp for the coming steps. Forgets what an earlier thermostat remembered
     /// unless the stage is entered in its middle (after a restart).
-    fn begin_stage(&mut self, stage: &StageContext);
+    ///
+    /// # Errors
+    /// When an engine that times its choices cannot put back the state; it is then no longer to be trusted.
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError>;
 
     /// Takes `steps` steps.
     ///

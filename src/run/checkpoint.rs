@@ -126,7 +126,7 @@ impl Simulation {
                 thermostat: stage.thermostat,
                 first_step: plan.first_step(place.stage),
                 steps: stage.steps,
-            });
+            })?;
             let provenance = Provenance::of(engine.as_ref());
             let mut output = StageOutput::restore(
                 &plan,

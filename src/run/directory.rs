@@ -174,17 +174,20 @@ impl OutputDirectory {
         found
     }
 
-    /// Whether what is there is a run that has come to no step: its initial state and empty results.
+    /// Whether what is there is a run that has come to no step: its initial state, empty results, and trajectories with the
+    /// first frame at most.
     fn has_only_begun(&self) -> bool {
         let checkpoints = checkpoints_in(&self.path).unwrap_or_default();
-        let at_start = |file: &PathBuf| {
-            let results = ResultsFile::open(file).ok();
-            results.and_then(|file| file.number("progress/step")) == Some(0.0)
+        let at_start = |file: &PathBuf| match file.extension().and_then(|ending| ending.to_str()) {
+            Some("scp") => true,
+            Some("h5") => {
+                let results = ResultsFile::open(file).ok();
+                results.and_then(|file| file.number("progress/step")) == Some(0.0)
+            }
+            _ => supercool_analysis::open(file)
+                .is_ok_and(|trajectory| trajectory.steps().iter().all(|&step| step == 0)),
         };
-        let results = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "h5");
-        checkpoints.len() == 1
-            && checkpoints[0].0 == 0
-            && self.earlier.iter().filter(results).all(at_start)
+        checkpoints.len() == 1 && checkpoints[0].0 == 0 && self.earlier.iter().all(at_start)
     }
 
     /// Files of stages with these names that are there.

@@ -107,7 +107,7 @@ pub enum RunError {
     )]
     EnergyOutOfReach { stage: String, energy: f64, potential: f64 },
 
-    #[error("{error}; results are whole up to step {step}")]
+    #[error("{error}; the run had come to step {step}")]
     #[diagnostic(help(
         "`supercool resume {}` goes on from the last checkpoint; `nvidia-smi` and the system log (\"Xid\") say \
          what became of the card", directory.display()

@@ -68,9 +68,9 @@ impl Faulty {
 impl Engine for Faulty {
     delegate!(engine: step, thermodynamics, snapshot, begin_snapshot, export, forces, velocities, reports);
 
-    fn begin_stage(&mut self, stage: &StageContext) {
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.stage = stage.clone();
-        self.engine.begin_stage(stage);
+        self.engine.begin_stage(stage)
     }
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         self.engine.advance(steps)?;
@@ -80,7 +80,7 @@ impl Engine for Faulty {
             let mut state = self.engine.export()?;
             state.velocity[particle][axis] ^= 1 << bit;
             self.engine = engine::create(&self.plan, &state)?;
-            self.engine.begin_stage(&self.stage);
+            self.engine.begin_stage(&self.stage)?;
         }
         Ok(())
     }

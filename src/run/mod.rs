@@ -330,7 +330,7 @@ impl Simulation {
         }
         let context = self.stage_context();
         let stage = &self.plan.stages[self.stage];
-        self.engine.begin_stage(&context);
+        self.engine.begin_stage(&context)?;
         if let Some(target) = &stage.set_total_energy {
             let energy = match target {
                 TotalEnergy::Value(energy) => *energy,

@@ -177,10 +177,11 @@ impl Segment {
         let mut plan = plan.clone();
         // The state brings its choices with it.
         plan.run.tune = false;
-        let mut engine = engine::create(&plan, &self.start)
-            .map_err(|error: EngineError| RunError::SecondEngine { error })?;
-        engine.begin_stage(&self.stage);
-        Ok(engine)
+        let begun = engine::create(&plan, &self.start).and_then(|mut engine| {
+            engine.begin_stage(&self.stage)?;
+            Ok(engine)
+        });
+        begun.map_err(|error: EngineError| RunError::SecondEngine { error })
     }
 
     /// Files that `system.initial.file` can start from.

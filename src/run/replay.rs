@@ -59,6 +59,14 @@ pub fn replay(
 ) -> miette::Result<Replayed> {
     let reader = supercool_analysis::open(trajectory).into_diagnostic()?;
     let per_count = steps_per_count(&plan, reader.as_ref(), options.steps_per_frame)?;
+    let last = reader.steps().last().copied().unwrap_or(0);
+    if last.checked_mul(per_count).is_none() {
+        return Err(miette!(
+            help = "it is the number of steps from one frame to the next",
+            "--steps-per-frame {per_count}: {} frames have no step numbers of 64 bits then",
+            reader.len()
+        ));
+    }
     let spacing = spacing(reader.as_ref())? * per_count;
     let index = chosen_stage(&plan, options.stage.as_deref())?;
     let (steps, frames) = (reader.steps().to_vec(), reader.len());

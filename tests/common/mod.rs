@@ -104,7 +104,7 @@ pub fn bath(kind: Thermostat, temperature: f64) -> Option<ThermostatPlan> {
 /// Enters a stage without end.
 pub fn begin(engine: &mut dyn Engine, thermostat: Option<ThermostatPlan>) {
     let first_step = engine.step();
-    engine.begin_stage(&StageContext { thermostat, first_step, steps: u64::MAX / 2 });
+    engine.begin_stage(&StageContext { thermostat, first_step, steps: u64::MAX / 2 }).unwrap();
 }
 
 /// Molten at T = 2 and brought to a temperature by a Langevin bath; then microcanonical.

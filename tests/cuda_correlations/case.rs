@@ -120,7 +120,8 @@ impl Case {
             thermostat: thermostat(Some(Thermostat::Langevin { friction: 2.0 }), 2.0),
             first_step: 0,
             steps: 300,
-        });
+        })
+        .unwrap();
         melt.advance(300).expect("the melt runs");
         case.state = ExactState { memory: None, ..melt.export().expect("a state") };
         case
@@ -146,11 +147,13 @@ impl Case {
 
     pub fn begin(&self, choice: EngineChoice, state: &ExactState) -> Box<dyn Engine> {
         let mut engine = self.engine(choice, state);
-        engine.begin_stage(&StageContext {
-            thermostat: thermostat(self.thermostat, 1.0),
-            first_step: self.state.step,
-            steps: self.steps,
-        });
+        engine
+            .begin_stage(&StageContext {
+                thermostat: thermostat(self.thermostat, 1.0),
+                first_step: self.state.step,
+                steps: self.steps,
+            })
+            .unwrap();
         engine
     }
 

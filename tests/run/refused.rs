@@ -84,6 +84,17 @@ fn a_run_that_failed_in_its_first_step_is_not_in_the_way() {
     job.succeeds(&["run", "job.toml"]);
 }
 
+/// A trajectory is no less than results: a run that was killed before its first checkpoint has left it.
+#[test]
+fn frames_of_a_run_without_results_are_in_the_way() {
+    let job = Job::new(&toml(20, "trajectory = 10"));
+    job.succeeds(&["run", "job.toml"]);
+    assert!(!job.path("out/melt.h5").exists());
+    fs::remove_file(job.path("out/checkpoint-20.scp")).unwrap();
+    job.fails(&["run", "job.toml"], &["files of an earlier run", "melt.h5md", "--force"]);
+    assert!(job.path("out/melt.h5md").exists());
+}
+
 #[test]
 fn the_initial_state_is_not_removed_by_force() {
     let job = Job::new(&toml(20, "thermodynamics = 10, trajectory = 10"));

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 pub use average::{Average, AverageCurve};
-pub use runs::{Run, results_files, state_points};
+pub use runs::{Group, Run, results_files, state_points};
 
 use crate::Result;
 use crate::fit::{AtTemperature, Estimate, ModeCoupling, Vft};
@@ -133,15 +133,15 @@ pub struct Analysis {
     pub notes: Vec<String>,
 }
 
-/// Analyses results files; see [`results_files`] for directories.
+/// Analyses results files; see [`results_files`] for directories, [`state_points`] for `same_temperature`.
 ///
 /// # Errors
 /// If a file cannot be read or holds nothing to fit, or if files do not belong together
 /// ([`state_points`]).
-pub fn analyze(files: &[impl AsRef<Path>]) -> Result<Analysis> {
+pub fn analyze(files: &[impl AsRef<Path>], same_temperature: Option<f64>) -> Result<Analysis> {
     let runs = files.iter().map(|file| Run::read(file.as_ref())).collect::<Result<Vec<_>>>()?;
     let state_points: Vec<StatePoint> =
-        runs::state_points(runs)?.iter().map(|runs| state_point::estimates(runs)).collect();
+        runs::state_points(runs, same_temperature)?.iter().map(state_point::estimates).collect();
     let over_temperature::Fits { rows, series, notes } = over_temperature::fits(&state_points);
     Ok(Analysis { state_points, over_temperature: rows, series, notes })
 }

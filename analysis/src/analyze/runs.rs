@@ -28,6 +28,17 @@ pub struct Run {
     pub functions: Vec<Function>,
     /// Names of what must agree between runs, with its value.
     model: Vec<(&'static str, Value)>,
+    /// Plan and seed: equal of the stages of one run.
+    origin: Option<String>,
+}
+
+/// Independent runs of one state point.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// At least one.
+    pub runs: Vec<Run>,
+    /// Why they are not averaged with others of the same temperature.
+    pub apart: Vec<String>,
 }
 
 /// Temperatures of independent runs agree within this many combined errors, but in any case within the
@@ -135,15 +146,17 @@ impl Run {
             ("potential", plan["potential"].clone()),
             ("density", density.and_then(|text| text.parse::<f64>().ok()).into()),
         ];
-        Ok(Run { file: path.to_owned(), dimension, temperature, functions, model })
+        let origin = [&plan["system"], &plan["run"]["timestep"], &plan["stages"]];
+        let origin = plan["stages"].is_array().then(|| origin.map(Value::to_string).concat());
+        Ok(Run { file: path.to_owned(), dimension, temperature, functions, model, origin })
     }
 
     /// Whether this is the same liquid as `first`, at any temperature.
     fn same_model(&self, first: &Run) -> Result<()> {
         for ((name, here), (_, there)) in self.model.iter().zip(&first.model) {
-            if here != there {
+            if let Some((place, here, there)) = first_difference(name, here, there) {
                 let what = format!(
-                    "another {name} than in {}: {here} instead of {there}",
+                    "another {name} than in {}: {place} is {here} instead of {there}",
                     first.file.display()
                 );
                 return Err(AnalysisError::content(&self.file, what));
@@ -152,46 +165,13 @@ impl Run {
         Ok(())
     }
 
-    /// Whether the functions of both can be averaged: same functions, times and wave numbers, and
-    /// not the same numbers.
-    fn same_axes(&self, first: &Run) -> Result<()> {
-        let differs = |what: String| {
-            let what =
-                format!("{what} in {}, which has the same temperature", first.file.display());
-            Err(AnalysisError::content(&self.file, what))
-        };
-        let names = |run: &Run| -> Vec<String> {
-            run.functions.iter().map(|each| format!("{}/{}", each.group, each.name)).collect()
-        };
-        let (here, there) = (names(self), names(first));
-        for name in &here {
-            if !there.contains(name) {
-                return differs(format!("has {name}, which is not"));
-            }
-        }
-        for name in &there {
-            if !here.contains(name) {
-                return differs(format!("has no {name}, which is"));
-            }
-        }
-        for ((name, a), b) in here.iter().zip(&self.functions).zip(&first.functions) {
-            if !close(&a.x, &b.x) {
-                let grid = |x: &[f64]| format!("{} up to {}", x.len(), x.last().unwrap_or(&0.0));
-                return differs(format!(
-                    "other times of {name}: {} instead of {}",
-                    grid(&a.x),
-                    grid(&b.x)
-                ));
-            }
-            let wavenumbers = |function: &Function| -> Vec<f64> {
-                function.curves.iter().filter_map(|curve| curve.wavenumber).collect()
-            };
-            let (q, expected) = (wavenumbers(a), wavenumbers(b));
-            if a.curves.len() != b.curves.len() || !close(&q, &expected) {
-                return differs(format!(
-                    "other wave numbers of {name}: {q:?} instead of {expected:?}"
-                ));
-            }
+    /// Why this run cannot be averaged with another one of the same temperature, if it cannot.
+    ///
+    /// # Errors
+    /// If both hold the same numbers.
+    fn apart_from(&self, other: &Run) -> Result<Option<String>> {
+        if let Some(what) = self.other_axes(other) {
+            return Ok(Some(what));
         }
         let equal = |a: &Function, b: &Function| {
             let values = |function: &Function| -> Vec<u64> {
@@ -200,15 +180,52 @@ impl Run {
             };
             values(a) == values(b)
         };
-        if self.functions.iter().zip(&first.functions).all(|(a, b)| equal(a, b)) {
-            return differs("not an independent run: the same numbers as".into());
+        if self.functions.iter().zip(&other.functions).all(|(a, b)| equal(a, b)) {
+            let what = format!(
+                "not an independent run: the same numbers as in {}, which has the same temperature",
+                other.file.display()
+            );
+            return Err(AnalysisError::content(&self.file, what));
         }
-        Ok(())
+        let of_one_run = self.origin.is_some() && self.origin == other.origin;
+        Ok(of_one_run.then(|| "another stage of the same run".into()))
     }
 
-    /// How far the temperatures are apart, if they agree.
-    fn same_temperature(&self, other: &Run) -> Option<f64> {
+    /// What differs in the functions of both, their times and wave numbers.
+    fn other_axes(&self, other: &Run) -> Option<String> {
+        let names = |run: &Run| -> Vec<String> {
+            run.functions.iter().map(|each| format!("{}/{}", each.group, each.name)).collect()
+        };
+        let (here, there) = (names(self), names(other));
+        if let Some(name) = here.iter().find(|name| !there.contains(name)) {
+            return Some(format!("only the first has {name}"));
+        }
+        if let Some(name) = there.iter().find(|name| !here.contains(name)) {
+            return Some(format!("only the second has {name}"));
+        }
+        for ((name, a), b) in here.iter().zip(&self.functions).zip(&other.functions) {
+            if !close(&a.x, &b.x) {
+                let grid = |x: &[f64]| format!("{} up to {}", x.len(), x.last().unwrap_or(&0.0));
+                return Some(format!("other times of {name}, {} and {}", grid(&a.x), grid(&b.x)));
+            }
+            let wavenumbers = |function: &Function| -> Vec<f64> {
+                function.curves.iter().filter_map(|curve| curve.wavenumber).collect()
+            };
+            let (q, expected) = (wavenumbers(a), wavenumbers(b));
+            if a.curves.len() != b.curves.len() || !close(&q, &expected) {
+                return Some(format!("other wave numbers of {name}, {q:?} and {expected:?}"));
+            }
+        }
+        None
+    }
+
+    /// How far the temperatures are apart, if they agree: within a fraction, if it is given.
+    fn same_temperature(&self, other: &Run, fraction: Option<f64>) -> Option<f64> {
         let (a, b) = (self.temperature?, other.temperature?);
+        if let Some(fraction) = fraction {
+            let apart = (a.value - b.value).abs();
+            return (apart <= fraction * b.value.abs()).then_some(apart);
+        }
         let error = a.error.hypot(b.error);
         let within = if error.is_finite() { SAME_ERRORS * error } else { 0.0 };
         let [least, most] = SAME_FRACTION.map(|fraction| fraction * b.value.abs());
@@ -221,37 +238,72 @@ fn close(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()))
 }
 
+/// The first place where two values differ, with what stands there.
+fn first_difference(place: &str, here: &Value, there: &Value) -> Option<(String, Value, Value)> {
+    let inner = |key: &str, here: Option<&Value>, there: Option<&Value>| {
+        let place = format!("{place}.{key}");
+        first_difference(&place, here.unwrap_or(&Value::Null), there.unwrap_or(&Value::Null))
+    };
+    match (here, there) {
+        (Value::Object(a), Value::Object(b)) => {
+            a.keys().chain(b.keys()).find_map(|key| inner(key, a.get(key), b.get(key)))
+        }
+        (Value::Array(a), Value::Array(b)) => (0..a.len().max(b.len()))
+            .find_map(|index| inner(&index.to_string(), a.get(index), b.get(index))),
+        _ => (here != there).then(|| (place.to_owned(), here.clone(), there.clone())),
+    }
+}
+
 /// Groups of independent runs, hottest first: those whose mean temperatures agree with the first of the
-/// group within 0.5 %, or within three combined errors and 1 %. Of several groups, a run joins that whose
-/// first is nearest.
+/// group within `fraction`; if that is not given, within 0.5 %, or within three combined errors and 1 %. Of several groups,
+/// a run joins that whose first is nearest. Stages of one run are not independent, and runs whose functions, times or wave
+/// numbers differ cannot be averaged: these are groups of their own, which say so.
 ///
 /// # Errors
 /// If files are not of one model (dimension, species, potential, density), if runs of one temperature
-/// differ in functions, times or wave numbers or hold the same numbers, or if one of several has no
-/// temperature.
-pub fn state_points(runs: Vec<Run>) -> Result<Vec<Vec<Run>>> {
+/// hold the same numbers, or if one of several has no temperature.
+pub fn state_points(runs: Vec<Run>, fraction: Option<f64>) -> Result<Vec<Group>> {
     let several = runs.len() > 1;
-    let mut groups: Vec<Vec<Run>> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for run in runs {
         if several && run.temperature.is_none() {
             let what = "no /observables/temperature: which state point is it?";
             return Err(AnalysisError::content(&run.file, what));
         }
         if let Some(first) = groups.first() {
-            run.same_model(&first[0])?;
+            run.same_model(&first.runs[0])?;
         }
-        let near = |(k, group): (usize, &Vec<Run>)| Some((run.same_temperature(&group[0])?, k));
-        let agreeing = groups.iter().enumerate().filter_map(near);
-        match agreeing.min_by(|a, b| a.0.total_cmp(&b.0)) {
-            Some((_, nearest)) => {
-                let group = &mut groups[nearest];
-                group.iter().try_for_each(|other| run.same_axes(other))?;
-                group.push(run);
+        let near = |(k, group): (usize, &Group)| {
+            Some((run.same_temperature(&group.runs[0], fraction)?, k))
+        };
+        let mut agreeing: Vec<(f64, usize)> = groups.iter().enumerate().filter_map(near).collect();
+        agreeing.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut apart = Vec::new();
+        let mut joined = None;
+        for (_, index) in agreeing {
+            let mut why = None;
+            for other in &groups[index].runs {
+                if let Some(what) = run.apart_from(other)? {
+                    why.get_or_insert_with(|| {
+                        let (here, there) = (run.file.display(), other.file.display());
+                        format!("{here} and {there} are not averaged: {what}")
+                    });
+                }
             }
-            None => groups.push(vec![run]),
+            match why {
+                Some(why) => apart.push(why),
+                None => {
+                    joined = Some(index);
+                    break;
+                }
+            }
+        }
+        match joined {
+            Some(index) => groups[index].runs.push(run),
+            None => groups.push(Group { runs: vec![run], apart }),
         }
     }
-    let temperature = |group: &[Run]| group[0].temperature.map_or(0.0, |t| t.value);
+    let temperature = |group: &Group| group.runs[0].temperature.map_or(0.0, |t| t.value);
     groups.sort_by(|a, b| temperature(b).total_cmp(&temperature(a)));
     Ok(groups)
 }
@@ -262,6 +314,10 @@ mod tests {
 
     /// Temperatures of the groups that runs of these temperatures (value, error) fall into.
     fn groups(temperatures: &[(f64, f64)]) -> Vec<Vec<f64>> {
+        groups_within(None, temperatures)
+    }
+
+    fn groups_within(fraction: Option<f64>, temperatures: &[(f64, f64)]) -> Vec<Vec<f64>> {
         let run = |(k, &(value, error)): (usize, &(f64, f64))| Run {
             file: PathBuf::new(),
             dimension: 3,
@@ -273,10 +329,12 @@ mod tests {
                 ..Default::default()
             }],
             model: Vec::new(),
+            origin: None,
         };
-        let groups = state_points(temperatures.iter().enumerate().map(run).collect()).unwrap();
+        let runs = temperatures.iter().enumerate().map(run).collect();
+        let groups = state_points(runs, fraction).unwrap();
         let value = |run: &Run| run.temperature.unwrap().value;
-        groups.iter().map(|group| group.iter().map(value).collect()).collect()
+        groups.iter().map(|group| group.runs.iter().map(value).collect()).collect()
     }
 
     #[test]
@@ -286,6 +344,24 @@ mod tests {
         assert_eq!(groups(&[(1.0, 1e-6), (1.004, 1e-6)]), [[1.0, 1.004]]);
         assert_eq!(groups(&[(1.0, 1e-6), (1.006, 1e-6)]).len(), 2);
         assert_eq!(groups(&[(1.0, f64::NAN), (1.006, f64::NAN)]).len(), 2);
+    }
+
+    /// As those of small systems at the mean energy of a bath.
+    #[test]
+    fn a_fraction_joins_what_scatters_more() {
+        let temperatures = [(0.623, 1e-3), (0.631, 1e-3), (1.049, 1e-3), (1.068, 1e-3)];
+        assert_eq!(groups(&temperatures).len(), 4);
+        let expected = [vec![1.049, 1.068], vec![0.623, 0.631]];
+        assert_eq!(groups_within(Some(0.03), &temperatures), expected);
+    }
+
+    #[test]
+    fn what_differs_is_named_with_its_place() {
+        let plan =
+            |width: f64| serde_json::json!({"form": [1, {"kind": "smooth", "width": width}]});
+        let found = first_difference("potential", &plan(0.05), &plan(0.005)).unwrap();
+        assert_eq!(found, ("potential.form.1.width".into(), 0.05.into(), 0.005.into()));
+        assert_eq!(first_difference("potential", &plan(0.05), &plan(0.05)), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! D, tau and the stretched exponential of one state point.
 use super::average::{average, jackknife, mean_temperature};
 use super::runs::{FITTED, FS, MSD, VACF, VISCOSITY};
-use super::{Average, AverageCurve, FittedCurve, Row, Run, StatePoint};
+use super::{Average, AverageCurve, FittedCurve, Group, Row, StatePoint};
 use crate::fit::{
     Estimate, NoGreenKubo, decay_window, diffusion, diffusion_between, green_kubo, green_kubo_to,
     plateau, stretched_exponential, time_of_decay,
@@ -38,7 +38,8 @@ impl Curves<'_> {
     }
 }
 
-pub(super) fn estimates(runs: &[Run]) -> StatePoint {
+pub(super) fn estimates(group: &Group) -> StatePoint {
+    let runs = &group.runs;
     let temperatures: Vec<Estimate> = runs.iter().filter_map(|run| run.temperature).collect();
     let mut point = StatePoint {
         temperature: mean_temperature(&temperatures),
@@ -48,6 +49,7 @@ pub(super) fn estimates(runs: &[Run]) -> StatePoint {
         averages: Vec::new(),
         curves: Vec::new(),
     };
+    group.apart.iter().for_each(|why| point.note(why.clone()));
     for index in 0..runs[0].functions.len() {
         let functions: Vec<&Function> = runs.iter().map(|run| &run.functions[index]).collect();
         let all = average(&functions);
@@ -186,6 +188,20 @@ fn viscosity(point: &mut StatePoint, species: &str, curves: &Curves) {
     point.curves.push(FittedCurve::new(VISCOSITY, species, None, range, |t| found.at(t)));
 }
 
+/// Why `F_s` has no time at which it falls to a level.
+fn no_crossing(time: &[f64], f: &[f64], error: &[f64], level: f64, name: &str) -> String {
+    let known = error.iter().any(|error| error.is_finite());
+    let usable = |k: &usize| time[*k] > 0.0 && (!known || error[*k].is_finite());
+    match (0..time.len()).find(usable) {
+        Some(first) if f[first] <= level => {
+            format!(
+                "F_s is below {name} at its first lag: it takes a shorter one (`every` or `from`)"
+            )
+        }
+        _ => format!("F_s does not fall to {name} (within its lags with errors)"),
+    }
+}
+
 fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
     let time = curves.time;
     let wavenumber = curves.all.wavenumber;
@@ -203,13 +219,12 @@ fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
             let remark = "F_s = 1/e".into();
             point.estimates.push(Row { wavenumber, from, to, remark, ..row });
         }
-        _ => point.note(format!(
-            "no tau of {label}: F_s does not cross 1/e (within its lags with errors)"
-        )),
+        _ => point
+            .note(format!("no tau of {label}: {}", no_crossing(time, f, &weights, level, "1/e"))),
     }
     let Some((from, to)) = decay_window(time, f, &weights) else {
-        return point
-            .note(format!("no stretched exponential of {label}: F_s does not fall to 1/2"));
+        let why = no_crossing(time, f, &weights, 0.5, "1/2");
+        return point.note(format!("no stretched exponential of {label}: {why}"));
     };
     let of = |f: &[f64], error: &[f64]| {
         let fit = stretched_exponential(time, f, error, from, to)?;

@@ -9,8 +9,8 @@ use crate::{AnalysisError, Result};
 /// Reader of extended XYZ files with one or more frames.
 ///
 /// Second line: `Lattice="Lx 0 0 0 Ly 0 0 0 Lz"`, `Properties=species:S:1:pos:R:3:...`, and optionally
-/// `step=`, `time=`, `dimension=2` or `pbc="T T F"` (two-dimensional, if all particles lie in a plane), and
-/// `cell:`-style keys of others are passed over. Read properties: `species` (or `type`, `element`),
+/// `step=`, `time=`, `dimension=2` or `pbc="T T F"`, and `cell:`-style keys of others are passed over. Without
+/// `dimension=`, several particles in a plane are a system of two dimensions. Read properties: `species` (or `type`, `element`),
 /// `pos`, `vel` (or `velo`, `velocity`, `velocities`; or `momenta`, with masses), `mass` (`masses`), `id`, `image`.
 /// Without `Properties`, a line is `species x y z`.
 pub struct XyzReader {
@@ -95,14 +95,21 @@ struct Header {
     step: Option<u64>,
     time: Option<f64>,
     dimension: usize,
-    /// Two dimensions, as the box is not periodic in z: then all particles must lie in a plane.
-    must_be_flat: bool,
+    /// Nothing says the dimension: two if all particles lie in a plane, as they must where the box is not periodic in z.
+    undeclared: bool,
     edges: Vec<f64>,
     columns: Vec<Column>,
 }
 
 struct Column {
     name: String,
+    first: usize,
+    width: usize,
+}
+
+/// Where a property stands in the lines of particles.
+#[derive(Clone, Copy)]
+struct Columns {
     first: usize,
     width: usize,
 }
@@ -117,7 +124,7 @@ impl Header {
                 .find(|(key, _)| key.eq_ignore_ascii_case(name))
                 .map(|(_, value)| &value[..])
         };
-        let must_be_flat = value("dimension").is_none();
+        let undeclared = value("dimension").is_none();
         let dimension = match (value("dimension"), value("pbc")) {
             (Some("2"), _) => 2,
             (Some("3") | None, None) => 3,
@@ -162,24 +169,23 @@ impl Header {
             ),
             None => None,
         };
-        Ok(Header { step, time, dimension, must_be_flat, edges, columns })
+        Ok(Header { step, time, dimension, undeclared, edges, columns })
     }
 
-    fn column(&self, names: &[&str], width: usize) -> std::result::Result<Option<usize>, String> {
-        let Some(column) = self
-            .columns
-            .iter()
-            .find(|c| names.iter().any(|name| c.name.eq_ignore_ascii_case(name)))
-        else {
+    fn column(
+        &self,
+        names: &[&str],
+        widths: &[usize],
+    ) -> std::result::Result<Option<Columns>, String> {
+        let named =
+            |column: &&Column| names.iter().any(|name| column.name.eq_ignore_ascii_case(name));
+        let Some(&Column { ref name, first, width }) = self.columns.iter().find(named) else {
             return Ok(None);
         };
-        if column.width != width {
-            return Err(format!(
-                "property {} has {} columns, not {width}",
-                column.name, column.width
-            ));
+        if !widths.contains(&width) {
+            return Err(format!("property {name} has {width} columns, not {}", widths[0]));
         }
-        Ok(Some(column.first))
+        Ok(Some(Columns { first, width }))
     }
 }
 
@@ -224,9 +230,15 @@ fn key_values(text: &str) -> Vec<(String, String)> {
 fn parse_lattice(text: &str) -> std::result::Result<Vec<f64>, String> {
     let numbers: Option<Vec<f64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
     let matrix = match numbers.as_deref() {
+        Some(&[x, y]) => vec![x, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, 0.0],
+        Some(&[xx, xy, yx, yy]) => vec![xx, xy, 0.0, yx, yy, 0.0, 0.0, 0.0, 0.0],
         Some(&[x, y, z]) => vec![x, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, z],
         Some(matrix) if matrix.len() == 9 => matrix.to_vec(),
-        _ => return Err(format!("Lattice=\"{text}\": nine numbers expected, or three edges")),
+        _ => {
+            return Err(format!(
+                "Lattice=\"{text}\": nine numbers expected, or three edges (of two dimensions four, or two)"
+            ));
+        }
     };
     let largest = matrix.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     if (0..9).any(|k| k % 4 != 0 && matrix[k].abs() > 1e-12 * largest) {
@@ -255,21 +267,26 @@ fn parse_properties(text: &str) -> std::result::Result<Vec<Column>, String> {
 }
 
 fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> Result<Frame> {
-    let at = |names: &[&str], width| header.column(names, width).map_err(|what| lines.error(what));
-    let position_at = match at(&["pos", "positions", "position"], 3)? {
-        Some(first) => first,
+    let columns = |names: &[&str], widths: &[usize]| {
+        header.column(names, widths).map_err(|what| lines.error(what))
+    };
+    let one = |names: &[&str]| Ok(columns(names, &[1])?.map(|columns| columns.first));
+    // Of two dimensions, two components may stand there.
+    let vector = |names: &[&str]| columns(names, &[3, 2]);
+    let position_at = match vector(&["pos", "positions", "position"])? {
+        Some(columns) => columns,
         None => return Err(lines.error("Properties name no pos:R:3")),
     };
-    let species_at = at(&["species", "type", "element"], 1)?;
-    let velocity_at = at(&["vel", "velo", "velocity", "velocities"], 3)?;
-    let mass_at = at(&["mass", "masses"], 1)?;
+    let species_at = one(&["species", "type", "element"])?;
+    let velocity_at = vector(&["vel", "velo", "velocity", "velocities"])?;
+    let mass_at = one(&["mass", "masses"])?;
     // As ASE writes them.
-    let momentum_at = if velocity_at.is_none() { at(&["momenta", "momentum"], 3)? } else { None };
+    let momentum_at = if velocity_at.is_none() { vector(&["momenta", "momentum"])? } else { None };
     if momentum_at.is_some() && mass_at.is_none() {
         return Err(lines.error("Properties name momenta, but no masses to divide them by"));
     }
-    let id_at = at(&["id"], 1)?;
-    let image_at = at(&["image", "images"], 3)?;
+    let id_at = one(&["id"])?;
+    let image_at = vector(&["image", "images"])?;
     let width: usize = header.columns.iter().map(|column| column.width).sum();
 
     let mut frame = Frame {
@@ -292,8 +309,10 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
             return Err(lines.error(what));
         }
         let real = |at: usize| -> Result<f64> { parse(lines, words[at]) };
-        let vector =
-            |at: usize| -> Result<[f64; 3]> { Ok([real(at)?, real(at + 1)?, real(at + 2)?]) };
+        let vector = |Columns { first, width }: Columns| -> Result<[f64; 3]> {
+            let z = if width == 3 { real(first + 2)? } else { 0.0 };
+            Ok([real(first)?, real(first + 1)?, z])
+        };
         frame.position.push(vector(position_at)?);
         species.push(species_at.map_or("X", |at| words[at]));
         if let (Some(at), Some(velocity)) = (velocity_at, &mut frame.velocity) {
@@ -311,19 +330,20 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
             id.push(parse(lines, words[at])?);
         }
         if let (Some(at), Some(image)) = (image_at, &mut frame.image) {
-            image.push([
-                parse(lines, words[at])?,
-                parse(lines, words[at + 1])?,
-                parse(lines, words[at + 2])?,
-            ]);
+            let flag = |k: usize| parse::<i32>(lines, words[at.first + k]);
+            image.push([flag(0)?, flag(1)?, if at.width == 3 { flag(2)? } else { 0 }]);
         }
     }
     let species = species.sorted();
     frame.species = species.index;
     frame.species_names = species.names;
-    if header.must_be_flat
+    let height = frame.position.first().map_or(0.0, |position| position[2]);
+    if header.undeclared && frame.position.len() > 1 && frame.is_flat_at(height) {
+        frame.flatten();
+    }
+    if header.undeclared
         && header.dimension == 2
-        && frame.position.iter().any(|position| position[2] != frame.position[0][2])
+        && frame.position.iter().any(|position| position[2] != height)
     {
         let what = "pbc is open along z and the particles do not lie in a plane: boxes are periodic in all directions";
         return Err(lines.error(format!("frame that ends here: {what}")));

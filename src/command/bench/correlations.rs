@@ -132,7 +132,7 @@ fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlat
 /// Takes steps as a run does: another thread averages. Returns the seconds until the last step and what the engine
 /// evaluates of it, or those that the averages take if these are more.
 fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> miette::Result<f64> {
-    begin(engine, None, u64::MAX / 2);
+    begin(engine, None, u64::MAX / 2)?;
     let start_step = engine.step();
     let mut of_engine = Vec::new();
     if let Some(correlator) = engine.correlator() {

@@ -144,7 +144,7 @@ pub fn judge(
 fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
     let path = directory.join(format!("{}.h5", expected.stage));
     if expected.statistic == Statistic::Fit {
-        let analysis = supercool_analysis::analyze(&[&path]).into_diagnostic()?;
+        let analysis = supercool_analysis::analyze(&[&path], None).into_diagnostic()?;
         let row = analysis.rows().find(|row| {
             row.quantity == expected.observable
                 && expected.species.as_ref().is_none_or(|species| *species == row.species)

@@ -376,9 +376,10 @@ impl<P: Policy> Engine for CpuEngine<P> {
         self.step
     }
 
-    fn begin_stage(&mut self, stage: &StageContext) {
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.stage = stage.clone();
         self.stage.prepare(&mut self.thermostat, self.step);
+        Ok(())
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {

@@ -333,21 +333,21 @@ impl<P: Policy> CpuEngine<P> {
 }
 
 impl<P: Policy> RankEngine for CpuEngine<P> {
-    fn part(&self) -> Part {
+    fn part(&self) -> Result<Part, EngineError> {
         let mut part = Part::default();
         for chunk in &self.chunks {
             (0..chunk.len()).for_each(|i| chunk.copy_to(i, &mut part));
         }
-        part
+        Ok(part)
     }
 
-    fn part_forces(&self) -> Vec<[f64; 3]> {
+    fn part_forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
         let force = |chunk: &Chunk<P>, i: usize| {
             let along = |axis: usize| self.policy.force_to_f64(chunk.force[axis][i], axis);
             std::array::from_fn(along)
         };
         let of_chunk = |chunk| (0..Chunk::len(chunk)).map(move |i| force(chunk, i));
-        self.chunks.iter().flat_map(of_chunk).collect()
+        Ok(self.chunks.iter().flat_map(of_chunk).collect())
     }
 
     fn thermostat(&self) -> &ThermostatState {

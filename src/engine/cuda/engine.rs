@@ -400,21 +400,21 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.step
     }
 
-    fn begin_stage(&mut self, stage: &StageContext) {
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.stage = stage.clone();
         self.stage.prepare(&mut self.thermostat, self.step);
         self.trials.clear();
+        // The memory of the last stage's blocks.
+        self.sampling = None;
         if let Some(with_others) = &mut self.domain {
             with_others.begin_times();
         }
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
         let alone = self.domain.is_none();
         if self.plan.run.tune && alone && may_be_long && self.step == stage.first_step {
-            // What goes wrong here goes wrong in the steps too, where it is told.
-            if let Err(error) = self.tune() {
-                tracing::debug!("not tuned: {error}");
-            }
+            self.tune()?;
         }
+        Ok(())
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {

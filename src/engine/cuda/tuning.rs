@@ -181,7 +181,10 @@ struct Saved {
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Times choices on the present state, and takes the fastest.
+    /// Times choices on the present state, and takes the fastest; none where there is no memory for a copy of the state.
+    ///
+    /// # Errors
+    /// If the state cannot be put back.
     pub(super) fn tune(&mut self) -> Result<(), EngineError> {
         let start = Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 };
         let cutoff = self.plan.potential.largest_cutoff();
@@ -196,7 +199,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
             },
         };
         let begin = Instant::now();
-        let saved = self.save()?;
+        let saved = match self.save() {
+            Ok(saved) => saved,
+            Err(error) => {
+                tracing::debug!("not tuned: {error}");
+                return Ok(());
+            }
+        };
         let look = self.time_steps(&saved, start, FIRST_LOOK);
         let mut trials = Vec::new();
         let mut best = start;
@@ -215,7 +224,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             };
             best = fastest(start, &freedom, time, || begin.elapsed() > ALL_TRIALS);
         }
-        self.take(best)?;
+        // For lists of the first choice there was memory.
+        self.take(best).or_else(|_| self.take(start))?;
         self.put_back(&saved)?;
         self.trials = trials;
         Ok(())
@@ -231,7 +241,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     fn take(&mut self, choice: Choice) -> Result<(), EngineError> {
-        if choice == (Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 }) {
+        let present = Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 };
+        if choice == present && self.lists.is_some() {
             return Ok(());
         }
         let room = lists::expected_room(&self.plan, &self.simulation_box, choice.skin);

@@ -83,16 +83,18 @@ impl DomainEngine {
     }
 
     /// The present state, of which the particles are still bytes: another thread may put them in their places.
-    fn collected(&self) -> impl FnOnce() -> Result<ExactState, EngineError> + Send + use<> {
+    fn collected(
+        &self,
+    ) -> Result<impl FnOnce() -> Result<ExactState, EngineError> + Send + use<>, EngineError> {
         self.ranks.order(&Order::Parts);
-        let parts = self.collect(self.own.part().to_bytes());
+        let parts = self.collect(self.own.part()?.to_bytes());
         let count = self.particles;
         let mut state = ExactState {
             step: self.own.step(),
             thermostat: self.thermostat(),
             ..self.empty.clone()
         };
-        move || {
+        Ok(move || {
             state.species_of = vec![0; count];
             state.position = vec![[0; 3]; count];
             state.image = vec![[0; 3]; count];
@@ -108,7 +110,7 @@ impl DomainEngine {
             } else {
                 Err(EngineError::ParticleCount { found, expected: count })
             }
-        }
+        })
     }
 
     fn thermostat(&self) -> ThermostatState {
@@ -142,9 +144,9 @@ impl Engine for DomainEngine {
         self.own.step()
     }
 
-    fn begin_stage(&mut self, stage: &StageContext) {
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.ranks.order(&Order::BeginStage(stage.clone()));
-        self.own.begin_stage(stage);
+        self.own.begin_stage(stage)
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
@@ -158,27 +160,27 @@ impl Engine for DomainEngine {
     }
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        Ok(self.collected()()?.to_snapshot(&self.species))
+        Ok(self.collected()?()?.to_snapshot(&self.species))
     }
 
     fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError> {
-        let (collected, species) = (self.collected(), self.species.clone());
+        let (collected, species) = (self.collected()?, self.species.clone());
         Ok(Pending::new(move || Ok(collected()?.to_snapshot(&species))))
     }
 
     fn begin_export(&mut self) -> Result<PendingState, EngineError> {
-        Ok(Pending::new(self.collected()))
+        Ok(Pending::new(self.collected()?))
     }
 
     fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
         self.ranks.order(&Order::Parts);
         let ids: Vec<Vec<u32>> = self
-            .collect(self.own.part().to_bytes())
+            .collect(self.own.part()?.to_bytes())
             .iter()
             .map(|bytes| Part::from_bytes(bytes).id)
             .collect();
         self.ranks.order(&Order::Forces);
-        let own = self.own.part_forces();
+        let own = self.own.part_forces()?;
         let bytes = own.as_flattened().iter().flat_map(|component| component.to_le_bytes());
         let mut all = vec![[0.0; 3]; self.particles];
         for (ids, bytes) in ids.iter().zip(self.collect(bytes.collect())) {
@@ -192,7 +194,7 @@ impl Engine for DomainEngine {
     }
 
     fn export(&self) -> Result<ExactState, EngineError> {
-        self.collected()()
+        self.collected()?()
     }
 
     fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {

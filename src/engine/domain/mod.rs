@@ -50,10 +50,16 @@ use crate::system::SimulationBox;
 /// or forces are not to be used.
 pub trait RankEngine: Engine {
     /// This rank's particles.
-    fn part(&self) -> Part;
+    ///
+    /// # Errors
+    /// If a card is lost: on a rank but the first all ranks have been ended then.
+    fn part(&self) -> Result<Part, EngineError>;
 
     /// Forces on them in reduced units, in the same order.
-    fn part_forces(&self) -> Vec<[f64; 3]>;
+    ///
+    /// # Errors
+    /// As of [`part`](Self::part).
+    fn part_forces(&self) -> Result<Vec<[f64; 3]>, EngineError>;
 
     /// What thermostats remember: the same on all ranks.
     fn thermostat(&self) -> &ThermostatState;

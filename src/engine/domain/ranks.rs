@@ -107,13 +107,15 @@ pub fn serve(communicator: &Arc<dyn Communicator>) {
 fn obey(order: &Order, engine: &mut dyn RankEngine, communicator: &dyn Communicator) {
     match order {
         Order::Create(..) | Order::Quit => unreachable!("not for an engine"),
-        Order::BeginStage(stage) => engine.begin_stage(stage),
+        Order::BeginStage(stage) => drop(engine.begin_stage(stage)),
         Order::Advance(steps) => drop(engine.advance(*steps)),
         Order::Thermodynamics => drop(engine.thermodynamics()),
-        Order::Parts => communicator.send(0, &engine.part().to_bytes()),
+        // An error has ended all ranks.
+        Order::Parts => communicator.send(0, &engine.part().unwrap_or_default().to_bytes()),
         Order::Forces => {
             let bytes: Vec<u8> = engine
                 .part_forces()
+                .unwrap_or_default()
                 .as_flattened()
                 .iter()
                 .flat_map(|component| component.to_le_bytes())

@@ -10,7 +10,7 @@ use crate::observable::cells::Cells;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cages {
     /// First neighbour of every particle in `neighbors`, and the end.
-    starts: Vec<u32>,
+    starts: Vec<usize>,
     neighbors: Vec<u32>,
 }
 
@@ -34,14 +34,14 @@ impl Cages {
         let mut starts = vec![0];
         let mut end = 0;
         for list in &lists {
-            end += list.len() as u32;
+            end += list.len();
             starts.push(end);
         }
         Cages { starts, neighbors: lists.concat() }
     }
 
     pub fn of(&self, particle: usize) -> &[u32] {
-        &self.neighbors[self.starts[particle] as usize..self.starts[particle + 1] as usize]
+        &self.neighbors[self.starts[particle]..self.starts[particle + 1]]
     }
 }
 

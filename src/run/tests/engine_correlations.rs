@@ -106,9 +106,9 @@ impl Correlator for Evaluating {
 impl Engine for Evaluating {
     delegate!(engine: step, thermodynamics, snapshot, begin_snapshot, export, forces, velocities, reports);
 
-    fn begin_stage(&mut self, stage: &StageContext) {
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.stage = stage.clone();
-        self.engine.begin_stage(stage);
+        self.engine.begin_stage(stage)
     }
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         for _ in 0..steps {

@@ -26,8 +26,8 @@ fn lost() -> EngineError {
 impl Engine for Losing {
     delegate!(engine: step, thermodynamics, snapshot, export, forces, velocities, reports);
 
-    fn begin_stage(&mut self, stage: &StageContext) {
-        self.engine.begin_stage(stage);
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
+        self.engine.begin_stage(stage)
     }
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         match self.loss {
@@ -106,7 +106,7 @@ fn a_card_lost_while_stepping_leaves_whole_files_and_a_run_that_can_be_resumed()
     let directory = directory.path();
     let error = run_and_lose(directory, Loss::Stepping(65));
     let advice = format!("supercool resume {}", directory.join("out").display());
-    for part in ["the card was lost", "results are whole up to step 65", &advice] {
+    for part in ["the card was lost", "the run had come to step 65", &advice] {
         assert!(error.contains(part), "no {part:?} in {error}");
     }
     let expected = [vec![40, 45, 50, 55, 60, 65], vec![40, 50, 60]];
@@ -124,7 +124,7 @@ fn a_card_lost_while_a_frame_is_copied_leaves_what_was_before_it() {
     let directory = tempfile::tempdir().unwrap();
     let error = run_and_lose(directory.path(), Loss::Copying(60));
     assert!(error.contains("the card was lost"), "{error}");
-    assert!(error.contains("results are whole up to step 50"), "{error}");
+    assert!(error.contains("the run had come to step 50"), "{error}");
     let [rows, frames] = steps_in_files(directory.path(), "second");
     assert_eq!((rows.last(), frames), (Some(&60), vec![40, 50]));
 }

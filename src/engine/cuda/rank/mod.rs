@@ -203,12 +203,12 @@ impl CardDomain {
 }
 
 impl<P: DevicePolicy> RankEngine for CudaEngine<P> {
-    fn part(&self) -> Part {
-        self.read_part().unwrap_or_default()
+    fn part(&self) -> Result<Part, EngineError> {
+        self.or_end_all(self.read_part())
     }
 
-    fn part_forces(&self) -> Vec<[f64; 3]> {
-        self.read_part_forces().unwrap_or_default()
+    fn part_forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
+        self.or_end_all(self.read_part_forces())
     }
 
     fn thermostat(&self) -> &ThermostatState {
