@@ -71,6 +71,8 @@ fn the_first_iterations_are_those_of_the_processor() {
             assert!(distance < tolerance, "{dimension}D, {iterations}: {distance:e}");
             let energies = (expected.energy - found.energy).abs();
             assert!(energies < 100.0 * tolerance, "{dimension}D, {iterations}: {energies:e}");
+            let pressures = (expected.pressure - found.pressure).abs();
+            assert!(pressures < 1e4 * tolerance, "{dimension}D, {iterations}: {pressures:e}");
             let forces = (expected.residual_force / found.residual_force - 1.0).abs();
             assert!(forces < 1e4 * tolerance, "{dimension}D, {iterations}: {forces:e}");
             assert_eq!((found.iterations, expected.iterations), (iterations, iterations));

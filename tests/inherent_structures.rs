@@ -37,12 +37,12 @@ fn at_rest(position: Vec<[f64; 3]>) -> Snapshot {
 }
 
 /// Largest force on a particle and energy per particle, by a sum over all pairs.
-fn plain_sum(plan: &Plan, position: &[[f64; 3]]) -> (f64, f64) {
+fn plain_sum(plan: &Plan, position: &[[f64; 3]]) -> (f64, f64, f64) {
     let edges = plan.system.simulation_box.padded_edges();
     let dimension = plan.system.simulation_box.dimension();
     let species = species_of_particles(&plan.system.species);
     let mut forces = vec![[0.0; 3]; position.len()];
-    let mut energy = 0.0;
+    let (mut energy, mut virial) = (0.0, 0.0);
     for i in 0..position.len() {
         for j in 0..i {
             let mut d = [0.0; 3];
@@ -56,6 +56,7 @@ fn plain_sum(plan: &Plan, position: &[[f64; 3]]) -> (f64, f64) {
             let (force_over_r, u) =
                 evaluate_exactly(potential.form, &potential.truncation, pair, r);
             energy += u;
+            virial += force_over_r * r * r;
             for k in 0..3 {
                 forces[i][k] += force_over_r * d[k];
                 forces[j][k] -= force_over_r * d[k];
@@ -63,7 +64,8 @@ fn plain_sum(plan: &Plan, position: &[[f64; 3]]) -> (f64, f64) {
         }
     }
     let norm = |force: &[f64; 3]| force.iter().map(|x| x * x).sum::<f64>().sqrt();
-    (forces.iter().map(norm).fold(0.0, f64::max), energy / position.len() as f64)
+    let pressure = virial / (dimension as f64 * plan.system.simulation_box.volume());
+    (forces.iter().map(norm).fold(0.0, f64::max), energy / position.len() as f64, pressure)
 }
 
 #[test]
@@ -104,8 +106,9 @@ fn a_shaken_fcc_crystal_goes_back_to_its_lattice() {
     let tolerance = 1e-9;
     let found = CpuMinimizer::new(&plan, &settings(tolerance)).minimize(&at_rest(start.clone()));
     let found = found.unwrap();
-    let (_, expected) = plain_sum(&plan, &lattice);
+    let (_, expected, pressure) = plain_sum(&plan, &lattice);
     assert!((found.energy - expected).abs() < 1e-11, "{} {expected}", found.energy);
+    assert!((found.pressure - pressure).abs() < 1e-9, "{} {pressure}", found.pressure);
     // The centre of mass stays where the shaking put it.
     for k in 0..3 {
         let mean = |of: &dyn Fn(usize) -> f64| {
@@ -126,7 +129,7 @@ fn a_liquid_ends_without_forces_and_with_the_energy_of_a_plain_sum() {
         let start = liquid(&plan, 0.8, 1000).snapshot().unwrap();
         let found = CpuMinimizer::new(&plan, &settings(1e-6)).minimize(&start).unwrap();
         assert!(found.residual_force < 1e-6, "{:e}", found.residual_force);
-        let (force, energy) = plain_sum(&plan, &found.snapshot.position);
+        let (force, energy, _) = plain_sum(&plan, &found.snapshot.position);
         assert!(force < 1e-6 + 1e-10, "{force:e}");
         assert!((found.energy - energy).abs() < 1e-11, "{} {energy}", found.energy);
         assert!(energy < plain_sum(&plan, &start.position).1 - 0.1, "it went down");

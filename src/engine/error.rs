@@ -6,6 +6,9 @@ use super::cuda::library::CudaVersion;
 /// Why an engine cannot start or go on.
 #[derive(Debug, Error, Diagnostic)]
 pub enum EngineError {
+    #[error("the search for an inherent structure was given up, as the run is to stop")]
+    GivenUp,
+
     #[error("run.engine: no NVIDIA driver on this machine: {0} was not found")]
     #[diagnostic(help(
         "use engine = \"cpu\" or \"auto\"; on a machine with a card, install its driver"

@@ -5,6 +5,8 @@
 //! minimum so depends on the state only, not on the precision, threads or skin of the run; between processor and
 //! card sums are rounded otherwise, and a descent from a liquid, where small differences grow, may end in another
 //! minimum. All particles have the inertia of the lightest, for which the run's time step is made.
+use std::sync::Arc;
+
 use super::{EngineError, ExactState, cpu, cuda};
 use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision};
 use crate::system::{Snapshot, species_of_particles};
@@ -19,6 +21,8 @@ pub struct InherentStructure {
     pub snapshot: Snapshot,
     /// Per particle.
     pub energy: f64,
+    /// Of the potential energy alone, `virial / (D V)`.
+    pub pressure: f64,
     /// Modulus of the largest force on a particle: below the tolerance unless the iterations ran out.
     pub residual_force: f64,
     pub iterations: u64,
@@ -29,9 +33,15 @@ pub trait Minimizer: Send {
     /// The minimum below a configuration.
     ///
     /// # Errors
-    /// If a number would not fit, or the card fails or has no room.
+    /// If a number would not fit, or the card fails or has no room; [`EngineError::GivenUp`].
     fn minimize(&mut self, snapshot: &Snapshot) -> Result<InherentStructure, EngineError>;
+
+    /// Descents end with an error as soon as this says so.
+    fn give_up_when(&mut self, told: GiveUp);
 }
+
+/// Whether work that takes long is to be left.
+pub type GiveUp = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The minimiser of a plan: on the card where its engine runs there.
 ///
@@ -61,6 +71,8 @@ pub(in crate::engine) struct Descent {
     pub inertia: f64,
     /// Furthest move of a particle in an iteration.
     pub furthest: f64,
+    /// Never, if `None`.
+    pub give_up: Option<GiveUp>,
 }
 
 impl Descent {
@@ -75,7 +87,17 @@ impl Descent {
             inertia: masses.fold(f64::INFINITY, f64::min),
             furthest: FURTHEST * sigmas.fold(f64::INFINITY, f64::min),
             settings: *settings,
+            give_up: None,
             plan,
+        }
+    }
+
+    /// # Errors
+    /// [`EngineError::GivenUp`], if it is.
+    pub fn go_on(&self) -> Result<(), EngineError> {
+        match &self.give_up {
+            Some(told) if told() => Err(EngineError::GivenUp),
+            _ => Ok(()),
         }
     }
 

@@ -18,7 +18,7 @@ mod thermodynamics;
 
 pub use correlator::Correlator;
 pub use error::EngineError;
-pub use minimizer::{InherentStructure, Minimizer, minimizer};
+pub use minimizer::{GiveUp, InherentStructure, Minimizer, minimizer};
 pub use pending::{Pending, PendingSnapshot, PendingState};
 pub use stage::StageContext;
 pub use state::{ExactState, MemoryLayout};

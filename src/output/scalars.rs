@@ -10,7 +10,7 @@ const CHUNK_ROWS: usize = 512;
 pub enum Scalars {
     /// Global and local bond-orientational order.
     BondOrder,
-    /// Energy, residual force and iterations of inherent structures.
+    /// Energy, pressure, residual force and iterations of inherent structures.
     InherentStructures,
 }
 
@@ -27,9 +27,9 @@ pub struct ScalarRow {
 struct Column {
     /// Under `/observables`.
     name: &'static str,
-    /// In two and in three dimensions.
+    /// In two and in three dimensions, as the unit.
     description: [&'static str; 2],
-    unit: &'static str,
+    unit: [&'static str; 2],
 }
 
 const BOND_ORDER: &[Column] = &[
@@ -39,7 +39,7 @@ const BOND_ORDER: &[Column] = &[
             "|psi_6|, mean over particles of the mean of exp(6 i theta) over their bonds",
             "Q_6 of all bonds (Steinhardt, Nelson & Ronchetti 1983)",
         ],
-        unit: "",
+        unit: [""; 2],
     },
     Column {
         name: "local_bond_orientational_order",
@@ -47,7 +47,7 @@ const BOND_ORDER: &[Column] = &[
             "mean over particles of |mean of exp(6 i theta) over their bonds|",
             "mean over particles of Q_6 of their bonds",
         ],
-        unit: "",
+        unit: [""; 2],
     },
 ];
 
@@ -55,17 +55,22 @@ const INHERENT_STRUCTURES: &[Column] = &[
     Column {
         name: "inherent_structure_energy",
         description: ["e_IS, potential energy per particle of the minimum below the state"; 2],
-        unit: "epsilon",
+        unit: ["epsilon"; 2],
+    },
+    Column {
+        name: "inherent_structure_pressure",
+        description: ["pressure of the potential energy in the minimum"; 2],
+        unit: ["epsilon sigma-2", "epsilon sigma-3"],
     },
     Column {
         name: "inherent_structure_residual_force",
         description: ["modulus of the largest force on a particle in the minimum"; 2],
-        unit: "epsilon sigma-1",
+        unit: ["epsilon sigma-1"; 2],
     },
     Column {
         name: "inherent_structure_iterations",
         description: ["iterations of the minimisation"; 2],
-        unit: "",
+        unit: [""; 2],
     },
 ];
 
@@ -96,8 +101,9 @@ impl Scalars {
             let group = observables.create_group(column.name)?;
             string_attribute(&group, "description", column.description[dimension - 2])?;
             let value = create_rows::<f64>(&group, "value", &[], vec![CHUNK_ROWS], false)?;
-            if !column.unit.is_empty() {
-                string_attribute(&value, "unit", column.unit)?;
+            let unit = column.unit[dimension - 2];
+            if !unit.is_empty() {
+                string_attribute(&value, "unit", unit)?;
             }
             if number == 0 {
                 create_rows::<i64>(&group, "step", &[], vec![CHUNK_ROWS], false)?;

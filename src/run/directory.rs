@@ -1,11 +1,13 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use supercool_analysis::results::ResultsFile;
 
-use super::RunError;
+use super::{RunError, Watch};
+use crate::engine::GiveUp;
 use crate::output::{Checkpoint, FullDisk, checkpoints_in};
 use crate::plan::{InitialPlan, Plan};
 
@@ -16,6 +18,8 @@ pub struct OutputDirectory {
     lock: File,
     run: String,
     full_disk: FullDisk,
+    /// Whether what takes long is to be left.
+    give_up: Option<GiveUp>,
     /// Files of an earlier run, to be removed.
     earlier: Vec<PathBuf>,
 }
@@ -109,7 +113,7 @@ impl OutputDirectory {
         let run = String::from_utf8_lossy(&name).trim().to_owned();
         remove_partial(path).map_err(error("swept"))?;
         let (path, full_disk) = (path.to_owned(), FullDisk::Stop);
-        Ok(OutputDirectory { path, lock, run, full_disk, earlier: Vec::new() })
+        Ok(OutputDirectory { path, lock, run, full_disk, give_up: None, earlier: Vec::new() })
     }
 
     pub fn path(&self) -> &Path {
@@ -123,6 +127,16 @@ impl OutputDirectory {
 
     pub(super) fn on_full_disk(&mut self, full_disk: FullDisk) {
         self.full_disk = full_disk;
+    }
+
+    pub(super) fn give_up(&self) -> Option<&GiveUp> {
+        self.give_up.as_ref()
+    }
+
+    /// A signal, or the end of the time, ends what would take long.
+    pub(super) fn watched_by(&mut self, watch: &Watch) {
+        let watch = watch.clone();
+        self.give_up = Some(Arc::new(move || watch.is_overdue()));
     }
 
     /// Says in a checkpoint that it is of this directory's run.

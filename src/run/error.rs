@@ -61,7 +61,8 @@ pub enum RunError {
         "stage \"{stage}\", step {step}: {what} {value:.6}, more than limits.{key} = {bound}: see {}", file.display()
     )]
     #[diagnostic(help(
-        "nothing of this run is to be trusted from somewhere before this step on; limits.action = \"warn\" only says so"
+        "the run is not what was meant from somewhere before this step on; a shorter timestep, another start or a wider \
+         bound may be; limits.action = \"warn\" only says so"
     ))]
     Beyond {
         key: &'static str,

@@ -1,6 +1,6 @@
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -32,7 +32,12 @@ const SIGXFSZ: i32 = 25;
 pub struct Watch {
     signal: Arc<AtomicUsize>,
     deadline: Option<Instant>,
+    /// When a signal was first seen.
+    seen: Arc<OnceLock<Instant>>,
 }
+
+/// For so long after the word to stop what was begun may go on.
+const GRACE: Duration = Duration::from_secs(5);
 
 impl Watch {
     /// SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 ask for a checkpoint and the end; SIGHUP, by which a terminal goes, too, unless
@@ -45,7 +50,12 @@ impl Watch {
         }
         signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
         let deadline = walltime.and_then(|walltime| Instant::now().checked_add(walltime));
-        Ok(Watch { signal, deadline })
+        Ok(Watch { signal, deadline, seen: Arc::default() })
+    }
+
+    /// Whether the word to stop came so long ago that nothing more can be waited for.
+    pub fn is_overdue(&self) -> bool {
+        self.pending().is_some() && self.seen.get_or_init(Instant::now).elapsed() > GRACE
     }
 
     pub fn pending(&self) -> Option<Interrupt> {

@@ -25,23 +25,20 @@ impl Limits {
         Limits { plan, said: Vec::new() }
     }
 
-    /// `drift` is the change of the conserved energy per particle since the start of the stage.
+    /// `drift` is the change of the energy per particle since the start of a stage without a bath.
     pub fn check_row(
         &mut self,
         place: Place,
         row: &Thermodynamics,
-        drift: f64,
+        drift: Option<f64>,
     ) -> Result<(), RunError> {
         let LimitsPlan { energy_drift, center_of_mass_velocity, temperature, .. } = self.plan;
         let [x, y, z] = row.center_of_mass_velocity;
         let velocity = (x * x + y * y + z * z).sqrt();
-        self.check(
-            place,
-            "energy_drift",
-            "the conserved energy per particle changed by",
-            drift,
-            energy_drift,
-        )?;
+        if let Some(drift) = drift {
+            let what = "the energy per particle changed by";
+            self.check(place, "energy_drift", what, drift, energy_drift)?;
+        }
         let what = "the centre of mass moves with velocity";
         self.check(place, "center_of_mass_velocity", what, velocity, center_of_mass_velocity)?;
         self.check(place, "temperature", "the temperature is", row.temperature, temperature)

@@ -85,6 +85,9 @@ const VISIBLE_MOTION: f64 = 0.01;
 /// Share of the kinetic energy that may be motion of the centre of mass: more than a bath leaves behind.
 const VISIBLE_HEAT: f64 = 0.01;
 
+/// Deviation of the mean temperature of a stage from its bath's, relative, beyond what chance explains.
+const VISIBLE_OFFSET: f64 = 0.02;
+
 /// Width of the smoothing at the cutoff, in units of sigma, up to which energies of liquids in 32 bits are within 1e-5 of
 /// those of the documented function.
 const WIDEST_SMOOTHING: f64 = 0.1;
@@ -119,6 +122,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     plan.system.key_behind_file = key;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
     directory.on_full_disk(full_disk(&plan, &watch));
+    directory.watched_by(&watch);
     let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
     drop(state);
     draw_first_velocities(&plan, engine.as_mut())?;
@@ -188,6 +192,7 @@ fn restore(
     let checkpoint = Checkpoint::read(file)?;
     directory.check_owner(&checkpoint, file)?;
     directory.on_full_disk(full_disk(&checkpoint.get_json("plan")?, watch));
+    directory.watched_by(watch);
     Simulation::restore(&checkpoint, file, directory, options)
 }
 
@@ -239,19 +244,38 @@ impl Simulation {
         interrupts: &interrupt::Watch,
         options: &RunOptions,
     ) -> miette::Result<Outcome> {
-        self.go(directory, interrupts, options).map_err(|report| {
-            // What was measured before stays readable.
-            let step = self.engine.step();
-            if let Some(mut writer) = self.writer.take()
-                && let Err(error) = writer.flush(step).and_then(|()| writer.close())
-            {
-                tracing::debug!("after an error: {error}");
-            }
-            match report.downcast::<EngineError>() {
-                Ok(error) => RunError::of_engine(error, step, directory.path()),
-                Err(report) => report,
-            }
-        })
+        let report = match self.go(directory, interrupts, options) {
+            Ok(outcome) => return Ok(outcome),
+            Err(report) => report,
+        };
+        // What was measured before stays readable.
+        let step = self.engine.step();
+        if let Some(mut writer) = self.writer.take()
+            && let Err(error) = writer.flush(step).and_then(|()| writer.close())
+        {
+            tracing::debug!("after an error: {error}");
+        }
+        match report.downcast::<EngineError>() {
+            Ok(EngineError::GivenUp) => self.left(directory, interrupts),
+            Ok(error) => Err(RunError::of_engine(error, step, directory.path())),
+            Err(report) => Err(report),
+        }
+    }
+
+    /// The end of a run that had no time to write a checkpoint of its last step.
+    fn left(&self, directory: &OutputDirectory, interrupts: &Watch) -> miette::Result<Outcome> {
+        let checkpoints = checkpoints_in(directory.path())?;
+        let (Some((step, checkpoint)), Some(why)) =
+            (checkpoints.into_iter().next(), interrupts.pending())
+        else {
+            return Err(EngineError::GivenUp.into());
+        };
+        tracing::warn!(
+            "an inherent structure was being searched for: there was no time for a checkpoint of step {}; the steps behind \
+             step {step} are taken again",
+            self.engine.step()
+        );
+        Ok(Outcome::Stopped { step, checkpoint, why })
     }
 
     fn go(
@@ -352,6 +376,7 @@ impl Simulation {
             }
             self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
         }
+        self.warn_of_mean();
         self.warn_of_motion()?;
         self.warn_of_width()?;
         let mut output = StageOutput::create(
@@ -378,6 +403,33 @@ impl Simulation {
         let mass = mass / self.plan.system.particle_count() as f64;
         let square: f64 = now.center_of_mass_velocity.iter().map(|v| v * v).sum();
         Ok(if now.kinetic_energy > 0.0 { 0.5 * mass * square / now.kinetic_energy } else { 0.0 })
+    }
+
+    /// Says so if the energy that this stage takes over is the mean of a stage that was not in equilibrium with its bath.
+    fn warn_of_mean(&self) {
+        let Some(TotalEnergy::MeanOf(name)) = &self.plan.stages[self.stage].set_total_energy else {
+            return;
+        };
+        let Some(source) = self.plan.stages.iter().position(|stage| stage.name == *name) else {
+            return;
+        };
+        let (Some(bath), summary) =
+            (self.plan.stages[source].thermostat, &self.summary.stages[source])
+        else {
+            return;
+        };
+        let (bath, found) = (bath.temperature.from, summary.temperature());
+        let dimension = self.plan.system.simulation_box.dimension();
+        let degrees = (dimension * self.plan.system.particle_count()) as f64;
+        // Of a sample's temperature in the canonical ensemble; samples may be correlated.
+        let scatter = (2.0 / degrees / summary.samples as f64).sqrt();
+        if (found / bath - 1.0).abs() > VISIBLE_OFFSET + 4.0 * scatter {
+            tracing::warn!(
+                "stage \"{}\": set_total_energy = \"mean of {name}\": the mean temperature of that stage is {found:.4}, its \
+                 bath's {bath}: it did not begin in equilibrium, or was too short; the energy is that of another temperature",
+                self.plan.stages[self.stage].name
+            );
+        }
     }
 
     /// Says so if the smoothing at the cutoff is too wide for 32 bits or, at constant energy, pairs cross it within a step.
@@ -551,7 +603,9 @@ impl Simulation {
                 writer.append_thermodynamics(&row)?;
                 let name = &self.plan.stages[self.stage].name;
                 let file = self.plan.output.directory.join(format!("{name}.h5"));
-                let drift = self.summary.stages[self.stage].drift();
+                // Under a bath the conserved energy walks with the square of the timestep, in sound runs, too.
+                let alone = self.plan.stages[self.stage].thermostat.is_none();
+                let drift = alone.then(|| self.summary.stages[self.stage].drift());
                 let place = limits::Place { step, stage: name, file: &file };
                 self.limits.check_row(place, &row, drift)?;
             }

@@ -69,6 +69,7 @@ impl StageOutput {
         provenance: &Provenance,
     ) -> miette::Result<Self> {
         let mut output = Self::observables(plan, stage)?;
+        output.give_up_as(directory);
         let stage = &output.plan;
         let description = provenance.describe(plan, toml_text, &stage.name);
         output.files =
@@ -96,6 +97,7 @@ impl StageOutput {
         }
         let written: Written = checkpoint.get_json("written")?;
         output.bond_order_samples = written.bond_order_samples;
+        output.give_up_as(directory);
         let stage = &output.plan;
         let description = provenance.describe(plan, toml_text, &stage.name);
         output.files = StageFiles::reopen(
@@ -152,6 +154,13 @@ impl StageOutput {
             bond_order_samples: 0,
             files: StageFiles::default(),
         })
+    }
+
+    /// Searches for inherent structures end when the directory's run has no more time for them.
+    fn give_up_as(&mut self, directory: &OutputDirectory) {
+        if let (Some(minimizer), Some(told)) = (&mut self.minimizer, directory.give_up()) {
+            minimizer.give_up_when(told.clone());
+        }
     }
 
     fn layout(&self) -> StageLayout {
@@ -309,7 +318,8 @@ impl StageOutput {
             );
         }
         let time = snapshot.step as f64 * self.timestep;
-        let values = vec![found.energy, found.residual_force, found.iterations as f64];
+        let values =
+            vec![found.energy, found.pressure, found.residual_force, found.iterations as f64];
         let row = ScalarRow { step: snapshot.step, time, values };
         self.files.append_scalars(Scalars::InherentStructures, row)?;
         self.files.append_inherent(&found.snapshot, time)?;

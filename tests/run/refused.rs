@@ -91,7 +91,7 @@ fn frames_of_a_run_without_results_are_in_the_way() {
     job.succeeds(&["run", "job.toml"]);
     assert!(!job.path("out/melt.h5").exists());
     fs::remove_file(job.path("out/checkpoint-20.scp")).unwrap();
-    job.fails(&["run", "job.toml"], &["files of an earlier run", "melt.h5md", "--force"]);
+    job.fails(&["run", "job.toml"], &["files of an earlier run", "--force"]);
     assert!(job.path("out/melt.h5md").exists());
 }
 
@@ -219,7 +219,8 @@ fn particles_on_top_of_each_other_end_the_run_with_a_message() {
         .to_owned();
     for particle in 0..256 {
         let species = if particle < 205 { "A" } else { "B" };
-        xyz += &format!("{species} {} 1.0 1.0\n", 0.01 * f64::from(particle / 2));
+        let place = 0.01 * f64::from(particle / 2);
+        xyz += &format!("{species} {place} 1.0 {place}\n");
     }
     let text =
         toml(20, "thermodynamics = 10").replace("lattice = \"fcc\"", "file = \"on_top.xyz\"");

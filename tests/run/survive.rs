@@ -423,8 +423,64 @@ fn the_job_script_puts_itself_into_the_queue_until_the_run_has_finished() {
     assert_eq!(ranks, "--mpi=pmix --kill-on-bad-exit=1\n");
 }
 
+/// A batch system waits for seconds, the search for a minimum may take hours: the run leaves with its last checkpoint.
+#[test]
+fn a_run_that_looks_for_an_inherent_structure_leaves_in_time() {
+    let inherent =
+        "{ every = 10, force_tolerance = 1e-15, maximum_iterations = 1_000_000_000 }";
+    let minima = format!(
+        "[[stage]]\nname = \"minima\"\nsteps = 20\nobserve = {{ thermodynamics = 10, inherent_structures = {inherent} }}\n"
+    );
+    let job = Job::new(&(toml(60, "thermodynamics = 10") + &minima));
+    for arguments in [["run", "job.toml"], ["resume", "out"]] {
+        let mut process = job.start(&arguments);
+        assert!(job.appears("out/minima.h5", &mut process));
+        signal(process.id(), "TERM");
+        let ended = Ended::of(process);
+        assert_eq!(ended.code, Some(75), "{ended:?}");
+        assert!(ended.stderr.contains("no time for a checkpoint of step"), "{ended:?}");
+        assert!(
+            ended.stdout.contains("after step 60; checkpoint out/checkpoint-60.scp"),
+            "{ended:?}"
+        );
+        assert_eq!(job.results("minima").observables().unwrap()[0].value.len(), 1);
+    }
+}
+
 // ---------------------------------------------------------------------------------------------
 // Bounds on the physics
+
+/// Under an Andersen bath the conserved energy walks, in sound runs too.
+#[test]
+fn the_bound_on_the_drift_of_the_energy_is_for_stages_without_a_bath() {
+    let bath = "thermostat = { kind = \"andersen\", temperature = 1.5, rate = 5.0 }\n";
+    let equilibrate = format!(
+        "[[stage]]\nname = \"equilibrate\"\nsteps = 400\n{bath}observe = {{ thermodynamics = 10 }}\n"
+    );
+    let alone = "[[stage]]\nname = \"alone\"\nsteps = 20\nobserve = { thermodynamics = 10 }\n";
+    let run = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3");
+    let job = Job::new(&(run + &equilibrate + alone + "[limits]\nenergy_drift = 2e-3\n"));
+    job.succeeds(&["run", "job.toml"]);
+    let conserved = job.results("equilibrate").observables().unwrap();
+    let conserved = conserved.iter().find(|series| series.name == "conserved_energy").unwrap();
+    let change = conserved.value.iter().map(|value| (value - conserved.value[0]).abs());
+    assert!(change.fold(0.0, f64::max) > 2e-3, "{:?}", conserved.value);
+}
+
+#[test]
+fn the_mean_of_a_stage_out_of_equilibrium_is_told() {
+    let text = |time: f64| {
+        let bath = format!("thermostat = {{ kind = \"bussi\", temperature = 1.2, time = {time} }}");
+        toml(400, "thermodynamics = 10").replace("steps = 400\n", &format!("steps = 400\n{bath}\n"))
+            + "[[stage]]\nname = \"next\"\nsteps = 20\nset_total_energy = \"mean of melt\"\n"
+    };
+    // From a lattice, of which half the kinetic energy becomes potential energy.
+    for (time, off) in [(0.02, false), (4.0, true)] {
+        let job = Job::new(&text(time));
+        let ended = job.succeeds(&["run", "job.toml"]);
+        assert_eq!(ended.stderr.contains("did not begin in equilibrium"), off, "{ended:?}");
+    }
+}
 
 fn limited(limits: &str, observe: &str) -> Job {
     Job::new(&(toml(400, observe) + &format!("[limits]\n{limits}\n")))

@@ -56,8 +56,7 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
                 "the force jumps by {jump:.2e} at the cutoff: in a minimum it may stay as large as that"
             );
             let place = table.force_tolerance.as_ref().map_or(&table.span, |typed| &typed.span);
-            let help = "truncation = \"force-shifted\" or { kind = \"smooth\", width = 0.005 }, \
-                        or a larger force_tolerance";
+            let help = "truncation = \"force-shifted\" or { kind = \"smooth\", width = 0.005 }";
             checker.reject(place, message, help);
         }
         let file = format!("{}.inherent", stage.name);

@@ -57,7 +57,16 @@ pub fn limits(written: Option<&Table<Limits>>, checker: &mut Checker<'_>) -> Opt
 /// A bound needs samples to be compared with.
 pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     let Some(written) = &document.limits else { return };
-    let thermodynamics = plan.stages.iter().any(|stage| stage.observe.thermodynamics.is_some());
+    let sampled = || plan.stages.iter().filter(|stage| stage.observe.thermodynamics.is_some());
+    if let Some(number) = &written.energy_drift
+        && sampled().next().is_some()
+        && sampled().all(|stage| stage.thermostat.is_some())
+    {
+        let message = "no stage without a thermostat has samples to compare with it";
+        let help = "give one observe.thermodynamics; under a bath the energy is not constant";
+        checker.reject(&number.span, message, help);
+    }
+    let thermodynamics = sampled().next().is_some();
     for number in [&written.energy_drift, &written.center_of_mass_velocity, &written.temperature] {
         if let Some(number) = number
             && !thermodynamics

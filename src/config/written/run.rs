@@ -90,8 +90,8 @@ pub struct Limits {
     /// What happens beyond a bound.
     #[schemars(extend("default" = LimitAction::default()))]
     pub action: Option<Written<LimitAction>>,
-    /// Largest change of the conserved energy per particle (total energy less the heat from the thermostat) since
-    /// the start of its stage, at samples of the thermodynamics.
+    /// Largest change of the total energy per particle since the start of its stage, at samples of the thermodynamics of
+    /// stages without a thermostat.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub energy_drift: Option<Written<Number>>,
     /// Largest velocity of the centre of mass, at the same samples.

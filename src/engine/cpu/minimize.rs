@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::CpuEngine;
 use super::chunk::{CHUNK, Chunk};
-use crate::engine::minimizer::{Descent, InherentStructure, Minimizer};
+use crate::engine::minimizer::{Descent, GiveUp, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
 use crate::engine::{EngineError, ExactState};
 use crate::integrator::fire::{Fire, Iteration};
@@ -48,11 +48,19 @@ impl Minimizer for CpuMinimizer {
         let descent = &self.descent;
         engine.parallel(|engine| {
             let (residual_force, iterations) = engine.descend(descent)?;
-            let energy = engine.energy_and_virial()?[0] / engine.particle_count() as f64;
+            let [energy, xx, yy, zz, ..] = engine.energy_and_virial()?;
+            let energy = energy / engine.particle_count() as f64;
+            let simulation_box = &descent.plan.system.simulation_box;
+            let dimension = simulation_box.dimension() as f64;
+            let pressure = (xx + yy + zz) / (dimension * simulation_box.volume());
             let mut snapshot = engine.copied().snapshot();
             snapshot.velocity.fill([0.0; 3]);
-            Ok(InherentStructure { snapshot, energy, residual_force, iterations })
+            Ok(InherentStructure { snapshot, energy, pressure, residual_force, iterations })
         })
+    }
+
+    fn give_up_when(&mut self, told: GiveUp) {
+        self.descent.give_up = Some(told);
     }
 }
 
@@ -82,6 +90,7 @@ impl CpuEngine<Double> {
             if residual < settings.force_tolerance || iterations == settings.maximum_iterations {
                 return Ok((residual, iterations));
             }
+            descent.go_on()?;
             let iteration = fire.next(sums.power);
             if iteration.turn_back {
                 self.move_for(-0.5 * moved_for);

@@ -14,7 +14,7 @@ use super::launch::{Kernels, program_of};
 use super::memory::{Buffer, Plain};
 use super::thermostat::{Geometry, Kind};
 use super::tuning::default_lanes_log2;
-use crate::engine::minimizer::{Descent, InherentStructure, Minimizer};
+use crate::engine::minimizer::{Descent, GiveUp, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
 use crate::engine::{Engine, EngineError, ExactState};
 use crate::integrator::fire;
@@ -125,6 +125,10 @@ impl Minimizer for CudaMinimizer {
         };
         on_card.descend(&self.descent)
     }
+
+    fn give_up_when(&mut self, told: GiveUp) {
+        self.descent.give_up = Some(told);
+    }
 }
 
 impl OnCard {
@@ -167,6 +171,7 @@ impl OnCard {
             unused: 0,
         };
         let progress = loop {
+            descent.go_on()?;
             let progress = self.launch(&argument)?;
             argument.rebuild = 0;
             match self.engine.control.status {
@@ -188,11 +193,18 @@ impl OnCard {
             let step = self.engine.step;
             return Err(EngineError::OutOfRange { step, quantity: "the force", particle });
         }
-        let energy = self.engine.measure()?.potential_energy;
+        let measured = self.engine.measure()?;
+        let energy = measured.potential_energy;
+        // Less that of the velocities of the descent.
+        let system = &descent.plan.system;
+        let simulation_box = &system.simulation_box;
+        let density = system.particle_count() as f64 / simulation_box.volume();
+        let motion = 2.0 * measured.kinetic_energy / simulation_box.dimension() as f64;
+        let pressure = measured.pressure - density * motion;
         let mut snapshot = self.engine.read_snapshot()?;
         snapshot.velocity.fill([0.0; 3]);
         let Progress { residual_force, iterations, .. } = progress;
-        Ok(InherentStructure { snapshot, energy, residual_force, iterations })
+        Ok(InherentStructure { snapshot, energy, pressure, residual_force, iterations })
     }
 
     fn launch(&mut self, descent: &DescentArgument) -> Result<Progress, EngineError> {
