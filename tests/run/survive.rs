@@ -443,7 +443,7 @@ fn a_run_that_looks_for_an_inherent_structure_leaves_in_time() {
             ended.stdout.contains("after step 60; checkpoint out/checkpoint-60.scp"),
             "{ended:?}"
         );
-        assert_eq!(job.results("minima").observables().unwrap()[0].value.len(), 1);
+        assert!(!job.series("minima", "potential_energy").is_empty());
     }
 }
 
