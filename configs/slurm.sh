@@ -14,7 +14,8 @@
 # which MPI_PLUGIN is one.
 #
 # Five minutes before the job's time is over SLURM sends USR1 (--signal above), on pre-emption TERM. supercool then
-# writes a checkpoint and ends with 75, and the job puts itself into the queue again. Any other end is for you to see.
+# writes a checkpoint and ends with 75, and the job puts itself into the queue again, unless three in a row have come no
+# step further. Any other end is for you to see.
 set -uo pipefail
 file=${1:?usage: sbatch slurm.sh FILE.toml [DIRECTORY]}
 name=$(basename "$file" .toml)
@@ -25,13 +26,34 @@ if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then
     supercool=(srun "--mpi=${MPI_PLUGIN:-pmix}" --kill-on-bad-exit=1 "${supercool[@]}")
 fi
 
-if compgen -G "$directory/checkpoint-*.scp" >/dev/null; then
+# Steps of the last checkpoint; nothing if there is none.
+reached() {
+    local last= step path
+    for path in "$directory"/checkpoint-*.scp; do
+        step=${path##*/checkpoint-}
+        step=${step%.scp}
+        [[ $step =~ ^[0-9]+$ ]] && [ "$step" -ge "${last:-0}" ] && last=$step
+    done
+    echo "$last"
+}
+
+# A signal may come before there is a process.
+process=
+signalled=
+trap 'signalled=yes; [ -n "$process" ] && kill -USR1 "$process" 2>/dev/null' USR1 TERM
+
+before=$(reached)
+if [ -n "$before" ]; then
     "${supercool[@]}" resume "$directory" --quiet &
 else
     "${supercool[@]}" run "$file" --output "$directory" --quiet &
 fi
 process=$!
-trap 'kill -USR1 "$process" 2>/dev/null' USR1 TERM
+if [ -n "$signalled" ]; then
+    # Not before it listens: until then the signal would end it.
+    sleep 1
+    kill -USR1 "$process" 2>/dev/null
+fi
 
 # A signal ends `wait` before the process has ended.
 wait "$process"
@@ -45,8 +67,25 @@ if [ "$status" -gt 128 ]; then
     status=$?
 fi
 
-if [ "$status" -eq 75 ]; then
-    scontrol requeue "$SLURM_JOB_ID"
-    exit 0
+if [ "$status" -ne 75 ]; then
+    exit "$status"
 fi
-exit "$status"
+# Jobs in a row that have come no step further.
+stalled=$directory/.stalled
+if [ -n "$before" ] && [ "$(reached)" = "$before" ]; then
+    count=$(($(cat "$stalled" 2>/dev/null || echo 0) + 1))
+    echo "$count" >"$stalled"
+    if [ "$count" -ge 3 ]; then
+        rm -f "$stalled"
+        echo "$directory: three jobs have come no step further than $before: is their time too short?" >&2
+        exit 1
+    fi
+else
+    rm -f "$stalled"
+fi
+for pause in 1 10 60; do
+    scontrol requeue "$SLURM_JOB_ID" && exit 0
+    sleep "$pause"
+done
+echo "$directory: the job could not be put into the queue again; sbatch it once more" >&2
+exit 75

@@ -70,6 +70,7 @@ impl Description {
             toml_text: TOML,
             plan: &self.plan,
             stage: "production",
+            run: "0123456789abcdef",
             version: "1.2.3",
             author: "Ada Lovelace",
             hardware: &self.hardware,
@@ -377,11 +378,12 @@ impl Files {
     }
 
     fn reopen(directory: &Path, description: &Description, steps: u64) -> Self {
-        let (plan, run) = (&description.plan, description.run());
+        let run = description.run();
         let (h5, h5md) = (directory.join("run.h5"), directory.join("run.h5md"));
         Files {
-            results: ResultsWriter::reopen(&h5, plan, &layout(), rows(steps), 0).unwrap(),
-            trajectory: TrajectoryWriter::reopen(&h5md, plan, steps).unwrap(),
+            results: ResultsWriter::reopen(&h5, &description.run(), &layout(), rows(steps), 0)
+                .unwrap(),
+            trajectory: TrajectoryWriter::reopen(&h5md, &description.run(), steps).unwrap(),
             gsd: GsdWriter::reopen(&directory.join("run.gsd"), &run, steps).unwrap(),
         }
     }
@@ -535,7 +537,7 @@ fn an_existing_file_is_left_alone() {
 fn a_foreign_file_is_not_continued() {
     let directory = tempfile::tempdir().unwrap();
     let description = small();
-    let (plan, run) = (&description.plan, description.run());
+    let run = description.run();
     let text = directory.path().join("text");
     fs::write(&text, "not a file of ours, but longer than any header\n".repeat(20)).unwrap();
     let empty = directory.path().join("empty");
@@ -548,8 +550,8 @@ fn a_foreign_file_is_not_continued() {
     for path in [text, empty, hdf5, newer] {
         let before = fs::read(&path).unwrap();
         let errors = [
-            ResultsWriter::reopen(&path, plan, &layout(), rows(0), 0).err().unwrap(),
-            TrajectoryWriter::reopen(&path, plan, 0).err().unwrap(),
+            ResultsWriter::reopen(&path, &description.run(), &layout(), rows(0), 0).err().unwrap(),
+            TrajectoryWriter::reopen(&path, &description.run(), 0).err().unwrap(),
             GsdWriter::reopen(&path, &run, 0).err().unwrap(),
         ];
         for error in errors {
@@ -559,8 +561,8 @@ fn a_foreign_file_is_not_continued() {
     }
     let missing = directory.path().join("missing");
     let errors = [
-        ResultsWriter::reopen(&missing, plan, &layout(), rows(0), 0).err().unwrap(),
-        TrajectoryWriter::reopen(&missing, plan, 0).err().unwrap(),
+        ResultsWriter::reopen(&missing, &description.run(), &layout(), rows(0), 0).err().unwrap(),
+        TrajectoryWriter::reopen(&missing, &description.run(), 0).err().unwrap(),
         GsdWriter::reopen(&missing, &run, 0).err().unwrap(),
     ];
     for error in errors {
@@ -578,12 +580,19 @@ fn a_file_of_another_run_is_not_continued() {
     let path = directory.path().join("run.h5");
     let mut other = layout();
     other.series[0].axes[0].values[1] = 0.003;
-    let error = ResultsWriter::reopen(&path, &description.plan, &other, rows(0), 0).err().unwrap();
+    let error = ResultsWriter::reopen(&path, &description.run(), &other, rows(0), 0).err().unwrap();
     assert!(error.to_string().contains("no /dynamics/A/mean_square_displacement on the grid"));
     let larger = plan(&[3.5; 3], [41, 10]);
     let path = directory.path().join("run.h5md");
+    let larger = RunDescription { plan: &larger, ..description.run() };
     let error = TrajectoryWriter::reopen(&path, &larger, 0).err().unwrap();
     assert!(matches!(error, OutputError::Foreign { .. }), "{error}");
+    let later = RunDescription { run: "fedcba9876543210", ..description.run() };
+    let error = TrajectoryWriter::reopen(&path, &later, 0).err().unwrap();
+    assert!(error.to_string().contains("it is of another run"), "{error}");
+    let path = directory.path().join("run.h5");
+    let error = ResultsWriter::reopen(&path, &later, &layout(), rows(0), 0).err().unwrap();
+    assert!(error.to_string().contains("it is of another run"), "{error}");
 }
 
 #[test]
@@ -593,11 +602,13 @@ fn a_file_with_less_than_the_checkpoint_says_is_an_error() {
     let mut files = Files::create(directory.path(), &description);
     (0..5).for_each(|step| files.step(&description, step));
     files.finish(5);
-    let (plan, run) = (&description.plan, description.run());
+    let run = description.run();
     let at = |name: &str| directory.path().join(name);
     let errors = [
-        ResultsWriter::reopen(&at("run.h5"), plan, &layout(), rows(6), 0).err().unwrap(),
-        TrajectoryWriter::reopen(&at("run.h5md"), plan, 6).err().unwrap(),
+        ResultsWriter::reopen(&at("run.h5"), &description.run(), &layout(), rows(6), 0)
+            .err()
+            .unwrap(),
+        TrajectoryWriter::reopen(&at("run.h5md"), &description.run(), 6).err().unwrap(),
         GsdWriter::reopen(&at("run.gsd"), &run, 6).err().unwrap(),
     ];
     for error in errors {
@@ -688,5 +699,8 @@ fn a_full_disk_is_named_and_what_was_written_stays() {
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("run.h5md");
     fs::copy(&path, &copy).unwrap();
-    assert_eq!(TrajectoryWriter::reopen(&copy, plan, flushed).unwrap().frames(), flushed);
+    assert_eq!(
+        TrajectoryWriter::reopen(&copy, &description.run(), flushed).unwrap().frames(),
+        flushed
+    );
 }

@@ -156,20 +156,5 @@ pub fn displacement_to_f64(n: i64, edge: f64) -> f64 {
     n as f64 * STEP * edge
 }
 
-/// Velocity of `n` position increments a step, `v = n * edge / (2^64 * timestep)`.
-#[inline(always)]
-pub fn velocity_from_increment(n: i64, edge: f64, timestep: f64) -> f64 {
-    const STEP: f64 = 1.0 / TWO_TO_64;
-    n as f64 * edge / timestep * STEP
-}
-
-/// Nearest number of position increments a step; `None` from half a box edge a step on.
-///
-/// Inverse of [`velocity_from_increment`] to the bit for |n| <= 2^50.
-#[inline(always)]
-pub fn increment_from_velocity(v: f64, edge: f64, timestep: f64) -> Option<i64> {
-    wide_round(v * timestep / edge * TWO_TO_64)
-}
-
 #[cfg(test)]
 mod tests;

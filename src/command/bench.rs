@@ -9,7 +9,7 @@ use serde::Serialize;
 
 pub use self::model::{Model, State};
 use super::choices::{Tune, engine_choice};
-use super::{memory, say};
+use super::say;
 use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
 use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, EngineError, StageContext};
@@ -17,6 +17,7 @@ use crate::initial;
 use crate::plan::{
     EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan, TransportChoice,
 };
+use crate::run::memory;
 
 /// What is measured.
 #[derive(Clone, Debug, clap::Args)]

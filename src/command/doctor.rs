@@ -61,7 +61,7 @@ fn processor(report: &mut Report) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     report.item("threads", &threads.to_string());
     report.item("instructions", cpu::instruction_set());
-    if let Some(bytes) = super::memory::of_this_machine() {
+    if let Some(bytes) = crate::run::memory::of_this_machine() {
         report.item("memory", &gibibytes(bytes));
     }
 }

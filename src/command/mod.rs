@@ -6,7 +6,6 @@ mod choices;
 mod correlate;
 pub mod doctor;
 pub mod init;
-mod memory;
 mod output;
 mod ranks;
 mod report;
@@ -114,7 +113,7 @@ pub fn main() -> miette::Result<ExitCode> {
             let loaded = config::load(&file)?;
             start::check_initial_file(&loaded)?;
             say(check::check_report(&loaded, Some(&energy)))?;
-            if let Some(shortage) = memory::shortage(&loaded.plan) {
+            if let Some(shortage) = crate::run::memory::shortage(&loaded.plan) {
                 say(format!("\nwarning\n  {shortage}\n"))?;
             }
             if let Some(ranks) = ranks {

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::choices::{Tune, engine_choice};
+use super::say;
 use super::start::at_its_line;
-use super::{memory, say};
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::plan::EngineChoice;
-use crate::run::{self, Outcome, RunOptions, Summary, parse_walltime};
+use crate::run::{self, Outcome, RunOptions, Summary, parse_walltime, quoted};
 
 /// What a job script reads: the run was stopped and can be resumed.
 pub const STOPPED: u8 = 75;
@@ -69,9 +69,6 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         engine: arguments.limits.engine,
         ranks,
     };
-    let mut on_engine = loaded.plan.clone();
-    on_engine.run.engine = options.engine.unwrap_or(on_engine.run.engine);
-    memory::check(&on_engine, &options.ranks)?;
     let outcome = run::run(loaded.plan.clone(), &loaded.text, &options)
         .map_err(|report| at_its_line(report, &loaded))?;
     Ok(tell(&directory, &outcome))
@@ -104,7 +101,7 @@ fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
                 "Stopped by {why} after step {step}; checkpoint {}\n\
                  Go on with: supercool resume {}\n",
                 checkpoint.display(),
-                directory.display()
+                quoted(directory)
             );
             (text, ExitCode::from(STOPPED))
         }

@@ -16,7 +16,7 @@ use supercool_analysis::settled;
 
 use super::say;
 use crate::output::checkpoints_in;
-use crate::run::LOCK;
+use crate::run::{LOCK, quoted};
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct WatchArguments {
@@ -108,7 +108,7 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
         (false, _) if abandoned => {
             format!(
                 "no process seen from here is at work; if none is elsewhere, supercool resume {} goes on",
-                directory.display()
+                quoted(directory)
             )
         }
         (false, Some(rate)) => {

@@ -11,6 +11,8 @@ pub struct RunDescription<'a> {
     pub plan: &'a Plan,
     /// Name of the stage that the file belongs to.
     pub stage: &'a str,
+    /// Name of the run, which its checkpoints have, too.
+    pub run: &'a str,
     /// Version of supercool.
     pub version: &'a str,
     /// Who ran it (`h5md/author`).

@@ -1,5 +1,7 @@
 //! Files that are there complete or not at all, also after a power cut.
 use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::OutputError;
@@ -46,7 +48,26 @@ fn sync_directory(path: &Path) -> Result<(), OutputError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    File::open(directory)
-        .and_then(|directory| directory.sync_all())
-        .map_err(|error| OutputError::io(path, "bring the directory to the disk", error))
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    match synced {
+        // Not every file system brings directories to the disk when told to.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+        {
+            Ok(())
+        }
+        synced => {
+            synced.map_err(|error| OutputError::io(path, "bring the directory to the disk", error))
+        }
+    }
+}
+
+/// # Errors
+/// If `path` does not name this open file: it was removed, moved or replaced.
+pub fn check_name(file: &File, path: &Path) -> io::Result<()> {
+    let (held, named) = (file.metadata()?, fs::metadata(path)?);
+    if (held.dev(), held.ino()) == (named.dev(), named.ino()) {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, "another file has taken its place"))
 }

@@ -55,6 +55,20 @@ pub enum OutputError {
     #[diagnostic(code(supercool::output::io))]
     Io { path: PathBuf, doing: String, source: io::Error },
 
+    #[error("{}: longer than files of this process may get", path.display())]
+    #[diagnostic(
+        code(supercool::output::file_limit),
+        help(
+            "`ulimit -f` says how long: raise it, and resume from the last checkpoint; larger intervals in `observe` write \
+             less"
+        )
+    )]
+    FileLimit { path: PathBuf },
+
+    #[error("{}: the checkpoint cannot be read: {source}", path.display())]
+    #[diagnostic(code(supercool::checkpoint::unreadable))]
+    CheckpointUnreadable { path: PathBuf, source: io::Error },
+
     #[error("{}: not a supercool checkpoint", path.display())]
     #[diagnostic(
         code(supercool::checkpoint::foreign),
@@ -95,6 +109,9 @@ impl OutputError {
     /// From an error of the operating system met while `doing` ("write a frame").
     pub(super) fn io(path: &Path, doing: &str, source: io::Error) -> Self {
         let path = path.to_owned();
+        if source.kind() == io::ErrorKind::FileTooLarge {
+            return OutputError::FileLimit { path };
+        }
         if is_out_of_space(&source) {
             return OutputError::DiskFull { path };
         }
@@ -134,10 +151,7 @@ impl OutputError {
 }
 
 pub(super) fn is_out_of_space(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    )
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn error_number(reason: &str) -> Option<i32> {

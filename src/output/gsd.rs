@@ -10,7 +10,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::durable::publish_bytes;
+use super::durable::{check_name, publish_bytes};
+use super::hdf5_file::foreign;
 use super::{FullDisk, OutputError, RunDescription};
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, species_of_particles};
@@ -166,6 +167,54 @@ impl Entry {
     }
 }
 
+/// A file as a writer has left it.
+struct Found {
+    file: File,
+    index: Index,
+    entries: Vec<Entry>,
+    length: u64,
+}
+
+impl Index {
+    /// First byte behind it; `None` for an index that makes no sense.
+    fn end(&self) -> Option<u64> {
+        self.allocated.checked_mul(ENTRY_LENGTH)?.checked_add(self.location)
+    }
+}
+
+impl Found {
+    fn read(path: &Path, frames: u64) -> Result<Self, OutputError> {
+        let io = |error| OutputError::io(path, "continue", error);
+        let file = match File::options().read(true).write(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(foreign(path, "it is missing"));
+            }
+            opened => opened.map_err(io)?,
+        };
+        let length = file.metadata().map_err(io)?.len();
+        let mut header = [0; HEADER_LENGTH as usize];
+        let start = file.read_exact_at(&mut header, 0);
+        let index = start
+            .ok()
+            .and_then(|()| index_of(&header))
+            .ok_or_else(|| foreign(path, "it is not a GSD file made by supercool"))?;
+        let index_end = index.end().filter(|&end| end <= length);
+        let index_end = index_end.ok_or_else(|| foreign(path, "its index is damaged"))?;
+
+        let mut bytes = vec![0; (index_end - index.location) as usize];
+        file.read_exact_at(&mut bytes, index.location).map_err(io)?;
+        let (lines, _) = bytes.as_chunks();
+        let entries: Vec<Entry> =
+            lines.iter().map(Entry::from_bytes).take_while(|entry| entry.location != 0).collect();
+        let found = entries.last().map_or(0, |entry| entry.frame + 1);
+        if found < frames {
+            let path = path.to_owned();
+            return Err(OutputError::TooShort { path, what: "frames", found, expected: frames });
+        }
+        Ok(Found { file, index, entries, length })
+    }
+}
+
 impl GsdWriter {
     /// # Errors
     /// [`OutputError::Exists`] for an existing file; see [`OutputError`] for the others.
@@ -196,48 +245,28 @@ impl GsdWriter {
     /// [`OutputError::Foreign`] when supercool did not write it, [`OutputError::TooShort`] when it
     /// has fewer frames.
     pub fn reopen(path: &Path, run: &RunDescription, frames: u64) -> Result<Self, OutputError> {
+        let Found { file, mut index, entries, length } = Found::read(path, frames)?;
         let io = |error| OutputError::io(path, "continue", error);
-        let foreign =
-            |reason: &str| OutputError::Foreign { path: path.to_owned(), reason: reason.into() };
-        let file = match File::options().read(true).write(true).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(foreign("it is missing"));
-            }
-            opened => opened.map_err(io)?,
-        };
-        let length = file.metadata().map_err(io)?.len();
-        let mut header = [0; HEADER_LENGTH as usize];
-        let start = file.read_exact_at(&mut header, 0);
-        let mut index = start
-            .ok()
-            .and_then(|()| index_of(&header))
-            .ok_or_else(|| foreign("it is not a GSD file made by supercool"))?;
-        let room = index.allocated.checked_mul(ENTRY_LENGTH);
-        let index_end = room.and_then(|room| room.checked_add(index.location));
-        let index_end = index_end.filter(|&end| end <= length);
-        let index_end = index_end.ok_or_else(|| foreign("its index is damaged"))?;
-
-        let mut bytes = vec![0; (index_end - index.location) as usize];
-        file.read_exact_at(&mut bytes, index.location).map_err(io)?;
-        let (lines, _) = bytes.as_chunks();
-        let entries: Vec<Entry> =
-            lines.iter().map(Entry::from_bytes).take_while(|entry| entry.location != 0).collect();
-        let found = entries.last().map_or(0, |entry| entry.frame + 1);
-        if found < frames {
-            let path = path.to_owned();
-            return Err(OutputError::TooShort { path, what: "frames", found, expected: frames });
-        }
+        let index_end = index.end().expect("it was checked");
         let kept = entries.partition_point(|entry| entry.frame < frames);
         let mut end = index_end;
         for entry in &entries[..kept] {
             let entry_end = entry.end().filter(|&end| end <= length);
-            end = end.max(entry_end.ok_or_else(|| foreign("its index is damaged"))?);
+            end = end.max(entry_end.ok_or_else(|| foreign(path, "its index is damaged"))?);
         }
         index.used = kept as u64;
         let behind = index.location + index.used * ENTRY_LENGTH;
         file.write_all_at(&vec![0; (index_end - behind) as usize], behind).map_err(io)?;
         file.set_len(end).map_err(io)?;
         Self::open(path, run, index, frames, end)
+    }
+
+    /// Whether [`reopen`](Self::reopen) would find what it needs.
+    ///
+    /// # Errors
+    /// Those that it would have.
+    pub fn check(path: &Path, frames: u64) -> Result<(), OutputError> {
+        Found::read(path, frames).map(drop)
     }
 
     fn open(
@@ -290,9 +319,13 @@ impl GsdWriter {
     }
 
     /// Waits until everything is on the disk: before a checkpoint that counts on it.
+    ///
+    /// # Errors
+    /// Also if the file is not there any more under its name.
     pub fn sync(&mut self) -> Result<(), OutputError> {
         self.file
             .sync_all()
+            .and_then(|()| check_name(&self.file, &self.path))
             .map_err(|error| OutputError::io(&self.path, "bring to the disk", error))
     }
 

@@ -1,16 +1,19 @@
 //! What the two H5MD files share: metadata, strings, growing datasets.
+use std::path::Path;
+
 use hdf5::types::{TypeDescriptor, VarLenUnicode};
 use hdf5::{
-    Container, Dataset, Extent, Extents, File, Group, H5Type, Hyperslab, Location, Result,
-    SimpleExtents, SliceOrIndex, h5check,
+    Container, Dataset, Datatype, Extent, Extents, File, Group, H5Type, Hyperslab, Location,
+    Result, SimpleExtents, SliceOrIndex, h5check,
 };
 use hdf5_sys::h5a::{H5Aread, H5Awrite};
-use hdf5_sys::h5d::H5Dwrite;
+use hdf5_sys::h5d::{H5Dread, H5Dwrite};
 use hdf5_sys::h5p::H5P_DEFAULT;
 use hdf5_sys::h5s::H5S_ALL;
 use ndarray::{ArrayView1, ArrayViewD, IxDyn};
 
-use super::RunDescription;
+use super::hdf5_file::foreign;
+use super::{OutputError, RunDescription};
 
 const CREATOR: &str = "supercool";
 
@@ -19,6 +22,19 @@ pub(super) fn is_ours(file: &File) -> bool {
     file.group("h5md/creator")
         .and_then(|group| read_string_attribute(&group, "name"))
         .is_ok_and(|name| name == CREATOR)
+}
+
+/// # Errors
+/// If a file is of another run. Files that do not say are taken.
+pub(super) fn check_run(
+    file: &File,
+    path: &Path,
+    run: &RunDescription,
+) -> std::result::Result<(), OutputError> {
+    match read_string(file, "parameters/run") {
+        Ok(name) if name != run.run => Err(foreign(path, "it is of another run")),
+        _ => Ok(()),
+    }
 }
 
 /// `/h5md`: version of the specification, author, creator.
@@ -50,6 +66,7 @@ pub(super) fn write_parameters(file: &File, run: &RunDescription) -> Result<()> 
     write_string(&parameters, "toml", run.toml_text)?;
     write_string(&parameters, "plan", &run.plan_json())?;
     write_string(&parameters, "stage", run.stage)?;
+    write_string(&parameters, "run", run.run)?;
     write_string(&parameters, "version", run.version)?;
     write_string(&parameters, "precision", plan.run.precision.name())?;
     write_string(&parameters, "hardware", &run.hardware.to_string())?;
@@ -148,24 +165,49 @@ pub(super) fn variable_string_attribute(location: &Location, name: &str, text: &
     location.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&text)
 }
 
+/// Scalar dataset, string of fixed length.
+fn read_string(file: &File, path: &str) -> Result<String> {
+    let dataset = file.dataset(path)?;
+    let datatype = dataset.dtype()?;
+    check_is_string(dataset.size(), &datatype)?;
+    let mut bytes = vec![0_u8; datatype.size()];
+    // SAFETY: `bytes` has room for the one element of the dataset's own type.
+    hdf5::sync::sync(|| {
+        h5check(unsafe {
+            let data = bytes.as_mut_ptr().cast();
+            H5Dread(dataset.id(), datatype.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data)
+        })
+    })?;
+    Ok(text_of(&bytes))
+}
+
+fn check_is_string(elements: usize, datatype: &Datatype) -> Result<()> {
+    let fixed = matches!(
+        datatype.to_descriptor()?,
+        TypeDescriptor::FixedAscii(_) | TypeDescriptor::FixedUnicode(_)
+    );
+    match elements == 1 && fixed {
+        true => Ok(()),
+        false => Err("not one string of fixed length".into()),
+    }
+}
+
+/// Up to the first zero.
+fn text_of(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
 fn read_string_attribute(location: &Location, name: &str) -> Result<String> {
     let attribute = location.attr(name)?;
     let datatype = attribute.dtype()?;
-    if attribute.size() != 1
-        || !matches!(
-            datatype.to_descriptor()?,
-            TypeDescriptor::FixedAscii(_) | TypeDescriptor::FixedUnicode(_)
-        )
-    {
-        return Err("not one string of fixed length".into());
-    }
+    check_is_string(attribute.size(), &datatype)?;
     let mut bytes = vec![0_u8; datatype.size()];
     // SAFETY: `bytes` has room for the one element of the attribute's own type.
     hdf5::sync::sync(|| {
         h5check(unsafe { H5Aread(attribute.id(), datatype.id(), bytes.as_mut_ptr().cast()) })
     })?;
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    Ok(text_of(&bytes))
 }
 
 /// One-dimensional attribute.
@@ -201,9 +243,23 @@ pub(super) fn write_array<T: H5Type>(
     Ok(dataset)
 }
 
-/// Writes all values of a dataset of fixed shape again.
-pub(super) fn overwrite<T: H5Type>(dataset: &Container, values: &[T]) -> Result<()> {
+/// Writes all values of a dataset of fixed shape.
+fn overwrite<T: H5Type>(dataset: &Container, values: &[T]) -> Result<()> {
     dataset.write_raw(ArrayView1::from(values))
+}
+
+/// Writes them again, and hands them to the operating system.
+pub(super) fn write_again<T: H5Type>(group: &Group, name: &str, values: &[T]) -> Result<()> {
+    let dataset = group.dataset(name)?;
+    overwrite(&dataset, values)?;
+    dataset.flush()
+}
+
+/// The same of a scalar.
+pub(super) fn write_scalar_again<T: H5Type>(group: &Group, name: &str, value: &T) -> Result<()> {
+    let dataset = group.dataset(name)?;
+    dataset.write_scalar(value)?;
+    dataset.flush()
 }
 
 /// Empty dataset that grows along its first axis; `row` is the shape of what is added.

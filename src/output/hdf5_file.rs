@@ -40,12 +40,12 @@ type Outcome = std::result::Result<(), OutputError>;
 
 /// File format of HDF5 1.10, the first with SWMR. Files are not locked: a reader's lock must never
 /// stop the run (the run has its own lock on the directory).
-fn file_access(in_memory: bool) -> Result<FileAccess> {
-    let mut builder = FileAccessBuilder::new();
+fn file_access() -> Result<FileAccess> {
+    access_of(FileAccessBuilder::new())
+}
+
+fn access_of(mut builder: FileAccessBuilder) -> Result<FileAccess> {
     builder.libver_bounds(LibraryVersion::V110, LibraryVersion::V110);
-    if in_memory {
-        builder.core_options(1 << 14, false);
-    }
     let access = builder.finish()?;
     // SAFETY: a valid property list and two flags by value.
     hdf5::sync::sync(|| h5check(unsafe { H5Pset_file_locking(access.id(), 0, 1) }))?;
@@ -78,7 +78,6 @@ fn set_flag(access: &FileAccess, name: &CStr) -> Result<()> {
 #[derive(Clone, Copy)]
 enum Opening {
     Create,
-    CreateInMemory,
     Append,
     Read,
     Repair,
@@ -93,9 +92,7 @@ fn open(path: &Path, opening: Opening, access: &FileAccess) -> Result<File> {
     hdf5::sync::sync(|| unsafe {
         let (name, access) = (name.as_ptr(), access.id());
         let id = match opening {
-            Opening::Create | Opening::CreateInMemory => {
-                H5Fcreate(name, H5F_ACC_TRUNC, layout.id(), access)
-            }
+            Opening::Create => H5Fcreate(name, H5F_ACC_TRUNC, layout.id(), access),
             Opening::Append => H5Fopen(name, H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access),
             Opening::Read => H5Fopen(name, H5F_ACC_RDONLY, access),
             Opening::Repair => H5Fopen(name, H5F_ACC_RDWR, access),
@@ -134,10 +131,8 @@ fn check_usable(path: &Path, doing: &str) -> Outcome {
     Ok(())
 }
 
-/// Makes a new file: under its own name it is there complete or not at all.
-///
-/// It is built twice: in memory, to learn how long it gets and that the disk has room for it, then
-/// on the disk.
+/// Makes a new file: under its own name it is there complete or not at all. It is built in memory, where
+/// no write can fail, and written when it is closed, which says so if that fails.
 pub(super) fn create(path: &Path, build: impl Fn(&File) -> Result<()>) -> Outcome {
     if path.exists() {
         return Err(OutputError::Exists { path: path.to_owned() });
@@ -145,31 +140,34 @@ pub(super) fn create(path: &Path, build: impl Fn(&File) -> Result<()>) -> Outcom
     check_usable(path, "create")?;
     let hdf5 = |error| OutputError::hdf5(path, "create", error);
     let partial = partial_path(path);
-    let build_at = |opening| -> std::result::Result<u64, OutputError> {
-        let file = file_access(matches!(opening, Opening::CreateInMemory))
-            .and_then(|access| open(&partial, opening, &access))
-            .map_err(hdf5)?;
-        let mut length = 0;
-        change_and_close(path, "create", file, |file| {
-            build(file).and_then(|()| file.flush()).map_err(hdf5)?;
-            length = file.size();
-            Ok(())
-        })?;
-        Ok(length)
-    };
-    let length = build_at(Opening::CreateInMemory)?;
-    let created = fs::File::create(&partial)
-        .and_then(|_| reserve(&partial, length))
-        .map_err(|error| OutputError::io(path, "create", error))
-        .and_then(|()| build_at(Opening::Create))
-        .and_then(|_| publish(&partial, path));
+    let created = in_memory(&partial)
+        .and_then(|file| {
+            change_and_close(path, "create", file, |file| {
+                build(file).map_err(hdf5)?;
+                reserve(&partial, file.size())
+                    .map_err(|error| OutputError::io(path, "create", error))
+            })
+        })
+        .and_then(|()| publish(&partial, path));
     if created.is_err() {
         let _ = fs::remove_file(&partial);
     }
     created
 }
 
-/// Opens in SWMR mode, writes, closes. The file grows by not much more than `bytes`. No object may
+/// A new file that goes to the disk, in one piece, when it is closed.
+fn in_memory(path: &Path) -> std::result::Result<File, OutputError> {
+    // HDF5 does not say why it could not.
+    fs::File::create(path).map_err(|error| OutputError::io(path, "create", error))?;
+    let mut builder = FileAccessBuilder::new();
+    builder.core_options(1 << 14, true);
+    access_of(builder)
+        .and_then(|access| open(path, Opening::Create, &access))
+        .map_err(|error| OutputError::hdf5(path, "create", error))
+}
+
+/// Opens in SWMR mode, writes, closes. What is written is to be flushed, dataset by dataset: errors met when a dataset is
+/// closed are lost. The file grows by not much more than `bytes`. No object may
 /// be created, no dataset may shrink.
 pub(super) fn append(
     path: &Path,
@@ -182,7 +180,7 @@ pub(super) fn append(
     full_disk.for_io(path, doing, || reserve(path, bytes))?;
     let hdf5 = |error| OutputError::hdf5(path, doing, error);
     let file =
-        file_access(false).and_then(|access| open(path, Opening::Append, &access)).map_err(hdf5)?;
+        file_access().and_then(|access| open(path, Opening::Append, &access)).map_err(hdf5)?;
     change_and_close(path, doing, file, |file| write(file).map_err(hdf5))
 }
 
@@ -229,9 +227,8 @@ pub(super) fn repair(
     };
     let interrupted = was_interrupted(path)?;
     if !interrupted {
-        let file = file_access(false)
-            .and_then(|access| open(path, Opening::Read, &access))
-            .map_err(hdf5)?;
+        let file =
+            file_access().and_then(|access| open(path, Opening::Read, &access)).map_err(hdf5)?;
         if !check_ours(&file)? {
             return Ok(());
         }
@@ -243,7 +240,7 @@ pub(super) fn repair(
     }
     let changed = if copied { &copy } else { path };
     let open = || -> Result<File> {
-        let access = file_access(false)?;
+        let access = file_access()?;
         if interrupted {
             set_flag(&access, c"clear_status_flags")?;
             set_flag(&access, c"skip_eof_check")?;
@@ -257,7 +254,7 @@ pub(super) fn repair(
     };
     let repaired = open().map_err(hdf5).and_then(|file| {
         change_and_close(path, DOING, file, |file| match check_ours(file)? {
-            true => change(file).map_err(hdf5),
+            true => change(file).and_then(|()| file.flush()).map_err(hdf5),
             false => Ok(()),
         })
     });
@@ -269,6 +266,12 @@ pub(super) fn repair(
         let _ = fs::remove_file(&copy);
     }
     repaired
+}
+
+/// # Errors
+/// [`OutputError::Foreign`] if there is no file, or it does not begin as one of ours.
+pub fn check_hdf5(path: &Path) -> Outcome {
+    was_interrupted(path).map(drop)
 }
 
 /// Whether the superblock says that the file is open for writing.

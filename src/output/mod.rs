@@ -37,6 +37,7 @@ pub use checkpoint::{
 pub use description::RunDescription;
 pub use error::OutputError;
 pub use gsd::GsdWriter;
+pub use hdf5_file::check_hdf5;
 pub use results::{ResultsWriter, Rows, StageLayout};
 pub use room::FullDisk;
 pub use scalars::{ScalarRow, Scalars};

@@ -36,7 +36,6 @@ impl StageLayout {
 pub struct Rows {
     pub thermodynamics: u64,
     pub bond_order: u64,
-    #[serde(default)]
     pub inherent_structures: u64,
 }
 
@@ -104,13 +103,14 @@ impl ResultsWriter {
     /// when it has fewer rows.
     pub fn reopen(
         path: &Path,
-        plan: &Plan,
+        run: &RunDescription,
         layout: &StageLayout,
         mut rows: Rows,
         step: u64,
     ) -> Result<Self, OutputError> {
         let mut wanted = rows;
         let check = move |file: &File| {
+            h5md::check_run(file, path, run)?;
             if let Some(series) = layout.series.iter().find(|series| !series.is_in(file)) {
                 let reason = format!("it has no /{} on the grid of this run", series.path);
                 return Err(hdf5_file::foreign(path, &reason));
@@ -145,10 +145,10 @@ impl ResultsWriter {
             for scalars in &layout.scalars {
                 scalars.truncate(file, *rows.of(*scalars) as usize)?;
             }
-            file.dataset("progress/step")?.write_scalar(&(step as i64))?;
+            h5md::write_scalar_again(file, "progress/step", &(step as i64))?;
             set_complete(file, false)
         })?;
-        Ok(Self::new(path, plan, layout, rows))
+        Ok(Self::new(path, run.plan, layout, rows))
     }
 
     fn new(path: &Path, plan: &Plan, layout: &StageLayout, written: Rows) -> Self {
@@ -249,8 +249,8 @@ impl ResultsWriter {
             for (path, series) in &self.pending {
                 series.write(file, path)?;
             }
-            file.dataset("progress/seconds")?.write_scalar(&seconds)?;
-            file.dataset("progress/step")?.write_scalar(&(step as i64))
+            h5md::write_scalar_again(file, "progress/seconds", &seconds)?;
+            h5md::write_scalar_again(file, "progress/step", &(step as i64))
         })?;
         self.written = self.rows();
         self.rows.clear();
@@ -283,7 +283,7 @@ fn progress_is(file: &File, step: u64) -> hdf5::Result<bool> {
 }
 
 fn set_complete(file: &File, complete: bool) -> hdf5::Result<()> {
-    file.dataset("progress/complete")?.write_scalar(&u8::from(complete))
+    h5md::write_scalar_again(file, "progress/complete", &u8::from(complete))
 }
 
 /// Everything that does not depend on what is observed.

@@ -49,7 +49,7 @@ impl FullDisk {
     }
 
     /// The same for an operating system's error met while `doing`.
-    pub(super) fn for_io<T>(
+    pub fn for_io<T>(
         &self,
         path: &Path,
         doing: &str,

@@ -1,6 +1,6 @@
 use hdf5::{Dataset, File, Group, Result};
 
-use super::h5md::{overwrite, string_attribute, strings_attribute, write_array};
+use super::h5md::{string_attribute, strings_attribute, write_again, write_array};
 
 /// Grid along one axis of a [`SeriesLayout`].
 #[derive(Clone, Debug, PartialEq)]
@@ -110,9 +110,9 @@ pub(super) struct PendingSeries {
 impl PendingSeries {
     pub(super) fn write(&self, file: &File, path: &str) -> Result<()> {
         let group = file.group(path)?;
-        overwrite(&*group.dataset("value")?, &self.value)?;
-        overwrite(&*group.dataset("error")?, &self.error)?;
-        overwrite(&*group.dataset("count")?, &self.count)
+        write_again(&group, "value", &self.value)?;
+        write_again(&group, "error", &self.error)?;
+        write_again(&group, "count", &self.count)
     }
 }
 

@@ -72,9 +72,10 @@ impl TrajectoryWriter {
     /// # Errors
     /// [`OutputError::Foreign`] when it is another system's file, [`OutputError::TooShort`] when it
     /// has fewer frames.
-    pub fn reopen(path: &Path, plan: &Plan, frames: u64) -> Result<Self, OutputError> {
-        let particle_count = plan.system.particle_count();
+    pub fn reopen(path: &Path, run: &RunDescription, frames: u64) -> Result<Self, OutputError> {
+        let particle_count = run.plan.system.particle_count();
         let check = |file: &File| {
+            h5md::check_run(file, path, run)?;
             let same = file
                 .dataset(&format!("{GROUP}/position/value"))
                 .is_ok_and(|value| value.shape().get(1..) == Some(&[particle_count, 3]));
@@ -98,7 +99,7 @@ impl TrajectoryWriter {
                 |dataset| h5md::truncate_rows(file, &format!("{GROUP}/{dataset}"), frames as usize);
             DATASETS.into_iter().try_for_each(cut)
         })?;
-        Ok(Self::new(path, plan, frames as usize))
+        Ok(Self::new(path, run.plan, frames as usize))
     }
 
     fn new(path: &Path, plan: &Plan, written: usize) -> Self {

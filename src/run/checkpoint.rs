@@ -5,9 +5,10 @@ use miette::miette;
 use serde::{Deserialize, Serialize};
 
 use super::description::Provenance;
+use super::directory::Identity;
 use super::stage::StageOutput;
 use super::writer::Writer;
-use super::{OutputDirectory, RunError, RunOptions, Simulation};
+use super::{OutputDirectory, RunError, RunOptions, Simulation, memory};
 use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
 use crate::integrator::ThermostatState;
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -38,6 +39,11 @@ struct Place {
     stages: Vec<StageSummary>,
 }
 
+/// Whether the stage of a checkpoint had begun.
+pub(super) fn is_within_stage(checkpoint: &Checkpoint) -> miette::Result<bool> {
+    Ok(checkpoint.get_json::<Place>("place")?.begun)
+}
+
 /// A checkpoint whose state is still on its way out of the engine.
 pub struct Draft {
     checkpoint: Checkpoint,
@@ -46,6 +52,7 @@ pub struct Draft {
     held: Vec<Option<HeldSamples>>,
     step: u64,
     directory: PathBuf,
+    identity: Identity,
     full_disk: FullDisk,
 }
 
@@ -56,7 +63,7 @@ impl Draft {
 
     /// Brings the stage's files to the disk, and then the checkpoint, which counts on them.
     pub fn write(self, output: Option<&mut StageOutput>) -> miette::Result<()> {
-        let Draft { mut checkpoint, state, held, step, directory, full_disk } = self;
+        let Draft { mut checkpoint, state, held, step, directory, identity, full_disk } = self;
         let mut output = output;
         if let Some(output) = &mut output {
             output.flush(step)?;
@@ -66,6 +73,7 @@ impl Draft {
         if let Some(output) = output {
             output.save(step, &mut checkpoint, &held)?;
         }
+        identity.check()?;
         full_disk.patiently(|| checkpoint.write(&directory, step))?;
         Ok(())
     }
@@ -95,8 +103,8 @@ impl Simulation {
         };
         let state = self.engine.begin_export()?;
         let (step, full_disk) = (self.engine.step(), directory.full_disk().clone());
-        let directory = directory.path().to_owned();
-        Ok(Draft { checkpoint, state, held, step, directory, full_disk })
+        let (identity, directory) = (directory.identity(), directory.path().to_owned());
+        Ok(Draft { checkpoint, state, held, step, directory, identity, full_disk })
     }
 
     pub(super) fn restore(
@@ -111,6 +119,7 @@ impl Simulation {
         plan.output.directory = directory.path().to_owned();
         let planned = plan.run.engine;
         plan.run.engine = options.engine.unwrap_or(planned);
+        memory::check(&plan, &options.ranks)?;
         if place.stage > plan.stages.len() || place.stages.len() != plan.stages.len() {
             let reason = "its place in the plan is none".to_owned();
             return Err(RunError::Content { path: path.to_owned(), reason }.into());

@@ -39,11 +39,13 @@ impl Provenance {
         plan: &'a Plan,
         toml_text: &'a str,
         stage: &'a str,
+        run: &'a str,
     ) -> RunDescription<'a> {
         RunDescription {
             toml_text,
             plan,
             stage,
+            run,
             version: env!("CARGO_PKG_VERSION"),
             author: self.author,
             hardware: &self.hardware,

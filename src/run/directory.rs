@@ -1,5 +1,6 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,20 +9,55 @@ use supercool_analysis::results::ResultsFile;
 
 use super::{RunError, Watch};
 use crate::engine::GiveUp;
-use crate::output::{Checkpoint, FullDisk, checkpoints_in};
+use crate::output::{Checkpoint, FullDisk, OutputError, checkpoints_in};
 use crate::plan::{InitialPlan, Plan};
 
 /// The output directory of a run, locked against a second one for as long as this lives.
 pub struct OutputDirectory {
     path: PathBuf,
-    /// Also holds the name of the run that the files belong to.
-    lock: File,
+    /// Holds the name of the run that the files belong to.
+    identity: Identity,
     run: String,
     full_disk: FullDisk,
     /// Whether what takes long is to be left.
     give_up: Option<GiveUp>,
     /// Files of an earlier run, to be removed.
     earlier: Vec<PathBuf>,
+}
+
+/// A directory, however it is called by now, and the file in it that this process has locked.
+#[derive(Clone)]
+pub(super) struct Identity {
+    path: PathBuf,
+    /// Device and inode of the directory.
+    directory: (u64, u64),
+    lock: Arc<File>,
+}
+
+impl Identity {
+    /// Files are opened by their names: another directory may bear this one's by now, with another run in it.
+    ///
+    /// # Errors
+    /// If it does, or if another process has made a lock of its own in it.
+    pub fn check(&self) -> Result<(), RunError> {
+        let gone = |what: &'static str| RunError::Gone { path: self.path.clone(), what };
+        match fs::metadata(&self.path) {
+            Ok(found) if identity_of(&found) == self.directory => {}
+            Ok(_) => return Err(gone("another directory has taken its place")),
+            Err(_) => return Err(gone("it was moved or removed")),
+        }
+        match (fs::metadata(self.path.join(LOCK)), self.lock.metadata()) {
+            (Ok(found), Ok(held)) if identity_of(&found) != identity_of(&held) => {
+                Err(gone("another run has begun in it, as its file .supercool.lock was removed"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Device and inode.
+fn identity_of(file: &fs::Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
 /// Of a checkpoint's plan, that of other versions of this program included.
@@ -79,7 +115,7 @@ impl OutputDirectory {
 
     /// Removes what an earlier run has left, and gives the new one a name. Nothing of the earlier run is touched before: a run
     /// that cannot start takes nothing away.
-    pub fn begin(&mut self) -> Result<(), RunError> {
+    pub fn begin(&mut self) -> miette::Result<()> {
         for path in std::mem::take(&mut self.earlier) {
             fs::remove_file(&path).map_err(|source| RunError::Directory {
                 path,
@@ -87,14 +123,19 @@ impl OutputDirectory {
                 source,
             })?;
         }
-        self.name_run(format!("{:016x}", rand::random::<u64>()))
+        Ok(self.name_run(format!("{:016x}", rand::random::<u64>()))?)
+    }
+
+    /// Whether [`begin`](Self::begin) would remove what was measured.
+    pub(super) fn replaces(&self) -> bool {
+        !self.earlier.is_empty() && !self.has_only_begun()
     }
 
     /// An existing directory.
     pub fn open(path: &Path) -> Result<Self, RunError> {
         let error =
             |what| move |source| RunError::Directory { path: path.to_owned(), what, source };
-        let mut lock = File::options()
+        let lock = File::options()
             .create(true)
             .truncate(false)
             .read(true)
@@ -106,18 +147,38 @@ impl OutputDirectory {
             Err(TryLockError::WouldBlock) => {
                 return Err(RunError::Locked { path: path.to_owned() });
             }
-            Err(TryLockError::Error(source)) => return Err(error("locked")(source)),
+            Err(TryLockError::Error(source)) => {
+                return Err(RunError::NoLocks { path: path.to_owned(), source });
+            }
         }
         let mut name = Vec::new();
-        (&mut lock).take(64).read_to_end(&mut name).map_err(error("read"))?;
+        (&lock).take(64).read_to_end(&mut name).map_err(error("read"))?;
         let run = String::from_utf8_lossy(&name).trim().to_owned();
         remove_partial(path).map_err(error("swept"))?;
-        let (path, full_disk) = (path.to_owned(), FullDisk::Stop);
-        Ok(OutputDirectory { path, lock, run, full_disk, give_up: None, earlier: Vec::new() })
+        let directory = identity_of(&fs::metadata(path).map_err(error("read"))?);
+        let identity = Identity { path: path.to_owned(), directory, lock: Arc::new(lock) };
+        Ok(OutputDirectory {
+            path: path.to_owned(),
+            identity,
+            run,
+            full_disk: FullDisk::Stop,
+            give_up: None,
+            earlier: Vec::new(),
+        })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Name of the run that the files belong to.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// What says whether the directory is still this one.
+    pub(super) fn identity(&self) -> Identity {
+        self.identity.clone()
     }
 
     /// What is done when there is no room.
@@ -151,10 +212,6 @@ impl OutputDirectory {
         checkpoint: &Checkpoint,
         path: &Path,
     ) -> miette::Result<()> {
-        // Earlier versions gave their runs no names.
-        if !checkpoint.contains(RUN) {
-            return Ok(());
-        }
         let run: String = checkpoint.get_json(RUN)?;
         if self.run.is_empty() {
             self.name_run(run)?;
@@ -164,19 +221,16 @@ impl OutputDirectory {
         Ok(())
     }
 
-    fn name_run(&mut self, run: String) -> Result<(), RunError> {
-        let written = (|| {
-            self.lock.rewind()?;
-            self.lock.set_len(0)?;
-            writeln!(self.lock, "{run}")?;
-            self.lock.sync_all()
-        })();
+    fn name_run(&mut self, run: String) -> Result<(), OutputError> {
+        let mut lock: &File = &self.identity.lock;
+        self.full_disk.for_io(&self.path.join(LOCK), "write", || {
+            lock.rewind()?;
+            lock.set_len(0)?;
+            writeln!(lock, "{run}")?;
+            lock.sync_all()
+        })?;
         self.run = run;
-        written.map_err(|source| RunError::Directory {
-            path: self.path.clone(),
-            what: "written to",
-            source,
-        })
+        Ok(())
     }
 
     /// Files that a run of this plan would write and that are there already.

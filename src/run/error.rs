@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use miette::Diagnostic;
 use thiserror::Error;
 
+use super::Interrupt;
 use crate::engine::EngineError;
 use crate::output::OutputError;
 
@@ -13,7 +14,8 @@ pub enum RunError {
     #[error("{}: holds the files of an earlier run ({example})", path.display())]
     #[diagnostic(help(
         "`supercool resume {}` goes on with it; --force removes it; --output or output.directory chooses \
-         another directory", path.display()
+         another directory",
+        quoted(path)
     ))]
     Occupied { path: PathBuf, example: String },
 
@@ -26,6 +28,26 @@ pub enum RunError {
         "`supercool watch {}` shows it; wait for it to end, or give a new run another directory", path.display()
     ))]
     Locked { path: PathBuf },
+
+    #[error("{}: cannot be locked", path.display())]
+    #[diagnostic(help(
+        "its file system has no locks (flock), which keep a second run out: mount it with them (Lustre: -o flock, NFS: version \
+         4), or choose another by --output or output.directory"
+    ))]
+    NoLocks { path: PathBuf, source: io::Error },
+
+    #[error("{}: is not the directory of this run any more: {what}", path.display())]
+    #[diagnostic(help(
+        "the run's files are where they were moved to, up to the last flush; `supercool resume` goes on with them there"
+    ))]
+    Gone { path: PathBuf, what: &'static str },
+
+    #[error("it is of before the stage, whose other files would be begun anew")]
+    BeforeStage,
+
+    #[error("stopped by {why} before the files of the earlier run in {} were removed", path.display())]
+    #[diagnostic(help("nothing was changed"))]
+    StoppedBefore { path: PathBuf, why: Interrupt },
 
     // The reason is printed below, as the source.
     #[error("output.directory: {} cannot be {what}", path.display())]
@@ -58,7 +80,8 @@ pub enum RunError {
     OfAnotherRun { path: PathBuf },
 
     #[error(
-        "stage \"{stage}\", step {step}: {what} {value:.6}, more than limits.{key} = {bound}: see {}", file.display()
+        "stage \"{stage}\", step {step}: {what} {}, more than limits.{key} = {bound}: see {}",
+        readable(*value), file.display()
     )]
     #[diagnostic(help(
         "the run is not what was meant from somewhere before this step on; a shorter timestep, another start or a wider \
@@ -81,7 +104,8 @@ pub enum RunError {
     #[diagnostic(help(
         "memory, card or processor err silently: have them tested before you go on. The states are in {}. \
          `supercool resume {}` goes on from the last checkpoint, which is of before this step",
-        names(files), directory.display()
+        names(files),
+        quoted(directory)
     ))]
     Unequal {
         step: u64,
@@ -111,7 +135,8 @@ pub enum RunError {
     #[error("{error}; the run had come to step {step}")]
     #[diagnostic(help(
         "`supercool resume {}` goes on from the last checkpoint; `nvidia-smi` and the system log (\"Xid\") say \
-         what became of the card", directory.display()
+         what became of the card",
+        quoted(directory)
     ))]
     CardLost { error: EngineError, step: u64, directory: PathBuf },
 
@@ -120,6 +145,20 @@ pub enum RunError {
 
     #[error("the thread that writes files could not be started: {source}")]
     Writer { source: io::Error },
+}
+
+/// A path as a shell takes it.
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    shlex::try_quote(&text).map(String::from).unwrap_or(text)
+}
+
+/// Six decimals, or four digits of what is too small or too large for them.
+fn readable(value: f64) -> String {
+    match value.abs() {
+        1e-3..1e6 => format!("{value:.6}"),
+        _ => format!("{value:.3e}"),
+    }
 }
 
 impl RunError {
@@ -147,17 +186,26 @@ fn names(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
+/// Whether it is not the checkpoint that is wrong, but a file that it counts on.
+pub(super) fn is_of_files(report: &miette::Report) -> bool {
+    let error = report.downcast_ref::<OutputError>();
+    error.is_some_and(|error| {
+        matches!(error, OutputError::Foreign { .. } | OutputError::TooShort { .. })
+    })
+}
+
 /// Whether an error met on restoring a checkpoint says that this one cannot be gone on with, so that the one before
 /// it is to be tried.
 pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
     use OutputError::{
-        CheckpointContent, CheckpointCutShort, CheckpointDamaged, CheckpointVersion, Foreign,
-        NotACheckpoint, TooShort,
+        CheckpointContent, CheckpointCutShort, CheckpointDamaged, CheckpointUnreadable,
+        CheckpointVersion, Foreign, NotACheckpoint, TooShort,
     };
     let of_file = report.downcast_ref::<OutputError>().is_some_and(|error| {
         matches!(
             error,
-            NotACheckpoint { .. }
+            CheckpointUnreadable { .. }
+                | NotACheckpoint { .. }
                 | CheckpointVersion { .. }
                 | CheckpointCutShort { .. }
                 | CheckpointDamaged { .. }
@@ -167,7 +215,10 @@ pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
         )
     });
     let of_run = report.downcast_ref::<RunError>().is_some_and(|error| {
-        matches!(error, RunError::Content { .. } | RunError::OfAnotherRun { .. })
+        matches!(
+            error,
+            RunError::Content { .. } | RunError::OfAnotherRun { .. } | RunError::BeforeStage
+        )
     });
     of_file || of_run
 }

@@ -12,6 +12,7 @@ mod error;
 mod fault;
 mod interrupt;
 mod limits;
+pub mod memory;
 mod progress;
 mod recheck;
 mod replay;
@@ -29,7 +30,7 @@ use std::time::{Duration, Instant};
 pub use self::checkpoint::{last_state, state_from_checkpoint};
 use self::description::Provenance;
 pub use self::directory::{LOCK, OutputDirectory};
-pub use self::error::RunError;
+pub use self::error::{RunError, quoted};
 pub use self::interrupt::{Interrupt, Watch, parse_walltime};
 use self::limits::Limits;
 use self::progress::Progress;
@@ -42,7 +43,7 @@ use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::observable::Macroscopic;
-use crate::output::{Checkpoint, FullDisk, checkpoint_path, checkpoints_in};
+use crate::output::{Checkpoint, FullDisk, OutputError, checkpoint_path, checkpoints_in};
 use crate::plan::{
     CorrelationPlan, EngineChoice, InitialPlan, OnFullDisk, Plan, Precision, Thermostat,
     TotalEnergy,
@@ -118,6 +119,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     let watch = watch(options)?;
     let planned = plan.run.engine;
     plan.run.engine = options.engine.unwrap_or(planned);
+    memory::check(&plan, &options.ranks)?;
     let (state, key) = initial::create_with_key(&plan)?;
     plan.system.key_behind_file = key;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
@@ -130,6 +132,9 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     let engine = fault::Faulty::from_environment(engine, &plan)?;
     // Not before: the initial state may be one of the files that --force removes, and nothing is removed for a run that
     // cannot start.
+    if let (true, Some(why)) = (directory.replaces(), watch.pending()) {
+        return Err(RunError::StoppedBefore { path: directory.path().to_owned(), why }.into());
+    }
     directory.begin()?;
     let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), engine);
     // A run that is killed from here on can be resumed.
@@ -162,10 +167,15 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     let mut directory = OutputDirectory::open(path)?;
     let mut refused: Vec<PathBuf> = Vec::new();
     let mut why = None;
+    // Where a file of the stage is missing or damaged, the others are not to be begun anew from before the stage.
+    let mut within_stage = false;
     for (_, file) in checkpoints {
-        match restore(&file, &mut directory, &watch, options) {
+        match restore(&file, &mut directory, &watch, options, within_stage) {
             Ok(simulation) => {
                 tracing::info!("resuming from {}", file.display());
+                if !refused.is_empty() {
+                    tracing::warn!("{} is used instead", file.display());
+                }
                 for file in refused {
                     set_aside(&file);
                 }
@@ -173,6 +183,7 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
             }
             Err(report) if error::refuses_checkpoint(&report) => {
                 tracing::warn!("{} is not used: {report}", file.display());
+                within_stage |= error::is_of_files(&report);
                 refused.push(file);
                 why.get_or_insert(report);
             }
@@ -188,8 +199,12 @@ fn restore(
     directory: &mut OutputDirectory,
     watch: &Watch,
     options: &RunOptions,
+    within_stage: bool,
 ) -> miette::Result<Simulation> {
     let checkpoint = Checkpoint::read(file)?;
+    if within_stage && !checkpoint::is_within_stage(&checkpoint)? {
+        return Err(RunError::BeforeStage.into());
+    }
     directory.check_owner(&checkpoint, file)?;
     directory.on_full_disk(full_disk(&checkpoint.get_json("plan")?, watch));
     directory.watched_by(watch);
@@ -255,24 +270,37 @@ impl Simulation {
         {
             tracing::debug!("after an error: {error}");
         }
+        let full = matches!(report.downcast_ref(), Some(OutputError::DiskFull { .. }));
+        if full
+            && self.plan.output.on_full_disk == OnFullDisk::Wait
+            && interrupts.pending().is_some()
+        {
+            return self.left(directory, interrupts, report);
+        }
         match report.downcast::<EngineError>() {
-            Ok(EngineError::GivenUp) => self.left(directory, interrupts),
+            Ok(EngineError::GivenUp) => {
+                self.left(directory, interrupts, EngineError::GivenUp.into())
+            }
             Ok(error) => Err(RunError::of_engine(error, step, directory.path())),
             Err(report) => Err(report),
         }
     }
 
-    /// The end of a run that had no time to write a checkpoint of its last step.
-    fn left(&self, directory: &OutputDirectory, interrupts: &Watch) -> miette::Result<Outcome> {
+    /// The end of a run that could not write a checkpoint of its last step in time.
+    fn left(
+        &self,
+        directory: &OutputDirectory,
+        interrupts: &Watch,
+        report: miette::Report,
+    ) -> miette::Result<Outcome> {
         let checkpoints = checkpoints_in(directory.path())?;
         let (Some((step, checkpoint)), Some(why)) =
             (checkpoints.into_iter().next(), interrupts.pending())
         else {
-            return Err(EngineError::GivenUp.into());
+            return Err(report);
         };
         tracing::warn!(
-            "an inherent structure was being searched for: there was no time for a checkpoint of step {}; the steps behind \
-             step {step} are taken again",
+            "{report}: there is no checkpoint of step {}; the steps behind step {step} are taken again",
             self.engine.step()
         );
         Ok(Outcome::Stopped { step, checkpoint, why })

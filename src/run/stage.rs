@@ -5,7 +5,7 @@ mod files;
 use self::arrays::{load_arrays, save_arrays};
 use self::files::{InFiles, StageFiles};
 use super::description::Provenance;
-use super::directory::OutputDirectory;
+use super::directory::{Identity, OutputDirectory};
 use super::limits::{self, Limits};
 use super::schedule::Schedule;
 use crate::engine::{self, Engine, Minimizer, Thermodynamics};
@@ -36,6 +36,8 @@ pub struct StageOutput {
     bond_order_samples: u64,
     minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
+    /// Where the files are.
+    directory: Option<Identity>,
     files: StageFiles,
 }
 
@@ -71,7 +73,8 @@ impl StageOutput {
         let mut output = Self::observables(plan, stage)?;
         output.give_up_as(directory);
         let stage = &output.plan;
-        let description = provenance.describe(plan, toml_text, &stage.name);
+        let description = provenance.describe(plan, toml_text, &stage.name, directory.run());
+        output.directory = Some(directory.identity());
         output.files =
             StageFiles::create(directory, &description, &stage.observe, &output.layout())?;
         Ok(output)
@@ -97,9 +100,10 @@ impl StageOutput {
         }
         let written: Written = checkpoint.get_json("written")?;
         output.bond_order_samples = written.bond_order_samples;
+        output.directory = Some(directory.identity());
         output.give_up_as(directory);
         let stage = &output.plan;
-        let description = provenance.describe(plan, toml_text, &stage.name);
+        let description = provenance.describe(plan, toml_text, &stage.name, directory.run());
         output.files = StageFiles::reopen(
             directory,
             &description,
@@ -152,6 +156,7 @@ impl StageOutput {
             structure,
             bond_order,
             bond_order_samples: 0,
+            directory: None,
             files: StageFiles::default(),
         })
     }
@@ -337,6 +342,9 @@ impl StageOutput {
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
     pub fn flush(&mut self, step: u64) -> miette::Result<()> {
+        if let Some(directory) = &self.directory {
+            directory.check()?;
+        }
         self.update_results();
         Ok(self.files.flush(step)?)
     }

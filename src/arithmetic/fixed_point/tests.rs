@@ -166,18 +166,4 @@ proptest! {
         prop_assert!(d.abs() <= 0.5 * edge);
         prop_assert!((d / edge - n as f64 / TWO_TO_64).abs() <= 1e-16);
     }
-
-    #[test]
-    fn velocities_come_back_to_the_bit(n in -(1_i64 << 50)..1 << 50, edge in 0.5..2000.0_f64, timestep in 1e-5..0.1_f64) {
-        let v = velocity_from_increment(n, edge, timestep);
-        prop_assert_eq!(velocity_from_increment(-n, edge, timestep), -v);
-        prop_assert_eq!(increment_from_velocity(v, edge, timestep), Some(n));
-        prop_assert!((v * timestep / edge * TWO_TO_64 - n as f64).abs() <= 1.0);
-    }
-}
-
-#[test]
-fn a_velocity_of_half_an_edge_a_step_is_an_error() {
-    assert_eq!(increment_from_velocity(5000.0, 10.0, 1e-3), None);
-    assert!(increment_from_velocity(4999.9, 10.0, 1e-3).is_some());
 }

@@ -5,6 +5,16 @@ use super::{CpuEngine, bodies};
 use crate::engine::precision::{ExactSum, Policy};
 use crate::engine::{EngineError, SystemSums, Thermodynamics};
 
+/// Sums over two parts of the system; the error is the id of a particle whose term does not fit.
+fn merged<const N: usize>(
+    a: Result<[ExactSum; N], u32>,
+    b: Result<[ExactSum; N], u32>,
+) -> Result<[ExactSum; N], u32> {
+    let (mut a, b) = (a?, b?);
+    a.iter_mut().zip(b).for_each(|(a, b)| a.merge(b));
+    Ok(a)
+}
+
 impl<P: Policy> CpuEngine<P> {
     /// Sums over all particles of `m v_a v_b` for ab = xx, yy, zz, xy, xz, yz.
     pub(super) fn kinetic_tensor(&self) -> Result<[f64; 6], EngineError> {
@@ -14,16 +24,7 @@ impl<P: Policy> CpuEngine<P> {
             .chunks
             .par_iter()
             .map(|chunk| bodies::kinetic_tensor(&self.policy, chunk, &masses, dimension))
-            .reduce(
-                || Ok([ExactSum::default(); 6]),
-                |a, b| {
-                    let (mut a, b) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            );
+            .reduce(|| Ok([ExactSum::default(); 6]), merged);
         let sums = self.combined("the kinetic energy", sums)?;
         Ok(sums.map(ExactSum::value))
     }
@@ -48,16 +49,7 @@ impl<P: Policy> CpuEngine<P> {
                 }
                 Ok(sums)
             })
-            .reduce(
-                || Ok([ExactSum::default(); 7]),
-                |a, b| {
-                    let (mut a, b) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            );
+            .reduce(|| Ok([ExactSum::default(); 7]), merged);
         let sums = self.combined("the potential energy", sums)?;
         // Each pair was counted with both of its particles.
         Ok(sums.map(|sum| 0.5 * sum.value()))
@@ -84,16 +76,7 @@ impl<P: Policy> CpuEngine<P> {
                 }
                 Ok(sums)
             })
-            .reduce(
-                || Ok([ExactSum::default(); 3]),
-                |a, b| {
-                    let (mut a, b): ([ExactSum; 3], [ExactSum; 3]) = (a?, b?);
-                    for (a, b) in a.iter_mut().zip(b) {
-                        a.merge(b);
-                    }
-                    Ok(a)
-                },
-            );
+            .reduce(|| Ok([ExactSum::default(); 3]), merged);
         let sums = self.combined("the momentum", sums)?;
         let mass: f64 = self.species.iter().map(|s| s.mass * s.count as f64).sum();
         Ok(sums.map(|sum| sum.value() / mass))

@@ -12,8 +12,9 @@ pub fn save_arrays(
     checkpoint.put_json(name, &state)?;
     let names: Vec<&str> = arrays.iter().map(|(name, _)| name.as_str()).collect();
     checkpoint.put_json(&format!("{name}/arrays"), &names)?;
-    for (array, values) in &arrays {
-        checkpoint.put_f64(&format!("{name}/{array}"), values);
+    // They take much room: each goes as soon as it is there.
+    for (array, values) in arrays {
+        checkpoint.put_f64(&format!("{name}/{array}"), &values);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use crate::observable::Series;
 use crate::output::{
     FullDisk, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, ScalarRow, Scalars,
-    StageLayout, ThermodynamicsRow, TrajectoryWriter,
+    StageLayout, ThermodynamicsRow, TrajectoryWriter, check_hdf5,
 };
 use crate::plan::ObservePlan;
 use crate::run::RunError;
@@ -100,24 +100,36 @@ impl StageFiles {
         known: &InFiles,
     ) -> miette::Result<Self> {
         let paths = Paths::new(directory, description.stage);
-        let plan = description.plan;
+        // All are looked at before one is changed.
+        let wanted = [
+            (&paths.results, layout.has_results()),
+            (&paths.trajectory, observe.trajectory.is_some()),
+            (&paths.inherent, observe.inherent_structures.is_some()),
+        ];
+        for (path, _) in wanted.into_iter().filter(|(_, wanted)| *wanted) {
+            check_hdf5(path)?;
+        }
+        if observe.trajectory.is_some() && observe.gsd {
+            GsdWriter::check(&paths.gsd, known.gsd_frames)?;
+        }
         let mut files = StageFiles::default();
         if layout.has_results() {
             let mut results =
-                ResultsWriter::reopen(&paths.results, plan, layout, known.rows, step)?;
+                ResultsWriter::reopen(&paths.results, description, layout, known.rows, step)?;
             results.go_on_from(known.seconds);
             files.results = Some(results);
         }
         if observe.trajectory.is_some() {
             let frames = known.frames;
-            files.trajectory = Some(TrajectoryWriter::reopen(&paths.trajectory, plan, frames)?);
+            files.trajectory =
+                Some(TrajectoryWriter::reopen(&paths.trajectory, description, frames)?);
             if observe.gsd {
                 files.gsd = Some(GsdWriter::reopen(&paths.gsd, description, known.gsd_frames)?);
             }
         }
         if observe.inherent_structures.is_some() {
             let frames = known.inherent_frames;
-            files.inherent = Some(TrajectoryWriter::reopen(&paths.inherent, plan, frames)?);
+            files.inherent = Some(TrajectoryWriter::reopen(&paths.inherent, description, frames)?);
         }
         files.on_full_disk(directory.full_disk());
         Ok(files)
