@@ -35,6 +35,9 @@ pub struct RunArguments {
     /// Directory for the results, instead of output.directory.
     #[arg(long)]
     output: Option<PathBuf>,
+    /// Seed, instead of system.seed: for independent runs of one file.
+    #[arg(long)]
+    seed: Option<u64>,
     /// Remove the files of an earlier run in that directory.
     #[arg(long)]
     force: bool,
@@ -57,6 +60,9 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
     let mut loaded = config::load(&arguments.file)?;
     if let Some(directory) = &arguments.output {
         loaded.plan.output.directory.clone_from(directory);
+    }
+    if let Some(seed) = arguments.seed {
+        loaded.plan.system.seed = seed;
     }
     if let Some(tune) = arguments.tune {
         loaded.plan.run.tune = tune == Tune::On;

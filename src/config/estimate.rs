@@ -176,7 +176,8 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
             blocks.every,
             blocks.levels,
             blocks.block_size,
-            bytes(block_memory(plan, blocks)),
+            // Sums over all particles, of the stress, take next to nothing.
+            bytes(block_memory(plan, blocks).max(1024.0)),
             observables.join(", "),
             shells(plan, blocks)
         );

@@ -207,3 +207,26 @@ fn numbers_that_cannot_be_are_refused_before_anything_is_measured() {
     assert_eq!(ended.code, Some(2), "{ended:?}");
     job.fails(&["check", "job.toml", "--ranks", "4294967295"], &["it has room for 8 at most"]);
 }
+
+/// Independent runs of one file.
+#[test]
+fn a_seed_of_the_command_line_is_that_of_the_files() {
+    let text = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1")
+        + "[[stage]]\nname = \"melt\"\nsteps = 20\nobserve = { thermodynamics = 10 }\n";
+    let job = Job::new(&text);
+    for (seed, output) in [("11", "same"), ("12", "other")] {
+        job.succeeds(&["run", "job.toml", "--seed", seed, "--output", output, "--quiet"]);
+    }
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let read = |output: &str| {
+        let file =
+            supercool_analysis::results::ResultsFile::open(&job.path(&format!("{output}/melt.h5")));
+        let file = file.unwrap();
+        let energy = file.observable("potential_energy").unwrap().unwrap().value;
+        (file.number("parameters/seed"), energy)
+    };
+    assert_eq!(read("same"), read("out"));
+    let (seed, energy) = read("other");
+    assert_eq!(seed, Some(12.0));
+    assert!(energy != read("out").1);
+}

@@ -1,5 +1,6 @@
 //! `[[stage.correlation]]` and wave numbers.
 use std::f64::consts::PI;
+use std::ops::Range;
 
 use super::checker::Checker;
 use super::surroundings::{Surroundings, rounded_down};
@@ -70,6 +71,7 @@ pub fn check(
             checker.reject(place, message, format!("below {}", rounded_down(half)));
             return None;
         }
+        check_overlapping_pairs(length, place, surroundings, simulation_box, checker)?;
     }
     let remove_drift = match &written.remove_drift {
         Some(typed) => typed.value,
@@ -118,6 +120,29 @@ pub fn check(
         species: species?,
         observables,
     })
+}
+
+/// Pairs closer than the overlap length are counted in 32 bits; so many would take seconds a sample, too.
+fn check_overlapping_pairs(
+    length: f64,
+    place: &Range<usize>,
+    surroundings: &Surroundings<'_>,
+    simulation_box: &SimulationBox,
+    checker: &mut Checker<'_>,
+) -> Option<()> {
+    let count: usize = surroundings.species?.iter().map(|species| species.count).sum();
+    let sphere = match simulation_box.dimension() {
+        2 => PI * length.powi(2),
+        _ => 4.0 / 3.0 * PI * length.powi(3),
+    };
+    let pairs = (count as f64).powi(2) / simulation_box.volume() * sphere;
+    // Room for particles that lie closer than on average.
+    if pairs < f64::from(u32::MAX / 4) {
+        return Some(());
+    }
+    let message = format!("{pairs:.1e} pairs of particles are closer than {length:?}");
+    checker.reject(place, message, "collective overlaps take lengths of about 0.3 sigma");
+    None
 }
 
 /// For cage-relative displacements, and only for them.
