@@ -29,6 +29,7 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text.push('\n');
     text += &parameters(file);
     text += &thermodynamics(&overview.series);
+    text += &ramp(file).unwrap_or_default();
     text += &functions("Time correlations", &overview.dynamics);
     text += &functions("Structure", &overview.structure);
     text += &estimates(&overview.dynamics, file.dimension());
@@ -111,6 +112,22 @@ fn potential(plan: &serde_json::Value) -> Option<String> {
     cutoffs.dedup();
     let cutoffs: Vec<String> = cutoffs.iter().map(|cutoff| cutoff.to_string()).collect();
     Some(format!("{form}, truncation {truncation}, cutoffs {}", cutoffs.join(", ")))
+}
+
+/// Of a stage at no constant temperature there are no means.
+fn ramp(file: &ResultsFile) -> Option<String> {
+    let (plan, name) = (file.plan()?, file.parameter("stage")?);
+    let stages = plan["stages"].as_array()?;
+    let stage = stages.iter().find(|stage| stage["name"].as_str() == Some(&name))?;
+    let bath = &stage["thermostat"]["temperature"];
+    let (from, to) = (bath["from"].as_f64()?, bath["to"].as_f64()?);
+    (from != to).then(|| {
+        format!(
+            "  The bath goes from T = {} to {}: means over the ramp, whose errors say nothing.\n",
+            short(from),
+            short(to)
+        )
+    })
 }
 
 fn thermodynamics(series: &[SeriesOverview]) -> String {

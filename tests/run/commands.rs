@@ -230,3 +230,16 @@ fn a_seed_of_the_command_line_is_that_of_the_files() {
     assert_eq!(seed, Some(12.0));
     assert!(energy != read("out").1);
 }
+
+#[test]
+fn info_of_a_ramp_says_that_its_means_are_of_no_state() {
+    let bath = "{ kind = \"langevin\", temperature = { from = 1.5, to = 0.5 }, friction = 2.0 }";
+    let text = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1")
+        + &format!(
+            "[[stage]]\nname = \"cool\"\nsteps = 40\nthermostat = {bath}\nobserve = {{ thermodynamics = 10 }}\n"
+        );
+    let job = Job::new(&text);
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let info = job.succeeds(&["info", "out/cool.h5"]).stdout;
+    assert!(info.contains("The bath goes from T = 1.5 to 0.5: means over the ramp"), "{info}");
+}
