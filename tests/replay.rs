@@ -128,6 +128,9 @@ fn of_frames_at_logarithmic_times_those_at_equal_intervals_count() {
     job.succeeds(&arguments);
     let again = ResultsFile::open(&job.path("again/production.h5")).unwrap();
     agree(&again.dynamics().unwrap(), &job.results("production").dynamics().unwrap(), 1e-12);
+    // Without --output the directory of the trajectory names that of the results: those of several runs do not collide.
+    job.succeeds(&["correlate", "out/production.h5md", "job.toml", "--quiet"]);
+    assert!(job.path("results/out-production-correlations/production.h5").exists());
     job.write(
         "other.toml",
         &dense.replace("every = 40", "every = 20").replace("trajectory = 4", sparse),

@@ -1,6 +1,6 @@
 //! `supercool correlate`.
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::say;
 use crate::config;
@@ -18,7 +18,7 @@ pub struct CorrelateArguments {
     /// Steps from one frame to the next, of a file that says neither steps nor times of its frames (plain XYZ).
     #[arg(long, value_name = "STEPS")]
     steps_per_frame: Option<NonZeroU64>,
-    /// Directory for the results; `results/NAME-correlations` for the trajectory NAME.h5md if not given.
+    /// Directory for the results; `results/RUN-NAME-correlations` for the trajectory RUN/NAME.h5md if not given.
     #[arg(long)]
     output: Option<PathBuf>,
     /// Remove earlier files in that directory.
@@ -31,8 +31,10 @@ pub struct CorrelateArguments {
 
 pub fn correlate(arguments: &CorrelateArguments) -> miette::Result<()> {
     let mut loaded = config::load(&arguments.file)?;
-    let stem = arguments.trajectory.file_stem().unwrap_or_default().to_string_lossy();
-    let default = || PathBuf::from("results").join(format!("{stem}-correlations"));
+    let folder = arguments.trajectory.parent().and_then(Path::file_name);
+    let names = folder.into_iter().chain(arguments.trajectory.file_stem());
+    let name: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+    let default = || PathBuf::from("results").join(format!("{}-correlations", name.join("-")));
     loaded.plan.output.directory = arguments.output.clone().unwrap_or_else(default);
     let options = ReplayOptions {
         stage: arguments.stage.clone(),

@@ -132,6 +132,10 @@ pub enum RunError {
     )]
     EnergyOutOfReach { stage: String, energy: f64, potential: f64 },
 
+    #[error("stage \"{stage}\", {error}{}", seen_in(file))]
+    #[diagnostic(help("{help}"))]
+    Broken { error: EngineError, stage: String, file: Option<PathBuf>, help: String },
+
     #[error("{error}; the run had come to step {step}")]
     #[diagnostic(help(
         "`supercool resume {}` goes on from the last checkpoint; `nvidia-smi` and the system log (\"Xid\") say \
@@ -153,6 +157,10 @@ pub fn quoted(path: &Path) -> String {
     shlex::try_quote(&text).map(String::from).unwrap_or(text)
 }
 
+fn seen_in(file: &Option<PathBuf>) -> String {
+    file.as_ref().map_or_else(String::new, |file| format!("; what led to it: {}", file.display()))
+}
+
 /// Six decimals, or four digits of what is too small or too large for them.
 fn readable(value: f64) -> String {
     match value.abs() {
@@ -169,6 +177,24 @@ impl RunError {
             |help| help.to_string(),
         );
         RunError::AllRefused { path: path.to_owned(), why: why.to_string(), help }
+    }
+
+    /// An engine's error in a stage that has begun: of a state that no sound run comes to, with the stage and the file that
+    /// shows how it came there.
+    pub(super) fn in_stage(error: EngineError, stage: &str, directory: &Path) -> miette::Report {
+        let broken = matches!(
+            error,
+            EngineError::TooClose { .. }
+                | EngineError::Runaway { .. }
+                | EngineError::OutOfRange { .. }
+        );
+        if !broken {
+            return error.into();
+        }
+        let files = ["h5", "h5md", "gsd"].map(|ending| directory.join(format!("{stage}.{ending}")));
+        let help = error.help().map_or_else(String::new, |help| help.to_string());
+        let file = files.into_iter().find(|file| file.exists());
+        RunError::Broken { error, stage: stage.to_owned(), file, help }.into()
     }
 
     /// An engine's error in a run whose files reach to `step`.

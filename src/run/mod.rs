@@ -281,7 +281,13 @@ impl Simulation {
             Ok(EngineError::GivenUp) => {
                 self.left(directory, interrupts, EngineError::GivenUp.into())
             }
-            Ok(error) => Err(RunError::of_engine(error, step, directory.path())),
+            Ok(error @ EngineError::CardLost { .. }) => {
+                Err(RunError::of_engine(error, step, directory.path()))
+            }
+            Ok(error) => match self.plan.stages.get(self.stage) {
+                Some(stage) => Err(RunError::in_stage(error, &stage.name, directory.path())),
+                None => Err(error.into()),
+            },
             Err(report) => Err(report),
         }
     }

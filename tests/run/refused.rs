@@ -230,3 +230,15 @@ fn particles_on_top_of_each_other_end_the_run_with_a_message() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("particle") && !ended.stderr.contains("panicked"), "{ended:?}");
 }
+
+#[test]
+fn a_run_that_bursts_says_in_which_stage_and_where_to_look() {
+    let text = toml(2000, "thermodynamics = 10").replace("timestep = 0.004", "timestep = 0.03");
+    assert!(text.contains("0.03"));
+    let job = Job::new(&text);
+    job.fails(
+        &["run", "job.toml"],
+        &["stage \"melt\", step ", "what led to it: out/melt.h5", "timestep is too long"],
+    );
+    assert!(!job.series("melt", "temperature").is_empty());
+}
