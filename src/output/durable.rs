@@ -62,12 +62,11 @@ fn sync_directory(path: &Path) -> Result<(), OutputError> {
     }
 }
 
+/// Whether `path` names this open file or directory: not if it was moved or replaced.
+///
 /// # Errors
-/// If `path` does not name this open file: it was removed, moved or replaced.
-pub fn check_name(file: &File, path: &Path) -> io::Result<()> {
+/// If there is nothing of that name, or it cannot be seen.
+pub fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     let (held, named) = (file.metadata()?, fs::metadata(path)?);
-    if (held.dev(), held.ino()) == (named.dev(), named.ino()) {
-        return Ok(());
-    }
-    Err(io::Error::new(io::ErrorKind::NotFound, "another file has taken its place"))
+    Ok((held.dev(), held.ino()) == (named.dev(), named.ino()))
 }

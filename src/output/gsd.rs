@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::durable::{check_name, publish_bytes};
+use super::durable::{is_named, publish_bytes};
 use super::hdf5_file::foreign;
 use super::{FullDisk, OutputError, RunDescription};
 use crate::plan::Plan;
@@ -325,7 +325,10 @@ impl GsdWriter {
     pub fn sync(&mut self) -> Result<(), OutputError> {
         self.file
             .sync_all()
-            .and_then(|()| check_name(&self.file, &self.path))
+            .and_then(|()| match is_named(&self.file, &self.path)? {
+                true => Ok(()),
+                false => Err(io::Error::new(io::ErrorKind::NotFound, "it was replaced")),
+            })
             .map_err(|error| OutputError::io(&self.path, "bring to the disk", error))
     }
 

@@ -131,39 +131,44 @@ fn check_usable(path: &Path, doing: &str) -> Outcome {
     Ok(())
 }
 
-/// Makes a new file: under its own name it is there complete or not at all. It is built in memory, where
-/// no write can fail, and written when it is closed, which says so if that fails.
+/// Makes a new file: under its own name it is there complete or not at all.
+///
+/// It is built in memory, where no write can fail: once to learn how long it gets and that the disk has room for it, then to
+/// be written in one piece when it is closed, which tells if that fails.
 pub(super) fn create(path: &Path, build: impl Fn(&File) -> Result<()>) -> Outcome {
     if path.exists() {
         return Err(OutputError::Exists { path: path.to_owned() });
     }
     check_usable(path, "create")?;
-    let hdf5 = |error| OutputError::hdf5(path, "create", error);
     let partial = partial_path(path);
-    let created = in_memory(&partial)
-        .and_then(|file| {
-            change_and_close(path, "create", file, |file| {
-                build(file).map_err(hdf5)?;
-                reserve(&partial, file.size())
-                    .map_err(|error| OutputError::io(path, "create", error))
-            })
-        })
-        .and_then(|()| publish(&partial, path));
+    let built = |written: bool| -> std::result::Result<u64, OutputError> {
+        let hdf5 = |error| OutputError::hdf5(path, "create", error);
+        let file = in_memory(&partial, written).map_err(hdf5)?;
+        let mut length = 0;
+        change_and_close(path, "create", file, |file| {
+            build(file).and_then(|()| if written { Ok(()) } else { file.flush() }).map_err(hdf5)?;
+            length = file.size();
+            Ok(())
+        })?;
+        Ok(length)
+    };
+    let length = built(false)?;
+    let created = fs::File::create(&partial)
+        .and_then(|_| reserve(&partial, length))
+        .map_err(|error| OutputError::io(path, "create", error))
+        .and_then(|()| built(true))
+        .and_then(|_| publish(&partial, path));
     if created.is_err() {
         let _ = fs::remove_file(&partial);
     }
     created
 }
 
-/// A new file that goes to the disk, in one piece, when it is closed.
-fn in_memory(path: &Path) -> std::result::Result<File, OutputError> {
-    // HDF5 does not say why it could not.
-    fs::File::create(path).map_err(|error| OutputError::io(path, "create", error))?;
+/// A new file in memory, which is `written` to the disk when it is closed.
+fn in_memory(path: &Path, written: bool) -> Result<File> {
     let mut builder = FileAccessBuilder::new();
-    builder.core_options(1 << 14, true);
-    access_of(builder)
-        .and_then(|access| open(path, Opening::Create, &access))
-        .map_err(|error| OutputError::hdf5(path, "create", error))
+    builder.core_options(1 << 14, written);
+    open(path, Opening::Create, &access_of(builder)?)
 }
 
 /// Opens in SWMR mode, writes, closes. What is written is to be flushed, dataset by dataset: errors met when a dataset is

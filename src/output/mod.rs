@@ -35,6 +35,7 @@ pub use checkpoint::{
     Checkpoint, Found, RefusedCheckpoint, checkpoint_path, checkpoints_in, latest_valid,
 };
 pub use description::RunDescription;
+pub use durable::is_named;
 pub use error::OutputError;
 pub use gsd::GsdWriter;
 pub use hdf5_file::check_hdf5;

@@ -1,6 +1,5 @@
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use supercool_analysis::results::ResultsFile;
 
 use super::{RunError, Watch};
 use crate::engine::GiveUp;
-use crate::output::{Checkpoint, FullDisk, OutputError, checkpoints_in};
+use crate::output::{Checkpoint, FullDisk, OutputError, checkpoints_in, is_named};
 use crate::plan::{InitialPlan, Plan};
 
 /// The output directory of a run, locked against a second one for as long as this lives.
@@ -29,8 +28,8 @@ pub struct OutputDirectory {
 #[derive(Clone)]
 pub(super) struct Identity {
     path: PathBuf,
-    /// Device and inode of the directory.
-    directory: (u64, u64),
+    /// Open, so that its inode remains the same.
+    directory: Arc<File>,
     lock: Arc<File>,
 }
 
@@ -41,23 +40,21 @@ impl Identity {
     /// If it does, or if another process has made a lock of its own in it.
     pub fn check(&self) -> Result<(), RunError> {
         let gone = |what: &'static str| RunError::Gone { path: self.path.clone(), what };
-        match fs::metadata(&self.path) {
-            Ok(found) if identity_of(&found) == self.directory => {}
-            Ok(_) => return Err(gone("another directory has taken its place")),
-            Err(_) => return Err(gone("it was moved or removed")),
+        match is_named(&self.directory, &self.path) {
+            Ok(false) => return Err(gone("another directory has taken its place")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(gone("it was moved or removed"));
+            }
+            // What cannot be seen now may be a matter of the network.
+            _ => {}
         }
-        match (fs::metadata(self.path.join(LOCK)), self.lock.metadata()) {
-            (Ok(found), Ok(held)) if identity_of(&found) != identity_of(&held) => {
+        match is_named(&self.lock, &self.path.join(LOCK)) {
+            Ok(false) => {
                 Err(gone("another run has begun in it, as its file .supercool.lock was removed"))
             }
             _ => Ok(()),
         }
     }
-}
-
-/// Device and inode.
-fn identity_of(file: &fs::Metadata) -> (u64, u64) {
-    (file.dev(), file.ino())
 }
 
 /// Of a checkpoint's plan, that of other versions of this program included.
@@ -155,7 +152,7 @@ impl OutputDirectory {
         (&lock).take(64).read_to_end(&mut name).map_err(error("read"))?;
         let run = String::from_utf8_lossy(&name).trim().to_owned();
         remove_partial(path).map_err(error("swept"))?;
-        let directory = identity_of(&fs::metadata(path).map_err(error("read"))?);
+        let directory = Arc::new(File::open(path).map_err(error("read"))?);
         let identity = Identity { path: path.to_owned(), directory, lock: Arc::new(lock) };
         Ok(OutputDirectory {
             path: path.to_owned(),
