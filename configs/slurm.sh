@@ -17,6 +17,12 @@
 # writes a checkpoint and ends with 75, and the job puts itself into the queue again, unless three in a row have come no
 # step further. Any other end is for you to see.
 set -uo pipefail
+
+# A signal may come before there is a process.
+process=
+signalled=
+trap 'signalled=yes; [ -n "$process" ] && kill -USR1 "$process" 2>/dev/null' USR1 TERM
+
 file=${1:?usage: sbatch slurm.sh FILE.toml [DIRECTORY]}
 name=$(basename "$file" .toml)
 directory=${2:-results/$name}
@@ -36,11 +42,6 @@ reached() {
     done
     echo "$last"
 }
-
-# A signal may come before there is a process.
-process=
-signalled=
-trap 'signalled=yes; [ -n "$process" ] && kill -USR1 "$process" 2>/dev/null' USR1 TERM
 
 before=$(reached)
 if [ -n "$before" ]; then
@@ -67,6 +68,10 @@ if [ "$status" -gt 128 ]; then
     status=$?
 fi
 
+# By the signal itself, before it listened.
+if [ -n "$signalled" ] && { [ "$status" -eq 138 ] || [ "$status" -eq 143 ]; }; then
+    status=75
+fi
 if [ "$status" -ne 75 ]; then
     exit "$status"
 fi
