@@ -134,7 +134,7 @@ pub enum RunError {
 
     #[error("stage \"{stage}\", {error}{}", seen_in(file))]
     #[diagnostic(help("{help}"))]
-    Broken { error: EngineError, stage: String, file: Option<PathBuf>, help: String },
+    Broken { error: Box<EngineError>, stage: String, file: Option<PathBuf>, help: String },
 
     #[error("{error}; the run had come to step {step}")]
     #[diagnostic(help(
@@ -194,7 +194,7 @@ impl RunError {
         let files = ["h5", "h5md", "gsd"].map(|ending| directory.join(format!("{stage}.{ending}")));
         let help = error.help().map_or_else(String::new, |help| help.to_string());
         let file = files.into_iter().find(|file| file.exists());
-        RunError::Broken { error, stage: stage.to_owned(), file, help }.into()
+        RunError::Broken { error: Box::new(error), stage: stage.to_owned(), file, help }.into()
     }
 
     /// An engine's error in a run whose files reach to `step`.
