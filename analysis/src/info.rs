@@ -340,8 +340,8 @@ pub(crate) fn shown(value: &serde_json::Value) -> String {
     }
 }
 
-/// Value and error to two digits of the error.
-pub(crate) fn with_error(value: f64, error: f64) -> (String, String) {
+/// Value and error as text, both to the second digit of the error; an error that is not finite is `-`.
+pub fn with_error(value: f64, error: f64) -> (String, String) {
     if !error.is_finite() {
         return (short(value), "-".into());
     }

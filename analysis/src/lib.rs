@@ -31,7 +31,7 @@ pub mod trajectory;
 
 pub use analyze::{Analysis, analyze};
 pub use error::{AnalysisError, Result};
-pub use info::info;
+pub use info::{info, with_error};
 pub use plot::{Quantity, plot, plot_analysis};
 pub use report::report;
 pub use settled::settled;

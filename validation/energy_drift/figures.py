@@ -106,7 +106,9 @@ def save(axes, path):
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels()):
             entries.setdefault(label, handle)
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=5, fontsize="small")
+    # A figure of one panel is too narrow for five.
+    columns = 5 if len(axes) > 1 else 2
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, fontsize="small")
     figure.savefig(path)
     plt.close(figure)
     print(path)

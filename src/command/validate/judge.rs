@@ -135,7 +135,8 @@ pub fn judge(
         let text = format!("{value} within {tolerance:.1e}");
         return Ok(judged(text, found, difference / tolerance, "of tolerance", 1.0));
     }
-    let text = format!("{value:.6} +- {error:.1e}");
+    let (shown, of_it) = supercool_analysis::with_error(value, error);
+    let text = format!("{shown} +- {of_it}");
     // Equal numbers agree, also where neither has an error.
     let sigma = if difference == 0.0 { 0.0 } else { difference / found.error.hypot(error) };
     Ok(judged(text, found, sigma, "sigma", MOST_SIGMA))

@@ -5,18 +5,22 @@ use std::path::Path;
 use miette::miette;
 use serde_json::json;
 
-use super::judge::{Judged, Verdict};
+use super::judge::{Found, Judged, Verdict};
 use super::ran::Ran;
 use super::suite::Suite;
 use super::{Results, Size};
 
 fn columns(one: &Judged) -> [String; 7] {
+    let (found, error) = match one.found {
+        Found { value, error: 0.0 } => (ten_digits(value), "-".to_owned()),
+        Found { value, error } => supercool_analysis::with_error(value, error),
+    };
     [
         format!("{}/{}", one.suite, one.case),
         one.quantity.clone(),
         one.expected.clone(),
-        format!("{:.6e}", one.found.value),
-        format!("{:.1e}", one.found.error),
+        found,
+        error,
         match one.verdict {
             Verdict::Measured => String::new(),
             _ => format!("{:+.2} {}", one.deviation, one.unit),
@@ -27,6 +31,18 @@ fn columns(one: &Judged) -> [String; 7] {
             Verdict::Measured => "measured".to_owned(),
         },
     ]
+}
+
+/// Ten significant digits, without zeros at their end.
+fn ten_digits(value: f64) -> String {
+    let text = format!("{value:.9e}");
+    match text.parse::<f64>() {
+        Ok(rounded) if rounded == 0.0 || (1e-3..1e9).contains(&rounded.abs()) => {
+            rounded.to_string()
+        }
+        Ok(rounded) => format!("{rounded:e}"),
+        Err(_) => text,
+    }
 }
 
 const HEADINGS: [&str; 7] =
