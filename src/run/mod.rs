@@ -21,6 +21,7 @@ mod stage;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod warnings;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -44,11 +45,7 @@ use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoint_path, checkpoints_in};
-use crate::plan::{
-    CorrelationPlan, EngineChoice, InitialPlan, OnFullDisk, Plan, Precision, Thermostat,
-    TotalEnergy,
-};
-use crate::potential::Truncation;
+use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, TotalEnergy};
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -79,19 +76,6 @@ pub enum Outcome {
 
 /// Steps that are compared before a run ends that is told to: a batch system kills it soon.
 const MOST_BEHIND: u64 = 1000;
-
-/// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
-const VISIBLE_MOTION: f64 = 0.01;
-
-/// Share of the kinetic energy that may be motion of the centre of mass: more than a bath leaves behind.
-const VISIBLE_HEAT: f64 = 0.01;
-
-/// Deviation of the mean temperature of a stage from its bath's, relative, beyond what chance explains.
-const VISIBLE_OFFSET: f64 = 0.02;
-
-/// Width of the smoothing at the cutoff, in units of sigma, up to which energies of liquids in 32 bits are within 1e-5 of
-/// those of the documented function.
-const WIDEST_SMOOTHING: f64 = 0.1;
 
 /// Longest time between looks at signals and clocks.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -410,9 +394,7 @@ impl Simulation {
             }
             self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
         }
-        self.warn_of_mean();
-        self.warn_of_motion()?;
-        self.warn_of_width()?;
+        self.warn(directory.path())?;
         let mut output = StageOutput::create(
             &self.plan,
             &self.toml_text,
@@ -427,113 +409,6 @@ impl Simulation {
         self.limits = Limits::new(self.plan.limits);
         self.sample_due()?;
         self.recheck(directory)
-    }
-
-    /// The share of the kinetic energy that is motion of the centre of mass.
-    fn motion(&mut self) -> Result<f64, EngineError> {
-        let now = self.engine.thermodynamics()?;
-        let species = &self.plan.system.species;
-        let mass: f64 = species.iter().map(|species| species.mass * species.count as f64).sum();
-        let mass = mass / self.plan.system.particle_count() as f64;
-        let square: f64 = now.center_of_mass_velocity.iter().map(|v| v * v).sum();
-        Ok(if now.kinetic_energy > 0.0 { 0.5 * mass * square / now.kinetic_energy } else { 0.0 })
-    }
-
-    /// Says so if the energy that this stage takes over is the mean of a stage that was not in equilibrium with its bath.
-    fn warn_of_mean(&self) {
-        let Some(TotalEnergy::MeanOf(name)) = &self.plan.stages[self.stage].set_total_energy else {
-            return;
-        };
-        let Some(source) = self.plan.stages.iter().position(|stage| stage.name == *name) else {
-            return;
-        };
-        let (Some(bath), summary) =
-            (self.plan.stages[source].thermostat, &self.summary.stages[source])
-        else {
-            return;
-        };
-        let (bath, found) = (bath.temperature.from, summary.temperature());
-        let dimension = self.plan.system.simulation_box.dimension();
-        let degrees = (dimension * self.plan.system.particle_count()) as f64;
-        // Of a sample's temperature in the canonical ensemble; samples may be correlated.
-        let scatter = (2.0 / degrees / summary.samples as f64).sqrt();
-        if (found / bath - 1.0).abs() > VISIBLE_OFFSET + 4.0 * scatter {
-            tracing::warn!(
-                "stage \"{}\": set_total_energy = \"mean of {name}\": the mean temperature of that stage is {found:.4}, its \
-                 bath's {bath}: it did not begin in equilibrium, or was too short; the energy is that of another temperature",
-                self.plan.stages[self.stage].name
-            );
-        }
-    }
-
-    /// Says so if the smoothing at the cutoff is too wide for 32 bits or, at constant energy, pairs cross it within a step.
-    fn warn_of_width(&mut self) -> miette::Result<()> {
-        let Truncation::Smooth { width } = self.plan.potential.truncation else { return Ok(()) };
-        if width > WIDEST_SMOOTHING
-            && self.plan.run.precision != Precision::Double
-            && self.stage == 0
-        {
-            tracing::warn!(
-                "potential.truncation: where pair forces are in 32 bits, a smoothing of width {width} is not quite the \
-                 documented one: energies differ by 2e-4 of themselves at 0.2, by 6e-3 at 0.5"
-            );
-        }
-        if self.plan.stages[self.stage].thermostat.is_some() {
-            return Ok(());
-        }
-        let temperature = self.engine.thermodynamics()?.temperature;
-        let masses = self.plan.system.species.iter().map(|species| species.mass);
-        let lightest = masses.fold(f64::INFINITY, f64::min);
-        let way = self.plan.run.timestep * (2.0 * temperature / lightest).sqrt();
-        let pairs = self.plan.potential.pairs.iter().flatten();
-        let sigma = pairs.map(|pair| pair.sigma).fold(0.0, f64::max);
-        if way > width * sigma {
-            tracing::warn!(
-                "stage \"{}\": pairs move by {way:.4} in a step, further than the width of the smoothing at the cutoff, \
-                 {:.4}: energy is conserved less well than with \"shifted\"; give a larger width, or a shorter timestep",
-                self.plan.stages[self.stage].name,
-                width * sigma
-            );
-        }
-        Ok(())
-    }
-
-    /// Says so if the centre of mass moves, and stays so, where displacements are correlated that contain it.
-    fn warn_of_motion(&mut self) -> miette::Result<()> {
-        let stage = &self.plan.stages[self.stage];
-        let keeps_momentum = match stage.thermostat.map(|thermostat| thermostat.kind) {
-            None | Some(Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. }) => true,
-            Some(Thermostat::Andersen { .. } | Thermostat::Langevin { .. }) => false,
-        };
-        let moving = self.motion()?;
-        if keeps_momentum && moving > VISIBLE_HEAT {
-            tracing::warn!(
-                "stage \"{}\": {:.1} % of the kinetic energy are motion of the centre of mass, which temperature, pressure, \
-                 viscosity and baths take for heat; an andersen bath before this stage removes it",
-                self.plan.stages[self.stage].name,
-                100.0 * moving
-            );
-        }
-        let stage = &self.plan.stages[self.stage];
-        let without = |one: &CorrelationPlan| {
-            one.remove_drift || one.observables.iter().all(|observable| observable.is_of_stress())
-        };
-        if !keeps_momentum || stage.correlations.iter().all(without) {
-            return Ok(());
-        }
-        let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
-        let velocity = self.engine.thermodynamics()?.center_of_mass_velocity;
-        let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
-        let pairs = self.plan.potential.pairs.iter().flatten();
-        let sigma = pairs.map(|pair| pair.sigma).fold(f64::INFINITY, f64::min);
-        if way > VISIBLE_MOTION * sigma {
-            tracing::warn!(
-                "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin baths \
-                 set it in motion, initial files may bring it); displacements contain that: give remove_drift = true \
-                 in [[stage.correlation]], or an andersen bath before this stage"
-            );
-        }
-        Ok(())
     }
 
     /// What the engine knows of the present stage.

@@ -483,6 +483,29 @@ fn the_mean_of_a_stage_out_of_equilibrium_is_told() {
     }
 }
 
+#[test]
+fn the_mean_of_a_stage_that_relaxes_is_told() {
+    let stage = |name: &str, temperature: f64| {
+        format!(
+            "[[stage]]\nname = \"{name}\"\nsteps = 2000\nobserve = {{ thermodynamics = 4 }}\n\
+             thermostat = {{ kind = \"bussi\", temperature = {temperature}, time = 0.02 }}\n"
+        )
+    };
+    // A lattice that becomes a glass, slower and slower; then a liquid.
+    let stages = stage("aging", 0.4) + &stage("melt", 2.0) + &stage("liquid", 2.0);
+    for (of, relaxes) in [("aging", true), ("liquid", false)] {
+        let next = format!(
+            "[[stage]]\nname = \"next\"\nsteps = 20\nset_total_energy = \"mean of {of}\"\n"
+        );
+        let run = kob_andersen(3, 256, "fixed-point", "timestep = 0.003\nthreads = 1\nskin = 0.3");
+        // Enough energy for the cold stage's, too.
+        let next = if relaxes { stage("cold", 0.4) + &next } else { next };
+        let job = Job::new(&(run + &stages + &next));
+        let ended = job.succeeds(&["run", "job.toml"]);
+        assert_eq!(ended.stderr.contains("still relaxing"), relaxes, "{ended:?}");
+    }
+}
+
 fn limited(limits: &str, observe: &str) -> Job {
     Job::new(&(toml(400, observe) + &format!("[limits]\n{limits}\n")))
 }

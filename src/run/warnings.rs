@@ -1,0 +1,174 @@
+//! What is said of a stage when it begins: that it is not what it looks like, though nothing is wrong with the configuration.
+use std::path::Path;
+
+use supercool_analysis::results::ResultsFile;
+use supercool_analysis::statistics::block_average;
+
+use super::Simulation;
+use crate::engine::EngineError;
+use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
+use crate::potential::Truncation;
+
+/// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
+const VISIBLE_MOTION: f64 = 0.01;
+
+/// Share of the kinetic energy that may be motion of the centre of mass: more than a bath leaves behind.
+const VISIBLE_HEAT: f64 = 0.01;
+
+/// Deviation of the mean temperature of a stage from its bath's, relative, beyond what chance explains.
+const VISIBLE_OFFSET: f64 = 0.02;
+
+/// Width of the smoothing at the cutoff, in units of sigma, up to which energies of liquids in 32 bits are within 1e-5 of
+/// those of the documented function.
+const WIDEST_SMOOTHING: f64 = 0.1;
+
+/// Difference between the halves of a stage, in standard errors, beyond what chance explains.
+const VISIBLE_RELAXATION: f64 = 4.0;
+
+/// Samples in each half below which it is not looked at: errors by block averages are too uncertain.
+const FEWEST_SAMPLES: usize = 64;
+
+impl Simulation {
+    /// Says what there is to say; earlier stages have left their files in the directory.
+    ///
+    /// # Errors
+    /// Of the engine.
+    pub(super) fn warn(&mut self, directory: &Path) -> miette::Result<()> {
+        self.warn_of_mean(directory);
+        self.warn_of_motion()?;
+        self.warn_of_width()
+    }
+
+    /// The share of the kinetic energy that is motion of the centre of mass.
+    fn motion(&mut self) -> Result<f64, EngineError> {
+        let now = self.engine.thermodynamics()?;
+        let species = &self.plan.system.species;
+        let mass: f64 = species.iter().map(|species| species.mass * species.count as f64).sum();
+        let mass = mass / self.plan.system.particle_count() as f64;
+        let square: f64 = now.center_of_mass_velocity.iter().map(|v| v * v).sum();
+        Ok(if now.kinetic_energy > 0.0 { 0.5 * mass * square / now.kinetic_energy } else { 0.0 })
+    }
+
+    /// Says so if the energy that this stage takes over is the mean of a stage that was not in equilibrium with its bath.
+    fn warn_of_mean(&self, directory: &Path) {
+        let Some(TotalEnergy::MeanOf(name)) = &self.plan.stages[self.stage].set_total_energy else {
+            return;
+        };
+        let Some(source) = self.plan.stages.iter().position(|stage| stage.name == *name) else {
+            return;
+        };
+        let (Some(bath), summary) =
+            (self.plan.stages[source].thermostat, &self.summary.stages[source])
+        else {
+            return;
+        };
+        let is_ramp = bath.temperature.from != bath.temperature.to;
+        let (bath, found) = (bath.temperature.from, summary.temperature());
+        let dimension = self.plan.system.simulation_box.dimension();
+        let degrees = (dimension * self.plan.system.particle_count()) as f64;
+        // Of a sample's temperature in the canonical ensemble; samples may be correlated.
+        let scatter = (2.0 / degrees / summary.samples as f64).sqrt();
+        if (found / bath - 1.0).abs() > VISIBLE_OFFSET + 4.0 * scatter {
+            tracing::warn!(
+                "stage \"{}\": set_total_energy = \"mean of {name}\": the mean temperature of that stage is {found:.4}, its \
+                 bath's {bath}: it did not begin in equilibrium, or was too short; the energy is that of another temperature",
+                self.plan.stages[self.stage].name
+            );
+        } else if !is_ramp && let Some(halves) = relaxation(&directory.join(format!("{name}.h5"))) {
+            let [first, second] = halves;
+            tracing::warn!(
+                "stage \"{}\": set_total_energy = \"mean of {name}\": that stage was still relaxing, or is too short: the mean \
+                 potential energy of its first half is {first:.5}, of its second {second:.5}, more than {VISIBLE_RELAXATION} \
+                 errors apart; the energy is that of another temperature; a longer stage before it helps",
+                self.plan.stages[self.stage].name
+            );
+        }
+    }
+
+    /// Says so if the smoothing at the cutoff is too wide for 32 bits or, at constant energy, pairs cross it within a step.
+    fn warn_of_width(&mut self) -> miette::Result<()> {
+        let Truncation::Smooth { width } = self.plan.potential.truncation else { return Ok(()) };
+        if width > WIDEST_SMOOTHING
+            && self.plan.run.precision != Precision::Double
+            && self.stage == 0
+        {
+            tracing::warn!(
+                "potential.truncation: where pair forces are in 32 bits, a smoothing of width {width} is not quite the \
+                 documented one: energies differ by 2e-4 of themselves at 0.2, by 6e-3 at 0.5"
+            );
+        }
+        if self.plan.stages[self.stage].thermostat.is_some() {
+            return Ok(());
+        }
+        let temperature = self.engine.thermodynamics()?.temperature;
+        let masses = self.plan.system.species.iter().map(|species| species.mass);
+        let lightest = masses.fold(f64::INFINITY, f64::min);
+        let way = self.plan.run.timestep * (2.0 * temperature / lightest).sqrt();
+        let pairs = self.plan.potential.pairs.iter().flatten();
+        let sigma = pairs.map(|pair| pair.sigma).fold(0.0, f64::max);
+        if way > width * sigma {
+            tracing::warn!(
+                "stage \"{}\": pairs move by {way:.4} in a step, further than the width of the smoothing at the cutoff, \
+                 {:.4}: energy is conserved less well than with \"shifted\"; give a larger width, or a shorter timestep",
+                self.plan.stages[self.stage].name,
+                width * sigma
+            );
+        }
+        Ok(())
+    }
+
+    /// Says so if the centre of mass moves, and stays so, where displacements are correlated that contain it.
+    fn warn_of_motion(&mut self) -> miette::Result<()> {
+        let stage = &self.plan.stages[self.stage];
+        let keeps_momentum = match stage.thermostat.map(|thermostat| thermostat.kind) {
+            None | Some(Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. }) => true,
+            Some(Thermostat::Andersen { .. } | Thermostat::Langevin { .. }) => false,
+        };
+        let moving = self.motion()?;
+        if keeps_momentum && moving > VISIBLE_HEAT {
+            tracing::warn!(
+                "stage \"{}\": {:.1} % of the kinetic energy are motion of the centre of mass, which temperature, pressure, \
+                 viscosity and baths take for heat; an andersen bath before this stage removes it",
+                self.plan.stages[self.stage].name,
+                100.0 * moving
+            );
+        }
+        let stage = &self.plan.stages[self.stage];
+        let without = |one: &CorrelationPlan| {
+            one.remove_drift || one.observables.iter().all(|observable| observable.is_of_stress())
+        };
+        if !keeps_momentum || stage.correlations.iter().all(without) {
+            return Ok(());
+        }
+        let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
+        let velocity = self.engine.thermodynamics()?.center_of_mass_velocity;
+        let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
+        let pairs = self.plan.potential.pairs.iter().flatten();
+        let sigma = pairs.map(|pair| pair.sigma).fold(f64::INFINITY, f64::min);
+        if way > VISIBLE_MOTION * sigma {
+            tracing::warn!(
+                "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin baths \
+                 set it in motion, initial files may bring it); displacements contain that: give remove_drift = true \
+                 in [[stage.correlation]], or an andersen bath before this stage"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Mean potential energies of the halves of a stage, if they differ by more than chance explains; `None` also where samples
+/// are too few, or cannot be read.
+fn relaxation(path: &Path) -> Option<[f64; 2]> {
+    let series =
+        ResultsFile::open(path).and_then(|file| file.observable("potential_energy")).ok()??;
+    // The first sample is the end of the stage before.
+    let samples = series.value.get(1..)?;
+    let (first, second) = samples.split_at(samples.len() / 2);
+    if first.len() < FEWEST_SAMPLES {
+        return None;
+    }
+    let (first, second) = (block_average(first), block_average(second));
+    let apart = (first.value - second.value).abs();
+    let is_visible = apart > VISIBLE_RELAXATION * first.error.hypot(second.error);
+    is_visible.then_some([first.value, second.value])
+}
