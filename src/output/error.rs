@@ -140,11 +140,12 @@ impl OutputError {
         if let Some(number) = error_number(&reason) {
             return Self::io(path, doing, io::Error::from_raw_os_error(number));
         }
+        let foreign = |reason: String| OutputError::Foreign { path: path.to_owned(), reason };
         if reason.contains("file signature not found") {
-            return OutputError::Foreign {
-                path: path.to_owned(),
-                reason: "it is not an HDF5 file".to_owned(),
-            };
+            return foreign("it is not an HDF5 file".to_owned());
+        }
+        if let Some([left, whole]) = bytes_of_truncated(&reason) {
+            return foreign(format!("it was cut off, {left} bytes of {whole} are left"));
         }
         OutputError::Hdf5 { path: path.to_owned(), doing: doing.to_owned(), reason }
     }
@@ -157,6 +158,18 @@ pub(super) fn is_out_of_space(error: &io::Error) -> bool {
 fn error_number(reason: &str) -> Option<i32> {
     let digits = reason.split("errno = ").nth(1)?;
     digits[..digits.find(|c: char| !c.is_ascii_digit())?].parse().ok()
+}
+
+/// Bytes that a file has, and that its superblock states, from "truncated file: eof = 100, sblock->base_addr = 0, stored_eof =
+/// 2000".
+fn bytes_of_truncated(reason: &str) -> Option<[u64; 2]> {
+    let (_, numbers) = reason.split_once("truncated file: ")?;
+    let number = |name: &str| {
+        let mut parts = numbers.split(", ").filter_map(|part| part.split_once(" = "));
+        let (_, number) = parts.find(|(found, _)| *found == name)?;
+        number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
+    Some([number("eof")?, number("stored_eof")?])
 }
 
 #[cfg(test)]

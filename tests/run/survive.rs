@@ -178,6 +178,22 @@ fn a_file_of_the_run_that_is_missing_is_told_and_not_begun_anew() {
 }
 
 #[test]
+fn a_file_of_the_run_that_was_cut_off_is_told_and_left_alone() {
+    for name in ["melt.h5", "melt.h5md"] {
+        let job = Job::new(&toml(1000, "thermodynamics = 10, trajectory = 10"));
+        let stopped = job.execute(&["run", "job.toml", "--max-walltime", "0s"]);
+        assert_eq!(stopped.code, Some(75), "{stopped:?}");
+        let path = job.path(&format!("out/{name}"));
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        let length = file.metadata().unwrap().len();
+        file.set_len(100).unwrap();
+        let told = format!("it was cut off, 100 bytes of {length} are left");
+        job.fails(&["resume", "out"], &[name, &told, "put the run's own file back"]);
+        assert_eq!(fs::metadata(&path).unwrap().len(), 100);
+    }
+}
+
+#[test]
 fn a_results_file_that_lost_its_end_is_written_again_from_an_earlier_checkpoint() {
     let text = toml(60, "thermodynamics = 10")
         + "[[stage]]\nname = \"second\"\nsteps = 4000\nobserve = { thermodynamics = 10 }\n"
