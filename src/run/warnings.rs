@@ -2,7 +2,7 @@
 use std::path::Path;
 
 use supercool_analysis::results::ResultsFile;
-use supercool_analysis::statistics::block_average;
+use supercool_analysis::statistics::relaxing_halves;
 
 use super::Simulation;
 use crate::engine::EngineError;
@@ -21,12 +21,6 @@ const VISIBLE_OFFSET: f64 = 0.02;
 /// Width of the smoothing at the cutoff, in units of sigma, up to which energies of liquids in 32 bits are within 1e-5 of
 /// those of the documented function.
 const WIDEST_SMOOTHING: f64 = 0.1;
-
-/// Difference between the halves of a stage, in standard errors, beyond what chance explains.
-const VISIBLE_RELAXATION: f64 = 4.0;
-
-/// Samples in each half below which it is not looked at: errors by block averages are too uncertain.
-const FEWEST_SAMPLES: usize = 64;
 
 impl Simulation {
     /// Says what there is to say; earlier stages have left their files in the directory.
@@ -77,9 +71,9 @@ impl Simulation {
         } else if !is_ramp && let Some(halves) = relaxation(&directory.join(format!("{name}.h5"))) {
             let [first, second] = halves;
             tracing::warn!(
-                "stage \"{}\": set_total_energy = \"mean of {name}\": that stage was still relaxing, or is too short: the mean \
-                 potential energy of its first half is {first:.5}, of its second {second:.5}, more than {VISIBLE_RELAXATION} \
-                 errors apart; the energy is that of another temperature; a longer stage before it helps",
+                "stage \"{}\": set_total_energy = \"mean of {name}\": that stage was still relaxing: the mean potential energy of \
+                 its first half is {first:.5}, of its second {second:.5}; the energy is that of another temperature; a longer \
+                 stage before it helps",
                 self.plan.stages[self.stage].name
             );
         }
@@ -156,19 +150,10 @@ impl Simulation {
     }
 }
 
-/// Mean potential energies of the halves of a stage, if they differ by more than chance explains; `None` also where samples
-/// are too few, or cannot be read.
+/// Mean potential energies of the halves of a stage that has not come to rest; `None` also where it cannot be read.
 fn relaxation(path: &Path) -> Option<[f64; 2]> {
     let series =
         ResultsFile::open(path).and_then(|file| file.observable("potential_energy")).ok()??;
     // The first sample is the end of the stage before.
-    let samples = series.value.get(1..)?;
-    let (first, second) = samples.split_at(samples.len() / 2);
-    if first.len() < FEWEST_SAMPLES {
-        return None;
-    }
-    let (first, second) = (block_average(first), block_average(second));
-    let apart = (first.value - second.value).abs();
-    let is_visible = apart > VISIBLE_RELAXATION * first.error.hypot(second.error);
-    is_visible.then_some([first.value, second.value])
+    relaxing_halves(series.value.get(1..)?)
 }
