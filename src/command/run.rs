@@ -10,10 +10,13 @@ use super::start::at_its_line;
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::plan::EngineChoice;
-use crate::run::{self, Outcome, RunOptions, Summary, parse_walltime, quoted};
+use crate::run::{self, Outcome, RunError, RunOptions, Summary, parse_walltime, quoted};
 
 /// What a job script reads: the run was stopped and can be resumed.
 pub const STOPPED: u8 = 75;
+
+/// The run was stopped before it had removed an earlier one's files: there is nothing to resume.
+pub const STOPPED_BEFORE: u8 = 76;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Limits {
@@ -75,9 +78,14 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         engine: arguments.limits.engine,
         ranks,
     };
-    let outcome = run::run(loaded.plan.clone(), &loaded.text, &options)
-        .map_err(|report| at_its_line(report, &loaded))?;
-    Ok(tell(&directory, &outcome))
+    match run::run(loaded.plan.clone(), &loaded.text, &options) {
+        Ok(outcome) => Ok(tell(&directory, &outcome)),
+        Err(report) if matches!(report.downcast_ref(), Some(RunError::StoppedBefore { .. })) => {
+            eprintln!("Error: {report:?}");
+            Ok(ExitCode::from(STOPPED_BEFORE))
+        }
+        Err(report) => Err(at_its_line(report, &loaded)),
+    }
 }
 
 pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitCode> {

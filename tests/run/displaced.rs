@@ -123,7 +123,7 @@ fn a_signal_at_the_start_removes_nothing() {
     let process = job.start(&["run", "large.toml", "--force", "--quiet"]);
     signal(process.id(), "INT");
     let ended = Ended::of(process);
-    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(ended.code, Some(76), "{ended:?}");
     assert!(
         ended.stderr.contains("stopped by SIGINT before the files of the earlier run"),
         "{ended:?}"

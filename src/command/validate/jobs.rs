@@ -11,7 +11,7 @@ use std::time::Duration;
 use miette::miette;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::super::run::STOPPED;
+use super::super::run::{STOPPED, STOPPED_BEFORE};
 use crate::engine::cuda::device::cards;
 use crate::run::Watch;
 
@@ -153,7 +153,7 @@ fn run(
     }
     match status.code() {
         Some(0) => Ok(true),
-        Some(code) if code == i32::from(STOPPED) => Ok(false),
+        Some(code) if [STOPPED, STOPPED_BEFORE].map(i32::from).contains(&code) => Ok(false),
         // It was asked before it listened.
         None if asked && status.signal() == Some(Signal::TERM.as_raw()) => Ok(false),
         _ => Err(miette!("{} has failed ({status}), in {}", job.name, job.directory.display())),
