@@ -10,7 +10,7 @@ use super::start::at_its_line;
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::plan::EngineChoice;
-use crate::run::{self, Outcome, RunError, RunOptions, Summary, parse_walltime, quoted};
+use crate::run::{self, Outcome, RunOptions, Summary, parse_walltime, quoted};
 
 /// What a job script reads: the run was stopped and can be resumed.
 pub const STOPPED: u8 = 75;
@@ -78,14 +78,9 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         engine: arguments.limits.engine,
         ranks,
     };
-    match run::run(loaded.plan.clone(), &loaded.text, &options) {
-        Ok(outcome) => Ok(tell(&directory, &outcome)),
-        Err(report) if matches!(report.downcast_ref(), Some(RunError::StoppedBefore { .. })) => {
-            eprintln!("Error: {report:?}");
-            Ok(ExitCode::from(STOPPED_BEFORE))
-        }
-        Err(report) => Err(at_its_line(report, &loaded)),
-    }
+    let outcome = run::run(loaded.plan.clone(), &loaded.text, &options)
+        .map_err(|report| at_its_line(report, &loaded))?;
+    Ok(tell(&directory, &outcome))
 }
 
 pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitCode> {
@@ -118,6 +113,13 @@ fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
                 quoted(directory)
             );
             (text, ExitCode::from(STOPPED))
+        }
+        Outcome::NotBegun { why } => {
+            let text = format!(
+                "Stopped by {why} before the files of the earlier run in {} were removed: nothing was changed\n",
+                directory.display()
+            );
+            (text, ExitCode::from(STOPPED_BEFORE))
         }
     };
     if let Err(error) = say(text) {

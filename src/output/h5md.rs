@@ -1,13 +1,16 @@
 //! What the two H5MD files share: metadata, strings, growing datasets.
+use std::ffi::c_void;
 use std::path::Path;
 
 use hdf5::types::{TypeDescriptor, VarLenUnicode};
 use hdf5::{
-    Container, Dataset, Datatype, Extent, Extents, File, Group, H5Type, Hyperslab, Location,
-    Result, SimpleExtents, SliceOrIndex, h5check,
+    Container, Dataset, Extent, Extents, File, Group, H5Type, Hyperslab, Location, Result,
+    SimpleExtents, SliceOrIndex, h5check,
 };
+use hdf5_sys::h5::herr_t;
 use hdf5_sys::h5a::{H5Aread, H5Awrite};
 use hdf5_sys::h5d::{H5Dread, H5Dwrite};
+use hdf5_sys::h5i::hid_t;
 use hdf5_sys::h5p::H5P_DEFAULT;
 use hdf5_sys::h5s::H5S_ALL;
 use ndarray::{ArrayView1, ArrayViewD, IxDyn};
@@ -168,46 +171,35 @@ pub(super) fn variable_string_attribute(location: &Location, name: &str, text: &
 /// Scalar dataset, string of fixed length.
 fn read_string(file: &File, path: &str) -> Result<String> {
     let dataset = file.dataset(path)?;
-    let datatype = dataset.dtype()?;
-    check_is_string(dataset.size(), &datatype)?;
-    let mut bytes = vec![0_u8; datatype.size()];
-    // SAFETY: `bytes` has room for the one element of the dataset's own type.
-    hdf5::sync::sync(|| {
-        h5check(unsafe {
-            let data = bytes.as_mut_ptr().cast();
-            H5Dread(dataset.id(), datatype.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data)
-        })
-    })?;
-    Ok(text_of(&bytes))
-}
-
-fn check_is_string(elements: usize, datatype: &Datatype) -> Result<()> {
-    let fixed = matches!(
-        datatype.to_descriptor()?,
-        TypeDescriptor::FixedAscii(_) | TypeDescriptor::FixedUnicode(_)
-    );
-    match elements == 1 && fixed {
-        true => Ok(()),
-        false => Err("not one string of fixed length".into()),
-    }
-}
-
-/// Up to the first zero.
-fn text_of(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    // SAFETY: there is room for the one element of the dataset's own type.
+    read_fixed_string(&dataset, |datatype, to| unsafe {
+        H5Dread(dataset.id(), datatype, H5S_ALL, H5S_ALL, H5P_DEFAULT, to)
+    })
 }
 
 fn read_string_attribute(location: &Location, name: &str) -> Result<String> {
     let attribute = location.attr(name)?;
-    let datatype = attribute.dtype()?;
-    check_is_string(attribute.size(), &datatype)?;
+    // SAFETY: as above.
+    read_fixed_string(&attribute, |datatype, to| unsafe { H5Aread(attribute.id(), datatype, to) })
+}
+
+/// Up to the first zero. `read` is called with the container's own type, and room for one element of it.
+fn read_fixed_string(
+    container: &Container,
+    read: impl FnOnce(hid_t, *mut c_void) -> herr_t,
+) -> Result<String> {
+    let datatype = container.dtype()?;
+    let fixed = matches!(
+        datatype.to_descriptor()?,
+        TypeDescriptor::FixedAscii(_) | TypeDescriptor::FixedUnicode(_)
+    );
+    if container.size() != 1 || !fixed {
+        return Err("not one string of fixed length".into());
+    }
     let mut bytes = vec![0_u8; datatype.size()];
-    // SAFETY: `bytes` has room for the one element of the attribute's own type.
-    hdf5::sync::sync(|| {
-        h5check(unsafe { H5Aread(attribute.id(), datatype.id(), bytes.as_mut_ptr().cast()) })
-    })?;
-    Ok(text_of(&bytes))
+    hdf5::sync::sync(|| h5check(read(datatype.id(), bytes.as_mut_ptr().cast())))?;
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
 /// One-dimensional attribute.

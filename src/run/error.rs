@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::Interrupt;
 use crate::engine::EngineError;
 use crate::output::OutputError;
 
@@ -44,10 +43,6 @@ pub enum RunError {
 
     #[error("it is of before the stage, whose other files would be begun anew")]
     BeforeStage,
-
-    #[error("stopped by {why} before the files of the earlier run in {} were removed", path.display())]
-    #[diagnostic(help("nothing was changed"))]
-    StoppedBefore { path: PathBuf, why: Interrupt },
 
     // The reason is printed below, as the source.
     #[error("output.directory: {} cannot be {what}", path.display())]

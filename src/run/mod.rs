@@ -72,6 +72,10 @@ pub enum Outcome {
         checkpoint: PathBuf,
         why: Interrupt,
     },
+    /// The same before the files of an earlier run were removed: nothing was changed.
+    NotBegun {
+        why: Interrupt,
+    },
 }
 
 /// Steps that are compared before a run ends that is told to: a batch system kills it soon.
@@ -117,7 +121,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     // Not before: the initial state may be one of the files that --force removes, and nothing is removed for a run that
     // cannot start.
     if let (true, Some(why)) = (directory.replaces(), watch.pending()) {
-        return Err(RunError::StoppedBefore { path: directory.path().to_owned(), why }.into());
+        return Ok(Outcome::NotBegun { why });
     }
     directory.begin()?;
     let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), engine);

@@ -22,6 +22,9 @@ const VISIBLE_OFFSET: f64 = 0.02;
 /// those of the documented function.
 const WIDEST_SMOOTHING: f64 = 0.1;
 
+/// Rows of a stage that are looked at: a long one is not read for it.
+const ENOUGH_SAMPLES: usize = 1 << 16;
+
 impl Simulation {
     /// Says what there is to say; earlier stages have left their files in the directory.
     ///
@@ -152,8 +155,8 @@ impl Simulation {
 
 /// Mean potential energies of the halves of a stage that has not come to rest; `None` also where it cannot be read.
 fn relaxation(path: &Path) -> Option<[f64; 2]> {
-    let series =
-        ResultsFile::open(path).and_then(|file| file.observable("potential_energy")).ok()??;
+    let read = |file: ResultsFile| file.sampled("potential_energy", ENOUGH_SAMPLES);
+    let series = ResultsFile::open(path).and_then(read).ok()??;
     // The first sample is the end of the stage before.
     relaxing_halves(series.value.get(1..)?)
 }

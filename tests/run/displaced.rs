@@ -125,7 +125,7 @@ fn a_signal_at_the_start_removes_nothing() {
     let ended = Ended::of(process);
     assert_eq!(ended.code, Some(76), "{ended:?}");
     assert!(
-        ended.stderr.contains("stopped by SIGINT before the files of the earlier run"),
+        ended.stdout.contains("Stopped by SIGINT before the files of the earlier run"),
         "{ended:?}"
     );
     assert_eq!(job.series("melt", "potential_energy").len(), 3);

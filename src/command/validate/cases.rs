@@ -11,7 +11,7 @@ use crate::config;
 use crate::engine::domain::Ranks;
 use crate::output::checkpoints_in;
 use crate::plan::Plan;
-use crate::run::{self, Outcome, RunError, RunOptions, Watch};
+use crate::run::{self, Outcome, RunOptions, Watch};
 
 /// A case of one size, and where it is run.
 #[derive(Debug)]
@@ -75,15 +75,7 @@ impl Place<'_> {
         } else {
             let mut loaded = config::load(&self.directory.join(CASE))?;
             loaded.plan.output.directory = self.directory.clone();
-            let options = RunOptions { force: true, ..options.clone() };
-            match run::run(loaded.plan, &loaded.text, &options) {
-                Err(report)
-                    if matches!(report.downcast_ref(), Some(RunError::StoppedBefore { .. })) =>
-                {
-                    return Ok(false);
-                }
-                outcome => outcome?,
-            }
+            run::run(loaded.plan, &loaded.text, &RunOptions { force: true, ..options.clone() })?
         };
         Ok(matches!(outcome, Outcome::Finished(_)))
     }
