@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 
 use common::contents::{assert_same_numbers, numbers};
 use common::emulated_card::{card, job, source};
-use common::job::{Job, kob_andersen};
+use common::job::{Ended, Job, kob_andersen};
+use supercool_analysis::results::ResultsFile;
 
 fn run_on_the_card(job: &Job) {
     let ended = job.succeeds(&["run", "job.toml", "--engine", "cuda"]);
@@ -77,6 +78,40 @@ fn three_dimensions_give_the_bits_of_the_cpu_with_all_thermostats() {
 #[test]
 fn two_dimensions_give_the_bits_of_the_cpu_with_all_thermostats() {
     the_bits_are_those_of_the_cpu(2, 400);
+}
+
+/// A stage that would be long is timed at its start, from whatever state the one before has left; it is stopped after some steps.
+#[test]
+fn timing_the_choices_changes_no_bit_under_any_thermostat() {
+    let Some(card) = card() else { return };
+    for (name, thermostat) in STAGES {
+        let mut toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004");
+        toml += "[[stage]]\nname = \"melt\"\nsteps = 40\nthermostat = { kind = \"bussi\", temperature = 0.8, time = 0.1 }\n";
+        toml += &format!("[[stage]]\nname = \"{name}\"\nsteps = 10_000_000\n");
+        if !thermostat.is_empty() {
+            toml += &format!("thermostat = {thermostat}\n");
+        }
+        toml += "observe = { thermodynamics = 5 }\n";
+        let (expected, found) = (Job::new(&toml), job(card, "1", &toml));
+        let stopped = |job: &Job, engine: &str, time: &str| {
+            let run = ["run", "job.toml", "--engine", engine, "--max-walltime", time];
+            let ended = Ended::of(job.start(&run));
+            assert_eq!(ended.code, Some(75), "{ended:?}");
+            let all = numbers(&job.path(&format!("out/{name}.h5")));
+            ["temperature", "potential_energy", "conserved_energy"]
+                .map(|of| all[&format!("/observables/{of}/value")].1.clone())
+        };
+        let expected = stopped(&expected, "cpu", "2s");
+        let of_card = stopped(&found, "cuda", "6s");
+        for (expected, found) in expected.iter().zip(&of_card) {
+            let common = expected.len().min(found.len());
+            assert!(common > 5, "{name}: {} and {} samples", expected.len(), found.len());
+            assert!(expected[..common] == found[..common], "{name}");
+        }
+        let file = ResultsFile::open(&found.path(&format!("out/{name}.h5"))).unwrap();
+        let tuning = file.parameter("tuning").unwrap_or_default();
+        assert!(tuning.contains("steps_per_second"), "{name}: no trial in {tuning}");
+    }
 }
 
 /// The pair loop compares with the cutoff there.

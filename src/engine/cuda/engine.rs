@@ -263,6 +263,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.degrees_of_freedom(),
             &self.species,
         );
+        // The kernel of a chain takes the half step before a first step that does not come.
+        let kind = if steps == 0 { Kind::None } else { kind };
         let mut launch = Launch {
             first_step: self.step,
             from: 0,

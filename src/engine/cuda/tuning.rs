@@ -272,7 +272,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.step = saved.step;
         self.thermostat.clone_from(&saved.thermostat);
         self.run(0, true, false, SampleTurns::NONE)?;
-        self.thermostat.clone_from(&saved.thermostat);
         self.control.rebuilds = saved.rebuilds + 1;
         self.control.cycles = Default::default();
         Ok(())
