@@ -1,16 +1,13 @@
 //! Averages of correlated data with their statistical error, by hierarchical blocking.
 //!
-//! Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989): means over blocks of `B = 2^b` successive values
-//! become independent once `B` exceeds the correlation time, and the variance of the total mean
-//! estimated from them, `s_b^2 = sum (x_i - mean)^2 / (n_b (n_b - 1))`, reaches a plateau. One pass,
-//! memory and work per value O(log n) and O(1).
+//! Means over blocks of 1, 2, 4, ... successive values and the sums of their squares, of which [`error_of_mean`] makes the
+//! error. One pass, memory and work per value O(log n) and O(1).
+use supercool_analysis::statistics::{Blocks, error_of_mean};
+
 use super::ObservableError;
 
 /// Most quantities averaged together in one [`BlockAverage`].
 pub const MAX_COMPONENTS: usize = 2;
-
-/// Fewest blocks that make a block size trustworthy.
-const FEWEST_BLOCKS: f64 = 8.0;
 
 /// Mean of one or two jointly sampled quantities, with the error of any function of the means.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,42 +80,25 @@ impl BlockAverage {
     /// Standard deviation of a function `f` of the means with this gradient at the means (linear
     /// propagation with covariances). For the mean of a single quantity the gradient is `[1.0]`.
     ///
-    /// The block size is the smallest with `B^3 > 2 n (s_b / s_0)^4`, where truncation and statistical
-    /// error of `s_b` balance (Lee et al., Phys. Rev. E 83, 066706 (2011)), among those with at least 8
-    /// blocks. Where none is large enough (few values, or correlated over much of the series), the
-    /// largest `s_b` among these is returned: still an underestimate when the correlation time is not
-    /// short against the whole series. NaN for fewer than two values.
+    /// By [`error_of_mean`]; NaN for fewer than two values.
     pub fn error(&self, gradient: &[f64]) -> f64 {
-        let count = self.count() as f64;
-        if count < 2.0 {
-            return f64::NAN;
-        }
-        let uncorrelated = self.variance_of_mean(0, gradient);
-        if uncorrelated <= 0.0 {
-            return 0.0;
-        }
-        let mut largest = uncorrelated;
-        for level in 0..self.records.len() / self.record_length() {
-            if level > 0 && self.blocks(level) < FEWEST_BLOCKS {
-                break;
-            }
-            let variance = self.variance_of_mean(level, gradient);
-            let block_size = (level as f64).exp2();
-            let enough_blocks = self.blocks(level) >= FEWEST_BLOCKS;
-            if enough_blocks && block_size.powi(3) > 2.0 * count * (variance / uncorrelated).powi(2)
-            {
-                return variance.sqrt();
-            }
-            largest = largest.max(variance);
-        }
-        largest.sqrt()
+        let levels = self.records.len() / self.record_length();
+        // A level is there as soon as it has one block, of which there is no variance.
+        let levels: Vec<Blocks> = (0..levels)
+            .map(|level| Blocks {
+                count: self.blocks(level),
+                variance_of_mean: self.variance_of_mean(level, gradient),
+            })
+            .take_while(|blocks| blocks.count > 1.0)
+            .collect();
+        error_of_mean(&levels)
     }
 
     fn blocks(&self, level: usize) -> f64 {
         self.records[level * self.record_length()]
     }
 
-    /// Variance of the mean of `gradient . values`, estimated from the blocks of one level.
+    /// Variance of the mean of `gradient . values`, if the blocks of one level are independent.
     fn variance_of_mean(&self, level: usize, gradient: &[f64]) -> f64 {
         let start = level * self.record_length() + 1 + self.components;
         let blocks = self.blocks(level);
