@@ -3,7 +3,7 @@ use super::average::{average, jackknife, mean_temperature};
 use super::runs::{FITTED, FS, MSD, VACF, VISCOSITY};
 use super::{Average, AverageCurve, FittedCurve, Group, Row, StatePoint};
 use crate::fit::{
-    Estimate, NoGreenKubo, decay_window, diffusion, diffusion_between, green_kubo, green_kubo_to,
+    Estimate, NoGreenKubo, diffusion, diffusion_between, final_decay, green_kubo, green_kubo_to,
     plateau, stretched_exponential, time_of_decay,
 };
 use crate::info::short;
@@ -222,7 +222,7 @@ fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
         _ => point
             .note(format!("no tau of {label}: {}", no_crossing(time, f, &weights, level, "1/e"))),
     }
-    let Some((from, to)) = decay_window(time, f, &weights) else {
+    let Some((from, to)) = final_decay(time, f, &weights) else {
         let why = no_crossing(time, f, &weights, 0.5, "1/2");
         return point.note(format!("no stretched exponential of {label}: {why}"));
     };

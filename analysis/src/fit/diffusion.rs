@@ -1,4 +1,4 @@
-use super::covariance::error_of_sum;
+use super::covariance::{error_of_sum, of_walk};
 use super::line::{influence_on_slope, local_slopes};
 use super::{Estimate, Points, line};
 
@@ -73,10 +73,7 @@ pub fn diffusion(time: &[f64], msd: &[f64], error: &[f64], dimension: usize) -> 
 /// As [`diffusion`], over a window that is given.
 ///
 /// Points share their noise: a displacement holds those over all shorter times. For the error they have the
-/// correlation of a free random walk, `(3 r^(1/2) - r^(3/2)) / 2` at times of ratio `r <= 1`: increments over two
-/// intervals that overlap by `s` have the covariance `2 D s`, their squares one of `2 (2 D s)^2`, and with
-/// origins at all times `cov(t, t') ~ int s^2 = t^2 t' - t^3 / 3` for `t <= t'`. With few origins the short
-/// times, which have more of them, share somewhat less noise with the long ones.
+/// correlation of a free random walk, `(3 r^(1/2) - r^(3/2)) / 2` at times of ratio `r <= 1`.
 pub fn diffusion_between(
     time: &[f64],
     msd: &[f64],
@@ -153,10 +150,7 @@ fn error_of_walk(points: &Points) -> f64 {
     let Points { x, error, .. } = points;
     let parts: Vec<f64> =
         influence_on_slope(points).iter().zip(error).map(|(slope, error)| slope * error).collect();
-    error_of_sum(&parts, |i, j| {
-        let ratio = x[i.min(j)] / x[i.max(j)];
-        0.5 * ratio.sqrt() * (3.0 - ratio)
-    })
+    error_of_sum(&parts, |i, j| of_walk(x[i], x[j]))
 }
 
 /// Logarithm of the values, over the same arguments.

@@ -19,6 +19,39 @@ impl<const N: usize> Fit<N> {
     }
 }
 
+/// Covariance of the parameters of a fit to points whose noise is correlated: `H J^T R J H`, with
+/// `H = (J^T J)^-1`, `J_ki = (df/dp_i) / sigma_k` and the correlation `R_kl = correlation(x_k, x_l)`. That of the fit itself
+/// where the errors of the points are not known, or where they do not determine the parameters.
+pub fn with_correlated_noise<const N: usize>(
+    fit: &Fit<N>,
+    points: &Points,
+    model: impl Fn(&[f64; N], f64) -> f64,
+    correlation: impl Fn(f64, f64) -> f64,
+) -> Fit<N> {
+    if !points.errors_known {
+        return *fit;
+    }
+    let deviations = |p: &[f64; N]| -> Vec<f64> {
+        (0..points.len()).map(|k| (points.y[k] - model(p, points.x[k])) / points.error[k]).collect()
+    };
+    let columns = derivatives(&fit.parameters, &deviations);
+    // How far each parameter moves with each value, in units of its error.
+    let moves: [Vec<f64>; N] = std::array::from_fn(|i| {
+        (0..points.len())
+            .map(|k| (0..N).map(|j| fit.covariance[i][j] * columns[j][k]).sum())
+            .collect()
+    });
+    let covariance = std::array::from_fn(|i| {
+        std::array::from_fn(|j| {
+            let row = |k: usize| -> f64 {
+                (0..points.len()).map(|l| correlation(points.x[k], points.x[l]) * moves[j][l]).sum()
+            };
+            (0..points.len()).map(|k| moves[i][k] * row(k)).sum()
+        })
+    });
+    Fit { covariance, ..*fit }
+}
+
 const MOST_STEPS: usize = 500;
 
 /// Minimises `chi^2` of `model(parameters, x)` from `start`. Parameters should be of order one
@@ -82,7 +115,20 @@ fn normal_equations<const N: usize>(
     deviations: &impl Fn(&[f64; N]) -> Vec<f64>,
 ) -> ([[f64; N]; N], [f64; N]) {
     let here = deviations(p);
-    let columns: [Vec<f64>; N] = std::array::from_fn(|i| {
+    let columns = derivatives(p, deviations);
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    (
+        std::array::from_fn(|i| std::array::from_fn(|j| dot(&columns[i], &columns[j]))),
+        std::array::from_fn(|i| dot(&columns[i], &here)),
+    )
+}
+
+/// Of the model over the errors with each parameter, by central differences.
+fn derivatives<const N: usize>(
+    p: &[f64; N],
+    deviations: &impl Fn(&[f64; N]) -> Vec<f64>,
+) -> [Vec<f64>; N] {
+    std::array::from_fn(|i| {
         let h = 1e-6 * p[i].abs().max(1.0);
         let at = |h: f64| {
             let mut moved = *p;
@@ -90,12 +136,7 @@ fn normal_equations<const N: usize>(
             deviations(&moved)
         };
         at(-h).iter().zip(at(h)).map(|(below, above)| (below - above) / (2.0 * h)).collect()
-    });
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    (
-        std::array::from_fn(|i| std::array::from_fn(|j| dot(&columns[i], &columns[j]))),
-        std::array::from_fn(|i| dot(&columns[i], &here)),
-    )
+    })
 }
 
 /// Solves `a x = b` for a symmetric positive matrix by Cholesky, scaled to unit diagonal.

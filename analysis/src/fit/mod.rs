@@ -6,10 +6,9 @@
 //! equally and the covariance is scaled by `chi^2` per degree of freedom.
 //!
 //! This is right for independent points. Points of one correlation function rest on the same trajectory
-//! and are correlated, and `chi^2` per degree of freedom is below one. Where it is known how, as of
-//! displacements and of Green-Kubo integrals, their covariance goes into the error; else the error of a
-//! parameter is a lower bound. With several independent runs [`mod@crate::analyze`] adds a jackknife over the runs, which
-//! does not depend on how points are correlated.
+//! and are correlated, and `chi^2` per degree of freedom is below one. Their covariance goes into the errors: that of
+//! a random walk's displacements, also for the decay of F_s, and that of Green-Kubo integrals. With several
+//! independent runs [`mod@crate::analyze`] adds a jackknife over the runs, which does not depend on how points are correlated.
 mod covariance;
 mod decay;
 mod diffusion;
@@ -21,7 +20,7 @@ mod points;
 mod temperature;
 
 pub use decay::{
-    Crossing, StretchedExponential, decay_window, stretched_exponential, time_of_decay,
+    Crossing, StretchedExponential, decay_window, final_decay, stretched_exponential, time_of_decay,
 };
 pub use diffusion::{Diffusion, diffusion, diffusion_between, diffusive_window};
 pub use green_kubo::{GreenKubo, NoGreenKubo, green_kubo, green_kubo_to};
