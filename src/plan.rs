@@ -268,6 +268,14 @@ impl ObservePlan {
         steps / every * (1 + between) + 1
     }
 
+    /// Whether a stage has a file of results for these, without its correlations.
+    pub fn has_results(&self) -> bool {
+        self.thermodynamics.is_some()
+            || self.structure.is_some()
+            || self.bond_order.is_some()
+            || self.inherent_structures.is_some()
+    }
+
     pub fn nothing() -> Self {
         ObservePlan {
             thermodynamics: None,

@@ -60,3 +60,16 @@ impl AnalysisError {
         AnalysisError::Line { file: file.to_owned(), line, what: what.into() }
     }
 }
+
+/// What HDF5 means by "truncated file: eof = 100, sblock->base_addr = 0, stored_eof = 2000", if that is in its answer: how
+/// many bytes the file has, and how many by its superblock.
+pub fn cut_off(reason: &str) -> Option<String> {
+    let (_, numbers) = reason.split_once("truncated file: ")?;
+    let number = |name: &str| -> Option<u64> {
+        let mut parts = numbers.split(", ").filter_map(|part| part.split_once(" = "));
+        let (_, number) = parts.find(|(found, _)| *found == name)?;
+        number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
+    let (left, whole) = (number("eof")?, number("stored_eof")?);
+    Some(format!("it was cut off, {left} bytes of {whole} are left"))
+}

@@ -14,7 +14,7 @@ use hdf5_sys::h5p::{H5Pset_file_locking, H5Pset_metadata_read_attempts};
 
 use crate::format::check_is_hdf5;
 use crate::global_heap::endless_heap;
-use crate::{AnalysisError, Result};
+use crate::{AnalysisError, Result, cut_off};
 
 /// Zlib compresses by no more than about 1:1032.
 const LARGEST_EXPANSION: u64 = 1100;
@@ -38,10 +38,9 @@ impl Hdf5File {
                 true => open_as(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ),
                 false => Err(first),
             })
-            .map_err(|reason| AnalysisError::Hdf5 {
-                file: path.to_owned(),
-                at: "/".into(),
-                reason,
+            .map_err(|reason| match cut_off(&reason.to_string()) {
+                Some(cut_off) => AnalysisError::content(path, cut_off),
+                None => AnalysisError::Hdf5 { file: path.to_owned(), at: "/".into(), reason },
             })?;
         Ok(Hdf5File { path: path.to_owned(), root, length, heaps_are_sound: OnceCell::new() })
     }

@@ -30,7 +30,7 @@ pub mod structure;
 pub mod trajectory;
 
 pub use analyze::{Analysis, analyze};
-pub use error::{AnalysisError, Result};
+pub use error::{AnalysisError, Result, cut_off};
 pub use info::{info, with_error};
 pub use plot::{Quantity, plot, plot_analysis};
 pub use report::report;

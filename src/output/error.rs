@@ -144,8 +144,8 @@ impl OutputError {
         if reason.contains("file signature not found") {
             return foreign("it is not an HDF5 file".to_owned());
         }
-        if let Some([left, whole]) = bytes_of_truncated(&reason) {
-            return foreign(format!("it was cut off, {left} bytes of {whole} are left"));
+        if let Some(cut_off) = supercool_analysis::cut_off(&reason) {
+            return foreign(cut_off);
         }
         OutputError::Hdf5 { path: path.to_owned(), doing: doing.to_owned(), reason }
     }
@@ -158,18 +158,6 @@ pub(super) fn is_out_of_space(error: &io::Error) -> bool {
 fn error_number(reason: &str) -> Option<i32> {
     let digits = reason.split("errno = ").nth(1)?;
     digits[..digits.find(|c: char| !c.is_ascii_digit())?].parse().ok()
-}
-
-/// Bytes that a file has, and that its superblock states, from "truncated file: eof = 100, sblock->base_addr = 0, stored_eof =
-/// 2000".
-fn bytes_of_truncated(reason: &str) -> Option<[u64; 2]> {
-    let (_, numbers) = reason.split_once("truncated file: ")?;
-    let number = |name: &str| {
-        let mut parts = numbers.split(", ").filter_map(|part| part.split_once(" = "));
-        let (_, number) = parts.find(|(found, _)| *found == name)?;
-        number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-    };
-    Some([number("eof")?, number("stored_eof")?])
 }
 
 #[cfg(test)]

@@ -167,6 +167,7 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
                 for file in refused {
                     set_aside(&file);
                 }
+                simulation.look_at_ended_stages(&directory);
                 return simulation.drive(&directory, &watch, options);
             }
             Err(report) if error::refuses_checkpoint(&report) => {
@@ -238,6 +239,18 @@ impl Simulation {
             stage: 0,
             writer: None,
             started: Instant::now(),
+        }
+    }
+
+    /// Tells of files that the run has behind it and that are not as it left them. It goes on without.
+    fn look_at_ended_stages(&self, directory: &OutputDirectory) {
+        for stage in &self.plan.stages[..self.stage] {
+            for fault in stage::faults_of_ended(directory, stage) {
+                tracing::warn!(
+                    "{fault}; stage \"{}\" has ended and is not run again: put its file back, if there is a copy",
+                    stage.name
+                );
+            }
         }
     }
 

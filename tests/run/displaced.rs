@@ -100,6 +100,34 @@ fn a_missing_file_leaves_the_others_as_they_were() {
     assert_eq!(Ended::of(process).code, Some(75));
 }
 
+/// Files of stages that have ended are not needed to go on: what became of them is told.
+#[test]
+fn files_of_ended_stages_that_are_gone_or_damaged_are_told() {
+    let first = toml(256, 100, "thermodynamics = 10, trajectory = 50, gsd = true");
+    let second = "[[stage]]\nname = \"anneal\"\nsteps = 100\nobserve = { thermodynamics = 10 }\n";
+    let job = Job::new(&format!("{first}\n{second}"));
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let ended = job.succeeds(&["resume", "out"]);
+    assert!(!ended.stderr.contains("has ended"), "{ended:?}");
+    fs::remove_file(job.path("out/melt.gsd")).unwrap();
+    let whole = fs::read(job.path("out/melt.h5md")).unwrap();
+    fs::write(job.path("out/melt.h5md"), &whole[..1000]).unwrap();
+    fs::copy(job.path("out/anneal.h5"), job.path("out/melt.h5")).unwrap();
+    let other = Job::new(&format!("{first}\n{second}"));
+    other.succeeds(&["run", "job.toml", "--quiet"]);
+    fs::copy(other.path("out/anneal.h5"), job.path("out/anneal.h5")).unwrap();
+    let ended = job.succeeds(&["resume", "out"]);
+    for part in [
+        "melt.gsd: it is missing",
+        "melt.h5md: it was cut off",
+        "anneal.h5: it is of another run",
+        "stage \"anneal\" has ended and is not run again",
+    ] {
+        assert!(ended.stderr.contains(part), "no {part:?} in {ended:?}");
+    }
+    assert_eq!(fs::read(job.path("out/melt.h5md")).unwrap().len(), 1000);
+}
+
 #[test]
 fn a_checkpoint_that_cannot_be_read_is_passed_over() {
     let job = Job::new(&toml(256, 400, "thermodynamics = 10"));

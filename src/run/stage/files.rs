@@ -1,12 +1,14 @@
 //! The files of a stage.
 use std::path::{Path, PathBuf};
 
+use supercool_analysis::results::ResultsFile;
+
 use crate::observable::Series;
 use crate::output::{
     FullDisk, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, ScalarRow, Scalars,
     StageLayout, ThermodynamicsRow, TrajectoryWriter, check_hdf5,
 };
-use crate::plan::ObservePlan;
+use crate::plan::{ObservePlan, StagePlan};
 use crate::run::RunError;
 use crate::run::directory::OutputDirectory;
 use crate::system::Snapshot;
@@ -47,6 +49,55 @@ impl Paths {
             gsd: path("gsd"),
             inherent: path("inherent.h5md"),
         }
+    }
+
+    /// Those in HDF5 that a stage has.
+    fn hdf5(&self, has_results: bool, observe: &ObservePlan) -> impl Iterator<Item = &PathBuf> {
+        let all = [
+            (&self.results, has_results),
+            (&self.trajectory, observe.trajectory.is_some()),
+            (&self.inherent, observe.inherent_structures.is_some()),
+        ];
+        all.into_iter().filter(|(_, has)| *has).map(|(path, _)| path)
+    }
+
+    /// The trajectory as GSD, if a stage has one.
+    fn gsd(&self, observe: &ObservePlan) -> Option<&PathBuf> {
+        (observe.trajectory.is_some() && observe.gsd).then_some(&self.gsd)
+    }
+}
+
+/// What is wrong with the files of a stage that has ended, which no later checkpoint counts on; a line for each that is not
+/// as the run left it.
+pub fn faults_of_ended(directory: &OutputDirectory, stage: &StagePlan) -> Vec<String> {
+    let paths = Paths::new(directory, &stage.name);
+    let has_results = stage.observe.has_results() || !stage.correlations.is_empty();
+    let of_hdf5 = paths.hdf5(has_results, &stage.observe).filter_map(|path| {
+        fault(path, ResultsFile::open, |file| {
+            if file.parameter("run").is_some_and(|run| run != directory.run()) {
+                return Some("it is of another run");
+            }
+            let incomplete = file.number("progress/complete") == Some(0.0);
+            incomplete.then_some("it says that its stage is not complete")
+        })
+    });
+    let of_gsd = paths.gsd(&stage.observe);
+    let of_gsd =
+        of_gsd.and_then(|path| fault(path, |path| supercool_analysis::open(path), |_| None));
+    of_hdf5.chain(of_gsd).collect()
+}
+
+/// That a file is missing, cannot be opened, or what is wrong with it.
+fn fault<F>(
+    path: &Path,
+    open: impl FnOnce(&Path) -> supercool_analysis::Result<F>,
+    look: impl FnOnce(&F) -> Option<&'static str>,
+) -> Option<String> {
+    let of_file = |what: &str| format!("{}: {what}", path.display());
+    match open(path) {
+        _ if !path.exists() => Some(of_file("it is missing")),
+        Err(error) => Some(error.to_string()),
+        Ok(file) => look(&file).map(of_file),
     }
 }
 
@@ -101,16 +152,9 @@ impl StageFiles {
     ) -> miette::Result<Self> {
         let paths = Paths::new(directory, description.stage);
         // All are looked at before one is changed.
-        let wanted = [
-            (&paths.results, layout.has_results()),
-            (&paths.trajectory, observe.trajectory.is_some()),
-            (&paths.inherent, observe.inherent_structures.is_some()),
-        ];
-        for (path, _) in wanted.into_iter().filter(|(_, wanted)| *wanted) {
-            check_hdf5(path)?;
-        }
-        if observe.trajectory.is_some() && observe.gsd {
-            GsdWriter::check(&paths.gsd, known.gsd_frames)?;
+        paths.hdf5(layout.has_results(), observe).try_for_each(|path| check_hdf5(path))?;
+        if let Some(path) = paths.gsd(observe) {
+            GsdWriter::check(path, known.gsd_frames)?;
         }
         let mut files = StageFiles::default();
         if layout.has_results() {
