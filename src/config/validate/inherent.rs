@@ -14,7 +14,7 @@ pub fn check(
     checker: &mut Checker<'_>,
 ) -> Option<InherentStructuresPlan> {
     let span = &written.span;
-    let every = interval(&written.every, surroundings.steps, checker);
+    let every = interval(&written.every, surroundings, checker);
     let tolerance = written.force_tolerance.as_ref();
     let force_tolerance =
         checker.positive_or(span, "force_tolerance", tolerance, defaults::FORCE_TOLERANCE);

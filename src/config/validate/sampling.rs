@@ -53,7 +53,7 @@ fn in_steps(
 ) -> Option<Sampling> {
     let span = &written.span;
     let every = match &written.every {
-        Some(every) => interval(every, surroundings.steps, checker),
+        Some(every) => interval(every, surroundings, checker),
         None => {
             let help = "the finest interval in steps: every = 10, or the shortest lag in time: from = 0.04";
             checker.missing(span, "every", help);

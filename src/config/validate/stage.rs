@@ -2,7 +2,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::checker::Checker;
-use super::surroundings::{MAXIMUM_STEPS, Surroundings, interval, rounded_down};
+use super::surroundings::{MAXIMUM_STEPS, Surroundings, common_multiple, interval, rounded_down};
 use super::{correlation, inherent, neighbors, thermostat};
 use crate::config::defaults;
 use crate::config::reword::nearest;
@@ -60,6 +60,7 @@ fn check(
         timestep,
         // If wrong, a number that every interval divides; the plan is lost anyway.
         steps: steps.unwrap_or(0),
+        common_multiple: common_multiple(stage, steps.unwrap_or(0)),
     };
     let thermostat = match &stage.thermostat {
         Some(written) => thermostat::check(written, &surroundings, checker).map(Some),
@@ -192,7 +193,7 @@ fn observe(
     checker: &mut Checker<'_>,
 ) -> Option<ObservePlan> {
     let mut optional = |every: Option<&Written<Integer>>| match every {
-        Some(every) => interval(every, surroundings.steps, checker).map(Some),
+        Some(every) => interval(every, surroundings, checker).map(Some),
         None => Some(None),
     };
     let thermodynamics = optional(written.thermodynamics.as_ref());
@@ -243,11 +244,11 @@ fn frames(
     let table = match &written.value {
         PlainOr::Plain(every) => {
             let every = Written { value: *every, span: written.span.clone() };
-            return Some((Some(interval(&every, surroundings.steps, checker)?), None));
+            return Some((Some(interval(&every, surroundings, checker)?), None));
         }
         PlainOr::Table(table) => table,
     };
-    let every = interval(&table.every, surroundings.steps, checker)?;
+    let every = interval(&table.every, surroundings, checker)?;
     let Some(from) = &table.doubling_from else { return Some((Some(every), None)) };
     let first = checker.integer(from, 1..=MAXIMUM_STEPS)?;
     if first >= every {
@@ -264,7 +265,7 @@ fn bond_order(
     surroundings: &Surroundings<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<BondOrderPlan> {
-    let every = interval(&written.every, surroundings.steps, checker);
+    let every = interval(&written.every, surroundings, checker);
     let radius =
         neighbors::radius(written.radius.as_ref(), &written.span, "radius", surroundings, checker);
     Some(BondOrderPlan { every: every?, radius: radius? })
@@ -301,7 +302,7 @@ fn structure(
     checker: &mut Checker<'_>,
 ) -> Option<StructurePlan> {
     let span = &written.span;
-    let every = interval(&written.every, surroundings.steps, checker);
+    let every = interval(&written.every, surroundings, checker);
     let width = written.bin_width.as_ref();
     let bin_width = checker.positive_or(span, "bin_width", width, defaults::BIN_WIDTH);
     let vectors = written.vectors_per_shell.as_ref();

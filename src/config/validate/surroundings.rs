@@ -1,6 +1,6 @@
 //! What the tables of a stage are checked against, and checks that several of them share.
 use super::checker::Checker;
-use crate::config::written::{Integer, Number, Written};
+use crate::config::written::{Integer, Number, PlainOr, Stage, Written};
 use crate::system::{SimulationBox, Species};
 
 /// So that the steps of all stages together fit in 64 bits.
@@ -12,6 +12,36 @@ pub struct Surroundings<'a> {
     pub species: Option<&'a [Species]>,
     pub timestep: Option<f64>,
     pub steps: u64,
+    /// What every interval divides that the stage gives in steps.
+    pub common_multiple: u64,
+}
+
+/// The least common multiple of the intervals that a stage gives in steps, `steps` at most: where it is more, or one of them
+/// is no number of steps, 1.
+pub fn common_multiple(stage: &Stage, steps: u64) -> u64 {
+    let mut intervals: Vec<&Integer> = Vec::new();
+    if let Some(observe) = &stage.observe {
+        intervals.extend(observe.thermodynamics.iter().map(|every| &every.value));
+        intervals.extend(observe.trajectory.iter().map(|frames| match &frames.value {
+            PlainOr::Plain(every) => every,
+            PlainOr::Table(table) => &table.every.value,
+        }));
+        intervals.extend(observe.structure.iter().map(|table| &table.every.value));
+        intervals.extend(observe.bond_order.iter().map(|table| &table.every.value));
+        intervals.extend(observe.inherent_structures.iter().map(|table| &table.every.value));
+    }
+    let correlations = stage.correlation.iter().filter_map(|table| table.every.as_ref());
+    intervals.extend(correlations.map(|every| &every.value));
+    let multiple = intervals.into_iter().try_fold(1_u64, |multiple, interval| {
+        let interval = u64::try_from(interval.0).ok().filter(|&interval| interval > 0)?;
+        let common = interval / greatest_common_divisor(multiple, interval);
+        multiple.checked_mul(common).filter(|&multiple| multiple <= steps)
+    });
+    multiple.unwrap_or(1)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// A distance below half the shortest edge of the box.
@@ -31,8 +61,13 @@ pub fn below_half_the_box(
 }
 
 /// An interval that divides the steps of its stage.
-pub fn interval(every: &Written<Integer>, steps: u64, checker: &mut Checker<'_>) -> Option<u64> {
+pub fn interval(
+    every: &Written<Integer>,
+    surroundings: &Surroundings<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<u64> {
     let value = checker.integer(every, 1..=MAXIMUM_STEPS)?;
+    let steps = surroundings.steps;
     if steps == 0 {
         return Some(value);
     }
@@ -42,11 +77,13 @@ pub fn interval(every: &Written<Integer>, steps: u64, checker: &mut Checker<'_>)
         return None;
     }
     if !steps.is_multiple_of(value) {
-        let below = steps - steps % value;
+        // What the other intervals divide, too, if that is near.
+        let unit = surroundings.common_multiple.max(value);
+        let below = steps - steps % unit;
         checker.reject(
             &every.span,
             format!("{value} does not divide the {steps} steps of the stage"),
-            format!("for example steps = {below} or {}", below + value),
+            format!("for example steps = {below} or {}", below + unit),
         );
         return None;
     }
