@@ -37,8 +37,8 @@ pub struct Blocks {
 /// of what follows from two of them where only neighbouring blocks are still correlated: with variance `g_0` of blocks and
 /// covariance `g_1` of neighbours, `n` blocks and `m` of twice their size,
 /// `n V = g_0 + 2 (1 - 1/n) g_1`, `s_B^2 (n - 1) = g_0 - V`, `2 s_2B^2 (m - 1) = g_0 + g_1 - 2 V`. Windows of a random walk
-/// that overlap by 8/9, of which 6 fit into the series, have 0.99 of their error by this, and 0.73 without; series with a
-/// correlation time of a tenth of their length two thirds.
+/// that overlap by 8/9, of which 6 fit into the series, have 0.99 of their error by this, and 0.73 without; series whose
+/// correlation time is a third of their length two thirds, and 0.4 without.
 pub fn error_of_mean(levels: &[Blocks]) -> f64 {
     let Some(values) = levels.first().filter(|values| values.count >= 2.0) else {
         return f64::NAN;
