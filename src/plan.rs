@@ -196,6 +196,18 @@ pub struct StagePlan {
     pub correlations: Vec<CorrelationPlan>,
 }
 
+impl StagePlan {
+    /// Whether it has a file of results.
+    pub fn has_results(&self) -> bool {
+        let observe = &self.observe;
+        !self.correlations.is_empty()
+            || observe.thermodynamics.is_some()
+            || observe.structure.is_some()
+            || observe.bond_order.is_some()
+            || observe.inherent_structures.is_some()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TotalEnergy {
@@ -266,14 +278,6 @@ impl ObservePlan {
         let between = |first: u64| u64::from(u64::BITS - ((every - 1) / first).leading_zeros());
         let between = self.trajectory_doubling_from.map_or(0, between);
         steps / every * (1 + between) + 1
-    }
-
-    /// Whether a stage has a file of results for these, without its correlations.
-    pub fn has_results(&self) -> bool {
-        self.thermodynamics.is_some()
-            || self.structure.is_some()
-            || self.bond_order.is_some()
-            || self.inherent_structures.is_some()
     }
 
     pub fn nothing() -> Self {

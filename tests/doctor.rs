@@ -71,7 +71,7 @@ fn missing_parts_are_named_with_what_to_do() {
     says(&doctor(&[("STUB_INIT", "803")]), &["could not start", "an error of the stub"]);
     says(
         &doctor(&[("SUPERCOOL_NVRTC", "/nowhere/libnvrtc.so")]),
-        &["Stub card, 8.0 GiB", "not usable without NVRTC", "takes the CPU"],
+        &["Stub card, 8.00 GiB", "not usable without NVRTC", "takes the CPU"],
     );
 }
 
@@ -87,8 +87,8 @@ fn cards_are_shown_with_what_they_can_do() {
     says(
         &doctor(&[("STUB_COUNT", "2")]),
         &[
-            "card 1            Stub card, 8.0 GiB, compute capability 9.0",
-            "compile for sm_90 and load; 7.0 GiB free",
+            "card 1            Stub card, 8.00 GiB, compute capability 9.0",
+            "compile for sm_90 and load; 7.00 GiB free",
             "card 0 reaches 1",
             "card 1 reaches none",
             "takes card 0, Stub card",

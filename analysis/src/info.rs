@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::fit::{Estimate, diffusion, plateau, time_of_decay};
 use crate::format::{Format, format_of};
+use crate::numbers::{short, shown, with_error};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Function, ResultsFile};
 use crate::{Frame, Result, TrajectoryReader, open, settled};
@@ -311,71 +312,4 @@ fn temperature(frame: &Frame) -> Option<f64> {
         .map(|(k, v)| mass(k) * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]))
         .sum();
     Some(twice_energy / (frame.dimension * velocity.len()) as f64)
-}
-
-/// Five significant digits.
-pub(crate) fn short(x: f64) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return x.to_string();
-    }
-    let magnitude = x.abs().log10().floor() as i32;
-    if !(-4..7).contains(&magnitude) {
-        return format!("{x:.4e}");
-    }
-    let text = format!("{x:.*}", (4 - magnitude).max(0) as usize);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-/// Numbers to twelve digits, so that those of decimals look like them.
-pub(crate) fn shown(value: &serde_json::Value) -> String {
-    let rounded = |x: f64| format!("{x:.11e}").parse::<f64>().unwrap_or(x).to_string();
-    match (value.as_str(), value.as_f64().filter(|_| value.is_f64())) {
-        (Some(word), _) => word.to_owned(),
-        (None, Some(number)) => rounded(number),
-        (None, None) => value.to_string(),
-    }
-}
-
-/// Value and error as text, both to the second digit of the error; an error that is not finite is `-`.
-pub fn with_error(value: f64, error: f64) -> (String, String) {
-    if !error.is_finite() {
-        return (short(value), "-".into());
-    }
-    if error == 0.0 || error < 1e-12 * value.abs() {
-        return (short(value), "0".into());
-    }
-    if !(1e-9..1e9).contains(&error) {
-        return (format!("{value:.6e}"), format!("{error:.1e}"));
-    }
-    let decimals = (1 - error.log10().floor() as i32).max(0) as usize;
-    (format!("{value:.decimals$}"), format!("{error:.decimals$}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_printed_to_what_is_known() {
-        assert_eq!(short(2000.0), "2000");
-        assert_eq!(short(7.251_234), "7.2512");
-        assert_eq!(short(1.5e-7), "1.5000e-7");
-        assert_eq!(with_error(-6.842_134_5, 0.000_31), ("-6.84213".into(), "0.00031".into()));
-        assert_eq!(with_error(1234.5, 20.0), ("1234".into(), "20".into()));
-        assert_eq!(with_error(0.5, 0.0), ("0.5".into(), "0".into()));
-        assert_eq!(with_error(0.5, f64::NAN).1, "-");
-    }
-
-    #[test]
-    fn numbers_are_shown_as_decimals() {
-        let shown = |json: &str| shown(&serde_json::from_str(json).unwrap());
-        assert_eq!(shown("0.42500000000000004"), "0.425");
-        assert_eq!(shown("0.0039999999949504855"), "0.00399999999495");
-        assert_eq!(shown("12345678901234567"), "12345678901234567");
-        assert_eq!(shown("\"AVX-512\""), "AVX-512");
-    }
 }

@@ -20,6 +20,7 @@ mod format;
 mod global_heap;
 mod hdf5_file;
 pub mod info;
+mod numbers;
 mod overview;
 pub mod plot;
 pub mod report;
@@ -31,7 +32,8 @@ pub mod trajectory;
 
 pub use analyze::{Analysis, analyze};
 pub use error::{AnalysisError, Result, cut_off};
-pub use info::{info, with_error};
+pub use info::info;
+pub use numbers::{significant, with_error};
 pub use plot::{Quantity, plot, plot_analysis};
 pub use report::report;
 pub use settled::settled;

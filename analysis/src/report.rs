@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::info::{hdf5_info, shown};
+use crate::info::hdf5_info;
+use crate::numbers::shown;
 use crate::overview::Overview;
 use crate::plot::svg_of_file;
 use crate::results::ResultsFile;

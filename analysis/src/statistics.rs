@@ -39,8 +39,9 @@ pub struct Blocks {
 /// `n V = g_0 + 2 (1 - 1/n) g_1`, `s_B^2 (n - 1) = g_0 - V`, `2 s_2B^2 (m - 1) = g_0 + g_1 - 2 V`. Windows of a random walk
 /// that overlap by 8/9, of which 6 fit into the series, have 0.99 of their error by this, and 0.73 without; series whose
 /// correlation time is a third of their length two thirds, and 0.4 without.
-pub fn error_of_mean(levels: &[Blocks]) -> f64 {
-    let Some(values) = levels.first().filter(|values| values.count >= 2.0) else {
+pub fn error_of_mean(levels: impl IntoIterator<Item = Blocks>) -> f64 {
+    let mut levels = levels.into_iter().peekable();
+    let Some(values) = levels.peek().copied().filter(|values| values.count >= 2.0) else {
         return f64::NAN;
     };
     let uncorrelated = values.variance_of_mean;
@@ -48,19 +49,20 @@ pub fn error_of_mean(levels: &[Blocks]) -> f64 {
         return 0.0;
     }
     let mut largest = uncorrelated;
-    for (level, blocks) in levels.iter().enumerate() {
+    let mut size = 1.0_f64;
+    while let Some(blocks) = levels.next() {
         if blocks.count < FEWEST_BLOCKS {
             break;
         }
         let variance = blocks.variance_of_mean;
-        let size = (level as f64).exp2();
         if size.powi(3) > 2.0 * values.count * (variance / uncorrelated).powi(2) {
             return variance.sqrt();
         }
         largest = largest.max(variance);
-        if let Some(larger) = levels.get(level + 1) {
-            largest = largest.max(with_neighbours(blocks, larger));
+        if let Some(larger) = levels.peek() {
+            largest = largest.max(with_neighbours(&blocks, larger));
         }
+        size *= 2.0;
     }
     largest.sqrt()
 }
@@ -91,7 +93,7 @@ pub fn block_average(series: &[f64]) -> Mean {
         levels.push(Blocks { count: blocks.len() as f64, variance_of_mean });
         blocks = blocks.chunks_exact(2).map(|pair| 0.5 * (pair[0] + pair[1])).collect();
     }
-    Mean { value, error: error_of_mean(&levels), count }
+    Mean { value, error: error_of_mean(levels), count }
 }
 
 /// Difference between the means of a series' halves, in units of the scatter of single samples. In equilibrium it is below this

@@ -1,6 +1,8 @@
 //! `supercool doctor`: what of this machine can be used, and what to do about the rest.
 use std::fmt::Write;
 
+use indicatif::BinaryBytes;
+
 use crate::engine::EngineError;
 use crate::engine::cpu;
 use crate::engine::cuda::compile::{self, Architecture};
@@ -62,12 +64,8 @@ fn processor(report: &mut Report) {
     report.item("threads", &threads.to_string());
     report.item("instructions", cpu::instruction_set());
     if let Some(bytes) = crate::run::memory::of_this_machine() {
-        report.item("memory", &gibibytes(bytes));
+        report.item("memory", &BinaryBytes(bytes).to_string());
     }
-}
-
-fn gibibytes(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
 
 /// Findings about CUDA; the name of the first card that can be used.
@@ -139,7 +137,7 @@ fn describe(card: &Card) -> String {
     format!(
         "{}, {}, compute capability {}.{}, {} multiprocessors",
         card.name,
-        gibibytes(card.memory),
+        BinaryBytes(card.memory),
         card.compute_capability / 10,
         card.compute_capability % 10,
         card.multiprocessors
@@ -170,7 +168,7 @@ fn examine(card: &Card, nvrtc: &Nvrtc) -> Result<String, String> {
             None => error.to_string(),
         }
     })?;
-    Ok(format!("kernels compile for {architecture} and load; {} free", gibibytes(free)))
+    Ok(format!("kernels compile for {architecture} and load; {} free", BinaryBytes(free)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! How much memory and disk a plan takes, to a factor of two or so.
 use std::f64::consts::PI;
 
+use indicatif::BinaryBytes;
+
 use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
@@ -210,12 +212,5 @@ fn shells(plan: &Plan, blocks: &CorrelationPlan) -> String {
 
 /// A size in words.
 pub fn bytes(size: f64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut size = size;
-    let mut unit = 0;
-    while size >= 1024.0 && unit + 1 < units.len() {
-        size /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{size:.0} B") } else { format!("{size:.1} {}", units[unit]) }
+    BinaryBytes(size as u64).to_string()
 }

@@ -1,3 +1,4 @@
+use indicatif::BinaryBytes;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -39,16 +40,16 @@ pub enum EngineError {
     Compilation { program: String, architecture: String, log: String },
 
     #[error(
-        "{particles} particles need {:.2} GiB on the card; {card} has {:.2} GiB, of which {:.2} GiB are free",
-        gibibytes(*need), gibibytes(*size), gibibytes(*free)
+        "{particles} particles need {} on the card; {card} has {}, of which {} are free",
+        BinaryBytes(*need), BinaryBytes(*size), BinaryBytes(*free)
     )]
     #[diagnostic(help("take fewer particles, another card, or engine = \"cpu\""))]
     OutOfDeviceMemory { particles: usize, need: u64, size: u64, free: u64, card: String },
 
     #[error(
-        "stage.correlation: {samples} samples of {particles} particles in the blocks need {:.2} GiB on the card; \
-         {card} has {:.2} GiB, of which {:.2} GiB are free",
-        gibibytes(*need), gibibytes(*size), gibibytes(*free)
+        "stage.correlation: {samples} samples of {particles} particles in the blocks need {} on the card; \
+         {card} has {}, of which {} are free",
+        BinaryBytes(*need), BinaryBytes(*size), BinaryBytes(*free)
     )]
     #[diagnostic(help(
         "take fewer levels, a smaller block_size or fewer particles, or engine = \"cpu\""
@@ -134,8 +135,4 @@ fn list(numbers: &[u32]) -> String {
         0..=MOST => words.join(", "),
         many => format!("..., {}", words[many - MOST..].join(", ")),
     }
-}
-
-fn gibibytes(bytes: u64) -> f64 {
-    bytes as f64 / (1u64 << 30) as f64
 }

@@ -84,14 +84,11 @@ impl BlockAverage {
     pub fn error(&self, gradient: &[f64]) -> f64 {
         let levels = self.records.len() / self.record_length();
         // A level is there as soon as it has one block, of which there is no variance.
-        let levels: Vec<Blocks> = (0..levels)
-            .map(|level| Blocks {
-                count: self.blocks(level),
-                variance_of_mean: self.variance_of_mean(level, gradient),
-            })
-            .take_while(|blocks| blocks.count > 1.0)
-            .collect();
-        error_of_mean(&levels)
+        let levels = (0..levels).map(|level| Blocks {
+            count: self.blocks(level),
+            variance_of_mean: self.variance_of_mean(level, gradient),
+        });
+        error_of_mean(levels.take_while(|blocks| blocks.count > 1.0))
     }
 
     fn blocks(&self, level: usize) -> f64 {

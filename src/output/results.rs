@@ -24,13 +24,6 @@ pub struct StageLayout {
     pub series: Vec<SeriesLayout>,
 }
 
-impl StageLayout {
-    /// Whether there is anything to write.
-    pub fn has_results(&self) -> bool {
-        self.thermodynamics || !self.scalars.is_empty() || !self.series.is_empty()
-    }
-}
-
 /// Numbers of rows of the time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rows {

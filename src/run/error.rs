@@ -2,6 +2,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
+use supercool_analysis::significant;
 use thiserror::Error;
 
 use crate::engine::EngineError;
@@ -76,7 +77,7 @@ pub enum RunError {
 
     #[error(
         "stage \"{stage}\", step {step}: {what} {}, more than limits.{key} = {bound}: see {}",
-        readable(*value), file.display()
+        significant(*value, 7), file.display()
     )]
     #[diagnostic(help(
         "the run is not what was meant from somewhere before this step on; a shorter timestep, another start or a wider \
@@ -154,14 +155,6 @@ pub fn quoted(path: &Path) -> String {
 
 fn seen_in(file: &Option<PathBuf>) -> String {
     file.as_ref().map_or_else(String::new, |file| format!("; what led to it: {}", file.display()))
-}
-
-/// Six decimals, or four digits of what is too small or too large for them.
-fn readable(value: f64) -> String {
-    match value.abs() {
-        1e-3..1e6 => format!("{value:.6}"),
-        _ => format!("{value:.3e}"),
-    }
 }
 
 impl RunError {

@@ -76,8 +76,7 @@ impl StageOutput {
         let stage = &output.plan;
         let description = provenance.describe(plan, toml_text, &stage.name, directory.run());
         output.directory = Some(directory.identity());
-        output.files =
-            StageFiles::create(directory, &description, &stage.observe, &output.layout())?;
+        output.files = StageFiles::create(directory, &description, stage, &output.layout())?;
         Ok(output)
     }
 
@@ -108,7 +107,7 @@ impl StageOutput {
         output.files = StageFiles::reopen(
             directory,
             &description,
-            &stage.observe,
+            stage,
             &output.layout(),
             written.step,
             &written.in_files,

@@ -1,7 +1,7 @@
 //! VFT and mode-coupling fits over state points.
 use super::{OverTemperature, Row, StatePoint, state_point};
 use crate::fit::{AtTemperature, Estimate, mode_coupling, vogel_fulcher_tammann};
-use crate::info::short;
+use crate::numbers::short;
 
 const FEWEST: usize = 4;
 

@@ -6,7 +6,7 @@ use crate::fit::{
     Estimate, NoGreenKubo, diffusion, diffusion_between, final_decay, green_kubo, green_kubo_to,
     plateau, stretched_exponential, time_of_decay,
 };
-use crate::info::short;
+use crate::numbers::short;
 use crate::results::Function;
 
 /// One curve of a state point: averaged over all runs, and over all but each.

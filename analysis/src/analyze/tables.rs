@@ -2,7 +2,7 @@
 use std::fmt::Write;
 
 use super::{Analysis, Row};
-use crate::info::{short, with_error};
+use crate::numbers::{short, with_error};
 
 impl Analysis {
     /// The table of a terminal, with what could not be estimated below it.

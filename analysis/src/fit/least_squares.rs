@@ -1,4 +1,7 @@
-//! Levenberg-Marquardt for a few parameters (Press et al., Numerical Recipes, section 15.5).
+//! Weighted least squares of a few parameters, by Levenberg and Marquardt's method.
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt, TerminationReason};
+use nalgebra::{DMatrix, DVector, Dyn, Owned};
+
 use super::{Estimate, Points};
 
 /// Parameters of least `chi^2`.
@@ -19,40 +22,12 @@ impl<const N: usize> Fit<N> {
     }
 }
 
-/// Covariance of the parameters of a fit to points whose noise is correlated: `H J^T R J H`, with
-/// `H = (J^T J)^-1`, `J_ki = (df/dp_i) / sigma_k` and the correlation `R_kl = correlation(x_k, x_l)`. That of the fit itself
-/// where the errors of the points are not known, or where they do not determine the parameters.
-pub fn with_correlated_noise<const N: usize>(
-    fit: &Fit<N>,
-    points: &Points,
-    model: impl Fn(&[f64; N], f64) -> f64,
-    correlation: impl Fn(f64, f64) -> f64,
-) -> Fit<N> {
-    if !points.errors_known {
-        return *fit;
-    }
-    let deviations = |p: &[f64; N]| -> Vec<f64> {
-        (0..points.len()).map(|k| (points.y[k] - model(p, points.x[k])) / points.error[k]).collect()
-    };
-    let columns = derivatives(&fit.parameters, &deviations);
-    // How far each parameter moves with each value, in units of its error.
-    let moves: [Vec<f64>; N] = std::array::from_fn(|i| {
-        (0..points.len())
-            .map(|k| (0..N).map(|j| fit.covariance[i][j] * columns[j][k]).sum())
-            .collect()
-    });
-    let covariance = std::array::from_fn(|i| {
-        std::array::from_fn(|j| {
-            let row = |k: usize| -> f64 {
-                (0..points.len()).map(|l| correlation(points.x[k], points.x[l]) * moves[j][l]).sum()
-            };
-            (0..points.len()).map(|k| moves[i][k] * row(k)).sum()
-        })
-    });
-    Fit { covariance, ..*fit }
-}
-
-const MOST_STEPS: usize = 500;
+/// Of two successive `chi` or parameters, relative to them, where a fit ends.
+const TOLERANCE: f64 = 1e-12;
+/// Evaluations of the model for each parameter after which a fit is given up.
+const PATIENCE: usize = 500;
+/// Least part of a parameter's derivatives that those of the parameters before it do not have, too.
+const INDEPENDENT: f64 = 3e-7;
 
 /// Minimises `chi^2` of `model(parameters, x)` from `start`. Parameters should be of order one
 /// (logarithms of what has a scale): derivatives are central differences of step 1e-6.
@@ -65,114 +40,114 @@ pub fn least_squares<const N: usize>(
     start: [f64; N],
 ) -> Option<Fit<N>> {
     let degrees = points.len().checked_sub(N).filter(|&degrees| degrees > 0)? as f64;
-    let deviations = |p: &[f64; N]| -> Vec<f64> {
-        (0..points.len()).map(|k| (points.y[k] - model(p, points.x[k])) / points.error[k]).collect()
-    };
-    let chi_squared = |p: &[f64; N]| deviations(p).iter().map(|d| d * d).sum::<f64>();
-    let mut p = start;
-    let mut least = chi_squared(&p);
-    let mut damping = 1e-3;
-    let magnitude: f64 = (0..points.len()).map(|k| (points.y[k] / points.error[k]).powi(2)).sum();
-    for _ in 0..MOST_STEPS {
-        if !least.is_finite() {
-            return None;
-        }
-        let (curvature, gradient) = normal_equations(&p, &deviations);
-        let newton = solve(&curvature, &gradient);
-        // By how much a full step would still lower chi^2, against one that moves by an error.
-        let gain = newton.map(|step| (0..N).map(|i| step[i] * gradient[i]).sum::<f64>());
-        let unit = if points.errors_known { 1.0 } else { least / degrees };
-        if gain.is_some_and(|gain| gain <= 1e-8 * unit + 1e-22 * magnitude) {
-            let reduced_chi_squared = least / degrees;
-            let scale = if points.errors_known { 1.0 } else { reduced_chi_squared };
-            let inverse = inverse(&curvature)?;
-            let covariance = inverse.map(|row| row.map(|c| c * scale));
-            return Some(Fit { parameters: p, covariance, reduced_chi_squared });
-        }
-        loop {
-            let mut damped = curvature;
-            (0..N).for_each(|i| damped[i][i] *= 1.0 + damping);
-            let step = solve(&damped, &gradient)?;
-            let next: [f64; N] = std::array::from_fn(|i| p[i] + step[i]);
-            let value = chi_squared(&next);
-            if value < least {
-                (p, least) = (next, value);
-                damping = (0.1 * damping).max(1e-12);
-                break;
-            }
-            damping *= 10.0;
-            if damping > 1e14 {
-                return None;
-            }
-        }
+    let problem = Problem { points, model: &model, parameters: start };
+    let method = LevenbergMarquardt::new().with_patience(PATIENCE);
+    let method = method.with_ftol(TOLERANCE).with_xtol(TOLERANCE).with_gtol(TOLERANCE);
+    let (problem, report) = method.minimize(problem);
+    let at_rounding = matches!(report.termination, TerminationReason::NoImprovementPossible(_));
+    if !report.termination.was_successful() && !at_rounding {
+        return None;
     }
-    None
+    let reduced_chi_squared = 2.0 * report.objective_function / degrees;
+    let scale = if points.errors_known { 1.0 } else { reduced_chi_squared };
+    let covariance = inverse_of_square(problem.derivatives())? * scale;
+    let parameters = problem.parameters;
+    Some(Fit { parameters, covariance: to_array(&covariance), reduced_chi_squared })
 }
 
-/// `J^T J` and `J^T d` for deviations `d`.
-fn normal_equations<const N: usize>(
-    p: &[f64; N],
-    deviations: &impl Fn(&[f64; N]) -> Vec<f64>,
-) -> ([[f64; N]; N], [f64; N]) {
-    let here = deviations(p);
-    let columns = derivatives(p, deviations);
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    (
-        std::array::from_fn(|i| std::array::from_fn(|j| dot(&columns[i], &columns[j]))),
-        std::array::from_fn(|i| dot(&columns[i], &here)),
-    )
+/// Covariance of the parameters of a fit to points whose noise is correlated: `H J^T R J H`, with
+/// `H = (J^T J)^-1`, `J_ki = (df/dp_i) / sigma_k` and the correlation `R_kl = correlation(x_k, x_l)`. That of the fit itself
+/// where the errors of the points are not known.
+pub fn with_correlated_noise<const N: usize>(
+    fit: &Fit<N>,
+    points: &Points,
+    model: impl Fn(&[f64; N], f64) -> f64,
+    correlation: impl Fn(f64, f64) -> f64,
+) -> Fit<N> {
+    if !points.errors_known {
+        return *fit;
+    }
+    let problem = Problem { points, model: &model, parameters: fit.parameters };
+    let inverse = DMatrix::from_fn(N, N, |i, j| fit.covariance[i][j]);
+    // How far each parameter moves with each value, in units of its error.
+    let moves = inverse * problem.derivatives().transpose();
+    let correlations =
+        DMatrix::from_fn(points.len(), points.len(), |k, l| correlation(points.x[k], points.x[l]));
+    Fit { covariance: to_array(&(&moves * correlations * moves.transpose())), ..*fit }
 }
 
-/// Of the model over the errors with each parameter, by central differences.
-fn derivatives<const N: usize>(
-    p: &[f64; N],
-    deviations: &impl Fn(&[f64; N]) -> Vec<f64>,
-) -> [Vec<f64>; N] {
-    std::array::from_fn(|i| {
-        let h = 1e-6 * p[i].abs().max(1.0);
-        let at = |h: f64| {
-            let mut moved = *p;
-            moved[i] += h;
-            deviations(&moved)
-        };
-        at(-h).iter().zip(at(h)).map(|(below, above)| (below - above) / (2.0 * h)).collect()
-    })
+/// Deviations `(y_k - f(x_k)) / sigma_k` with their derivatives.
+struct Problem<'a, F, const N: usize> {
+    points: &'a Points,
+    model: &'a F,
+    parameters: [f64; N],
 }
 
-/// Solves `a x = b` for a symmetric positive matrix by Cholesky, scaled to unit diagonal.
-fn solve<const N: usize>(a: &[[f64; N]; N], b: &[f64; N]) -> Option<[f64; N]> {
-    let scale: [f64; N] = std::array::from_fn(|i| a[i][i].sqrt().recip());
-    let mut l = [[0.0; N]; N];
-    for i in 0..N {
-        for j in 0..=i {
-            let inner: f64 = (0..j).map(|k| l[i][k] * l[j][k]).sum();
-            let rest = a[i][j] * scale[i] * scale[j] - inner;
-            if i != j {
-                l[i][j] = rest / l[j][j];
-            } else if rest > 1e-13 {
-                l[i][i] = rest.sqrt();
-            } else {
-                return None;
-            }
-        }
+impl<F: Fn(&[f64; N], f64) -> f64, const N: usize> Problem<'_, F, N> {
+    fn deviations(&self, parameters: &[f64; N]) -> DVector<f64> {
+        let Points { x, y, error, .. } = self.points;
+        let deviation = |k: usize, _| (y[k] - (self.model)(parameters, x[k])) / error[k];
+        DVector::from_fn(x.len(), deviation)
     }
-    let mut x: [f64; N] = std::array::from_fn(|i| b[i] * scale[i]);
-    for i in 0..N {
-        x[i] = (x[i] - (0..i).map(|k| l[i][k] * x[k]).sum::<f64>()) / l[i][i];
+
+    /// A column for each parameter, by central differences.
+    fn derivatives(&self) -> DMatrix<f64> {
+        let columns: [DVector<f64>; N] = std::array::from_fn(|i| {
+            let h = 1e-6 * self.parameters[i].abs().max(1.0);
+            let at = |h: f64| {
+                let mut moved = self.parameters;
+                moved[i] += h;
+                self.deviations(&moved)
+            };
+            (at(h) - at(-h)) / (2.0 * h)
+        });
+        DMatrix::from_columns(&columns)
     }
-    for i in (0..N).rev() {
-        x[i] = (x[i] - (i + 1..N).map(|k| l[k][i] * x[k]).sum::<f64>()) / l[i][i];
-    }
-    let x: [f64; N] = std::array::from_fn(|i| x[i] * scale[i]);
-    x.iter().all(|x| x.is_finite()).then_some(x)
 }
 
-fn inverse<const N: usize>(a: &[[f64; N]; N]) -> Option<[[f64; N]; N]> {
-    let mut rows = [[0.0; N]; N];
-    for i in 0..N {
-        rows[i] = solve(a, &std::array::from_fn(|j| if i == j { 1.0 } else { 0.0 }))?;
+impl<F: Fn(&[f64; N], f64) -> f64, const N: usize> LeastSquaresProblem<f64, Dyn, Dyn>
+    for Problem<'_, F, N>
+{
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, Dyn>;
+    type ParameterStorage = Owned<f64, Dyn>;
+
+    fn set_params(&mut self, parameters: &DVector<f64>) {
+        self.parameters.copy_from_slice(parameters.as_slice());
     }
-    Some(rows)
+
+    fn params(&self) -> DVector<f64> {
+        DVector::from_column_slice(&self.parameters)
+    }
+
+    fn residuals(&self) -> Option<DVector<f64>> {
+        Some(self.deviations(&self.parameters))
+    }
+
+    fn jacobian(&self) -> Option<DMatrix<f64>> {
+        Some(self.derivatives())
+    }
+}
+
+/// `(J^T J)^-1` by `J = Q R` of columns of length one; `None` if they are not independent.
+fn inverse_of_square(mut jacobian: DMatrix<f64>) -> Option<DMatrix<f64>> {
+    let lengths: Vec<f64> = jacobian.column_iter().map(|column| column.norm()).collect();
+    for (mut column, length) in jacobian.column_iter_mut().zip(&lengths) {
+        column /= *length;
+    }
+    let upper = jacobian.qr().r();
+    if !upper.diagonal().iter().all(|part| part.abs() > INDEPENDENT) {
+        return None;
+    }
+    let mut inverse = upper.try_inverse()?;
+    for (mut row, length) in inverse.row_iter_mut().zip(&lengths) {
+        row /= *length;
+    }
+    Some(&inverse * inverse.transpose())
+}
+
+fn to_array<const N: usize>(matrix: &DMatrix<f64>) -> [[f64; N]; N] {
+    std::array::from_fn(|i| std::array::from_fn(|j| matrix[(i, j)]))
 }
 
 #[cfg(test)]

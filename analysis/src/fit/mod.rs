@@ -10,6 +10,7 @@
 //! a random walk's displacements, also for the decay of F_s, and that of Green-Kubo integrals. With several
 //! independent runs [`mod@crate::analyze`] adds a jackknife over the runs, which does not depend on how points are correlated.
 mod covariance;
+mod crossing;
 mod decay;
 mod diffusion;
 mod green_kubo;
@@ -19,9 +20,8 @@ mod plateau;
 mod points;
 mod temperature;
 
-pub use decay::{
-    Crossing, StretchedExponential, decay_window, final_decay, stretched_exponential, time_of_decay,
-};
+pub use crossing::{Crossing, time_of_decay};
+pub use decay::{StretchedExponential, decay_window, final_decay, stretched_exponential};
 pub use diffusion::{Diffusion, diffusion, diffusion_between, diffusive_window};
 pub use green_kubo::{GreenKubo, NoGreenKubo, green_kubo, green_kubo_to};
 pub use least_squares::{Fit, least_squares};
@@ -77,5 +77,18 @@ mod pulls {
                 "{name}: <pull^2> = {mean_square} of {count}, p = {below}"
             );
         }
+    }
+}
+
+/// Functions that decay, for the tests of fits.
+#[cfg(test)]
+mod synthetic {
+    pub fn log_times() -> Vec<f64> {
+        (0..61).map(|k| 1e-2 * 10_f64.powf(f64::from(k) / 10.0)).collect()
+    }
+
+    /// A fast decay from 1 to `a` around t = 0.1, then a stretched exponential.
+    pub fn two_steps(t: f64, a: f64, tau: f64, beta: f64) -> f64 {
+        (a + (1.0 - a) * (-(t / 0.1).powi(2)).exp()) * (-(t / tau).powf(beta)).exp()
     }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub use text::{Axes, text_plot};
 
 use crate::analyze::Analysis;
-use crate::info::short;
+use crate::numbers::short;
 use crate::overview::Overview;
 use crate::results::ResultsFile;
 use crate::{AnalysisError, Result};

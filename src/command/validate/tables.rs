@@ -12,7 +12,7 @@ use super::{Results, Size};
 
 fn columns(one: &Judged) -> [String; 7] {
     let (found, error) = match one.found {
-        Found { value, error: 0.0 } => (ten_digits(value), "-".to_owned()),
+        Found { value, error: 0.0 } => (supercool_analysis::significant(value, 10), "-".to_owned()),
         Found { value, error } => supercool_analysis::with_error(value, error),
     };
     [
@@ -31,18 +31,6 @@ fn columns(one: &Judged) -> [String; 7] {
             Verdict::Measured => "measured".to_owned(),
         },
     ]
-}
-
-/// Ten significant digits, without zeros at their end.
-fn ten_digits(value: f64) -> String {
-    let text = format!("{value:.9e}");
-    match text.parse::<f64>() {
-        Ok(rounded) if rounded == 0.0 || (1e-3..1e9).contains(&rounded.abs()) => {
-            rounded.to_string()
-        }
-        Ok(rounded) => format!("{rounded:e}"),
-        Err(_) => text,
-    }
 }
 
 const HEADINGS: [&str; 7] =

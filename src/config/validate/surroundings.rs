@@ -1,4 +1,6 @@
 //! What the tables of a stage are checked against, and checks that several of them share.
+use num_integer::Integer as _;
+
 use super::checker::Checker;
 use crate::config::written::{Integer, Number, PlainOr, Stage, Written};
 use crate::system::{SimulationBox, Species};
@@ -34,14 +36,10 @@ pub fn common_multiple(stage: &Stage, steps: u64) -> u64 {
     intervals.extend(correlations.map(|every| &every.value));
     let multiple = intervals.into_iter().try_fold(1_u64, |multiple, interval| {
         let interval = u64::try_from(interval.0).ok().filter(|&interval| interval > 0)?;
-        let common = interval / greatest_common_divisor(multiple, interval);
-        multiple.checked_mul(common).filter(|&multiple| multiple <= steps)
+        let multiple = multiple.checked_mul(interval / multiple.gcd(&interval))?;
+        (multiple <= steps).then_some(multiple)
     });
     multiple.unwrap_or(1)
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// A distance below half the shortest edge of the box.

@@ -8,7 +8,7 @@ use crate::output::{
     FullDisk, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, ScalarRow, Scalars,
     StageLayout, ThermodynamicsRow, TrajectoryWriter, check_hdf5,
 };
-use crate::plan::{ObservePlan, StagePlan};
+use crate::plan::StagePlan;
 use crate::run::RunError;
 use crate::run::directory::OutputDirectory;
 use crate::system::Snapshot;
@@ -52,18 +52,18 @@ impl Paths {
     }
 
     /// Those in HDF5 that a stage has.
-    fn hdf5(&self, has_results: bool, observe: &ObservePlan) -> impl Iterator<Item = &PathBuf> {
+    fn hdf5(&self, stage: &StagePlan) -> impl Iterator<Item = &PathBuf> {
         let all = [
-            (&self.results, has_results),
-            (&self.trajectory, observe.trajectory.is_some()),
-            (&self.inherent, observe.inherent_structures.is_some()),
+            (&self.results, stage.has_results()),
+            (&self.trajectory, stage.observe.trajectory.is_some()),
+            (&self.inherent, stage.observe.inherent_structures.is_some()),
         ];
         all.into_iter().filter(|(_, has)| *has).map(|(path, _)| path)
     }
 
     /// The trajectory as GSD, if a stage has one.
-    fn gsd(&self, observe: &ObservePlan) -> Option<&PathBuf> {
-        (observe.trajectory.is_some() && observe.gsd).then_some(&self.gsd)
+    fn gsd(&self, stage: &StagePlan) -> Option<&PathBuf> {
+        (stage.observe.trajectory.is_some() && stage.observe.gsd).then_some(&self.gsd)
     }
 }
 
@@ -71,8 +71,7 @@ impl Paths {
 /// as the run left it.
 pub fn faults_of_ended(directory: &OutputDirectory, stage: &StagePlan) -> Vec<String> {
     let paths = Paths::new(directory, &stage.name);
-    let has_results = stage.observe.has_results() || !stage.correlations.is_empty();
-    let of_hdf5 = paths.hdf5(has_results, &stage.observe).filter_map(|path| {
+    let of_hdf5 = paths.hdf5(stage).filter_map(|path| {
         fault(path, ResultsFile::open, |file| {
             if file.parameter("run").is_some_and(|run| run != directory.run()) {
                 return Some("it is of another run");
@@ -81,7 +80,7 @@ pub fn faults_of_ended(directory: &OutputDirectory, stage: &StagePlan) -> Vec<St
             incomplete.then_some("it says that its stage is not complete")
         })
     });
-    let of_gsd = paths.gsd(&stage.observe);
+    let of_gsd = paths.gsd(stage);
     let of_gsd =
         of_gsd.and_then(|path| fault(path, |path| supercool_analysis::open(path), |_| None));
     of_hdf5.chain(of_gsd).collect()
@@ -106,7 +105,7 @@ impl StageFiles {
     pub fn create(
         directory: &OutputDirectory,
         description: &RunDescription<'_>,
-        observe: &ObservePlan,
+        stage: &StagePlan,
         layout: &StageLayout,
     ) -> miette::Result<Self> {
         let paths = Paths::new(directory, description.stage);
@@ -121,19 +120,19 @@ impl StageFiles {
         }
         let room = directory.full_disk();
         let mut files = StageFiles::default();
-        if layout.has_results() {
+        if stage.has_results() {
             let create = || ResultsWriter::create(&paths.results, description, layout);
             files.results = Some(room.patiently(create)?);
         }
-        if observe.trajectory.is_some() {
+        if stage.observe.trajectory.is_some() {
             let create = || TrajectoryWriter::create(&paths.trajectory, description);
             files.trajectory = Some(room.patiently(create)?);
-            if observe.gsd {
+            if stage.observe.gsd {
                 let create = || GsdWriter::create(&paths.gsd, description);
                 files.gsd = Some(room.patiently(create)?);
             }
         }
-        if observe.inherent_structures.is_some() {
+        if stage.observe.inherent_structures.is_some() {
             let create = || TrajectoryWriter::create(&paths.inherent, description);
             files.inherent = Some(room.patiently(create)?);
         }
@@ -145,33 +144,33 @@ impl StageFiles {
     pub fn reopen(
         directory: &OutputDirectory,
         description: &RunDescription<'_>,
-        observe: &ObservePlan,
+        stage: &StagePlan,
         layout: &StageLayout,
         step: u64,
         known: &InFiles,
     ) -> miette::Result<Self> {
         let paths = Paths::new(directory, description.stage);
         // All are looked at before one is changed.
-        paths.hdf5(layout.has_results(), observe).try_for_each(|path| check_hdf5(path))?;
-        if let Some(path) = paths.gsd(observe) {
+        paths.hdf5(stage).try_for_each(|path| check_hdf5(path))?;
+        if let Some(path) = paths.gsd(stage) {
             GsdWriter::check(path, known.gsd_frames)?;
         }
         let mut files = StageFiles::default();
-        if layout.has_results() {
+        if stage.has_results() {
             let mut results =
                 ResultsWriter::reopen(&paths.results, description, layout, known.rows, step)?;
             results.go_on_from(known.seconds);
             files.results = Some(results);
         }
-        if observe.trajectory.is_some() {
+        if stage.observe.trajectory.is_some() {
             let frames = known.frames;
             files.trajectory =
                 Some(TrajectoryWriter::reopen(&paths.trajectory, description, frames)?);
-            if observe.gsd {
+            if stage.observe.gsd {
                 files.gsd = Some(GsdWriter::reopen(&paths.gsd, description, known.gsd_frames)?);
             }
         }
-        if observe.inherent_structures.is_some() {
+        if stage.observe.inherent_structures.is_some() {
             let frames = known.inherent_frames;
             files.inherent = Some(TrajectoryWriter::reopen(&paths.inherent, description, frames)?);
         }
