@@ -37,7 +37,7 @@ INLINE void change_velocities(Work &work, double factor, u32 turn, u64 step) {
         note(velocities_of_region<ACTION>(work, factor, sums), step);
     }
     if (ACTION == SCALE_ONLY) return;
-    for (int axis = 0; axis < DIMENSION; ++axis) add_to_total(sums[axis], &system.control->sums[turn & 3][axis]);
+    add_to_totals(sums, system.control->sums[turn & 3]);
 }
 
 // Twice the kinetic energy of all ranks' particles, once the blocks here have added theirs; one thread of each block comes

@@ -61,7 +61,7 @@ static __device__ __noinline__ Findings velocity_pass(Work work, double factor, 
         change_velocity<ACTION>(particles, particles, p, factor, work.sample, system.sites[work.site_copy ^ 1], sums, findings);
     }
     if (ACTION == SUM_ONLY || ACTION == SCALE_AND_SUM) {
-        for (int axis = 0; axis < DIMENSION; ++axis) add_to_total(sums[axis], &system.control->sums[turn & 3][axis]);
+        add_to_totals(sums, system.control->sums[turn & 3]);
     }
     return findings;
 }
@@ -261,7 +261,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             }
         }
         if (THERMOSTAT == 1) {
-            for (int half = 0; half < 2; ++half) add_to_total(heat[half], &system.control->sums[turn & 3][half]);
+            add_to_totals(heat, system.control->sums[turn & 3]);
             if (last && blockIdx.x == 0 && threadIdx.x == 0) system.control->turn = turn;
         }
         if (THERMOSTAT == 2) {

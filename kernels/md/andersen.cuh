@@ -65,7 +65,7 @@ static __device__ __noinline__ bool velocities_pass(const Thermostat &thermostat
         }
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
-    for (int axis = 0; axis < 3; ++axis) add_to_total(sums[axis], &system.control->sums[turn & 3][axis]);
+    add_to_totals(sums, system.control->sums[turn & 3]);
     return findings.error;
 }
 

@@ -29,8 +29,7 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int axis = 0; axis < 3; ++axis) add_term(sums[6 + axis], exact_term(mul(mass, v[axis]), fits));
         flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
     }
-#pragma unroll
-    for (int k = 0; k < 9; ++k) add_to_total(sums[k], total + k);
+    add_to_totals(sums, total);
 }
 
 // Sums of U and r_a F_b for ab = xx, yy, zz, xy, xz, yz over all particles: every pair counts twice.
@@ -65,8 +64,7 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int k = 0; k < 7; ++k) add_term(sums[k], exact_term(terms[k], fits));
         flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
     }
-#pragma unroll
-    for (int k = 0; k < 7; ++k) add_to_total(sums[k], total + k);
+    add_to_totals(sums, total);
 }
 
 // Sums of the velocities in units of their last digit, where they are integers.
@@ -78,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) add_term(sums[axis], units(particles.velocity[axis][p]));
     }
-    for (int axis = 0; axis < 3; ++axis) add_to_total(sums[axis], total + axis);
+    add_to_totals(sums, total);
 }
 
 // Boltzmann-distributed velocities.

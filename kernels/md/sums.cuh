@@ -8,24 +8,56 @@ INLINE void add_term(SplitSum &sum, i64 term) {
     sum.lower += (u32)term;
 }
 
-// Adds the sums of all threads of the block to one in global memory; all threads must come here.
-INLINE void add_to_total(SplitSum sum, SplitSum *total) {
-    __shared__ u64 partial[2][32];
-    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+INLINE SplitSum sum_of_lanes(SplitSum sum) {
     for (u32 offset = 16; offset > 0; offset >>= 1) {
         sum.upper += __shfl_xor_sync(~0u, sum.upper, offset);
         sum.lower += __shfl_xor_sync(~0u, sum.lower, offset);
     }
+    return sum;
+}
+
+// Adds the sums of all threads of the block to as many in global memory; all threads must come here.
+template <int COUNT>
+INLINE void add_to_totals(const SplitSum (&sums)[COUNT], SplitSum *totals) {
+    __shared__ u64 of_warp[COUNT][2][32];
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        SplitSum sum = sum_of_lanes(sums[k]);
+        if (lane == 0) {
+            of_warp[k][0][warp] = sum.upper;
+            of_warp[k][1][warp] = sum.lower;
+        }
+    }
+    __syncthreads();
+    // A warp for each, as far as there are.
+    for (u32 k = warp; k < COUNT; k += warps) {
+        SplitSum sum = {0, 0};
+        if (lane < warps) sum = SplitSum{of_warp[k][0][lane], of_warp[k][1][lane]};
+        sum = sum_of_lanes(sum);
+        if (lane == 0) {
+            atomicAdd((unsigned long long *)&totals[k].upper, sum.upper);
+            atomicAdd((unsigned long long *)&totals[k].lower, sum.lower);
+        }
+    }
+}
+
+// The same of one sum, in fewer registers.
+INLINE void add_to_total(SplitSum sum, SplitSum *total) {
+    __shared__ u64 of_warp[2][32];
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    sum = sum_of_lanes(sum);
     __syncthreads();
     if (lane == 0) {
-        partial[0][warp] = sum.upper;
-        partial[1][warp] = sum.lower;
+        of_warp[0][warp] = sum.upper;
+        of_warp[1][warp] = sum.lower;
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         for (u32 other = 1; other < blockDim.x >> 5; ++other) {
-            sum.upper += partial[0][other];
-            sum.lower += partial[1][other];
+            sum.upper += of_warp[0][other];
+            sum.lower += of_warp[1][other];
         }
         atomicAdd((unsigned long long *)&total->upper, sum.upper);
         atomicAdd((unsigned long long *)&total->lower, sum.lower);

@@ -45,24 +45,6 @@ struct Memory {
     double velocity[LONGEST_CHAIN];
 };
 
-INLINE double chain_mass(const Thermostat &thermostat, double temperature, u32 link) {
-    double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
-    double degrees = link == 0 ? (double)thermostat.degrees_of_freedom : 1.0;
-    return degrees * temperature * time * time;
-}
-
-INLINE double chain_acceleration(const Thermostat &thermostat, double temperature, const Memory &memory, u32 link,
-                                 double kinetic2) {
-    double excess;
-    if (link == 0) {
-        excess = kinetic2 - (double)thermostat.degrees_of_freedom * temperature;
-    } else {
-        double before = memory.velocity[link - 1];
-        excess = chain_mass(thermostat, temperature, link - 1) * before * before - temperature;
-    }
-    return excess / chain_mass(thermostat, temperature, link);
-}
-
 // The bath has the temperature of a step, and had that of the step before: the change of the chain's energy is heat.
 INLINE void follow_bath(const Thermostat &thermostat, u64 step, Memory &memory) {
     double before = bath_temperature(thermostat, step - 1), temperature = bath_temperature(thermostat, step);
@@ -77,32 +59,52 @@ INLINE void follow_bath(const Thermostat &thermostat, u64 step, Memory &memory) 
     memory.heat += (temperature - before) * per_temperature;
 }
 
-// Half a step of a Nose-Hoover chain; returns the factor on all velocities.
+// Half a step of a Nose-Hoover chain; returns the factor on all velocities. One thread of a block comes here, and the others
+// wait: nothing is computed twice. The accelerations with which the links are kicked upwards are those of the next way
+// down, and the drags of both ways are the same.
 static __device__ __noinline__ double chain_half_step(const Thermostat &thermostat, double temperature, Memory &memory,
                                                       double kinetic2) {
+    __shared__ double mass[LONGEST_CHAIN], acceleration[LONGEST_CHAIN], drag[LONGEST_CHAIN];
     u32 last = thermostat.chain_length - 1;
+    double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
+    double degrees = (double)thermostat.degrees_of_freedom;
+    for (u32 link = 0; link <= last; ++link) mass[link] = (link == 0 ? degrees : 1.0) * temperature * time * time;
+    auto accelerate = [&](u32 link) {
+        double excess;
+        if (link == 0) {
+            excess = kinetic2 - degrees * temperature;
+        } else {
+            double before = memory.velocity[link - 1];
+            excess = mass[link - 1] * before * before - temperature;
+        }
+        acceleration[link] = excess / mass[link];
+    };
+    auto kick = [&](u32 link, double half) {
+        double velocity = memory.velocity[link];
+        memory.velocity[link] = (velocity * drag[link] + half * acceleration[link]) * drag[link];
+    };
     double factor = 1.0;
     double outer = 1.0 / (2.0 - 1.2599210498948732);
+    for (u32 link = 0; link <= last; ++link) accelerate(link);
     for (u32 part = 0; part < 3; ++part) {
         double weight = part == 1 ? 1.0 - 2.0 * outer : outer;
         double half = 0.25 * weight * thermostat.timestep;
         double quarter = 0.5 * half;
-        memory.velocity[last] += half * chain_acceleration(thermostat, temperature, memory, last, kinetic2);
+        memory.velocity[last] += half * acceleration[last];
         for (u32 link = last; link-- > 0;) {
-            double drag = exp_f64(-quarter * memory.velocity[link + 1]);
-            double kick = half * chain_acceleration(thermostat, temperature, memory, link, kinetic2);
-            memory.velocity[link] = (memory.velocity[link] * drag + kick) * drag;
+            drag[link] = exp_f64(-quarter * memory.velocity[link + 1]);
+            kick(link, half);
         }
         double scale = exp_f64(-2.0 * half * memory.velocity[0]);
         factor *= scale;
         kinetic2 *= scale * scale;
         for (u32 link = 0; link <= last; ++link) memory.position[link] += 2.0 * half * memory.velocity[link];
         for (u32 link = 0; link < last; ++link) {
-            double drag = exp_f64(-quarter * memory.velocity[link + 1]);
-            double kick = half * chain_acceleration(thermostat, temperature, memory, link, kinetic2);
-            memory.velocity[link] = (memory.velocity[link] * drag + kick) * drag;
+            accelerate(link);
+            kick(link, half);
         }
-        memory.velocity[last] += half * chain_acceleration(thermostat, temperature, memory, last, kinetic2);
+        accelerate(last);
+        memory.velocity[last] += half * acceleration[last];
     }
     return factor;
 }
