@@ -180,6 +180,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_quantity_has_one_place() {
+        for quantity in Quantity::ALL {
+            let places = FIGURES.iter().flat_map(|(_, figures)| *figures);
+            assert_eq!(places.filter(|&&figure| figure == quantity).count(), 1, "{quantity:?}");
+        }
+    }
+
+    #[test]
     fn text_cannot_become_markup() {
         assert_eq!(text("a < b & \"c\">"), "a &lt; b &amp; &quot;c&quot;&gt;");
     }

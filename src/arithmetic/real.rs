@@ -13,6 +13,7 @@ pub trait Real:
     + std::ops::Sub<Output = Self>
     + std::ops::Mul<Output = Self>
     + std::ops::Neg<Output = Self>
+    + std::iter::Sum
     + 'static
 {
     const ZERO: Self;
@@ -22,6 +23,9 @@ pub trait Real:
 
     fn from_f64(x: f64) -> Self;
     fn to_f64(self) -> f64;
+    /// Those of 32 bits in the lower half.
+    fn to_bits(self) -> u64;
+    fn from_bits(bits: u64) -> Self;
     /// `self * a + b` with one rounding.
     fn fused(self, a: Self, b: Self) -> Self;
     /// `1 / self`, correctly rounded.
@@ -43,6 +47,14 @@ impl Real for f32 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(self)
+    }
+    #[inline(always)]
+    fn to_bits(self) -> u64 {
+        u64::from(f32::to_bits(self))
+    }
+    #[inline(always)]
+    fn from_bits(bits: u64) -> f32 {
+        f32::from_bits(bits as u32)
     }
     #[inline(always)]
     fn fused(self, a: f32, b: f32) -> f32 {
@@ -74,6 +86,14 @@ impl Real for f64 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         self
+    }
+    #[inline(always)]
+    fn to_bits(self) -> u64 {
+        f64::to_bits(self)
+    }
+    #[inline(always)]
+    fn from_bits(bits: u64) -> f64 {
+        f64::from_bits(bits)
     }
     #[inline(always)]
     fn fused(self, a: f64, b: f64) -> f64 {

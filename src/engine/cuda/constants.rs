@@ -2,7 +2,7 @@
 //! (`kernels/precision`) and `PairEntry` of a pair of species (`kernels/potential/truncation.cuh`).
 use crate::arithmetic::{DoubleSingle, Real};
 use crate::engine::cpu::kernels::{core_distance, core2};
-use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
+use crate::engine::precision::{DoubleSingles, FixedPoint, Floats, Policy};
 use crate::potential::{
     Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
     PairPotential, PairUnits, PotentialPlan, Truncated, TruncationKind, Yukawa,
@@ -121,19 +121,17 @@ impl DeviceReal for f64 {
     }
 }
 
-impl DevicePolicy for Single {
-    const NAME: &'static str = "Single";
+impl<F: DeviceReal> DevicePolicy for Floats<F> {
+    const NAME: &'static str = if F::WIDE { "Double" } else { "Single" };
 
-    fn force_from_bits(bits: u64) -> f32 {
-        f32::from_bits(bits as u32)
+    fn force_from_bits(bits: u64) -> F {
+        F::from_bits(bits)
     }
 
     fn constants(&self) -> DeviceStruct {
         let mut constants = DeviceStruct::default();
-        self.edges.iter().for_each(|&edge| constants.f32(edge));
-        self.inv_edges.iter().for_each(|&inverse| constants.f32(inverse));
-        constants.f32(self.timestep);
-        self.half_kick.iter().for_each(|&factor| constants.f32(factor));
+        let numbers = self.edges.iter().chain(&self.inv_edges).chain([&self.timestep]);
+        numbers.chain(&self.half_kick).for_each(|number| number.append(&mut constants));
         constants
     }
 }
@@ -154,23 +152,6 @@ impl DevicePolicy for DoubleSingles {
         constants.f32(self.inv_site_length);
         constants.double_single(self.timestep);
         self.half_kick.iter().for_each(|&factor| constants.double_single(factor));
-        constants
-    }
-}
-
-impl DevicePolicy for Double {
-    const NAME: &'static str = "Double";
-
-    fn force_from_bits(bits: u64) -> f64 {
-        f64::from_bits(bits)
-    }
-
-    fn constants(&self) -> DeviceStruct {
-        let mut constants = DeviceStruct::default();
-        self.edges.iter().for_each(|&edge| constants.f64(edge));
-        self.inv_edges.iter().for_each(|&inverse| constants.f64(inverse));
-        constants.f64(self.timestep);
-        self.half_kick.iter().for_each(|&factor| constants.f64(factor));
         constants
     }
 }

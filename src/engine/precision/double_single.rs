@@ -1,4 +1,4 @@
-use super::double::wrap;
+use super::floats::wrap;
 use super::{Policy, box_fraction};
 use crate::arithmetic::DoubleSingle;
 use crate::arithmetic::fixed_point::round_to_i64_f64;

@@ -12,15 +12,13 @@
 //! than that is kept the site is a 32-bit fraction of the edge (`box_fraction`): 256 times finer than a 32-bit
 //! float at the far end of the box, and the nearest image is the overflow of a subtraction.
 mod box_fraction;
-mod double;
 mod double_single;
 mod fixed_point;
-mod single;
+mod floats;
 
-pub use double::Double;
 pub use double_single::DoubleSingles;
 pub use fixed_point::FixedPoint;
-pub use single::Single;
+pub use floats::{Double, Floats, Single};
 
 use crate::arithmetic::Real;
 use crate::plan::Precision;
