@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::fit::{Estimate, diffusion, plateau, time_of_decay};
 use crate::format::{Format, format_of};
-use crate::numbers::{short, shown, with_error};
+use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Function, ResultsFile};
 use crate::{Frame, Result, TrajectoryReader, open, settled};
@@ -79,12 +79,15 @@ fn parameters(file: &ResultsFile) -> String {
     lines.concat()
 }
 
-/// Words as they are, numbers with their names.
+/// Words as they are, numbers and versions with their names.
 fn hardware(json: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(json).ok()?;
     let part = |(name, value): (&String, &serde_json::Value)| match value.as_str() {
-        Some(word) => word.to_owned(),
-        None => format!("{} {}", name.replace('_', " "), shown(value)),
+        Some(word) if word.starts_with(|first: char| !first.is_ascii_digit()) => word.to_owned(),
+        _ => {
+            let (name, value) = named(name, value);
+            format!("{name} {value}")
+        }
     };
     Some(value.as_object()?.iter().map(part).collect::<Vec<_>>().join(", "))
 }

@@ -29,6 +29,15 @@ pub(crate) fn shown(value: &serde_json::Value) -> String {
     }
 }
 
+/// Name and value as they are read; what is in bytes (`memory_bytes`) in GiB.
+pub(crate) fn named(name: &str, value: &serde_json::Value) -> (String, String) {
+    let (name, value) = match (name.strip_suffix("_bytes"), value.as_f64()) {
+        (Some(of), Some(bytes)) => (of, format!("{} GiB", significant(bytes / 2_f64.powi(30), 4))),
+        _ => (name, shown(value)),
+    };
+    (name.replace('_', " "), value)
+}
+
 /// Value and error as text, both to the second digit of the error; an error that is not finite is `-`.
 pub fn with_error(value: f64, error: f64) -> (String, String) {
     if !error.is_finite() {
@@ -63,6 +72,17 @@ mod tests {
         assert_eq!(with_error(1234.5, 20.0), ("1234".into(), "20".into()));
         assert_eq!(with_error(0.5, 0.0), ("0.5".into(), "0".into()));
         assert_eq!(with_error(0.5, f64::NAN).1, "-");
+    }
+
+    #[test]
+    fn bytes_are_read_in_gibibytes() {
+        let named = |name: &str, json: &str| {
+            let (name, value) = named(name, &serde_json::from_str(json).unwrap());
+            format!("{name} {value}")
+        };
+        assert_eq!(named("memory_bytes", "150109880320"), "memory 139.8 GiB");
+        assert_eq!(named("driver", "\"13.0\""), "driver 13.0");
+        assert_eq!(named("threads_per_particle", "4"), "threads per particle 4");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::info::hdf5_info;
-use crate::numbers::shown;
+use crate::numbers::named;
 use crate::overview::Overview;
 use crate::plot::svg_of_file;
 use crate::results::ResultsFile;
@@ -138,7 +138,7 @@ fn performance(file: &ResultsFile) -> Vec<(String, String)> {
         let object =
             file.parameter(name).and_then(|json| serde_json::from_str::<Value>(&json).ok());
         for (key, value) in object.iter().flat_map(Value::as_object).flatten() {
-            rows.push((key.replace('_', " "), shown(value)));
+            rows.push(named(key, value));
         }
     }
     rows
