@@ -1,4 +1,5 @@
 //! Numbers as text.
+use indicatif::BinaryBytes;
 
 /// So many significant digits, zeros at the end left out; all digits before the point. From 1e-4 to 1e9 as a decimal.
 pub fn significant(x: f64, digits: usize) -> String {
@@ -29,10 +30,10 @@ pub(crate) fn shown(value: &serde_json::Value) -> String {
     }
 }
 
-/// Name and value as they are read; what is in bytes (`memory_bytes`) in GiB.
+/// Name and value as they are read; what is in bytes (`memory_bytes`) in KiB, MiB, GiB.
 pub(crate) fn named(name: &str, value: &serde_json::Value) -> (String, String) {
-    let (name, value) = match (name.strip_suffix("_bytes"), value.as_f64()) {
-        (Some(of), Some(bytes)) => (of, format!("{} GiB", significant(bytes / 2_f64.powi(30), 4))),
+    let (name, value) = match (name.strip_suffix("_bytes"), value.as_u64()) {
+        (Some(of), Some(bytes)) => (of, BinaryBytes(bytes).to_string()),
         _ => (name, shown(value)),
     };
     (name.replace('_', " "), value)
@@ -75,12 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_read_in_gibibytes() {
+    fn bytes_are_read_in_larger_units() {
         let named = |name: &str, json: &str| {
             let (name, value) = named(name, &serde_json::from_str(json).unwrap());
             format!("{name} {value}")
         };
-        assert_eq!(named("memory_bytes", "150109880320"), "memory 139.8 GiB");
+        assert_eq!(named("memory_bytes", "150109880320"), "memory 139.80 GiB");
+        assert_eq!(named("local_bytes", "328"), "local 328 B");
         assert_eq!(named("driver", "\"13.0\""), "driver 13.0");
         assert_eq!(named("threads_per_particle", "4"), "threads per particle 4");
     }
