@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, TryRecvError};
 use std::time::Duration;
 
 use common::mounted::Mounted;
@@ -342,20 +343,28 @@ fn a_reader_follows_a_running_simulation() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(reader.stdout.take().unwrap()).lines();
-    assert_eq!(lines.next().expect("the reader starts").unwrap(), "following");
-    for step in 0..300 {
-        results.append_thermodynamics(&row(step)).unwrap();
-        if step % 3 == 2 {
-            results.update_series(MSD, &[step as f64; 4], &[0.1; 4], &[step; 4]);
-            results.flush(step).unwrap();
-            std::thread::sleep(Duration::from_millis(5));
+    let lines = BufReader::new(reader.stdout.take().unwrap()).lines();
+    let (said, heard) = mpsc::channel();
+    let listener = std::thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| said.send(line).unwrap_or(()));
+    });
+    assert_eq!(heard.recv().expect("the reader starts"), "following");
+    let mut count = 0;
+    // Until the reader has seen it grow, however late it gets to it, or has ended.
+    while heard.try_recv() == Err(TryRecvError::Empty) {
+        for _ in 0..3 {
+            results.append_thermodynamics(&row(count)).unwrap();
+            count += 1;
         }
+        results.update_series(MSD, &[count as f64; 4], &[0.1; 4], &[count; 4]);
+        results.flush(count).unwrap();
+        std::thread::sleep(Duration::from_millis(5));
     }
-    results.finish(300).unwrap();
+    results.finish(count).unwrap();
     let output = reader.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(lines.next().expect("the reader ends well").unwrap(), "ok");
+    listener.join().unwrap();
+    assert_eq!(heard.recv().expect("the reader ends well"), "ok");
 }
 
 /// The three files of one stage, one row and one frame a step.

@@ -1,4 +1,7 @@
-"""Follows a running simulation with one h5py file opened once in SWMR mode: follow.py FILE"""
+"""Follows a running simulation with one h5py file opened once in SWMR mode: follow.py FILE
+
+Says when it has seen the file grow, until when the simulation goes on, and when all is well.
+"""
 
 import sys
 import time
@@ -13,8 +16,9 @@ with h5py.File(sys.argv[1], "r", swmr=True) as f:
     temperature = f["observables/temperature/value"]
     stress = f["observables/stress_tensor/value"]
     series = f["dynamics/A/mean_square_displacement/value"]
-    complete = f["progress/complete"]
+    complete, last = f["progress/complete"], f["progress/step"]
     lengths, values = set(), set()
+    has_grown = False
     while not complete[()]:
         assert time.monotonic() < deadline, "the file stands still"
         for dataset in [complete, step, temperature, stress, series]:
@@ -24,9 +28,13 @@ with h5py.File(sys.argv[1], "r", swmr=True) as f:
         assert stress.shape[0] >= len(steps)
         lengths.add(len(steps))
         values.add(float(series[0]))
-    step.refresh()
-    assert len(step) == 300, len(step)
-    assert len(lengths) > 5 and len(values) > 5, (lengths, values)
+        if not has_grown and len(lengths) > 5 and len(values) > 5:
+            has_grown = True
+            print("it grows", flush=True)
+    for dataset in [step, last]:
+        dataset.refresh()
+    assert len(step) == last[()], (len(step), last[()])
+    assert has_grown, (lengths, values)
 
 
 def open_finished(path):
