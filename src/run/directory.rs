@@ -2,11 +2,12 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use supercool_analysis::results::ResultsFile;
 
-use super::{RunError, Watch};
+use super::{RunError, Watch, description};
 use crate::engine::GiveUp;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoints_in, is_named};
 use crate::plan::{InitialPlan, Plan};
@@ -139,15 +140,12 @@ impl OutputDirectory {
             .write(true)
             .open(path.join(LOCK))
             .map_err(error("written to"))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(RunError::Locked { path: path.to_owned() });
-            }
-            Err(TryLockError::Error(source)) => {
-                return Err(RunError::NoLocks { path: path.to_owned(), source });
-            }
-        }
+        // A process that is started later has the lock too until it executes, even if this one is killed in between.
+        description::author();
+        lock_patiently(&lock).map_err(|error| match error {
+            TryLockError::WouldBlock => RunError::Locked { path: path.to_owned() },
+            TryLockError::Error(source) => RunError::NoLocks { path: path.to_owned(), source },
+        })?;
         let mut name = Vec::new();
         (&lock).take(64).read_to_end(&mut name).map_err(error("read"))?;
         let run = String::from_utf8_lossy(&name).trim().to_owned();
@@ -295,6 +293,21 @@ impl OutputDirectory {
     }
 }
 
+/// Locks a file, for which a process that was killed a moment ago is given time: it has its lock until the system has
+/// taken it apart.
+fn lock_patiently(lock: &File) -> Result<(), TryLockError> {
+    const PATIENCE: Duration = Duration::from_secs(3);
+    let start = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            result => return result,
+        }
+    }
+}
+
 /// Removes what a killed process had not finished: files under their temporary names.
 fn remove_partial(directory: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(directory)? {
@@ -306,4 +319,23 @@ fn remove_partial(directory: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_of_a_process_that_is_ending_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = OutputDirectory::open(directory.path()).unwrap();
+        let refused = OutputDirectory::open(directory.path());
+        assert!(matches!(refused, Err(RunError::Locked { .. })));
+        let ending = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            drop(held);
+        });
+        OutputDirectory::open(directory.path()).unwrap();
+        ending.join().unwrap();
+    }
 }
