@@ -2,7 +2,7 @@
 //! last flush, and in the end it has the bits of a run that was left alone.
 //!
 //! `SUPERCOOL_KILLS` kills (8 if not given; `validation/survival/run.sh` asks for 200), at moments drawn from
-//! `SUPERCOOL_KILL_SEED` (printed).
+//! `SUPERCOOL_KILL_SEED` (printed), of runs by `SUPERCOOL_KILL_ENGINE` (`cpu` if not given).
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,10 @@ use crate::observed::{assert_same_files, observed_stage};
 const STAGES: [(&str, u64); 3] = [("melt", 600), ("bath", 500), ("production", 1200)];
 
 /// Everything is written every few hundredths of a second.
-fn toml() -> String {
-    let mut text = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3");
+fn toml(engine: &str) -> String {
+    let run = "timestep = 0.004\nthreads = 1\nskin = 0.3";
+    let mut text = kob_andersen(3, 256, "fixed-point", run);
+    text = text.replace(r#"engine = "cpu""#, &format!("engine = \"{engine}\""));
     text = text.replace(r#"directory = "out""#, "directory = \"out\"\nflush_seconds = 0.02");
     for (name, steps) in STAGES {
         let ensemble = match name {
@@ -54,11 +56,12 @@ enum Moment {
 }
 
 impl Moment {
-    fn draw(random: &mut StdRng) -> Self {
+    /// Processes take `slower` times as long as on a processor until they come to their steps.
+    fn draw(random: &mut StdRng, slower: u32) -> Self {
         let shortly = Duration::from_micros(random.random_range(0..2000));
         match random.random_range(0..10) {
             // The start.
-            0 => Moment::After(Duration::from_micros(random.random_range(0..30_000))),
+            0 => Moment::After(slower * Duration::from_micros(random.random_range(0..30_000))),
             // A checkpoint, the files of a new stage, either within their writing or just after.
             1 => Moment::Appears(".scp.partial", shortly),
             2 => Moment::Appears(".scp", shortly),
@@ -66,10 +69,12 @@ impl Moment {
             4 => Moment::Appears(".h5", shortly),
             // Within a write to a results or trajectory file.
             5..8 => Moment::Writes {
-                after: Duration::from_millis(random.random_range(20..250)),
+                after: slower * Duration::from_millis(random.random_range(20..250)),
                 later: Duration::from_micros(random.random_range(0..1000)),
             },
-            _ => Moment::After(Duration::from_micros(random.random_range(30_000..400_000))),
+            _ => {
+                Moment::After(slower * Duration::from_micros(random.random_range(30_000..400_000)))
+            }
         }
     }
 
@@ -181,11 +186,18 @@ fn assert_same_run(whole: &Job, parts: &Job) {
 fn a_run_that_is_killed_at_any_moment_goes_on_with_the_same_bits() {
     let kills = from_environment("SUPERCOOL_KILLS").unwrap_or(8);
     let seed = from_environment("SUPERCOOL_KILL_SEED").unwrap_or_else(rand::random);
-    println!("SUPERCOOL_KILLS={kills} SUPERCOOL_KILL_SEED={seed}");
+    let engine = std::env::var("SUPERCOOL_KILL_ENGINE").unwrap_or_else(|_| "cpu".to_owned());
+    let slower = if engine == "cpu" { 1 } else { 10 };
+    println!("SUPERCOOL_KILLS={kills} SUPERCOOL_KILL_SEED={seed} SUPERCOOL_KILL_ENGINE={engine}");
     let mut random = StdRng::seed_from_u64(seed);
-    let toml = toml();
+    let toml = toml(&engine);
     let whole = Job::new(&toml);
     whole.succeeds(&["run", "job.toml", "--quiet"]);
+    if engine != "cpu" {
+        let on_cpu = Job::new(&toml);
+        on_cpu.succeeds(&["run", "job.toml", "--quiet", "--engine", "cpu"]);
+        assert_eq!(final_state(&on_cpu).hash(), final_state(&whole).hash());
+    }
 
     let (mut killed, mut runs, mut before_first) = (0, 0, 0);
     let (mut steps_reached, mut python_arguments) = (Vec::new(), vec![whole.path("out")]);
@@ -203,7 +215,7 @@ fn a_run_that_is_killed_at_any_moment_goes_on_with_the_same_bits() {
                 false => &["run", "job.toml", "--force", "--quiet"],
             };
             let mut process = parts.start(arguments);
-            let moment = Moment::draw(&mut random);
+            let moment = Moment::draw(&mut random, slower);
             if killed >= kills || !moment.kill(&mut process, &out) {
                 let ended = Ended::of(process);
                 assert_eq!(ended.code, Some(0), "{arguments:?}, {moment:?}: {ended:?}");
@@ -236,7 +248,7 @@ fn a_run_that_is_killed_at_any_moment_goes_on_with_the_same_bits() {
 /// All checkpoints of a run that is told so are whole, and other files in the directory are left alone.
 #[test]
 fn a_new_run_can_be_resumed_from_its_very_start() {
-    let job = Job::new(&toml());
+    let job = Job::new(&toml("cpu"));
     let stopped = job.execute(&["run", "job.toml", "--max-walltime", "0s"]);
     assert_eq!(stopped.code, Some(75), "{stopped:?}");
     let path = job.path("out/checkpoint-0.scp");
