@@ -252,7 +252,7 @@ fn results_open_in_h5py_and_pyh5md(edges: &[f64]) {
     });
     let json = directory.path().join("expected.json");
     write_json(&json, &expected);
-    check_with_python("h5py", "results.py", &[&path, &json]);
+    check_with_python("h5py, pyh5md", "results.py", &[&path, &json]);
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn trajectory_opens_in_mdanalysis(edges: &[f64], counts: [usize; 2]) {
     trajectory.sync().unwrap();
     let json = directory.path().join("expected.json");
     write_json(&json, &expected_trajectory(&description.plan, &steps));
-    check_with_python("h5py", "trajectory.py", &[&path, &json]);
+    check_with_python("h5py, pyh5md, MDAnalysis", "trajectory.py", &[&path, &json]);
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn gsd_opens(edges: &[f64]) {
     writer.sync().unwrap();
     let json = directory.path().join("expected.json");
     write_json(&json, &expected_trajectory(&description.plan, &steps));
-    check_with_python("h5py", "gsd_file.py", &[&path, &json]);
+    check_with_python("gsd.hoomd, MDAnalysis", "gsd_file.py", &[&path, &json]);
 }
 
 #[test]
@@ -517,7 +517,7 @@ fn a_killed_run_leaves_readable_files_and_goes_on_as_if_nothing_had_happened() {
         arguments.push(directory);
     }
     let arguments: Vec<&Path> = arguments.iter().map(PathBuf::as_path).collect();
-    check_with_python("h5py", "killed.py", &arguments);
+    check_with_python("h5py, gsd.hoomd", "killed.py", &arguments);
 }
 
 // ---------------------------------------------------------------------------------------------

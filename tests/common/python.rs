@@ -25,7 +25,7 @@ pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(name)
 }
 
-/// Runs a script that needs `package` and prints `ok` at its end.
+/// Runs a script that needs `package` (or several, with commas) and prints `ok` at its end.
 pub fn check_with_python(package: &str, name: &str, arguments: &[&Path]) {
     let Some(python) = python(package) else { return };
     let output = Command::new(python).arg(script(name)).args(arguments).output().expect("python");

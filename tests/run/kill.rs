@@ -242,7 +242,7 @@ fn a_run_that_is_killed_at_any_moment_goes_on_with_the_same_bits() {
         "{killed} kills of {runs} runs, {before_first} before the first checkpoint; checkpoints then: {steps_reached:?}"
     );
     let arguments: Vec<&Path> = python_arguments.iter().map(PathBuf::as_path).collect();
-    check_with_python("h5py", "survived.py", &arguments);
+    check_with_python("h5py, gsd.hoomd", "survived.py", &arguments);
 }
 
 /// All checkpoints of a run that is told so are whole, and other files in the directory are left alone.

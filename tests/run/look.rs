@@ -3,7 +3,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant, SystemTime};
 
-use supercool::output::checkpoints_in;
+use supercool::output::{checkpoints_in, latest_valid};
 
 use crate::common::job::{Ended, Job, kob_andersen, signal};
 
@@ -339,6 +339,8 @@ fn suites_are_run_once_judged_and_gone_on_with() {
     let run = &json["runs"][0];
     assert_eq!((run["case"].as_str(), run["particles"].as_u64()), (Some("fluid/hot"), Some(108)));
     assert!(!run["machine"].as_str().unwrap().is_empty(), "{run}");
+    let last = latest_valid(&job.path("found/quick/fluid/hot")).unwrap().checkpoint.unwrap().2;
+    assert_eq!(run["seconds"].as_f64(), Some(last.get_json("seconds").unwrap()));
     let page = fs::read_to_string(job.path("found/quick/report.md")).unwrap();
     assert!(page.contains("| fluid/hot | 108 |") && page.contains("FAILS"), "{page}");
     assert_eq!(json["quantities"].as_array().unwrap().len(), 4);

@@ -43,6 +43,9 @@ pub struct Judged {
     /// In words: `3.6976(8)`, `at most 1e-5`.
     pub expected: String,
     pub found: Found,
+    /// Of a state that is to be a certain one: `found` is 0 if it is, and 1 if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     /// Difference in units of its standard error; of a tolerance or a bound, as a share of it.
     pub deviation: f64,
     pub unit: &'static str,
@@ -78,6 +81,7 @@ pub fn judge(
             quantity: quantity.clone(),
             expected: text,
             found,
+            hash: None,
             deviation,
             unit,
             // A deviation that is no number is not within anything.
@@ -87,9 +91,11 @@ pub fn judge(
     if let Some(hash) = &expected.hash {
         let wanted = hash.of(size).unwrap_or_default();
         let found = last_state(run.directory)?.hash().to_hex().to_string();
-        let same = f64::from(u8::from(!found.starts_with(wanted) || wanted.is_empty()));
-        let text = format!("{wanted} (found {})", &found[..wanted.len().clamp(8, 64)]);
-        return Ok(judged(text, Found { value: same, error: 0.0 }, same, "", 0.5));
+        let differs = f64::from(u8::from(!found.starts_with(wanted) || wanted.is_empty()));
+        let hash = Some(found[..wanted.len().clamp(8, 64)].to_owned());
+        let judged =
+            judged(wanted.to_owned(), Found { value: differs, error: 0.0 }, differs, "", 0.5);
+        return Ok(Judged { hash, ..judged });
     }
     let mut found = match (expected.statistic, run.beside) {
         (Statistic::Difference, Some(beside)) => {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use supercool_analysis::results::ResultsFile;
 
 use super::cases::Place;
+use crate::output::latest_valid;
 
 /// A run that has come to its end.
 #[derive(Clone, Debug, Serialize)]
@@ -16,7 +17,7 @@ pub struct Ran {
     pub case: String,
     pub particles: usize,
     pub steps: u64,
-    /// Of the stages that write results.
+    /// Of all stages and of all processes that took part.
     pub seconds: f64,
     /// Card, or processor where there was none.
     pub machine: String,
@@ -27,7 +28,7 @@ pub struct Ran {
 
 impl Ran {
     /// # Errors
-    /// If there are no results, or they cannot be read.
+    /// If there are no results or no checkpoint, or they cannot be read.
     pub fn read(place: &Place) -> miette::Result<Self> {
         let error = |error: std::io::Error| miette!("{}: {error}", place.directory.display());
         let mut files: Vec<PathBuf> = Vec::new();
@@ -35,17 +36,19 @@ impl Ran {
             files.push(entry.map_err(error)?.path());
         }
         files.retain(|file| file.extension().is_some_and(|extension| extension == "h5"));
-        let (mut last, mut seconds) = (None, 0.0);
+        let mut last = None;
         for path in files {
             let file = ResultsFile::open(&path).into_diagnostic()?;
             let written = path.metadata().and_then(|data| data.modified()).map_err(error)?;
-            seconds += file.number("progress/seconds").unwrap_or(0.0);
             if last.as_ref().is_none_or(|(before, _)| *before < written) {
                 last = Some((written, file));
             }
         }
         let (written, file) =
             last.ok_or_else(|| miette!("{}: no results", place.directory.display()))?;
+        let (_, _, checkpoint) = latest_valid(&place.directory)?
+            .checkpoint
+            .ok_or_else(|| miette!("{}: no checkpoint", place.directory.display()))?;
         let hardware = file.parameter("hardware").unwrap_or_default();
         let hardware: Value = serde_json::from_str(&hardware).unwrap_or_default();
         let machine = ["card", "processor"].iter().find_map(|key| hardware[key].as_str());
@@ -56,7 +59,7 @@ impl Ran {
             case: place.name(),
             particles: place.plan()?.system.particle_count(),
             steps: place.steps()?,
-            seconds,
+            seconds: checkpoint.get_json("seconds")?,
             machine: machine.unwrap_or("unknown").to_owned() + &ranks,
             version: file.parameter("version").unwrap_or_default(),
             date: date.to_string(),
