@@ -4,7 +4,8 @@ use std::path::Path;
 
 use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
-use supercool_analysis::results::{ResultsFile, TimeSeries};
+use supercool_analysis::fit::{Estimate, Points, least_squares};
+use supercool_analysis::results::{Function, ResultsFile, TimeSeries};
 use supercool_analysis::statistics::block_average;
 
 use super::Size;
@@ -160,6 +161,16 @@ fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
             .ok_or_else(|| miette!("{}: no estimate of {}", path.display(), expected.quantity()))?;
         return Ok(Found { value: row.estimate.value, error: row.estimate.error });
     }
+    if expected.statistic == Statistic::LongWavelengthLimit {
+        let functions = ResultsFile::open(&path).and_then(|file| file.structure());
+        let found = functions.into_diagnostic()?.into_iter().find_map(|function| {
+            let same = function.name == expected.observable
+                && expected.species.as_ref().is_none_or(|species| *species == function.group);
+            same.then(|| long_wavelength_limit(&function)).flatten()
+        });
+        return found
+            .ok_or_else(|| miette!("{}: no {} at small q", path.display(), expected.observable));
+    }
     let all = ResultsFile::open(&path).and_then(|file| file.observables()).into_diagnostic()?;
     let series = all.into_iter().find(|series| series.name == expected.observable);
     let series = series
@@ -188,6 +199,7 @@ fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
         }
         Statistic::Mean
         | Statistic::Fit
+        | Statistic::LongWavelengthLimit
         | Statistic::Hash
         | Statistic::Difference
         | Statistic::Reversal => {
@@ -195,6 +207,16 @@ fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
             Found { value: mean.value, error: mean.error }
         }
     }
+}
+
+/// Value at q = 0 of a parabola in q^2 through the shells below q = 2, for unit diameters before S(q) rises.
+fn long_wavelength_limit(function: &Function) -> Option<Found> {
+    let curve = function.curves.first()?;
+    let squares: Vec<f64> = function.x.iter().map(|q| q * q).collect();
+    let points = Points::new(&squares, &curve.value, &curve.error).between(0.0, 4.0);
+    let parabola = |p: &[f64; 3], x: f64| p[0] + p[1] * x + p[2] * x * x;
+    let Estimate { value, error } = least_squares(&points, parabola, [1.0, 0.0, 0.0])?.parameter(0);
+    Some(Found { value, error })
 }
 
 /// Slope of the straight line of least squares times the number of samples, over the modulus of the mean.
@@ -213,6 +235,8 @@ fn drift(samples: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use supercool_analysis::results::Curve;
+
     use super::*;
 
     #[test]
@@ -220,6 +244,28 @@ mod tests {
         let line: Vec<f64> = (0..1001).map(|k| -5.0 + 1e-6 * f64::from(k)).collect();
         let found = drift(&line);
         assert!((found - 1.001e-3 / 4.9995).abs() < 1e-9, "{found}");
+    }
+
+    #[test]
+    fn the_long_wavelength_limit_is_a_parabola_through_small_wave_numbers() {
+        let x: Vec<f64> = (1..20).map(|k| 0.25 * f64::from(k)).collect();
+        let value = x
+            .iter()
+            .map(|q| if *q < 2.1 { 0.67 - 0.1 * q * q + 0.01 * q.powi(4) } else { 3.0 })
+            .collect();
+        let error = vec![0.01; x.len()];
+        let curve = Curve { wavenumber: None, time: None, value, error, count: Vec::new() };
+        let function = Function {
+            group: "AA".to_owned(),
+            name: "structure_factor".to_owned(),
+            argument: "wavenumber".to_owned(),
+            x,
+            curves: vec![curve],
+        };
+        let found = long_wavelength_limit(&function).unwrap();
+        assert!((found.value - 0.67).abs() < 1e-9, "{found:?}");
+        // sqrt of (X^T X)^-1, X the columns 1, q^2, q^4 over the errors.
+        assert!((found.error - 0.007_297_7).abs() < 1e-7, "{found:?}");
     }
 
     #[test]

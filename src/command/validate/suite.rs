@@ -95,6 +95,8 @@ pub enum Statistic {
     LargestModulus,
     /// An estimate of `supercool analyze`.
     Fit,
+    /// S(q) at q = 0: density times temperature times compressibility, from its smallest wave numbers.
+    LongWavelengthLimit,
     /// The bits of the last state.
     Hash,
     /// Largest difference from what the suite's other program makes of the first state.
@@ -112,6 +114,7 @@ impl Statistic {
             Statistic::Drift => "drift",
             Statistic::LargestModulus => "largest",
             Statistic::Fit => "fit",
+            Statistic::LongWavelengthLimit => "limit q = 0 of",
             Statistic::Hash => "hash",
             Statistic::Difference => "difference",
             Statistic::Reversal => "reversal",
