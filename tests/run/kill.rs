@@ -27,6 +27,7 @@ const STAGES: [(&str, u64); 3] = [("melt", 600), ("bath", 500), ("production", 1
 fn toml(engine: &str) -> String {
     let run = "timestep = 0.004\nthreads = 1\nskin = 0.3";
     let mut text = kob_andersen(3, 256, "fixed-point", run);
+    assert_eq!(text.matches(r#"engine = "cpu""#).count(), 1, "{text}");
     text = text.replace(r#"engine = "cpu""#, &format!("engine = \"{engine}\""));
     text = text.replace(r#"directory = "out""#, "directory = \"out\"\nflush_seconds = 0.02");
     for (name, steps) in STAGES {

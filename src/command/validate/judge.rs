@@ -163,13 +163,16 @@ fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
     }
     if expected.statistic == Statistic::LongWavelengthLimit {
         let functions = ResultsFile::open(&path).and_then(|file| file.structure());
-        let found = functions.into_diagnostic()?.into_iter().find_map(|function| {
-            let same = function.name == expected.observable
-                && expected.species.as_ref().is_none_or(|species| *species == function.group);
-            same.then(|| long_wavelength_limit(&function)).flatten()
+        let function = functions.into_diagnostic()?.into_iter().find(|function| {
+            function.name == expected.observable
+                && expected.species.as_ref().is_none_or(|species| *species == function.group)
         });
-        return found
-            .ok_or_else(|| miette!("{}: no {} at small q", path.display(), expected.observable));
+        let function =
+            function.ok_or_else(|| miette!("{}: no {}", path.display(), expected.observable))?;
+        return long_wavelength_limit(&function).ok_or_else(|| {
+            let what = expected.quantity();
+            miette!("{}: {what} needs four shells or more below q = 2", path.display())
+        });
     }
     let all = ResultsFile::open(&path).and_then(|file| file.observables()).into_diagnostic()?;
     let series = all.into_iter().find(|series| series.name == expected.observable);
@@ -266,6 +269,9 @@ mod tests {
         assert!((found.value - 0.67).abs() < 1e-9, "{found:?}");
         // sqrt of (X^T X)^-1, X the columns 1, q^2, q^4 over the errors.
         assert!((found.error - 0.007_297_7).abs() < 1e-7, "{found:?}");
+        let curves = function.curves.clone();
+        let few = Function { x: vec![0.5, 1.0, 1.5], curves, ..function };
+        assert_eq!(long_wavelength_limit(&few), None);
     }
 
     #[test]
