@@ -338,25 +338,29 @@ pub(in crate::engine) fn core2<P: Policy>(
 
 /// Largest distance at which a pair's force or energy does not fit into the policy's sums; zero if
 /// there is none.
+///
+/// Cores are intervals that begin at zero: they are looked for on a coarse grid, and their edge on a fine one.
 pub(in crate::engine) fn core_distance<P: Policy>(
     policy: &P,
     potential: &PotentialPlan,
     pair: &PairParameters,
 ) -> f64 {
     const STEPS: u32 = 20_000;
+    const COARSE: u32 = 100;
     let (force_limit, energy_limit) = (policy.largest_pair_force(), policy.largest_pair_energy());
-    for step in (1..STEPS).rev() {
-        let r = pair.cutoff * f64::from(step) / f64::from(STEPS);
+    let distance = |step: u32| pair.cutoff * f64::from(step) / f64::from(STEPS);
+    let fits = |step: u32| {
+        let r = distance(step);
         let (force_over_r, energy) =
             evaluate_exactly(potential.form, &potential.truncation, pair, r);
         // The virial of a pair is summed in the units of energy.
         let virial = force_over_r * r * r;
-        let fits = (force_over_r * r).abs() < force_limit
+        (force_over_r * r).abs() < force_limit
             && energy.abs() < energy_limit
-            && virial.abs() < energy_limit;
-        if !fits {
-            return r;
-        }
-    }
-    0.0
+            && virial.abs() < energy_limit
+    };
+    let inside = (1..STEPS / COARSE).rev().map(|step| step * COARSE).find(|&step| !fits(step));
+    let lowest = inside.unwrap_or(1);
+    let edge = (lowest..lowest + COARSE).rev().find(|&step| !fits(step));
+    edge.map_or(0.0, distance)
 }
