@@ -256,8 +256,9 @@ pub struct Correlation {
     pub cage_radius: Option<Written<Number>>,
     /// Bins of the self van Hove function.
     pub van_hove: Option<Table<VanHove>>,
-    /// Names of the species whose averages are made; all if not given. Collective functions, overlaps and
-    /// susceptibilities of all particles together are made in any case.
+    /// Names of the species whose averages are made; all if not given. Averages over all particles together are
+    /// made beside them where all species are named; those of collective functions, overlaps and
+    /// susceptibilities in any case.
     pub species: Option<Written<Vec<Written<String>>>>,
     /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,

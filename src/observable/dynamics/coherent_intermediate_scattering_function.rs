@@ -27,8 +27,8 @@ impl Correlation for CoherentIntermediateScatteringFunction {
             .into()
     }
 
-    fn parts(&self, species: usize) -> Vec<Part> {
-        Part::pairs_and_all(species)
+    fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
+        Part::pairs_and_all(species, listed)
     }
 
     /// Wave vectors.

@@ -31,7 +31,7 @@ impl Correlation for CollectiveOverlap {
         format!("<sum_i sum_j theta(a - |r_j(t) - r_i(0)|)> / N, a = {}", self.length)
     }
 
-    fn parts(&self, _species: usize) -> Vec<Part> {
+    fn parts(&self, _species: usize, _listed: &[usize]) -> Vec<Part> {
         vec![Part::All]
     }
 }

@@ -51,29 +51,28 @@ impl Part {
         }
     }
 
-    /// Whether all its species are among those listed; true for all particles.
-    pub fn is_of(self, species: &[usize]) -> bool {
-        match self {
-            Part::Species(index) => species.contains(&index),
-            Part::Pair(a, b) => species.contains(&a) && species.contains(&b),
-            Part::All => true,
-        }
+    /// The `listed` species and, where these are all of several, all particles together.
+    pub fn species_and_sum(species: usize, listed: &[usize]) -> Vec<Part> {
+        let is_complete = species > 1 && (0..species).all(|index| listed.contains(&index));
+        let all = is_complete.then_some(Part::All);
+        Self::of_species(species, listed).chain(all).collect()
     }
 
-    /// Every species.
-    pub fn species(species: usize) -> Vec<Part> {
-        (0..species).map(Part::Species).collect()
+    /// The `listed` species, and all particles together.
+    pub fn species_and_all(species: usize, listed: &[usize]) -> Vec<Part> {
+        Self::of_species(species, listed).chain([Part::All]).collect()
     }
 
-    /// Every species, and all particles together.
-    pub fn species_and_all(species: usize) -> Vec<Part> {
-        (0..species).map(Part::Species).chain([Part::All]).collect()
-    }
-
-    /// Every unordered pair of species, and all particles together.
-    pub fn pairs_and_all(species: usize) -> Vec<Part> {
-        let pairs = species_pairs(species).into_iter().map(|(a, b)| Part::Pair(a, b));
+    /// Every unordered pair of the `listed` species, and all particles together.
+    pub fn pairs_and_all(species: usize, listed: &[usize]) -> Vec<Part> {
+        let pairs = species_pairs(species).into_iter().filter_map(|(a, b)| {
+            (listed.contains(&a) && listed.contains(&b)).then_some(Part::Pair(a, b))
+        });
         pairs.chain([Part::All]).collect()
+    }
+
+    fn of_species(species: usize, listed: &[usize]) -> impl Iterator<Item = Part> {
+        (0..species).filter(|index| listed.contains(index)).map(Part::Species)
     }
 }
 
@@ -103,9 +102,10 @@ pub trait Correlation: Send + Sync {
         Source::of(self.kind())
     }
 
-    /// What it is averaged over, in a system of so many species.
-    fn parts(&self, species: usize) -> Vec<Part> {
-        Part::species(species)
+    /// What it is averaged over, in a system of `species` species; averages of single species are made for the
+    /// `listed` ones.
+    fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
+        Part::species_and_sum(species, listed)
     }
 
     /// Averages over time origins that one value is made of.

@@ -95,8 +95,7 @@ impl Correlations {
                     terms.len() - 1
                 }
             };
-            let mut parts = observable.parts(context.species.len());
-            parts.retain(|part| part.is_of(&plan.species));
+            let parts = observable.parts(context.species.len(), &plan.species);
             let of_lags = vec![BlockAverage::new(observable.components()); lags.len()];
             let averages = vec![vec![of_lags; terms[index].1.rows().count()]; parts.len()];
             channels.push(Channel { observable, terms: index, parts, averages });

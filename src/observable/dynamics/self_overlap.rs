@@ -32,8 +32,8 @@ impl Correlation for SelfOverlap {
         format!("<theta(a - |{}|)>, a = {}", self.frame.displacement(), self.length)
     }
 
-    fn parts(&self, species: usize) -> Vec<Part> {
-        Part::species_and_all(species)
+    fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
+        Part::species_and_all(species, listed)
     }
 }
 

@@ -41,7 +41,7 @@ impl Correlation for StressAutocorrelation {
             .into()
     }
 
-    fn parts(&self, _species: usize) -> Vec<Part> {
+    fn parts(&self, _species: usize, _listed: &[usize]) -> Vec<Part> {
         vec![Part::All]
     }
 
@@ -96,7 +96,7 @@ impl Correlation for ShearViscosity {
             .into()
     }
 
-    fn parts(&self, _species: usize) -> Vec<Part> {
+    fn parts(&self, _species: usize, _listed: &[usize]) -> Vec<Part> {
         vec![Part::All]
     }
 

@@ -47,10 +47,10 @@ impl Correlation for Susceptibility {
         2
     }
 
-    fn parts(&self, species: usize) -> Vec<Part> {
+    fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
         match self.source() {
             Source::CollectiveOverlap => vec![Part::All],
-            _ => Part::species_and_all(species),
+            _ => Part::species_and_all(species, listed),
         }
     }
 

@@ -311,3 +311,44 @@ fn a_constant_shear_stress_gives_a_viscosity_that_grows_linearly() {
         }
     }
 }
+
+#[test]
+fn averages_over_all_particles_are_those_of_the_species_weighted_by_their_numbers() {
+    let context = context(&[6.0, 7.0, 8.0], &[30, 10], 400);
+    let linear = [
+        DynamicObservable::MeanSquareDisplacement,
+        DynamicObservable::MeanQuarticDisplacement,
+        DynamicObservable::VelocityAutocorrelation,
+        DynamicObservable::SelfIntermediateScatteringFunction,
+        DynamicObservable::SelfVanHoveFunction,
+        DynamicObservable::CageRelativeMeanSquareDisplacement,
+    ];
+    let mut observables = linear.to_vec();
+    observables.push(DynamicObservable::NonGaussianParameter);
+    let plan = CorrelationPlan { observables, species: vec![0, 1], ..plan(1, 6, 2, &[2.5]) };
+    let mut rng = StdRng::seed_from_u64(8);
+    let walk = langevin_gas(&context, &mut rng, 0.7, 0.1, 400);
+    let results = correlate(&plan, &context, &walk).results();
+    let value = |part: &str, name: &str| find(&results, &format!("{part}/{name}")).value.clone();
+    for name in linear.map(DynamicObservable::group_name) {
+        let (a, b, all) = (value("A", &name), value("B", &name), value("all-particles", &name));
+        assert!(!all.is_empty(), "{name}");
+        for ((a, b), all) in a.iter().zip(&b).zip(&all) {
+            let mean = 0.75 * a + 0.25 * b;
+            assert!((mean - all).abs() <= 1e-12 * mean.abs().max(1e-3), "{name}: {all}, not {mean}");
+        }
+    }
+    // Not a mean of the species' values, but of the moments of all displacements.
+    let [square, quartic] = ["mean_square_displacement", "mean_quartic_displacement"]
+        .map(|name| value("all-particles", name));
+    let alpha = value("all-particles", "non_gaussian_parameter");
+    for (index, alpha) in alpha.iter().enumerate().filter(|(_, alpha)| alpha.is_finite()) {
+        let lag = square.len() - value("A", "non_gaussian_parameter").len() + index;
+        let exact = 3.0 * quartic[lag] / (5.0 * square[lag] * square[lag]) - 1.0;
+        assert!((alpha - exact).abs() < 1e-10, "lag {lag}: {alpha}, not {exact}");
+    }
+    // Of one species no more is asked for.
+    let only_a = CorrelationPlan { species: vec![0], ..plan };
+    let results = correlate(&only_a, &context, &walk).results();
+    assert!(results.iter().all(|series| series.path.starts_with("A/")));
+}
