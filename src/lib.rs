@@ -7,6 +7,7 @@
 //! 2. What runs it: [`engine`].
 //! 3. What the user touches: [`config`] (text to [`plan`]), [`initial`] states, [`run`] (stages,
 //!    checkpoints), [`output`] (files) and [`command`] (the command line).
+mod announce;
 pub mod arithmetic;
 pub mod command;
 pub mod config;

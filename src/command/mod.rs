@@ -26,7 +26,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::output::refuse_overwriting;
 use self::ranks::on_ranks;
-use crate::{config, potential};
+use crate::{announce, config, potential};
 
 /// Molecular dynamics of supercooled liquids and glasses.
 #[derive(Debug, Parser)]
@@ -95,7 +95,8 @@ enum Command {
 
 /// Runs the command line of this process.
 pub fn main() -> miette::Result<ExitCode> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new(format!("warn,{}=info", announce::TARGET)));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -115,6 +116,9 @@ pub fn main() -> miette::Result<ExitCode> {
             say(check::check_report(&loaded, Some(&energy)))?;
             if let Some(shortage) = crate::run::memory::shortage(&loaded.plan) {
                 say(format!("\nwarning\n  {shortage}\n"))?;
+            }
+            if let Some(excess) = crate::run::threads::excess(&loaded.plan) {
+                say(format!("\nwarning\n  {excess}\n"))?;
             }
             if let Some(ranks) = ranks {
                 say(check::domains(&loaded.plan, ranks)?)?;

@@ -163,10 +163,11 @@ fn table(directory: &Path, summary: &Summary) -> String {
     let word = |key: &str| summary.engine[key].as_str().unwrap_or("?").to_owned();
     let _ = writeln!(
         text,
-        "{} particles, {} steps in {:.1} s on {} ({}), precision {}\nResults are in {}",
+        "{} particles, {} steps in {:.1} s after {:.1} s of setup on {} ({}), precision {}\nResults are in {}",
         summary.particles,
         summary.steps,
         summary.seconds,
+        summary.setup_seconds,
         word("engine"),
         word("instructions"),
         word("precision"),

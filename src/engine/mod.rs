@@ -100,6 +100,15 @@ pub trait Engine: Send {
     fn hardware(&self) -> serde_json::Value;
 }
 
+/// Whether the CPU takes the steps of a plan.
+pub fn is_on_cpu(choice: EngineChoice) -> bool {
+    match choice {
+        EngineChoice::Cpu => true,
+        EngineChoice::Auto => cuda::device::cards().is_err(),
+        EngineChoice::Cuda => false,
+    }
+}
+
 /// The engine of a plan on some ranks, holding `state`.
 ///
 /// # Errors
@@ -109,11 +118,6 @@ pub fn create_on(
     plan: &Plan,
     state: &ExactState,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    let on_cards = match plan.run.engine {
-        EngineChoice::Cuda => true,
-        EngineChoice::Auto => cuda::device::cards().is_ok(),
-        EngineChoice::Cpu => false,
-    };
     let precision = plan.run.precision;
     match ranks.count() {
         1 => create(plan, state),
@@ -122,7 +126,8 @@ pub fn create_on(
         }
         _ => {
             // All ranks take the engine that this one has found.
-            let engine = if on_cards { EngineChoice::Cuda } else { EngineChoice::Cpu };
+            let on_cpu = is_on_cpu(plan.run.engine);
+            let engine = if on_cpu { EngineChoice::Cpu } else { EngineChoice::Cuda };
             let plan = Plan { run: RunPlan { engine, ..plan.run.clone() }, ..plan.clone() };
             Ok(Box::new(domain::DomainEngine::new(&plan, state, ranks)?))
         }
@@ -134,10 +139,8 @@ pub fn create_on(
 /// # Errors
 /// If the plan asks for an engine that is not there, or the state does not fit the precision.
 pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
-    match plan.run.engine {
-        EngineChoice::Cuda => return cuda::create(plan, state),
-        EngineChoice::Auto if cuda::device::cards().is_ok() => return cuda::create(plan, state),
-        EngineChoice::Auto | EngineChoice::Cpu => {}
+    if !is_on_cpu(plan.run.engine) {
+        return cuda::create(plan, state);
     }
     Ok(match plan.run.precision {
         Precision::Single => Box::new(cpu::CpuEngine::<precision::Single>::new(plan, state)?),

@@ -3,9 +3,9 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::config::{bytes, memory};
-use crate::engine::cuda::device;
 use crate::engine::domain::Ranks;
-use crate::plan::{EngineChoice, Plan};
+use crate::engine::is_on_cpu;
+use crate::plan::Plan;
 
 /// More memory is needed than there is.
 #[derive(Debug, Error, Diagnostic)]
@@ -35,14 +35,9 @@ pub fn of_this_machine() -> Option<u64> {
 
 /// What is missing for a run of `plan`, if the CPU takes its steps.
 pub fn shortage(plan: &Plan) -> Option<Shortage> {
-    let on_cpu = || match plan.run.engine {
-        EngineChoice::Cpu => true,
-        EngineChoice::Auto => device::cards().is_err(),
-        EngineChoice::Cuda => false,
-    };
     let (need, size) = (memory(plan).total(), of_this_machine()? as f64);
     let particles = plan.system.particle_count();
-    (need > size && on_cpu()).then_some(Shortage { particles, need, size })
+    (need > size && is_on_cpu(plan.run.engine)).then_some(Shortage { particles, need, size })
 }
 
 /// Refuses a run that cannot fit, and warns of one that may not. Of several ranks it is not known how they share machines.

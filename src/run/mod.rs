@@ -21,6 +21,7 @@ mod stage;
 mod summary;
 #[cfg(test)]
 mod tests;
+pub mod threads;
 mod warnings;
 mod writer;
 
@@ -40,6 +41,7 @@ pub use self::replay::{ReplayOptions, Replayed, replay};
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use self::writer::Writer;
+use crate::announce;
 use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
@@ -104,16 +106,22 @@ struct Simulation {
 
 /// Runs a plan from its start.
 pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
+    let started = Instant::now();
     let watch = watch(options)?;
     let planned = plan.run.engine;
     plan.run.engine = options.engine.unwrap_or(planned);
     memory::check(&plan, &options.ranks)?;
-    let (state, key) = initial::create_with_key(&plan)?;
+    if let Some(excess) = threads::excess(&plan) {
+        tracing::warn!("{excess}");
+    }
+    let create = || initial::create_with_key(&plan);
+    let (state, key) = announce::while_slow("creating the initial state", create)?;
     plan.system.key_behind_file = key;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
     directory.on_full_disk(full_disk(&plan, &watch));
     directory.watched_by(&watch);
-    let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
+    let create = || engine::create_on(&options.ranks, &plan, &state);
+    let mut engine = announce::while_slow("setting up the engine", create)?;
     drop(state);
     draw_first_velocities(&plan, engine.as_mut())?;
     #[cfg(feature = "fault-injection")]
@@ -125,6 +133,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     }
     directory.begin()?;
     let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), engine);
+    simulation.summary.setup_seconds = started.elapsed().as_secs_f64();
     // A run that is killed from here on can be resumed.
     simulation.save(&directory)?;
     simulation.drive(&directory, &watch, options)
@@ -389,7 +398,8 @@ impl Simulation {
         }
         let context = self.stage_context();
         let stage = &self.plan.stages[self.stage];
-        self.engine.begin_stage(&context)?;
+        let what = format!("stage \"{}\": setting up the engine", stage.name);
+        announce::while_slow(what, || self.engine.begin_stage(&context))?;
         if let Some(target) = &stage.set_total_energy {
             let energy = match target {
                 TotalEnergy::Value(energy) => *energy,

@@ -47,6 +47,8 @@ pub struct Summary {
     pub stages: Vec<StageSummary>,
     /// Of all processes that took part, up to their last checkpoint where they were killed.
     pub seconds: f64,
+    /// From the command to the first step of this process: initial state, kernels, lists. Not part of `seconds`.
+    pub setup_seconds: f64,
     /// Nothing was left to be done.
     pub was_complete: bool,
     pub particles: usize,

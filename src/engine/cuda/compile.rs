@@ -6,14 +6,16 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use super::library::{CudaVersion, Nvrtc};
 use super::sources::HEADERS;
+use crate::announce;
 use crate::engine::EngineError;
 
 /// What to compile: a text that includes headers of `kernels/`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Name in the compiler's messages.
     pub name: String,
@@ -118,6 +120,23 @@ pub fn compile(program: &Program, architecture: Architecture) -> Result<Compiled
     compile_in(program, architecture, cache_folder().as_deref())
 }
 
+/// Compiles these programs at once and keeps them, so that [`compile`] finds them; nothing where there is no cache. What
+/// is wrong is left to [`compile`].
+pub fn compile_ahead(programs: &[Program], architecture: Architecture) {
+    if cache_folder().is_none() || programs.len() < 2 {
+        return;
+    }
+    thread::scope(|scope| {
+        for program in programs {
+            scope.spawn(move || {
+                if let Err(error) = compile(program, architecture) {
+                    tracing::debug!("{}: {error}", program.name);
+                }
+            });
+        }
+    });
+}
+
 /// Compiles a few lines that use the compiler's own declarations: shows whether it works at all.
 ///
 /// # Errors
@@ -140,7 +159,7 @@ pub fn compile_in(
     cache: Option<&Path>,
 ) -> Result<Compiled, EngineError> {
     let nvrtc = Nvrtc::get()?;
-    let options = options(program, architecture);
+    let options = options(program, architecture, nvrtc.version());
     let entry = cache.map(|folder| folder.join(key(program, &options, nvrtc.version())));
     if let Some(entry) = &entry
         && let Some(compiled) = read(entry)
@@ -148,12 +167,16 @@ pub fn compile_in(
         mark_as_used(entry);
         return Ok(compiled);
     }
-    let output = nvrtc.compile(&program.name, &program.text, HEADERS, &options).map_err(|log| {
-        EngineError::Compilation {
-            program: program.name.clone(),
-            architecture: architecture.to_string(),
-            log,
-        }
+    let kept = if cache.is_some() { ", kept for later runs" } else { "" };
+    let what = format!("compiling GPU kernels for {architecture} ({}{kept})", program.name);
+    let output = announce::while_slow(what, || {
+        nvrtc.compile(&program.name, &program.text, HEADERS, &options).map_err(|log| {
+            EngineError::Compilation {
+                program: program.name.clone(),
+                architecture: architecture.to_string(),
+                log,
+            }
+        })
     })?;
     let compiled = Compiled { image: output.image, log: output.log, from_cache: false };
     if let (Some(entry), Some(folder)) = (entry, cache) {
@@ -163,8 +186,11 @@ pub fn compile_in(
     Ok(compiled)
 }
 
+/// First version of NVRTC whose `--split-compile` was tried: kernels of one program are compiled by all cores.
+const SPLITS: CudaVersion = CudaVersion { major: 13, minor: 0 };
+
 /// No option lets the compiler change a number: fused operations are written out in the text.
-fn options(program: &Program, architecture: Architecture) -> Vec<String> {
+fn options(program: &Program, architecture: Architecture, version: CudaVersion) -> Vec<String> {
     let mut options = vec![
         "--std=c++17".to_owned(),
         "--fmad=false".to_owned(),
@@ -176,6 +202,9 @@ fn options(program: &Program, architecture: Architecture) -> Vec<String> {
     ];
     if matches!(architecture, Architecture::Machine(_)) {
         options.push("--ptxas-options=-v".to_owned());
+        if version >= SPLITS {
+            options.push("--split-compile=0".to_owned());
+        }
     }
     options.extend(program.macros.iter().map(|(name, value)| format!("-D{name}={value}")));
     options.extend_from_slice(&program.options);

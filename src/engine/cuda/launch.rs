@@ -6,7 +6,7 @@ use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule};
 
 use super::arithmetic;
-use super::compile::{Architecture, Program, compile};
+use super::compile::{Architecture, Program, compile, compile_ahead};
 use super::constants::{DevicePolicy, DeviceReal, PairTable};
 use super::device::failed;
 use super::library::Nvrtc;
@@ -69,12 +69,22 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
     }
 }
 
+/// What kernels are compiled to for the GPU of a session.
+fn architecture(session: &Session) -> Result<Architecture, EngineError> {
+    let known = Nvrtc::get()?.architectures();
+    Ok(Architecture::of_card(session.card.compute_capability, known))
+}
+
 impl Kernels {
-    /// Compiles a program for the card, and loads it.
+    /// Compiles programs that [`of`](Self::of) is asked for next, all at once.
+    pub fn compile_ahead(session: &Session, programs: &[Program]) -> Result<(), EngineError> {
+        compile_ahead(programs, architecture(session)?);
+        Ok(())
+    }
+
+    /// Compiles a program for the GPU, and loads it.
     pub fn of(session: &Arc<Session>, program: &Program) -> Result<Self, EngineError> {
-        let known = Nvrtc::get()?.architectures();
-        let architecture = Architecture::of_card(session.card.compute_capability, known);
-        let compiled = compile(program, architecture)?;
+        let compiled = compile(program, architecture(session)?)?;
         session.enter()?;
         // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end.
         let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }

@@ -335,7 +335,10 @@ fn averages_over_all_particles_are_those_of_the_species_weighted_by_their_number
         assert!(!all.is_empty(), "{name}");
         for ((a, b), all) in a.iter().zip(&b).zip(&all) {
             let mean = 0.75 * a + 0.25 * b;
-            assert!((mean - all).abs() <= 1e-12 * mean.abs().max(1e-3), "{name}: {all}, not {mean}");
+            assert!(
+                (mean - all).abs() <= 1e-12 * mean.abs().max(1e-3),
+                "{name}: {all}, not {mean}"
+            );
         }
     }
     // Not a mean of the species' values, but of the moments of all displacements.

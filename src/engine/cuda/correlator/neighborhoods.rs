@@ -3,6 +3,7 @@
 //! In rounds, for whose samples there is room: the particles of the time origins are sorted by cell; then either places
 //! are counted, or later samples are written anew in the frame of the cages, and correlated with their origins as any
 //! others.
+use std::borrow::Cow;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -99,6 +100,20 @@ impl Shape {
     }
 }
 
+/// Whether it matters what lies around the particles, and what is then evaluated for pairs of samples by themselves.
+pub fn needs_programs(evaluation: &Evaluation) -> (bool, Option<Cow<'_, Evaluation>>) {
+    if Shape::of(evaluation, 0).is_none() {
+        return (false, Some(Cow::Borrowed(evaluation)));
+    }
+    let in_cages = evaluation.cage_radius.is_some();
+    (true, in_cages.then(|| Cow::Owned(within_cages(evaluation))))
+}
+
+/// What is evaluated of samples in the frame of the cages. The centre of mass has no part in what is relative to cages.
+fn within_cages(evaluation: &Evaluation) -> Evaluation {
+    Evaluation { remove_drift: false, ..evaluation.clone() }
+}
+
 /// Whether it matters what lies around the particles: slots beside those of the samples, and bytes on the card without
 /// them.
 pub fn needs(evaluation: &Evaluation, slot_bytes: usize) -> Option<(usize, u64)> {
@@ -164,13 +179,11 @@ impl NeighborhoodEvaluator {
         let origins = SortedOrigins::new(session, &program, simulation_box, all, search)?;
         let kernels = &origins.kernels;
         let kind = if shape.in_cages {
-            // The centre of mass has no part in what is relative to cages.
-            let in_cages = Evaluation { remove_drift: false, ..evaluation.clone() };
             Kind::Cages(Box::new(Cages {
                 displace: kernels.kernel("displace")?,
                 subtract_cages: kernels.kernel("subtract_cages")?,
                 moved: Buffer::new(session, shape.bytes_of_displacements(dimension))?,
-                evaluator: PairEvaluator::new(session, &in_cages)?,
+                evaluator: PairEvaluator::new(session, &within_cages(evaluation))?,
                 first_slot,
             }))
         } else {

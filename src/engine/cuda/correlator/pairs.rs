@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::program::{self, CHUNK, Column, MOST_SHARED_BINS, MOST_SLOTS, SAMPLED_WORDS, THREADS};
 use super::records::Records;
 use super::slots::Slot;
+use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::launch::{Kernel, Kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, room};
@@ -105,19 +106,30 @@ pub fn device_bytes(evaluation: &Evaluation) -> u64 {
     capacity(evaluation).1
 }
 
+/// Samples of a group, as many as the shared memory of a block holds beside the bins, and the bytes of both.
+fn shared_slots(session: &Session, evaluation: &Evaluation) -> Result<(usize, usize), EngineError> {
+    let slot_bytes = CHUNK * evaluation.simulation_box.dimension() * SAMPLED_WORDS * 4;
+    let bins = program::bins(evaluation);
+    let bin_bytes = if bins <= MOST_SHARED_BINS { bins * 4 * THREADS as usize / 32 } else { 0 };
+    let for_slots = session.shared_memory()?.saturating_sub(bin_bytes);
+    let slots = (for_slots / slot_bytes).clamp(2, MOST_SLOTS);
+    Ok((slots, slots * slot_bytes + bin_bytes))
+}
+
+/// The kernels of an evaluation on this device.
+pub fn program(session: &Session, evaluation: &Evaluation) -> Result<Program, EngineError> {
+    let (slots, _) = shared_slots(session, evaluation)?;
+    Ok(program::program(evaluation, slots))
+}
+
 impl PairEvaluator {
     pub fn new(session: &Arc<Session>, evaluation: &Evaluation) -> Result<Self, EngineError> {
-        let dimension = evaluation.simulation_box.dimension();
-        let slot_bytes = CHUNK * dimension * SAMPLED_WORDS * 4;
         let bins = program::bins(evaluation);
-        let bin_bytes = if bins <= MOST_SHARED_BINS { bins * 4 * THREADS as usize / 32 } else { 0 };
-        let for_slots = session.shared_memory()?.saturating_sub(bin_bytes);
-        let slots = (for_slots / slot_bytes).clamp(2, MOST_SLOTS);
+        let (slots, shared_bytes) = shared_slots(session, evaluation)?;
         let kernels = Kernels::of(session, &program::program(evaluation, slots))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
         kernels.set("geometry", &geometry(evaluation, &first_chunk))?;
         let correlate = kernels.kernel("correlate")?;
-        let shared_bytes = slots * slot_bytes + bin_bytes;
         kernels.allow_shared_memory(correlate, shared_bytes)?;
         let (species, width) = (evaluation.species.len(), evaluation.width() - bins);
         let (pairs_at_once, _) = capacity(evaluation);

@@ -5,11 +5,14 @@ use super::centers::CenterFinder;
 use super::densities::{self, DensityEvaluator};
 use super::neighborhoods::{self, NeighborhoodEvaluator};
 use super::pairs::{self, PairEvaluator};
+use super::program;
 use super::records::{self, Center, Records};
 use super::slots::{Slot, SlotPool};
 use super::structure::{self, BondOrderEvaluator, StructureEvaluator};
 use super::{common_interval, launch_samples, until_next};
+use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::engine::Turns;
+use crate::engine::cuda::launch::Kernels;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::{BlockingScheme, Due};
@@ -97,6 +100,48 @@ fn removes_drift(handed_over: &HandedOver) -> bool {
     }
 }
 
+/// The kernels that these need.
+fn programs(
+    session: &Session,
+    correlations: &[(usize, HandedOver)],
+) -> Result<Vec<Program>, EngineError> {
+    let Some((simulation_box, species)) = correlations.iter().find_map(|(_, one)| system_of(one))
+    else {
+        return Ok(Vec::new());
+    };
+    let (dimension, species) = (simulation_box.dimension(), species.len());
+    let mut programs: Vec<Program> = Vec::new();
+    let mut add = |program: Program| {
+        if !programs.contains(&program) {
+            programs.push(program);
+        }
+    };
+    for (_, handed_over) in correlations {
+        match handed_over {
+            HandedOver::Pairs(evaluation, _) => {
+                let (around, of_pairs) = neighborhoods::needs_programs(evaluation);
+                if around {
+                    add(program::neighborhoods_program(dimension, species));
+                }
+                if let Some(evaluation) = of_pairs {
+                    add(pairs::program(session, &evaluation)?);
+                }
+            }
+            HandedOver::Densities(evaluation, _) => add(program::density_program(evaluation)),
+            HandedOver::Structure(evaluation, _) => {
+                add(program::structure_program(dimension, species));
+                add(program::density_program(&evaluation.densities));
+            }
+            HandedOver::BondOrder(..) => add(program::structure_program(dimension, species)),
+            HandedOver::Stress(..) => {}
+        }
+    }
+    if correlations.iter().any(|(_, one)| removes_drift(one)) {
+        add(program::centers_program(dimension, species));
+    }
+    Ok(programs)
+}
+
 impl ParticleSampling {
     /// `correlations` with their indices: of pairs of samples, or of density modes.
     ///
@@ -106,6 +151,7 @@ impl ParticleSampling {
         session: &Arc<Session>,
         correlations: Vec<(usize, HandedOver)>,
     ) -> Result<Self, EngineError> {
+        Kernels::compile_ahead(session, &programs(session, &correlations)?)?;
         let (simulation_box, species) =
             system_of(&correlations[0].1).expect("correlations of particles");
         let particles: usize = species.iter().map(|species| species.count).sum();
