@@ -94,8 +94,21 @@ impl TimePairs {
 impl StoredTrajectory {
     /// Reads all frames. `timestep` gives times where the file has none; without either, time is the
     /// step number.
+    ///
+    /// # Errors
+    /// As [`Self::from_frames`], and if several frames have no ids in a format whose writers change the order of
+    /// particles.
     pub fn read(reader: &dyn TrajectoryReader, timestep: Option<f64>) -> Result<Self> {
-        let frames = (0..reader.len()).map(|index| reader.read(index)).collect::<Result<_>>()?;
+        let frames = (0..reader.len()).map(|index| reader.read(index));
+        let frames = frames.collect::<Result<Vec<Frame>>>()?;
+        let nameless = |frame: &Frame| frame.id.is_none();
+        if frames.len() > 1 && !reader.keeps_order() && frames.iter().any(nameless) {
+            let what = format!(
+                "no ids, without which particles of a {} cannot be found in the next frame",
+                reader.format()
+            );
+            return Err(AnalysisError::content(reader.path(), what));
+        }
         Self::from_frames(frames, timestep)
     }
 
@@ -124,7 +137,10 @@ impl StoredTrajectory {
         let mut position: Vec<Vec<[f64; 3]>> = Vec::with_capacity(frames.len());
         for frame in &frames {
             let unwrapped = (0..frame.particle_count()).map(|particle| match position.last() {
-                _ if frame.image.is_some() => frame.unwrapped(particle).unwrap_or_default(),
+                // Those of later frames only may not join on to the first one.
+                _ if frame.image.is_some() && first.image.is_some() => {
+                    frame.unwrapped(particle).unwrap_or_default()
+                }
                 Some(before) => follow(before[particle], frame.position[particle], edges),
                 None => frame.position[particle],
             });

@@ -278,12 +278,24 @@ fn trajectory_info(reader: &dyn TrajectoryReader) -> Result<String> {
     if let (Some(from), Some(to)) = (first_frame.time, frame.time) {
         let _ = write!(text, ", time {} to {}", short(from), short(to));
     }
-    let _ = writeln!(text, "\n  last frame   {}", contents(&frame));
+    text.push('\n');
+    // Some programs write what changes only at the start.
+    if contents(&first_frame) != contents(&frame) {
+        let _ = writeln!(text, "  first frame  {}", contents(&first_frame));
+    }
+    let _ = writeln!(text, "  last frame   {}", contents(&frame));
+    if last > 0 && frame.id.is_none() && !reader.keeps_order() {
+        text += "               no ids: particles of one frame cannot be found in another\n";
+    }
+    if let Some(units) = reader.units() {
+        let _ = writeln!(text, "  units        {units}");
+    }
     let _ =
         writeln!(text, "  particles    {} ({})", frame.particle_count(), species_counts(&frame));
     let _ = writeln!(text, "  box          {}", box_text(&frame.box_edges, frame.particle_count()));
-    if let Some(temperature) = temperature(&frame) {
-        let _ = writeln!(text, "  temperature  {} of the last frame", short(temperature));
+    if let Some(temperature) = temperature(&frame).filter(|_| reader.units_are_coherent()) {
+        let masses = if frame.mass.is_some() { "" } else { ", with masses of 1" };
+        let _ = writeln!(text, "  temperature  {} of the last frame{masses}", short(temperature));
     }
     Ok(text)
 }

@@ -1,7 +1,10 @@
 //! Files written by other programs (`data/make_fixtures.py`) or by hand, read back.
 use std::path::{Path, PathBuf};
 
-use supercool_analysis::{Frame, open};
+use supercool_analysis::correlation::{
+    StoredTrajectory, TimePairs, mean_square_displacement, velocity_autocorrelation,
+};
+use supercool_analysis::{Frame, info, open};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -60,13 +63,104 @@ fn gsd_of_both_file_layers_follows_the_hoomd_schema() {
         assert_eq!(first.species, [0, 1, 0, 0, 1]);
         assert_eq!(first.mass.unwrap(), [1.0, 2.0, 1.0, 1.0, 2.0]);
         assert_eq!(first.velocity.as_ref().unwrap()[3], [3.0, -1.5, 0.25]);
-        // Not written again in frame 1, hence those of frame 0.
+        // Not written again in frame 1: masses are those of frame 0, velocities are not.
         let second = reader.read(1).unwrap();
-        assert_eq!(second.velocity, first.velocity);
-        // Another number of particles: defaults.
+        assert_eq!((second.mass, second.velocity), (Some(vec![1.0, 2.0, 1.0, 1.0, 2.0]), None));
+        // Another number of particles.
         let third = reader.read(2).unwrap();
-        assert_eq!(third.mass.unwrap(), [1.0; 3]);
-        assert_eq!(third.velocity, None);
+        assert_eq!((third.mass, third.velocity), (None, None));
+    }
+}
+
+/// HOOMD-blue's `dynamic = ["property"]`: the schema alone would hand on the images of frame 0.
+#[test]
+fn velocities_and_images_of_the_first_frame_are_not_those_of_all() {
+    let reader = open(data("hoomd_property.gsd")).unwrap();
+    let first = reader.read(0).unwrap();
+    assert_eq!(first.velocity.as_ref().unwrap()[3], [3.0, -1.5, 0.25]);
+    assert_eq!(first.unwrapped(4).unwrap(), [3.0, 0.0, 8.0]);
+    for k in 1..5 {
+        let frame = reader.read(k).unwrap();
+        assert_eq!((frame.velocity, frame.image), (None, None), "{k}");
+    }
+    let trajectory = StoredTrajectory::read(&*reader, None).unwrap();
+    let pairs = TimePairs::all(trajectory.steps());
+    let all = trajectory.particles_of("");
+    let msd = mean_square_displacement(&trajectory, &all, &pairs);
+    // Velocities (i - 2) / 2 a frame, i = 0 to 4; the fastest moves by an edge in four frames. In binary exact.
+    let expected: Vec<f64> = (0..5).map(|k| f64::from(k * k) * 0.5).collect();
+    assert_eq!(msd.value, expected);
+    assert!(velocity_autocorrelation(&trajectory, &all, &pairs).is_err());
+    let text = info(data("hoomd_property.gsd")).unwrap();
+    assert!(text.contains("first frame  positions, images, velocities\n"), "{text}");
+    assert!(text.contains("last frame   positions\n"), "{text}");
+}
+
+/// As by writers that store images or velocities once, or more rarely than positions.
+#[test]
+fn fixed_images_and_velocities_of_h5md_are_not_those_of_every_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fixed.h5md");
+    let write = |frames: usize| -> hdf5::Result<()> {
+        let file = hdf5::File::create(&path)?;
+        let group = file.create_group("particles/all")?;
+        group.create_group("box")?.new_dataset_builder().with_data(&EDGES).create("edges")?;
+        let element = |name: &str| -> hdf5::Result<hdf5::Group> {
+            let element = group.create_group(name)?;
+            let steps: Vec<i64> = (0..frames as i64).map(|k| 10 * k).collect();
+            element.new_dataset_builder().with_data(&steps).create("step")?;
+            Ok(element)
+        };
+        let x = ndarray::Array3::<f64>::from_shape_fn((frames, 2, 3), |(k, i, _)| (k + i) as f64);
+        element("position")?.new_dataset_builder().with_data(&x).create("value")?;
+        let fixed = ndarray::Array2::<f64>::ones((2, 3));
+        group.new_dataset_builder().with_data(&fixed).create("velocity")?;
+        group.new_dataset_builder().with_data(&fixed).create("image")?;
+        file.close()
+    };
+    write(2).unwrap();
+    let held = |index: usize| {
+        let frame = open(&path).unwrap().read(index).unwrap();
+        (frame.velocity.is_some(), frame.image.is_some())
+    };
+    assert_eq!([held(0), held(1)], [(false, false); 2]);
+    write(1).unwrap();
+    assert_eq!(held(0), (true, true));
+}
+
+/// Ids at steps 0 and 20 of frames at 0, 10, 20: nobody knows whose the positions at 10 are.
+#[test]
+fn ids_and_boxes_of_h5md_that_change_must_be_of_the_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rare.h5md");
+    let read = |later_id: [i64; 2], later_edges: [f64; 3]| -> Result<Frame, String> {
+        let write = || -> hdf5::Result<()> {
+            let file = hdf5::File::create(&path)?;
+            let group = file.create_group("particles/all")?;
+            let element = |name: &str, steps: &[i64]| -> hdf5::Result<hdf5::Group> {
+                let element = group.create_group(name)?;
+                element.new_dataset_builder().with_data(steps).create("step")?;
+                Ok(element)
+            };
+            let x = ndarray::Array3::<f64>::from_shape_fn((3, 2, 3), |(_, i, _)| i as f64);
+            let position = element("position", &[0, 10, 20])?;
+            position.new_dataset_builder().with_data(&x).create("value")?;
+            let id = ndarray::arr2(&[[1, 2], later_id]);
+            element("id", &[0, 20])?.new_dataset_builder().with_data(&id).create("value")?;
+            let edges = ndarray::arr2(&[EDGES, later_edges]);
+            let simulation_box = element("box/edges", &[0, 20])?;
+            simulation_box.new_dataset_builder().with_data(&edges).create("value")?;
+            file.close()
+        };
+        write().unwrap();
+        open(&path).and_then(|reader| reader.read(1)).map_err(|error| error.to_string())
+    };
+    assert_eq!(read([1, 2], EDGES).unwrap().id, Some(vec![1, 2]));
+    for (id, edges, name) in [([2, 1], EDGES, "id"), ([1, 2], [4.0, 5.0, 6.5], "box/edges")] {
+        let error = read(id, edges).unwrap_err();
+        let expected =
+            format!("particles/all/{name}/value changes with time and has no values of step 10");
+        assert!(error.contains(&expected), "{error}");
     }
 }
 
@@ -192,6 +286,18 @@ fn extended_xyz_as_ase_and_others_write_it() {
     assert!(error.contains("do not lie in a plane"), "{error}");
 }
 
+/// A first frame of another program, say: its number and the steps of the others do not go together.
+#[test]
+fn frames_of_xyz_are_counted_where_one_has_no_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mixed.xyz");
+    let frame = |step: &str| format!("1\nLattice=\"4 5 6\" {step}\nA 1 2 3\n");
+    std::fs::write(&path, frame("") + &frame("step=100") + &frame("step=200")).unwrap();
+    let reader = open(&path).unwrap();
+    assert!(reader.counts_frames());
+    assert_eq!(reader.steps(), [0, 1, 2]);
+}
+
 #[test]
 fn xyz_without_a_box_says_what_is_missing_and_where() {
     let error = refused("plain.xyz");
@@ -225,6 +331,62 @@ fn lammps_dump_with_scaled_coordinates_and_images() {
     // Low corner (-2, -2.5, 0) plus (0.25, 0.5, 0.75) of the edges: (-1, 0, 4.5), images (1, 0, -1).
     assert_eq!(frame.position[1], [3.0, 0.0, 4.5]);
     assert_eq!(frame.unwrapped(1).unwrap(), [3.0, 0.0, -1.5]);
+}
+
+#[test]
+fn a_lammps_dump_has_an_order_only_by_its_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("order.dump");
+    let frames = |columns: &str, lines: [[&str; 2]; 2]| {
+        let frame = |step: usize| {
+            format!(
+                "ITEM: TIMESTEP\n{step}\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n\
+                 0 4\n0 4\n0 4\nITEM: ATOMS {columns} type x y z\n{}\n",
+                lines[step].join("\n")
+            )
+        };
+        std::fs::write(&path, frame(0) + &frame(1)).unwrap();
+        let reader = open(&path).unwrap();
+        assert!(!reader.keeps_order());
+        StoredTrajectory::read(&*reader, None).map_err(|error| error.to_string())
+    };
+    let error = frames("", [["1 0 0 0", "1 1 1 1"], ["1 1 1 1", "1 0 0 0"]]).unwrap_err();
+    assert!(error.contains("order.dump") && error.contains("no ids"), "{error}");
+    assert!(info(&path).unwrap().contains("no ids"));
+    let with_ids = frames("id", [["1 1 0 0 0", "2 1 1 1 1"], ["2 1 1 1 1", "1 1 0 0 0"]]).unwrap();
+    let pairs = TimePairs::all(with_ids.steps());
+    let msd = mean_square_displacement(&with_ids, &[0, 1], &pairs);
+    assert_eq!(msd.value, [0.0, 0.0]);
+}
+
+/// LAMMPS names the units of a dump on request, of a data file always.
+#[test]
+fn units_are_told_and_only_reduced_ones_give_a_temperature() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("units.dump");
+    let dump = |units: &str, box_bounds: &str| {
+        let text = format!(
+            "ITEM: UNITS\n{units}\nITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS {box_bounds}\n\
+             ITEM: ATOMS id type mass x y z vx vy vz\n1 1 2 1 1 1 3 0 0\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        open(&path)
+    };
+    let straight = "pp pp pp\n0 4\n0 4\n0 4";
+    for (units, coherent) in [("lj", true), ("si", true), ("real", false), ("metal", false)] {
+        let reader = dump(units, straight).unwrap();
+        assert_eq!((reader.units(), reader.units_are_coherent()), (Some(units), coherent));
+        let text = info(&path).unwrap();
+        assert!(text.contains(&format!("units        {units}\n")), "{text}");
+        assert_eq!(text.contains("temperature  6 of"), coherent, "{units}: {text}");
+    }
+    assert_eq!(open(data("numbers.data")).unwrap().units(), Some("lj"));
+    assert_eq!(open(data("unwrapped.dump")).unwrap().units(), None);
+    // A box that may be tilted and is not.
+    let frame = dump("lj", "xy xz yz pp pp pp\n0 4 0.0\n0 4 0\n0 4 0").unwrap().read(0).unwrap();
+    assert_eq!(frame.box_edges, [4.0; 3]);
+    let error = dump("lj", "xy xz yz pp pp pp\n0 4 0.0\n0 4 0\n0 4 0.1").err().unwrap();
+    assert!(error.to_string().contains("triclinic"), "{error}");
 }
 
 /// As of `dimension 2`: a thin box around z = 0.

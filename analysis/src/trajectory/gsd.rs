@@ -5,6 +5,9 @@
 //! rows N, location, columns M, name, type) and to a list of names (64 bytes each in 1.x,
 //! zero-separated in 2.x). Schema: a chunk missing in a frame has the value of frame 0 (per-particle
 //! chunks: if the number of particles is the same), else the schema's default.
+//!
+//! Velocities and images do not follow the schema to the letter. HOOMD-blue leaves them out of later frames unless it
+//! is asked for them (`dynamic = ["property", "momentum"]`), and those of frame 0 are then not those of the frame.
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -17,9 +20,12 @@ use crate::{AnalysisError, Result};
 const HEADER_BYTES: usize = 256;
 const ENTRY_BYTES: u64 = 32;
 const NAME_BYTES: u64 = 64;
+const IMAGE: &str = "particles/image";
+const VELOCITY: &str = "particles/velocity";
 
-/// Reader of GSD files. Velocities that no chunk holds are `None`, not zero; images and masses
-/// follow the schema's defaults (0 and 1).
+/// Reader of GSD files. Velocities are those of the frame's own chunk, else `None`. Images follow the schema where any
+/// frame after the first has a chunk of them: then they are written as they change. Else the first frame may have them,
+/// and they are `None` in all others. Masses that no chunk holds are `None`.
 pub struct GsdReader {
     path: PathBuf,
     length: u64,
@@ -28,6 +34,8 @@ pub struct GsdReader {
     chunks: HashMap<(u64, u16), Chunk>,
     names: HashMap<String, u16>,
     steps: Vec<u64>,
+    /// Whether images are written as they change, rather than once.
+    images_change: bool,
 }
 
 /// Where a matrix of numbers stands in the file.
@@ -114,7 +122,9 @@ impl GsdReader {
             chunks,
             names,
             steps: Vec::new(),
+            images_change: false,
         };
+        reader.images_change = (1..frames).any(|k| reader.chunk(k, IMAGE).is_some());
         for frame in 0..frames {
             let step = match reader.numbers(&mut file, frame, "configuration/step")? {
                 Some(step) => step.first().map_or(0, |&step| step.max(0.0) as u64),
@@ -244,7 +254,19 @@ impl GsdReader {
             Some(ids) => ids.iter().map(|id| id[0] as u32).collect(),
             None => vec![0; rows],
         };
-        let image = self.per_particle::<3>(file, frame, count, "particles/image")?;
+        let own = |name: &str| self.chunk(frame, name).is_some();
+        let image = match self.images_change {
+            // Zero where neither this frame nor the first has them.
+            true => {
+                Some(self.per_particle(file, frame, count, IMAGE)?.unwrap_or(vec![[0.0; 3]; rows]))
+            }
+            false if own(IMAGE) => self.per_particle::<3>(file, frame, count, IMAGE)?,
+            false => None,
+        };
+        let velocity = match own(VELOCITY) {
+            true => self.per_particle::<3>(file, frame, count, VELOCITY)?,
+            false => None,
+        };
         let mass = self.per_particle::<1>(file, frame, count, "particles/mass")?;
         Frame {
             step: self.steps[frame as usize],
@@ -254,12 +276,10 @@ impl GsdReader {
             species_names: self.type_names(file, frame)?,
             species,
             id: None,
-            mass: Some(mass.map_or(vec![1.0; rows], |mass| mass.iter().map(|m| m[0]).collect())),
+            mass: mass.map(|mass| mass.iter().map(|m| m[0]).collect()),
             position,
-            image: Some(image.map_or(vec![[0; 3]; rows], |image| {
-                image.iter().map(|image| image.map(|component| component as i32)).collect()
-            })),
-            velocity: self.per_particle::<3>(file, frame, count, "particles/velocity")?,
+            image: image.map(|image| image.iter().map(|row| row.map(|x: f64| x as i32)).collect()),
+            velocity,
         }
         .finish(false)
         .map_err(bad)

@@ -19,6 +19,10 @@ use crate::{AnalysisError, Result};
 /// (named by an enumeration type or by `parameters`) or strings, fixed or time-dependent. Particles
 /// with a negative id (empty rows) are left out. A third dimension that holds nothing (every z of
 /// positions and velocities exactly 0) makes a frame two-dimensional; it alone need not be periodic.
+///
+/// Velocities and images are those of the frame's step, else `None`; so are those that are fixed in time where positions
+/// are not. Box, species, ids and masses that lack the frame's step are those of the step before, if they are the same
+/// at the one after it.
 pub struct H5mdReader {
     file: Hdf5File,
     /// Path of the particle group in the file.
@@ -162,7 +166,7 @@ impl H5mdReader {
         name: &str,
     ) -> Result<Option<Vec<[f64; 3]>>> {
         match element {
-            Some(element) if element.holds(self.steps[index]) => {
+            Some(element) if element.holds(self.steps[index], self.steps.len()) => {
                 self.vectors(element, index, name).map(Some)
             }
             _ => Ok(None),
@@ -307,9 +311,12 @@ impl Element {
         Ok(Some(Element { value, steps: Some(steps) }))
     }
 
-    /// True if there is a value of exactly this step.
-    fn holds(&self, step: u64) -> bool {
-        self.steps.as_ref().is_none_or(|steps| steps.contains(&step))
+    /// True if there is a value of exactly this step. One that is fixed in time is that of the only frame.
+    fn holds(&self, step: u64, frames: usize) -> bool {
+        match &self.steps {
+            Some(steps) => steps.contains(&step),
+            None => frames == 1,
+        }
     }
 
     /// Index of the last entry not after `step`.
@@ -318,10 +325,26 @@ impl Element {
     }
 
     /// Values at `step`: those at `hint` if their step agrees, else the last not after it.
+    ///
+    /// # Errors
+    /// If that is of an earlier step, and its neighbour in time shows that the values change.
     fn at(&self, file: &Hdf5File, step: u64, hint: Option<usize>) -> Result<Option<Vec<f64>>> {
         let Some(steps) = &self.steps else { return file.numbers(&self.value).map(Some) };
         let index = hint.filter(|&hint| steps.get(hint) == Some(&step)).or(self.index_of(step));
-        index.map(|index| file.row(&self.value, index)).transpose()
+        let Some(index) = index else { return Ok(None) };
+        let values = file.row(&self.value, index)?;
+        let neighbour =
+            if index + 1 < steps.len() { Some(index + 1) } else { index.checked_sub(1) };
+        if steps[index] != step
+            && let Some(neighbour) = neighbour
+            && file.row(&self.value, neighbour)? != values
+        {
+            return Err(file.bad(format!(
+                "{} changes with time and has no values of step {step}, of which there are positions",
+                self.value.name()
+            )));
+        }
+        Ok(Some(values))
     }
 }
 

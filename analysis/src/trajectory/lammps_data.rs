@@ -17,6 +17,7 @@ pub struct LammpsDataReader {
     header: Header,
     step: [u64; 1],
     counted: bool,
+    units: Option<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -88,10 +89,11 @@ impl LammpsDataReader {
     /// Reads the header.
     pub fn open(path: &Path) -> Result<Self> {
         let mut lines = Lines::open(path, Place { offset: 0, line: 0 })?;
-        let step = step_of(lines.expect("a title")?);
+        let title = lines.expect("a title")?;
+        let (step, units) = (step_of(title), units_of(title));
         let header = Header::read(&mut lines)?;
         let (path, counted) = (path.to_owned(), step.is_none());
-        Ok(LammpsDataReader { path, header, step: [step.unwrap_or(0)], counted })
+        Ok(LammpsDataReader { path, header, step: [step.unwrap_or(0)], counted, units })
     }
 }
 
@@ -110,6 +112,10 @@ impl TrajectoryReader for LammpsDataReader {
 
     fn counts_frames(&self) -> bool {
         self.counted
+    }
+
+    fn units(&self) -> Option<&str> {
+        self.units.as_deref()
     }
 
     fn read(&self, index: usize) -> Result<Frame> {
@@ -356,6 +362,12 @@ fn next(lines: &mut Lines) -> Result<Option<(String, String)>> {
 
 fn unfit(lines: &Lines, section: Section, text: &str) -> AnalysisError {
     lines.error(format!("`{}` in section `{}`", shorten(text), section.name()))
+}
+
+/// The units that `write_data` puts into the title.
+fn units_of(title: &str) -> Option<String> {
+    let (_, rest) = title.split_once("units = ")?;
+    rest.split(|byte: char| !byte.is_ascii_alphanumeric()).next().map(str::to_owned)
 }
 
 /// The step that `write_data` puts into the title.

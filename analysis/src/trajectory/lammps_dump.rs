@@ -10,16 +10,19 @@ use crate::{AnalysisError, Result};
 ///
 /// Columns: `id`, `type` or `element`, `mass`, positions as `x`, `xs`, `xu` or `xsu` (and y, z),
 /// `ix iy iz`, `vx vy vz`; others are passed over. The format does not tell two dimensions: a frame
-/// has two if all of several particles have the same z, and no velocity along it.
+/// has two if all of several particles have the same z, and no velocity along it. Without ids a particle of one
+/// frame cannot be found in another: LAMMPS changes their order.
 pub struct LammpsDumpReader {
     path: PathBuf,
     places: Vec<Place>,
     steps: Vec<u64>,
+    units: Option<String>,
 }
 
 struct Header {
     step: u64,
     time: Option<f64>,
+    units: Option<String>,
     count: u64,
     low: [f64; 3],
     edges: [f64; 3],
@@ -29,8 +32,12 @@ struct Header {
 impl LammpsDumpReader {
     /// Reads the headers of all frames.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut reader =
-            LammpsDumpReader { path: path.to_owned(), places: Vec::new(), steps: Vec::new() };
+        let mut reader = LammpsDumpReader {
+            path: path.to_owned(),
+            places: Vec::new(),
+            steps: Vec::new(),
+            units: None,
+        };
         let mut lines = Lines::open(path, Place { offset: 0, line: 0 })?;
         loop {
             let place = lines.place;
@@ -40,6 +47,8 @@ impl LammpsDumpReader {
             }
             reader.places.push(place);
             reader.steps.push(header.step);
+            // LAMMPS writes them once into a file, before the first frame.
+            reader.units = reader.units.or(header.units);
         }
         Ok(reader)
     }
@@ -58,6 +67,14 @@ impl TrajectoryReader for LammpsDumpReader {
         &self.steps
     }
 
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
+    fn units(&self) -> Option<&str> {
+        self.units.as_deref()
+    }
+
     fn read(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let mut lines = Lines::open(&self.path, self.places[index])?;
@@ -70,6 +87,7 @@ impl TrajectoryReader for LammpsDumpReader {
 fn read_header(lines: &mut Lines) -> Result<Option<Header>> {
     let mut step = None;
     let mut time = None;
+    let mut units = None;
     let mut count = None;
     let mut bounds = None;
     loop {
@@ -89,9 +107,7 @@ fn read_header(lines: &mut Lines) -> Result<Option<Header>> {
         match name {
             "TIMESTEP" => step = Some(number::<u64>(lines, "a step")?),
             "TIME" => time = Some(number::<f64>(lines, "a time")?),
-            "UNITS" => {
-                lines.expect("a unit style")?;
-            }
+            "UNITS" => units = Some(lines.expect("a unit style")?.trim().to_owned()),
             "NUMBER OF ATOMS" => {
                 count = Some(number::<u64>(lines, "a number of atoms")?);
                 lines.check_room(count.unwrap_or(0), 2)?;
@@ -103,7 +119,7 @@ fn read_header(lines: &mut Lines) -> Result<Option<Header>> {
                     return Err(lines.error(what));
                 };
                 let columns = name.split_whitespace().skip(1).map(str::to_owned).collect();
-                return Ok(Some(Header { step, time, count, low, edges, columns }));
+                return Ok(Some(Header { step, time, units, count, low, edges, columns }));
             }
             other => return Err(lines.error(format!("unknown item `{}`", shorten(other)))),
         }
@@ -116,10 +132,13 @@ fn number<T: std::str::FromStr>(lines: &mut Lines, wanted: &str) -> Result<T> {
 }
 
 fn read_bounds(lines: &mut Lines, name: &str) -> Result<([f64; 3], [f64; 3])> {
-    if name.contains("xy") || name.contains("abc") {
-        return Err(lines.error("triclinic box; only orthogonal boxes are read"));
+    const TRICLINIC: &str = "triclinic box; only orthogonal boxes are read";
+    if name.contains("abc") {
+        return Err(lines.error(TRICLINIC));
     }
-    let mut boundary = name.split_whitespace().skip(2);
+    let is_tilt = |word: &&str| matches!(*word, "xy" | "xz" | "yz");
+    let tilts = name.split_whitespace().any(|word| is_tilt(&word));
+    let mut boundary = name.split_whitespace().skip(2).skip_while(is_tilt);
     if let Some(kind) = boundary.find(|kind| *kind != "pp") {
         return Err(lines.error(format!("boundary `{kind}`; only periodic boxes (pp) are read")));
     }
@@ -130,7 +149,12 @@ fn read_bounds(lines: &mut Lines, name: &str) -> Result<([f64; 3], [f64; 3])> {
         let bounds: Option<Vec<f64>> =
             text.split_whitespace().map(|word| word.parse().ok()).collect();
         match bounds.as_deref() {
-            Some(&[lower, upper]) if upper > lower => {
+            Some(&[_, _, tilt]) if tilts && tilt != 0.0 => return Err(lines.error(TRICLINIC)),
+            // Of a box that could be tilted, and is not, a zero follows.
+            Some(&[lower, upper, ..])
+                if upper > lower
+                    && bounds.as_ref().is_some_and(|each| each.len() == 2 + usize::from(tilts)) =>
+            {
                 low[k] = lower;
                 edges[k] = upper - lower;
             }

@@ -39,12 +39,29 @@ pub trait TrajectoryReader: Send {
         false
     }
 
+    /// Whether programs that write this format keep particles in one order in all frames, also where they write no
+    /// ids.
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    /// Name of the system of units, if the file has one. All quantities are handed on in the file's units.
+    fn units(&self) -> Option<&str> {
+        None
+    }
+
     /// Frame `index`, counted from 0.
     fn read(&self, index: usize) -> Result<Frame>;
 
     /// Number of frames.
     fn len(&self) -> usize {
         self.steps().len()
+    }
+
+    /// Whether `m v^2` is an energy and `v` a length over a time in the units of the file, as in reduced units. In those
+    /// of LAMMPS for molecules and metals there are factors between them.
+    fn units_are_coherent(&self) -> bool {
+        !matches!(self.units(), Some("real" | "metal" | "electron"))
     }
 
     /// True of a file without frames.

@@ -17,7 +17,7 @@ pub struct XyzReader {
     path: PathBuf,
     places: Vec<Place>,
     steps: Vec<u64>,
-    /// Whether a frame has no step of its own.
+    /// Whether frames are counted: one at least has no step of its own.
     counted: bool,
 }
 
@@ -42,6 +42,10 @@ impl XyzReader {
             reader.places.push(place);
             reader.counted |= header.step.is_none();
             reader.steps.push(header.step.unwrap_or(index));
+        }
+        // Steps and counts do not go together.
+        if reader.counted {
+            reader.steps = (0..reader.steps.len() as u64).collect();
         }
         Ok(reader)
     }

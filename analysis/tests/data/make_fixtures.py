@@ -49,6 +49,23 @@ def hoomd(path):
             file.append(frame)
 
 
+def hoomd_property(path):
+    """As HOOMD-blue with dynamic=['property']: velocities and images in frame 0 only, although particles move on."""
+    with gsd.hoomd.open(path, "w") as file:
+        for k in range(5):
+            frame = gsd.hoomd.Frame()
+            frame.configuration.step = 10 * k
+            frame.configuration.box = [*EDGES, 0, 0, 0]
+            frame.particles.N = N
+            unwrapped = np.array([[0.75 * i + (i - 2) * 0.5 * k, 0, 8] for i in range(N)])
+            image = np.floor(unwrapped / EDGES + 0.5)
+            frame.particles.position = unwrapped - image * EDGES
+            if k == 0:
+                frame.particles.velocity = velocity(0)
+                frame.particles.image = image
+            file.append(frame)
+
+
 def hoomd_2d(path):
     with gsd.hoomd.open(path, "w") as file:
         frame = gsd.hoomd.Frame()
@@ -200,6 +217,7 @@ def results(path):
 
 
 hoomd("hoomd.gsd")
+hoomd_property("hoomd_property.gsd")
 hoomd_2d("hoomd_2d.gsd")
 triclinic("triclinic.gsd")
 version_1("hoomd.gsd", "hoomd_v1.gsd")
