@@ -327,8 +327,116 @@ fn text_files_of_other_programs_give_what_the_run_gave() {
     let numbered =
         files[4].1.replace(" element ", " type ").replace(" A ", " 1 ").replace(" B ", " 2 ");
     std::fs::write(job.path("types.dump"), numbered).unwrap();
-    let types = ["correlate", "types.dump", "job.toml", "--output", "types"];
-    job.fails(&types, &["0 particles of species A", "species of the trajectory: 1, 2"]);
+    let types = ["correlate", "types.dump", "job.toml", "--output", "types", "--quiet"];
+    let ended = job.succeeds(&types);
+    assert!(ended.stdout.contains("type 1 is species A, type 2 is species B"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("no times in the file"), "{}", ended.stdout);
+    let found = ResultsFile::open(&job.path("types/production.h5")).unwrap();
+    agree(&found.dynamics().unwrap(), &expected, 1e-9);
+    // The other way round there are too few of them.
+    let swapped = text_with(&files[4].1, " element ", " type ", [" 2 ", " 1 "]);
+    std::fs::write(job.path("swapped.dump"), swapped).unwrap();
+    let swapped = ["correlate", "swapped.dump", "job.toml", "--output", "swapped"];
+    job.fails(&swapped, &["100 particles of species A, but the configuration has 400", "1, 2"]);
+    // Without ids, their order means nothing; with one species nothing else shows it.
+    let nameless = files[4].1.replace("ATOMS id", "ATOMS number");
+    std::fs::write(job.path("nameless.dump"), nameless).unwrap();
+    let nameless = ["correlate", "nameless.dump", "job.toml", "--output", "nameless"];
+    job.fails(&nameless, &["nameless.dump: no ids", "order of particles changes", "dump custom"]);
+    assert!(!job.path("nameless").exists());
+    // Units in which velocities and masses do not go together are said.
+    std::fs::write(job.path("real.dump"), format!("ITEM: UNITS\nreal\n{}", files[4].1)).unwrap();
+    let real = ["correlate", "real.dump", "job.toml", "--output", "real", "--quiet"];
+    let ended = job.succeeds(&real);
+    assert!(ended.stdout.contains("units are \"real\""), "{}", ended.stdout);
+    // Nor is a time that does not go with the steps taken, in whatever frame.
+    let (last, time) = ("step=500 time=2", "step=500 time=2.4");
+    assert!(files[0].1.contains(last));
+    std::fs::write(job.path("late.xyz"), files[0].1.replace(last, time)).unwrap();
+    let late = ["correlate", "late.xyz", "job.toml", "--output", "late", "--quiet"];
+    job.fails(&late, &["step 500 is at time 2.4", "run.timestep"]);
+}
+
+fn text_with(text: &str, from: &str, to: &str, [a, b]: [&str; 2]) -> String {
+    text.replace(from, to).replace(" A ", a).replace(" B ", b)
+}
+
+/// One species, all frames as XYZ without ids: a shuffled order looks like motion across the box.
+#[test]
+fn particles_that_change_places_are_not_followed() {
+    let job = job("\"mean-square-displacement\"", false);
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let reader = supercool_analysis::open(job.path("out/production.h5md")).unwrap();
+    let frames: Vec<Frame> = (0..reader.len()).map(|k| reader.read(k).unwrap()).collect();
+    let [x, y, z] = frames[0].padded_edges();
+    let mut text = String::new();
+    for frame in &frames {
+        let lattice = format!("Lattice=\"{x} 0 0 0 {y} 0 0 0 {z}\" step={}", frame.step);
+        text += &format!("500\n{lattice} Properties=species:S:1:pos:R:3\n");
+        // Of each species a cyclic shift, another one in each frame.
+        for (first, count) in [(0, 400), (400, 100)] {
+            for k in 0..count {
+                let i = first + (k + frame.step as usize) % count;
+                text += &format!("{} {}\n", frame.species_name(i), words(frame.position[i]));
+            }
+        }
+    }
+    job.write("shuffled.xyz", &text);
+    let correlate = ["correlate", "shuffled.xyz", "job.toml", "--output", "other", "--quiet"];
+    job.fails(&correlate, &["shuffled.xyz, step 304: no images", "cannot be followed", "ids"]);
+    assert!(!job.path("other/production.h5").exists());
+}
+
+/// Leaves velocities and images out of all frames except for the first, of a GSD file of ours: entries of its index
+/// then belong to no name.
+fn as_of_hoomd(gsd: &mut [u8], names: &[u16]) {
+    let word = |gsd: &[u8], at: usize| u64::from_le_bytes(gsd[at..at + 8].try_into().unwrap());
+    let (index, entries) = (word(gsd, 8) as usize, word(gsd, 16) as usize);
+    for at in (0..entries).map(|k| index + 32 * k) {
+        let name = u16::from_le_bytes(gsd[at + 28..at + 30].try_into().unwrap());
+        if word(gsd, at) > 0 && names.contains(&name) {
+            gsd[at + 28..at + 30].copy_from_slice(&999_u16.to_le_bytes());
+        }
+    }
+}
+
+/// HOOMD-blue with `dynamic = ["property"]`.
+#[test]
+fn gsd_with_images_in_its_first_frame_only_gives_what_the_run_gave() {
+    let observables = OBSERVABLES.replace("\"velocity-autocorrelation\",", "");
+    let job = job(&observables, false);
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let expected = job.results("production").dynamics().unwrap();
+    let whole = std::fs::read(job.path("out/production.gsd")).unwrap();
+    // Velocities and images are names 9 and 10.
+    let mut bytes = whole.clone();
+    as_of_hoomd(&mut bytes, &[9, 10]);
+    std::fs::write(job.path("property.gsd"), &bytes).unwrap();
+    let first = supercool_analysis::open(job.path("property.gsd")).unwrap().read(0).unwrap();
+    let images = first.image.unwrap();
+    assert!(first.velocity.is_some() && images.iter().any(|image| *image != [0; 3]));
+    let correlate = ["correlate", "property.gsd", "job.toml", "--output", "property", "--quiet"];
+    let ended = job.succeeds(&correlate);
+    assert!(ended.stdout.contains("no images in the file"), "{}", ended.stdout);
+    let found = ResultsFile::open(&job.path("property/production.h5")).unwrap();
+    // Positions of 32 bits, as above.
+    agree(&found.dynamics().unwrap(), &expected, 1e-4);
+    // Velocities of the first frame are not those of the others.
+    let with_velocities = kob_andersen(3, 500, "double", "timestep = 0.004\nthreads = 2")
+        + &stage("\"velocity-autocorrelation\"", false);
+    job.write("vacf.toml", &with_velocities);
+    let vacf = ["correlate", "property.gsd", "vacf.toml", "--output", "vacf"];
+    job.fails(
+        &vacf,
+        &["property.gsd: no velocities of step 304", "leave velocity-autocorrelation"],
+    );
+    assert!(!job.path("vacf").exists());
+    // Another mass is another system, or types are taken for the wrong species.
+    let heavy = with_velocities.replace("{ name = \"B\", ", "{ name = \"B\", mass = 2.0, ");
+    assert_ne!(heavy, with_velocities);
+    job.write("heavy.toml", &heavy);
+    let heavy = ["correlate", "out/production.gsd", "heavy.toml", "--output", "heavy"];
+    job.fails(&heavy, &["particles of species B have mass 1, in system.species 2", "mass = 1"]);
 }
 
 /// Frames that are only counted would be taken for steps.

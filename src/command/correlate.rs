@@ -8,7 +8,9 @@ use crate::run::{ReplayOptions, replay};
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct CorrelateArguments {
-    /// H5MD, GSD, (extended) XYZ or LAMMPS dump file.
+    /// H5MD, GSD, (extended) XYZ or LAMMPS dump file (with ids) of the configuration's system: box, numbers and, if
+    /// it has any, masses of particles are compared. Types that are only numbered are the species in their order.
+    /// Without images particles are followed from frame to frame.
     trajectory: PathBuf,
     /// A configuration of that system; the correlations, structure and bond_order of a stage are evaluated.
     file: PathBuf,
@@ -43,12 +45,9 @@ pub fn correlate(arguments: &CorrelateArguments) -> miette::Result<()> {
         quiet: arguments.quiet,
     };
     let done = replay(loaded.plan, &loaded.text, &arguments.trajectory, &options)?;
-    let followed = match done.followed {
-        true => "; no images in the file: particles were followed from frame to frame",
-        false => "",
-    };
+    let notes: String = done.notes.iter().map(|note| format!("  {note}\n")).collect();
     say(format!(
-        "{} frames of {} particles{followed}\n{}\n",
+        "{} frames of {} particles\n{notes}{}\n",
         done.frames,
         done.particles,
         done.results.display()

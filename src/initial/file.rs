@@ -2,13 +2,14 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use supercool_analysis::TrajectoryReader;
 
 use super::InitialError;
 use crate::engine::ExactState;
 use crate::output::Checkpoint;
 use crate::plan::{InitialPlan, Plan};
 use crate::run::state_from_checkpoint;
-use crate::system::{Snapshot, Species, species_of_particles};
+use crate::system::{Snapshot, Species, species_for_names, species_of_particles};
 
 /// Largest deviation of a file's masses, in units of the plan's.
 const MASS_TOLERANCE: f64 = 1e-4;
@@ -37,17 +38,16 @@ pub fn read(plan: &Plan, path: &Path, step: Option<u64>) -> Result<(Snapshot, bo
         let snapshot = state.to_snapshot(&species);
         return Ok((in_order_of_species(plan, path, &of_particles, &snapshot)?, true));
     }
-    let frame = supercool_analysis::open(path)?.read_step(step)?;
+    let reader = supercool_analysis::open(path)?;
+    let frame = reader.read_step(step)?;
     check_box(plan, path, &frame.box_edges)?;
     let names: Vec<&str> = frame.species_names.iter().map(String::as_str).collect();
     let of_particles = frame.species.iter().map(|&number| number as usize);
     let of_particles = numbered_as_in_plan(plan, path, &names, of_particles)?;
     let count = frame.position.len();
     let has_velocities = frame.velocity.is_some();
-    // Readers fill in one where a file has no masses.
-    if let Some(masses) =
-        frame.mass.as_ref().filter(|masses| masses.iter().any(|&mass| mass != 1.0))
-    {
+    check_units(plan, &*reader, has_velocities)?;
+    if let Some(masses) = &frame.mass {
         let species = &plan.system.species;
         for (&number, &mass) in of_particles.iter().zip(masses) {
             if mass != species[number].mass {
@@ -181,6 +181,26 @@ fn check_masses(plan: &Plan, path: &Path, found: &[Species]) -> Result<(), Initi
     Ok(())
 }
 
+/// Velocities are taken in units in which `m v^2` is an energy.
+fn check_units(
+    plan: &Plan,
+    reader: &dyn TrajectoryReader,
+    has_velocities: bool,
+) -> Result<(), InitialError> {
+    let taken = has_velocities
+        && matches!(plan.system.initial, InitialPlan::File { temperature: None, .. });
+    match reader.units() {
+        Some(units) if taken && !reader.units_are_coherent() => Err(wrong(
+            reader.path(),
+            format!(
+                "has velocities in units \"{units}\", in which m v^2 is no energy; velocities of units \"lj\" are \
+                 taken, or drawn where system.initial.temperature is given"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The plan's numbers of the species of particles, which are `names` in the file.
 fn numbered_as_in_plan(
     plan: &Plan,
@@ -190,14 +210,7 @@ fn numbered_as_in_plan(
 ) -> Result<Vec<usize>, InitialError> {
     let expected: Vec<&str> =
         plan.system.species.iter().map(|species| species.name.as_str()).collect();
-    // Types that are only numbered, from 1: in the order of the plan, unless this has numbers for names, too.
-    let numbered = |name: &&str| name.parse::<usize>().is_ok_and(|number| number > 0);
-    let by_number = names.iter().all(numbered) && !expected.iter().any(|ours| names.contains(ours));
-    let number_of = |name: &&str| match by_number {
-        true => name.parse::<usize>().ok().map(|number| number - 1).filter(|&k| k < expected.len()),
-        false => expected.iter().position(|ours| ours == name),
-    };
-    let numbers: Vec<Option<usize>> = names.iter().map(number_of).collect();
+    let numbers = species_for_names(&plan.system.species, names);
     of_particles
         .map(|index| {
             let Some(name) = names.get(index) else {

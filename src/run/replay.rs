@@ -1,4 +1,7 @@
 //! The observables of a stage, evaluated on a stored trajectory as a run would have.
+mod identity;
+mod unwrap;
+
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -12,7 +15,9 @@ use super::description::Provenance;
 use super::directory::OutputDirectory;
 use super::stage::StageOutput;
 use crate::plan::{DynamicObservable, ObservePlan, Plan, StagePlan};
-use crate::system::{SimulationBox, Snapshot, Species};
+use crate::system::{SimulationBox, Snapshot};
+use identity::{check_ids, check_masses, note_of_types, order_of};
+use unwrap::Unwrapping;
 
 /// How a trajectory is to be evaluated.
 #[derive(Clone, Debug, Default)]
@@ -33,8 +38,8 @@ pub struct Replayed {
     pub results: PathBuf,
     pub frames: usize,
     pub particles: usize,
-    /// The trajectory has no images: particles were followed from frame to frame.
-    pub followed: bool,
+    /// What was assumed, as the file does not say it.
+    pub notes: Vec<String>,
 }
 
 /// Frames that are read ahead.
@@ -49,8 +54,8 @@ const EDGE_ROUNDING: f64 = 1e-6;
 /// up to the length of the trajectory.
 ///
 /// # Errors
-/// If the trajectory does not belong to the plan's system, has no frames at equal intervals, or lacks what
-/// an observable needs.
+/// If the trajectory does not belong to the plan's system (masses included, if it has any), has no frames at equal
+/// intervals, or lacks what an observable needs.
 pub fn replay(
     mut plan: Plan,
     toml_text: &str,
@@ -78,23 +83,55 @@ pub fn replay(
     stage.observe.inherent_structures = observe.inherent_structures;
     check_intervals(stage, spacing)?;
     let first = reader.read(0).into_diagnostic()?;
-    check_contents(stage, &first, trajectory)?;
+    check_ids(stage, reader.as_ref(), &first)?;
+    check_contents(stage)?;
+    // Some programs write velocities with the first frame only.
+    for due in velocities_due(stage).into_iter().flat_map(|every| [0, every]) {
+        if let Ok(index) = steps.binary_search(&(steps[0] + due / per_count)) {
+            check_velocity(&reader.read(index).into_diagnostic()?, trajectory)?;
+        }
+    }
     plan.system.simulation_box = box_of(&plan, &first, trajectory)?;
     check_time(&plan, &reader.read(1).into_diagnostic()?, &first, per_count, trajectory)?;
-    let order = order_of(&plan.system.species, &first, trajectory)?;
+    let species = &plan.system.species;
+    let order = order_of(species, &first, trajectory)?;
+    check_masses(species, &first, &order, trajectory)?;
+    let mut notes: Vec<String> = note_of_types(species, &first).into_iter().collect();
+    if first.time.is_none() {
+        notes.push(format!(
+            "no times in the file: a step takes run.timestep = {}",
+            plan.run.timestep
+        ));
+    }
+    notes.extend(reader.units().filter(|units| *units != "lj").map(|units| {
+        format!(
+            "the file's units are \"{units}\": lengths, times and velocities are taken as they are"
+        )
+    }));
 
     check_place(&plan.output.directory, trajectory)?;
     let mut directory = OutputDirectory::create(&plan, options.force).map_err(without_resume)?;
     directory.begin()?;
     let provenance = Provenance::of_trajectory(trajectory, reader.format(), frames);
-    let followed = first.image.is_none();
     let output = StageOutput::create(&plan, toml_text, index, &directory, &provenance);
     let evaluated = output.and_then(|output| {
-        let simulation_box = plan.system.simulation_box;
-        evaluate(reader, output, simulation_box, &order, &first, per_count, options.quiet)
+        let replay = Replay {
+            reference: Reference {
+                order: &order,
+                first: &first,
+                timestep: plan.run.timestep,
+                per_count,
+                velocities: velocities_due(&plan.stages[index]),
+                path: trajectory,
+            },
+            unwrapping: Unwrapping::new(plan.system.simulation_box, first.image.is_some()),
+        };
+        replay.evaluate(reader, output, options.quiet)
     });
     let file =
         |ending: &str| directory.path().join(format!("{}.{ending}", plan.stages[index].name));
+    let evaluated =
+        evaluated.map(|unwrapping| notes.extend(note_of_unwrapping(&unwrapping, frames)));
     if let Err(report) = evaluated {
         // A part of the averages would be taken for all of them.
         for ending in ["h5", "inherent.h5md"] {
@@ -102,47 +139,135 @@ pub fn replay(
         }
         return Err(report);
     }
-    Ok(Replayed { results: file("h5"), frames, particles: order.len(), followed })
+    Ok(Replayed { results: file("h5"), frames, particles: order.len(), notes })
 }
 
-/// Evaluates all frames.
-fn evaluate(
-    reader: Box<dyn TrajectoryReader>,
-    mut output: StageOutput,
-    simulation_box: SimulationBox,
-    order: &[usize],
-    first: &Frame,
+/// What frames are compared with.
+struct Reference<'a> {
+    order: &'a [usize],
+    first: &'a Frame,
+    timestep: f64,
     per_count: u64,
-    quiet: bool,
-) -> miette::Result<()> {
-    let (path, steps) = (reader.path().to_owned(), reader.steps().to_vec());
-    let bar = ProgressBar::new(steps.len() as u64);
-    if quiet {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    let mut images = Images::new(simulation_box);
-    std::thread::scope(|scope| -> miette::Result<()> {
-        let (sender, receiver) = sync_channel(AHEAD);
-        scope.spawn(move || {
-            for index in 0..reader.len() {
-                // Nobody listens any more after an error.
-                if sender.send(reader.read(index)).is_err() {
-                    return;
-                }
-            }
-        });
-        for frame in receiver {
-            let mut frame = frame.into_diagnostic()?;
-            frame.step *= per_count;
-            let step = frame.step;
-            let snapshot = snapshot(frame, order, &mut images, first, &path)?;
-            output.sample(step - steps[0] * per_count, &snapshot, None)?;
-            bar.inc(1);
+    /// Steps, counted from the first frame, of whose multiples velocities are needed.
+    velocities: Vec<u64>,
+    path: &'a Path,
+}
+
+struct Replay<'a> {
+    reference: Reference<'a>,
+    unwrapping: Unwrapping,
+}
+
+impl Replay<'_> {
+    /// Evaluates all frames.
+    fn evaluate(
+        mut self,
+        reader: Box<dyn TrajectoryReader>,
+        mut output: StageOutput,
+        quiet: bool,
+    ) -> miette::Result<Unwrapping> {
+        let (steps, per_count) = (reader.steps().to_vec(), self.reference.per_count);
+        let bar = ProgressBar::new(steps.len() as u64);
+        if quiet {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        Ok(())
-    })?;
-    bar.finish_and_clear();
-    output.finish(steps[steps.len() - 1] * per_count)
+        std::thread::scope(|scope| -> miette::Result<()> {
+            let (sender, receiver) = sync_channel(AHEAD);
+            scope.spawn(move || {
+                for index in 0..reader.len() {
+                    // Nobody listens any more after an error.
+                    if sender.send(reader.read(index)).is_err() {
+                        return;
+                    }
+                }
+            });
+            for frame in receiver {
+                let mut frame = frame.into_diagnostic()?;
+                frame.step *= per_count;
+                let since_first = frame.step - steps[0] * per_count;
+                self.reference.check(&frame, since_first)?;
+                output.sample(since_first, &self.snapshot(frame)?, None)?;
+                bar.inc(1);
+            }
+            Ok(())
+        })?;
+        bar.finish_and_clear();
+        output.finish(steps[steps.len() - 1] * per_count)?;
+        Ok(self.unwrapping)
+    }
+
+    fn snapshot(&mut self, frame: Frame) -> miette::Result<Snapshot> {
+        let Reference { order, path, .. } = self.reference;
+        let step = frame.step;
+        let position: Vec<[f64; 3]> = order.iter().map(|&place| frame.position[place]).collect();
+        let image = frame.image.map(|image| order.iter().map(|&place| image[place]).collect());
+        let image = self.unwrapping.images(&position, image).map_err(|report| {
+            let help = report.help().map(|help| help.to_string()).unwrap_or_default();
+            miette!(help = help, "{}, step {step}: {report}", path.display())
+        })?;
+        let velocity = match &frame.velocity {
+            Some(velocity) => order.iter().map(|&place| velocity[place]).collect(),
+            // None that is needed: see `Reference::check`.
+            None => vec![[0.0; 3]; order.len()],
+        };
+        Ok(Snapshot { step, position, image, velocity })
+    }
+}
+
+impl Reference<'_> {
+    /// A frame must be of the particles, the box and the clock of the first one.
+    fn check(&self, frame: &Frame, since_first: u64) -> miette::Result<()> {
+        let (first, step) = (self.first, frame.step);
+        let changed =
+            |what: &str| miette!("{}: {what} changes at step {step}", self.path.display());
+        if frame.particle_count() != self.order.len()
+            || frame.species != first.species
+            || frame.id != first.id
+        {
+            return Err(changed("what the particles are"));
+        }
+        if frame.box_edges != first.box_edges {
+            return Err(changed("the box"));
+        }
+        if let (Some(from), Some(to)) = (first.time, frame.time) {
+            let expected = since_first as f64 * self.timestep;
+            // Text files may give six digits.
+            let tolerance = 1e-3 * expected + 1e-5 * to.abs();
+            if (to - from - expected).abs() > tolerance {
+                return Err(miette!(
+                    help = "steps and times of all frames must fit run.timestep",
+                    "{}: step {step} is at time {to}, {} after the first frame; {since_first} steps of {} take {expected}",
+                    self.path.display(),
+                    to - from,
+                    self.timestep
+                ));
+            }
+        }
+        match self.velocities.iter().any(|every| since_first.is_multiple_of(*every)) {
+            true => check_velocity(frame, self.path),
+            false => Ok(()),
+        }
+    }
+}
+
+fn note_of_unwrapping(unwrapping: &Unwrapping, frames: usize) -> Vec<String> {
+    let Unwrapping { followed, far, .. } = *unwrapping;
+    if followed == 0 {
+        return Vec::new();
+    }
+    let held = match followed + 1 == frames {
+        true => "no images in the file".to_owned(),
+        false => format!("no images in {followed} frames of the file"),
+    };
+    let mut notes =
+        vec![format!("{held}: particles were followed from frame to frame, by minimum images")];
+    if far > 0 {
+        notes.push(format!(
+            "{far} components of displacements from one frame to the next are above 0.4 edges of the box: some particles \
+             may be followed wrongly, or their order changes"
+        ));
+    }
+    notes
 }
 
 /// An occupied directory with the ways out that there are here: nothing can be gone on with.
@@ -292,8 +417,8 @@ fn check_intervals(stage: &StagePlan, spacing: u64) -> miette::Result<()> {
     Ok(())
 }
 
-/// What the observables need besides positions.
-fn check_contents(stage: &StagePlan, frame: &Frame, path: &Path) -> miette::Result<()> {
+/// The observables must be those of positions and velocities.
+fn check_contents(stage: &StagePlan) -> miette::Result<()> {
     let observables = || stage.correlations.iter().flat_map(|plan| &plan.observables);
     if let Some(of_stress) = observables().find(|observable| observable.is_of_stress()) {
         return Err(miette!(
@@ -302,15 +427,30 @@ fn check_contents(stage: &StagePlan, frame: &Frame, path: &Path) -> miette::Resu
             of_stress.group_name()
         ));
     }
-    let of_velocity = observables().any(|each| *each == DynamicObservable::VelocityAutocorrelation);
-    if of_velocity && frame.velocity.is_none() {
-        return Err(miette!(
-            help = "leave velocity-autocorrelation out of the observables",
-            "{}: no velocities, which the velocity autocorrelation needs",
-            path.display()
-        ));
-    }
     Ok(())
+}
+
+/// Intervals in steps at which velocities are correlated.
+fn velocities_due(stage: &StagePlan) -> Vec<u64> {
+    let of_velocity =
+        |observable: &DynamicObservable| *observable == DynamicObservable::VelocityAutocorrelation;
+    let correlations = stage.correlations.iter();
+    correlations
+        .filter(|plan| plan.observables.iter().any(of_velocity))
+        .map(|plan| plan.every)
+        .collect()
+}
+
+fn check_velocity(frame: &Frame, path: &Path) -> miette::Result<()> {
+    if frame.velocity.is_some() {
+        return Ok(());
+    }
+    Err(miette!(
+        help = "leave velocity-autocorrelation out of the observables",
+        "{}: no velocities of step {}, which the velocity autocorrelation needs",
+        path.display(),
+        frame.step
+    ))
 }
 
 /// The box of the file, if it is that of the configuration.
@@ -353,100 +493,4 @@ fn check_time(
         path.display(),
         plan.run.timestep
     ))
-}
-
-/// Places in the file's frames of the particles in the order of the plan: species after species.
-fn order_of(species: &[Species], frame: &Frame, path: &Path) -> miette::Result<Vec<usize>> {
-    let mut order = Vec::with_capacity(frame.particle_count());
-    for Species { name, count, .. } in species {
-        let places = frame.particles_of(name);
-        if places.len() != *count {
-            return Err(miette!(
-                help = format!("species of the trajectory: {}", frame.species_names.join(", ")),
-                "{}: {} particles of species {name}, but the configuration has {count}",
-                path.display(),
-                places.len()
-            ));
-        }
-        order.extend(places);
-    }
-    if order.len() != frame.particle_count() {
-        return Err(miette!(
-            "{}: {} particles, but the configuration has {}",
-            path.display(),
-            frame.particle_count(),
-            order.len()
-        ));
-    }
-    Ok(order)
-}
-
-/// Images of particles that a file does not count: each is taken to be nearer to its last place than half an
-/// edge.
-struct Images {
-    edges: [f64; 3],
-    last: Vec<([f64; 3], [i32; 3])>,
-}
-
-impl Images {
-    fn new(simulation_box: SimulationBox) -> Self {
-        Images { edges: simulation_box.padded_edges(), last: Vec::new() }
-    }
-
-    fn follow(&mut self, position: &[[f64; 3]]) -> Vec<[i32; 3]> {
-        if self.last.is_empty() {
-            self.last = position.iter().map(|&position| (position, [0; 3])).collect();
-        }
-        for ((before, image), now) in self.last.iter_mut().zip(position) {
-            for axis in 0..3 {
-                image[axis] -= ((now[axis] - before[axis]) / self.edges[axis]).round() as i32;
-            }
-            *before = *now;
-        }
-        self.last.iter().map(|(_, image)| *image).collect()
-    }
-}
-
-fn snapshot(
-    frame: Frame,
-    order: &[usize],
-    images: &mut Images,
-    first: &Frame,
-    path: &Path,
-) -> miette::Result<Snapshot> {
-    let step = frame.step;
-    let changed = |what: &str| miette!("{}: {what} changes at step {step}", path.display());
-    if frame.particle_count() != order.len()
-        || frame.species != first.species
-        || frame.id != first.id
-    {
-        return Err(changed("what the particles are"));
-    }
-    if frame.box_edges != first.box_edges {
-        return Err(changed("the box"));
-    }
-    let position: Vec<[f64; 3]> = order.iter().map(|&place| frame.position[place]).collect();
-    let image = match &frame.image {
-        Some(image) => order.iter().map(|&place| image[place]).collect(),
-        None => images.follow(&position),
-    };
-    let velocity = match &frame.velocity {
-        Some(velocity) => order.iter().map(|&place| velocity[place]).collect(),
-        None => vec![[0.0; 3]; order.len()],
-    };
-    Ok(Snapshot { step, position, image, velocity })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn particles_are_followed_over_boundaries() {
-        let mut images = Images::new(SimulationBox::new(&[10.0, 10.0, 10.0]));
-        let along = [1.0, 9.0, 6.5, 3.0, 0.5, 9.5, 2.0];
-        let found: Vec<i32> =
-            along.iter().map(|&x| images.follow(&[[x, 5.0, 5.0]])[0][0]).collect();
-        assert_eq!(found, [0, -1, -1, -1, -1, -2, -1]);
-    }
 }

@@ -7,4 +7,4 @@ mod species;
 pub use hilbert::hilbert_index;
 pub use simulation_box::SimulationBox;
 pub use snapshot::Snapshot;
-pub use species::{Species, species_of_particles};
+pub use species::{Species, is_numbered, species_for_names, species_of_particles};
