@@ -260,6 +260,12 @@ fn a_lammps_data_file_is_a_start() {
     );
     job.write("next.toml", &from(&toml("double"), r#"file = "three.data", temperature = 1.0"#));
     job.fails(&["run", "next.toml", "--force"], &["three.data", "species \"3\"", "has A, B"]);
+    // In units of molecules m v^2 is no energy: velocities cannot be taken, positions can.
+    job.write("real.data", &text.replacen("A glass", "A glass, units = real", 1));
+    job.write("next.toml", &from(&toml("double"), r#"file = "real.data""#));
+    job.fails(&["run", "next.toml", "--force"], &["real.data", "velocities in units \"real\""]);
+    job.write("next.toml", &from(&toml("double"), r#"file = "real.data", temperature = 1.0"#));
+    job.succeeds(&["run", "next.toml", "--force"]);
 }
 
 #[test]

@@ -57,8 +57,9 @@ pub struct Initial {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<Written<Number>>,
     /// H5MD, GSD or extended XYZ file, LAMMPS data file or dump, or checkpoint, relative to the current directory. Names
-    /// and counts of species, and the box, must be those given here (types that are only numbered from 1 are the species
-    /// in their order), masses too where velocities are taken. The run counts its steps from 0.
+    /// and counts of species, and the box, must be those given here (types that are only numbered, from 1 or from 0, are
+    /// the species in their order), masses too where velocities are taken; these must be of the same frame, and of units
+    /// in which m v^2 is an energy. The run counts its steps from 0.
     pub file: Option<Written<String>>,
     /// Step of the frame in `file`; without it the last frame is taken.
     #[schemars(extend("minimum" = 0))]
