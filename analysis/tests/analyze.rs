@@ -32,6 +32,8 @@ struct Liquid {
     scattering: bool,
     /// Errors in the file over true ones.
     told: f64,
+    /// Temperature of the thermostat in the plan, which has a stage then.
+    set: Option<f64>,
 }
 
 const Q: f64 = 7.25;
@@ -47,6 +49,7 @@ impl Liquid {
             longest: 60,
             scattering: true,
             told: 1.0,
+            set: None,
         }
     }
 
@@ -76,13 +79,18 @@ impl Liquid {
         let temperature: Vec<f64> =
             (0..256).map(|_| self.temperature + 0.002 * noise.normal()).collect();
         let edge = (1000.0 / self.density).powf(1.0 / self.dimension as f64);
-        let plan = json!({
+        let mut plan = json!({
             "system": {
+                "seed": self.seed,
                 "simulation_box": {"dimension": self.dimension, "edges": [edge, edge, edge]},
                 "species": [{"name": "A", "count": 1000, "mass": 1.0}],
             },
             "potential": {"form": {"kind": "lennard-jones"}},
         });
+        if let Some(set) = self.set {
+            plan["stages"] = json!([{"name": "warm", "steps": 1000, "set_total_energy": null, "thermostat":
+                {"kind": "langevin", "friction": 1.0, "temperature": {"from": set, "to": set}}}]);
+        }
         let file = hdf5::File::create(path).unwrap();
         let put = |name: &str, values: &[f64]| {
             let (parent, name) = name.rsplit_once('/').unwrap();
@@ -111,13 +119,11 @@ impl Liquid {
             }
         }
         let parameters = file.create_group("parameters").unwrap();
-        let text: hdf5::types::VarLenUnicode = plan.to_string().parse().unwrap();
-        parameters
-            .new_dataset::<hdf5::types::VarLenUnicode>()
-            .create("plan")
-            .unwrap()
-            .write_scalar(&text)
-            .unwrap();
+        for (name, text) in [("plan", plan.to_string()), ("stage", "warm".into())] {
+            let text: hdf5::types::VarLenUnicode = text.parse().unwrap();
+            let dataset = parameters.new_dataset::<hdf5::types::VarLenUnicode>().create(name);
+            dataset.unwrap().write_scalar(&text).unwrap();
+        }
         let species = parameters.create_group("species").unwrap();
         let name: hdf5::types::VarLenUnicode = "A".parse().unwrap();
         species.new_dataset_builder().with_data(&Array1::from(vec![name])).create("name").unwrap();
@@ -287,6 +293,31 @@ fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_to
     let table = analysis.averages_csv();
     assert_eq!(table.lines().count(), 1 + 2 * 61);
     assert!(table.lines().all(|line| line.split(',').count() == 9));
+}
+
+/// Ten runs under one thermostat whose measured temperatures scatter by 2 %, and one under another.
+#[test]
+fn seeds_of_one_plan_are_one_state_point_whatever_temperature_they_measure() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files: Vec<PathBuf> = (0..10_u32)
+        .map(|k| {
+            let temperature = 0.7 + 0.014 * f64::from((k * 7) % 10) / 4.5 - 0.014;
+            let liquid = Liquid { set: Some(0.7), ..Liquid::new(temperature, u64::from(k)) };
+            written(folder.path(), &format!("{k}.h5"), &liquid)
+        })
+        .collect();
+    let other = Liquid { set: Some(0.705), ..Liquid::new(0.7, 99) };
+    files.push(written(folder.path(), "other.h5", &other));
+    let analysis = analyze(&files, None).unwrap();
+    let runs: Vec<usize> = analysis.state_points.iter().map(|point| point.files.len()).collect();
+    assert!(runs == [1, 10] || runs == [10, 1], "{runs:?}");
+    let text = analysis.text();
+    let how = "(10 runs; thermostat langevin, T = 0.7; plans differ in the seed only)";
+    assert!(text.contains(how), "{text}");
+    // Measured temperatures decide where that is asked for.
+    let by_temperature = analyze(&files, Some(0.005)).unwrap();
+    assert!(by_temperature.state_points.len() > 2, "{}", by_temperature.text());
+    assert!(by_temperature.text().contains("measured temperatures within 0.5 %"));
 }
 
 #[test]

@@ -7,15 +7,15 @@ use supercool_analysis::plot_analysis;
 
 use super::output::refuse_overwriting;
 
-/// Files of one temperature are averaged as independent runs.
+/// Files whose plans differ in the seed only, or set the same temperature or energy, are averaged as independent runs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AnalyzeArguments {
     /// Results files; of a directory, all *.h5 with a mean-square displacement, F_s, velocity autocorrelation or
     /// viscosity.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Runs are at one temperature if their mean temperatures agree within this fraction, such as 0.03, instead of 0.5 % or
-    /// three of their errors and 1 %.
+    /// Group runs by their measured mean temperatures, which agree within this fraction, such as 0.03; without it their plans
+    /// decide.
     #[arg(long, value_name = "FRACTION")]
     same_temperature: Option<f64>,
     /// Write the table as JSON, with the files of each temperature.

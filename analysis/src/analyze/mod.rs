@@ -2,7 +2,7 @@
 //! depend on temperature.
 //!
 //! `results files -> runs -> state points -> averages -> estimates -> fits over temperature`. Runs of one
-//! model whose mean temperatures agree are independent runs of one state point ([`state_points`]).
+//! model whose plans set the same state are independent runs of one state point ([`state_points`]).
 //!
 //! Errors are those of [`crate::fit`]; of several runs, where it is larger, that of a delete-one
 //! jackknife over the runs with the same window: it counts the correlation between points, but is
@@ -10,6 +10,7 @@
 mod average;
 mod over_temperature;
 mod runs;
+mod state;
 mod state_point;
 mod tables;
 
@@ -57,6 +58,8 @@ pub struct StatePoint {
     pub temperature: Option<Estimate>,
     /// Files of the runs.
     pub files: Vec<PathBuf>,
+    /// What the runs have in common: how they were grouped.
+    pub grouped_by: String,
     /// Estimates.
     pub estimates: Vec<Row>,
     /// What could not be estimated, and why.

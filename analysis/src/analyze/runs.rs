@@ -3,7 +3,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::state::{SetState, without_seed};
 use crate::fit::Estimate;
+use crate::numbers::short;
 use crate::results::{Function, ResultsFile};
 use crate::statistics::block_average;
 use crate::{AnalysisError, Result, settled};
@@ -30,6 +32,10 @@ pub struct Run {
     model: Vec<(&'static str, Value)>,
     /// Plan and seed: equal of the stages of one run.
     origin: Option<String>,
+    /// What set temperature or energy; `None` if the file does not say.
+    pub(super) state: Option<SetState>,
+    /// Plan without seed, and stage: equal of independent runs of one configuration.
+    configuration: Option<String>,
 }
 
 /// Independent runs of one state point.
@@ -37,6 +43,8 @@ pub struct Run {
 pub struct Group {
     /// At least one.
     pub runs: Vec<Run>,
+    /// What they have in common: how runs were grouped.
+    pub by: String,
     /// Why they are not averaged with others of the same temperature.
     pub apart: Vec<String>,
 }
@@ -148,7 +156,13 @@ impl Run {
         ];
         let origin = [&plan["system"], &plan["run"]["timestep"], &plan["stages"]];
         let origin = plan["stages"].is_array().then(|| origin.map(Value::to_string).concat());
-        Ok(Run { file: path.to_owned(), dimension, temperature, functions, model, origin })
+        let stage = file.parameter("stage").unwrap_or_default();
+        let state = SetState::of(&plan, &stage);
+        let configuration = plan["stages"]
+            .is_array()
+            .then(|| format!("{stage} {}", without_seed(&plan, state.is_none())));
+        let file = path.to_owned();
+        Ok(Run { file, dimension, temperature, functions, model, origin, state, configuration })
     }
 
     /// Whether this is the same liquid as `first`, at any temperature.
@@ -170,6 +184,11 @@ impl Run {
     /// # Errors
     /// If both hold the same numbers.
     fn apart_from(&self, other: &Run) -> Result<Option<String>> {
+        if let (Some(here), Some(there)) = (&self.state, &other.state)
+            && !here.same_dynamics(there)
+        {
+            return Ok(Some(format!("{} and {}", here.text(), there.text())));
+        }
         if let Some(what) = self.other_axes(other) {
             return Ok(Some(what));
         }
@@ -219,18 +238,64 @@ impl Run {
         None
     }
 
-    /// How far the temperatures are apart, if they agree: within a fraction, if it is given.
-    fn same_temperature(&self, other: &Run, fraction: Option<f64>) -> Option<f64> {
-        let (a, b) = (self.temperature?, other.temperature?);
+    /// How far apart two runs of one state are; `None` if they are of different ones. With a `fraction` measured
+    /// temperatures decide. Else plans do, as fluctuations would select runs by what they measure: runs of one configuration
+    /// come first, then those of the same set temperature or energy. Measured temperatures are left where a plan does not say.
+    fn same_state(&self, other: &Run, fraction: Option<f64>) -> Option<f64> {
         if let Some(fraction) = fraction {
+            let (a, b) = (self.temperature?, other.temperature?);
             let apart = (a.value - b.value).abs();
             return (apart <= fraction * b.value.abs()).then_some(apart);
         }
+        if self.configuration.is_some() && self.configuration == other.configuration {
+            return Some(-1.0);
+        }
+        if let (Some(here), Some(there)) = (&self.state, &other.state) {
+            return here.same_setting(there).then_some(0.0);
+        }
+        let (a, b) = (self.temperature?, other.temperature?);
         let error = a.error.hypot(b.error);
         let within = if error.is_finite() { SAME_ERRORS * error } else { 0.0 };
         let [least, most] = SAME_FRACTION.map(|fraction| fraction * b.value.abs());
         let apart = (a.value - b.value).abs();
         (apart <= within.max(least).min(most)).then_some(apart)
+    }
+
+    /// Temperature: the measured one, else that of the thermostat that set it.
+    pub(super) fn any_temperature(&self) -> Option<Estimate> {
+        let set = || Some(Estimate { value: self.state.as_ref()?.temperature()?, error: 0.0 });
+        self.temperature.or_else(set)
+    }
+}
+
+impl Group {
+    fn new(run: Run, apart: Vec<String>) -> Self {
+        let by = match &run.state {
+            Some(state) => state.text(),
+            None => "no thermostat and no energy in the plan".into(),
+        };
+        Group { runs: vec![run], by, apart }
+    }
+
+    /// Says how the runs came together, once all are there.
+    fn explain(&mut self, fraction: Option<f64>) {
+        let first = &self.runs[0];
+        let others = || self.runs[1..].iter();
+        if self.runs.len() == 1 {
+            return;
+        }
+        let how = if let Some(fraction) = fraction {
+            format!("measured temperatures within {} %", short(100.0 * fraction))
+        } else if first.configuration.is_some()
+            && others().all(|run| run.configuration == first.configuration)
+        {
+            format!("{}; plans differ in the seed only", self.by)
+        } else if first.state.is_some() && others().all(|run| run.state == first.state) {
+            format!("{}; plans differ in more than the seed", self.by)
+        } else {
+            "measured temperatures that agree within their errors".into()
+        };
+        self.by = how;
     }
 }
 
@@ -254,10 +319,11 @@ fn first_difference(place: &str, here: &Value, there: &Value) -> Option<(String,
     }
 }
 
-/// Groups of independent runs, hottest first: those whose mean temperatures agree with the first of the
-/// group within `fraction`; if that is not given, within 0.5 %, or within three combined errors and 1 %. Of several groups,
-/// a run joins that whose first is nearest. Stages of one run are not independent, and runs whose functions, times or wave
-/// numbers differ cannot be averaged: these are groups of their own, which say so.
+/// Groups of independent runs, hottest first. Runs whose plans differ in the seed only are one group, and so are those of the
+/// same thermostat and set temperature, or set energy. Where a plan does not say, mean temperatures must agree with the first of
+/// the group within 0.5 %, or within three combined errors and 1 %. With `fraction` mean temperatures decide alone: they agree
+/// within it. Of several groups, a run joins that whose first is nearest. Stages of one run are not independent, and runs whose
+/// thermostats, functions, times or wave numbers differ cannot be averaged: these are groups of their own, which say so.
 ///
 /// # Errors
 /// If files are not of one model (dimension, species, potential, density), if runs of one temperature
@@ -266,16 +332,15 @@ pub fn state_points(runs: Vec<Run>, fraction: Option<f64>) -> Result<Vec<Group>>
     let several = runs.len() > 1;
     let mut groups: Vec<Group> = Vec::new();
     for run in runs {
-        if several && run.temperature.is_none() {
-            let what = "no /observables/temperature: which state point is it?";
+        if several && run.any_temperature().is_none() {
+            let what = "no /observables/temperature, and no thermostat in the plan: which state point is it?";
             return Err(AnalysisError::content(&run.file, what));
         }
         if let Some(first) = groups.first() {
             run.same_model(&first.runs[0])?;
         }
-        let near = |(k, group): (usize, &Group)| {
-            Some((run.same_temperature(&group.runs[0], fraction)?, k))
-        };
+        let near =
+            |(k, group): (usize, &Group)| Some((run.same_state(&group.runs[0], fraction)?, k));
         let mut agreeing: Vec<(f64, usize)> = groups.iter().enumerate().filter_map(near).collect();
         agreeing.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut apart = Vec::new();
@@ -300,10 +365,11 @@ pub fn state_points(runs: Vec<Run>, fraction: Option<f64>) -> Result<Vec<Group>>
         }
         match joined {
             Some(index) => groups[index].runs.push(run),
-            None => groups.push(Group { runs: vec![run], apart }),
+            None => groups.push(Group::new(run, apart)),
         }
     }
-    let temperature = |group: &Group| group.runs[0].temperature.map_or(0.0, |t| t.value);
+    groups.iter_mut().for_each(|group| group.explain(fraction));
+    let temperature = |group: &Group| group.runs[0].any_temperature().map_or(0.0, |t| t.value);
     groups.sort_by(|a, b| temperature(b).total_cmp(&temperature(a)));
     Ok(groups)
 }
@@ -330,6 +396,8 @@ mod tests {
             }],
             model: Vec::new(),
             origin: None,
+            state: None,
+            configuration: None,
         };
         let runs = temperatures.iter().enumerate().map(run).collect();
         let groups = state_points(runs, fraction).unwrap();

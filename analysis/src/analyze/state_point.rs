@@ -1,6 +1,6 @@
 //! D, tau and the stretched exponential of one state point.
 use super::average::{average, jackknife, mean_temperature};
-use super::runs::{FITTED, FS, MSD, VACF, VISCOSITY};
+use super::runs::{FITTED, FS, MSD, Run, VACF, VISCOSITY};
 use super::{Average, AverageCurve, FittedCurve, Group, Row, StatePoint};
 use crate::fit::{
     Estimate, NoGreenKubo, diffusion, diffusion_between, final_decay, green_kubo, green_kubo_to,
@@ -40,10 +40,11 @@ impl Curves<'_> {
 
 pub(super) fn estimates(group: &Group) -> StatePoint {
     let runs = &group.runs;
-    let temperatures: Vec<Estimate> = runs.iter().filter_map(|run| run.temperature).collect();
+    let temperatures: Vec<Estimate> = runs.iter().filter_map(Run::any_temperature).collect();
     let mut point = StatePoint {
         temperature: mean_temperature(&temperatures),
         files: runs.iter().map(|run| run.file.clone()).collect(),
+        grouped_by: group.by.clone(),
         estimates: Vec::new(),
         notes: Vec::new(),
         averages: Vec::new(),

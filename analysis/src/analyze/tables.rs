@@ -18,7 +18,12 @@ impl Analysis {
                 }
                 None => "T not known".into(),
             };
-            let _ = writeln!(text, "{temperature}: {}", files.join(", "));
+            let runs = match files.len() {
+                1 => "1 run".into(),
+                runs => format!("{runs} runs"),
+            };
+            let by = &point.grouped_by;
+            let _ = writeln!(text, "{temperature} ({runs}; {by}): {}", files.join(", "));
         }
         let head =
             ["T", "quantity", "species", "q", "value", "error", "window", "chi2/dof", "", ""];
