@@ -61,7 +61,8 @@ pub struct Series {
     /// NaN where there is no sample yet.
     pub value: Vec<f64>,
     /// Statistical error (one standard deviation of the mean), see
-    /// [`BlockAverage`](super::accumulator::BlockAverage); NaN with fewer than two time origins.
+    /// [`BlockAverage`](super::accumulator::BlockAverage); NaN with fewer than eight windows of
+    /// time after each other, or samples of structure, and where all of these are the same (except at lag zero).
     pub error: Vec<f64>,
     /// Time origins times particles (averages over particles), time origins (susceptibilities), samples
     /// (pair distribution), or samples times wave vectors (structure factor).

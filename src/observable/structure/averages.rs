@@ -188,5 +188,7 @@ impl Structure {
 /// Each sample counts `per_sample` times in the number of samples.
 fn push(series: &mut Series, average: &BlockAverage, per_sample: u64) {
     let value = average.mean().first().copied().unwrap_or(f64::NAN);
-    series.push(value, average.error(&[1.0]), average.count() * per_sample);
+    // Where no sample has a pair nothing is known of how rare they are.
+    let error = if average.is_constant() { f64::NAN } else { average.error(&[1.0]) };
+    series.push(value, error, average.count() * per_sample);
 }

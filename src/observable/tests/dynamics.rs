@@ -355,3 +355,66 @@ fn averages_over_all_particles_are_those_of_the_species_weighted_by_their_number
     let results = correlate(&only_a, &context, &walk).results();
     assert!(results.iter().all(|series| series.path.starts_with("A/")));
 }
+
+/// Windows that overlap are not independent: below eight after each other, at lags beyond a seventh of the run, there is no
+/// error, however many origins there are.
+#[test]
+fn lags_of_fewer_than_eight_windows_have_no_error() {
+    let samples = 1000;
+    let context = context(&[6.0, 7.0, 8.0], &[30], samples - 1);
+    let plan = CorrelationPlan {
+        observables: vec![
+            DynamicObservable::MeanSquareDisplacement,
+            DynamicObservable::VelocityAutocorrelation,
+            DynamicObservable::StressAutocorrelation,
+        ],
+        ..plan(1, 10, 3, &[])
+    };
+    let walk = random_walk(&context, 4, 0.3, 0, 1, samples);
+    let correlations = correlate(&plan, &context, &walk);
+    let (layouts, results) = (correlations.layouts(), correlations.results());
+    for (layout, series) in layouts.iter().zip(&results) {
+        let times = layout.axis(AxisName::Time).unwrap();
+        for (index, time) in times.iter().enumerate().skip(1) {
+            let lag = (time / context.timestep).round();
+            let known = series.error[index].is_finite();
+            let windows = (samples as f64 - 1.0) / lag;
+            assert!(!known || windows >= 7.0, "{}: lag {lag}", series.path);
+            assert!(known || windows < 12.0, "{}: lag {lag}", series.path);
+            assert!(series.value[index].is_finite());
+        }
+    }
+}
+
+/// `self_overlap` of particles that have all left, and of particles none of which has: no error, since none tells how often it
+/// happens. At lag zero all are where they are.
+#[test]
+fn what_happened_in_no_origin_has_no_error() {
+    let context = context(&[6.0, 7.0, 8.0], &[30], 499);
+    let walk = random_walk(&context, 4, 3.0, 0, 1, 500);
+    let plan = CorrelationPlan {
+        observables: vec![
+            DynamicObservable::SelfOverlap,
+            DynamicObservable::SelfOverlapSusceptibility,
+            DynamicObservable::SelfVanHoveFunction,
+        ],
+        ..plan(1, 5, 2, &[])
+    };
+    for (length, value) in [(1e-3, 0.0), (1e3, 1.0)] {
+        let plan = CorrelationPlan { overlap_length: length, ..plan.clone() };
+        let results = correlate(&plan, &context, &walk).results();
+        for (name, value) in [("self_overlap", value), ("self_overlap_susceptibility", 0.0)] {
+            let series = find(&results, &format!("all-particles/{name}"));
+            assert_eq!(series.error[0], 0.0);
+            assert!(series.value[1..].iter().all(|&found| found == value), "{name}");
+            assert!(series.error[1..].iter().all(|error| error.is_nan()), "{name}");
+        }
+        let van_hove = find(&results, "A/self_van_hove_function");
+        let pairs = || van_hove.value.iter().zip(&van_hove.error);
+        assert!(pairs().any(|(value, _)| *value == 0.0));
+        let lags = 9;
+        let at_zero = |index: usize| index % lags == 0;
+        let certain = pairs().enumerate().filter(|(index, _)| !at_zero(*index));
+        assert!(certain.into_iter().all(|(_, (value, error))| *value > 0.0 || error.is_nan()));
+    }
+}

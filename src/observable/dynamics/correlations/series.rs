@@ -1,4 +1,6 @@
 //! What comes out: averages over time origins, with their axes and errors.
+use supercool_analysis::statistics::FEWEST_INDEPENDENT;
+
 use super::Correlations;
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::dynamics::correlation::Correlation;
@@ -7,9 +9,9 @@ use crate::observable::dynamics::terms::Rows;
 use crate::observable::series::{Axis, AxisName};
 use crate::observable::{Series, SeriesLayout};
 
-/// With fewer origins as far apart as the lags of a block there is no error: those of a long lag lie much closer
-/// together than the lag and follow the same motion, so that their differences tell little of the value's.
-const FEWEST_FOR_ERROR: u64 = 8;
+/// With fewer windows after each other there is no error: origins of overlapping windows follow the same motion, so that
+/// their differences tell little of the value's.
+const FEWEST_FOR_ERROR: u64 = FEWEST_INDEPENDENT as u64;
 
 impl Correlations {
     /// Series in the order of [`results`](Self::results): by observable, then by part.
@@ -41,6 +43,9 @@ impl Correlations {
     }
 
     /// Averages over the time origins so far; before [`finish`](Self::finish), those of full blocks.
+    ///
+    /// The error is NaN where fewer than eight windows fit after each other, and, beyond lag zero, where all origins give
+    /// the same: no particle counted in any, or all, tell nothing of how often it happens.
     pub fn results(&self) -> Vec<Series> {
         self.series()
             .map(|SeriesOf { path, observable, rows, particles, averages }| {
@@ -54,10 +59,12 @@ impl Correlations {
                             continue;
                         }
                         let (value, gradient) = observable.value(particles, average.mean());
-                        let error = if origins < self.fewest_for_error(observable, lag) {
-                            f64::NAN
-                        } else {
-                            average.error(&gradient)
+                        let windows = self.windows_after_each_other(observable, lag, origins);
+                        let error = match average.is_constant() {
+                            _ if windows < FEWEST_FOR_ERROR => f64::NAN,
+                            true if lag == 0 => 0.0,
+                            true => f64::NAN,
+                            false => average.error(&gradient),
                         };
                         let per_origin = observable.samples_per_origin(particles, vectors);
                         series.push(value, error, origins * per_origin);
@@ -73,9 +80,18 @@ impl Correlations {
         self.stress.as_ref().filter(|_| observable.kind().is_of_stress())
     }
 
-    fn fewest_for_error(&self, observable: &dyn Correlation, lag: usize) -> u64 {
+    /// Of so many origins of a lag, those whose windows do not overlap: at most `duration / lag + 1`.
+    fn windows_after_each_other(
+        &self,
+        observable: &dyn Correlation,
+        lag: usize,
+        origins: u64,
+    ) -> u64 {
+        let Some(lag_of_block) = lag.checked_sub(1) else { return origins };
+        let multiple = (lag_of_block % (self.plan.block_size - 1) + 1) as u64;
         let stress = self.stress_of(observable);
-        FEWEST_FOR_ERROR * stress.map_or(1, |stress| stress.origins_per_spacing(lag))
+        let window = multiple * stress.map_or(1, |stress| stress.origins_per_spacing(lag));
+        origins.saturating_sub(1) / window + u64::from(origins > 0)
     }
 
     /// Over which the stress is averaged, as text for the file.
