@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use supercool::arithmetic::Real;
 use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, uniform};
 use supercool::arithmetic::{DoubleSingle, double_single, elementary, fixed_point, reciprocal};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
@@ -620,8 +621,11 @@ fn pair_agrees<P: Numbers, V: Evaluator<P::Real>, W: Evaluator<f64>>(
         let function = format!("{} {}", table.evaluator, table.truncation_name());
         let units = PairUnits::of::<P::Real>(truncation.kind(), policy.pair_units());
         let nearest = 0.1 / units.length;
-        let arguments =
+        let mut arguments =
             records(15, |inputs| [P::real(inputs.uniform(nearest, cutoff / units.length).powi(2))]);
+        // The same place, and where squares have lost their digits.
+        let coincident2 = P::Real::COINCIDENT2.to_f64();
+        arguments.extend([0.0, 0.5 * coincident2, 5e-324].map(|r2| [P::real(r2)]));
         let truncated = Truncated::new(&evaluator, &exact, &pair, &truncation, policy.pair_units());
         let bytes = table.bytes();
         let core2 = &bytes[bytes.len() - size_of::<P::Real>()..];
@@ -629,8 +633,12 @@ fn pair_agrees<P: Numbers, V: Evaluator<P::Real>, W: Evaluator<f64>>(
             [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
             _ => u64::from_ne_bytes(core2.try_into().expect("eight bytes")),
         };
+        let of_pair = |force: P::Real, energy: P::Real, too_close: bool| {
+            [P::real_word(force), P::real_word(energy), Word::Bits(u64::from(too_close))]
+        };
         compare(&function, &bytes, &arguments, |&[r2]| {
             let r2 = P::real_of(r2);
+            let at_contact = r2 < P::Real::COINCIDENT2;
             let (force, energy) = match truncation.kind() {
                 TruncationKind::Shifted => {
                     truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r2)
@@ -642,8 +650,16 @@ fn pair_agrees<P: Numbers, V: Evaluator<P::Real>, W: Evaluator<f64>>(
                     truncated.evaluate::<{ TruncationKind::Smooth as usize }>(r2)
                 }
             };
-            let cutoff2 = P::real_word(truncated.cutoff2());
-            vec![P::real_word(force), P::real_word(energy), cutoff2, Word::Bits(core2)]
+            let zero = P::Real::ZERO;
+            let contact = truncated.contact_energy().unwrap_or(zero);
+            let inside = r2 < truncated.cutoff2();
+            let too_close = inside && r2 < P::real_of(core2);
+            let (force, energy) =
+                if inside && !at_contact { (force, energy) } else { (zero, zero) };
+            let with_itself = of_pair(force, energy, false);
+            let with_another = of_pair(force, if at_contact { contact } else { energy }, too_close);
+            let constants = [P::real_word(truncated.cutoff2()), Word::Bits(core2)];
+            constants.into_iter().chain(with_itself).chain(with_another).collect()
         });
     }
 }

@@ -211,16 +211,19 @@ fn errors_are_those_of_one_rank() {
 
     // Two particles of different domains at one place.
     let state = supercool::initial::create(&plan).unwrap();
-    let mut overlapping = state.clone();
-    overlapping.position[17] = overlapping.position[400].map(|x| x ^ (1 << 40));
-    let create = |ranks: &Ranks| engine::create_on(ranks, &plan, &overlapping).err().unwrap();
-    let expected = create(&Ranks::default());
-    assert!(matches!(expected, EngineError::TooClose { first: 17, second: 400, .. }));
-    on_threads(4, |ranks| {
-        assert_eq!(words(&create(&ranks)), words(&expected));
-        // They are not lost for the next state.
-        assert!(engine::create_on(&ranks, &plan, &state).is_ok());
-    });
+    // Of the same bits, then of the same site only.
+    for difference in [0, 1 << 20] {
+        let mut overlapping = state.clone();
+        overlapping.position[17] = overlapping.position[400].map(|x| x ^ difference);
+        let create = |ranks: &Ranks| engine::create_on(ranks, &plan, &overlapping).err().unwrap();
+        let expected = create(&Ranks::default());
+        assert!(matches!(expected, EngineError::TooClose { first: 17, second: 400, .. }));
+        on_threads(4, |ranks| {
+            assert_eq!(words(&create(&ranks)), words(&expected));
+            // They are not lost for the next state.
+            assert!(engine::create_on(&ranks, &plan, &state).is_ok());
+        });
+    }
 }
 
 #[test]

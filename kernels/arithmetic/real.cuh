@@ -4,6 +4,10 @@
 #include "arithmetic/elementary.cuh"
 #include "arithmetic/reciprocal.cuh"
 
+// Below this squared distance two particles are at the same place; by the type of the argument.
+INLINE float coincident2(float) { return 0x1p-100f; }
+INLINE double coincident2(double) { return 0x1p-1000; }
+
 INLINE float inverse(float x) { return reciprocal(x); }
 INLINE double inverse(double x) { return divide(1.0, x); }
 INLINE float inverse_sqrt(float x) { return reciprocal_sqrt(x); }

@@ -2,7 +2,7 @@
 #pragma once
 #include "md/lists.cuh"
 
-// Interaction with one neighbour; nothing beyond the cutoff and for the particle itself.
+// Interaction with one neighbour; nothing beyond the cutoff and for the particle itself, which a list may hold.
 struct Interaction {
     Real displacement[DIMENSION];
     // In the unit of `pair_distance2`.
@@ -13,15 +13,11 @@ struct Interaction {
     bool too_close;
 };
 
-INLINE Interaction interaction(const Pair &constants, const Site (&site)[DIMENSION], const Site (&other)[DIMENSION]) {
+INLINE Interaction interaction(const Pair &constants, const Site (&site)[DIMENSION], const Site (&other)[DIMENSION],
+                                bool is_other) {
     Interaction pair;
     Real r2 = pair_distance2(site, other, pair.displacement, pair.length);
-    bool inside = r2 < constants.interaction.cutoff2 && r2 > Real(0);
-    Real force, energy;
-    constants.interaction.evaluate(r2, force, energy);
-    pair.force = inside ? force : Real(0);
-    pair.energy = inside ? energy : Real(0);
-    pair.too_close = inside && r2 < constants.core2;
+    constants.evaluate(r2, is_other, pair.force, pair.energy, pair.too_close);
     return pair;
 }
 
@@ -47,8 +43,8 @@ static __device__ __noinline__ ForceSums sum_forces_carefully(Group group, u32 t
     load_site(sites, particle, site);
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) sums.sum[axis] = Policy::zero_sum();
-    walk(group, tile, particle, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
-        Interaction pair = interaction(constants, site, other);
+    walk(group, tile, particle, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
+        Interaction pair = interaction(constants, site, other, place != particle);
         add_force(sums.sum, pair.force, pair.displacement, pair.length);
         sums.too_close |= pair.too_close;
     });
@@ -72,7 +68,7 @@ INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, 
         add_force(sum, force, displacement, length);
         closest2 = smaller(closest2, r2);
     });
-    if (!(closest2 < largest_core2 || closest2 == Real(0))) return false;
+    if (!(closest2 < largest_core2)) return false;
     ForceSums sums = sum_forces_carefully(group, tile, particle, species, sites);
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] = sums.sum[axis];

@@ -49,8 +49,8 @@ extern "C" __global__ void __launch_bounds__(256)
         Sum virial[6];
 #pragma unroll
         for (int k = 0; k < 6; ++k) virial[k] = Policy::zero_sum();
-        walk(group, tile, p, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
-            Interaction pair = interaction(constants, site, other);
+        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
+            Interaction pair = interaction(constants, site, other, place != p);
             Policy::accumulate_energy(energy, pair.energy);
             add_virial(virial, pair);
         });
@@ -170,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(256) find_too_close() {
         Site site[DIMENSION];
         load_site(sites, p < system.count ? p : 0, site);
         walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
-            Interaction pair = interaction(constants, site, other);
+            Interaction pair = interaction(constants, site, other, place != p);
             if (!pair.too_close) return;
             u32 a = particles.id[p], b = particles.id[place];
             u64 ids = a < b ? (u64)a << 32 | b : (u64)b << 32 | a;

@@ -69,8 +69,8 @@ static __device__ __noinline__ bool sum_stress(u32 copy, u32 site_copy, SplitSum
         Sum virial[6];
 #pragma unroll
         for (int k = 0; k < 6; ++k) virial[k] = Policy::zero_sum();
-        walk(group, tile, p, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
-            add_virial(virial, interaction(constants, site, other));
+        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
+            add_virial(virial, interaction(constants, site, other, place != p));
         });
 #pragma unroll
         for (int k = 0; k < 6; ++k) {

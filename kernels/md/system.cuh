@@ -117,7 +117,7 @@ __constant__ PolicyConstants policy;
 __constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
 static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;
 static constexpr bool ENDS_BY_ITSELF = Truncated<Evaluator, TRUNCATION>::ENDS_BY_ITSELF;
-// Largest `core2` of all pairs.
+// Largest `core2` of all pairs, and no less than `coincident2`.
 __constant__ Real largest_core2;
 
 INLINE float smaller(float a, float b) { return fminf(a, b); }

@@ -49,6 +49,8 @@ struct Truncated {
     Real force_at_cutoff;
     // 1 / h.
     Real inv_width;
+    // Of two particles at the same place; zero where the potential has a pole.
+    Real contact_energy;
 
     // The constants that pairs may have in common.
     INLINE void set_common(const Truncated &other) {
@@ -66,7 +68,7 @@ struct Truncated {
     // where it is below 1 inside and nothing overflows within the box.
     static constexpr bool ENDS_BY_ITSELF = REDUCED && SATURATING;
 
-    // (-U'(r)/r, U(r)) of the truncated potential for 0 < r2 < r_c^2.
+    // (-U'(r)/r, U(r)) of the truncated potential for coincident2 <= r2 < r_c^2.
     INLINE void evaluate(Real r2, Real &force_over_r, Real &energy_out) const {
         if constexpr (REDUCED) {
             smooth_in_reduced_units(r2, force_over_r, energy_out);
@@ -118,6 +120,19 @@ struct Truncated {
 template <typename V, int KIND>
 struct PairEntry {
     Truncated<V, KIND> interaction;
-    // Below this squared distance the pair's force does not fit into the sums.
+    // Below this squared distance the pair's force does not fit into the sums; above zero where the potential has a pole.
     typename V::Real core2;
+
+    // The interaction at any squared distance, with itself (not `is_other`) too: nothing beyond the cutoff and with
+    // itself, no force at the same place. As `pair` in src/engine/cpu/forces.rs.
+    INLINE void evaluate(typename V::Real r2, bool is_other, typename V::Real &force, typename V::Real &energy,
+                         bool &too_close) const {
+        typedef typename V::Real Real;
+        bool inside = r2 < interaction.cutoff2, coincident = r2 < coincident2(Real());
+        interaction.evaluate(r2, force, energy);
+        force = inside && !coincident ? force : Real(0);
+        energy = inside && !coincident ? energy : Real(0);
+        energy = coincident && is_other ? interaction.contact_energy : energy;
+        too_close = inside && is_other && r2 < core2;
+    }
 };

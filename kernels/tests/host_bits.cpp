@@ -201,11 +201,15 @@ static void pair(const Constants &constants, const u64 *in, u64 *out) {
     typedef typename V::Real R;
     PairEntry<V, KIND> entry = as<PairEntry<V, KIND>>(constants);
     R force, energy;
-    entry.interaction.evaluate(real<R>(in[0]), force, energy);
-    out[0] = word(force);
-    out[1] = word(energy);
-    out[2] = word(entry.interaction.cutoff2);
-    out[3] = word(entry.core2);
+    out[0] = word(entry.interaction.cutoff2);
+    out[1] = word(entry.core2);
+    for (int is_other = 0; is_other < 2; ++is_other) {
+        bool too_close;
+        entry.evaluate(real<R>(in[0]), is_other == 1, force, energy, too_close);
+        out[2 + 3 * is_other] = word(force);
+        out[3 + 3 * is_other] = word(energy);
+        out[4 + 3 * is_other] = word(too_close);
+    }
 }
 
 static void sampled(const Constants &, const u64 *in, u64 *out) {
@@ -306,9 +310,9 @@ static std::vector<Function> functions() {
         {"FixedPoint", 13, 23, policy<FixedPoint>},
     };
 #define EVALUATORS(...) \
-    all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SHIFTED", 1, 4, pair<__VA_ARGS__, TRUNCATION_SHIFTED>}); \
-    all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_FORCE_SHIFTED", 1, 4, pair<__VA_ARGS__, TRUNCATION_FORCE_SHIFTED>}); \
-    all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SMOOTH", 1, 4, pair<__VA_ARGS__, TRUNCATION_SMOOTH>});
+    all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SHIFTED", 1, 8, pair<__VA_ARGS__, TRUNCATION_SHIFTED>}); \
+    all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_FORCE_SHIFTED", 1, 8, pair<__VA_ARGS__, TRUNCATION_FORCE_SHIFTED>}); \
+    all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SMOOTH", 1, 8, pair<__VA_ARGS__, TRUNCATION_SMOOTH>});
 #define IN_BOTH_PRECISIONS(R) \
     EVALUATORS(LennardJones<R>) \
     EVALUATORS(HarmonicSpheres<R>) \

@@ -20,6 +20,8 @@ pub trait Real:
     const ONE: Self;
     /// Whether it has 64 bits.
     const WIDE: bool;
+    /// Below this squared distance two particles are at the same place: there `r^2` has lost its digits, or is zero.
+    const COINCIDENT2: Self;
 
     fn from_f64(x: f64) -> Self;
     fn to_f64(self) -> f64;
@@ -39,6 +41,8 @@ impl Real for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
     const WIDE: bool = false;
+    // 2^-100, where the domain of the reciprocal square root begins.
+    const COINCIDENT2: f32 = f32::from_bits((127 - 100) << 23);
 
     #[inline(always)]
     fn from_f64(x: f64) -> f32 {
@@ -78,6 +82,8 @@ impl Real for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
     const WIDE: bool = true;
+    // 2^-1000.
+    const COINCIDENT2: f64 = f64::from_bits((1023 - 1000) << 52);
 
     #[inline(always)]
     fn from_f64(x: f64) -> f64 {

@@ -70,13 +70,10 @@ pub enum EngineError {
     #[diagnostic(help("`nvidia-smi` and the system log (\"Xid\") say what became of it"))]
     CardLost { what: String, message: String },
 
-    #[error(
-        "step {step}: particles {first} and {second} are at a distance of {distance:.4}: their force does \
-         not fit into the number format of precision \"{precision}\""
-    )]
+    #[error("step {step}: particles {first} and {second} {}", too_close(*distance, precision))]
     #[diagnostic(help(
-        "the state is not one of this potential at a reasonable temperature, or run.timestep is too long; \
-         precision = \"double\" holds any force"
+        "the state is not one of this potential at a reasonable temperature, or run.timestep is too long{}",
+        wider(*distance, precision)
     ))]
     TooClose { step: u64, first: u32, second: u32, distance: f64, precision: &'static str },
 
@@ -134,5 +131,27 @@ fn list(numbers: &[u32]) -> String {
     match words.len() {
         0..=MOST => words.join(", "),
         many => format!("..., {}", words[many - MOST..].join(", ")),
+    }
+}
+
+/// How a pair is too close.
+fn too_close(distance: f64, precision: &str) -> String {
+    if distance == 0.0 {
+        return "are at the same place, where their potential has a pole".to_owned();
+    }
+    let distance =
+        if distance < 1e-3 { format!("{distance:.2e}") } else { format!("{distance:.4}") };
+    format!(
+        "are at a distance of {distance}: their force does not fit into the number format of precision \
+         \"{precision}\""
+    )
+}
+
+/// A precision that would hold the force, if there is one.
+fn wider(distance: f64, precision: &str) -> &'static str {
+    match precision {
+        "double" => "",
+        _ if distance == 0.0 => "",
+        _ => "; precision = \"double\" holds larger forces",
     }
 }

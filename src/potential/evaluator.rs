@@ -14,8 +14,13 @@ pub struct ReducedUnits {
 ///
 /// Written once over the arithmetic `R`; the truncation is applied outside.
 pub trait Evaluator<R: Real>: Copy + Send + Sync + 'static {
-    /// `(-U'(r)/r, U(r))` at squared distance `r2 > 0`; anything at `r2 = 0`, which callers discard.
+    /// `(-U'(r)/r, U(r))` at squared distance `r2 >= R::COINCIDENT2`; anything below, which callers discard.
     fn evaluate(&self, r2: R) -> (R, R);
+
+    /// `U(0)`, where it is finite.
+    fn contact_energy(&self) -> Option<R> {
+        None
+    }
 
     /// Units of [`Self::evaluate_reduced`].
     const REDUCED: ReducedUnits = ReducedUnits { sigma: false, force: 1.0, energy: 1.0 };

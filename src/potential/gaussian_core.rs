@@ -28,6 +28,10 @@ impl<R: Real> Evaluator<R> for GaussianCore<R> {
         (energy * self.two_inv_sigma2, energy)
     }
 
+    fn contact_energy(&self) -> Option<R> {
+        Some(self.epsilon)
+    }
+
     fn constants(&self) -> Vec<R> {
         vec![self.epsilon, self.minus_inv_sigma2, self.two_inv_sigma2]
     }

@@ -28,6 +28,10 @@ impl<R: Real> Evaluator<R> for HarmonicSpheres<R> {
         (self.epsilon_over_sigma * overlap * inv_r, self.half_epsilon * overlap * overlap)
     }
 
+    fn contact_energy(&self) -> Option<R> {
+        Some(self.half_epsilon)
+    }
+
     fn constants(&self) -> Vec<R> {
         vec![self.inv_sigma, self.half_epsilon, self.epsilon_over_sigma]
     }

@@ -13,6 +13,8 @@ mod yukawa;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arithmetic::Real;
+
 pub use evaluator::Evaluator;
 pub use gaussian_core::GaussianCore;
 pub use harmonic_spheres::HarmonicSpheres;
@@ -88,7 +90,8 @@ pub fn bare_energy(form: &PairPotential, pair: &PairParameters, r: f64) -> f64 {
     evaluate_exactly(*form, &Truncation::Sharp, &endless, r).1
 }
 
-/// `(-U'(r)/r, U(r))` of the truncated potential at distance `r`, in 64 bits; zero beyond the cutoff.
+/// `(-U'(r)/r, U(r))` of the truncated potential at distance `r`, in 64 bits; zero beyond the cutoff. At `r = 0` the force
+/// over distance is given as zero, and the energy of a potential with a pole as infinite.
 pub fn evaluate_exactly(
     form: PairPotential,
     truncation: &Truncation,
@@ -102,6 +105,9 @@ pub fn evaluate_exactly(
         r: f64,
     ) -> (f64, f64) {
         let truncated = Truncated::new(&form, &form, pair, truncation, PairUnits::default());
+        if r * r < f64::COINCIDENT2 {
+            return (0.0, truncated.contact_energy().unwrap_or(f64::INFINITY));
+        }
         match truncation.kind() {
             TruncationKind::Shifted => {
                 truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r * r)

@@ -78,6 +78,8 @@ pub struct Truncated<R, V> {
     force_at_cutoff: R,
     /// `1 / h`.
     inv_width: R,
+    /// Of two particles at the same place; `None` where the potential has a pole.
+    contact_energy: Option<R>,
 }
 
 impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
@@ -138,7 +140,11 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             minus_slope,
             raise,
             bend,
-            cutoff2: if is_reduced {
+            // A pair of no energy ends at zero: with others, zero times what is no number any more at small distances would
+            // be its force.
+            cutoff2: if pair.epsilon == 0.0 {
+                R::ZERO
+            } else if is_reduced {
                 first_outside(inv_unit2, minus_slope, depth, cutoff2)
             } else {
                 cutoff2
@@ -149,6 +155,8 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             cutoff: R::from_f64(pair.cutoff),
             force_at_cutoff: R::from_f64(force_over_r * of.cutoff),
             inv_width: R::from_f64(1.0 / width),
+            contact_energy: contact_energy(&exact(pair), pair, truncation, is_reduced)
+                .map(R::from_f64),
         }
     }
 
@@ -163,6 +171,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             self.cutoff,
             self.force_at_cutoff,
             self.inv_width,
+            self.contact_energy.unwrap_or(R::ZERO),
         ]);
         constants
     }
@@ -180,6 +189,12 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         self.cutoff2
     }
 
+    /// `U(0)` of the truncated potential; `None` where it has a pole.
+    #[inline(always)]
+    pub fn contact_energy(&self) -> Option<R> {
+        self.contact_energy
+    }
+
     /// Up to this distance a product that saturates to `[0, 1]` may stand for the comparison with the cutoff where the
     /// potential is smoothed in 32 bits: the first factor of [`Self::smooth_in_reduced_units`] is then below 1 inside, and
     /// nothing overflows outside.
@@ -195,7 +210,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         (LARGEST_DEPTH / (slope * self.inv_unit2.to_f64())).sqrt()
     }
 
-    /// `(-U'(r)/r, U(r))` of the truncated potential for `0 < r2 < r_c^2`, in the units that it was made for. `KIND` is
+    /// `(-U'(r)/r, U(r))` of the truncated potential for `R::COINCIDENT2 <= r2 < r_c^2`, in the units that it was made for. `KIND` is
     /// a [`TruncationKind`] as integer.
     #[inline(always)]
     pub fn evaluate<const KIND: usize>(&self, r2: R) -> (R, R) {
@@ -244,6 +259,30 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         let energy = (factor * d) * energy;
         ((factor * self.force_unit) * bracket, energy * self.energy_unit)
     }
+}
+
+/// `U(0)` of a truncated potential in 64 bits.
+fn contact_energy<W: Evaluator<f64>>(
+    exact: &W,
+    pair: &PairParameters,
+    truncation: &Truncation,
+    is_reduced: bool,
+) -> Option<f64> {
+    // Without an amplitude there is no pole.
+    let no_energy = (pair.epsilon == 0.0).then_some(0.0);
+    let bare = no_energy.or(exact.contact_energy())?;
+    let (force_over_r, at_cutoff) = exact.evaluate(pair.cutoff * pair.cutoff);
+    Some(match truncation {
+        Truncation::Sharp => bare,
+        Truncation::Shifted => bare - at_cutoff,
+        Truncation::ForceShifted => bare - at_cutoff - pair.cutoff * pair.cutoff * force_over_r,
+        // There `d^4 / rho`, which stands for x^4, is infinite: g = 1.
+        Truncation::Smooth { .. } if is_reduced => bare - at_cutoff,
+        Truncation::Smooth { width } => {
+            let x4 = (pair.cutoff / (width * pair.sigma)).powi(4);
+            (bare - at_cutoff) * x4 / (1.0 + x4)
+        }
+    })
 }
 
 /// A pair in units of so much of its cutoff and its epsilon.

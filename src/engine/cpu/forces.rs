@@ -12,7 +12,7 @@ use crate::potential::{Evaluator, Truncated, is_reduced};
 #[derive(Clone, Copy)]
 pub struct PairEntry<R, V> {
     pub interaction: Truncated<R, V>,
-    /// Below this squared distance the pair's force does not fit into the sums.
+    /// Below this squared distance the pair's force does not fit into the sums; above zero where the potential has a pole.
     pub core2: R,
 }
 
@@ -49,7 +49,7 @@ impl<P: Policy> Targets<'_, P> {
 /// caller: `U`, and `r_a F_b` for ab = xx, yy, zz, xy, xz, yz.
 pub type EnergyAndVirial = [f64; 7];
 
-/// Interaction of one particle with neighbours, lane by lane.
+/// Interaction of one particle with neighbours, lane by lane: at the same place without a force, and none with itself.
 struct Lane<R> {
     displacement: [R; 3],
     /// In the units that the pairs' constants are for.
@@ -66,6 +66,7 @@ fn pair<P, V, const KIND: usize>(
     entry: &PairEntry<P::Real, V>,
     site: [P::Site; 3],
     other: [P::Site; 3],
+    is_other: bool,
 ) -> Lane<P::Real>
 where
     P: Policy,
@@ -81,14 +82,21 @@ where
         }
     });
     let r2 = length[0].fused(length[0], length[1].fused(length[1], length[2] * length[2]));
-    let inside = (r2 < entry.interaction.cutoff2()) & (r2 > P::Real::ZERO);
+    let inside = r2 < entry.interaction.cutoff2();
+    let coincident = r2 < P::Real::COINCIDENT2;
     let (force, energy) = entry.interaction.evaluate::<KIND>(r2);
     Lane {
         displacement,
         length,
-        force: if inside { force } else { P::Real::ZERO },
-        energy: if inside { energy } else { P::Real::ZERO },
-        too_close: inside & (r2 < entry.core2),
+        force: if inside & !coincident { force } else { P::Real::ZERO },
+        energy: if coincident & is_other {
+            entry.interaction.contact_energy().unwrap_or(P::Real::ZERO)
+        } else if inside & !coincident {
+            energy
+        } else {
+            P::Real::ZERO
+        },
+        too_close: inside & is_other & (r2 < entry.core2),
     }
 }
 
@@ -120,7 +128,8 @@ where
                 let mut impulses = [[P::Real::ZERO; LANES]; 3];
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
-                    let pair = pair::<P, V, KIND>(policy, &entry, site, other);
+                    let is_other = neighbors[lane] != i as u32;
+                    let pair = pair::<P, V, KIND>(policy, &entry, site, other, is_other);
                     let impulse = if is_reduced::<P::Real>(KIND) {
                         pair.force
                     } else {
@@ -179,7 +188,8 @@ pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
                 let others = targets.neighbor_sites::<SET, LANES>(neighbors);
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
-                    let pair = pair::<P, V, KIND>(policy, &entry, site, other);
+                    let is_other = neighbors[lane] != i as u32;
+                    let pair = pair::<P, V, KIND>(policy, &entry, site, other, is_other);
                     P::accumulate_energy(&mut energy, lane, pair.energy);
                     let force = if is_reduced::<P::Real>(KIND) {
                         policy.force_of_impulse(pair.force)
@@ -220,7 +230,8 @@ where
         for other in 0..species_count {
             let entry = table[species as usize * species_count + other];
             for &j in targets.neighbors.segment(local, other, species_count) {
-                let pair = pair::<P, V, KIND>(policy, &entry, site, targets.site(j as usize));
+                let other = targets.site(j as usize);
+                let pair = pair::<P, V, KIND>(policy, &entry, site, other, j as usize != i);
                 if pair.too_close {
                     let length = |axis| policy.length(pair.displacement[axis], axis).to_f64();
                     let r2: f64 = (0..3).map(|axis| length(axis).powi(2)).sum();

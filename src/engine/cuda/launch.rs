@@ -233,8 +233,8 @@ fn text(name: &str) -> CString {
     CString::new(name).expect("names of kernels hold no zero")
 }
 
-/// Squared distance below which pairs are looked at one by one. Never zero: were no pair too close, the pair loop
-/// would take all particles for such that meet themselves, and work twice.
+/// Squared distance below which pairs are looked at one by one: those too close, those at the same place, and particles
+/// that meet themselves in their list.
 fn largest_core2<P: DevicePolicy>(policy: &P, plan: &Plan) -> P::Real {
     let largest = plan
         .potential
@@ -244,5 +244,5 @@ fn largest_core2<P: DevicePolicy>(policy: &P, plan: &Plan) -> P::Real {
         .map(|pair| crate::engine::cpu::kernels::core_distance(policy, &plan.potential, pair))
         .fold(0.0, f64::max);
     let core2 = crate::engine::cpu::kernels::core2(policy, &plan.potential, largest).to_f64();
-    P::Real::from_f64(core2.max(f64::from(f32::MIN_POSITIVE)))
+    P::Real::from_f64(core2.max(P::Real::COINCIDENT2.to_f64()))
 }
