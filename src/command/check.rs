@@ -3,11 +3,11 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 
 use crate::config::{Loaded, bytes, memory, stage_files};
-use crate::engine::domain::DomainGrid;
-use crate::engine::{EngineError, cpu};
+use crate::engine::EngineError;
+use crate::engine::skin::{self, Processor};
 use crate::plan::{
-    InitialPlan, IntegrityPlan, LimitsPlan, Plan, StagePlan, Thermostat, ThermostatPlan,
-    TotalEnergy,
+    EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, StagePlan, Thermostat,
+    ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
 
@@ -29,20 +29,41 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
     report
 }
 
-/// The domains of so many ranks.
+/// The domains of so many ranks on the processors that the plan may run on: `engine = "auto"` takes either.
 ///
 /// # Errors
-/// If the box has no room for them.
+/// If the box has no room for them on any.
 pub fn domains(plan: &Plan, ranks: NonZeroU32) -> Result<String, EngineError> {
+    let processors: &[Processor] = match plan.run.engine {
+        EngineChoice::Cpu => &[Processor::Cpu],
+        EngineChoice::Cuda => &[Processor::Gpu],
+        EngineChoice::Auto => &[Processor::Cpu, Processor::Gpu],
+    };
+    let mut found: Vec<_> =
+        processors.iter().map(|&each| (each, domains_on(plan, ranks, each))).collect();
+    if found.iter().all(|(_, domains)| domains.is_err()) {
+        return found.swap_remove(0).1;
+    }
+    let line = |(processor, domains): (Processor, Result<String, EngineError>)| {
+        let on = match processor {
+            Processor::Cpu => "CPUs",
+            Processor::Gpu => "GPUs",
+        };
+        format!("  on {on}: {}\n", domains.unwrap_or_else(|error| error.to_string()))
+    };
+    Ok(format!("\nranks\n{}", found.into_iter().map(line).collect::<String>()))
+}
+
+fn domains_on(plan: &Plan, ranks: NonZeroU32, processor: Processor) -> Result<String, EngineError> {
     let simulation_box = &plan.system.simulation_box;
-    let reach = plan.potential.largest_cutoff() + cpu::skin(plan);
-    let grid = DomainGrid::new(simulation_box, ranks.get() as usize, reach)?;
+    let ranks = ranks.get() as usize;
+    let (grid, reach) = skin::domains(plan, simulation_box, ranks, processor)?;
     let along = |text: &dyn Fn(usize) -> String| {
         (0..simulation_box.dimension()).map(text).collect::<Vec<_>>().join(" x ")
     };
     let edges = simulation_box.edges();
     Ok(format!(
-        "\nranks\n  {ranks} domains, {}, of {} with a rim of {reach:.3}, {:.0} particles each\n",
+        "{ranks} domains, {}, of {} with a rim of {reach:.3}, {:.0} particles each",
         along(&|axis| grid.count()[axis].to_string()),
         along(&|axis| format!("{:.3}", edges[axis] / f64::from(grid.count()[axis]))),
         plan.system.particle_count() as f64 / grid.total() as f64
