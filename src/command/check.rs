@@ -6,7 +6,7 @@ use crate::config::{Loaded, bytes, memory, stage_files};
 use crate::engine::EngineError;
 use crate::engine::skin::{self, Processor};
 use crate::plan::{
-    EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, StagePlan, Thermostat,
+    EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision, StagePlan, Thermostat,
     ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
@@ -136,6 +136,11 @@ fn potential(plan: &Plan, energy: Option<PlainEnergy<'_>>, report: &mut String) 
                 let _ = write!(report, ", U(r_c) = {:.10e}", energy(form, pair, pair.cutoff));
             }
             report.push('\n');
+            if plan.run.precision != Precision::Double
+                && let Some(change) = plan.potential.change_by_smoothing(pair)
+            {
+                let _ = writeln!(report, "    where pair forces are in 32 bits, this {change}");
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ mod gaussian_core;
 mod harmonic_spheres;
 mod inverse_powers;
 mod lennard_jones;
+mod smoothing;
 mod truncation;
 mod yukawa;
 
@@ -20,6 +21,7 @@ pub use gaussian_core::GaussianCore;
 pub use harmonic_spheres::HarmonicSpheres;
 pub use inverse_powers::{InversePowers, LARGEST_EXPONENT, mie_prefactor};
 pub use lennard_jones::LennardJones;
+pub use smoothing::SmoothingChange;
 pub use truncation::{PairUnits, Truncated, TruncationKind, is_reduced};
 pub use yukawa::Yukawa;
 
