@@ -10,6 +10,7 @@ use crate::plan::{
     ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use crate::run::force_jump;
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
 /// the cutoff.
@@ -27,6 +28,12 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
     stages(plan, &mut report);
     defaults(loaded, &mut report);
     report
+}
+
+/// What the run would warn of, as far as the plan tells.
+pub fn warnings(plan: &Plan) -> String {
+    let all = plan.stages.iter().filter_map(|stage| force_jump::in_minima(plan, stage));
+    all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()
 }
 
 /// The domains of so many ranks on the processors that the plan may run on: `engine = "auto"` takes either.

@@ -10,6 +10,7 @@ mod directory;
 mod error;
 #[cfg(any(test, feature = "fault-injection"))]
 mod fault;
+pub mod force_jump;
 mod interrupt;
 mod limits;
 pub mod memory;

@@ -4,7 +4,7 @@ use std::path::Path;
 use supercool_analysis::results::ResultsFile;
 use supercool_analysis::statistics::relaxing_halves;
 
-use super::Simulation;
+use super::{Simulation, force_jump};
 use crate::engine::EngineError;
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
 use crate::potential::Truncation;
@@ -31,6 +31,9 @@ impl Simulation {
     /// # Errors
     /// Of the engine.
     pub(super) fn warn(&mut self, directory: &Path) -> miette::Result<()> {
+        if let Some(of_jump) = force_jump::in_minima(&self.plan, &self.plan.stages[self.stage]) {
+            tracing::warn!("{of_jump}");
+        }
         self.warn_of_mean(directory);
         self.warn_of_motion()?;
         self.warn_of_width()

@@ -152,7 +152,8 @@ pub struct InherentStructures {
     /// Interval in steps that divides the stage's.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
-    /// The descent ends when the force on every particle is smaller.
+    /// The descent ends when the force on every particle is smaller. With `truncation = "shifted"` the force jumps at the
+    /// cutoff: a pair that comes to rest there keeps forces of that size, and the run says how large it is.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::FORCE_TOLERANCE))]
     pub force_tolerance: Option<Written<Number>>,
     /// It ends, with a warning, after so many iterations in any case.
