@@ -10,7 +10,7 @@ use crate::plan::{
     ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
-use crate::run::force_jump;
+use crate::run::{drift, force_jump};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
 /// the cutoff.
@@ -32,7 +32,8 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
 
 /// What the run would warn of, as far as the plan tells.
 pub fn warnings(plan: &Plan) -> String {
-    let all = plan.stages.iter().filter_map(|stage| force_jump::in_minima(plan, stage));
+    let of_stage = |stage| [force_jump::in_minima(plan, stage), drift::of_thermostat(plan, stage)];
+    let all = plan.stages.iter().flat_map(of_stage).flatten();
     all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()
 }
 

@@ -7,6 +7,7 @@
 mod checkpoint;
 mod description;
 mod directory;
+pub mod drift;
 mod error;
 #[cfg(any(test, feature = "fault-injection"))]
 mod fault;

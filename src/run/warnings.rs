@@ -4,13 +4,13 @@ use std::path::Path;
 use supercool_analysis::results::ResultsFile;
 use supercool_analysis::statistics::relaxing_halves;
 
-use super::{Simulation, force_jump};
+use super::{Simulation, drift, force_jump};
 use crate::engine::EngineError;
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
 use crate::potential::Truncation;
 
 /// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
-const VISIBLE_MOTION: f64 = 0.01;
+pub(super) const VISIBLE_MOTION: f64 = 0.01;
 
 /// Share of the kinetic energy that may be motion of the centre of mass: more than a bath leaves behind.
 const VISIBLE_HEAT: f64 = 0.01;
@@ -119,7 +119,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Says so if the centre of mass moves, and stays so, where displacements are correlated that contain it.
+    /// Says so if the centre of mass moves where displacements are correlated that contain it.
     fn warn_of_motion(&mut self) -> miette::Result<()> {
         let stage = &self.plan.stages[self.stage];
         let keeps_momentum = match stage.thermostat.map(|thermostat| thermostat.kind) {
@@ -136,18 +136,17 @@ impl Simulation {
             );
         }
         let stage = &self.plan.stages[self.stage];
-        let without = |one: &CorrelationPlan| {
-            one.remove_drift || one.observables.iter().all(|observable| observable.is_of_stress())
-        };
-        if !keeps_momentum || stage.correlations.iter().all(without) {
+        if let Some(of_thermostat) = drift::of_thermostat(&self.plan, stage) {
+            tracing::warn!("{of_thermostat}");
+        }
+        let contains = |one: &CorrelationPlan| !one.remove_drift && drift::contains_motion(one);
+        if !keeps_momentum || !stage.correlations.iter().any(contains) {
             return Ok(());
         }
         let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
         let velocity = self.engine.thermodynamics()?.center_of_mass_velocity;
         let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
-        let pairs = self.plan.potential.pairs.iter().flatten();
-        let sigma = pairs.map(|pair| pair.sigma).fold(f64::INFINITY, f64::min);
-        if way > VISIBLE_MOTION * sigma {
+        if way > VISIBLE_MOTION * self.plan.potential.smallest_sigma() {
             tracing::warn!(
                 "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin baths \
                  set it in motion, initial files may bring it); displacements contain that: give remove_drift = true \
