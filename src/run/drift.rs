@@ -1,4 +1,5 @@
 //! Motion of the centre of mass that a Langevin thermostat brings into displacements.
+use serde_json::json;
 use supercool_analysis::drift::Drift;
 use supercool_analysis::significant;
 
@@ -8,7 +9,7 @@ use crate::plan::{CorrelationPlan, Plan, StagePlan};
 
 /// What there is to say of a stage; `None` where displacements do not contain the motion, or it is too small to be seen.
 pub fn of_thermostat(plan: &Plan, stage: &StagePlan) -> Option<String> {
-    let drift = Drift::of(&serde_json::to_value(plan).ok()?, &stage.name)?;
+    let drift = Drift::of(&json!({"system": plan.system, "stages": [stage]}), &stage.name)?;
     let contains = |one: &&CorrelationPlan| !one.remove_drift && contains_motion(one);
     let lags = stage.correlations.iter().filter(contains);
     let lag = lags.map(|one| longest_lag(one, stage.steps)).max()?;

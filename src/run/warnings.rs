@@ -7,7 +7,7 @@ use supercool_analysis::statistics::relaxing_halves;
 use super::{Simulation, drift, force_jump};
 use crate::engine::EngineError;
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
-use crate::potential::Truncation;
+use crate::potential::{PairParameters, Truncation};
 
 /// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
 pub(super) const VISIBLE_MOTION: f64 = 0.01;
@@ -89,10 +89,13 @@ impl Simulation {
     fn warn_of_width(&mut self) -> miette::Result<()> {
         let Truncation::Smooth { width } = self.plan.potential.truncation else { return Ok(()) };
         if self.plan.run.precision != Precision::Double && self.stage == 0 {
-            let pairs = self.plan.potential.pairs.iter().flatten();
-            let changes = pairs.filter_map(|pair| self.plan.potential.change_by_smoothing(pair));
-            let most = changes.max_by(|a, b| a.relative.total_cmp(&b.relative));
-            if let Some(change) = most.filter(|change| change.relative > VISIBLE_SMOOTHING) {
+            // The shorter the cutoff, the larger is the share.
+            let shortest = |pair: &&PairParameters| pair.cutoff / pair.sigma;
+            let pairs =
+                self.plan.potential.pairs.iter().flatten().filter(|pair| pair.epsilon > 0.0);
+            let most = pairs.min_by(|a, b| shortest(a).total_cmp(&shortest(b)));
+            let change = most.and_then(|pair| self.plan.potential.change_by_smoothing(pair));
+            if let Some(change) = change.filter(|change| change.relative > VISIBLE_SMOOTHING) {
                 tracing::warn!(
                     "potential.truncation: where pair forces are in 32 bits, a smoothing of width {width} is not quite the \
                      documented one: the energy of a pair {change}; a smaller width, or precision = \"double\", is nearer"
