@@ -376,7 +376,8 @@ pub enum DynamicObservable {
     SelfOverlap,
     /// chi_4(t) = N (<Q_s^2> - <Q_s>^2), from the fluctuation over time origins.
     SelfOverlapSusceptibility,
-    /// chi_4(q,t) = N (<F_s^2> - <F_s>^2), from the fluctuation over time origins.
+    /// chi_4(q,t) = N (<F_s^2> - <F_s>^2), from the fluctuation over time origins of F_s, which at each is the mean over
+    /// particles and over the wave vectors of a shell.
     SelfScatteringSusceptibility,
     /// Q(t), fraction of places taken again within a, by any particle; of all particles.
     CollectiveOverlap,

@@ -144,13 +144,17 @@ every = 2
 block_size = 5
 wavenumbers = [7.25]
 vectors_per_shell = 12
-observables = ["mean-square-displacement", "self-intermediate-scattering-function",
-               "velocity-autocorrelation", "self-overlap", "stress-autocorrelation"]
+observables = ["mean-square-displacement", "self-intermediate-scattering-function", "non-gaussian-parameter",
+               "mean-quartic-displacement", "self-van-hove-function", "velocity-autocorrelation", "self-overlap",
+               "stress-autocorrelation"]
 "#;
     let (expected, found) = (Job::new(&toml), job(card, "1", &toml));
     expected.succeeds(&["run", "job.toml"]);
     run_on_the_card(&found);
-    assert_same_functions(&expected, &found, "nve", 9);
+    // Each but that of the stress of A, B and all particles.
+    assert_same_functions(&expected, &found, "nve", 7 * 3 + 1);
+    let functions = found.results("nve").dynamics().unwrap();
+    assert_eq!(functions.iter().filter(|each| each.group == "all-particles").count(), 8);
 }
 
 /// At least so many correlation functions of a stage.
@@ -166,7 +170,9 @@ fn assert_same_functions(expected: &Job, found: &Job, stage: &str, least: usize)
         let (expected, found): (Vec<f64>, Vec<f64>) = (floats(bits), floats(&found[name].1));
         assert_eq!(expected.len(), found.len(), "{name}");
         // Displacements, and cosines of them, are 32-bit floats: as in tests/cuda_correlations.
-        let scale = expected.iter().fold(0.0_f64, |scale, value| scale.max(value.abs()));
+        // The non-Gaussian parameter is a ratio of moments, less one.
+        let least = if name.contains("non_gaussian") { 1.0 } else { 0.0 };
+        let scale = expected.iter().fold(least, |scale: f64, value| scale.max(value.abs()));
         for (expected, found) in expected.iter().zip(&found) {
             let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
             assert!(

@@ -262,3 +262,25 @@ fn a_descent_that_is_cut_short_is_said_and_written_as_it_is() {
     let left = job.series("production", "inherent_structure_residual_force");
     assert!(left.iter().all(|&force| force > 1e-6), "{left:?}");
 }
+
+/// The literature has minima of shifted potentials, too. They attract at the cutoff, so that no pair comes to rest there.
+#[test]
+fn minima_of_shifted_potentials_are_found_and_the_jump_of_the_force_is_said() {
+    let text = toml(3, 256, "double", "timestep = 0.004\nthreads = 1") + STAGES + INHERENT;
+    let shifted = text.replace(r#"{ kind = "smooth", width = 0.005 }"#, r#""shifted""#);
+    let job = Job::new(&shifted);
+    // 1.5 / 0.8 times what it is for A and A.
+    let jump = "inherent structures: the force jumps by 7.31e-2 at the cutoff";
+    assert!(job.succeeds(&["check", "job.toml"]).stdout.contains(jump));
+    let ended = job.succeeds(&["run", "job.toml"]);
+    assert!(ended.stderr.contains(jump), "{ended:?}");
+    let left = job.series("production", "inherent_structure_residual_force");
+    assert!(left.iter().all(|&force| force < 1e-6), "{left:?}");
+    for none in [&text, &shifted.replace("shifted", "force-shifted")] {
+        let checked = Job::new(none).succeeds(&["check", "job.toml"]).stdout;
+        assert!(!checked.contains("the force jumps"), "{checked}");
+    }
+    let wca = shifted.replace("lennard-jones", "wca").replace("cutoff = 2.5\n", "");
+    let checked = Job::new(&wca).succeeds(&["check", "job.toml"]).stdout;
+    assert!(!checked.contains("the force jumps"), "{checked}");
+}

@@ -155,6 +155,30 @@ fn pairs_of_floats_repeat_and_conserve_the_energy() {
     }
 }
 
+/// Without a given skin: the box has room for four domains along an edge with the lists of a CPU, for three with those of
+/// GPUs.
+#[test]
+fn domains_that_are_reported_are_those_of_the_cards() {
+    let toml = kob_andersen(3, 1000, "fixed-point", "timestep = 0.004\nthreads = 1")
+        .replace("density = 1.2", "box = [12.0, 12.02, 12.06]")
+        + "[[stage]]\nname = \"melt\"\nsteps = 10\nobserve = { thermodynamics = 5 }\n";
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    for place in places() {
+        let cards = match place {
+            Cards::Emulated(_) => 4,
+            Cards::Real(real) if real < 4 => continue,
+            Cards::Real(real) => real,
+        };
+        let job = run(&toml, place, 4, cards, "auto");
+        let tuning = job.results("melt").parameter("tuning").expect("what was chosen");
+        let tuning: serde_json::Value = serde_json::from_str(&tuning).unwrap();
+        assert_eq!(tuning["domains"], serde_json::json!([1, 2, 2]), "{tuning}");
+        assert_eq!(tuning["skin"], 0.525, "{tuning}");
+        assert_same_numbers(&expected.path("out/melt.h5"), &job.path("out/melt.h5"));
+    }
+}
+
 #[test]
 fn a_run_stops_on_all_cards_and_goes_on_on_one_and_on_the_cpu() {
     let run = "timestep = 0.004\nskin = 0.3\nthreads = 1";

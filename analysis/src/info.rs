@@ -2,6 +2,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::analyze::drift::text as of_drift;
+use crate::drift::Drift;
 use crate::fit::{Estimate, diffusion, plateau, time_of_decay};
 use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
@@ -33,7 +35,9 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text += &ramp(file).unwrap_or_default();
     text += &functions("Time correlations", &overview.dynamics);
     text += &functions("Structure", &overview.structure);
-    text += &estimates(&overview.dynamics, file.dimension());
+    let drift = file.plan().zip(file.parameter("stage"));
+    let drift = drift.and_then(|(plan, stage)| Drift::of(&plan, &stage));
+    text += &estimates(&overview.dynamics, file.dimension(), drift.as_ref());
     if !file.members("particles").is_empty() {
         text.push('\n');
         text += &trajectory_info(&*open(file.path())?)?;
@@ -195,8 +199,12 @@ fn functions(title: &str, functions: &[Function]) -> String {
 }
 
 /// D of every species and 1/e time of every F_s.
-fn estimates(dynamics: &[Function], dimension: usize) -> String {
+fn estimates(dynamics: &[Function], dimension: usize, drift: Option<&Drift>) -> String {
     let mut lines = Vec::new();
+    let moved = |function: &Function, share: &dyn Fn(&Drift) -> f64| {
+        let share = drift.filter(|drift| drift.moves(&function.name)).map(share);
+        share.and_then(of_drift).map(|what| format!("; {what}")).unwrap_or_default()
+    };
     let level = (-1.0_f64).exp();
     for function in dynamics {
         let species = &function.group;
@@ -205,9 +213,11 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
                 && let Some(found) = diffusion(&function.x, &curve.value, &curve.error, dimension)
             {
                 let warning = if found.is_diffusive() { "" } else { ": not diffusive yet" };
+                let of_center =
+                    moved(function, &|d| d.diffusion_coefficient() / found.coefficient.value);
                 lines.push(format!(
                     "  D_{species} = {} (slope of the displacement over t = {} to {}, where it grows as \
-                     t^{:.2}{warning})\n",
+                     t^{:.2}{warning}{of_center})\n",
                     estimate(found.coefficient),
                     short(found.from),
                     short(found.to),
@@ -239,8 +249,11 @@ fn estimates(dynamics: &[Function], dimension: usize) -> String {
                 let q = short(curve.wavenumber.unwrap_or(f64::NAN));
                 lines.push(match time_of_decay(&function.x, &curve.value, &curve.error, level) {
                     Some(found) => {
-                        let tau = estimate(found.time);
-                        format!("  tau_{species}(q = {q}) = {tau} (F_s = 1/e)\n")
+                        let decay = |drift: &Drift| {
+                            curve.wavenumber.map_or(0.0, |q| drift.decay(q, found.time.value))
+                        };
+                        let (tau, of_center) = (estimate(found.time), moved(function, &decay));
+                        format!("  tau_{species}(q = {q}) = {tau} (F_s = 1/e{of_center})\n")
                     }
                     None => format!("  tau_{species}(q = {q}): F_s does not cross 1/e (within its lags with errors)\n"),
                 });

@@ -14,6 +14,7 @@
 
 pub mod analyze;
 pub mod correlation;
+pub mod drift;
 mod error;
 pub mod fit;
 mod format;

@@ -3,13 +3,14 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 
 use crate::config::{Loaded, bytes, memory, stage_files};
-use crate::engine::domain::DomainGrid;
-use crate::engine::{EngineError, cpu};
+use crate::engine::EngineError;
+use crate::engine::skin::{self, Processor};
 use crate::plan::{
-    InitialPlan, IntegrityPlan, LimitsPlan, Plan, StagePlan, Thermostat, ThermostatPlan,
-    TotalEnergy,
+    EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision, StagePlan, Thermostat,
+    ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use crate::run::{drift, force_jump};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
 /// the cutoff.
@@ -29,20 +30,48 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
     report
 }
 
-/// The domains of so many ranks.
+/// What the run would warn of, as far as the plan tells.
+pub fn warnings(plan: &Plan) -> String {
+    let of_stage = |stage| [force_jump::in_minima(plan, stage), drift::of_thermostat(plan, stage)];
+    let all = plan.stages.iter().flat_map(of_stage).flatten();
+    all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()
+}
+
+/// The domains of so many ranks on the processors that the plan may run on: `engine = "auto"` takes either.
 ///
 /// # Errors
-/// If the box has no room for them.
+/// If the box has no room for them on any.
 pub fn domains(plan: &Plan, ranks: NonZeroU32) -> Result<String, EngineError> {
+    let processors: &[Processor] = match plan.run.engine {
+        EngineChoice::Cpu => &[Processor::Cpu],
+        EngineChoice::Cuda => &[Processor::Gpu],
+        EngineChoice::Auto => &[Processor::Cpu, Processor::Gpu],
+    };
+    let mut found: Vec<_> =
+        processors.iter().map(|&each| (each, domains_on(plan, ranks, each))).collect();
+    if found.iter().all(|(_, domains)| domains.is_err()) {
+        return found.swap_remove(0).1;
+    }
+    let line = |(processor, domains): (Processor, Result<String, EngineError>)| {
+        let on = match processor {
+            Processor::Cpu => "CPUs",
+            Processor::Gpu => "GPUs",
+        };
+        format!("  on {on}: {}\n", domains.unwrap_or_else(|error| error.to_string()))
+    };
+    Ok(format!("\nranks\n{}", found.into_iter().map(line).collect::<String>()))
+}
+
+fn domains_on(plan: &Plan, ranks: NonZeroU32, processor: Processor) -> Result<String, EngineError> {
     let simulation_box = &plan.system.simulation_box;
-    let reach = plan.potential.largest_cutoff() + cpu::skin(plan);
-    let grid = DomainGrid::new(simulation_box, ranks.get() as usize, reach)?;
+    let ranks = ranks.get() as usize;
+    let (grid, reach) = skin::domains(plan, simulation_box, ranks, processor)?;
     let along = |text: &dyn Fn(usize) -> String| {
         (0..simulation_box.dimension()).map(text).collect::<Vec<_>>().join(" x ")
     };
     let edges = simulation_box.edges();
     Ok(format!(
-        "\nranks\n  {ranks} domains, {}, of {} with a rim of {reach:.3}, {:.0} particles each\n",
+        "{ranks} domains, {}, of {} with a rim of {reach:.3}, {:.0} particles each",
         along(&|axis| grid.count()[axis].to_string()),
         along(&|axis| format!("{:.3}", edges[axis] / f64::from(grid.count()[axis]))),
         plan.system.particle_count() as f64 / grid.total() as f64
@@ -115,6 +144,11 @@ fn potential(plan: &Plan, energy: Option<PlainEnergy<'_>>, report: &mut String) 
                 let _ = write!(report, ", U(r_c) = {:.10e}", energy(form, pair, pair.cutoff));
             }
             report.push('\n');
+            if plan.run.precision != Precision::Double
+                && let Some(change) = plan.potential.change_by_smoothing(pair)
+            {
+                let _ = writeln!(report, "    where pair forces are in 32 bits, this {change}");
+            }
         }
     }
 }

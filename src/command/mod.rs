@@ -120,6 +120,7 @@ pub fn main() -> miette::Result<ExitCode> {
             if let Some(excess) = crate::run::threads::excess(&loaded.plan) {
                 say(format!("\nwarning\n  {excess}\n"))?;
             }
+            say(check::warnings(&loaded.plan))?;
             if let Some(ranks) = ranks {
                 say(check::domains(&loaded.plan, ranks)?)?;
             }

@@ -12,6 +12,7 @@ mod error;
 mod minimizer;
 mod pending;
 pub mod precision;
+pub mod skin;
 mod stage;
 mod state;
 mod thermodynamics;

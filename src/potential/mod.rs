@@ -7,7 +7,9 @@ mod evaluator;
 mod gaussian_core;
 mod harmonic_spheres;
 mod inverse_powers;
+mod jump;
 mod lennard_jones;
+mod smoothing;
 mod truncation;
 mod yukawa;
 
@@ -19,7 +21,9 @@ pub use evaluator::Evaluator;
 pub use gaussian_core::GaussianCore;
 pub use harmonic_spheres::HarmonicSpheres;
 pub use inverse_powers::{InversePowers, LARGEST_EXPONENT, mie_prefactor};
+pub use jump::Jumps;
 pub use lennard_jones::LennardJones;
+pub use smoothing::SmoothingChange;
 pub use truncation::{PairUnits, Truncated, TruncationKind, is_reduced};
 pub use yukawa::Yukawa;
 
@@ -81,6 +85,10 @@ pub struct PotentialPlan {
 impl PotentialPlan {
     pub fn largest_cutoff(&self) -> f64 {
         self.pairs.iter().flatten().map(|pair| pair.cutoff).fold(0.0, f64::max)
+    }
+
+    pub fn smallest_sigma(&self) -> f64 {
+        self.pairs.iter().flatten().map(|pair| pair.sigma).fold(f64::INFINITY, f64::min)
     }
 }
 

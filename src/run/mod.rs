@@ -7,9 +7,11 @@
 mod checkpoint;
 mod description;
 mod directory;
+pub mod drift;
 mod error;
 #[cfg(any(test, feature = "fault-injection"))]
 mod fault;
+pub mod force_jump;
 mod interrupt;
 mod limits;
 pub mod memory;

@@ -4,13 +4,13 @@ use std::path::Path;
 use supercool_analysis::results::ResultsFile;
 use supercool_analysis::statistics::relaxing_halves;
 
-use super::Simulation;
+use super::{Simulation, drift, force_jump};
 use crate::engine::EngineError;
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
-use crate::potential::Truncation;
+use crate::potential::{PairParameters, Truncation};
 
 /// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
-const VISIBLE_MOTION: f64 = 0.01;
+pub(super) const VISIBLE_MOTION: f64 = 0.01;
 
 /// Share of the kinetic energy that may be motion of the centre of mass: more than a bath leaves behind.
 const VISIBLE_HEAT: f64 = 0.01;
@@ -18,9 +18,9 @@ const VISIBLE_HEAT: f64 = 0.01;
 /// Deviation of the mean temperature of a stage from its bath's, relative, beyond what chance explains.
 const VISIBLE_OFFSET: f64 = 0.02;
 
-/// Width of the smoothing at the cutoff, in units of sigma, up to which energies of liquids in 32 bits are within 1e-5 of
-/// those of the documented function.
-const WIDEST_SMOOTHING: f64 = 0.1;
+/// Share of a pair's energy by which the smoothing at the cutoff may change it in 32 bits: energies of Lennard-Jones liquids
+/// are then within 1e-5 of those of the documented function.
+const VISIBLE_SMOOTHING: f64 = 4.5e-4;
 
 /// Rows of a stage that are looked at: a long one is not read for it.
 const ENOUGH_SAMPLES: usize = 1 << 16;
@@ -31,6 +31,9 @@ impl Simulation {
     /// # Errors
     /// Of the engine.
     pub(super) fn warn(&mut self, directory: &Path) -> miette::Result<()> {
+        if let Some(of_jump) = force_jump::in_minima(&self.plan, &self.plan.stages[self.stage]) {
+            tracing::warn!("{of_jump}");
+        }
         self.warn_of_mean(directory);
         self.warn_of_motion()?;
         self.warn_of_width()
@@ -85,14 +88,19 @@ impl Simulation {
     /// Says so if the smoothing at the cutoff is too wide for 32 bits or, at constant energy, pairs cross it within a step.
     fn warn_of_width(&mut self) -> miette::Result<()> {
         let Truncation::Smooth { width } = self.plan.potential.truncation else { return Ok(()) };
-        if width > WIDEST_SMOOTHING
-            && self.plan.run.precision != Precision::Double
-            && self.stage == 0
-        {
-            tracing::warn!(
-                "potential.truncation: where pair forces are in 32 bits, a smoothing of width {width} is not quite the \
-                 documented one: energies differ by 2e-4 of themselves at 0.2, by 6e-3 at 0.5"
-            );
+        if self.plan.run.precision != Precision::Double && self.stage == 0 {
+            // The shorter the cutoff, the larger is the share.
+            let shortest = |pair: &&PairParameters| pair.cutoff / pair.sigma;
+            let pairs =
+                self.plan.potential.pairs.iter().flatten().filter(|pair| pair.epsilon > 0.0);
+            let most = pairs.min_by(|a, b| shortest(a).total_cmp(&shortest(b)));
+            let change = most.and_then(|pair| self.plan.potential.change_by_smoothing(pair));
+            if let Some(change) = change.filter(|change| change.relative > VISIBLE_SMOOTHING) {
+                tracing::warn!(
+                    "potential.truncation: where pair forces are in 32 bits, a smoothing of width {width} is not quite the \
+                     documented one: the energy of a pair {change}; a smaller width, or precision = \"double\", is nearer"
+                );
+            }
         }
         if self.plan.stages[self.stage].thermostat.is_some() {
             return Ok(());
@@ -114,7 +122,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Says so if the centre of mass moves, and stays so, where displacements are correlated that contain it.
+    /// Says so if the centre of mass moves where displacements are correlated that contain it.
     fn warn_of_motion(&mut self) -> miette::Result<()> {
         let stage = &self.plan.stages[self.stage];
         let keeps_momentum = match stage.thermostat.map(|thermostat| thermostat.kind) {
@@ -131,18 +139,17 @@ impl Simulation {
             );
         }
         let stage = &self.plan.stages[self.stage];
-        let without = |one: &CorrelationPlan| {
-            one.remove_drift || one.observables.iter().all(|observable| observable.is_of_stress())
-        };
-        if !keeps_momentum || stage.correlations.iter().all(without) {
+        if let Some(of_thermostat) = drift::of_thermostat(&self.plan, stage) {
+            tracing::warn!("{of_thermostat}");
+        }
+        let contains = |one: &CorrelationPlan| !one.remove_drift && drift::contains_motion(one);
+        if !keeps_momentum || !stage.correlations.iter().any(contains) {
             return Ok(());
         }
         let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
         let velocity = self.engine.thermodynamics()?.center_of_mass_velocity;
         let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
-        let pairs = self.plan.potential.pairs.iter().flatten();
-        let sigma = pairs.map(|pair| pair.sigma).fold(f64::INFINITY, f64::min);
-        if way > VISIBLE_MOTION * sigma {
+        if way > VISIBLE_MOTION * self.plan.potential.smallest_sigma() {
             tracing::warn!(
                 "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin baths \
                  set it in motion, initial files may bring it); displacements contain that: give remove_drift = true \

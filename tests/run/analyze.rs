@@ -71,3 +71,33 @@ observables = ["shear-viscosity"]
     }
     job.succeeds(&["analyze", "out", "--csv", "a.csv"]);
 }
+
+/// What a Langevin thermostat adds by moving the centre of mass is said wherever an estimate is.
+#[test]
+fn estimates_say_what_of_them_is_motion_of_the_center_of_mass() {
+    let toml = |remove_drift: bool| {
+        kob_andersen(3, 256, "double-single", "timestep = 0.005\nthreads = 1")
+            + &format!(
+                "[[stage]]\nname = \"production\"\nsteps = 2000\n\
+                 thermostat = {{ kind = \"langevin\", temperature = 2.0, friction = 2.0 }}\n\
+                 [[stage.correlation]]\nevery = 5\nwavenumbers = [2.0]\nremove_drift = {remove_drift}\n"
+            )
+    };
+    for removed in [false, true] {
+        let job = Job::new(&toml(removed));
+        job.succeeds(&["run", "job.toml"]);
+        for command in ["analyze", "info"] {
+            let text = job.succeeds(&[command, "out/production.h5"]).stdout;
+            for quantity in ["D", "tau"] {
+                let of_a = |line: &&str| {
+                    let words = line.replace('_', " ").replace('(', " ");
+                    words.split_whitespace().any(|word| word == quantity) && words.contains(" A ")
+                };
+                let line =
+                    text.lines().find(of_a).unwrap_or_else(|| panic!("no {quantity}: {text}"));
+                let said = line.contains("% of it is motion of the centre of mass");
+                assert_eq!(said, !removed, "{command}: {line}");
+            }
+        }
+    }
+}

@@ -208,6 +208,30 @@ fn numbers_that_cannot_be_are_refused_before_anything_is_measured() {
     job.fails(&["check", "job.toml", "--ranks", "4294967295"], &["it has room for 8 at most"]);
 }
 
+/// Each engine has lists of its own width, and so its own domains: with a reach of 2.925 (CPU) four fit one behind the
+/// other into an edge of 12, with 3.025 (GPU) they do not.
+#[test]
+fn domains_are_those_of_the_engine_that_runs() {
+    let toml = kob_andersen(3, 1000, "fixed-point", "timestep = 0.004")
+        .replace("density = 1.2", "box = [12.0, 12.02, 12.06]")
+        + "[[stage]]\nname = \"melt\"\nsteps = 20\n";
+    let on_cpus = "  on CPUs: 4 domains, 1 x 1 x 4, of 12.000 x 12.020 x 3.015 with a rim of 2.925, 250 particles each";
+    let on_gpus = "  on GPUs: 4 domains, 1 x 2 x 2, of 12.000 x 6.010 x 6.030 with a rim of 3.025, 250 particles each";
+    for (engine, expected) in
+        [("cpu", vec![on_cpus]), ("cuda", vec![on_gpus]), ("auto", vec![on_cpus, on_gpus])]
+    {
+        let engine = format!("engine = \"{engine}\"");
+        let job = Job::new(&toml.replace("engine = \"cpu\"", &engine));
+        let checked = job.succeeds(&["check", "job.toml", "--ranks", "4"]).stdout;
+        let found: Vec<&str> = checked.lines().filter(|line| line.contains(" domains, ")).collect();
+        assert_eq!(found, expected);
+    }
+    // A skin of 0.9 leaves room for 3 domains along each edge, on either.
+    let narrow = toml.replace("timestep = 0.004", "timestep = 0.004\nskin = 0.9");
+    let job = Job::new(&narrow.replace("engine = \"cpu\"", "engine = \"auto\""));
+    job.fails(&["check", "job.toml", "--ranks", "28"], &["it has room for 27 at most"]);
+}
+
 /// Independent runs of one file.
 #[test]
 fn a_seed_of_the_command_line_is_that_of_the_files() {

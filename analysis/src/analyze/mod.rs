@@ -8,6 +8,7 @@
 //! jackknife over the runs with the same window: it counts the correlation between points, but is
 //! itself known to a fraction `(2 (R - 1))^(-1/2)` only.
 mod average;
+pub(crate) mod drift;
 mod over_temperature;
 mod runs;
 mod state;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::state::{SetState, without_seed};
+use crate::drift::Drift;
 use crate::fit::Estimate;
 use crate::numbers::short;
 use crate::results::{Function, ResultsFile};
@@ -34,6 +35,8 @@ pub struct Run {
     origin: Option<String>,
     /// What set temperature or energy; `None` if the file does not say.
     pub(super) state: Option<SetState>,
+    /// Motion of the centre of mass that the functions contain.
+    pub(super) drift: Option<Drift>,
     /// Plan without seed, and stage: equal of independent runs of one configuration.
     configuration: Option<String>,
 }
@@ -158,11 +161,22 @@ impl Run {
         let origin = plan["stages"].is_array().then(|| origin.map(Value::to_string).concat());
         let stage = file.parameter("stage").unwrap_or_default();
         let state = SetState::of(&plan, &stage);
+        let drift = Drift::of(&plan, &stage);
         let configuration = plan["stages"]
             .is_array()
             .then(|| format!("{stage} {}", without_seed(&plan, state.is_none())));
         let file = path.to_owned();
-        Ok(Run { file, dimension, temperature, functions, model, origin, state, configuration })
+        Ok(Run {
+            file,
+            dimension,
+            temperature,
+            functions,
+            model,
+            origin,
+            state,
+            drift,
+            configuration,
+        })
     }
 
     /// Whether this is the same liquid as `first`, at any temperature.
@@ -397,6 +411,7 @@ mod tests {
             model: Vec::new(),
             origin: None,
             state: None,
+            drift: None,
             configuration: None,
         };
         let runs = temperatures.iter().enumerate().map(run).collect();

@@ -1,7 +1,7 @@
 //! D, tau and the stretched exponential of one state point.
 use super::average::{average, jackknife, mean_temperature};
 use super::runs::{FITTED, FS, MSD, Run, VACF, VISCOSITY};
-use super::{Average, AverageCurve, FittedCurve, Group, Row, StatePoint};
+use super::{Average, AverageCurve, FittedCurve, Group, Row, StatePoint, drift};
 use crate::fit::{
     Estimate, NoGreenKubo, diffusion, diffusion_between, final_decay, green_kubo, green_kubo_to,
     plateau, stretched_exponential, time_of_decay,
@@ -75,6 +75,9 @@ pub(super) fn estimates(group: &Group) -> StatePoint {
             }
         }
         point.averages.push(all);
+    }
+    if let Some(motion) = &runs[0].drift {
+        drift::remark(&mut point.estimates, motion);
     }
     point
 }

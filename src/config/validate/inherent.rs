@@ -4,7 +4,6 @@ use super::surroundings::{Surroundings, interval};
 use crate::config::defaults;
 use crate::config::written::{Document, InherentStructures, Table};
 use crate::plan::{InherentStructuresPlan, Plan};
-use crate::potential::evaluate_exactly;
 
 const MOST_ITERATIONS: u64 = 1_000_000_000;
 
@@ -44,20 +43,20 @@ pub fn check(
 
 /// What the potential and the other stages say of them.
 pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
-    let jump = largest_force_at_cutoff(plan);
+    let jump = plan.potential.jumps_at_cutoff().energy;
     for (stage, typed) in plan.stages.iter().zip(&document.stage) {
         let (Some(settings), Some(observe)) = (stage.observe.inherent_structures, &typed.observe)
         else {
             continue;
         };
         let Some(table) = &observe.inherent_structures else { continue };
-        if jump >= settings.force_tolerance {
+        // A force below the tolerance changes the energy by no more over a distance of sigma.
+        if jump >= settings.force_tolerance * plan.potential.smallest_sigma() {
             let message = format!(
-                "the force jumps by {jump:.2e} at the cutoff: in a minimum it may stay as large as that"
+                "the energy jumps by {jump:.2e} at the cutoff: between minima it would go up and down in steps"
             );
-            let place = table.force_tolerance.as_ref().map_or(&table.span, |typed| &typed.span);
-            let help = "truncation = \"force-shifted\" or { kind = \"smooth\", width = 0.005 }";
-            checker.reject(place, message, help);
+            let help = "truncation = \"shifted\", \"force-shifted\" or { kind = \"smooth\", width = 0.005 }";
+            checker.reject(&table.span, message, help);
         }
         let file = format!("{}.inherent", stage.name);
         let other = plan.stages.iter().find(|other| other.name.eq_ignore_ascii_case(&file));
@@ -66,13 +65,4 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
             checker.reject(&table.span, message, "give one of the stages another name");
         }
     }
-}
-
-/// Largest force just inside the cutoff, of all pairs.
-fn largest_force_at_cutoff(plan: &Plan) -> f64 {
-    let potential = &plan.potential;
-    let force =
-        |r: f64, pair| evaluate_exactly(potential.form, &potential.truncation, pair, r).0 * r;
-    let pairs = potential.pairs.iter().flatten();
-    pairs.map(|pair| force(pair.cutoff.next_down(), pair).abs()).fold(0.0, f64::max)
 }

@@ -99,8 +99,12 @@ pub enum TruncationKind {
     /// `U(r) - U(r_c) - (r - r_c) U'(r_c)`.
     ForceShifted,
     /// `[U(r) - U(r_c)] g((r - r_c)/(h sigma))`, `g(x) = x^4/(1 + x^4)`: two continuous derivatives. Where pair forces are
-    /// in 32 bits, a function near it whose derivative the force is to the last bit: energies of liquids differ by 4e-8
-    /// (`h` = 0.005), 1e-6 (0.05) or 1e-5 (0.1) of themselves.
+    /// in 32 bits (all but `double`), a function near it whose derivative the force is to the last bit. It differs by up to
+    /// `(h sigma/r_c)^2/4` of itself, a width before the cutoff: that is what energies of potentials differ by that end near
+    /// their energies, 2e-4 (`wca`) and up to 6e-4 (`harmonic-spheres`) at `h` = 0.05, ten times and four times as much at
+    /// 0.1. Others are small there: energies of Lennard-Jones and inverse-power liquids at a cutoff of 2.5 sigma differ by
+    /// 1e-6 (0.05) or 1e-5 (0.1), those of `inverse-power` at 1.5 sigma by 1e-5 or 2e-4. `supercool check` gives the largest
+    /// difference of every pair.
     Smooth,
 }
 

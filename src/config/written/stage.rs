@@ -152,7 +152,8 @@ pub struct InherentStructures {
     /// Interval in steps that divides the stage's.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
-    /// The descent ends when the force on every particle is smaller.
+    /// The descent ends when the force on every particle is smaller. With `truncation = "shifted"` the force jumps at the
+    /// cutoff: a pair that comes to rest there keeps forces of that size, and the run says how large it is.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::FORCE_TOLERANCE))]
     pub force_tolerance: Option<Written<Number>>,
     /// It ends, with a warning, after so many iterations in any case.
@@ -245,8 +246,10 @@ pub struct Correlation {
     /// Length a of the overlap functions: particles that moved less count as where they were.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::OVERLAP_LENGTH))]
     pub overlap_length: Option<Written<Number>>,
-    /// Take displacements and velocities relative to the centre of mass of all particles. A Langevin bath sets it in
-    /// motion, which later stages keep but for those with an Andersen bath.
+    /// Take displacements and velocities relative to the centre of mass of all particles. A Langevin thermostat moves it:
+    /// it adds `2 d D_cm [t - (1 - exp(-gamma t)) / gamma]`, `D_cm = T / (M gamma)`, to the mean-square displacement (`M`:
+    /// mass of all particles, `gamma`: friction), and multiplies `F_s(q,t)` by `exp(-q^2 D_cm t)` at long times. Later
+    /// stages keep the velocity; an Andersen thermostat takes it away.
     #[schemars(extend("default" = defaults::REMOVE_DRIFT))]
     pub remove_drift: Option<Written<bool>>,
     /// Neighbours of a particle at the time origin are those closer than this, for cage-relative

@@ -35,7 +35,7 @@ use crate::engine::domain::{Domain, Part, Start};
 use crate::engine::precision::Policy;
 use crate::engine::{
     Engine, EngineError, ExactState, MemoryLayout, Pending, PendingSnapshot, PendingState,
-    StageContext, Thermodynamics,
+    StageContext, Thermodynamics, skin,
 };
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
@@ -78,11 +78,6 @@ pub struct CpuEngine<P: Policy> {
 /// Half the skin less what rounding of distances may take.
 pub(in crate::engine) const SKIN_SHARE: f64 = 0.5 * (1.0 - 1e-3);
 
-/// Skin of a plan; a share of the largest cutoff where it gives none.
-pub fn skin(plan: &Plan) -> f64 {
-    plan.run.skin.unwrap_or((0.17 * plan.potential.largest_cutoff()).clamp(0.15, 0.6))
-}
-
 /// The widest instructions of this processor that the loops are compiled for.
 pub fn instruction_set() -> &'static str {
     InstructionSet::detect().name()
@@ -106,7 +101,8 @@ impl<P: Policy> CpuEngine<P> {
         assert_eq!(state.precision, P::PRECISION, "the state is converted before");
         // A GPU's skin would be slow here.
         let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
-        let skin = plan.run.skin.or(layout.map(|memory| memory.skin)).unwrap_or_else(|| skin(plan));
+        let skin = plan.run.skin.or(layout.map(|memory| memory.skin));
+        let skin = skin.unwrap_or_else(|| skin::on_cpu(plan));
         let start = Start {
             step: state.step,
             simulation_box: state.simulation_box,

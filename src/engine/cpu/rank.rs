@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::CpuEngine;
 use super::chunk::{CHUNK, Chunk};
 use super::gather::STRIDE;
-use super::{CpuEngine, skin};
 use crate::arithmetic::Real;
-use crate::engine::EngineError;
 use crate::engine::domain::{Communicator, Domain, Part, RankEngine, Start};
 use crate::engine::precision::{Policy, in_precision};
+use crate::engine::{EngineError, skin};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 
@@ -63,7 +63,7 @@ impl<P: Policy> CpuEngine<P> {
         part: &Part,
         communicator: Arc<dyn Communicator>,
     ) -> Result<Self, EngineError> {
-        let skin = skin(plan);
+        let skin = skin::on_cpu(plan);
         let total = plan.system.particle_count();
         let simulation_box = &start.simulation_box;
         let reach = plan.potential.largest_cutoff() + skin;

@@ -11,7 +11,7 @@ use super::engine::{CudaEngine, SampleTurns};
 use super::lists::{self, ListShape};
 use super::memory::{Buffer, Session};
 use super::thermostat::SMALL_BLOCK;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, skin};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 use crate::system::SimulationBox;
@@ -28,7 +28,7 @@ pub fn first_shape(
         .run
         .skin
         .or(restored.map(|choice| choice.skin))
-        .unwrap_or_else(|| default_skin(plan.potential.largest_cutoff(), count));
+        .unwrap_or_else(|| skin::on_one_gpu(plan));
     let threads = plan.run.threads_per_particle;
     let lanes_log2 = threads
         .map(u32::ilog2)
@@ -36,17 +36,6 @@ pub fn first_shape(
         .unwrap_or_else(|| default_lanes_log2(count, multiprocessors));
     let room = lists::expected_room(plan, simulation_box, skin);
     ListShape { skin, lanes_log2, room, domains: [1; 3] }
-}
-
-/// Few particles: rebuilding costs much beside a step; many: long lists do. Best values on an H200.
-fn default_skin(cutoff: f64, count: usize) -> f64 {
-    let share = match count {
-        0..10_000 => 0.36,
-        10_000..30_000 => 0.32,
-        30_000..150_000 => 0.2,
-        _ => 0.16,
-    };
-    (share * cutoff).clamp(0.15, 1.0)
 }
 
 /// As many threads a particle as small blocks have for each (see [`SMALL_BLOCK`]), but no more than pay.

@@ -3,9 +3,10 @@ use std::sync::Arc;
 use super::ranks::Order;
 use super::{Communicator, DomainGrid, Part, RankEngine, Ranks, Start, rank_engine};
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
+use crate::engine::skin::{self, Processor};
 use crate::engine::{
     Engine, EngineError, ExactState, Pending, PendingSnapshot, PendingState, StageContext,
-    Thermodynamics, cpu,
+    Thermodynamics,
 };
 use crate::integrator::ThermostatState;
 use crate::plan::{CheckpointPlan, Plan, Precision};
@@ -36,8 +37,8 @@ impl DomainEngine {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
         }
         let communicator = ranks.communicator().expect("several ranks");
-        let reach = plan.potential.largest_cutoff() + cpu::skin(plan);
-        let grid = DomainGrid::new(&state.simulation_box, ranks.count(), reach)?;
+        let processor = Processor::of(plan.run.engine);
+        let (grid, _) = skin::domains(plan, &state.simulation_box, ranks.count(), processor)?;
         let start = Start {
             step: state.step,
             simulation_box: state.simulation_box,

@@ -4,8 +4,8 @@ use crate::plan::DynamicObservable;
 
 /// Four-point susceptibility `chi_4(t) = N (<x^2> - <x>^2)` with `x` the mean over `N` particles at one time
 /// origin and `< >` the average over origins: the dynamic heterogeneity seen by the overlap (Lacevic et
-/// al., J. Chem. Phys. 119, 7372 (2003), there times `V / (N T)`) or by `cos(q . dr)`, the latter averaged
-/// over the wave vectors of a shell before it is squared.
+/// al., J. Chem. Phys. 119, 7372 (2003), there times `V / (N T)`) or by `cos(q . dr)`, of which `x` is the mean over particles
+/// and over the wave vectors of a shell.
 ///
 /// It is the susceptibility of the stage's ensemble: without a thermostat energy does not fluctuate, and
 /// composition never does (Berthier et al., Science 310, 1797 (2005)). The variance is that of the
@@ -36,7 +36,8 @@ impl Correlation for Susceptibility {
                 "Q = sum_i sum_j theta(a - |r_j(t) - r_i(0)|) / N, a = {}",
                 self.overlap_length
             ),
-            _ => "Q = sum_i cos(q . [r_i(t) - r_i(0)]) / N, averaged over the wave vectors of a shell"
+            _ => "Q = sum_q sum_i cos(q . [r_i(t) - r_i(0)]) / (n N) over the N particles and the n wave vectors of a \
+                  shell, both before it is squared"
                 .into(),
         };
         format!("N (<Q^2> - <Q>^2) over time origins with {x}")

@@ -331,7 +331,7 @@ fn averages_over_all_particles_are_those_of_the_species_weighted_by_their_number
     let results = correlate(&plan, &context, &walk).results();
     let value = |part: &str, name: &str| find(&results, &format!("{part}/{name}")).value.clone();
     for name in linear.map(DynamicObservable::group_name) {
-        let (a, b, all) = (value("A", &name), value("B", &name), value("all-particles", &name));
+        let (a, b, all) = (value("A", name), value("B", name), value("all-particles", name));
         assert!(!all.is_empty(), "{name}");
         for ((a, b), all) in a.iter().zip(&b).zip(&all) {
             let mean = 0.75 * a + 0.25 * b;

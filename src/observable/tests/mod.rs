@@ -1,4 +1,5 @@
 //! Physics and contracts of whole observables.
+mod drift;
 mod dynamics;
 mod evaluated;
 mod structure;

@@ -1,5 +1,8 @@
 use super::*;
-use crate::potential::{InversePowers, LennardJones, PairPotential, evaluate_exactly};
+use crate::potential::{
+    GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairPotential, PotentialPlan,
+    evaluate_exactly,
+};
 
 const WIDTH: f64 = 0.005;
 const SMOOTH: Truncation = Truncation::Smooth { width: WIDTH };
@@ -104,6 +107,65 @@ fn saturation_needs_a_cutoff_that_is_not_short() {
             let d = ratio * f64::from(k) / 100_000.0;
             let rho = cutoff2 * (1.0 - d / ratio);
             assert!(d.powi(3) / (d.powi(4) + rho) < 0.7, "{ratio} {cutoff2} {d}");
+        }
+    }
+}
+
+/// What `check` and the reference say of the difference to the documented function is no less than it is, and not much more.
+#[test]
+fn change_by_smoothing_is_covered_by_what_is_said_of_it() {
+    fn energy<V: Evaluator<f64>>(
+        form: impl Fn(&PairParameters) -> V + Copy,
+        pair: &PairParameters,
+        smooth: &Truncation,
+    ) -> impl Fn(f64) -> f64 {
+        let truncated = Truncated::with_units(form, form, pair, smooth, PairUnits::default(), true);
+        move |r| truncated.smooth_in_reduced_units(r * r).1
+    }
+    let twelve = |pair: &PairParameters| InversePowers::<f64, true>::inverse_power(pair, 12);
+    for width in [0.005, 0.05, 0.1, 0.3] {
+        let smooth = Truncation::Smooth { width };
+        for (form, cutoff) in [
+            (PairPotential::LennardJones, 2.5),
+            (PairPotential::LennardJones, 2f64.powf(1.0 / 6.0)),
+            (PairPotential::InversePower { n: 12 }, 1.5),
+            (PairPotential::HarmonicSpheres, 1.0),
+            (PairPotential::GaussianCore, 3.0),
+        ] {
+            // Of another length and energy, which the figures do not depend on.
+            let pair =
+                PairParameters { epsilon: 1.5, sigma: 0.8, cutoff: 0.8 * cutoff, kappa: 0.0 };
+            let taken: Box<dyn Fn(f64) -> f64> = match form {
+                PairPotential::LennardJones => Box::new(energy(LennardJones::new, &pair, &smooth)),
+                PairPotential::HarmonicSpheres => {
+                    Box::new(energy(HarmonicSpheres::new, &pair, &smooth))
+                }
+                PairPotential::GaussianCore => Box::new(energy(GaussianCore::new, &pair, &smooth)),
+                _ => Box::new(energy(twelve, &pair, &smooth)),
+            };
+            let plan = PotentialPlan { form, truncation: smooth, pairs: vec![vec![pair]] };
+            let said = plan.change_by_smoothing(&pair).expect("it is smooth");
+            let (mut relative, mut of_epsilon) = (0.0f64, 0.0f64);
+            for k in 1..20_000 {
+                let part = f64::from(k) / 20_000.0;
+                let r = pair.cutoff * (1.0 - part * part);
+                let documented = evaluate_exactly(form, &smooth, &pair, r).1;
+                let change = (taken(r) - documented).abs();
+                // Within a hundredth of a width it is rounding of what is nearly zero.
+                if pair.cutoff - r > 0.01 * width * pair.sigma {
+                    relative = relative.max(change / documented.abs());
+                }
+                if documented.abs() <= pair.epsilon {
+                    of_epsilon = of_epsilon.max(change / pair.epsilon);
+                }
+            }
+            let case =
+                format!("{form:?}, {cutoff}, {width}: {said:?}, {relative:e} {of_epsilon:e}");
+            assert!((1.0..1.15).contains(&(said.relative / relative)), "{case}");
+            // The last distance below epsilon in a steep core is not on the coarse grid.
+            assert!((1.0..1.5).contains(&(said.of_epsilon / of_epsilon)), "{case}");
+            let estimate = (width * pair.sigma / pair.cutoff).powi(2) / 4.0;
+            assert!(width > 0.1 || (0.9..1.4).contains(&(relative / estimate)), "{case}");
         }
     }
 }

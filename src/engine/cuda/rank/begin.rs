@@ -6,6 +6,7 @@ use super::report::Reports;
 use super::rim::{Rim, RimBuffers, RimRoom, record_bytes};
 use super::transport::{Messages, ThroughHost};
 use super::{CardDomain, CardTimes, Present};
+use crate::engine::EngineError;
 use crate::engine::cuda::buffers::Room;
 use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -15,8 +16,8 @@ use crate::engine::cuda::launch::program_of;
 use crate::engine::cuda::lists::{self, ListShape};
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::tuning;
-use crate::engine::domain::{Communicator, Domain, DomainGrid, Part, Start};
-use crate::engine::{EngineError, cpu};
+use crate::engine::domain::{Communicator, Domain, Part, Start};
+use crate::engine::skin::{self, Processor};
 use crate::plan::Plan;
 use crate::system::SimulationBox;
 
@@ -30,18 +31,6 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let mut program = program_of("domain.cu", text, policy, plan);
     program.macros.push(("REBUILDING_BLOCK".to_owned(), REBUILDING_BLOCK.to_string()));
     program
-}
-
-/// Width of the lists beyond the cutoff. The fewer the particles of a card, the more do messages and launches weigh in a
-/// rebuilding, and the longer lists should live: measured on four H200, 0.17 of the cutoff were best for 1,000,000
-/// particles a card, 0.21 for 250,000.
-fn skin(plan: &Plan, simulation_box: &SimulationBox, ranks: usize) -> f64 {
-    let cutoff = plan.potential.largest_cutoff();
-    let particles = plan.system.particle_count() / ranks;
-    let fewer = (1e6 / particles.max(1) as f64).log2();
-    let wide = cutoff * (0.17 + 0.02 * fewer).clamp(0.17, 0.21);
-    let fits = DomainGrid::new(simulation_box, ranks, cutoff + wide).is_ok();
-    plan.run.skin.unwrap_or(if fits { wide } else { cpu::skin(plan) })
 }
 
 /// The card of a rank: ranks of one host take its cards in turn.
@@ -93,7 +82,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let simulation_box = &start.simulation_box;
         // The same on all ranks.
         let total = plan.system.particle_count();
-        let skin = skin(plan, simulation_box, communicator.size());
+        let skin = skin::on_ranks(plan, simulation_box, communicator.size(), Processor::Gpu);
         let reach = plan.potential.largest_cutoff() + skin;
         let card = card_of(&*communicator);
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;

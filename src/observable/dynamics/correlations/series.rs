@@ -1,4 +1,5 @@
 //! What comes out: averages over time origins, with their axes and errors.
+use supercool_analysis::drift::is_moved;
 use supercool_analysis::statistics::FEWEST_INDEPENDENT;
 
 use super::Correlations;
@@ -36,7 +37,7 @@ impl Correlations {
                 axes: row_axis.into_iter().chain([times]).collect(),
                 vectors_per_shell,
                 unit: observable.unit(),
-                formula: observable.formula() + &self.windows(observable),
+                formula: observable.formula() + &self.windows(observable) + self.frame(observable),
             }
         };
         self.series().map(layout).collect()
@@ -102,6 +103,14 @@ impl Correlations {
         };
         let (steps, parts) = (lag * self.plan.every, lag / window);
         format!("; from t = {steps} steps on, s is a mean over 1/{parts} of the spacing of lags")
+    }
+
+    /// Where motion of the centre of mass is taken away, as text for the file.
+    fn frame(&self, observable: &dyn Correlation) -> &'static str {
+        match self.plan.remove_drift && is_moved(observable.kind().group_name()) {
+            true => "; relative to the centre of mass of all particles",
+            false => "",
+        }
     }
 
     /// Everything that has a path, in the order of output.

@@ -1,0 +1,33 @@
+//! What of the estimates is motion of the centre of mass.
+use super::Row;
+use crate::drift::Drift;
+use crate::numbers::short;
+
+use super::runs::{FS, MSD, VACF};
+
+/// Share of an estimate from which on it is said.
+const VISIBLE: f64 = 0.01;
+
+/// Adds to the remarks what of a coefficient, or of a decay, comes from the centre of mass.
+pub(super) fn remark(rows: &mut [Row], drift: &Drift) {
+    for row in rows {
+        let share = match (row.quantity.as_str(), row.wavenumber) {
+            ("D", _) if drift.moves(MSD) => drift.diffusion_coefficient() / row.estimate.value,
+            ("D_vacf", _) if drift.moves(VACF) => {
+                drift.diffusion_coefficient() / row.estimate.value
+            }
+            ("tau" | "tau_kww", Some(q)) if drift.moves(FS) => drift.decay(q, row.estimate.value),
+            _ => continue,
+        };
+        if let Some(what) = text(share) {
+            let before = if row.remark.is_empty() { "" } else { "; " };
+            row.remark += &format!("{before}{what}");
+        }
+    }
+}
+
+/// `None` where the share is too small to matter.
+pub(crate) fn text(share: f64) -> Option<String> {
+    let percent = short((100.0 * share).round());
+    (share > VISIBLE).then(|| format!("{percent} % of it is motion of the centre of mass"))
+}
