@@ -388,11 +388,11 @@ fn errors_are_compared_with_the_scatter_of_many_runs() {
     let job = Job::new("");
     fs::create_dir(job.path("suites")).unwrap();
     let (template, _) = SUITE.split_once("[[case]]").unwrap();
-    let one = "observe = { thermodynamics = 10 }";
-    assert!(template.contains("seed = 7") && template.contains("steps = $steps"), "{template}");
+    let one = "observe = { thermodynamics = 1 }";
+    assert!(template.contains(one) && template.contains("density = 0.5"), "{template}");
     let correlation =
-        "\n[[stage.correlation]]\nevery = 10\nobservables = [\"mean-square-displacement\"]";
-    let template = template.replace("seed = 7", "seed = $run");
+        "\n[[stage.correlation]]\nevery = 1\nobservables = [\"mean-square-displacement\"]";
+    let template = template.replace("density = 0.5", "density = 0.5\nseed = $run");
     let template = template.replace(one, &(one.to_owned() + correlation));
     let case = |what: &str| {
         format!(
@@ -401,7 +401,7 @@ fn errors_are_compared_with_the_scatter_of_many_runs() {
              [[case.calibrate]]\nstage = \"one\"\nobservable = \"mean_square_displacement\"\nsource = \"here\"\n"
         )
     };
-    job.write("suites/errors.toml", &case("quick = { steps = 200, runs = 3 }"));
+    job.write("suites/errors.toml", &case("quick = { steps = 1000, runs = 3 }"));
     let command = ["validate", "--folder", "suites", "--output", "found", "--quiet"];
     let stopped = job.execute(&[&command[..], &["--max-walltime", "0s"]].concat());
     assert_eq!(stopped.code, Some(75), "{stopped:?}");
@@ -421,11 +421,11 @@ fn errors_are_compared_with_the_scatter_of_many_runs() {
     assert_eq!(quantities[0]["expected"], "0.85 to 1.15");
     assert_eq!(json["runs"].as_array().unwrap().len(), 1);
     assert_eq!(json["runs"][0]["case"], "errors/many");
-    assert_eq!(json["runs"][0]["steps"], 600);
+    assert_eq!(json["runs"][0]["steps"], 3000);
     // Three different runs.
     let pressure = |run: u32| fs::read(job.path(&format!("found/quick/errors/many/{run}/one.h5")));
     assert_ne!(pressure(1).unwrap(), pressure(2).unwrap());
-    job.write("suites/errors.toml", &case("quick = { steps = 200 }"));
+    job.write("suites/errors.toml", &case("quick = { steps = 1000 }"));
     job.fails(&command, &["case many", "`calibrate` needs `runs`"]);
 }
 
