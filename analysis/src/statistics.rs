@@ -18,6 +18,8 @@ pub const FEWEST_INDEPENDENT: usize = 8;
 const LEVELS_OF_CORRELATION: usize = 2;
 /// Series of fewer correlation times than this have no error: their blocks see no plateau.
 const FEWEST_CORRELATION_TIMES: f64 = 2.0;
+/// What is known to be slow is taken for no slower than so many times faster than the series is long.
+const FEWEST_MEMORIES: f64 = 16.0;
 /// In units of the correlation time: blocks this long are taken for independent.
 const LONG: f64 = 50.0;
 
@@ -50,6 +52,19 @@ pub struct Blocks {
 /// 1.4 at a quarter; 0.94 to 1.14 with white noise of the same error added; 0.98 to 1.14 for overlapping windows of a random
 /// walk, of which 8 to 100 fit into the series; 0.81 to 0.94 for what oscillates.
 pub fn error_of_mean(levels: impl IntoIterator<Item = Blocks>) -> f64 {
+    error_of_mean_with_memory(levels, 0.0)
+}
+
+/// The same where something slow has a part in the values, whose decay time `memory` is known, in units of their
+/// distance (0 where there is nothing): the mobility of a supercooled liquid, which changes as slowly as it relaxes.
+///
+/// Neighbouring blocks are then more strongly correlated than independent ones because the slow part is large or because
+/// the rest is not much faster. [`error_of_mean`] takes the one for the other, and its single exponential is as good as
+/// gone over a few blocks. Here `s^2` is also corrected for white noise and a part of known decay time, whose amplitude
+/// `a` in units of the noise of these blocks follows from the same neighbours: `(n - 1) s^2` is `1 - 1/n + a [g(x) - g(n x)]`
+/// and the difference to pairs `-1/n + a [c(x) - g(n x)]`, `c` the covariance of neighbours. The larger error holds. A memory
+/// of more than a sixteenth of the series counts as one of a sixteenth: what noise there is could not be told from it.
+pub fn error_of_mean_with_memory(levels: impl IntoIterator<Item = Blocks>, memory: f64) -> f64 {
     let fewest = FEWEST_INDEPENDENT as f64;
     let mut levels = levels.into_iter().peekable();
     let mut kept: Vec<Blocks> = Vec::new();
@@ -65,16 +80,42 @@ pub fn error_of_mean(levels: impl IntoIterator<Item = Blocks>) -> f64 {
     let n = blocks.count;
     let shorter = kept.len().saturating_sub(1 + LEVELS_OF_CORRELATION);
     let Some(pairs) = kept.get(shorter + 1).copied().or(after) else { return f64::NAN };
-    let corrected = match length_of_blocks(&kept[shorter], &pairs) {
-        None => return f64::NAN,
-        Some(x) => {
-            let whole = x * kept[shorter].count;
-            (n - 1.0) * variance_of_block(whole)
-                / (variance_of_block(whole / n) - variance_of_block(whole))
-        }
-    };
+    let Some(x) = length_of_blocks(&kept[shorter], &pairs) else { return f64::NAN };
+    let whole = x * kept[shorter].count;
+    let single = correction(n, 0.0, 1.0, whole);
+    let length = 2.0_f64.powi(shorter as i32) * kept[shorter].count;
+    let whole = (length / memory).max(FEWEST_MEMORIES);
+    let amplitude = amplitude_of_slow(&kept[shorter], &pairs, whole);
+    let slow = amplitude.map_or(0.0, |a| correction(n, 1.0 / kept[shorter].count, a, whole));
     let freedom = n - 1.0;
-    (blocks.variance_of_mean * corrected * freedom / (freedom - 2.0)).sqrt()
+    (blocks.variance_of_mean * single.max(slow) * freedom / (freedom - 2.0)).sqrt()
+}
+
+/// Variance of the mean of all values over that which `n` blocks would have if they were independent: of noise, whose mean
+/// has the variance `noise`, and of an exponential correlation with this amplitude, `whole` decay times long.
+fn correction(n: f64, noise: f64, amplitude: f64, whole: f64) -> f64 {
+    let mean = variance_of_block(whole);
+    let of_blocks = noise * (n - 1.0) + amplitude * (variance_of_block(whole / n) - mean);
+    (n - 1.0) * (noise + amplitude * mean) / of_blocks
+}
+
+/// Amplitude of what has an exponential correlation, the series `whole` of its decay times long, in units of the white noise
+/// of blocks; `None` if these are correlated as strongly as if there were no noise, or more so.
+fn amplitude_of_slow(blocks: &Blocks, pairs: &Blocks, whole: f64) -> Option<f64> {
+    let n = blocks.count;
+    let found = correlation_of_neighbours(blocks, pairs);
+    let mean = variance_of_block(whole);
+    let single = variance_of_block(whole / n) - mean;
+    let neighbours = covariance_of_neighbours(whole / n) - mean;
+    let rest = neighbours - found * single;
+    (rest > 0.0).then(|| ((found * (n - 1.0) + 1.0) / (n * rest)).max(0.0))
+}
+
+/// `(c - V) / (g - V)`: see [`length_of_blocks`].
+fn correlation_of_neighbours(blocks: &Blocks, pairs: &Blocks) -> f64 {
+    let single = blocks.variance_of_mean * (blocks.count - 1.0);
+    let of_pairs = 2.0 * pairs.variance_of_mean * (pairs.count - 1.0);
+    (of_pairs - single) / single
 }
 
 /// Variance of the mean over `x` decay times of what has variance 1 and an exponential correlation.
@@ -95,9 +136,7 @@ fn covariance_of_neighbours(x: f64) -> f64 {
 /// `(c - V) / (g - V)`, which falls with the length.
 fn length_of_blocks(blocks: &Blocks, pairs: &Blocks) -> Option<f64> {
     let n = blocks.count;
-    let single = blocks.variance_of_mean * (n - 1.0);
-    let of_pairs = 2.0 * pairs.variance_of_mean * (pairs.count - 1.0);
-    let found = (of_pairs - single) / single;
+    let found = correlation_of_neighbours(blocks, pairs);
     let expected = |x: f64| {
         let mean = variance_of_block(n * x);
         (covariance_of_neighbours(x) - mean) / (variance_of_block(x) - mean)
@@ -121,6 +160,11 @@ fn length_of_blocks(blocks: &Blocks, pairs: &Blocks) -> Option<f64> {
 
 /// Mean and standard error ([`error_of_mean`]) of a series.
 pub fn block_average(series: &[f64]) -> Mean {
+    block_average_with_memory(series, 0.0)
+}
+
+/// The same where something slow of a known decay time, in samples, has a part in it: [`error_of_mean_with_memory`].
+fn block_average_with_memory(series: &[f64], memory: f64) -> Mean {
     let count = series.len();
     let value = if count == 0 { f64::NAN } else { series.iter().sum::<f64>() / count as f64 };
     let mut blocks = series.to_vec();
@@ -130,7 +174,7 @@ pub fn block_average(series: &[f64]) -> Mean {
         levels.push(Blocks { count: blocks.len() as f64, variance_of_mean });
         blocks = blocks.chunks_exact(2).map(|pair| 0.5 * (pair[0] + pair[1])).collect();
     }
-    Mean { value, error: error_of_mean(levels), count }
+    Mean { value, error: error_of_mean_with_memory(levels, memory), count }
 }
 
 /// Difference between the means of a series' halves, in units of the scatter of single samples. In equilibrium it is below this
@@ -181,9 +225,13 @@ mod tests {
     /// Root mean square of deviations from zero over errors, the share of series with an error, and the root mean square
     /// of errors over that of deviations.
     fn scores(series: impl Iterator<Item = Vec<f64>>) -> [f64; 3] {
+        scores_with_memory(series, 0.0)
+    }
+
+    fn scores_with_memory(series: impl Iterator<Item = Vec<f64>>, memory: f64) -> [f64; 3] {
         let (mut all, mut count, mut squares, mut errors, mut deviations) = (0, 0, 0.0, 0.0, 0.0);
         for series in series {
-            let mean = block_average(&series);
+            let mean = block_average_with_memory(&series, memory);
             all += 1;
             deviations += mean.value * mean.value;
             if mean.error.is_finite() {
@@ -227,6 +275,29 @@ mod tests {
             let [z, share, _] = scores(series);
             assert!(CALIBRATED.contains(&z) && share > 0.99, "{times}: {z}, {share}");
         }
+    }
+
+    #[test]
+    fn what_is_known_to_be_slow_is_in_the_error_where_noise_hides_it() {
+        // White noise of five times the amplitude, 16 decay times of 25 values: hardly seen among neighbours.
+        let series = || {
+            (0..2000).map(|seed| {
+                let mut normal = Normal::new(seed + 7000);
+                let slow = autoregressive((-0.04_f64).exp(), 400, seed);
+                slow.into_iter().map(|x| x + 5.0 * normal.next()).collect()
+            })
+        };
+        let [unknown, _, _] = scores(series());
+        let [known, share, _] = scores_with_memory(series(), 25.0);
+        assert!(unknown > 1.12 && known < 1.12, "{unknown}, {known}");
+        assert!(CALIBRATED.contains(&known) && share > 0.99, "{known}, {share}");
+        // Where there is nothing slow, and where nothing else is.
+        let white = (0..1000).map(|seed| autoregressive(0.0, 400, seed));
+        let [z, share, _] = scores_with_memory(white, 25.0);
+        assert!(CALIBRATED.contains(&z) && share > 0.99, "{z}, {share}");
+        let slow = (0..1000).map(|seed| autoregressive((-0.04_f64).exp(), 800, seed));
+        let [z, share, _] = scores_with_memory(slow, 25.0);
+        assert!(CALIBRATED.contains(&z) && share > 0.99, "{z}, {share}");
     }
 
     /// Squares of displacements over windows of a random walk, less their mean, each from the next origin, as of the longest

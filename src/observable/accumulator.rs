@@ -1,8 +1,8 @@
 //! Averages of correlated data with their statistical error, by hierarchical blocking.
 //!
-//! Means over blocks of 1, 2, 4, ... successive values and the sums of their squares, of which [`error_of_mean`] makes the
-//! error. One pass, memory and work per value O(log n) and O(1).
-use supercool_analysis::statistics::{Blocks, error_of_mean};
+//! Means over blocks of 1, 2, 4, ... successive values and the sums of their squares, of which [`error_of_mean_with_memory`] makes
+//! the error. One pass, memory and work per value O(log n) and O(1).
+use supercool_analysis::statistics::{Blocks, error_of_mean_with_memory};
 
 use super::ObservableError;
 
@@ -80,15 +80,21 @@ impl BlockAverage {
     /// Standard deviation of a function `f` of the means with this gradient at the means (linear
     /// propagation with covariances). For the mean of a single quantity the gradient is `[1.0]`.
     ///
-    /// By [`error_of_mean`]; NaN for fewer than eight values.
+    /// By [`error_of_mean`](supercool_analysis::statistics::error_of_mean); NaN for fewer than eight values.
     pub fn error(&self, gradient: &[f64]) -> f64 {
+        self.error_with_memory(gradient, 0.0)
+    }
+
+    /// The same where something slow of a known decay time, in values, has a part in them, by
+    /// [`error_of_mean_with_memory`].
+    pub fn error_with_memory(&self, gradient: &[f64], memory: f64) -> f64 {
         let levels = self.records.len() / self.record_length();
         // A level is there as soon as it has one block, of which there is no variance.
         let levels = (0..levels).map(|level| Blocks {
             count: self.blocks(level),
             variance_of_mean: self.variance_of_mean(level, gradient),
         });
-        error_of_mean(levels.take_while(|blocks| blocks.count > 1.0))
+        error_of_mean_with_memory(levels.take_while(|blocks| blocks.count > 1.0), memory)
     }
 
     /// Whether all values so far are the same, up to rounding.

@@ -384,6 +384,52 @@ fn suites_are_run_once_judged_and_gone_on_with() {
 }
 
 #[test]
+fn errors_are_compared_with_the_scatter_of_many_runs() {
+    let job = Job::new("");
+    fs::create_dir(job.path("suites")).unwrap();
+    let (template, _) = SUITE.split_once("[[case]]").unwrap();
+    let one = "observe = { thermodynamics = 1 }";
+    assert!(template.contains(one) && template.contains("density = 0.5"), "{template}");
+    let correlation =
+        "\n[[stage.correlation]]\nevery = 1\nobservables = [\"mean-square-displacement\"]";
+    let template = template.replace("density = 0.5", "density = 0.5\nseed = $run");
+    let template = template.replace(one, &(one.to_owned() + correlation));
+    let case = |what: &str| {
+        format!(
+            "{template}[[case]]\nname = \"many\"\ntemplate = \"fluid\"\nvalues = {{ temperature = 1.5 }}\n\
+             {what}\n[[case.calibrate]]\nstage = \"one\"\nobservable = \"pressure\"\nsource = \"here\"\n\
+             [[case.calibrate]]\nstage = \"one\"\nobservable = \"mean_square_displacement\"\nsource = \"here\"\n"
+        )
+    };
+    job.write("suites/errors.toml", &case("quick = { steps = 1000, runs = 3 }"));
+    let command = ["validate", "--folder", "suites", "--output", "found", "--quiet"];
+    let stopped = job.execute(&[&command[..], &["--max-walltime", "0s"]].concat());
+    assert_eq!(stopped.code, Some(75), "{stopped:?}");
+    assert!(stopped.stdout.contains("goes on, with 1 of 1 cases"), "{stopped:?}");
+    // Three runs tell little: whether it holds is not asked here.
+    let ended = job.execute(&command);
+    assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
+    let json = fs::read_to_string(job.path("found/quick/report.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let quantities = json["quantities"].as_array().unwrap();
+    let named = |start: &str| {
+        let has = |one: &&serde_json::Value| one["quantity"].as_str().unwrap().starts_with(start);
+        quantities.iter().filter(has).count()
+    };
+    assert_eq!(named("mean pressure: "), 1, "{quantities:?}");
+    assert!(named("mean_square_displacement, t = ") > 1, "{quantities:?}");
+    assert_eq!(quantities[0]["expected"], "0.85 to 1.15");
+    assert_eq!(json["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(json["runs"][0]["case"], "errors/many");
+    assert_eq!(json["runs"][0]["steps"], 3000);
+    // Three different runs.
+    let pressure = |run: u32| fs::read(job.path(&format!("found/quick/errors/many/{run}/one.h5")));
+    assert_ne!(pressure(1).unwrap(), pressure(2).unwrap());
+    job.write("suites/errors.toml", &case("quick = { steps = 1000 }"));
+    job.fails(&command, &["case many", "`calibrate` needs `runs`"]);
+}
+
+#[test]
 fn suites_with_nothing_to_judge_are_an_error() {
     let job = Job::new("");
     fs::create_dir(job.path("suites")).unwrap();

@@ -1,5 +1,5 @@
 //! The cases of suites, each a run in a directory of its own: begun, gone on with, or left as it is.
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use miette::miette;
@@ -19,12 +19,39 @@ pub struct Place<'s> {
     pub suite: &'s Suite,
     pub case: &'s Case,
     pub size: Size,
+    /// Number of the run, of a case with many.
+    pub run: Option<u32>,
     pub directory: PathBuf,
 }
 
 impl Place<'_> {
-    pub fn name(&self) -> String {
+    /// Of the case, with its suite.
+    pub fn case_name(&self) -> String {
         self.suite.name_of(&self.case.name)
+    }
+
+    pub fn name(&self) -> String {
+        let run = self.run.map_or(String::new(), |run| format!("/{run}"));
+        self.case_name() + &run
+    }
+
+    /// All runs of a case.
+    pub fn of_case<'s>(
+        suite: &'s Suite,
+        case: &'s Case,
+        size: Size,
+        output: &Path,
+    ) -> Vec<Place<'s>> {
+        let directory = output.join(&suite.name).join(&case.name);
+        match case.runs(size) {
+            None => vec![Place { suite, case, size, run: None, directory }],
+            Some(runs) => (1..=runs)
+                .map(|run| {
+                    let directory = directory.join(run.to_string());
+                    Place { suite, case, size, run: Some(run), directory }
+                })
+                .collect(),
+        }
     }
 
     /// Of the configuration that is there.
@@ -43,7 +70,7 @@ impl Place<'_> {
 
     /// Makes directory and configuration; whether a run of it is there to go on with. One of another text is not.
     fn prepare(&self) -> miette::Result<bool> {
-        let text = self.suite.configuration(self.case, self.size)?;
+        let text = self.suite.configuration(self.case, self.size, self.run)?;
         let error = |error: std::io::Error| miette!("{}: {error}", self.directory.display());
         std::fs::create_dir_all(&self.directory).map_err(error)?;
         let checkpoints = checkpoints_in(&self.directory)?;
@@ -60,7 +87,7 @@ impl Place<'_> {
 
     /// Whether it has been run to its end.
     pub fn is_complete(&self) -> miette::Result<bool> {
-        let text = self.suite.configuration(self.case, self.size)?;
+        let text = self.suite.configuration(self.case, self.size, self.run)?;
         if !self.is_same(&text) {
             return Ok(false);
         }

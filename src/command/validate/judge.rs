@@ -205,11 +205,14 @@ fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
         | Statistic::LongWavelengthLimit
         | Statistic::Hash
         | Statistic::Difference
-        | Statistic::Reversal => {
-            let mean = block_average(samples);
-            Found { value: mean.value, error: mean.error }
-        }
+        | Statistic::Reversal => mean(series),
     }
+}
+
+/// Mean over a series but its first sample, which is the end of the stage before.
+pub fn mean(series: &TimeSeries) -> Found {
+    let mean = block_average(&series.value[1.min(series.value.len() - 1)..]);
+    Found { value: mean.value, error: mean.error }
 }
 
 /// Value at q = 0 of a parabola in q^2 through the shells below q = 2, for unit diameters before S(q) rises.

@@ -1,9 +1,10 @@
 //! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
 //!
 //! `suite` is what a file says, `cases` runs what it asks for, `jobs` several at once, `judge` what a run gives for one
-//! expectation, `peer` what another program gives for it, `reversal` whether it can be taken back, `ran` where and when it
+//! expectation, `calibration` whether many runs scatter by their errors, `peer` what another program gives for it, `reversal` whether it can be taken back, `ran` where and when it
 //! ran, `tables` what the user sees. Every case is a run in a directory of its own, which is gone on with where it was
 //! stopped, and not repeated once it is there.
+mod calibration;
 mod cases;
 mod jobs;
 mod judge;
@@ -107,12 +108,9 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
         .filter(|suite| !results.skipped.contains_key(&suite.name))
         .flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)))
         .filter(|(_, case)| case.values(size).is_some())
-        .map(|(suite, case)| {
-            let directory = output.join(&suite.name).join(&case.name);
-            Place { suite, case, size, directory }
-        })
+        .flat_map(|(suite, case)| Place::of_case(suite, case, size, &output))
         .collect();
-    if results.skipped.is_empty() && all.iter().all(|place| place.case.expect.is_empty()) {
+    if results.skipped.is_empty() && all.iter().all(|place| place.case.expects_nothing()) {
         return Err(nothing_to_judge(arguments, &suites, size));
     }
     let finished = if arguments.jobs.get() > 1 {
@@ -121,19 +119,32 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
         carry_out_in_turn(&all, arguments, ranks)?
     };
     let mut found: BTreeMap<&str, Earlier> = BTreeMap::new();
-    for place in &all {
-        if !place.is_complete()? {
-            results.unfinished.push(place.name());
+    let mut cases = 0;
+    for places in all.chunk_by(|a, b| a.case_name() == b.case_name()) {
+        cases += 1;
+        let place = &places[0];
+        let complete: Vec<bool> =
+            places.iter().map(Place::is_complete).collect::<miette::Result<_>>()?;
+        if complete.contains(&false) {
+            results.unfinished.push(place.case_name());
             continue;
         }
+        results.runs.extend(Ran::read_all(places)?);
         let plan = place.plan()?;
+        for calibrated in &place.case.calibrate {
+            let directories: Vec<PathBuf> =
+                places.iter().map(|place| place.directory.clone()).collect();
+            for one in calibration::judge(calibrated, &plan, &directories)? {
+                let (suite, case) = (place.suite.name.clone(), place.case.name.clone());
+                results.judged.push(Judged { suite, case, ..one });
+            }
+        }
         let beside = match peers.get(&place.suite.name) {
             Some(peer) => Some(peer.beside(&plan, &place.directory, ranks)?),
             None => None,
         };
         let run =
             Completed { plan: &plan, directory: &place.directory, beside: beside.as_ref(), ranks };
-        results.runs.push(Ran::read(place)?);
         let found = found.entry(&place.suite.name).or_default();
         for expected in &place.case.expect {
             let mut expected = expected.clone();
@@ -164,7 +175,7 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
             "Stopped in {}; the same command goes on, with {} of {} cases\n",
             output.display(),
             results.unfinished.len(),
-            all.len()
+            cases
         ))?;
         return Ok(ExitCode::from(STOPPED));
     }
@@ -218,7 +229,8 @@ mod tests {
                 let sizes = [Size::Quick, Size::Full];
                 assert!(sizes.iter().any(|&size| case.values(size).is_some()), "{}", case.name);
                 for size in sizes.into_iter().filter(|&size| case.values(size).is_some()) {
-                    let text = suite.configuration(case, size).unwrap();
+                    let run = case.runs(size).map(|_| 1);
+                    let text = suite.configuration(case, size, run).unwrap();
                     let name = format!("{}/{}", suite.name, case.name);
                     let plan =
                         config::parse(&text, &name).unwrap_or_else(|e| panic!("{name}: {e:?}"));
@@ -229,6 +241,10 @@ mod tests {
                         let known =
                             expected.same_as.as_ref().is_none_or(|case| before.contains(case));
                         assert!(known, "{name}: {}", expected.quantity());
+                    }
+                    for calibrated in &case.calibrate {
+                        let stage = plan.stages.iter().find(|stage| stage.name == calibrated.stage);
+                        assert!(stage.is_some_and(|stage| stage.has_results()), "{name}");
                     }
                 }
                 before.push(case.name.clone());

@@ -27,9 +27,30 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// All runs of a case as one: particles are those of a run, steps and seconds those of all.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read).
+    pub fn read_all(places: &[Place]) -> miette::Result<Option<Self>> {
+        let mut all: Option<Ran> = None;
+        for place in places {
+            let one = Ran::read(place)?;
+            all = Some(match all {
+                None => Ran { case: place.case_name(), ..one },
+                Some(before) => Ran {
+                    case: before.case,
+                    steps: before.steps + one.steps,
+                    seconds: before.seconds + one.seconds,
+                    ..one
+                },
+            });
+        }
+        Ok(all)
+    }
+
     /// # Errors
     /// If there are no results or no checkpoint, or they cannot be read.
-    pub fn read(place: &Place) -> miette::Result<Self> {
+    fn read(place: &Place) -> miette::Result<Self> {
         let error = |error: std::io::Error| miette!("{}: {error}", place.directory.display());
         let mut files: Vec<PathBuf> = Vec::new();
         for entry in std::fs::read_dir(&place.directory).map_err(error)? {

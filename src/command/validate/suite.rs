@@ -6,6 +6,7 @@ use miette::miette;
 use serde::Deserialize;
 
 use super::Size;
+use super::calibration::Calibrated;
 
 /// A file of `validation/suites`.
 #[derive(Debug, Deserialize)]
@@ -44,6 +45,10 @@ pub struct Case {
     common: Option<String>,
     #[serde(default)]
     pub expect: Vec<Expected>,
+    /// Quantities whose errors are compared with the scatter of many runs, `runs` of a size's values; `$run` is the number
+    /// of a run, from 1.
+    #[serde(default)]
+    pub calibrate: Vec<Calibrated>,
 }
 
 /// What should come out: a `value` with an `error` or a `tolerance`, the value of an earlier case (`as`), or a bound
@@ -173,6 +178,16 @@ impl Case {
             Size::Full => self.full.as_ref(),
         }
     }
+
+    /// Runs of a case whose errors are compared with their scatter.
+    pub fn runs(&self, size: Size) -> Option<u32> {
+        u32::try_from(self.values(size)?.get("runs")?.as_integer()?).ok()
+    }
+
+    /// Whether there is anything to judge.
+    pub fn expects_nothing(&self) -> bool {
+        self.expect.is_empty() && self.calibrate.is_empty()
+    }
 }
 
 impl Suite {
@@ -203,15 +218,22 @@ impl Suite {
         format!("{}/{case}", self.name)
     }
 
-    /// The text of a case's configuration.
-    pub fn configuration(&self, case: &Case, size: Size) -> miette::Result<String> {
+    /// The text of a case's configuration, of one of its runs where there are several.
+    pub fn configuration(
+        &self,
+        case: &Case,
+        size: Size,
+        run: Option<u32>,
+    ) -> miette::Result<String> {
         let place = || format!("suite {}, case {}", self.name, case.name);
         let template = self
             .template
             .get(&case.template)
             .ok_or_else(|| miette!("{}: there is no template.{}", place(), case.template))?;
         let mut text = template.replace("$folder", &self.folder.display().to_string());
-        let values = case.values.iter().chain(case.values(size).into_iter().flatten());
+        let run: toml::Table =
+            run.map(|run| ("run".to_owned(), i64::from(run).into())).into_iter().collect();
+        let values = case.values.iter().chain(case.values(size).into_iter().flatten()).chain(&run);
         // A longer key first: it may begin with a shorter one.
         let mut values: Vec<_> = values.collect();
         values.sort_by_key(|(key, _)| std::cmp::Reverse(key.len()));
@@ -279,6 +301,18 @@ fn read(file: &Path, name: String, folder: &Path) -> miette::Result<Suite> {
         case.expect.splice(..0, common.iter().cloned());
     }
     for case in &suite.cases {
+        let wrong = |what: &str| miette!("{}: case {}: {what}", file.display(), case.name);
+        for size in [Size::Quick, Size::Full] {
+            let runs = case.values(size).map(|_| case.runs(size).unwrap_or(0));
+            if runs.is_some_and(|runs| (runs > 1) == case.calibrate.is_empty()) {
+                return Err(wrong(
+                    "`calibrate` needs `runs` of each size, at least 2; other cases are one run",
+                ));
+            }
+        }
+        if !case.calibrate.is_empty() && !case.expect.is_empty() {
+            return Err(wrong("`expect` is of a single run, `calibrate` of many"));
+        }
         for expected in &case.expect {
             let said = [
                 expected.value.is_some(),

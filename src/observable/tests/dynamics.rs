@@ -418,3 +418,25 @@ fn what_happened_in_no_origin_has_no_error() {
         assert!(certain.into_iter().all(|(_, (value, error))| *value > 0.0 || error.is_nan()));
     }
 }
+
+/// Origins within the time that particles take to leave their places see the same mobility: windows count with that time,
+/// and its fluctuations are in the error. A random walk has none, so that errors are larger than without.
+#[test]
+fn origins_within_the_relaxation_time_are_not_independent() {
+    let context = context(&[6.0, 7.0, 8.0], &[30], 799);
+    let walk = random_walk(&context, 4, 0.1, 0, 1, 800);
+    let results = |overlap_length: f64| {
+        let observables = vec![DynamicObservable::MeanSquareDisplacement];
+        let plan = CorrelationPlan { overlap_length, observables, ..plan(1, 10, 2, &[]) };
+        correlate(&plan, &context, &walk).results().remove(0)
+    };
+    // 0.03 a step: two steps and 50 to twice the square of the length.
+    let (fast, slow) = (results(0.17), results(0.866));
+    assert_eq!(fast.value, slow.value);
+    // Lags 0, 1, ..., 9, 10, 20, ..., 90.
+    let known = |series: &Series| series.error.iter().filter(|error| error.is_finite()).count();
+    assert_eq!((known(&fast), known(&slow)), (19, 15));
+    let pairs = || fast.error.iter().zip(&slow.error).filter(|(_, slow)| slow.is_finite());
+    assert!(pairs().all(|(fast, slow)| slow >= fast));
+    assert!(pairs().filter(|(fast, slow)| **slow > 1.05 * **fast).count() > 5);
+}

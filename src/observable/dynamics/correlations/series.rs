@@ -13,6 +13,8 @@ use crate::observable::{Series, SeriesLayout};
 /// With fewer windows after each other there is no error: origins of overlapping windows follow the same motion, so that
 /// their differences tell little of the value's.
 const FEWEST_FOR_ERROR: u64 = FEWEST_INDEPENDENT as u64;
+/// In units of the relaxation time: at shorter lags particles are still in their cages, and what is slower changes little.
+const SHORT: f64 = 0.1;
 
 impl Correlations {
     /// Series in the order of [`results`](Self::results): by observable, then by part.
@@ -46,8 +48,10 @@ impl Correlations {
     /// Averages over the time origins so far; before [`finish`](Self::finish), those of full blocks.
     ///
     /// The error is NaN where fewer than eight windows fit after each other, and, beyond lag zero, where all origins give
-    /// the same: no particle counted in any, or all, tell nothing of how often it happens.
+    /// the same: no particle counted in any, or all, tell nothing of how often it happens. What is slower than the lag is
+    /// in the error by [`relaxation`](Self::relaxation).
     pub fn results(&self) -> Vec<Series> {
+        let relaxation = self.relaxation();
         self.series()
             .map(|SeriesOf { path, observable, rows, particles, averages }| {
                 let mut series = Series::empty(path);
@@ -60,12 +64,18 @@ impl Correlations {
                             continue;
                         }
                         let (value, gradient) = observable.value(particles, average.mean());
-                        let windows = self.windows_after_each_other(observable, lag, origins);
+                        let spacing = self.spacing_of_origins(observable, lag);
+                        let memory = relaxation / spacing;
+                        let windows = windows_after_each_other(
+                            self.lags[lag] as f64 / spacing,
+                            memory,
+                            origins,
+                        );
                         let error = match average.is_constant() {
                             _ if windows < FEWEST_FOR_ERROR => f64::NAN,
                             true if lag == 0 => 0.0,
                             true => f64::NAN,
-                            false => average.error(&gradient),
+                            false => average.error_with_memory(&gradient, memory),
                         };
                         let per_origin = observable.samples_per_origin(particles, vectors);
                         series.push(value, error, origins * per_origin);
@@ -81,18 +91,13 @@ impl Correlations {
         self.stress.as_ref().filter(|_| observable.kind().is_of_stress())
     }
 
-    /// Of so many origins of a lag, those whose windows do not overlap: at most `duration / lag + 1`.
-    fn windows_after_each_other(
-        &self,
-        observable: &dyn Correlation,
-        lag: usize,
-        origins: u64,
-    ) -> u64 {
-        let Some(lag_of_block) = lag.checked_sub(1) else { return origins };
-        let multiple = (lag_of_block % (self.plan.block_size - 1) + 1) as u64;
+    /// Between time origins of a lag, in sampling intervals.
+    fn spacing_of_origins(&self, observable: &dyn Correlation, lag: usize) -> f64 {
+        let Some(lag_of_block) = lag.checked_sub(1) else { return 1.0 };
+        let level = lag_of_block / (self.plan.block_size - 1);
+        let spacing = (self.plan.block_size as f64).powi(level as i32);
         let stress = self.stress_of(observable);
-        let window = multiple * stress.map_or(1, |stress| stress.origins_per_spacing(lag));
-        origins.saturating_sub(1) / window + u64::from(origins > 0)
+        spacing / stress.map_or(1.0, |stress| stress.origins_per_spacing(lag) as f64)
     }
 
     /// Over which the stress is averaged, as text for the file.
@@ -136,6 +141,15 @@ struct SeriesOf<'a> {
     particles: usize,
     /// By row, lag.
     averages: &'a [Vec<BlockAverage>],
+}
+
+/// Of so many origins of a lag, those whose windows do not overlap, at most `duration / lag + 1`; where the lag reaches into
+/// the relaxation of the liquid, windows that are a memory apart. Lag and memory are in units of the distance of origins.
+fn windows_after_each_other(lag: f64, memory: f64, origins: u64) -> u64 {
+    let apart = lag + if lag > SHORT * memory { memory } else { 0.0 };
+    // Each is at least one origin.
+    let between = (origins.saturating_sub(1) as f64 / apart.max(1.0)) as u64;
+    between + u64::from(origins > 0)
 }
 
 /// Index of the first lag at which an observable is defined.

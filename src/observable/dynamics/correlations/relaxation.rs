@@ -1,0 +1,110 @@
+//! How long particles take to leave their places: how far apart time origins must be to be independent.
+//!
+//! The mobility of a supercooled liquid fluctuates, of all its particles together, and keeps its value for about as long as
+//! the liquid relaxes. Time origins within that time see the same mobility, whatever their number.
+use super::{Channel, Correlations};
+use crate::observable::dynamics::correlation::Part;
+use crate::observable::dynamics::terms::Rows;
+use crate::plan::DynamicObservable;
+
+/// Mean square displacement of particles that have left their places, in units of the square of `overlap_length`: about
+/// where the self-overlap is 1/e.
+const LEFT: f64 = 2.0;
+
+/// The functions that tell it, the best one first.
+const TOLD_BY: [DynamicObservable; 3] = [
+    DynamicObservable::MeanSquareDisplacement,
+    DynamicObservable::SelfOverlap,
+    DynamicObservable::SelfIntermediateScatteringFunction,
+];
+
+impl Correlations {
+    /// In sampling intervals, that of the slowest species: the lag at which the mean square displacement is twice the square
+    /// of the overlap length, or self-overlap or the scattering function of the largest wave number are as small as then.
+    /// The longest lag where they do not get there; zero where none of them is observed.
+    pub(super) fn relaxation(&self) -> f64 {
+        let of_kind = |kind: &DynamicObservable| {
+            self.channels.iter().find(|channel| channel.observable.kind() == *kind)
+        };
+        let Some(channel) = TOLD_BY.iter().find_map(of_kind) else { return 0.0 };
+        let parts = channel.parts.iter().enumerate();
+        parts
+            .filter(|(_, part)| matches!(part, Part::Species(_)))
+            .map(|(index, &part)| self.relaxation_of(channel, index, part))
+            .fold(0.0, f64::max)
+    }
+
+    fn relaxation_of(&self, channel: &Channel, index: usize, part: Part) -> f64 {
+        let observable = &*channel.observable;
+        let left = LEFT * self.plan.overlap_length.powi(2);
+        let wavenumber = match self.terms[channel.terms].1.rows() {
+            Rows::Shells(shells) => shells.last().map_or(0.0, |shell| shell.wavenumber),
+            _ => 0.0,
+        };
+        let dimension = self.context.simulation_box.dimension() as f64;
+        // One where a particle has left.
+        let progress = |value: f64| match observable.kind() {
+            DynamicObservable::MeanSquareDisplacement => value / left,
+            DynamicObservable::SelfOverlap => -value.ln(),
+            // Gaussian; beyond 1/e noise rules.
+            _ => -value.ln() / (wavenumber.powi(2) * left / (2.0 * dimension)).min(1.0),
+        };
+        let particles = part.particles(&self.context);
+        let (mut time, mut before) = (0.0, 0.0);
+        let Some(averages) = channel.averages[index].last() else { return 0.0 };
+        for (&lag, average) in self.lags.iter().zip(averages).skip(1) {
+            if average.count() == 0 {
+                break;
+            }
+            let (value, _) = observable.value(particles, average.mean());
+            let (lag, now) = (lag as f64, progress(value));
+            // What is below zero, or no number, has decayed.
+            if !(now < 1.0) {
+                let share = if now.is_finite() { (1.0 - before) / (now - before) } else { 1.0 };
+                return time + share * (lag - time);
+            }
+            (time, before) = (lag, now);
+        }
+        time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observable::trajectories::{context, random_walk};
+    use crate::plan::{CorrelationPlan, VanHovePlan};
+
+    #[test]
+    fn particles_leave_their_places_when_the_displacement_says_so() {
+        // 0.01 an axis and step: 18 steps to 3 * 0.01 * 18 = 2 * 0.52^2.
+        let context = context(&[6.0, 7.0, 8.0], &[400], 299);
+        let walk = random_walk(&context, 3, 0.1, 0, 1, 300);
+        let relaxation = |observable: DynamicObservable, overlap_length: f64| {
+            let plan = CorrelationPlan {
+                every: 1,
+                block_size: 6,
+                levels: 3,
+                wavenumbers: vec![1.0, 3.0],
+                vectors_per_shell: 14,
+                overlap_length,
+                remove_drift: false,
+                cage_radius: None,
+                van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
+                species: vec![0],
+                observables: vec![observable],
+            };
+            let mut correlations = Correlations::new(&plan, &context).unwrap();
+            walk.iter().for_each(|snapshot| correlations.sample(snapshot, None));
+            correlations.finish();
+            correlations.relaxation()
+        };
+        for observable in TOLD_BY {
+            let found = relaxation(observable, 0.52);
+            assert!((14.0..24.0).contains(&found), "{observable:?}: {found}");
+            // The longest lag.
+            assert_eq!(relaxation(DynamicObservable::MeanSquareDisplacement, 6.0), 180.0);
+        }
+        assert_eq!(relaxation(DynamicObservable::VelocityAutocorrelation, 0.52), 0.0);
+    }
+}
