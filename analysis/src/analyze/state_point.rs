@@ -1,7 +1,9 @@
 //! D, tau and the stretched exponential of one state point.
 use super::average::{average, jackknife, mean_temperature};
+use super::equilibrium;
+use super::flags::poor;
 use super::runs::{FITTED, FS, MSD, Run, VACF, VISCOSITY};
-use super::{Average, AverageCurve, FittedCurve, Group, Row, StatePoint};
+use super::{Average, AverageCurve, FittedCurve, Flag, Group, Row, StatePoint};
 use crate::fit::{
     Estimate, NoGreenKubo, diffusion, diffusion_between, final_decay, green_kubo, green_kubo_to,
     plateau, stretched_exponential, time_of_decay,
@@ -50,7 +52,7 @@ pub(super) fn estimates(group: &Group) -> StatePoint {
         averages: Vec::new(),
         curves: Vec::new(),
     };
-    group.apart.iter().for_each(|why| point.note(why.clone()));
+    point.notes.extend(group.apart.iter().cloned());
     for index in 0..runs[0].functions.len() {
         let functions: Vec<&Function> = runs.iter().map(|run| &run.functions[index]).collect();
         let all = average(&functions);
@@ -76,6 +78,7 @@ pub(super) fn estimates(group: &Group) -> StatePoint {
         }
         point.averages.push(all);
     }
+    equilibrium::flag(&mut point, runs);
     point
 }
 
@@ -91,19 +94,14 @@ impl StatePoint {
             from: f64::NAN,
             to: f64::NAN,
             reduced_chi_squared: f64::NAN,
+            flags: Vec::new(),
             remark: String::new(),
         }
     }
 
     fn note(&mut self, what: String) {
-        let at = self.temperature.map(|t| format!("T = {}: ", short(t.value)));
-        self.notes.push(at.unwrap_or_default() + &what);
+        self.notes.push(what);
     }
-}
-
-/// Points further from the curve than their errors explain.
-pub(super) fn poor(reduced_chi_squared: f64) -> &'static str {
-    if reduced_chi_squared > 3.0 { "poor fit: its errors mean little" } else { "" }
 }
 
 fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimension: usize) {
@@ -117,21 +115,15 @@ fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimensio
     };
     let Some([estimate]) = curves.estimate(of) else { return };
     let grows = format!("MSD ~ t^{:.2}", found.exponent);
-    let row = Row {
-        from,
-        to,
-        reduced_chi_squared: found.reduced_chi_squared,
-        remark: match (found.is_diffusive(), poor(found.reduced_chi_squared)) {
-            (true, "") => grows,
-            (true, poor) => format!("{grows}; {poor}"),
-            (false, _) => format!("not diffusive: {grows}"),
-        },
-        ..point.row("D", species, estimate)
-    };
-    point.estimates.push(row);
+    let row = point.row("D", species, estimate);
+    let row = Row { from, to, reduced_chi_squared: found.reduced_chi_squared, ..row };
     if !found.is_diffusive() {
-        return;
+        let estimate = Estimate { value: f64::NAN, error: f64::NAN };
+        let remark = format!("{grows} is not linear in t");
+        let flags = vec![Flag::NotDiffusive];
+        return point.estimates.push(Row { estimate, remark, flags, ..row });
     }
+    point.estimates.push(Row { flags: poor(found.reduced_chi_squared), remark: grows, ..row });
     let slope = 2.0 * dimension as f64 * found.coefficient.value;
     let at = |t: f64| slope * t + found.intercept;
     point.curves.push(FittedCurve::new(MSD, species, None, (from, to), at));
@@ -168,20 +160,16 @@ fn viscosity(point: &mut StatePoint, species: &str, curves: &Curves) {
     else {
         return point.note("no eta: fewer than three points of the Green-Kubo integral".into());
     };
-    let percent = format!("eta(t) comes to {:.0} %", 100.0 * found.reached);
-    let mut remark = match found.is_reached() {
-        true => percent,
-        false => format!("extrapolated: {percent}"),
-    };
-    let poor = poor(found.reduced_chi_squared);
-    if !poor.is_empty() {
-        remark = format!("{remark}; {poor}");
+    let mut flags = poor(found.reduced_chi_squared);
+    if !found.is_reached() {
+        flags.push(Flag::Extrapolated);
     }
     let row = Row {
         from: found.from,
         to: found.to,
         reduced_chi_squared: found.reduced_chi_squared,
-        remark,
+        flags,
+        remark: format!("eta(t) comes to {:.0} %", 100.0 * found.reached),
         ..point.row("eta", species, estimate)
     };
     point.estimates.push(row);
@@ -248,7 +236,7 @@ fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
             from: fit.from,
             to: fit.to,
             reduced_chi_squared: fit.reduced_chi_squared,
-            remark: poor(fit.reduced_chi_squared).into(),
+            flags: poor(fit.reduced_chi_squared),
             ..point.row(name, species, estimate)
         };
         point.estimates.push(row);
