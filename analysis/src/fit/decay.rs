@@ -138,7 +138,7 @@ const CONSISTENT: f64 = 2.0;
 #[cfg(test)]
 mod tests {
     use super::super::pulls::Pulls;
-    use super::super::synthetic::{log_times, two_steps};
+    use super::super::synthetic::{Walk, log_times, two_steps};
     use super::*;
     use crate::correlation::tests::Normal;
 
@@ -159,31 +159,6 @@ mod tests {
         let f: Vec<f64> = time.iter().map(|&t| (-t / 10.0_f64).exp()).collect();
         let (from, _) = decay_window(&time, &f, &[1e-3; 61]).unwrap();
         assert!((3.56..4.6).contains(&from), "without a plateau from 0.7 on: {from}");
-    }
-
-    /// Normal numbers with the correlation of a walk's displacements at these times.
-    struct Walk(Vec<Vec<f64>>);
-
-    impl Walk {
-        fn new(time: &[f64]) -> Self {
-            let mut factor: Vec<Vec<f64>> = Vec::new();
-            for (i, &t) in time.iter().enumerate() {
-                let mut row: Vec<f64> = Vec::new();
-                for (j, other) in factor.iter().enumerate() {
-                    let inner: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
-                    row.push((of_walk(t, time[j]) - inner) / other[j]);
-                }
-                row.push((1.0 - row.iter().map(|a| a * a).sum::<f64>()).sqrt());
-                assert_eq!(row.len(), i + 1);
-                factor.push(row);
-            }
-            Walk(factor)
-        }
-
-        fn next(&self, normal: &mut Normal) -> Vec<f64> {
-            let white: Vec<f64> = self.0.iter().map(|_| normal.next()).collect();
-            self.0.iter().map(|row| row.iter().zip(&white).map(|(a, b)| a * b).sum()).collect()
-        }
     }
 
     #[test]

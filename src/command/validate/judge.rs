@@ -306,6 +306,28 @@ mod tests {
     }
 
     #[test]
+    fn a_d_that_is_not_given_is_no_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = hdf5::File::create(folder.path().join("cold.h5")).unwrap();
+        let group = file.create_group("dynamics/A/mean_square_displacement").unwrap();
+        let time: Vec<f64> = (0..30).map(|k| 0.1 * 1.3_f64.powi(k)).collect();
+        let value: Vec<f64> = time.iter().map(|t| t.powf(0.4)).collect();
+        for (name, values) in [("time", time), ("value", value)] {
+            let array = ndarray::Array1::from(values);
+            group.new_dataset_builder().with_data(&array).create(name).unwrap();
+        }
+        drop((group, file));
+        let expected: Expected = toml::from_str(
+            "stage = 'cold'\nobservable = 'D'\nstatistic = 'fit'\nvalue = 1.0\nerror = 0.1\nsource = ''",
+        )
+        .unwrap();
+        let Measured::NotGiven(why) = measure(&expected, folder.path()).unwrap() else {
+            panic!("a number")
+        };
+        assert!(why.starts_with("not-diffusive; MSD ~ t^0.40"), "{why}");
+    }
+
+    #[test]
     fn the_first_sample_is_that_of_the_stage_before() {
         let series = TimeSeries { value: vec![100.0, 1.0, 2.0, 1.0, 2.0], ..TimeSeries::default() };
         assert_eq!(evaluate(Statistic::First, &series).value, 100.0);
