@@ -364,16 +364,18 @@ fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_to
     // Common noise of 1 % / 2^(1/2) alone gives this in D; 11 degrees of freedom.
     let expected = ERROR * 0.5_f64.sqrt() / 12_f64.sqrt() * d.estimate.value;
     assert!((0.4..2.0).contains(&(d.estimate.error / expected)), "{d:?} {expected}");
-    // Twelve runs tell it by their scatter, too, which the fit then takes; seven are too few for that.
-    let few = analyze(&files[..7], None).unwrap();
-    assert_eq!(row(&few, "D").error_from, "jackknife");
+    assert_eq!(d.error_from, "jackknife");
+    // The error that files tell is a fifth of what runs scatter by.
+    let one = analyze(&files[..1], None).unwrap();
+    assert_eq!(row(&one, "D").error_from, "fit");
+    assert!(row(&one, "D").estimate.error < d.estimate.error, "{one:?} {d:?}");
 
     let average = &analysis.state_points[0].averages[0].curves[0];
     for k in 0..average.mean.len() {
         let scatter = average.scatter[k] / average.mean[k];
         assert!((0.3..2.0).contains(&(scatter / ERROR)), "{scatter}");
-        let error = average.error[k] / average.mean[k];
-        assert!((error * 12_f64.sqrt() / (TOLD * ERROR) - 1.0).abs() < 0.05, "{error}");
+        let error = average.error[k] / average.scatter[k];
+        assert!((error - (11.0 / 9.0 / 12.0_f64).sqrt()).abs() < 1e-12, "{error}");
     }
     let table = analysis.averages_csv();
     assert_eq!(table.lines().count(), 1 + 2 * 61);

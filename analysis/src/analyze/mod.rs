@@ -4,9 +4,9 @@
 //! `results files -> runs -> state points -> averages -> estimates -> fits over temperature`. Runs of one
 //! model whose plans set the same state are independent runs of one state point ([`state_points`]).
 //!
-//! Errors are those of [`crate::fit`]; of several runs, where it is larger, that of a delete-one
-//! jackknife over the runs with the same window: it counts the correlation between points, but is
-//! itself known to a fraction `(2 (R - 1))^(-1/2)` only.
+//! Errors are those of [`crate::fit`] of one run. Of four runs and more they are those of a delete-one jackknife over the runs
+//! with the same window, which counts the correlation between points, times the standard deviation of Student's distribution
+//! `((R - 1) / (R - 3))^(1/2)`, as few runs know their scatter badly. Of two or three runs the larger one is taken.
 mod average;
 mod equilibrium;
 mod flags;

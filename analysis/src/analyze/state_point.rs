@@ -1,5 +1,5 @@
 //! D, tau and the stretched exponential of one state point.
-use super::average::{average, jackknife, mean_temperature};
+use super::average::{FEWEST_RUNS, average, jackknife, mean_temperature, student};
 use super::equilibrium;
 use super::flags::poor;
 use super::runs::{FITTED, FS, MSD, Run, VACF, VISCOSITY};
@@ -19,22 +19,31 @@ struct Curves<'a> {
 }
 
 impl Curves<'_> {
-    /// `of(values, errors)` of the average, with errors that are the larger of its own and of the
-    /// jackknife.
+    fn weights(&self) -> Vec<f64> {
+        self.all.weights(self.time)
+    }
+
+    /// `of(values, errors)` of the average. Of four runs and more the error is that of a jackknife over them; of two or
+    /// three the larger one of this and its own; of one its own. Weights are the same without any of the runs.
     fn estimate<const N: usize>(
         &self,
         of: impl Fn(&[f64], &[f64]) -> Option<[Estimate; N]>,
     ) -> Option<[(Estimate, &'static str); N]> {
-        let found = of(&self.all.mean, &self.all.weights())?;
+        let weights = self.weights();
+        let found = of(&self.all.mean, &weights)?;
+        let runs = self.without.len();
         let without = |r: usize| {
             let curve: &AverageCurve = &self.without[r];
-            of(&curve.mean, &curve.weights()).map(|estimates| estimates.map(|each| each.value))
+            of(&curve.mean, &weights).map(|estimates| estimates.map(|each| each.value))
         };
-        let scatter = jackknife(self.without.len(), without);
+        let scatter = jackknife(runs, without);
         Some(std::array::from_fn(|i| match scatter.map(|errors| errors[i]) {
-            Some(error) if !(error <= found[i].error) => {
-                (Estimate { error, ..found[i] }, "jackknife")
+            Some(error) if runs >= FEWEST_RUNS => {
+                (Estimate { error: error * student(runs), ..found[i] }, "jackknife")
             }
+            Some(error) if error > found[i].error => (Estimate { error, ..found[i] }, "jackknife"),
+            // Four runs of which one alone decides whether there is an estimate have no error.
+            None if runs >= FEWEST_RUNS => (Estimate { error: f64::NAN, ..found[i] }, "jackknife"),
             _ => (found[i], "fit"),
         }))
     }
@@ -106,7 +115,7 @@ impl StatePoint {
 
 fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimension: usize) {
     let time = curves.time;
-    let Some(found) = diffusion(time, &curves.all.mean, &curves.all.weights(), dimension) else {
+    let Some(found) = diffusion(time, &curves.all.mean, &curves.weights(), dimension) else {
         return point.note(format!("no D of {species}: fewer than three points"));
     };
     let (from, to) = (found.from, found.to);
@@ -131,7 +140,7 @@ fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimensio
 
 fn velocities(point: &mut StatePoint, species: &str, curves: &Curves, dimension: usize) {
     let time = curves.time;
-    let found = match green_kubo(time, &curves.all.mean, &curves.all.weights(), dimension) {
+    let found = match green_kubo(time, &curves.all.mean, &curves.weights(), dimension) {
         Ok(found) => found,
         Err(why) => {
             let why = match why {
@@ -156,7 +165,7 @@ fn velocities(point: &mut StatePoint, species: &str, curves: &Curves, dimension:
 fn viscosity(point: &mut StatePoint, species: &str, curves: &Curves) {
     let of = |eta: &[f64], error: &[f64]| Some([plateau(curves.time, eta, error)?.value]);
     let (Some(found), Some([estimate])) =
-        (plateau(curves.time, &curves.all.mean, &curves.all.weights()), curves.estimate(of))
+        (plateau(curves.time, &curves.all.mean, &curves.weights()), curves.estimate(of))
     else {
         return point.note("no eta: fewer than three points of the Green-Kubo integral".into());
     };
@@ -198,7 +207,7 @@ fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
         Some(q) => format!("{species} at q = {}", short(q)),
         None => species.to_owned(),
     };
-    let (f, weights) = (&curves.all.mean, curves.all.weights());
+    let (f, weights) = (&curves.all.mean, curves.weights());
     let level = (-1.0_f64).exp();
     let of = |f: &[f64], error: &[f64]| Some([time_of_decay(time, f, error, level)?.time]);
     match (time_of_decay(time, f, &weights, level), curves.estimate(of)) {
