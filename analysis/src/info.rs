@@ -2,9 +2,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::analyze::drift::text as of_drift;
-use crate::drift::Drift;
-use crate::fit::{Estimate, diffusion, plateau, time_of_decay};
+use crate::analyze::{self, Row};
+use crate::fit::Estimate;
 use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
@@ -35,9 +34,7 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text += &ramp(file).unwrap_or_default();
     text += &functions("Time correlations", &overview.dynamics);
     text += &functions("Structure", &overview.structure);
-    let drift = file.plan().zip(file.parameter("stage"));
-    let drift = drift.and_then(|(plan, stage)| Drift::of(&plan, &stage));
-    text += &estimates(&overview.dynamics, file.dimension(), drift.as_ref());
+    text += &estimates(file, &overview.dynamics)?;
     if !file.members("particles").is_empty() {
         text.push('\n');
         text += &trajectory_info(&*open(file.path())?)?;
@@ -198,69 +195,44 @@ fn functions(title: &str, functions: &[Function]) -> String {
     text
 }
 
-/// D of every species and 1/e time of every F_s.
-fn estimates(dynamics: &[Function], dimension: usize, drift: Option<&Drift>) -> String {
-    let mut lines = Vec::new();
-    let moved = |function: &Function, share: &dyn Fn(&Drift) -> f64| {
-        let share = drift.filter(|drift| drift.moves(&function.name)).map(share);
-        share.and_then(of_drift).map(|what| format!("; {what}")).unwrap_or_default()
-    };
-    let level = (-1.0_f64).exp();
-    for function in dynamics {
+/// Estimates of `supercool analyze` in short, and where susceptibilities are largest.
+fn estimates(file: &ResultsFile, dynamics: &[Function]) -> Result<String> {
+    let point = analyze::of_file(file, dynamics.to_vec())?;
+    let mut lines: Vec<String> = point.estimates.iter().filter_map(line).collect();
+    for function in dynamics.iter().filter(|function| function.name.ends_with("_susceptibility")) {
         let species = &function.group;
         for curve in &function.curves {
-            if function.name == "mean_square_displacement"
-                && let Some(found) = diffusion(&function.x, &curve.value, &curve.error, dimension)
-            {
-                let warning = if found.is_diffusive() { "" } else { ": not diffusive yet" };
-                let of_center =
-                    moved(function, &|d| d.diffusion_coefficient() / found.coefficient.value);
-                lines.push(format!(
-                    "  D_{species} = {} (slope of the displacement over t = {} to {}, where it grows as \
-                     t^{:.2}{warning}{of_center})\n",
-                    estimate(found.coefficient),
-                    short(found.from),
-                    short(found.to),
-                    found.exponent
-                ));
-            }
-            if function.name.ends_with("_susceptibility")
-                && let Some((time, value)) = peak(&function.x, &curve.value)
-            {
-                let of = match curve.wavenumber {
-                    Some(q) => format!("F_s, q = {}", short(q)),
-                    None => function.name.trim_end_matches("_susceptibility").replace('_', " "),
-                };
-                let (time, value) = (short(time), short(value));
-                lines
-                    .push(format!("  chi_4 of {species} ({of}): largest {value}, at t = {time}\n"));
-            }
-            if function.name == "shear_viscosity"
-                && let Some(found) = plateau(&function.x, &curve.value, &curve.error)
-            {
-                let warning = if found.is_reached() { "" } else { ": extrapolated" };
-                lines.push(format!(
-                    "  eta = {} (plateau of the Green-Kubo integral, which comes to {:.0} % of it{warning})\n",
-                    estimate(found.value),
-                    100.0 * found.reached
-                ));
-            }
-            if function.name == "self_intermediate_scattering_function" {
-                let q = short(curve.wavenumber.unwrap_or(f64::NAN));
-                lines.push(match time_of_decay(&function.x, &curve.value, &curve.error, level) {
-                    Some(found) => {
-                        let decay = |drift: &Drift| {
-                            curve.wavenumber.map_or(0.0, |q| drift.decay(q, found.time.value))
-                        };
-                        let (tau, of_center) = (estimate(found.time), moved(function, &decay));
-                        format!("  tau_{species}(q = {q}) = {tau} (F_s = 1/e{of_center})\n")
-                    }
-                    None => format!("  tau_{species}(q = {q}): F_s does not cross 1/e (within its lags with errors)\n"),
-                });
-            }
+            let Some((time, value)) = peak(&function.x, &curve.value) else { continue };
+            let of = match curve.wavenumber {
+                Some(q) => format!("F_s, q = {}", short(q)),
+                None => function.name.trim_end_matches("_susceptibility").replace('_', " "),
+            };
+            let (time, value) = (short(time), short(value));
+            lines.push(format!("  chi_4 of {species} ({of}): largest {value}, at t = {time}\n"));
         }
     }
-    if lines.is_empty() { String::new() } else { format!("\nEstimates\n{}", lines.concat()) }
+    lines.extend(point.notes.iter().map(|note| format!("  {note}\n")));
+    Ok(if lines.is_empty() { String::new() } else { format!("\nEstimates\n{}", lines.concat()) })
+}
+
+/// `None` of what only `analyze` prints: stretched exponentials.
+fn line(row: &Row) -> Option<String> {
+    let species = &row.species;
+    let (name, how) = match row.quantity.as_str() {
+        "D" => (format!("D_{species}"), "slope of the displacement"),
+        "D_vacf" => (format!("D_{species} of velocities"), "Green-Kubo"),
+        "eta" => ("eta".to_owned(), "plateau of the Green-Kubo integral"),
+        "tau" => {
+            let q = row.wavenumber.map(|q| format!("(q = {})", short(q))).unwrap_or_default();
+            (format!("tau_{species}{q}"), "")
+        }
+        _ => return None,
+    };
+    let value = if row.is_given() { estimate(row.estimate) } else { "-".into() };
+    let range = format!("t = {} to {}", short(row.from), short(row.to));
+    let words = [how.to_owned(), row.said(), range];
+    let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).collect();
+    Some(format!("  {name} = {value} ({})\n", words.join("; ")))
 }
 
 /// With its error, where it is known.

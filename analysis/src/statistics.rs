@@ -1,5 +1,9 @@
 //! Means of correlated series with their errors.
+mod halves;
+
 use statrs::statistics::Statistics;
+
+pub use halves::Halves;
 
 /// Mean of a time series and its statistical error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,41 +181,13 @@ fn block_average_with_memory(series: &[f64], memory: f64) -> Mean {
     Mean { value, error: error_of_mean_with_memory(levels, memory), count }
 }
 
-/// Difference between the means of a series' halves, in units of the scatter of single samples. In equilibrium it is below this
-/// even where the series goes up and down as slowly as it is long, of which blocks see a part only.
-const VISIBLE_RELAXATION: f64 = 2.0;
-
-/// And in units of its standard error, if both halves have that of the second: the first one's holds what relaxes.
-const SIGNIFICANT: f64 = 2.0;
-
-/// Samples in each half below which errors are too uncertain.
-const FEWEST_SAMPLES: usize = 64;
-
-/// Means of the halves of a series that relaxes; `None` if it does not, or if its samples are too few to tell.
-///
-/// The means differ by more than twice the standard deviation of the second half's samples, and by more than two standard
-/// errors.
-pub fn relaxing_halves(series: &[f64]) -> Option<[f64; 2]> {
-    let (first, second) = series.split_at(series.len() / 2);
-    if first.len() < FEWEST_SAMPLES {
-        return None;
-    }
-    let scatter = second.population_std_dev();
-    let (first, second) = (block_average(first), block_average(second));
-    let apart = (first.value - second.value).abs();
-    // Without an error the second half has no plateau either.
-    let within_error = apart <= SIGNIFICANT * 2_f64.sqrt() * second.error;
-    let relaxes = apart > VISIBLE_RELAXATION * scatter && !within_error;
-    relaxes.then_some([first.value, second.value])
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::correlation::tests::Normal;
 
     /// x' = a x + sqrt(1 - a^2) g has unit variance and correlation time (1+a)/(1-a) samples.
-    fn autoregressive(a: f64, count: usize, seed: u64) -> Vec<f64> {
+    pub(crate) fn autoregressive(a: f64, count: usize, seed: u64) -> Vec<f64> {
         let mut normal = Normal::new(seed);
         let mut x = normal.next();
         (0..count)
@@ -347,22 +323,5 @@ mod tests {
         assert!(block_average(&[1.0, 2.0, 3.0, 2.0, 1.0, 2.0, 3.0]).error.is_nan());
         assert!(block_average(&[1.0, 3.0, 2.0, 2.0, 1.0, 3.0, 3.0, 1.0]).error > 0.0);
         assert!(block_average(&[]).value.is_nan());
-    }
-
-    #[test]
-    fn what_decays_relaxes_and_what_fluctuates_slowly_does_not() {
-        let mut alarms = 0;
-        for seed in 0..200 {
-            // As long as ten correlation times: one in 300 by chance.
-            let series = autoregressive(0.99, 2000, seed);
-            alarms += usize::from(relaxing_halves(&series).is_some());
-            let decays =
-                series.iter().zip(0..).map(|(x, k)| x + 20.0 * (-f64::from(k) / 600.0).exp());
-            let decays: Vec<f64> = decays.collect();
-            let [first, second] = relaxing_halves(&decays).expect("it relaxes");
-            assert!(first > second);
-        }
-        assert!(alarms < 4, "{alarms}");
-        assert_eq!(relaxing_halves(&[1.0, 0.0]), None);
     }
 }

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array1, Array2};
 use serde_json::json;
-use supercool_analysis::analyze::{Row, results_files};
-use supercool_analysis::{Analysis, analyze};
+use supercool_analysis::analyze::{Flag, Row, results_files};
+use supercool_analysis::{Analysis, analyze, info};
 
 /// Uniform numbers from a linear congruence; normal ones by Box and Muller.
 struct Noise(u64);
@@ -192,9 +192,94 @@ fn one_run_gives_d_tau_and_the_stretched_exponential() {
         is(row(&analysis, "tau_kww"), liquid.tau(), 6.0, 0.05);
         is(row(&analysis, "beta_kww"), 0.7, 4.0, 0.05);
         assert_eq!(row(&analysis, "tau").wavenumber, Some(Q));
-        // `not diffusive` would stand first.
-        assert!(row(&analysis, "D").remark.starts_with("MSD ~ t^"), "{:?}", row(&analysis, "D"));
+        assert!(analysis.rows().all(|row| row.flags.is_empty()), "{}", analysis.text());
         assert!(analysis.notes[0].contains("1 temperature, 4 are needed"), "{:?}", analysis.notes);
+    }
+}
+
+/// Replaces the numbers of a dataset of a file.
+fn replace(path: &Path, name: &str, of: impl Fn(f64) -> f64) {
+    let file = hdf5::File::append(path).unwrap();
+    let dataset = file.dataset(name).unwrap();
+    dataset.write(&dataset.read_1d::<f64>().unwrap().mapv(of)).unwrap();
+}
+
+/// A displacement that grows as `t^0.37` has no D: in no table, and not in `info`.
+#[test]
+fn what_is_not_diffusive_has_no_d_but_a_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), "cage.h5", &Liquid::new(0.7, 4));
+    let slope = 6.0 * Liquid::new(0.7, 4).d();
+    let name = "dynamics/A/mean_square_displacement/value";
+    replace(&path, name, |msd| (((msd - 0.02) / slope).abs() + 1e-3).powf(0.37));
+    let analysis = analyze(&[&path], None).unwrap();
+    let d = row(&analysis, "D");
+    assert!(d.flags == [Flag::NotDiffusive] && !d.is_given(), "{d:?}");
+    let csv = analysis.csv();
+    let column = |line: &str, name: &str| -> String {
+        let at = csv.lines().next().unwrap().split(',').position(|head| head == name).unwrap();
+        line.split(',').nth(at).unwrap().to_owned()
+    };
+    let of_d = csv.lines().find(|line| column(line, "quantity") == "D").unwrap();
+    for (name, expected) in [("value", ""), ("error", ""), ("flags", "not-diffusive")] {
+        assert_eq!(column(of_d, name), expected, "{of_d}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&analysis.json()).unwrap();
+    let of_d = &json["state_points"][0]["estimates"][0];
+    assert!(of_d["value"].is_null() && of_d["error"].is_null(), "{of_d}");
+    assert_eq!(of_d["flags"], json!(["not-diffusive"]));
+    for text in [analysis.text(), info(&path).unwrap()] {
+        let line = text.lines().find(|line| line.contains("not-diffusive"));
+        let line = line.unwrap_or_else(|| panic!("no flag in {text}"));
+        assert!(line.contains("MSD ~ t^0.") && line.contains("is not linear in t"), "{line}");
+    }
+    assert!(info(&path).unwrap().contains("D_A = - ("));
+}
+
+/// Energies whose halves differ, by less than single samples scatter; and stages that are short beside their relaxation.
+#[test]
+fn what_ages_and_what_is_short_is_flagged_in_all_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let with_energy = |name: &str, drift: f64, unit: f64| {
+        let path = written(folder.path(), name, &Liquid::new(0.7, 4));
+        let mut noise = Noise(9);
+        let file = hdf5::File::append(&path).unwrap();
+        let temperature = file.group("observables/temperature").unwrap();
+        let time = temperature.dataset("time").unwrap();
+        time.write(&time.read_1d::<f64>().unwrap().mapv(|t| unit * t)).unwrap();
+        let group = file.create_group("observables/potential_energy").unwrap();
+        let value = Array1::from_iter(
+            (0..256).map(|k| 0.01 * noise.normal() - drift * f64::from(k + 10).ln()),
+        );
+        group.new_dataset_builder().with_data(&value).create("value").unwrap();
+        for name in ["step", "time"] {
+            file.link_hard(
+                &format!("observables/temperature/{name}"),
+                &format!("observables/potential_energy/{name}"),
+            )
+            .unwrap();
+        }
+        path
+    };
+    let flags = |path: &Path| {
+        let analysis = analyze(&[path], None).unwrap();
+        let flags: Vec<Vec<Flag>> = analysis.rows().map(|row| row.flags.clone()).collect();
+        assert!(flags.len() == 5 && flags.iter().all(|one| *one == flags[0]), "{flags:?}");
+        let notes = [analysis.text(), info(path).unwrap()];
+        (flags[0].clone(), notes)
+    };
+    assert_eq!(flags(&with_energy("rests.h5", 0.0, 1.0)).0, []);
+    let (found, notes) = flags(&with_energy("ages.h5", 0.008, 1.0));
+    assert_eq!(found, [Flag::NotStationary]);
+    assert!(notes.iter().all(|text| text.contains("potential energy -0.0")), "{notes:?}");
+    // tau is 2.4.
+    for (unit, flag, how) in [
+        (0.05, Flag::ShorterThanTenTau, "less than ten of them"),
+        (0.005, Flag::ShorterThanTau, "cannot have been in equilibrium"),
+    ] {
+        let (found, notes) = flags(&with_energy(&format!("{unit}.h5"), 0.0, unit));
+        assert_eq!(found, [flag]);
+        assert!(notes.iter().all(|text| text.contains(how)), "{notes:?}");
     }
 }
 
@@ -279,16 +364,18 @@ fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_to
     // Common noise of 1 % / 2^(1/2) alone gives this in D; 11 degrees of freedom.
     let expected = ERROR * 0.5_f64.sqrt() / 12_f64.sqrt() * d.estimate.value;
     assert!((0.4..2.0).contains(&(d.estimate.error / expected)), "{d:?} {expected}");
-    // Twelve runs tell it by their scatter, too, which the fit then takes; seven are too few for that.
-    let few = analyze(&files[..7], None).unwrap();
-    assert_eq!(row(&few, "D").error_from, "jackknife");
+    assert_eq!(d.error_from, "jackknife");
+    // The error that files tell is a fifth of what runs scatter by.
+    let one = analyze(&files[..1], None).unwrap();
+    assert_eq!(row(&one, "D").error_from, "fit");
+    assert!(row(&one, "D").estimate.error < d.estimate.error, "{one:?} {d:?}");
 
     let average = &analysis.state_points[0].averages[0].curves[0];
     for k in 0..average.mean.len() {
         let scatter = average.scatter[k] / average.mean[k];
         assert!((0.3..2.0).contains(&(scatter / ERROR)), "{scatter}");
-        let error = average.error[k] / average.mean[k];
-        assert!((error * 12_f64.sqrt() / (TOLD * ERROR) - 1.0).abs() < 0.05, "{error}");
+        let error = average.error[k] / average.scatter[k];
+        assert!((error - (11.0 / 9.0 / 12.0_f64).sqrt()).abs() < 1e-12, "{error}");
     }
     let table = analysis.averages_csv();
     assert_eq!(table.lines().count(), 1 + 2 * 61);
@@ -344,7 +431,7 @@ fn temperatures_give_vft_and_mode_coupling() {
     assert!(json["over_temperature"][0]["error"].as_f64().unwrap() > 0.0);
     let csv = analysis.csv();
     assert_eq!(csv.lines().count(), 1 + analysis.rows().count());
-    assert!(csv.lines().all(|line| line.split(',').count() == 11), "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == 12), "{csv}");
     // D over 1/T and tau over 1/T: a point for every temperature, with both laws.
     assert_eq!(analysis.series.iter().map(|series| series.points.len()).sum::<usize>(), 14);
     let tau = analysis.series.iter().find(|series| series.quantity == "tau").unwrap();

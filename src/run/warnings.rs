@@ -1,8 +1,9 @@
 //! What is said of a stage when it begins: that it is not what it looks like, though nothing is wrong with the configuration.
 use std::path::Path;
 
+use supercool_analysis::analyze::VISIBLE_CHANGE;
 use supercool_analysis::results::ResultsFile;
-use supercool_analysis::statistics::relaxing_halves;
+use supercool_analysis::statistics::Halves;
 
 use super::{Simulation, drift, force_jump};
 use crate::engine::EngineError;
@@ -74,8 +75,12 @@ impl Simulation {
                  bath's {bath}: it did not begin in equilibrium, or was too short; the energy is that of another temperature",
                 self.plan.stages[self.stage].name
             );
-        } else if !is_ramp && let Some(halves) = relaxation(&directory.join(format!("{name}.h5"))) {
-            let [first, second] = halves;
+        } else if !is_ramp
+            && let Some(Halves { first, second, .. }) =
+                halves(&directory.join(format!("{name}.h5")))
+                    .filter(|halves| halves.differ(VISIBLE_CHANGE * bath))
+        {
+            let (first, second) = (first.value, second.value);
             tracing::warn!(
                 "stage \"{}\": set_total_energy = \"mean of {name}\": that stage was still relaxing: the mean potential energy of \
                  its first half is {first:.5}, of its second {second:.5}; the energy is that of another temperature; a longer \
@@ -160,10 +165,10 @@ impl Simulation {
     }
 }
 
-/// Mean potential energies of the halves of a stage that has not come to rest; `None` also where it cannot be read.
-fn relaxation(path: &Path) -> Option<[f64; 2]> {
+/// Potential energies of the halves of a stage; `None` also where it cannot be read.
+fn halves(path: &Path) -> Option<Halves> {
     let read = |file: ResultsFile| file.sampled("potential_energy", ENOUGH_SAMPLES);
     let series = ResultsFile::open(path).and_then(read).ok()??;
     // The first sample is the end of the stage before.
-    relaxing_halves(series.value.get(1..)?)
+    Halves::of(series.value.get(1..)?)
 }

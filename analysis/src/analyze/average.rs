@@ -22,34 +22,59 @@ pub struct AverageCurve {
     pub wavenumber: Option<f64>,
     /// Mean over the runs that have this point.
     pub mean: Vec<f64>,
-    /// Standard error of the mean from the runs' own errors, `(sum_r e_r^2)^(1/2) / R`; NaN where one
-    /// has none.
+    /// Standard error of the mean. Of `R >= 4` runs that from their scatter, `scatter (R - 1)^(1/2) / (R (R - 3))^(1/2)`:
+    /// the standard error times the standard deviation of Student's distribution. Of two or three runs the larger one of
+    /// `scatter / R^(1/2)` and that from their own errors, `(sum_r e_r^2)^(1/2) / R`. Of one run its own. NaN where
+    /// there is none: no scatter of four runs, and no error of one of fewer.
     pub error: Vec<f64>,
-    /// Standard deviation of the runs, `(sum_r (x_r - mean)^2 / (R - 1))^(1/2)`; NaN for one run. The
-    /// standard error of the mean by the scatter is this over `R^(1/2)`.
+    /// Standard deviation of the runs, `(sum_r (x_r - mean)^2 / (R - 1))^(1/2)`; NaN for one run.
     pub scatter: Vec<f64>,
     /// Runs that have this point.
     pub runs: Vec<usize>,
 }
 
-/// Runs whose scatter stands in for errors among points that have some.
-const FEWEST_RUNS: usize = 8;
+/// Runs whose scatter gives an error by itself: of fewer, Student's distribution has no variance.
+pub(super) const FEWEST_RUNS: usize = 4;
+/// Points whose times are within this factor are averaged over for weights.
+const NEIGHBOURS: f64 = 2.0;
+
+/// Standard error of a mean over runs by their scatter alone, in units of `scatter / R^(1/2)`: root of the variance of
+/// Student's distribution with `R - 1` degrees of freedom, so that deviations over errors have a mean square of 1.
+pub(super) fn student(runs: usize) -> f64 {
+    let runs = runs as f64;
+    ((runs - 1.0) / (runs - 3.0)).sqrt()
+}
+
+fn error_of_mean(own: f64, scatter: f64, runs: usize) -> f64 {
+    let by_scatter = scatter / (runs as f64).sqrt();
+    match runs {
+        0 | 1 => own,
+        // Zero of what is exact, such as an integral over no time; but not where nothing has happened yet.
+        _ if scatter == 0.0 => own,
+        2 | 3 if own >= 0.0 => own.max(by_scatter),
+        2 | 3 => f64::NAN,
+        _ => by_scatter * student(runs),
+    }
+}
 
 impl AverageCurve {
-    /// Errors for the weights of a fit: the runs' own, which may be too small where time origins overlap, or of eight runs
-    /// and more that from their scatter, if it is larger; where runs have none, that from the scatter, which where other points
-    /// have errors must be of eight runs at least: of fewer it may be small by accident.
-    pub fn weights(&self) -> Vec<f64> {
-        let some_have = self.error.iter().any(|error| *error > 0.0);
+    /// Errors for the weights of a fit. The scatter of few runs fluctuates, and with it the weights: of four runs and more
+    /// the geometric mean over neighbouring times is taken, which leaves powers of time as they are.
+    pub fn weights(&self, time: &[f64]) -> Vec<f64> {
+        let is_by_scatter = |k: usize| self.runs[k] >= FEWEST_RUNS && self.error[k] > 0.0;
         let weight = |k: usize| {
-            let by_scatter = self.scatter[k] / (self.runs[k] as f64).sqrt();
-            let many = self.runs[k] >= FEWEST_RUNS;
-            match self.error[k] {
-                // Zero of what is exact, such as an integral over no time.
-                error if error >= 0.0 && many => error.max(by_scatter),
-                error if error >= 0.0 => error,
-                _ if some_have && !many => f64::NAN,
-                _ => by_scatter,
+            if !is_by_scatter(k) {
+                return self.error[k];
+            }
+            let near = |j: &usize| {
+                let ratio = time[*j] / time[k];
+                is_by_scatter(*j) && (NEIGHBOURS.recip()..=NEIGHBOURS).contains(&ratio)
+            };
+            let logarithms: Vec<f64> =
+                (0..time.len()).filter(near).map(|j| self.error[j].ln()).collect();
+            match logarithms.len() {
+                0 => self.error[k],
+                count => (logarithms.iter().sum::<f64>() / count as f64).exp(),
             }
         };
         (0..self.mean.len()).map(weight).collect()
@@ -71,7 +96,9 @@ pub(super) fn average(functions: &[&Function]) -> Average {
             let mean = samples.iter().map(|[value, _]| value).sum::<f64>() / count;
             let squares: f64 = samples.iter().map(|[value, _]| (value - mean).powi(2)).sum();
             let own: f64 = samples.iter().map(|[_, error]| error * error).sum();
-            (mean, own.sqrt() / count, (squares / (count - 1.0)).sqrt(), samples.len())
+            let scatter = (squares / (count - 1.0)).sqrt();
+            let error = error_of_mean(own.sqrt() / count, scatter, samples.len());
+            (mean, error, scatter, samples.len())
         });
         let points: Vec<(f64, f64, f64, usize)> = points.collect();
         AverageCurve {
@@ -106,14 +133,13 @@ pub(super) fn jackknife<const N: usize>(
     (runs > 1).then(|| std::array::from_fn(error))
 }
 
-/// Mean temperature of runs; its error is the larger of that by the runs' errors and by their scatter.
+/// Mean temperature of runs, with the error of an [`AverageCurve`].
 pub(super) fn mean_temperature(temperatures: &[Estimate]) -> Option<Estimate> {
     let count = temperatures.len() as f64;
     let value = temperatures.iter().map(|t| t.value).sum::<f64>() / count;
     let own = temperatures.iter().map(|t| t.error * t.error).sum::<f64>().sqrt() / count;
     let squares: f64 = temperatures.iter().map(|t| (t.value - value).powi(2)).sum();
-    // f64::max passes over NaN.
-    let error = own.max((squares / (count * (count - 1.0))).sqrt());
+    let error = error_of_mean(own, (squares / (count - 1.0)).sqrt(), temperatures.len());
     (!temperatures.is_empty()).then_some(Estimate { value, error })
 }
 
@@ -132,33 +158,73 @@ mod tests {
         let runs = [run([1.0, 5.0]), run([2.0, f64::NAN]), run([3.0, 7.0])];
         let curve = average(&runs.iter().collect::<Vec<_>>()).curves.remove(0);
         assert_eq!((curve.mean, curve.runs), (vec![2.0, 6.0], vec![3, 2]));
-        assert!((curve.error[0] - 0.3 / 3_f64.sqrt()).abs() < 1e-15);
-        assert!((curve.error[1] - 0.3 / 2_f64.sqrt()).abs() < 1e-15);
+        // Three and two runs: the scatter, which is larger than their errors.
         assert!((curve.scatter[0] - 1.0).abs() < 1e-15);
         assert!((curve.scatter[1] - 2_f64.sqrt()).abs() < 1e-15);
+        assert!((curve.error[0] - 1.0 / 3_f64.sqrt()).abs() < 1e-15);
+        assert!((curve.error[1] - 1.0).abs() < 1e-15);
     }
 
-    /// Lags of few origins have no errors of their own.
-    #[test]
-    fn points_without_errors_count_where_many_runs_have_them() {
+    /// Of runs with errors and without.
+    fn averaged(runs: usize, error: [f64; 2]) -> AverageCurve {
         let run = |number: usize| Function {
-            x: vec![1.0, 2.0],
+            x: vec![1.0, 8.0],
             curves: vec![Curve {
-                value: vec![1.0, number as f64],
-                error: vec![0.3, f64::NAN],
+                value: vec![number as f64, 2.0 * number as f64],
+                error: error.to_vec(),
                 ..Curve::default()
             }],
             ..Function::default()
         };
-        let weights = |runs: usize| {
-            let runs: Vec<Function> = (0..runs).map(run).collect();
-            average(&runs.iter().collect::<Vec<_>>()).curves[0].weights()
-        };
-        assert!(weights(7)[1].is_nan());
-        // The variance of 0, ..., 7 is 6.
-        let found = weights(8);
-        assert!((found[0] - 0.3 / 8_f64.sqrt()).abs() < 1e-15, "{found:?}");
-        assert!((found[1] - (6.0_f64 / 8.0).sqrt()).abs() < 1e-15, "{found:?}");
+        let runs: Vec<Function> = (0..runs).map(run).collect();
+        average(&runs.iter().collect::<Vec<_>>()).curves.remove(0)
+    }
+
+    #[test]
+    fn the_scatter_of_four_runs_is_an_error_whatever_they_say_of_their_own() {
+        assert!(averaged(3, [9.0, f64::NAN]).error[1].is_nan());
+        assert!((averaged(3, [9.0, f64::NAN]).error[0] - 9.0 / 3_f64.sqrt()).abs() < 1e-14);
+        // The variance of 0, 1, 2, 3 is 5/3; Student's of three degrees of freedom 3.
+        let expected = (5.0 / 3.0 / 4.0 * 3.0_f64).sqrt();
+        for own in [9.0, 1e-3] {
+            let curve = averaged(4, [own, f64::NAN]);
+            assert!((curve.error[0] - expected).abs() < 1e-14, "{curve:?}");
+            assert!((curve.error[1] - 2.0 * expected).abs() < 1e-14, "{curve:?}");
+            assert_eq!(curve.weights(&[1.0, 8.0]), curve.error);
+            let both = curve.weights(&[1.0, 2.0]);
+            assert!((both[0] - 2_f64.sqrt() * expected).abs() < 1e-14 && both[0] == both[1]);
+        }
+        // No hit in any of them is no knowledge.
+        assert!(error_of_mean(f64::NAN, 0.0, 5).is_nan());
+    }
+
+    /// Runs that say too little or too much of their errors; the rms of 4,000 values is uncertain by 1 %, more so of four runs,
+    /// where Student's distribution has wide tails.
+    #[test]
+    fn errors_of_means_are_those_of_repeated_averages() {
+        let mut normal = crate::correlation::tests::Normal::new(3);
+        for (runs, own, range) in [
+            (1, 1.0, 0.95..1.05),
+            (2, 1.0, 0.75..1.0),
+            (3, 1.0, 0.75..1.0),
+            (4, 0.1, 0.85..1.15),
+            (6, 0.1, 0.85..1.15),
+            (6, 10.0, 0.85..1.15),
+            (48, 0.1, 0.95..1.05),
+        ] {
+            let squares: f64 = (0..4000)
+                .map(|_| {
+                    let values: Vec<f64> = (0..runs).map(|_| normal.next()).collect();
+                    let count = runs as f64;
+                    let mean = values.iter().sum::<f64>() / count;
+                    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+                    let scatter = (squares / (count - 1.0)).sqrt();
+                    (mean / error_of_mean(own / count.sqrt(), scatter, runs)).powi(2)
+                })
+                .sum();
+            let rms = (squares / 4000.0).sqrt();
+            assert!(range.contains(&rms), "{runs} runs: {rms}");
+        }
     }
 
     #[test]
@@ -172,7 +238,8 @@ mod tests {
             }],
             ..Function::default()
         };
-        assert_eq!(average(&[&integral]).curves[0].weights(), [0.0, 0.3, 0.3]);
+        let curve = average(&[&integral]).curves.remove(0);
+        assert_eq!(curve.weights(&integral.x), [0.0, 0.3, 0.3]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! What of the estimates is motion of the centre of mass.
-use super::Row;
+//! The share of the estimates that is motion of the centre of mass.
+use super::{Flag, Row};
 use crate::drift::Drift;
 use crate::numbers::short;
 
 use super::runs::{FS, MSD, VACF};
 
-/// Share of an estimate from which on it is said.
+/// Share of an estimate from which on it is flagged.
 const VISIBLE: f64 = 0.01;
 
-/// Adds to the remarks what of a coefficient, or of a decay, comes from the centre of mass.
+/// Flags coefficients and decays that come from the centre of mass in part, and remarks the share.
 pub(super) fn remark(rows: &mut [Row], drift: &Drift) {
     for row in rows {
         let share = match (row.quantity.as_str(), row.wavenumber) {
@@ -22,12 +22,13 @@ pub(super) fn remark(rows: &mut [Row], drift: &Drift) {
         if let Some(what) = text(share) {
             let before = if row.remark.is_empty() { "" } else { "; " };
             row.remark += &format!("{before}{what}");
+            row.flags.push(Flag::CenterOfMassMotion);
         }
     }
 }
 
 /// `None` where the share is too small to matter.
-pub(crate) fn text(share: f64) -> Option<String> {
+fn text(share: f64) -> Option<String> {
     let percent = short((100.0 * share).round());
     (share > VISIBLE).then(|| format!("{percent} % of it is motion of the centre of mass"))
 }

@@ -4,11 +4,14 @@
 //! `results files -> runs -> state points -> averages -> estimates -> fits over temperature`. Runs of one
 //! model whose plans set the same state are independent runs of one state point ([`state_points`]).
 //!
-//! Errors are those of [`crate::fit`]; of several runs, where it is larger, that of a delete-one
-//! jackknife over the runs with the same window: it counts the correlation between points, but is
-//! itself known to a fraction `(2 (R - 1))^(-1/2)` only.
+//! Errors are those of [`crate::fit`] of one run. Of four runs and more they are those of a delete-one jackknife over the runs
+//! with the same window, which counts the correlation between points, times the standard deviation of Student's distribution
+//! `((R - 1) / (R - 3))^(1/2)`, as few runs know their scatter badly. Of two or three runs the larger one is taken.
 mod average;
-pub(crate) mod drift;
+mod drift;
+mod equilibrium;
+mod flags;
+mod groups;
 mod over_temperature;
 mod runs;
 mod state;
@@ -20,10 +23,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 pub use average::{Average, AverageCurve};
-pub use runs::{Group, Run, results_files, state_points};
+pub use equilibrium::VISIBLE_CHANGE;
+pub use flags::Flag;
+pub use groups::{Group, state_points};
+pub use runs::{Run, results_files};
 
 use crate::Result;
 use crate::fit::{AtTemperature, Estimate, ModeCoupling, Vft};
+use crate::results::{Function, ResultsFile};
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +44,7 @@ pub struct Row {
     pub species: String,
     /// Wave number of `F_s`.
     pub wavenumber: Option<f64>,
-    /// Value and error.
+    /// Value and error; NaN (in JSON null) where a flag says why it is not given.
     #[serde(flatten)]
     pub estimate: Estimate,
     /// `fit` (covariance, or the errors of the neighbours of a crossing) or `jackknife`.
@@ -48,8 +55,23 @@ pub struct Row {
     pub to: f64,
     /// Of the fit, per degree of freedom; NaN (in JSON null) where there is none.
     pub reduced_chi_squared: f64,
-    /// What to know of it.
+    /// Why it cannot be taken as it stands; empty if it can.
+    pub flags: Vec<Flag>,
+    /// What else to know of it.
     pub remark: String,
+}
+
+impl Row {
+    /// Whether there is a value.
+    pub fn is_given(&self) -> bool {
+        self.estimate.value.is_finite()
+    }
+
+    /// Flags and remark in words.
+    pub fn said(&self) -> String {
+        let words = [flags::names(&self.flags), self.remark.clone()];
+        words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// Runs of one temperature.
@@ -145,9 +167,14 @@ pub struct Analysis {
 pub fn analyze(files: &[impl AsRef<Path>], same_temperature: Option<f64>) -> Result<Analysis> {
     let runs = files.iter().map(|file| Run::read(file.as_ref())).collect::<Result<Vec<_>>>()?;
     let state_points: Vec<StatePoint> =
-        runs::state_points(runs, same_temperature)?.iter().map(state_point::estimates).collect();
+        groups::state_points(runs, same_temperature)?.iter().map(state_point::estimates).collect();
     let over_temperature::Fits { rows, series, notes } = over_temperature::fits(&state_points);
     Ok(Analysis { state_points, over_temperature: rows, series, notes })
+}
+
+/// The estimates of one open file, whose functions were read before.
+pub(crate) fn of_file(file: &ResultsFile, functions: Vec<Function>) -> Result<StatePoint> {
+    Ok(state_point::estimates(&Group::new(Run::of(file, functions)?, Vec::new())))
 }
 
 impl Analysis {

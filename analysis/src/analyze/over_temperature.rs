@@ -1,5 +1,5 @@
 //! VFT and mode-coupling fits over state points.
-use super::{OverTemperature, Row, StatePoint, state_point};
+use super::{Flag, OverTemperature, Row, StatePoint, flags};
 use crate::fit::{AtTemperature, Estimate, mode_coupling, vogel_fulcher_tammann};
 use crate::numbers::short;
 
@@ -38,6 +38,7 @@ pub(super) fn fits(points: &[StatePoint]) -> Fits {
         let (quantity, wavenumber) = (quantity.clone(), *wavenumber);
         let at = wavenumber.map(|q| format!(" at q = {}", short(q))).unwrap_or_default();
         let label = format!("{quantity} of {species}{at}");
+        notes.extend(left_out(points, one, &label));
         if data.len() < FEWEST {
             let what = format!("no fit of {label} over temperatures: there at {} only", data.len());
             notes.push(format!("{what}, {FEWEST} are needed"));
@@ -56,10 +57,8 @@ pub(super) fn fits(points: &[StatePoint]) -> Fits {
                 from,
                 to,
                 reduced_chi_squared,
-                remark: match state_point::poor(reduced_chi_squared) {
-                    "" => format!("{} temperatures", data.len()),
-                    poor => format!("{} temperatures; {poor}", data.len()),
-                },
+                flags: flags::poor(reduced_chi_squared),
+                remark: format!("{} temperatures", data.len()),
             });
         };
         let mut vft = None;
@@ -135,7 +134,7 @@ fn series(points: &[StatePoint]) -> Vec<(String, String, Option<f64>)> {
     all
 }
 
-/// Without what is not diffusive.
+/// Without what is not given, and what was measured out of equilibrium.
 fn collect(
     points: &[StatePoint],
     quantity: &str,
@@ -143,17 +142,41 @@ fn collect(
     wavenumber: Option<f64>,
 ) -> Vec<AtTemperature> {
     let at = |point: &StatePoint| {
-        let row = point.estimates.iter().find(|row| {
-            row.quantity == quantity
-                && row.species == species
-                && same(row.wavenumber, wavenumber)
-                && !row.remark.starts_with("not diffusive")
-        })?;
-        let positive = row.estimate.value > 0.0;
+        let row = find(point, quantity, species, wavenumber)?;
+        let in_equilibrium = !row.flags.iter().any(|flag| flag.is_out_of_equilibrium());
+        let positive = row.estimate.value > 0.0 && in_equilibrium;
         positive
             .then_some(AtTemperature { temperature: point.temperature?, quantity: row.estimate })
     };
     points.iter().filter_map(at).collect()
+}
+
+fn find<'a>(
+    point: &'a StatePoint,
+    quantity: &str,
+    species: &str,
+    wavenumber: Option<f64>,
+) -> Option<&'a Row> {
+    point.estimates.iter().find(|row| {
+        row.quantity == quantity && row.species == species && same(row.wavenumber, wavenumber)
+    })
+}
+
+/// Says which state points have no part in a fit, and why.
+fn left_out(points: &[StatePoint], one: &OverTemperature, label: &str) -> Vec<String> {
+    let why = |point: &StatePoint| {
+        let row = find(point, &one.quantity, &one.species, one.wavenumber)?;
+        let flags: Vec<Flag> = row.flags.iter().copied().filter(excludes).collect();
+        let at = short(point.temperature?.value);
+        let names = flags::names(&flags);
+        (!flags.is_empty())
+            .then(|| format!("{label} at T = {at} has no part in fits over temperatures: {names}"))
+    };
+    points.iter().filter_map(why).collect()
+}
+
+fn excludes(flag: &Flag) -> bool {
+    *flag == Flag::NotDiffusive || flag.is_out_of_equilibrium()
 }
 
 #[cfg(test)]
@@ -172,6 +195,7 @@ mod tests {
             from: 0.0,
             to: 1.0,
             reduced_chi_squared: 1.0,
+            flags: Vec::new(),
             remark: String::new(),
         };
         let point = |t: f64| StatePoint {
@@ -197,5 +221,30 @@ mod tests {
         assert_eq!(faster.notes.len(), 3, "{:?}", faster.notes);
         assert!(faster.notes.iter().all(|note| note.ends_with("it speeds up on cooling")));
         assert!(faster.series.iter().all(|one| one.vft.is_none() && one.mode_coupling.is_none()));
+    }
+
+    #[test]
+    fn what_is_flagged_has_no_part_in_a_law() {
+        let d = |t: f64| (t - 0.4_f64).powf(2.0);
+        let tau = |t: f64| (1.0 / (t - 0.3_f64)).exp();
+        let mut points = measured(d, tau);
+        let cold = points.last_mut().unwrap();
+        let nothing = Estimate { value: f64::NAN, error: f64::NAN };
+        cold.estimates[0].flags = vec![Flag::NotDiffusive];
+        cold.estimates[0].estimate = nothing;
+        cold.estimates[1].flags = vec![Flag::NotStationary];
+        cold.estimates[1].estimate.value *= 0.1;
+        points[0].estimates[1].flags = vec![Flag::PoorFit];
+        let found = fits(&points);
+        assert!(found.series.iter().all(|series| series.points.len() == 6));
+        let t_0 = found.rows.iter().find(|row| row.quantity == "T0_vft").unwrap().estimate;
+        assert!((t_0.value - 0.3).abs() < 1e-3, "{t_0:?}");
+        assert_eq!(
+            found.notes,
+            [
+                "D of A at T = 0.55 has no part in fits over temperatures: not-diffusive",
+                "tau of A at T = 0.55 has no part in fits over temperatures: not-stationary",
+            ]
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! D, tau and the stretched exponential of one state point.
-use super::average::{average, jackknife, mean_temperature};
+use super::average::{FEWEST_RUNS, average, jackknife, mean_temperature, student};
+use super::equilibrium;
+use super::flags::poor;
 use super::runs::{FITTED, FS, MSD, Run, VACF, VISCOSITY};
-use super::{Average, AverageCurve, FittedCurve, Group, Row, StatePoint, drift};
+use super::{Average, AverageCurve, FittedCurve, Flag, Group, Row, StatePoint, drift};
 use crate::fit::{
     Estimate, NoGreenKubo, diffusion, diffusion_between, final_decay, green_kubo, green_kubo_to,
     plateau, stretched_exponential, time_of_decay,
@@ -17,22 +19,31 @@ struct Curves<'a> {
 }
 
 impl Curves<'_> {
-    /// `of(values, errors)` of the average, with errors that are the larger of its own and of the
-    /// jackknife.
+    fn weights(&self) -> Vec<f64> {
+        self.all.weights(self.time)
+    }
+
+    /// `of(values, errors)` of the average. Of four runs and more the error is that of a jackknife over them; of two or
+    /// three the larger one of this and its own; of one its own. Weights are the same without any of the runs.
     fn estimate<const N: usize>(
         &self,
         of: impl Fn(&[f64], &[f64]) -> Option<[Estimate; N]>,
     ) -> Option<[(Estimate, &'static str); N]> {
-        let found = of(&self.all.mean, &self.all.weights())?;
+        let weights = self.weights();
+        let found = of(&self.all.mean, &weights)?;
+        let runs = self.without.len();
         let without = |r: usize| {
             let curve: &AverageCurve = &self.without[r];
-            of(&curve.mean, &curve.weights()).map(|estimates| estimates.map(|each| each.value))
+            of(&curve.mean, &weights).map(|estimates| estimates.map(|each| each.value))
         };
-        let scatter = jackknife(self.without.len(), without);
+        let scatter = jackknife(runs, without);
         Some(std::array::from_fn(|i| match scatter.map(|errors| errors[i]) {
-            Some(error) if !(error <= found[i].error) => {
-                (Estimate { error, ..found[i] }, "jackknife")
+            Some(error) if runs >= FEWEST_RUNS => {
+                (Estimate { error: error * student(runs), ..found[i] }, "jackknife")
             }
+            Some(error) if error > found[i].error => (Estimate { error, ..found[i] }, "jackknife"),
+            // Four runs of which one alone decides whether there is an estimate have no error.
+            None if runs >= FEWEST_RUNS => (Estimate { error: f64::NAN, ..found[i] }, "jackknife"),
             _ => (found[i], "fit"),
         }))
     }
@@ -50,7 +61,7 @@ pub(super) fn estimates(group: &Group) -> StatePoint {
         averages: Vec::new(),
         curves: Vec::new(),
     };
-    group.apart.iter().for_each(|why| point.note(why.clone()));
+    point.notes.extend(group.apart.iter().cloned());
     for index in 0..runs[0].functions.len() {
         let functions: Vec<&Function> = runs.iter().map(|run| &run.functions[index]).collect();
         let all = average(&functions);
@@ -79,6 +90,7 @@ pub(super) fn estimates(group: &Group) -> StatePoint {
     if let Some(motion) = &runs[0].drift {
         drift::remark(&mut point.estimates, motion);
     }
+    equilibrium::flag(&mut point, runs);
     point
 }
 
@@ -94,24 +106,19 @@ impl StatePoint {
             from: f64::NAN,
             to: f64::NAN,
             reduced_chi_squared: f64::NAN,
+            flags: Vec::new(),
             remark: String::new(),
         }
     }
 
     fn note(&mut self, what: String) {
-        let at = self.temperature.map(|t| format!("T = {}: ", short(t.value)));
-        self.notes.push(at.unwrap_or_default() + &what);
+        self.notes.push(what);
     }
-}
-
-/// Points further from the curve than their errors explain.
-pub(super) fn poor(reduced_chi_squared: f64) -> &'static str {
-    if reduced_chi_squared > 3.0 { "poor fit: its errors mean little" } else { "" }
 }
 
 fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimension: usize) {
     let time = curves.time;
-    let Some(found) = diffusion(time, &curves.all.mean, &curves.all.weights(), dimension) else {
+    let Some(found) = diffusion(time, &curves.all.mean, &curves.weights(), dimension) else {
         return point.note(format!("no D of {species}: fewer than three points"));
     };
     let (from, to) = (found.from, found.to);
@@ -120,21 +127,15 @@ fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimensio
     };
     let Some([estimate]) = curves.estimate(of) else { return };
     let grows = format!("MSD ~ t^{:.2}", found.exponent);
-    let row = Row {
-        from,
-        to,
-        reduced_chi_squared: found.reduced_chi_squared,
-        remark: match (found.is_diffusive(), poor(found.reduced_chi_squared)) {
-            (true, "") => grows,
-            (true, poor) => format!("{grows}; {poor}"),
-            (false, _) => format!("not diffusive: {grows}"),
-        },
-        ..point.row("D", species, estimate)
-    };
-    point.estimates.push(row);
+    let row = point.row("D", species, estimate);
+    let row = Row { from, to, reduced_chi_squared: found.reduced_chi_squared, ..row };
     if !found.is_diffusive() {
-        return;
+        let estimate = Estimate { value: f64::NAN, error: f64::NAN };
+        let remark = format!("{grows} is not linear in t");
+        let flags = vec![Flag::NotDiffusive];
+        return point.estimates.push(Row { estimate, remark, flags, ..row });
     }
+    point.estimates.push(Row { flags: poor(found.reduced_chi_squared), remark: grows, ..row });
     let slope = 2.0 * dimension as f64 * found.coefficient.value;
     let at = |t: f64| slope * t + found.intercept;
     point.curves.push(FittedCurve::new(MSD, species, None, (from, to), at));
@@ -142,7 +143,7 @@ fn displacement(point: &mut StatePoint, species: &str, curves: &Curves, dimensio
 
 fn velocities(point: &mut StatePoint, species: &str, curves: &Curves, dimension: usize) {
     let time = curves.time;
-    let found = match green_kubo(time, &curves.all.mean, &curves.all.weights(), dimension) {
+    let found = match green_kubo(time, &curves.all.mean, &curves.weights(), dimension) {
         Ok(found) => found,
         Err(why) => {
             let why = match why {
@@ -167,24 +168,20 @@ fn velocities(point: &mut StatePoint, species: &str, curves: &Curves, dimension:
 fn viscosity(point: &mut StatePoint, species: &str, curves: &Curves) {
     let of = |eta: &[f64], error: &[f64]| Some([plateau(curves.time, eta, error)?.value]);
     let (Some(found), Some([estimate])) =
-        (plateau(curves.time, &curves.all.mean, &curves.all.weights()), curves.estimate(of))
+        (plateau(curves.time, &curves.all.mean, &curves.weights()), curves.estimate(of))
     else {
         return point.note("no eta: fewer than three points of the Green-Kubo integral".into());
     };
-    let percent = format!("eta(t) comes to {:.0} %", 100.0 * found.reached);
-    let mut remark = match found.is_reached() {
-        true => percent,
-        false => format!("extrapolated: {percent}"),
-    };
-    let poor = poor(found.reduced_chi_squared);
-    if !poor.is_empty() {
-        remark = format!("{remark}; {poor}");
+    let mut flags = poor(found.reduced_chi_squared);
+    if !found.is_reached() {
+        flags.push(Flag::Extrapolated);
     }
     let row = Row {
         from: found.from,
         to: found.to,
         reduced_chi_squared: found.reduced_chi_squared,
-        remark,
+        flags,
+        remark: format!("eta(t) comes to {:.0} %", 100.0 * found.reached),
         ..point.row("eta", species, estimate)
     };
     point.estimates.push(row);
@@ -213,7 +210,7 @@ fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
         Some(q) => format!("{species} at q = {}", short(q)),
         None => species.to_owned(),
     };
-    let (f, weights) = (&curves.all.mean, curves.all.weights());
+    let (f, weights) = (&curves.all.mean, curves.weights());
     let level = (-1.0_f64).exp();
     let of = |f: &[f64], error: &[f64]| Some([time_of_decay(time, f, error, level)?.time]);
     match (time_of_decay(time, f, &weights, level), curves.estimate(of)) {
@@ -251,7 +248,7 @@ fn relaxation(point: &mut StatePoint, species: &str, curves: &Curves) {
             from: fit.from,
             to: fit.to,
             reduced_chi_squared: fit.reduced_chi_squared,
-            remark: poor(fit.reduced_chi_squared).into(),
+            flags: poor(fit.reduced_chi_squared),
             ..point.row(name, species, estimate)
         };
         point.estimates.push(row);

@@ -1,7 +1,7 @@
 //! An analysis as text, CSV and JSON.
 use std::fmt::Write;
 
-use super::{Analysis, Row};
+use super::{Analysis, Row, StatePoint, flags};
 use crate::numbers::{short, with_error};
 
 impl Analysis {
@@ -25,8 +25,10 @@ impl Analysis {
             let by = &point.grouped_by;
             let _ = writeln!(text, "{temperature} ({runs}; {by}): {}", files.join(", "));
         }
-        let head =
-            ["T", "quantity", "species", "q", "value", "error", "window", "chi2/dof", "", ""];
+        let head = [
+            "T", "quantity", "species", "q", "value", "error", "window", "chi2/dof", "", "flags",
+            "",
+        ];
         let mut table = vec![head.map(String::from)];
         table.extend(self.rows().map(cells));
         let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max();
@@ -37,30 +39,36 @@ impl Analysis {
                 row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
             let _ = writeln!(text, "{}", line.join("  ").trim_end());
         }
-        let notes = self.state_points.iter().flat_map(|point| &point.notes).chain(&self.notes);
-        let notes: String = notes.map(|note| format!("{note}\n")).collect();
+        let of_point = |point: &StatePoint| {
+            let at = point.temperature.map(|t| format!("T = {}: ", short(t.value)));
+            let at = at.unwrap_or_default();
+            point.notes.iter().map(|note| format!("{at}{note}\n")).collect::<String>()
+        };
+        let notes: String = self.state_points.iter().map(of_point).collect();
+        let notes = self.notes.iter().fold(notes, |notes, note| notes + note + "\n");
         if notes.is_empty() { text } else { format!("{text}\n{notes}") }
     }
 
     /// The estimates as comma-separated values.
     pub fn csv(&self) -> String {
         let mut text = String::from(
-            "temperature,quantity,species,q,value,error,error_from,from,to,reduced_chi_squared,remark\n",
+            "temperature,quantity,species,q,value,error,error_from,from,to,reduced_chi_squared,flags,remark\n",
         );
         for row in self.rows() {
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{},{},{},{}",
                 optional(row.temperature),
                 row.quantity,
                 row.species,
                 optional(row.wavenumber),
-                row.estimate.value,
+                number(row.estimate.value),
                 number(row.estimate.error),
                 row.error_from,
                 row.from,
                 row.to,
                 number(row.reduced_chi_squared),
+                flags::names(&row.flags),
                 row.remark
             );
         }
@@ -102,8 +110,11 @@ impl Analysis {
     }
 }
 
-fn cells(row: &Row) -> [String; 10] {
-    let (value, error) = with_error(row.estimate.value, row.estimate.error);
+fn cells(row: &Row) -> [String; 11] {
+    let (value, error) = match row.is_given() {
+        true => with_error(row.estimate.value, row.estimate.error),
+        false => ("-".into(), "-".into()),
+    };
     [
         row.temperature.map(short).unwrap_or_default(),
         row.quantity.clone(),
@@ -118,6 +129,7 @@ fn cells(row: &Row) -> [String; 10] {
             "-".into()
         },
         row.error_from.into(),
+        flags::names(&row.flags),
         row.remark.clone(),
     ]
 }

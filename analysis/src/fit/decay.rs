@@ -32,7 +32,7 @@ impl StretchedExponential {
 /// they do not determine the parameters.
 ///
 /// Points share their noise, as those of a displacement do, and have its correlation for the errors: that of a random
-/// walk. In 28 runs (Kob-Andersen, 1,000 particles, T = 0.7, 56 relaxation times) the point where F_s is 0.4 had the
+/// walk, less where the points scatter as independent ones do (`with_correlated_noise`). In 28 runs (Kob-Andersen, 1,000 particles, T = 0.7, 56 relaxation times) the point where F_s is 0.4 had the
 /// correlations 0.46, 0.86 and 0.90 with those at a tenth, a third and 3.3 times of its time; the walk has 0.46, 0.77, 0.74.
 pub fn stretched_exponential(
     time: &[f64],
@@ -77,9 +77,10 @@ pub fn decay_window(time: &[f64], f: &[f64], error: &[f64]) -> Option<(f64, f64)
     let half = below(0.5).filter(|&k| k > 0)?;
     let tenth = below(0.1).unwrap_or(points.len()).max(half + 1);
     let steepest = (half..tenth).max_by(|&a, &b| rate[a].total_cmp(&rate[b]))?;
-    let mut flattest = steepest;
+    // Noise of the decay itself may look like a plateau.
+    let mut flattest = half;
     let mut plateau = false;
-    for k in (0..steepest).rev() {
+    for k in (0..half).rev() {
         if rate[k] < rate[flattest] {
             flattest = k;
         } else if rate[k] > rate[flattest] + 0.1 * rate[steepest] {
@@ -94,12 +95,12 @@ pub fn decay_window(time: &[f64], f: &[f64], error: &[f64]) -> Option<(f64, f64)
 }
 
 /// As [`decay_window`], but begun where no later beginning changes the parameters of the [`stretched_exponential`] by more
-/// than two standard errors of the difference (see [`diffusion`](super::diffusion())): early points have the smallest errors
+/// than two and a half standard errors of the difference (see [`diffusion`](super::diffusion())): early points have the smallest errors
 /// and would decide them though what comes before the final decay is not over there. The last beginning that is tried is
 /// 0.35 of the time at which `f` falls to 1/e of what it begins with: later ones leave the amplitude open.
 ///
-/// In 17 runs (Kob-Andersen, 1,000 particles, T = 0.7, 56 relaxation times) the parameters scatter by 1.3, 1.3 and 1.1 of
-/// their errors; from [`decay_window`] on and with the errors of independent points it was 9, 11 and 6.
+/// Root mean squares of deviations of synthetic curves over errors, with walks' noise, independent noise and both: 0.85 to 1.15
+/// (the choice of the window included).
 pub fn final_decay(time: &[f64], f: &[f64], error: &[f64]) -> Option<(f64, f64)> {
     let (from, to) = decay_window(time, f, error)?;
     let points = Points::new(time, f, error).between(from, to);
@@ -133,12 +134,12 @@ pub fn final_decay(time: &[f64], f: &[f64], error: &[f64]) -> Option<(f64, f64)>
 /// The last beginning of a final decay that is tried, over the time at which it has fallen to 1/e.
 const LATEST: f64 = 0.35;
 /// A later beginning may change the parameters by so many standard errors of the difference.
-const CONSISTENT: f64 = 2.0;
+const CONSISTENT: f64 = 2.5;
 
 #[cfg(test)]
 mod tests {
     use super::super::pulls::Pulls;
-    use super::super::synthetic::{log_times, two_steps};
+    use super::super::synthetic::{Walk, log_times, two_steps};
     use super::*;
     use crate::correlation::tests::Normal;
 
@@ -161,54 +162,42 @@ mod tests {
         assert!((3.56..4.6).contains(&from), "without a plateau from 0.7 on: {from}");
     }
 
-    /// Normal numbers with the correlation of a walk's displacements at these times.
-    struct Walk(Vec<Vec<f64>>);
-
-    impl Walk {
-        fn new(time: &[f64]) -> Self {
-            let mut factor: Vec<Vec<f64>> = Vec::new();
-            for (i, &t) in time.iter().enumerate() {
-                let mut row: Vec<f64> = Vec::new();
-                for (j, other) in factor.iter().enumerate() {
-                    let inner: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
-                    row.push((of_walk(t, time[j]) - inner) / other[j]);
-                }
-                row.push((1.0 - row.iter().map(|a| a * a).sum::<f64>()).sqrt());
-                assert_eq!(row.len(), i + 1);
-                factor.push(row);
-            }
-            Walk(factor)
-        }
-
-        fn next(&self, normal: &mut Normal) -> Vec<f64> {
-            let white: Vec<f64> = self.0.iter().map(|_| normal.next()).collect();
-            self.0.iter().map(|row| row.iter().zip(&white).map(|(a, b)| a * b).sum()).collect()
-        }
-    }
-
+    /// With the window that the data choose, for noise that is common to neighbours as a walk's, each point's own, and both.
+    /// The rms of 400 values is uncertain by 4 %.
     #[test]
     fn errors_of_a_stretched_exponential_are_those_of_repeated_measurements() {
         let time = log_times();
-        let [a, tau, beta] = [0.72, 800.0, 0.63];
-        let [mut amplitudes, mut times, mut exponents] = [(); 3].map(|()| Pulls::default());
-        let mut normal = Normal::new(11);
         let walk = Walk::new(&time);
-        let truth: Vec<f64> = time.iter().map(|&t| two_steps(t, a, tau, beta)).collect();
-        let error: Vec<f64> = time.iter().map(|t| 1e-3 + 1e-5 * t.sqrt()).collect();
-        for _ in 0..300 {
-            let noise = walk.next(&mut normal);
-            let f: Vec<f64> =
-                truth.iter().zip(&error).zip(noise).map(|((f, e), noise)| f + e * noise).collect();
-            let (from, to) = decay_window(&time, &f, &error).unwrap();
-            assert!((0.2..20.0).contains(&from), "{from}");
-            let found = stretched_exponential(&time, &f, &error, from, to).unwrap();
-            amplitudes.add(found.amplitude, a);
-            times.add(found.time, tau);
-            exponents.add(found.exponent, beta);
+        for (a, tau, beta, error) in [(0.72, 800.0, 0.63, 0.003), (0.85, 50.0, 0.8, 0.005)] {
+            let truth: Vec<f64> = time.iter().map(|&t| two_steps(t, a, tau, beta)).collect();
+            let errors = vec![error; time.len()];
+            for own in [0.0, 0.3, 1.0_f64] {
+                let mut normal = Normal::new(7);
+                let mut pulls = [(); 3].map(|()| Pulls::default());
+                for _ in 0..400 {
+                    let common = walk.next(&mut normal);
+                    let noise = |common: f64, normal: &mut Normal| {
+                        (1.0 - own).sqrt() * common + own.sqrt() * normal.next()
+                    };
+                    let f: Vec<f64> = truth
+                        .iter()
+                        .zip(common)
+                        .map(|(f, common)| f + error * noise(common, &mut normal))
+                        .collect();
+                    let (from, to) = final_decay(&time, &f, &errors).unwrap();
+                    let found = stretched_exponential(&time, &f, &errors, from, to).unwrap();
+                    let parameters = [found.amplitude, found.time, found.exponent];
+                    for ((pulls, found), truth) in
+                        pulls.iter_mut().zip(parameters).zip([a, tau, beta])
+                    {
+                        pulls.add(found, truth);
+                    }
+                }
+                for (pulls, name) in pulls.iter().zip(["A", "tau", "beta"]) {
+                    pulls.are_calibrated(&format!("{name}, {own} of the noise each point's own"));
+                }
+            }
         }
-        amplitudes.have_unit_variance("A");
-        times.have_unit_variance("tau");
-        exponents.have_unit_variance("beta");
     }
 
     /// Without a plateau between them, what comes before the final decay reaches far into it, with the smallest errors.
@@ -237,7 +226,7 @@ mod tests {
             sum += ((exponent.value - 0.85) / exponent.error).powi(2) / 100.0;
         }
         assert!(worst < 0.98, "the early window does as well: {worst}");
-        // Beginnings are left out until two errors show: that much remains.
+        // Beginnings are left out until two and a half errors show: that much remains.
         assert!(sum < 3.0, "<pull^2> of beta {sum}");
     }
 }

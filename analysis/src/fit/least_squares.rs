@@ -56,8 +56,12 @@ pub fn least_squares<const N: usize>(
 }
 
 /// Covariance of the parameters of a fit to points whose noise is correlated: `H J^T R J H`, with
-/// `H = (J^T J)^-1`, `J_ki = (df/dp_i) / sigma_k` and the correlation `R_kl = correlation(x_k, x_l)`. That of the fit itself
-/// where the errors of the points are not known.
+/// `H = (J^T J)^-1`, `J_ki = (df/dp_i) / sigma_k` and the correlation `R_kl`. That of the fit itself where the errors of the
+/// points are not known.
+///
+/// Noise of one trajectory is common to neighbours, that of averages over many may be each point's own:
+/// `R = (1 - w) correlation(x_k, x_l) + w delta_kl`. The points tell `w`: what is common to them is fitted away, and `chi^2`
+/// is `n - tr(H J^T R J)` on average. Where it is larger than that of independent noise, that is scaled by it.
 pub fn with_correlated_noise<const N: usize>(
     fit: &Fit<N>,
     points: &Points,
@@ -68,12 +72,18 @@ pub fn with_correlated_noise<const N: usize>(
         return *fit;
     }
     let problem = Problem { points, model: &model, parameters: fit.parameters };
+    let count = points.len();
     let inverse = DMatrix::from_fn(N, N, |i, j| fit.covariance[i][j]);
-    // How far each parameter moves with each value, in units of its error.
-    let moves = inverse * problem.derivatives().transpose();
-    let correlations =
-        DMatrix::from_fn(points.len(), points.len(), |k, l| correlation(points.x[k], points.x[l]));
-    Fit { covariance: to_array(&(&moves * correlations * moves.transpose())), ..*fit }
+    let derivatives = problem.derivatives();
+    let common = DMatrix::from_fn(count, count, |k, l| correlation(points.x[k], points.x[l]));
+    let square = derivatives.transpose() * common * &derivatives;
+    let of_common = count as f64 - (&inverse * &square).trace();
+    let of_independent = (count - N) as f64;
+    let chi_squared = fit.reduced_chi_squared * of_independent;
+    let share = ((chi_squared - of_common) / (of_independent - of_common)).clamp(0.0, 1.0);
+    let independent = share * fit.reduced_chi_squared.max(1.0);
+    let covariance = &inverse * square * &inverse * (1.0 - share) + inverse * independent;
+    Fit { covariance: to_array(&covariance), ..*fit }
 }
 
 /// Deviations `(y_k - f(x_k)) / sigma_k` with their derivatives.

@@ -67,6 +67,12 @@ mod pulls {
             self.0.iter().map(|pull| pull * pull).sum::<f64>() / self.0.len() as f64
         }
 
+        /// Root mean square between 0.85 and 1.15; it is uncertain by `(2 n)^(-1/2)` of `n` values.
+        pub fn are_calibrated(&self, name: &str) {
+            let rms = self.mean_square().sqrt();
+            assert!((0.85..1.15).contains(&rms), "{name}: rms {rms} of {}", self.0.len());
+        }
+
         /// Their squares follow the chi-squared distribution: a test of level 2e-3.
         pub fn have_unit_variance(&self, name: &str) {
             let count = self.0.len() as f64;
@@ -83,6 +89,9 @@ mod pulls {
 /// Functions that decay, for the tests of fits.
 #[cfg(test)]
 mod synthetic {
+    use super::covariance::of_walk;
+    use crate::correlation::tests::Normal;
+
     pub fn log_times() -> Vec<f64> {
         (0..61).map(|k| 1e-2 * 10_f64.powf(f64::from(k) / 10.0)).collect()
     }
@@ -90,5 +99,30 @@ mod synthetic {
     /// A fast decay from 1 to `a` around t = 0.1, then a stretched exponential.
     pub fn two_steps(t: f64, a: f64, tau: f64, beta: f64) -> f64 {
         (a + (1.0 - a) * (-(t / 0.1).powi(2)).exp()) * (-(t / tau).powf(beta)).exp()
+    }
+
+    /// Normal numbers with the correlation of a walk's displacements at these times.
+    pub struct Walk(Vec<Vec<f64>>);
+
+    impl Walk {
+        pub fn new(time: &[f64]) -> Self {
+            let mut factor: Vec<Vec<f64>> = Vec::new();
+            for (i, &t) in time.iter().enumerate() {
+                let mut row: Vec<f64> = Vec::new();
+                for (j, other) in factor.iter().enumerate() {
+                    let inner: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
+                    row.push((of_walk(t, time[j]) - inner) / other[j]);
+                }
+                row.push((1.0 - row.iter().map(|a| a * a).sum::<f64>()).sqrt());
+                assert_eq!(row.len(), i + 1);
+                factor.push(row);
+            }
+            Walk(factor)
+        }
+
+        pub fn next(&self, normal: &mut Normal) -> Vec<f64> {
+            let white: Vec<f64> = self.0.iter().map(|_| normal.next()).collect();
+            self.0.iter().map(|row| row.iter().zip(&white).map(|(a, b)| a * b).sum()).collect()
+        }
     }
 }

@@ -65,7 +65,7 @@ fn function(average: &Average) -> Function {
             .map(|curve| Curve {
                 wavenumber: curve.wavenumber,
                 value: curve.mean.clone(),
-                error: curve.weights(),
+                error: curve.error.clone(),
                 ..Curve::default()
             })
             .collect(),

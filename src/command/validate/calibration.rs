@@ -120,7 +120,7 @@ fn of_functions(functions: &[Function], gas: Option<&LangevinGas>) -> Vec<OfRuns
     all
 }
 
-/// At most so many of a list, at equal distances, the last one among them.
+/// At most `most` of a list, at equal distances, the last one among them.
 fn evenly(list: &[usize], most: usize) -> Vec<usize> {
     let count = most.min(list.len());
     (1..=count).map(|k| list[k * list.len() / count - 1]).collect()
@@ -146,6 +146,7 @@ impl OfRuns {
             expected: format!("{low} to {high}"),
             found,
             hash: None,
+            not_given: None,
             deviation,
             unit: "sigma outside",
             verdict,

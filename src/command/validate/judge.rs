@@ -47,6 +47,9 @@ pub struct Judged {
     /// Of a state that is to be a certain one: `found` is 0 if it is, and 1 if not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// Why nothing was found, where an estimate is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_given: Option<String>,
     /// Difference in units of its standard error; of a tolerance or a bound, as a share of it.
     pub deviation: f64,
     pub unit: &'static str,
@@ -83,6 +86,7 @@ pub fn judge(
             expected: text,
             found,
             hash: None,
+            not_given: None,
             deviation,
             unit,
             // A deviation that is no number is not within anything.
@@ -106,7 +110,14 @@ pub fn judge(
             let elsewhere = reversal::particles_elsewhere(run.plan, run.directory, run.ranks)?;
             Found { value: elsewhere as f64, error: 0.0 }
         }
-        _ => measure(expected, run.directory)?,
+        _ => match measure(expected, run.directory)? {
+            Measured::Found(found) => found,
+            Measured::NotGiven(why) => {
+                let nothing = Found { value: f64::NAN, error: f64::NAN };
+                let judged = judged(text_of(expected, size), nothing, f64::NAN, "", 0.0);
+                return Ok(Judged { not_given: Some(why), ..judged });
+            }
+        },
     };
     found.value *= expected.factor;
     found.error *= expected.factor.abs();
@@ -149,7 +160,23 @@ pub fn judge(
     Ok(judged(text, found, sigma, "sigma", MOST_SIGMA))
 }
 
-fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
+/// What is expected, before anything is known of what was found.
+fn text_of(expected: &Expected, size: Size) -> String {
+    match (expected.value.and_then(|value| value.of(size)), &expected.same_as) {
+        (Some(value), _) => value.to_string(),
+        (None, Some(case)) => format!("that of {case}"),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// What a file gives.
+enum Measured {
+    Found(Found),
+    /// An estimate that `analyze` does not give, and why.
+    NotGiven(String),
+}
+
+fn measure(expected: &Expected, directory: &Path) -> miette::Result<Measured> {
     let path = directory.join(format!("{}.h5", expected.stage));
     if expected.statistic == Statistic::Fit {
         let analysis = supercool_analysis::analyze(&[&path], None).into_diagnostic()?;
@@ -159,7 +186,11 @@ fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
         });
         let row = row
             .ok_or_else(|| miette!("{}: no estimate of {}", path.display(), expected.quantity()))?;
-        return Ok(Found { value: row.estimate.value, error: row.estimate.error });
+        if !row.is_given() {
+            return Ok(Measured::NotGiven(row.said()));
+        }
+        let Estimate { value, error } = row.estimate;
+        return Ok(Measured::Found(Found { value, error }));
     }
     if expected.statistic == Statistic::LongWavelengthLimit {
         let functions = ResultsFile::open(&path).and_then(|file| file.structure());
@@ -169,7 +200,7 @@ fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
         });
         let function =
             function.ok_or_else(|| miette!("{}: no {}", path.display(), expected.observable))?;
-        return long_wavelength_limit(&function).ok_or_else(|| {
+        return long_wavelength_limit(&function).map(Measured::Found).ok_or_else(|| {
             let what = expected.quantity();
             miette!("{}: {what} needs four shells or more below q = 2", path.display())
         });
@@ -179,7 +210,7 @@ fn measure(expected: &Expected, directory: &Path) -> miette::Result<Found> {
     let series = series
         .filter(|series| !series.value.is_empty())
         .ok_or_else(|| miette!("{}: no samples of {}", path.display(), expected.observable))?;
-    Ok(evaluate(expected.statistic, &series))
+    Ok(Measured::Found(evaluate(expected.statistic, &series)))
 }
 
 fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
@@ -275,6 +306,28 @@ mod tests {
         let curves = function.curves.clone();
         let few = Function { x: vec![0.5, 1.0, 1.5], curves, ..function };
         assert_eq!(long_wavelength_limit(&few), None);
+    }
+
+    #[test]
+    fn a_d_that_is_not_given_is_no_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = hdf5::File::create(folder.path().join("cold.h5")).unwrap();
+        let group = file.create_group("dynamics/A/mean_square_displacement").unwrap();
+        let time: Vec<f64> = (0..30).map(|k| 0.1 * 1.3_f64.powi(k)).collect();
+        let value: Vec<f64> = time.iter().map(|t| t.powf(0.4)).collect();
+        for (name, values) in [("time", time), ("value", value)] {
+            let array = ndarray::Array1::from(values);
+            group.new_dataset_builder().with_data(&array).create(name).unwrap();
+        }
+        drop((group, file));
+        let expected: Expected = toml::from_str(
+            "stage = 'cold'\nobservable = 'D'\nstatistic = 'fit'\nvalue = 1.0\nerror = 0.1\nsource = ''",
+        )
+        .unwrap();
+        let Measured::NotGiven(why) = measure(&expected, folder.path()).unwrap() else {
+            panic!("a number")
+        };
+        assert!(why.starts_with("not-diffusive; MSD ~ t^0.40"), "{why}");
     }
 
     #[test]

@@ -11,12 +11,13 @@ use super::suite::Suite;
 use super::{Results, Size};
 
 fn columns(one: &Judged) -> [String; 7] {
-    let (found, error) = match (&one.hash, one.found) {
-        (Some(hash), _) => (hash.clone(), "-".to_owned()),
-        (None, Found { value, error: 0.0 }) => {
+    let (found, error) = match (&one.not_given, &one.hash, one.found) {
+        (Some(why), ..) => (format!("not given: {why}"), "-".to_owned()),
+        (_, Some(hash), _) => (hash.clone(), "-".to_owned()),
+        (_, _, Found { value, error: 0.0 }) => {
             (supercool_analysis::significant(value, 10), "-".to_owned())
         }
-        (None, Found { value, error }) => supercool_analysis::with_error(value, error),
+        (_, _, Found { value, error }) => supercool_analysis::with_error(value, error),
     };
     [
         format!("{}/{}", one.suite, one.case),
@@ -26,7 +27,7 @@ fn columns(one: &Judged) -> [String; 7] {
         error,
         match one.verdict {
             Verdict::Measured => String::new(),
-            _ if one.hash.is_some() => "-".to_owned(),
+            _ if one.hash.is_some() || one.not_given.is_some() => "-".to_owned(),
             _ => format!("{:+.2} {}", one.deviation, one.unit),
         },
         match one.verdict {
