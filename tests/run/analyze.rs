@@ -78,9 +78,9 @@ fn estimates_say_what_of_them_is_motion_of_the_center_of_mass() {
     let toml = |remove_drift: bool| {
         kob_andersen(3, 256, "double-single", "timestep = 0.005\nthreads = 1")
             + &format!(
-                "[[stage]]\nname = \"production\"\nsteps = 2000\n\
+                "[[stage]]\nname = \"production\"\nsteps = 3000\n\
                  thermostat = {{ kind = \"langevin\", temperature = 2.0, friction = 2.0 }}\n\
-                 [[stage.correlation]]\nevery = 5\nwavenumbers = [2.0]\nremove_drift = {remove_drift}\n"
+                 [[stage.correlation]]\nevery = 5\nwavenumbers = [7.25]\nremove_drift = {remove_drift}\n"
             )
     };
     for removed in [false, true] {

@@ -8,15 +8,16 @@ use super::*;
 /// `F_s` is the product of both. Files say which is meant.
 #[test]
 fn a_langevin_thermostat_adds_the_motion_of_the_center_of_mass() {
+    // A shell of one length.
     let (count, temperature, interval, samples) = (8, 0.7, 0.5, 40_000);
-    let mut context = context(&[6.0, 7.0, 8.0], &[count], samples - 1);
+    let mut context = context(&[6.0; 3], &[count], samples - 1);
     context.timestep = interval;
     let observables = vec![
         DynamicObservable::MeanSquareDisplacement,
         DynamicObservable::SelfIntermediateScatteringFunction,
         DynamicObservable::CageRelativeMeanSquareDisplacement,
     ];
-    let of_laboratory = CorrelationPlan { observables, species: vec![0], ..plan(1, 6, 1, &[1.5]) };
+    let of_laboratory = CorrelationPlan { observables, species: vec![0], ..plan(1, 6, 1, &[1.05]) };
     let of_center = CorrelationPlan { remove_drift: true, ..of_laboratory.clone() };
     let walk =
         langevin_gas(&context, &mut StdRng::seed_from_u64(9), temperature, interval, samples);
