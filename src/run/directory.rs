@@ -124,6 +124,11 @@ impl OutputDirectory {
         Ok(self.name_run(format!("{:016x}", rand::random::<u64>()))?)
     }
 
+    /// Whether a directory may be that of a run, so that it is worth a lock.
+    pub(super) fn may_be_of_run(path: &Path) -> bool {
+        path.join(LOCK).exists() || checkpoints_in(path).is_ok_and(|found| !found.is_empty())
+    }
+
     /// Whether [`begin`](Self::begin) would remove what was measured.
     pub(super) fn replaces(&self) -> bool {
         !self.earlier.is_empty() && !self.has_only_begun()

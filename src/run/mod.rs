@@ -157,11 +157,15 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     if path.is_file() {
         return Err(RunError::NotADirectory { path: path.to_owned() }.into());
     }
-    let checkpoints = if path.exists() { checkpoints_in(path)? } else { Vec::new() };
-    if checkpoints.is_empty() {
+    if !OutputDirectory::may_be_of_run(path) {
         return Err(no_checkpoint().into());
     }
     let mut directory = OutputDirectory::open(path)?;
+    // Not before: a run that had the lock has written others and removed these.
+    let checkpoints = checkpoints_in(path)?;
+    if checkpoints.is_empty() {
+        return Err(no_checkpoint().into());
+    }
     let mut refused: Vec<PathBuf> = Vec::new();
     let mut why = None;
     // Where a file of the stage is missing or damaged, the others are not to be begun anew from before the stage.
