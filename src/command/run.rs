@@ -116,7 +116,7 @@ fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
         }
         Outcome::NotBegun { why } => {
             let text = format!(
-                "Stopped by {why} before the files of the earlier run in {} were removed: nothing was changed\n",
+                "Stopped by {why} before the files of the earlier run in {} were replaced: nothing was changed\n",
                 directory.display()
             );
             (text, ExitCode::from(STOPPED_BEFORE))

@@ -7,6 +7,7 @@
 mod checkpoint;
 mod description;
 mod directory;
+mod earlier;
 mod error;
 #[cfg(any(test, feature = "fault-injection"))]
 mod fault;
@@ -74,7 +75,7 @@ pub enum Outcome {
         checkpoint: PathBuf,
         why: Interrupt,
     },
-    /// The same before the files of an earlier run were removed: nothing was changed.
+    /// The same before the files of an earlier run were replaced: nothing was changed.
     NotBegun {
         why: Interrupt,
     },
@@ -114,6 +115,8 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     if let Some(excess) = threads::excess(&plan) {
         tracing::warn!("{excess}");
     }
+    // The initial state may be a file of an earlier run that a killed process has left aside.
+    OutputDirectory::put_in_order(&plan.output.directory)?;
     let create = || initial::create_with_key(&plan);
     let (state, key) = announce::while_slow("creating the initial state", create)?;
     plan.system.key_behind_file = key;
@@ -134,8 +137,10 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     directory.begin()?;
     let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), engine);
     simulation.summary.setup_seconds = started.elapsed().as_secs_f64();
-    // A run that is killed from here on can be resumed.
-    simulation.save(&directory)?;
+    // A run that is killed before this leaves the earlier one, and from here on can be resumed.
+    let saved = simulation.save(&directory);
+    directory.or_put_back(saved)?;
+    directory.has_begun();
     simulation.drive(&directory, &watch, options)
 }
 
