@@ -8,6 +8,7 @@ use serde::Deserialize;
 use supercool_analysis::results::ResultsFile;
 
 use super::earlier::{self, ASIDE, Left};
+use super::stage::DAMAGED;
 use super::{RunError, Watch, description};
 use crate::engine::GiveUp;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoints_in, is_named};
@@ -22,6 +23,7 @@ pub struct OutputDirectory {
     full_disk: FullDisk,
     /// Whether what takes long is to be left.
     give_up: Option<GiveUp>,
+    watch: Option<Watch>,
     /// Files of an earlier run, to be replaced.
     earlier: Vec<PathBuf>,
 }
@@ -205,6 +207,7 @@ impl OutputDirectory {
             run,
             full_disk: FullDisk::Stop,
             give_up: None,
+            watch: None,
             earlier: Vec::new(),
         };
         directory.recover()?;
@@ -240,8 +243,16 @@ impl OutputDirectory {
 
     /// A signal, or the end of the time, ends what would take long.
     pub(super) fn watched_by(&mut self, watch: &Watch) {
+        self.watch = Some(watch.clone());
         let watch = watch.clone();
         self.give_up = Some(Arc::new(move || watch.is_overdue()));
+    }
+
+    /// Notes what is being done.
+    pub(super) fn is_at(&self, what: String) {
+        if let Some(watch) = &self.watch {
+            watch.is_at(what);
+        }
     }
 
     /// Says in a checkpoint that it is of this directory's run.
@@ -334,7 +345,7 @@ impl OutputDirectory {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let state = name.starts_with("recheck-") && name.ends_with(".scp");
-            if state || name.ends_with(".scp.refused") {
+            if state || name.ends_with(".scp.refused") || is_damaged(&name) {
                 found.push(entry.path());
             }
         }
@@ -355,6 +366,12 @@ fn lock_patiently(lock: &File) -> Result<(), TryLockError> {
             result => return result,
         }
     }
+}
+
+/// Whether a file was set aside as damaged.
+fn is_damaged(name: &str) -> bool {
+    let number = name.rsplit_once(DAMAGED).map(|(_, number)| number.trim_start_matches('-'));
+    number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
 }
 
 /// Removes what a killed process had not finished: files under their temporary names.

@@ -4,6 +4,7 @@ mod common;
 
 mod analyze;
 mod commands;
+mod damaged;
 mod directory;
 mod displaced;
 mod energy;
