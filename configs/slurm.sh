@@ -14,8 +14,8 @@
 # which MPI_PLUGIN is one.
 #
 # Five minutes before the job's time is over SLURM sends USR1 (--signal above), on pre-emption TERM. supercool then
-# writes a checkpoint and ends with 75, and the job puts itself into the queue again, unless three in a row have come no
-# step further. Any other end is for you to see.
+# writes a checkpoint and ends with 75, or with 76 before it has begun, and the job puts itself into the queue again, unless
+# three in a row have come no step further. Any other end is for you to see.
 set -uo pipefail
 
 # A signal may come before there is a process.
@@ -72,17 +72,18 @@ fi
 if [ -n "$signalled" ] && { [ "$status" -eq 138 ] || [ "$status" -eq 143 ]; }; then
     status=75
 fi
-if [ "$status" -ne 75 ]; then
+if [ "$status" -ne 75 ] && [ "$status" -ne 76 ]; then
     exit "$status"
 fi
 # Jobs in a row that have come no step further.
 stalled=$directory/.stalled
-if [ -n "$before" ] && [ "$(reached)" = "$before" ]; then
+mkdir -p "$directory"
+if [ "$(reached)" = "$before" ]; then
     count=$(($(cat "$stalled" 2>/dev/null || echo 0) + 1))
     echo "$count" >"$stalled"
     if [ "$count" -ge 3 ]; then
         rm -f "$stalled"
-        echo "$directory: three jobs have come no step further than $before: is their time too short?" >&2
+        echo "$directory: three jobs have come no step further than ${before:-the start}: is their time too short?" >&2
         exit 1
     fi
 else

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::ffi::{CString, c_uint};
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use hdf5::file::FileAccess;
@@ -49,7 +50,7 @@ impl Hdf5File {
         AnalysisError::content(&self.path, what)
     }
 
-    fn error<'a>(&'a self, at: &'a str) -> impl FnOnce(hdf5::Error) -> AnalysisError + 'a {
+    pub fn error<'a>(&'a self, at: &'a str) -> impl FnOnce(hdf5::Error) -> AnalysisError + 'a {
         move |reason| AnalysisError::Hdf5 { file: self.path.clone(), at: at.into(), reason }
     }
 
@@ -79,21 +80,25 @@ impl Hdf5File {
 
     /// Entry `row` along the first axis, in C order.
     pub fn row(&self, from: &Dataset, row: usize) -> Result<Vec<f64>> {
+        self.rows(from, row..row + 1)
+    }
+
+    /// Entries along the first axis, in C order.
+    pub fn rows(&self, from: &Dataset, rows: Range<usize>) -> Result<Vec<f64>> {
         let name = from.name();
         let shape = from.shape();
-        if row >= shape.first().copied().unwrap_or(0) {
-            return Err(self.bad(format!("{name} has no entry {row}")));
+        if rows.end > shape.first().copied().unwrap_or(0) {
+            return Err(self.bad(format!("{name} has no entry {}", rows.end - 1)));
         }
         self.check_size(
             &name,
-            shape[1..].iter().fold(1, |product: usize, &n| product.saturating_mul(n)),
+            shape[1..].iter().fold(rows.len(), |product: usize, &n| product.saturating_mul(n)),
         )?;
-        let one = row..row + 1;
         let read = match shape.len() {
-            1 => from.read_slice::<f64, _, ndarray::IxDyn>((one,)),
-            2 => from.read_slice((one, ..)),
-            3 => from.read_slice((one, .., ..)),
-            4 => from.read_slice((one, .., .., ..)),
+            1 => from.read_slice::<f64, _, ndarray::IxDyn>((rows,)),
+            2 => from.read_slice((rows, ..)),
+            3 => from.read_slice((rows, .., ..)),
+            4 => from.read_slice((rows, .., .., ..)),
             other => return Err(self.bad(format!("{name} has {other} dimensions"))),
         };
         Ok(read.map_err(self.error(&name))?.into_raw_vec_and_offset().0)

@@ -5,7 +5,7 @@ use miette::{IntoDiagnostic, WrapErr};
 use supercool_analysis::analyze::results_files;
 use supercool_analysis::plot_analysis;
 
-use super::output::refuse_overwriting;
+use super::output::{refuse_overwriting, refuse_same};
 
 /// Files whose plans differ in the seed only, or set the same temperature or energy, are averaged as independent runs.
 #[derive(Clone, Debug, clap::Args)]
@@ -36,6 +36,7 @@ pub struct AnalyzeArguments {
 pub fn analyze(arguments: &AnalyzeArguments) -> miette::Result<String> {
     let files = results_files(&arguments.files).into_diagnostic()?;
     let outputs = [&arguments.json, &arguments.csv, &arguments.averages, &arguments.plot];
+    refuse_same(outputs.into_iter().flatten())?;
     for output in outputs.into_iter().flatten() {
         refuse_overwriting(output, &files)?;
     }

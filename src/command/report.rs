@@ -1,5 +1,5 @@
 //! `supercool report`: what a results file holds, as a page for a browser.
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use miette::IntoDiagnostic;
 
@@ -9,7 +9,7 @@ use super::output::refuse_overwriting;
 pub struct ReportArguments {
     /// A results file, also of a stage that is running.
     file: PathBuf,
-    /// The page; the name of the file with .html if not given.
+    /// The page; NAME.html for NAME.h5, NAME.h5md.html for NAME.h5md if not given.
     #[arg(short, long)]
     output: Option<PathBuf>,
 }
@@ -18,11 +18,23 @@ pub struct ReportArguments {
 pub fn report(arguments: &ReportArguments) -> miette::Result<String> {
     let output = match &arguments.output {
         Some(output) => output.clone(),
-        None => arguments.file.with_extension("html"),
+        None => page_of(&arguments.file),
     };
     refuse_overwriting(&output, std::slice::from_ref(&arguments.file))?;
     let page = supercool_analysis::report(&arguments.file).into_diagnostic()?;
     std::fs::write(&output, page)
         .map_err(|error| miette::miette!("{}: cannot be written: {error}", output.display()))?;
     Ok(format!("{}\n", output.display()))
+}
+
+/// A stage's results and trajectories differ in their endings only, so all but the results keep theirs.
+fn page_of(file: &Path) -> PathBuf {
+    match file.extension() {
+        Some(ending) if ending != "h5" => {
+            let mut name = file.as_os_str().to_owned();
+            name.push(".html");
+            name.into()
+        }
+        _ => file.with_extension("html"),
+    }
 }

@@ -10,13 +10,9 @@ use super::start::at_its_line;
 use crate::config;
 use crate::engine::domain::Ranks;
 use crate::plan::EngineChoice;
-use crate::run::{self, Outcome, RunOptions, Summary, parse_walltime, quoted};
-
-/// What a job script reads: the run was stopped and can be resumed.
-pub const STOPPED: u8 = 75;
-
-/// The run was stopped before it had removed an earlier one's files: there is nothing to resume.
-pub const STOPPED_BEFORE: u8 = 76;
+use crate::run::{
+    self, Outcome, RunOptions, STOPPED, STOPPED_BEFORE, Summary, parse_walltime, quoted,
+};
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Limits {
@@ -116,7 +112,7 @@ fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
         }
         Outcome::NotBegun { why } => {
             let text = format!(
-                "Stopped by {why} before the files of the earlier run in {} were removed: nothing was changed\n",
+                "Stopped by {why} before the files of the earlier run in {} were replaced: nothing was changed\n",
                 directory.display()
             );
             (text, ExitCode::from(STOPPED_BEFORE))

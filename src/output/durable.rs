@@ -8,7 +8,7 @@ use super::OutputError;
 
 /// Name under which a file is written before it is complete: in the same directory, so that it can
 /// be renamed.
-pub(super) fn partial_path(path: &Path) -> PathBuf {
+pub fn partial_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     path.with_file_name(name)
@@ -22,7 +22,7 @@ pub(super) fn publish(partial: &Path, path: &Path) -> Result<(), OutputError> {
 }
 
 /// Makes a new file of these bytes.
-pub(super) fn publish_bytes(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+pub fn publish_bytes(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let partial = partial_path(path);
     let published = fs::write(&partial, bytes)
         .map_err(|error| OutputError::io(path, "create", error))

@@ -38,6 +38,13 @@ pub enum OutputError {
     )]
     Foreign { path: PathBuf, reason: String },
 
+    #[error("{}: is damaged: {reason}", path.display())]
+    #[diagnostic(
+        code(supercool::output::damaged),
+        help("put a copy back, if there is one; else have the disk looked at")
+    )]
+    Damaged { path: PathBuf, reason: String },
+
     #[error("{}: holds {found} {what}, but the run to be continued had written {expected}", path.display())]
     #[diagnostic(
         code(supercool::output::too_short),

@@ -14,7 +14,9 @@ use hdf5_sys::h5f::{
     H5F_ACC_RDONLY, H5F_ACC_RDWR, H5F_ACC_SWMR_WRITE, H5F_ACC_TRUNC, H5Fcreate, H5Fopen,
 };
 use hdf5_sys::h5i::hid_t;
-use hdf5_sys::h5p::{H5Pset, H5Pset_file_locking};
+use hdf5_sys::h5p::{H5Pset, H5Pset_file_locking, H5Pset_metadata_read_attempts};
+
+use supercool_analysis::{AnalysisError, check_readable};
 
 use super::durable::{partial_path, publish};
 use super::error::is_out_of_space;
@@ -47,8 +49,13 @@ fn file_access() -> Result<FileAccess> {
 fn access_of(mut builder: FileAccessBuilder) -> Result<FileAccess> {
     builder.libver_bounds(LibraryVersion::V110, LibraryVersion::V110);
     let access = builder.finish()?;
-    // SAFETY: a valid property list and two flags by value.
-    hdf5::sync::sync(|| h5check(unsafe { H5Pset_file_locking(access.id(), 0, 1) }))?;
+    // SAFETY: a valid property list and numbers by value.
+    hdf5::sync::sync(|| unsafe {
+        h5check(H5Pset_file_locking(access.id(), 0, 1))?;
+        // There is no other writer for whom to wait. In SWMR mode the default is 100 attempts, after waits that double: on a
+        // damaged file the library would not come back.
+        h5check(H5Pset_metadata_read_attempts(access.id(), 1))
+    })?;
     Ok(access)
 }
 
@@ -111,9 +118,11 @@ fn change_and_close(
     match change(&file) {
         Ok(()) => file.close().map_err(|error| OutputError::hdf5(path, doing, error)),
         // The file was only read.
-        Err(error @ (OutputError::Foreign { .. } | OutputError::TooShort { .. })) => {
-            return Err(error);
-        }
+        Err(
+            error @ (OutputError::Foreign { .. }
+            | OutputError::TooShort { .. }
+            | OutputError::Damaged { .. }),
+        ) => return Err(error),
         Err(error) => {
             std::mem::forget(file);
             Err(error)
@@ -232,8 +241,8 @@ pub(super) fn repair(
     };
     let interrupted = was_interrupted(path)?;
     if !interrupted {
-        let file =
-            file_access().and_then(|access| open(path, Opening::Read, &access)).map_err(hdf5)?;
+        let file = file_access().and_then(|access| open(path, Opening::Read, &access));
+        let file = file.map_err(|error| unreadable(path, error))?;
         if !check_ours(&file)? {
             return Ok(());
         }
@@ -257,11 +266,18 @@ pub(super) fn repair(
         }
         Ok(file)
     };
-    let repaired = open().map_err(hdf5).and_then(|file| {
+    let changed_as_told = |file: File| {
         change_and_close(path, DOING, file, |file| match check_ours(file)? {
             true => change(file).and_then(|()| file.flush()).map_err(hdf5),
             false => Ok(()),
         })
+    };
+    let opened = open().map_err(|error| unreadable(path, error));
+    let repaired = opened.and_then(changed_as_told);
+    // One that a killed process had open was not looked at as a whole before.
+    let repaired = repaired.and_then(|()| match interrupted {
+        true => check_whole(changed, path),
+        false => Ok(()),
     });
     if !copied {
         return repaired;
@@ -273,10 +289,37 @@ pub(super) fn repair(
     repaired
 }
 
+/// Looks at a file before it is changed. One that a killed process had open can only be read as a whole when it is repaired.
+///
 /// # Errors
-/// [`OutputError::Foreign`] if there is no file, or it does not begin as one of ours.
+/// [`OutputError::Foreign`] if there is no file, or it does not begin as one of ours; [`OutputError::Damaged`] if a part of
+/// it cannot be read.
 pub fn check_hdf5(path: &Path) -> Outcome {
-    was_interrupted(path).map(drop)
+    if was_interrupted(path)? { Ok(()) } else { check_whole(path, path) }
+}
+
+/// Reads a file as a whole; it is told as `path`.
+fn check_whole(file: &Path, path: &Path) -> Outcome {
+    let opened = file_access().and_then(|access| open(file, Opening::Read, &access));
+    opened.and_then(File::close).map_err(|error| unreadable(path, error))?;
+    check_readable(file, true).map_err(|error| {
+        let path = path.to_owned();
+        let reason = match error {
+            AnalysisError::Io { reason, .. } => return OutputError::io(&path, "read", reason),
+            AnalysisError::Hdf5 { at, reason, .. } => format!("{at} cannot be read: {reason}"),
+            AnalysisError::Content { what, .. } => what,
+            error => error.to_string(),
+        };
+        OutputError::Damaged { path, reason }
+    })
+}
+
+/// What the library's refusal to read one of our files means, unless the system or the start of the file explain it.
+pub(super) fn unreadable(path: &Path, error: hdf5::Error) -> OutputError {
+    match OutputError::hdf5(path, "read", error) {
+        OutputError::Hdf5 { path, reason, .. } => OutputError::Damaged { path, reason },
+        error => error,
+    }
 }
 
 /// Whether the superblock says that the file is open for writing.

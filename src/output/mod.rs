@@ -36,6 +36,7 @@ pub use checkpoint::{
 };
 pub use description::RunDescription;
 pub use durable::is_named;
+pub(crate) use durable::{partial_path, publish_bytes};
 pub use error::OutputError;
 pub use gsd::GsdWriter;
 pub use hdf5_file::check_hdf5;

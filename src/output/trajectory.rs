@@ -85,7 +85,7 @@ impl TrajectoryWriter {
             let mut longer = false;
             for dataset in DATASETS {
                 let found = h5md::row_count(file, &format!("{GROUP}/{dataset}"))
-                    .map_err(|error| OutputError::hdf5(path, "continue", error))?;
+                    .map_err(|error| hdf5_file::unreadable(path, error))?;
                 if found < frames {
                     let (path, what) = (path.to_owned(), "frames");
                     return Err(OutputError::TooShort { path, what, found, expected: frames });

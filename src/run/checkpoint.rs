@@ -125,6 +125,7 @@ impl Simulation {
             return Err(RunError::Content { path: path.to_owned(), reason }.into());
         }
         let state = state_from_checkpoint(checkpoint, path)?;
+        directory.is_at("setting up the engine".to_owned());
         let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
         let step = state.step;
         drop(state);

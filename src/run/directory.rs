@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use supercool_analysis::results::ResultsFile;
 
+use super::earlier::{self, ASIDE, Left};
+use super::stage::DAMAGED;
 use super::{RunError, Watch, description};
 use crate::engine::GiveUp;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoints_in, is_named};
@@ -21,7 +23,8 @@ pub struct OutputDirectory {
     full_disk: FullDisk,
     /// Whether what takes long is to be left.
     give_up: Option<GiveUp>,
-    /// Files of an earlier run, to be removed.
+    watch: Option<Watch>,
+    /// Files of an earlier run, to be replaced.
     earlier: Vec<PathBuf>,
 }
 
@@ -72,11 +75,11 @@ struct HeldStage {
 /// File of a directory that the process of its run has locked.
 pub const LOCK: &str = ".supercool.lock";
 /// Value of a checkpoint: the run that it is of.
-const RUN: &str = "run";
+pub(super) const RUN: &str = "run";
 
 impl OutputDirectory {
     /// Makes the directory for a new run; refuses one with files of an earlier run, which with `force`
-    /// [`begin`](Self::begin) removes.
+    /// the new one replaces.
     pub fn create(plan: &Plan, force: bool) -> Result<Self, RunError> {
         let path = &plan.output.directory;
         fs::create_dir_all(path).map_err(|source| RunError::Directory {
@@ -111,17 +114,63 @@ impl OutputDirectory {
         Ok(directory)
     }
 
-    /// Removes what an earlier run has left, and gives the new one a name. Nothing of the earlier run is touched before: a run
-    /// that cannot start takes nothing away.
+    /// Moves what an earlier run has left aside, and gives the new one a name. Nothing of the earlier run is touched before: a
+    /// run that cannot start takes nothing away. It is put back if the new one is not [`has_begun`](Self::has_begun).
     pub fn begin(&mut self) -> miette::Result<()> {
-        for path in std::mem::take(&mut self.earlier) {
-            fs::remove_file(&path).map_err(|source| RunError::Directory {
-                path,
-                what: "removed",
-                source,
-            })?;
+        let earlier = std::mem::take(&mut self.earlier);
+        if !earlier.is_empty() {
+            let aside = earlier::set_aside(&self.path, &earlier, &self.run);
+            self.or_put_back(aside.map_err(miette::Report::new))?;
         }
-        Ok(self.name_run(format!("{:016x}", rand::random::<u64>()))?)
+        let named = self.name_run(format!("{:016x}", rand::random::<u64>()));
+        self.or_put_back(named.map_err(miette::Report::new))
+    }
+
+    /// The new run can be resumed, or has its results: what lies aside of the earlier one goes.
+    pub fn has_begun(&self) {
+        if self.path.join(ASIDE).exists()
+            && let Err(error) = earlier::remove(&self.path)
+        {
+            tracing::warn!("of the earlier run something is left: {error}");
+        }
+    }
+
+    /// The result; after an error, the earlier run is back.
+    pub(super) fn or_put_back<T>(&mut self, result: miette::Result<T>) -> miette::Result<T> {
+        if result.is_err()
+            && let Err(error) = self.recover()
+        {
+            tracing::warn!("the earlier run lies in {ASIDE}: {error}");
+        }
+        result
+    }
+
+    /// Puts in order what a process has left that was to replace an earlier run.
+    fn recover(&mut self) -> Result<(), RunError> {
+        if let Left::PutBack { run } = earlier::recover(&self.path, &self.run)? {
+            let path = self.path.join(LOCK);
+            self.name_run(run).map_err(|error| {
+                let source = std::io::Error::other(error.to_string());
+                RunError::Directory { path, what: "written to", source }
+            })?;
+            earlier::forget_name(&self.path)?;
+            tracing::warn!(
+                "{}: the run that was to replace the earlier one did not get so far: the earlier one's files are back",
+                self.path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Puts back, or removes, what a killed process has left of a run that was being replaced.
+    pub(super) fn put_in_order(path: &Path) -> Result<(), RunError> {
+        if path.join(ASIDE).exists() { Self::open(path).map(drop) } else { Ok(()) }
+    }
+
+    /// Whether a directory may be that of a run, so that it is worth a lock.
+    pub(super) fn may_be_of_run(path: &Path) -> bool {
+        let has = |name: &str| path.join(name).exists();
+        has(LOCK) || has(ASIDE) || checkpoints_in(path).is_ok_and(|found| !found.is_empty())
     }
 
     /// Whether [`begin`](Self::begin) would remove what was measured.
@@ -152,14 +201,17 @@ impl OutputDirectory {
         remove_partial(path).map_err(error("swept"))?;
         let directory = Arc::new(File::open(path).map_err(error("read"))?);
         let identity = Identity { path: path.to_owned(), directory, lock: Arc::new(lock) };
-        Ok(OutputDirectory {
+        let mut directory = OutputDirectory {
             path: path.to_owned(),
             identity,
             run,
             full_disk: FullDisk::Stop,
             give_up: None,
+            watch: None,
             earlier: Vec::new(),
-        })
+        };
+        directory.recover()?;
+        Ok(directory)
     }
 
     pub fn path(&self) -> &Path {
@@ -191,8 +243,16 @@ impl OutputDirectory {
 
     /// A signal, or the end of the time, ends what would take long.
     pub(super) fn watched_by(&mut self, watch: &Watch) {
+        self.watch = Some(watch.clone());
         let watch = watch.clone();
         self.give_up = Some(Arc::new(move || watch.is_overdue()));
+    }
+
+    /// Notes what is being done.
+    pub(super) fn is_at(&self, what: String) {
+        if let Some(watch) = &self.watch {
+            watch.is_at(what);
+        }
     }
 
     /// Says in a checkpoint that it is of this directory's run.
@@ -285,7 +345,7 @@ impl OutputDirectory {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let state = name.starts_with("recheck-") && name.ends_with(".scp");
-            if state || name.ends_with(".scp.refused") {
+            if state || name.ends_with(".scp.refused") || is_damaged(&name) {
                 found.push(entry.path());
             }
         }
@@ -306,6 +366,12 @@ fn lock_patiently(lock: &File) -> Result<(), TryLockError> {
             result => return result,
         }
     }
+}
+
+/// Whether a file was set aside as damaged.
+fn is_damaged(name: &str) -> bool {
+    let number = name.rsplit_once(DAMAGED).map(|(_, number)| number.trim_start_matches('-'));
+    number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
 }
 
 /// Removes what a killed process had not finished: files under their temporary names.

@@ -204,7 +204,12 @@ fn names(files: &[PathBuf]) -> String {
 pub(super) fn is_of_files(report: &miette::Report) -> bool {
     let error = report.downcast_ref::<OutputError>();
     error.is_some_and(|error| {
-        matches!(error, OutputError::Foreign { .. } | OutputError::TooShort { .. })
+        matches!(
+            error,
+            OutputError::Foreign { .. }
+                | OutputError::TooShort { .. }
+                | OutputError::Damaged { .. }
+        )
     })
 }
 
@@ -213,7 +218,7 @@ pub(super) fn is_of_files(report: &miette::Report) -> bool {
 pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
     use OutputError::{
         CheckpointContent, CheckpointCutShort, CheckpointDamaged, CheckpointUnreadable,
-        CheckpointVersion, Foreign, NotACheckpoint, TooShort,
+        CheckpointVersion, Damaged, Foreign, NotACheckpoint, TooShort,
     };
     let of_file = report.downcast_ref::<OutputError>().is_some_and(|error| {
         matches!(
@@ -224,6 +229,7 @@ pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
                 | CheckpointCutShort { .. }
                 | CheckpointDamaged { .. }
                 | CheckpointContent { .. }
+                | Damaged { .. }
                 | Foreign { .. }
                 | TooShort { .. }
         )

@@ -1,6 +1,8 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -34,10 +36,20 @@ pub struct Watch {
     deadline: Option<Instant>,
     /// When a signal was first seen.
     seen: Arc<OnceLock<Instant>>,
+    /// What is being done.
+    at: Arc<Mutex<String>>,
 }
 
 /// For so long after the word to stop what was begun may go on.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Between looks at signals while something else is waited for.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// While it lives, a signal ends a process that waits.
+pub struct EndsWaits {
+    _working: Sender<()>,
+}
 
 impl Watch {
     /// SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 ask for a checkpoint and the end; SIGHUP, by which a terminal goes, too, unless
@@ -50,7 +62,7 @@ impl Watch {
         }
         signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
         let deadline = walltime.and_then(|walltime| Instant::now().checked_add(walltime));
-        Ok(Watch { signal, deadline, seen: Arc::default() })
+        Ok(Watch { signal, deadline, seen: Arc::default(), at: Arc::default() })
     }
 
     /// Whether the word to stop came so long ago that nothing more can be waited for.
@@ -59,11 +71,41 @@ impl Watch {
     }
 
     pub fn pending(&self) -> Option<Interrupt> {
-        match self.signal.load(Ordering::Relaxed) {
-            0 => {}
-            signal => return Some(Interrupt::Signal(signal as i32)),
-        }
-        self.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| Interrupt::Walltime)
+        let walltime = || self.deadline.filter(|deadline| Instant::now() >= *deadline);
+        self.signalled().or_else(|| walltime().map(|_| Interrupt::Walltime))
+    }
+
+    fn signalled(&self) -> Option<Interrupt> {
+        let signal = self.signal.load(Ordering::Relaxed);
+        (signal != 0).then_some(Interrupt::Signal(signal as i32))
+    }
+
+    /// Notes what is being done, for whoever has to know where the process waits.
+    pub fn is_at(&self, what: impl Into<String>) {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = what.into();
+    }
+
+    /// Until what comes back is dropped, a signal ends the process after the grace time: a library, a driver or a file system
+    /// may not come back from what the process does. A sudden end must do no harm meanwhile. `end` gets the signal and what
+    /// was being done, and gives the exit code.
+    pub fn end_waits(
+        &self,
+        end: impl Fn(Interrupt, &str) -> u8 + Send + 'static,
+    ) -> io::Result<EndsWaits> {
+        let (working, ended) = channel::<()>();
+        let watch = self.clone();
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            let mut since = None;
+            while ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                let Some(why) = watch.signalled() else { continue };
+                if since.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                    let at = watch.at.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    // Without what is done at an orderly end, for which libraries are called.
+                    signal_hook::low_level::exit(end(why, &at).into());
+                }
+            }
+        })?;
+        Ok(EndsWaits { _working: working })
     }
 }
 

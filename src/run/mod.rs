@@ -8,6 +8,7 @@ mod checkpoint;
 mod description;
 mod directory;
 pub mod drift;
+mod earlier;
 mod error;
 #[cfg(any(test, feature = "fault-injection"))]
 mod fault;
@@ -35,6 +36,7 @@ pub use self::checkpoint::{last_state, state_from_checkpoint};
 use self::description::Provenance;
 pub use self::directory::{LOCK, OutputDirectory};
 pub use self::error::{RunError, quoted};
+use self::interrupt::EndsWaits;
 pub use self::interrupt::{Interrupt, Watch, parse_walltime};
 use self::limits::Limits;
 use self::progress::Progress;
@@ -76,11 +78,17 @@ pub enum Outcome {
         checkpoint: PathBuf,
         why: Interrupt,
     },
-    /// The same before the files of an earlier run were removed: nothing was changed.
+    /// The same before the files of an earlier run were replaced: nothing was changed.
     NotBegun {
         why: Interrupt,
     },
 }
+
+/// Exit code, which a job script reads: the run was stopped and can be resumed.
+pub const STOPPED: u8 = 75;
+
+/// Exit code: the run was stopped before it changed anything, and there is nothing to resume.
+pub const STOPPED_BEFORE: u8 = 76;
 
 /// Steps that are compared before a run ends that is told to: a batch system kills it soon.
 const MOST_BEHIND: u64 = 1000;
@@ -110,18 +118,26 @@ struct Simulation {
 pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
     let started = Instant::now();
     let watch = watch(options)?;
+    let ends_waits = end_waits_of_setup(&watch)?;
     let planned = plan.run.engine;
     plan.run.engine = options.engine.unwrap_or(planned);
     memory::check(&plan, &options.ranks)?;
     if let Some(excess) = threads::excess(&plan) {
         tracing::warn!("{excess}");
     }
+    // The initial state may be a file of an earlier run that a killed process has left aside.
+    OutputDirectory::put_in_order(&plan.output.directory)?;
+    watch.is_at(match &plan.system.initial {
+        InitialPlan::File { path, .. } => format!("reading {}", path.display()),
+        InitialPlan::Lattice { .. } => "creating the initial state".to_owned(),
+    });
     let create = || initial::create_with_key(&plan);
     let (state, key) = announce::while_slow("creating the initial state", create)?;
     plan.system.key_behind_file = key;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
     directory.on_full_disk(full_disk(&plan, &watch));
     directory.watched_by(&watch);
+    watch.is_at("setting up the engine");
     let create = || engine::create_on(&options.ranks, &plan, &state);
     let mut engine = announce::while_slow("setting up the engine", create)?;
     drop(state);
@@ -133,11 +149,14 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Res
     if let (true, Some(why)) = (directory.replaces(), watch.pending()) {
         return Ok(Outcome::NotBegun { why });
     }
+    drop(ends_waits);
     directory.begin()?;
     let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), engine);
     simulation.summary.setup_seconds = started.elapsed().as_secs_f64();
-    // A run that is killed from here on can be resumed.
-    simulation.save(&directory)?;
+    // A run that is killed before this leaves the earlier one, and from here on can be resumed.
+    let saved = simulation.save(&directory);
+    directory.or_put_back(saved)?;
+    directory.has_begun();
     simulation.drive(&directory, &watch, options)
 }
 
@@ -159,11 +178,16 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
     if path.is_file() {
         return Err(RunError::NotADirectory { path: path.to_owned() }.into());
     }
-    let checkpoints = if path.exists() { checkpoints_in(path)? } else { Vec::new() };
-    if checkpoints.is_empty() {
+    if !OutputDirectory::may_be_of_run(path) {
         return Err(no_checkpoint().into());
     }
     let mut directory = OutputDirectory::open(path)?;
+    // Not before: a run that had the lock has written others and removed these.
+    let checkpoints = checkpoints_in(path)?;
+    if checkpoints.is_empty() {
+        return Err(no_checkpoint().into());
+    }
+    let ends_waits = end_waits_of_restoring(&watch, &checkpoints[0].1)?;
     let mut refused: Vec<PathBuf> = Vec::new();
     let mut why = None;
     // Where a file of the stage is missing or damaged, the others are not to be begun anew from before the stage.
@@ -179,6 +203,7 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
                     set_aside(&file);
                 }
                 simulation.look_at_ended_stages(&directory);
+                drop(ends_waits);
                 return simulation.drive(&directory, &watch, options);
             }
             Err(report) if error::refuses_checkpoint(&report) => {
@@ -201,6 +226,7 @@ fn restore(
     options: &RunOptions,
     within_stage: bool,
 ) -> miette::Result<Simulation> {
+    watch.is_at(format!("reading {}", file.display()));
     let checkpoint = Checkpoint::read(file)?;
     if within_stage && !checkpoint::is_within_stage(&checkpoint)? {
         return Err(RunError::BeforeStage.into());
@@ -234,6 +260,28 @@ fn full_disk(plan: &Plan, watch: &Watch) -> FullDisk {
 /// Signals and the clock, from the very start: a signal on the way to the first step waits for it.
 fn watch(options: &RunOptions) -> Result<interrupt::Watch, RunError> {
     interrupt::Watch::new(options.max_walltime).map_err(|source| RunError::Signals { source })
+}
+
+/// Before a run has begun, nothing is written.
+fn end_waits_of_setup(watch: &Watch) -> Result<EndsWaits, RunError> {
+    let ends = watch.end_waits(|why, at| {
+        tracing::warn!("stopped by {why} while {at}, which did not end; nothing was changed");
+        STOPPED_BEFORE
+    });
+    ends.map_err(|source| RunError::Signals { source })
+}
+
+/// Nor before it goes on, except under other names.
+fn end_waits_of_restoring(watch: &Watch, checkpoint: &Path) -> Result<EndsWaits, RunError> {
+    let checkpoint = checkpoint.to_owned();
+    let ends = watch.end_waits(move |why, at| {
+        tracing::warn!(
+            "stopped by {why} while {at}, which did not end; no step was taken, the last checkpoint is {}",
+            checkpoint.display()
+        );
+        STOPPED
+    });
+    ends.map_err(|source| RunError::Signals { source })
 }
 
 impl Simulation {

@@ -137,8 +137,9 @@ pub fn replay(
         for ending in ["h5", "inherent.h5md"] {
             let _ = std::fs::remove_file(file(ending));
         }
-        return Err(report);
+        return directory.or_put_back(Err(report));
     }
+    directory.has_begun();
     Ok(Replayed { results: file("h5"), frames, particles: order.len(), notes })
 }
 

@@ -102,6 +102,12 @@ fn a_page_holds_everything_and_needs_nothing_else() {
     job.succeeds(&["report", "out/melt.h5", "-o", "page.html"]);
     assert!(!fs::read_to_string(job.path("page.html")).unwrap().contains("<h2>Dynamics</h2>"));
     job.fails(&["report", "job.toml"], &["job.toml"]);
+    // A trajectory of the same name has a page of its own.
+    fs::copy(job.path("out/production.h5"), job.path("out/production.h5md")).unwrap();
+    let page = fs::read(job.path("out/production.html")).unwrap();
+    let ended = job.succeeds(&["report", "out/production.h5md"]);
+    assert_eq!(ended.stdout.trim(), "out/production.h5md.html");
+    assert!(fs::read(job.path("out/production.html")).unwrap() == page);
     // Pages are replaced, results are not.
     let results = fs::read(job.path("out/production.h5")).unwrap();
     let report = |output| ["report", "out/production.h5", "-o", output];

@@ -4,6 +4,8 @@ mod common;
 
 mod analyze;
 mod commands;
+mod damaged;
+mod directory;
 mod displaced;
 mod energy;
 mod initial;

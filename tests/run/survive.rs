@@ -404,7 +404,7 @@ fn the_job_script_puts_itself_into_the_queue_until_the_run_has_finished() {
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let start_tasks = |tasks: &str| {
+    let start_with = |tasks: &str, program: &Path| {
         Command::new("bash")
             .arg(&script)
             .args(["job.toml", "out"])
@@ -412,12 +412,13 @@ fn the_job_script_puts_itself_into_the_queue_until_the_run_has_finished() {
             .current_dir(job.path(""))
             .env("PATH", &path)
             .env("SLURM_JOB_ID", "4711")
-            .env("SUPERCOOL", env!("CARGO_BIN_EXE_supercool"))
+            .env("SUPERCOOL", program)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()
     };
+    let start_tasks = |tasks: &str| start_with(tasks, Path::new(env!("CARGO_BIN_EXE_supercool")));
     let start = || start_tasks("1");
     let queue = || fs::read_to_string(job.path("queue")).unwrap_or_default();
     let mut process = start();
@@ -430,13 +431,21 @@ fn the_job_script_puts_itself_into_the_queue_until_the_run_has_finished() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(queue(), "requeue 4711\n", "it is finished: {ended:?}");
     assert_eq!(job.series("melt", "temperature").len(), 201);
+    fs::remove_dir_all(job.path("out")).unwrap();
+    // A run that was stopped before it had begun is, but not for ever.
+    fs::write(bin.join("supercool"), "#!/bin/sh\nexit 76\n").unwrap();
+    fs::set_permissions(bin.join("supercool"), fs::Permissions::from_mode(0o755)).unwrap();
+    let begun = |_| Ended::of(start_with("1", &bin.join("supercool"))).code;
+    assert_eq!((0..3).map(begun).collect::<Vec<_>>(), [Some(0), Some(0), Some(1)]);
+    assert_eq!(queue(), "requeue 4711\n".repeat(3));
+    fs::remove_file(job.path("queue")).unwrap();
+    fs::remove_dir_all(job.path("out")).unwrap();
     // An error is not run again.
     job.write("job.toml", "[system]\n");
-    fs::remove_dir_all(job.path("out")).unwrap();
     assert!(!job.path("ranks").exists());
     let ended = Ended::of(start_tasks("4"));
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert_eq!(queue(), "requeue 4711\n");
+    assert_eq!(queue(), "");
     let ranks = fs::read_to_string(job.path("ranks")).unwrap();
     assert_eq!(ranks, "--mpi=pmix --kill-on-bad-exit=1\n");
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 use miette::miette;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::super::run::{STOPPED, STOPPED_BEFORE};
 use crate::engine::cuda::device::cards;
 use crate::run::Watch;
+use crate::run::{STOPPED, STOPPED_BEFORE};
 
 /// The configuration of a case, in its directory.
 pub const CASE: &str = "case.toml";

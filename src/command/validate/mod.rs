@@ -27,10 +27,9 @@ use self::judge::{Completed, Earlier, Judged, Verdict};
 use self::peer::Peer;
 use self::ran::Ran;
 use self::suite::Suite;
-use super::run::STOPPED;
 use super::say;
 use crate::engine::domain::Ranks;
-use crate::run::parse_walltime;
+use crate::run::{STOPPED, parse_walltime};
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ValidateArguments {

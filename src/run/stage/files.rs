@@ -1,6 +1,8 @@
 //! The files of a stage.
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use supercool_analysis::check_readable;
 use supercool_analysis::results::ResultsFile;
 
 use crate::observable::Series;
@@ -12,6 +14,9 @@ use crate::plan::StagePlan;
 use crate::run::RunError;
 use crate::run::directory::OutputDirectory;
 use crate::system::Snapshot;
+
+/// What is added to the names of damaged files.
+pub const DAMAGED: &str = ".damaged";
 
 /// Those that the stage does not need are `None`; what is appended to them is nothing.
 #[derive(Default)]
@@ -72,7 +77,10 @@ impl Paths {
 pub fn faults_of_ended(directory: &OutputDirectory, stage: &StagePlan) -> Vec<String> {
     let paths = Paths::new(directory, &stage.name);
     let of_hdf5 = paths.hdf5(stage).filter_map(|path| {
-        fault(path, ResultsFile::open, |file| {
+        directory.is_at(format!("reading {}", path.display()));
+        // Numbers that are compressed are not read: no later file counts on them, and there may be many.
+        let open = |path: &Path| check_readable(path, false).and_then(|()| ResultsFile::open(path));
+        fault(path, open, |file| {
             if file.parameter("run").is_some_and(|run| run != directory.run()) {
                 return Some("it is of another run");
             }
@@ -98,6 +106,55 @@ fn fault<F>(
         Err(error) => Some(error.to_string()),
         Ok(file) => look(&file).map(of_file),
     }
+}
+
+/// A name that is free, for a damaged file.
+fn aside(path: &Path) -> PathBuf {
+    let name = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let more = (2..).map(|number| name(&format!("{DAMAGED}-{number}")));
+    let mut names = std::iter::once(name(DAMAGED)).chain(more);
+    names.find(|name| !name.exists()).expect("there are many")
+}
+
+/// Whether a file that cannot be gone on with may be begun anew within its stage: one that is damaged, and one that is
+/// missing or short because that was done before and no later checkpoint knows of it.
+fn can_be_begun_anew(path: &Path, error: &OutputError) -> bool {
+    let mut first = path.as_os_str().to_owned();
+    first.push(DAMAGED);
+    match error {
+        OutputError::Damaged { .. } => true,
+        OutputError::TooShort { .. } => Path::new(&first).exists(),
+        OutputError::Foreign { .. } => !path.exists() && Path::new(&first).exists(),
+        _ => false,
+    }
+}
+
+/// A file that was reopened; in the place of one that is damaged, which keeps its content under another name, a new one.
+fn begun_anew<W>(
+    path: &Path,
+    step: u64,
+    reopened: Result<W, OutputError>,
+    create: impl FnOnce() -> Result<W, OutputError>,
+) -> miette::Result<W> {
+    let error = match reopened {
+        Err(error) if can_be_begun_anew(path, &error) => error,
+        reopened => return Ok(reopened?),
+    };
+    let mut kept = String::new();
+    if path.exists() {
+        let aside = aside(path);
+        std::fs::rename(path, &aside).map_err(|source| {
+            let (path, what) = (path.to_owned(), "moved");
+            RunError::Directory { path, what, source }
+        })?;
+        kept = format!(" It is kept as {}.", aside.display());
+    }
+    tracing::warn!("{error}.{kept} A new file takes its place, with what comes after step {step}");
+    Ok(create()?)
 }
 
 impl StageFiles {
@@ -151,28 +208,43 @@ impl StageFiles {
     ) -> miette::Result<Self> {
         let paths = Paths::new(directory, description.stage);
         // All are looked at before one is changed.
-        paths.hdf5(stage).try_for_each(|path| check_hdf5(path))?;
+        let mut lost: BTreeMap<&PathBuf, OutputError> = BTreeMap::new();
+        for path in paths.hdf5(stage) {
+            directory.is_at(format!("reading {}", path.display()));
+            match check_hdf5(path) {
+                Ok(()) => {}
+                Err(error) if can_be_begun_anew(path, &error) => drop(lost.insert(path, error)),
+                Err(error) => return Err(error.into()),
+            }
+        }
         if let Some(path) = paths.gsd(stage) {
             GsdWriter::check(path, known.gsd_frames)?;
         }
+        let room = directory.full_disk();
         let mut files = StageFiles::default();
         if stage.has_results() {
-            let mut results =
-                ResultsWriter::reopen(&paths.results, description, layout, known.rows, step)?;
+            let path = &paths.results;
+            let reopen = || ResultsWriter::reopen(path, description, layout, known.rows, step);
+            let reopened = lost.remove(path).map_or_else(reopen, Err);
+            let create = || room.patiently(|| ResultsWriter::create(path, description, layout));
+            let mut results = begun_anew(path, step, reopened, create)?;
             results.go_on_from(known.seconds);
             files.results = Some(results);
         }
+        let mut trajectory = |path: &PathBuf, frames: u64| {
+            let reopen = || TrajectoryWriter::reopen(path, description, frames);
+            let reopened = lost.remove(path).map_or_else(reopen, Err);
+            let create = || room.patiently(|| TrajectoryWriter::create(path, description));
+            begun_anew(path, step, reopened, create)
+        };
         if stage.observe.trajectory.is_some() {
-            let frames = known.frames;
-            files.trajectory =
-                Some(TrajectoryWriter::reopen(&paths.trajectory, description, frames)?);
+            files.trajectory = Some(trajectory(&paths.trajectory, known.frames)?);
             if stage.observe.gsd {
                 files.gsd = Some(GsdWriter::reopen(&paths.gsd, description, known.gsd_frames)?);
             }
         }
         if stage.observe.inherent_structures.is_some() {
-            let frames = known.inherent_frames;
-            files.inherent = Some(TrajectoryWriter::reopen(&paths.inherent, description, frames)?);
+            files.inherent = Some(trajectory(&paths.inherent, known.inherent_frames)?);
         }
         files.on_full_disk(directory.full_disk());
         Ok(files)
