@@ -243,7 +243,7 @@ fn kernels_of_ranks_compile_and_spill_little() {
     }
     for (name, resources) in compile_all(cases) {
         let allowed = |kernel: &str| match kernel {
-            _ if name.starts_with("double,") => 800,
+            _ if name.starts_with("double,") => 1000,
             "advance_with_peers_langevin" => 400,
             "advance_with_peers_global" => 230,
             _ => 16,

@@ -11,15 +11,19 @@ const VISIBLE: f64 = 0.01;
 /// Flags coefficients and decays that come from the centre of mass in part, and remarks the share.
 pub(super) fn remark(rows: &mut [Row], drift: &Drift) {
     for row in rows {
-        let share = match (row.quantity.as_str(), row.wavenumber) {
-            ("D", _) if drift.moves(MSD) => drift.diffusion_coefficient() / row.estimate.value,
-            ("D_vacf", _) if drift.moves(VACF) => {
-                drift.diffusion_coefficient() / row.estimate.value
+        let (share, of) = match (row.quantity.as_str(), row.wavenumber) {
+            ("D", _) if drift.moves(MSD) => {
+                (drift.diffusion_coefficient() / row.estimate.value, "it")
             }
-            ("tau" | "tau_kww", Some(q)) if drift.moves(FS) => drift.decay(q, row.estimate.value),
+            ("D_vacf", _) if drift.moves(VACF) => {
+                (drift.diffusion_coefficient() / row.estimate.value, "it")
+            }
+            ("tau" | "tau_kww", Some(q)) if drift.moves(FS) => {
+                (drift.decay(q, row.estimate.value), "the decay, -ln F_s,")
+            }
             _ => continue,
         };
-        if let Some(what) = text(share) {
+        if let Some(what) = text(share, of) {
             let before = if row.remark.is_empty() { "" } else { "; " };
             row.remark += &format!("{before}{what}");
             row.flags.push(Flag::CenterOfMassMotion);
@@ -28,7 +32,7 @@ pub(super) fn remark(rows: &mut [Row], drift: &Drift) {
 }
 
 /// `None` where the share is too small to matter.
-fn text(share: f64) -> Option<String> {
+fn text(share: f64, of: &str) -> Option<String> {
     let percent = short((100.0 * share).round());
-    (share > VISIBLE).then(|| format!("{percent} % of it is motion of the centre of mass"))
+    (share > VISIBLE).then(|| format!("{percent} % of {of} is motion of the centre of mass"))
 }
