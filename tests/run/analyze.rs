@@ -90,7 +90,7 @@ fn estimates_say_what_of_them_is_motion_of_the_center_of_mass() {
             let text = job.succeeds(&[command, "out/production.h5"]).stdout;
             for quantity in ["D", "tau"] {
                 let of_a = |line: &&str| {
-                    let words = line.replace('_', " ").replace('(', " ");
+                    let words = line.replace(['_', '('], " ");
                     words.split_whitespace().any(|word| word == quantity) && words.contains(" A ")
                 };
                 let line =

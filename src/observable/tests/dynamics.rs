@@ -413,7 +413,7 @@ fn what_happened_in_no_origin_has_no_error() {
         let pairs = || van_hove.value.iter().zip(&van_hove.error);
         assert!(pairs().any(|(value, _)| *value == 0.0));
         let lags = 9;
-        let at_zero = |index: usize| index % lags == 0;
+        let at_zero = |index: usize| index.is_multiple_of(lags);
         let certain = pairs().enumerate().filter(|(index, _)| !at_zero(*index));
         assert!(certain.into_iter().all(|(_, (value, error))| *value > 0.0 || error.is_nan()));
     }
