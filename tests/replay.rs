@@ -344,7 +344,7 @@ fn text_files_of_other_programs_give_what_the_run_gave() {
     let nameless = ["correlate", "nameless.dump", "job.toml", "--output", "nameless"];
     job.fails(&nameless, &["nameless.dump: no ids", "order of particles changes", "dump custom"]);
     assert!(!job.path("nameless").exists());
-    // Units in which velocities and masses do not go together are said.
+    // Units in which velocities and masses do not go together are reported.
     std::fs::write(job.path("real.dump"), format!("ITEM: UNITS\nreal\n{}", files[4].1)).unwrap();
     let real = ["correlate", "real.dump", "job.toml", "--output", "real", "--quiet"];
     let ended = job.succeeds(&real);

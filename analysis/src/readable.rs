@@ -10,7 +10,7 @@ use hdf5_sys::h5o::{H5O_NATIVE_INFO_ALL, H5O_native_info_t, H5Oget_native_info};
 use crate::Result;
 use crate::hdf5_file::Hdf5File;
 
-/// Datasets up to so many bytes are read. Of larger ones it is the index of their chunks.
+/// Largest datasets, in bytes, that are read. Of larger ones it is the index of their chunks.
 const SMALL: u64 = 16 << 20;
 /// Groups within each other, at most.
 const DEEPEST: usize = 64;

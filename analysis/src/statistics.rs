@@ -22,7 +22,7 @@ pub const FEWEST_INDEPENDENT: usize = 8;
 const LEVELS_OF_CORRELATION: usize = 2;
 /// Series of fewer correlation times than this have no error: their blocks see no plateau.
 const FEWEST_CORRELATION_TIMES: f64 = 2.0;
-/// What is known to be slow is taken for no slower than so many times faster than the series is long.
+/// What is known to be slow is taken for no slower than this fraction of the length of the series.
 const FEWEST_MEMORIES: f64 = 16.0;
 /// In units of the correlation time: blocks this long are taken for independent.
 const LONG: f64 = 50.0;

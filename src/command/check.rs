@@ -37,7 +37,7 @@ pub fn warnings(plan: &Plan) -> String {
     all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()
 }
 
-/// The domains of so many ranks on the processors that the plan may run on: `engine = "auto"` takes either.
+/// The domains of a number of ranks on the processors that the plan may run on: `engine = "auto"` takes either.
 ///
 /// # Errors
 /// If the box has no room for them on any.

@@ -62,7 +62,7 @@ fn on_gpus(plan: &Plan, simulation_box: &SimulationBox, ranks: usize) -> f64 {
     plan.run.skin.unwrap_or_else(|| if fits() { wide } else { on_cpu(plan) })
 }
 
-/// The domains of so many ranks, and how far each sees beyond its own: cutoff and skin.
+/// The domains of a number of ranks, and how far each sees beyond its own: cutoff and skin.
 ///
 /// # Errors
 /// If the box has no room for them.

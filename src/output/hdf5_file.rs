@@ -298,7 +298,7 @@ pub fn check_hdf5(path: &Path) -> Outcome {
     if was_interrupted(path)? { Ok(()) } else { check_whole(path, path) }
 }
 
-/// Reads a file as a whole; it is told as `path`.
+/// Reads a file as a whole; errors call it `path`.
 fn check_whole(file: &Path, path: &Path) -> Outcome {
     let opened = file_access().and_then(|access| open(file, Opening::Read, &access));
     opened.and_then(File::close).map_err(|error| unreadable(path, error))?;

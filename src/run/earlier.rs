@@ -148,7 +148,7 @@ pub mod tests {
         if left == 0 { Err(io::Error::other("killed by a test")) } else { Ok(()) }
     }
 
-    /// Does `work` as a process that is killed after so many changes; whether it came to its end.
+    /// Does `work` as a process that is killed after a number of changes; whether it came to its end.
     fn killed_after(changes: u64, work: impl FnOnce() -> Result<(), RunError>) -> bool {
         LEFT.set(changes);
         let ended = work();

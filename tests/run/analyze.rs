@@ -72,7 +72,7 @@ observables = ["shear-viscosity"]
     job.succeeds(&["analyze", "out", "--csv", "a.csv"]);
 }
 
-/// What a Langevin thermostat adds by moving the centre of mass is said wherever an estimate is.
+/// What a Langevin thermostat adds by moving the centre of mass is given wherever an estimate is.
 #[test]
 fn estimates_say_what_of_them_is_motion_of_the_center_of_mass() {
     let toml = |remove_drift: bool| {

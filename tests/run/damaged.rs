@@ -135,7 +135,7 @@ fn a_run_goes_on_beside_a_damaged_trajectory_which_is_kept() {
         assert!(ended.stderr.contains(part), "no {part:?} in {ended:?}");
     }
     assert!(fs::read(job.path("out/melt.h5md.damaged")).unwrap() == bytes);
-    // The next time nothing is told, and frames come into the new file.
+    // The next time nothing is reported, and frames come into the new file.
     let last = *frames.last().unwrap() as u64;
     let first = (0..60).find_map(|_| {
         let again = job.execute(&["resume", "out", "--max-walltime", "0.3s"]);

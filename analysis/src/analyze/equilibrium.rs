@@ -10,7 +10,7 @@ use crate::report::stage_steps;
 use crate::results::ResultsFile;
 use crate::statistics::Halves;
 
-/// Change of an energy per particle between the halves of a stage, in units of temperature, below which nothing is said:
+/// Change of an energy per particle between the halves of a stage, in units of temperature, below which nothing is flagged:
 /// relaxation times of fragile liquids change by a per cent with it.
 pub const VISIBLE_CHANGE: f64 = 1e-3;
 /// Energies that age.

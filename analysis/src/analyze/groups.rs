@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(groups(&[(1.0, f64::NAN), (1.006, f64::NAN)]).len(), 2);
     }
 
-    /// As those of small systems at the mean energy of a bath.
+    /// As those of small systems at the mean energy of a thermostat.
     #[test]
     fn a_fraction_joins_what_scatters_more() {
         let temperatures = [(0.623, 1e-3), (0.631, 1e-3), (1.049, 1e-3), (1.068, 1e-3)];

@@ -7,7 +7,7 @@ use super::{Mean, block_average};
 const SIGNIFICANT: f64 = 3.5;
 /// Or, where slow motion leaves no error, than this many standard deviations of the second half's samples.
 const BEYOND_SCATTER: f64 = 2.0;
-/// Samples in each half below which nothing is said.
+/// Samples in each half below which nothing is flagged.
 const FEWEST_SAMPLES: usize = 16;
 
 /// The halves of a series.

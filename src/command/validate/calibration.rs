@@ -17,7 +17,7 @@ use crate::plan::Plan;
 /// What root mean squares of deviations over errors have to lie between.
 const CALIBRATED: [f64; 2] = [0.85, 1.15];
 
-/// By so many of its own standard errors a root mean square may lie outside.
+/// Number of its own standard errors by which a root mean square may lie outside.
 const MOST_SIGMA: f64 = 2.0;
 
 /// Lags of a function that are judged, the longest one with an error among them.

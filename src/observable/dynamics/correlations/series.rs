@@ -143,7 +143,7 @@ struct SeriesOf<'a> {
     averages: &'a [Vec<BlockAverage>],
 }
 
-/// Of so many origins of a lag, those whose windows do not overlap, at most `duration / lag + 1`; where the lag reaches into
+/// Of the origins of a lag, those whose windows do not overlap, at most `duration / lag + 1`; where the lag reaches into
 /// the relaxation of the liquid, windows that are a memory apart. Lag and memory are in units of the distance of origins.
 fn windows_after_each_other(lag: f64, memory: f64, origins: u64) -> u64 {
     let apart = lag + if lag > SHORT * memory { memory } else { 0.0 };
