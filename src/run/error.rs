@@ -213,7 +213,7 @@ pub(super) fn is_of_files(report: &miette::Report) -> bool {
     })
 }
 
-/// Whether an error met on restoring a checkpoint says that this one cannot be gone on with, so that the one before
+/// Whether an error met on restoring a checkpoint says that the run cannot continue from this one, so that the one before
 /// it is to be tried.
 pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
     use OutputError::{

@@ -120,7 +120,7 @@ fn aside(path: &Path) -> PathBuf {
     names.find(|name| !name.exists()).expect("there are many")
 }
 
-/// Whether a file that cannot be gone on with may be begun anew within its stage: one that is damaged, and one that is
+/// Whether a file that cannot be continued may be begun anew within its stage: one that is damaged, and one that is
 /// missing or short because that was done before and no later checkpoint knows of it.
 fn can_be_begun_anew(path: &Path, error: &OutputError) -> bool {
     let mut first = path.as_os_str().to_owned();
