@@ -344,7 +344,7 @@ fn fitted_curves_go_through_the_data() {
 }
 
 #[test]
-fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_told() {
+fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_reported() {
     const TOLD: f64 = 0.2;
     let folder = tempfile::tempdir().unwrap();
     let files: Vec<PathBuf> = (1..=12)

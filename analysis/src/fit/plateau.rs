@@ -42,7 +42,7 @@ pub struct Plateau {
     /// Of the steps from point to point, per degree of freedom.
     pub reduced_chi_squared: f64,
     /// Whether it was read off where the integral has settled.
-    pub settled: bool,
+    pub read_consistent: bool,
 }
 
 impl Plateau {
@@ -53,17 +53,17 @@ impl Plateau {
 
     /// Whether it does not rest on an extrapolation.
     pub fn is_reached(&self) -> bool {
-        self.settled || self.reached >= 1.0 - 2.0 * REACHED
+        self.read_consistent || self.reached >= 1.0 - 2.0 * REACHED
     }
 }
 
-/// Plateau of a Green-Kubo integral: where it has settled (`settled`), else by extrapolation (`extrapolated`).
+/// Plateau of a Green-Kubo integral: where it has settled (`read_consistent`), else by extrapolation (`extrapolated`).
 ///
 /// Root mean squares of deviations over errors, 200 synthetic runs each: 0.85 to 1.1 for stresses that decay within one time, or
 /// within two times of which the run has 700 of the longer. A tail that holds 20 to 40 % of the integral, decays ten times more
 /// slowly than the rest and of which the run has only 170 to 200 times is not seen in its noise: 1.4 to 1.6.
 pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
-    settled(time, value, error).or_else(|| extrapolated(time, value, error))
+    read_consistent(time, value, error).or_else(|| extrapolated(time, value, error))
 }
 
 /// The integral at the first time from which on, over a factor four of time, no point is further from it than one standard error
@@ -72,7 +72,7 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
 ///
 /// The noise of the integral is a random walk (see `extrapolated`). What it still rises by over the last factor two beyond
 /// its noise is added to the error in quadrature, by half.
-fn settled(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
+fn read_consistent(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
     let points = Points::new(time, value, error);
     if !points.errors_known {
         return None;
@@ -106,7 +106,7 @@ fn settled(time: &[f64], value: &[f64], error: &[f64]) -> Option<Plateau> {
         to: x[end],
         reached: 1.0,
         reduced_chi_squared: steps.sum::<f64>() / (end - first) as f64,
-        settled: true,
+        read_consistent: true,
     })
 }
 
@@ -198,7 +198,7 @@ fn approach(tail: &Points, steps: &Points, largest: f64) -> Option<Plateau> {
         to,
         reached: 0.0,
         reduced_chi_squared: fit.reduced_chi_squared,
-        settled: false,
+        read_consistent: false,
     })
 }
 
@@ -220,7 +220,7 @@ fn constant(tail: &Points, steps: &Points) -> Option<Plateau> {
         to: tail.x[tail.len() - 1],
         reached: 1.0,
         reduced_chi_squared,
-        settled: false,
+        read_consistent: false,
     })
 }
 
@@ -368,7 +368,7 @@ mod tests {
         columns
     }
 
-    /// Runs of 200 and 2,000 decay times, whose lags go on to where there is only noise. The rms of 100 values is uncertain by 7 %.
+    /// Runs of 200 and 2,000 decay times, whose lags continue to where there is only noise. The rms of 100 values is uncertain by 7 %.
     #[test]
     fn errors_of_viscosities_are_those_of_repeated_runs() {
         let interval = 0.1_f64;
@@ -381,7 +381,8 @@ mod tests {
                 let components: Vec<Vec<f64>> =
                     (0..5).map(|_| stress(&[[1.0, 1.0]], samples, interval, &mut normal)).collect();
                 let [time, value, error] = integrals(&components, interval);
-                let Some(found) = plateau(&time, &value, &error).filter(|one| one.settled) else {
+                let Some(found) = plateau(&time, &value, &error).filter(|one| one.read_consistent)
+                else {
                     continue;
                 };
                 pulls.add(found.value, expected);
