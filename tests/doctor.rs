@@ -87,7 +87,7 @@ fn gpus_are_shown_with_what_they_can_do() {
     says(
         &doctor(&[("STUB_COUNT", "2")]),
         &[
-            "GPU 1            Stub GPU, 8.00 GiB, compute capability 9.0",
+            "GPU 1             Stub GPU, 8.00 GiB, compute capability 9.0",
             "compile for sm_90 and load; 7.00 GiB free",
             "GPU 0 reaches 1",
             "GPU 1 reaches none",

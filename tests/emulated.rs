@@ -21,7 +21,7 @@ fn run_on_the_gpu(job: &Job) {
 fn the_doctor_finds_the_gpus_and_compiles_for_them() {
     let Some(gpu) = gpu() else { return };
     let report = job(gpu, "2", "").succeeds(&["doctor"]).stdout;
-    for part in ["GPU 0            emulated GPU", "GPU 1", "kernels compile for sm_90 and load"] {
+    for part in ["GPU 0             emulated GPU", "GPU 1", "kernels compile for sm_90 and load"] {
         assert!(report.contains(part), "no {part:?} in\n{report}");
     }
 }

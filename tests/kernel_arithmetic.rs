@@ -10,6 +10,7 @@ use supercool::arithmetic::Real;
 use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, uniform};
 use supercool::arithmetic::{DoubleSingle, double_single, elementary, fixed_point, reciprocal};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
+use supercool::engine::cuda::sources;
 use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, Policy, Single};
 use supercool::integrator::fire::{Fire, Iteration};
 use supercool::potential::{
@@ -31,7 +32,13 @@ fn build() -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = folder.path().join("host_bits");
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    for (name, text) in sources::shared_headers() {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder for it");
+        std::fs::write(path, text).expect("the header is written");
+    }
     let mut command = Command::new(&compiler);
+    command.arg("-I").arg(folder.path());
     command.args(["-std=c++17", "-O2", "-ffp-contract=off", "-DSPECIES_COUNT=3", "-I"]);
     command.arg(&kernels).arg(kernels.join("tests/host_bits.cpp")).arg("-o").arg(&program);
     #[cfg(target_arch = "x86_64")]

@@ -18,38 +18,13 @@
 #include "domain/steps.cu"
 #include "md/passes.cuh"
 
-// What is there of a step: its forces; or only sites, with those of the ghosts or of the own particles alone. Mirrors
-// `Present` in src/engine/cuda/rank/mod.rs.
-enum Present : u32 { FORCES = 0, ALL_SITES = 1, OWN_SITES = 2 };
+#include "shared/peer_launch.cuh"
 
-// Mirrors `PeerLaunch` in src/engine/cuda/rank/steps_with_peers.rs.
-struct PeerLaunch {
-    u64 first_step;
-    // Times that all ranks have sent sites since the start.
-    u64 sequence;
-    u32 steps;
-    // What is there of the first step.
-    u32 present;
-    // Ends with the first kick and the drift of the next step.
-    u32 drifts;
-    // Lists are new: only one copy of the particles has ids and species.
-    u32 names;
-    // Launches with a thermostat of the whole system, this one included.
-    u32 number;
-    // Number of its report.
-    u32 report;
-    // From the drift after this number of steps all ranks check whether the lists are good for it, and end with the first for
-    // which they are not.
-    u32 looks_after;
-    // Whether a rebuilding is launched after, for this end.
-    u32 rebuilds;
-
-    // Half steps of a thermostat before the drift after this number of steps.
-    INLINE u32 half_steps_before(u32 done) const { return 2 * done + (present == FORCES ? 0 : 2); }
-    INLINE bool looks() const { return looks_after != ~0u; }
-    // How often the launch has sent sites when this number of its steps is complete.
-    INLINE u32 sent_after(u32 done) const { return done + (present == OWN_SITES ? 1 : 0); }
-};
+// Half steps of a thermostat before the drift after this number of steps.
+INLINE u32 half_steps_before(const PeerLaunch &launch, u32 done) { return 2 * done + (launch.present == FORCES ? 0 : 2); }
+INLINE bool looks(const PeerLaunch &launch) { return launch.looks_after != ~0u; }
+// How often the launch has sent sites when this number of its steps is complete.
+INLINE u32 sent_after(const PeerLaunch &launch, u32 done) { return done + (launch.present == OWN_SITES ? 1 : 0); }
 
 // Waits until the neighbors have sent sites this number of times, alike in all lanes of the warp.
 static __device__ __noinline__ void wait_for_ghosts(u64 number) {
@@ -108,7 +83,7 @@ INLINE bool ends_with_drift(const PeerLaunch &launch, bool needs_rebuild, u32 do
         return false;
     }
     bool here = synchronize(needs_rebuild);
-    return lists_end_anywhere(here, launch.sequence + launch.sent_after(done + 1));
+    return lists_end_anywhere(here, launch.sequence + sent_after(launch, done + 1));
 }
 
 struct Started {
@@ -172,7 +147,7 @@ INLINE bool is_halted(const PeerLaunch &launch) {
 // Notes how the launch has ended, after this number of steps; of the times only the first thread's count. All threads come here.
 INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool drifted, const i64 &begun, const i64 &waited) {
     note_time_stamp(STEPPED);
-    if (!launch.looks()) {
+    if (!looks(launch)) {
         keep_maximum_displacement(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -247,9 +222,9 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         u64 step = launch.first_step + done;
         SplitSum heat[2] = {};
         Findings findings = {false, false};
-        if (launch.sent_after(done) > 0 && work.has_boundary()) {
+        if (sent_after(launch, done) > 0 && work.has_boundary()) {
             if (threadIdx.x == 0) waited -= clock64();
-            wait_for_ghosts(launch.sequence + launch.sent_after(done));
+            wait_for_ghosts(launch.sequence + sent_after(launch, done));
             if (threadIdx.x == 0) waited += clock64();
         }
         for (u32 turn = 0; turn < 2; ++turn) {
@@ -261,12 +236,12 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
             findings.needs_rebuild |= found.needs_rebuild;
             findings.error |= found.error;
             if (turn == 0 && !last) {
-                u32 sending = launch.sent_after(done + 1);
+                u32 sending = sent_after(launch, done + 1);
                 send_sites(work, work.site_copy ^ 1, warps_done, sending, launch.sequence + sending);
             }
         }
         if (LANGEVIN) {
-            keep_heat(heat, halo.heat + launch.half_steps_before(done), moves);
+            keep_heat(heat, halo.heat + half_steps_before(launch, done), moves);
         }
         // What is too close now; what runs away does so in the next step.
         bool now = findings.error && *(volatile u32 *)&system.control->status == STATUS_TOO_CLOSE;

@@ -131,9 +131,9 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
         // Else the launch before has left the forces, and done what comes after this step.
         bool after = done > 0 || launch.present != FORCES;
         if (after) {
-            if (launch.sent_after(done) > 0 && work.has_boundary()) {
+            if (sent_after(launch, done) > 0 && work.has_boundary()) {
                 i64 start = clock64();
-                wait_for_ghosts(launch.sequence + launch.sent_after(done));
+                wait_for_ghosts(launch.sequence + sent_after(launch, done));
                 waited += clock64() - start;
             }
             SplitSum unused[2];
@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             SplitSum unused[3];
             Findings found = velocities_of_region<SCALE_AND_DRIFT>(work, factor, unused);
             if (region == 0 && !last) {
-                u32 sending = launch.sent_after(done + 1);
+                u32 sending = sent_after(launch, done + 1);
                 send_sites(work, work.site_copy ^ 1, warps_done, sending, launch.sequence + sending);
             }
             findings.needs_rebuild |= found.needs_rebuild;

@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(256) pack_ghosts() {
 }
 
 INLINE const GhostRecord &arrival(const Starts &starts, u32 i, u32 half) {
-    u32 j = starts.neighbor_of(i, halo.neighbors);
+    u32 j = neighbor_of(starts, i, halo.neighbors);
     return ((const GhostRecord *)message_from(j, half))[i - starts.start[j]];
 }
 
@@ -233,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
 // Sends the places of ghosts back to whom they come from.
 extern "C" __global__ void __launch_bounds__(256) pack_places() {
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < halo.ghosts; i += gridDim.x * blockDim.x) {
-        u32 j = halo.arrivals.neighbor_of(i, halo.neighbors);
+        u32 j = neighbor_of(halo.arrivals, i, halo.neighbors);
         ((u32 *)message_to(j))[i - halo.arrivals.start[j]] = halo.ghost_place[i];
     }
 }
@@ -255,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(256) pack_sites() {
 extern "C" __global__ void __launch_bounds__(256) take_sites(u32 half) {
     Site *sites = system.sites[system.control->site_copy];
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < halo.ghosts; i += gridDim.x * blockDim.x) {
-        u32 j = halo.arrivals.neighbor_of(i, halo.neighbors);
+        u32 j = neighbor_of(halo.arrivals, i, halo.neighbors);
         load_ghost((const Site *)message_from(j, half), i - halo.arrivals.start[j], sites, halo.ghost_place[i]);
     }
 }

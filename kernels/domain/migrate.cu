@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(256) take_migrants(const __grid_con
     Site *sites = system.sites[system.control->site_copy];
     u32 count = starts.start[halo.neighbors];
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-        u32 j = starts.neighbor_of(i, halo.neighbors), p = halo.extent + i;
+        u32 j = neighbor_of(starts, i, halo.neighbors), p = halo.extent + i;
         take_migrant(((const Migrant *)message_from(j, half))[i - starts.start[j]], particles, sites, p);
     }
 }

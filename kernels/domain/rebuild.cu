@@ -16,7 +16,7 @@
 #include "domain/steps.cu"
 
 // Waits until all neighbors have written a kind of records in a rebuilding; alike in all threads of the block.
-INLINE void wait_for_records(Signal signal, u32 number, u32 capacity, Starts &starts) {
+INLINE void wait_for_records(u32 signal, u32 number, u32 capacity, Starts &starts) {
     u32 j = threadIdx.x;
     __syncthreads();
     if (j < halo.neighbors) starts.start[j + 1] = (u32)wait_for_signal(j, signal, (u64)number << 32);
@@ -36,7 +36,7 @@ INLINE void wait_for_records(Signal signal, u32 number, u32 capacity, Starts &st
 }
 
 // Tells the neighbors how many records are there for them; returns how many in all.
-INLINE u32 send_records(Signal signal, u32 number, u32 most, u32 *sent) {
+INLINE u32 send_records(u32 signal, u32 number, u32 most, u32 *sent) {
     u32 all = 0;
     for (u32 j = 0; j < halo.neighbors; ++j) {
         u32 count = halo.control->for_neighbor[j];
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(256) enter_with_peers(u32 number) {
     wait_for_records(MIGRANTS, number, halo.capacity_particles - system.count, starts);
     u32 count = starts.start[halo.neighbors];
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-        u32 j = starts.neighbor_of(i, halo.neighbors);
+        u32 j = neighbor_of(starts, i, halo.neighbors);
         const Migrant &migrant = ((const Migrant *)message_from(j, 0))[i - starts.start[j]];
         take_migrant(migrant, particles, sites, system.count + i);
     }
@@ -134,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
     order_tiles();
     wait_for_records(GHOSTS, number, halo.capacity_ghosts, starts);
     place_ghosts(particles, starts, 1, [&](u32 i, const GhostRecord &ghost, u32 place) {
-        u32 j = starts.neighbor_of(i, halo.neighbors);
+        u32 j = neighbor_of(starts, i, halo.neighbors);
         if (ghost.entry < halo.send_capacity) halo.peer_remote[j][ghost.entry] = place;
     });
     note_time_stamp(LISTING);

@@ -19,7 +19,7 @@ INLINE bool is_last_block() {
 }
 
 // One thread of the grid notes the moment.
-INLINE void note_time_stamp(TimeStamp time_stamp) {
+INLINE void note_time_stamp(u32 time_stamp) {
     if (blockIdx.x == 0 && threadIdx.x == 0) halo.control->time_stamps[time_stamp] = nanoseconds();
 }
 

@@ -12,20 +12,6 @@
 #include "md/stress.cuh"
 #include "md/velocities.cuh"
 
-struct Launch {
-    // Steps since the start of the run at which the launch begins.
-    u64 first_step;
-    // Steps of the launch that were complete at its last interruption, and all of them.
-    u32 from;
-    u32 steps;
-    // Build the lists first.
-    u32 rebuild;
-    // Sites were those of a checkpoint's lists: take the present ones after building.
-    u32 restore;
-    SampleTimes samples;
-    SampleTimes stress;
-};
-
 // The steps' bookkeeping of a thermostat, alike in all blocks.
 struct SharedThermostat {
     Memory memory;
@@ -190,8 +176,12 @@ INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_d
     }
 }
 
-// `THERMOSTAT`: 0 none, 1 Langevin, 2 of the whole system, 3 Andersen's. `ALONE`: one lane a particle.
-template <int THERMOSTAT, bool SINGLE_LANE>
+// What acts on the velocities between the steps of a launch: nothing, a Langevin thermostat, one of the whole system
+// (Nose-Hoover, Bussi), or Andersen's.
+enum Acting { ACTS_NONE, ACTS_LANGEVIN, ACTS_GLOBAL, ACTS_ANDERSEN };
+
+// `SINGLE_LANE`: one lane a particle.
+template <Acting ACTING, bool SINGLE_LANE>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     __shared__ SharedThermostat shared;
     __shared__ Work of_warp[SINGLE_LANE ? MOST_WARPS : 1];
@@ -234,37 +224,37 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         u64 step = launch.first_step + done;
         u32 turn = done - launch.from;
         if (threadIdx.x == 0) shared.start = clock64();
-        bool collides = THERMOSTAT == 3 && kick && is_collision(thermostat, step);
+        bool collides = ACTING == ACTS_ANDERSEN && kick && is_collision(thermostat, step);
         // Where the velocities of the step come later, so does its sample.
-        bool later = THERMOSTAT == 2 || collides;
+        bool later = ACTING == ACTS_GLOBAL || collides;
         u32 *sample = turns.at(done, launch.samples);
-        if (SAMPLING || THERMOSTAT != 0) Work::change<SINGLE_LANE>([&] { work.sample = later ? nullptr : sample; });
+        if (SAMPLING || ACTING != ACTS_NONE) Work::change<SINGLE_LANE>([&] { work.sample = later ? nullptr : sample; });
         SplitSum heat[2] = {};
         // The stress is summed up between the kicks: the pass ends there.
         bool stops = last || later || stress_at(launch.stress, done);
         bool go_on = !stops, store_force = stops;
-        Findings findings = THERMOSTAT != 1 && !SINGLE_LANE && system.lanes_log2 >= 2
+        Findings findings = ACTING != ACTS_LANGEVIN && !SINGLE_LANE && system.lanes_log2 >= 2
                                 ? force_pass_by_axis(work, kick, go_on, store_force)
-                                : force_pass<THERMOSTAT == 1, SINGLE_LANE>(thermostat, work, step, kick, go_on, store_force, heat);
+                                : force_pass<ACTING == ACTS_LANGEVIN, SINGLE_LANE>(thermostat, work, step, kick, go_on, store_force, heat);
         SplitSum *stress = stops ? stress_at(launch.stress, done) : nullptr;
-        if (THERMOSTAT == 3 && collides) {
+        if (ACTING == ACTS_ANDERSEN && collides) {
             u32 particles_of_tile = group_of<SINGLE_LANE>().particles, end = work.last_tile * particles_of_tile;
             Own own = {work.copy, work.first_tile * particles_of_tile, end < system.count ? end : system.count};
             if (collide(thermostat, own, step, collision_turn, shared.memory.heat)) return finish(work, shared, done);
             if (sample) store_block(sample, own);
         }
-        if (THERMOSTAT != 2 && stops) {
+        if (ACTING != ACTS_GLOBAL && stops) {
             if (stress) findings.error |= sum_stress(work.copy, work.site_copy, stress);
             if (!last) {
-                SplitSum started = start_step<THERMOSTAT == 1>(thermostat, work, step, findings);
-                if (THERMOSTAT == 1) heat[1] = started;
+                SplitSum started = start_step<ACTING == ACTS_LANGEVIN>(thermostat, work, step, findings);
+                if (ACTING == ACTS_LANGEVIN) heat[1] = started;
             }
         }
-        if (THERMOSTAT == 1) {
+        if (ACTING == ACTS_LANGEVIN) {
             add_to_totals(heat, system.control->sums[turn & 3]);
             if (last && blockIdx.x == 0 && threadIdx.x == 0) system.control->turn = turn;
         }
-        if (THERMOSTAT == 2) {
+        if (ACTING == ACTS_GLOBAL) {
             bool failed = false;
             Work::change<SINGLE_LANE>([&] { work.sample = sample; });
             Findings more = global_thermostat(thermostat, work, shared, step, stress, kick, !last, failed);
@@ -279,7 +269,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             system.control->cycles[0] += (u64)(waiting - shared.start);
             system.control->cycles[1] += (u64)(clock64() - waiting);
         }
-        if (THERMOSTAT == 1 && threadIdx.x == 0) collect_heat(shared, turn);
+        if (ACTING == ACTS_LANGEVIN && threadIdx.x == 0) collect_heat(shared, turn);
         if (attention) {
             if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish(work, shared, done);
             bool full = rebuild(work.copy, work.site_copy ^ 1);
@@ -294,43 +284,43 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance(const __grid_constant__ Launch launch,
             const __grid_constant__ Thermostat thermostat) {
-    advance_steps<0, false>(launch, thermostat);
+    advance_steps<ACTS_NONE, false>(launch, thermostat);
 }
 
 // For one lane a particle and many particles: fewer registers, so that more warps are under way.
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_SINGLE_LANE, 1)
     advance_single_lane(const __grid_constant__ Launch launch,
                   const __grid_constant__ Thermostat thermostat) {
-    advance_steps<0, true>(launch, thermostat);
+    advance_steps<ACTS_NONE, true>(launch, thermostat);
 }
 
 // For small blocks: more registers, so that more loads are under way.
 extern "C" __global__ void __launch_bounds__(512, 1)
     advance_wide(const __grid_constant__ Launch launch,
                  const __grid_constant__ Thermostat thermostat) {
-    advance_steps<0, false>(launch, thermostat);
+    advance_steps<ACTS_NONE, false>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_langevin(const __grid_constant__ Launch launch,
                      const __grid_constant__ Thermostat thermostat) {
-    advance_steps<1, false>(launch, thermostat);
+    advance_steps<ACTS_LANGEVIN, false>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_global(const __grid_constant__ Launch launch,
                    const __grid_constant__ Thermostat thermostat) {
-    advance_steps<2, false>(launch, thermostat);
+    advance_steps<ACTS_GLOBAL, false>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_andersen(const __grid_constant__ Launch launch,
                      const __grid_constant__ Thermostat thermostat) {
-    advance_steps<3, false>(launch, thermostat);
+    advance_steps<ACTS_ANDERSEN, false>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_SINGLE_LANE, 1)
     advance_andersen_single_lane(const __grid_constant__ Launch launch,
                            const __grid_constant__ Thermostat thermostat) {
-    advance_steps<3, true>(launch, thermostat);
+    advance_steps<ACTS_ANDERSEN, true>(launch, thermostat);
 }

@@ -96,12 +96,8 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-struct Vector {
-    double x[3];
-};
-
 extern "C" __global__ void __launch_bounds__(256)
-    shift_velocities(const __grid_constant__ Vector by) {
+    shift_velocities(const __grid_constant__ Shift by) {
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
         bool fits = true;
@@ -113,12 +109,6 @@ extern "C" __global__ void __launch_bounds__(256)
         flag_range(system.control, fits, STATUS_VELOCITY_RANGE, particles.id[p]);
     }
 }
-
-struct Shares {
-    i64 share[3];
-    // The first ids, up to this number, give one unit more.
-    u64 rest[3];
-};
 
 extern "C" __global__ void __launch_bounds__(256)
     subtract_units(const __grid_constant__ Shares shares) {

@@ -8,29 +8,11 @@
 #define SAMPLING 0
 #endif
 
-// After which steps of a launch something is done, and its number the first time. Mirrors `Turns` in
-// src/engine/cuda/engine.rs.
-struct SampleTimes {
-    // ~0: never.
-    u32 first;
-    u32 every;
-    u32 number;
-    u32 unused;
-};
-
-// Where samples go. Mirrors `constant` in src/engine/cuda/correlator/particles.rs.
-struct Sampling {
-    // Slots of `slot_words` words: records of the particles in id order.
-    u32 *records;
-    // Slots of the launch's samples, in order.
-    const u32 *slots;
-    u64 slot_words;
-    // 2^32 over the edge.
-    double units[3];
-};
+#include "shared/launch.cuh"
+#include "shared/sampling.cuh"
 
 #if SAMPLING
-__constant__ Sampling sampling;
+__constant__ SamplingConstant sampling;
 
 INLINE u32 *sample_slot(u32 slot) { return sampling.records + slot * sampling.slot_words; }
 

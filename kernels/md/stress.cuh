@@ -10,9 +10,7 @@
 #define STRESS 0
 #endif
 
-// Sums of a sample: those of `measure_velocities`, then those of `measure_pairs`. Mirrors src/engine/cuda/correlator/stress.rs.
-#define STRESS_SUMS 16
-#define PAIR_SUMS 9
+#include "shared/measure.cuh"
 
 // m v_a v_b for ab = `k`.
 INLINE i64 kinetic_stress_term(double mass, const double (&v)[3], int k, bool &fits) {
@@ -125,7 +123,7 @@ static __device__ __noinline__ bool sum_stress(u32 copy, u32 site_copy, SplitSum
         u64 of_block = 0;
         for (u32 other = 0; other < warps; ++other) of_block += of_warp[word][k][other];
         // Pairs after their energy.
-        SplitSum *to = total + (k < 6 ? k : PAIR_SUMS + 1 + k - 6);
+        SplitSum *to = total + (k < 6 ? k : VELOCITY_SUMS + 1 + k - 6);
         atomicAdd((unsigned long long *)(word == 0 ? &to->upper : &to->lower), (unsigned long long)of_block);
     }
     return findings.error;

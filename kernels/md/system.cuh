@@ -1,115 +1,17 @@
-// What lies in the GPU's memory, as the kernels see it. Mirrors src/engine/cuda/buffers.rs.
+// What lies in the GPU's memory, and sites there.
 #pragma once
 #include "ptx.cuh"
 #include "run.cuh"
 
 typedef unsigned char u8;
 
-// Longest chain of Nose-Hoover thermostats.
-#define LONGEST_CHAIN 16
 // Components of a site in memory: padded so that one load fetches it.
 #define SITE_STRIDE (DIMENSION == 2 ? 2 : 4)
 
-// Particles in the order of memory: sorted by cell along the Hilbert curve, species and id.
-struct Particles {
-    Coordinate *position[3];
-    Velocity *velocity[3];
-    i32 *image[3];
-    u32 *id;
-    u8 *species;
-};
+// A float of 16 bits.
+typedef unsigned short HalfBits;
 
-// How a launch ended.
-enum Status : u32 {
-    STATUS_DONE = 0,
-    // A neighbor list is longer than its room: see `list_need`.
-    STATUS_LISTS_FULL = 1,
-    STATUS_TOO_CLOSE = 2,
-    STATUS_RUNAWAY = 3,
-    STATUS_VELOCITY_RANGE = 4,
-    STATUS_KINETIC_RANGE = 5,
-};
-
-// Whole-system sums of terms in units of 2^-40: upper and lower 32 bits of the terms summed apart, so that
-// neither can overflow.
-struct SplitSum {
-    u64 upper;
-    u64 lower;
-};
-
-// The few numbers that blocks and host share.
-struct Control {
-    // Arrivals at the grid barrier (lower half) and blocks that asked for attention (upper half), for
-    // every other barrier one of the words.
-    u64 barrier[2];
-    // Copy of the particles and of the sites that is valid.
-    u32 copy;
-    u32 site_copy;
-    u32 status;
-    // Steps of the launch that are complete.
-    u32 steps_done;
-    // Longest list wanted.
-    u32 list_need;
-    // Id of the particle that an error is about.
-    u32 culprit;
-    u64 rebuilds;
-    // Pair too close: smaller and larger id.
-    u64 closest_pair;
-    // Which of `sums` the next barrier completes.
-    u32 turn;
-    double heat;
-    double chain_position[LONGEST_CHAIN];
-    double chain_velocity[LONGEST_CHAIN];
-    SplitSum sums[4][3];
-    // Clock cycles that the first block spent on the steps' passes, waiting, sorting and building lists.
-    u64 cycles[4];
-};
-
-struct System {
-    Particles particles[2];
-    Site *sites[2];
-    // Sites at the last building of the lists.
-    Site *reference;
-    Force *force[3];
-    u32 *list;
-    // Row after the last one of each segment of each list.
-    u32 *row_ends;
-    u32 *cell_rank;
-    // Cells around each cell, itself included, as many for all: rank, and above RANK_BITS the offset with two bits
-    // (0, 1, 2 for -1, 0, 1) for each axis, x lowest.
-    u32 *around;
-    u32 *bin_count;
-    u32 *bin_start;
-    u32 *block_total;
-    u32 *bin_of;
-    u32 *slot_of;
-    u64 *sorted;
-    // Places in the cells as 16-bit floats (`coarse.cuh`).
-    unsigned short *coarse_place[3];
-    // Squared reach of the lists of each pair of species.
-    double *reach2;
-    double *mass;
-    Control *control;
-    // Squared displacement up to which the lists are good.
-    double limit2;
-    u32 count;
-    u32 cells[3];
-    // Cells, filled up to whole groups, times species.
-    u32 bins;
-    u32 around_count;
-    // log2 of the threads per particle.
-    u32 lanes_log2;
-    // Rows of four entries that each lane has room for.
-    u32 rows;
-    // Edges of a cell in lengths of the widest, and the inverse of that one.
-    float cell_shape[3];
-    float inv_cell;
-    // Whether lists may be searched for with 16-bit floats: three cells or more along each axis.
-    u32 coarse;
-    // log2 of the cells in a group: neighbors on the curve whose particles are sorted by species first, so that
-    // most warps work on lists of one length.
-    u32 group_log2;
-};
+#include "shared/system.cuh"
 
 // Where everything lies: constant, so that every function reads it at no cost.
 __constant__ System system;

@@ -2,35 +2,7 @@
 #pragma once
 #include "md/sums.cuh"
 
-enum ThermostatKind : u32 {
-    THERMOSTAT_NONE = 0,
-    THERMOSTAT_LANGEVIN = 1,
-    THERMOSTAT_NOSE_HOOVER = 2,
-    THERMOSTAT_BUSSI = 3,
-    THERMOSTAT_ANDERSEN = 4,
-};
-
-// What acts on the velocities of this launch. Mirrors src/engine/cuda/thermostat.rs.
-struct Thermostat {
-    u32 kind;
-    u32 chain_length;
-    u64 seed;
-    u64 stage_first_step;
-    u64 stage_steps;
-    // Ramp of the thermostat's temperature over the stage.
-    double from;
-    double to;
-    double timestep;
-    u64 degrees_of_freedom;
-    // Langevin: exp(-friction dt / 2); Nose-Hoover: period; Bussi: relaxation time.
-    double parameter;
-    // Andersen: steps between collisions, the mass of all particles, whether velocities are scaled to the temperature
-    // exactly, and whether all masses are equal.
-    u64 interval;
-    double total_mass;
-    u32 exact;
-    u32 equal_masses;
-};
+#include "shared/thermostat.cuh"
 
 INLINE double target_temperature(const Thermostat &thermostat, u64 step) {
     if (thermostat.from == thermostat.to) return thermostat.from;

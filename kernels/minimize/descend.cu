@@ -12,57 +12,12 @@
 
 static_assert(sizeof(Real) == 8 && sizeof(Coordinate) == 8, "a minimum is found in 64-bit floats");
 
-// What the descent goes by. Mirrors src/engine/cuda/minimize.rs, as the next two.
-struct Descent {
-    // The descent ends when the force on every particle is smaller.
-    double force_tolerance;
-    // Of all particles.
-    double inertia;
-    // Furthest move of a particle in an iteration.
-    double furthest;
-    // Iterations at which the descent ends in any case, and at which this launch does.
-    u64 most;
-    u64 pause;
-    // Build the lists first.
-    u32 rebuild;
-    u32 unused;
-};
+#include "shared/descent.cuh"
 
-// Why a launch ended.
-enum End : u32 {
-    // Not: or to be continued, where the launch has ended.
-    END_NOT = 0,
-    END_DONE = 1,
-    // A force is NaN.
-    NOT_FINITE = 2,
-};
-
-// What lasts from launch to launch.
-struct Progress {
-    Fire fire;
-    // Time of the last move.
-    double moved_for;
-    // Largest force on a particle.
-    double residual_force;
-    u32 end;
-    u32 unused;
-};
-
-// Sums over particles, and the largest squared force.
-struct Sums {
-    // F . v
-    double power;
-    double force2;
-    double velocity2;
-    double largest2;
-};
-
-// Mirrors SUMMED_TILES in src/engine/cuda/minimize.rs.
-#define SUMMED_TILES 1024
 // Threads that make a sum: no block is smaller.
 #define SUMMING_THREADS 128
 
-INLINE void merge(Sums &sums, const Sums &other) {
+INLINE void merge(DescentSums &sums, const DescentSums &other) {
     sums.power = add(sums.power, other.power);
     sums.force2 = add(sums.force2, other.force2);
     sums.velocity2 = add(sums.velocity2, other.velocity2);
@@ -70,9 +25,9 @@ INLINE void merge(Sums &sums, const Sums &other) {
 }
 
 // Over the lanes of a warp, in all of them.
-INLINE Sums sum_of_warp(Sums sums) {
+INLINE DescentSums sum_of_warp(DescentSums sums) {
     for (u32 offset = 16; offset > 0; offset >>= 1) {
-        Sums other = {exchange(sums.power, offset), exchange(sums.force2, offset), exchange(sums.velocity2, offset),
+        DescentSums other = {exchange(sums.power, offset), exchange(sums.force2, offset), exchange(sums.velocity2, offset),
                       exchange(sums.largest2, offset)};
         merge(sums, other);
     }
@@ -80,16 +35,16 @@ INLINE Sums sum_of_warp(Sums sums) {
 }
 
 // Of consecutive entries, in all threads of the block; all must come here.
-INLINE Sums sum_of_entries(const Sums *entries, u32 count) {
-    __shared__ Sums of_warp[SUMMING_THREADS / 32];
+INLINE DescentSums sum_of_entries(const DescentSums *entries, u32 count) {
+    __shared__ DescentSums of_warp[SUMMING_THREADS / 32];
     if (threadIdx.x < SUMMING_THREADS) {
-        Sums sums = {};
+        DescentSums sums = {};
         for (u32 entry = threadIdx.x; entry < count; entry += SUMMING_THREADS) merge(sums, entries[entry]);
         sums = sum_of_warp(sums);
         if ((threadIdx.x & 31) == 0) of_warp[threadIdx.x >> 5] = sums;
     }
     __syncthreads();
-    Sums all = of_warp[0];
+    DescentSums all = of_warp[0];
 #pragma unroll
     for (int warp = 1; warp < SUMMING_THREADS / 32; ++warp) merge(all, of_warp[warp]);
     __syncthreads();
@@ -97,12 +52,12 @@ INLINE Sums sum_of_entries(const Sums *entries, u32 count) {
 }
 
 // Of all tiles, alike in all threads of the grid.
-INLINE Sums sum_of_tiles(const Sums *of_tile, Sums *of_group, u32 tiles) {
+INLINE DescentSums sum_of_tiles(const DescentSums *of_tile, DescentSums *of_group, u32 tiles) {
     if (tiles <= SUMMED_TILES) return sum_of_entries(of_tile, tiles);
     u32 groups = (tiles + SUMMED_TILES - 1) / SUMMED_TILES;
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
         u32 first = group * SUMMED_TILES;
-        Sums sums = sum_of_entries(of_tile + first, tiles - first < SUMMED_TILES ? tiles - first : SUMMED_TILES);
+        DescentSums sums = sum_of_entries(of_tile + first, tiles - first < SUMMED_TILES ? tiles - first : SUMMED_TILES);
         if (threadIdx.x == 0) of_group[group] = sums;
     }
     synchronize(false);
@@ -111,7 +66,7 @@ INLINE Sums sum_of_tiles(const Sums *of_tile, Sums *of_group, u32 tiles) {
 
 // Forces at the present sites and what the tiles contribute to the sums; whether a pair was too close.
 static __device__ __noinline__ bool force_pass(const Group group, const Particles &particles, const Site *sites, u32 first_tile,
-                                               u32 last_tile, Sums *of_tile) {
+                                               u32 last_tile, DescentSums *of_tile) {
     Findings findings = {false, false};
     for (u32 tile = first_tile + (threadIdx.x >> 5); tile < last_tile; tile += blockDim.x >> 5) {
         u32 p = particle_of(group, tile);
@@ -123,7 +78,7 @@ static __device__ __noinline__ bool force_pass(const Group group, const Particle
         }
         Force force[DIMENSION];
         total_of_group(group, sum, force);
-        Sums sums = {};
+        DescentSums sums = {};
         if (active && group.member == 0) {
 #pragma unroll
             for (int axis = 0; axis < DIMENSION; ++axis) {
@@ -237,7 +192,7 @@ struct Shared {
 };
 
 // Ends the descent or takes the next iteration's decisions.
-INLINE void decide(const Descent &descent, const Sums &sums, Shared &shared) {
+INLINE void decide(const DescentArgument &descent, const DescentSums &sums, Shared &shared) {
     Progress &progress = shared.progress;
     shared.goes_on = false;
     progress.residual_force = square_root(sums.largest2);
@@ -260,7 +215,7 @@ INLINE void decide(const Descent &descent, const Sums &sums, Shared &shared) {
 
 // `fastest2`: bits of the largest squared speed, for every other iteration one; zero before the first.
 extern "C" __global__ void __launch_bounds__(640, 1)
-    descend(const __grid_constant__ Descent descent, Progress *progress, u64 *fastest2, Sums *of_tile, Sums *of_group) {
+    descend(const __grid_constant__ DescentArgument descent, Progress *progress, u64 *fastest2, DescentSums *of_tile, DescentSums *of_group) {
     __shared__ Shared shared;
     Control *control = system.control;
     begin_grid();
@@ -283,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(640, 1)
         Site *sites = system.sites[site_copy];
         bool too_close = force_pass(group, particles, sites, first_tile, last_tile, of_tile);
         if (synchronize(too_close)) break;
-        Sums sums = sum_of_tiles(of_tile, of_group, tiles);
+        DescentSums sums = sum_of_tiles(of_tile, of_group, tiles);
         if (threadIdx.x == 0) decide(descent, sums, shared);
         __syncthreads();
         if (!shared.goes_on) break;

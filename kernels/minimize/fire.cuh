@@ -5,15 +5,7 @@
 // Iterations with positive power before the time step grows, and iterations at the start in which it does not shrink.
 #define FIRE_DELAY 20
 
-// Mirrors `Fire` in src/engine/cuda/minimize.rs.
-struct Fire {
-    double first_timestep;
-    double timestep;
-    double mixing;
-    // Iterations with positive power in a row.
-    u64 downhill;
-    u64 iterations;
-};
+#include "shared/fire.cuh"
 
 // What an iteration does.
 struct Iteration {

@@ -2,15 +2,7 @@
 #pragma once
 #include "arithmetic/portable.cuh"
 
-// Mirrors part of `geometry` in src/engine/cuda/correlator/origins.rs.
-struct CellGrid {
-    // Cells along each axis, and all.
-    u32 cells[3];
-    u32 cell_count;
-    // No less than the radius, in 2^-32 of each edge; no more than about half.
-    u32 reach[3];
-    float squared_radius;
-};
+#include "shared/cells.cuh"
 
 struct alignas(16) Point {
     u32 fraction[3];

@@ -3,15 +3,8 @@
 //   DIMENSION, SPECIES_COUNT
 #include "observable/records.cuh"
 
-#define WARPS 8
-
-// Mirrors `geometry` in src/engine/cuda/correlator/centers.rs.
-struct Geometry {
-    double edge[3];
-    double mass[SPECIES_COUNT];
-    // Particles before each species, and all.
-    u32 start[SPECIES_COUNT + 1];
-};
+#include "shared/blocks.cuh"
+#include "shared/centers.cuh"
 
 __constant__ Geometry geometry;
 
@@ -43,7 +36,7 @@ INLINE i64 block_total(i64 value) {
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
     find_centers(const __grid_constant__ Records records, const u32 *slots, Center *centers) {
     u32 slot = slots[blockIdx.x];
-    const u32 *sample = records.of(slot);
+    const u32 *sample = sample_of(records, slot);
     Center center = {};
     double mass = 0.0;
     for (u32 species = 0; species < SPECIES_COUNT; ++species) {

@@ -12,39 +12,16 @@
 //   REMOVE_DRIFT                   displacements and velocities relative to the centre of mass
 #include "observable/pair_terms.cuh"
 #include "observable/records.cuh"
+#include "shared/blocks.cuh"
+#include "shared/chunk.cuh"
+#include "shared/groups.cuh"
+#include "shared/pair_sums.cuh"
+#include "shared/pairs.cuh"
 
-#define CHUNK 128
-#define WARPS 8
 #define RECORD UNPACKED_WORDS
 #define WIDTH (2 * MOMENTS + VELOCITIES + OVERLAP + SHELLS)
 // No array is empty.
 #define SUMS (WIDTH > 0 ? WIDTH : 1)
-// More bins than this are counted in global memory.
-#define MOST_SHARED_BINS 1024
-
-// Samples that a block holds at once, and the pairs among them.
-struct Group {
-    u32 slot[MOST_SLOTS];
-    u32 slots;
-    u32 first_pair;
-    u32 pairs;
-    u32 unused;
-};
-
-// Particles of one species.
-struct Chunk {
-    u32 start;
-    u32 count;
-};
-
-// Mirrors `geometry` in src/engine/cuda/correlator/pairs.rs.
-struct Geometry {
-    double edge[3];
-    // Chunks before each species, and all.
-    u32 first_chunk[SPECIES_COUNT + 1];
-    float squared_overlap;
-    float inverse_bin_width;
-};
 
 __constant__ Geometry geometry;
 
@@ -164,7 +141,7 @@ INLINE void fetch(const Records &records, const Group &group, Chunk chunk, u32 *
 #pragma unroll
         for (u32 k = 0; k < at_once; ++k) {
             u32 s = first + rows * k;
-            if (s < group.slots) fetched[k].load(records.of(group.slot[s]) + offset);
+            if (s < group.slots) fetched[k].load(sample_of(records, group.slot[s]) + offset);
         }
 #pragma unroll
         for (u32 k = 0; k < at_once; ++k) {

@@ -7,31 +7,18 @@
 #include "observable/pair_terms.cuh"
 #include "observable/records.cuh"
 
-#define CHUNK 1024
-#define WARPS 8
-
-struct Chunk {
-    u32 start;
-    u32 count;
-};
-
-struct Mode {
-    float cosine;
-    float sine;
-};
-
-// A wave vector as integers n, modulo 2^32.
-struct Vector {
-    u32 n[3];
-};
+#include "shared/blocks.cuh"
+#include "shared/chunk.cuh"
+#include "shared/densities.cuh"
+#include "shared/mode_sums.cuh"
 
 // Sums over chunks: by sample, chunk, vector.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-    add_modes(const __grid_constant__ Records records, const u32 *slots, const Chunk *chunks, const Vector *vectors,
+    add_modes(const __grid_constant__ Records records, const u32 *slots, const Chunk *chunks, const WaveVector *vectors,
               u32 vector_count, Mode *partial) {
     __shared__ u32 fractions[DIMENSION][CHUNK];
     Chunk chunk = chunks[blockIdx.x];
-    const u32 *sample = records.of(slots[blockIdx.y]) + (size_t)chunk.start * RECORD_WORDS;
+    const u32 *sample = sample_of(records, slots[blockIdx.y]) + (size_t)chunk.start * RECORD_WORDS;
     for (u32 p = threadIdx.x; p < chunk.count; p += 32 * WARPS) {
         Record record;
         record.load(sample + p * RECORD_WORDS);
@@ -41,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
     __syncthreads();
     u32 lane = threadIdx.x & 31;
     for (u32 v = threadIdx.x >> 5; v < vector_count; v += WARPS) {
-        Vector vector = vectors[v];
+        WaveVector vector = vectors[v];
         Mode mode = {0.0f, 0.0f};
         for (u32 p = lane; p < chunk.count; p += 32) {
             u32 turns = 0;
@@ -59,22 +46,17 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
     }
 }
 
-struct FirstChunks {
-    // Chunks before each species, and all.
-    u32 of[SPECIES_COUNT + 1];
-};
-
 // Sums over the chunks of each species: by sample, species, vector, part. A block for each sample, whose centre of mass
 // it takes out of those of all slots.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-    add_chunks(const __grid_constant__ FirstChunks first, const Mode *partial, u32 vector_count, double *modes,
+    add_chunks(const u32 *first, const Mode *partial, u32 vector_count, double *modes,
                const u32 *slots, const Center *centers, Center *chosen) {
     if (threadIdx.x == 0) chosen[blockIdx.x] = centers[slots[blockIdx.x]];
-    u32 chunks = first.of[SPECIES_COUNT];
+    u32 chunks = first[SPECIES_COUNT];
     for (u32 at = threadIdx.x; at < SPECIES_COUNT * vector_count; at += 32 * WARPS) {
         u32 species = at / vector_count, vector = at % vector_count;
         double cosine = 0.0, sine = 0.0;
-        for (u32 chunk = first.of[species]; chunk < first.of[species + 1]; ++chunk) {
+        for (u32 chunk = first[species]; chunk < first[species + 1]; ++chunk) {
             Mode mode = partial[((size_t)blockIdx.x * chunks + chunk) * vector_count + vector];
             cosine = add(cosine, (double)mode.cosine);
             sine = add(sine, (double)mode.sine);

@@ -7,20 +7,9 @@
 #include "observable/pair_terms.cuh"
 #include "observable/records.cuh"
 
-#define SORTING_THREADS 1024
-#define THREADS 256
-
-// Mirrors `geometry` in src/engine/cuda/correlator/origins.rs.
-struct Geometry {
-    double edge[3];
-    // Particles before each species, and all.
-    u32 start[SPECIES_COUNT + 1];
-    CellGrid grid;
-    u32 remove_drift;
-    // Of distances: bins, and the inverse of their width.
-    u32 bins;
-    float inverse_bin_width;
-};
+#include "shared/blocks.cuh"
+#include "shared/origins.cuh"
+#include "shared/sorting.cuh"
 
 __constant__ Geometry geometry;
 
@@ -44,7 +33,7 @@ INLINE u32 cell_of(const Record &record) {
 // A block for each origin. `ends`: by origin, cell; `points`: by origin, place.
 extern "C" __global__ void __launch_bounds__(SORTING_THREADS)
     sort_origins(const __grid_constant__ Records records, const u32 *origins, u32 *all_ends, Point *all_points) {
-    const u32 *sample = records.of(origins[blockIdx.x]);
+    const u32 *sample = sample_of(records, origins[blockIdx.x]);
     u32 cells = geometry.grid.cell_count, count = particle_count();
     u32 *ends = all_ends + (size_t)blockIdx.x * cells;
     Point *points = all_points + (size_t)blockIdx.x * count;

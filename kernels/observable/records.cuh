@@ -1,7 +1,7 @@
 // Samples in the GPU's memory: a record for each particle, in few pieces of as many bytes as one store takes.
 //
 // Three dimensions: fractions, velocities, and the images in 21 bits each (differences of images are known modulo 2^21):
-// 32 bytes. Two: fraction, image, velocity of each axis, 24 bytes. Mirrors src/engine/cuda/correlator/records.rs.
+// 32 bytes. Two: fraction, image, velocity of each axis, 24 bytes.
 #pragma once
 #include "observable/sampled.cuh"
 
@@ -60,16 +60,7 @@ struct Record {
     INLINE u32 velocity(int axis) const { return DIMENSION == 3 ? word[3 + axis] : word[SAMPLED_WORDS * axis + 2]; }
 };
 
-// Slots of samples. Mirrors `Records` in src/engine/cuda/correlator/records.rs.
-struct Records {
-    u32 *words;
-    u64 slot_words;
+#include "shared/records.cuh"
 
-    INLINE u32 *of(u32 slot) const { return words + slot * slot_words; }
-};
-
-// A centre of mass: place without periodic boundaries.
-struct Center {
-    double position[3];
-    double velocity[3];
-};
+// The records of a slot.
+INLINE u32 *sample_of(const Records &records, u32 slot) { return records.words + slot * records.slot_words; }

@@ -6,7 +6,7 @@
 #pragma once
 #include "arithmetic/fixed_point.cuh"
 
-#define SAMPLED_WORDS 3
+#include "shared/sampled.cuh"
 
 struct Sampled {
     u32 fraction;

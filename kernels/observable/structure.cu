@@ -7,8 +7,7 @@
 #include "observable/origins.cuh"
 
 #define PAIRS_OF_SPECIES (SPECIES_COUNT * (SPECIES_COUNT + 1) / 2)
-// More bins than this are counted in global memory.
-#define MOST_SHARED_BINS 12288
+#include "shared/structure.cuh"
 
 // Pairs of each pair of species (a <= b) by their distance. Adds to `counts`: by sample, pair, bin. Blocks along x for the
 // particles, along y for the samples, for each of which several share the work.
@@ -51,9 +50,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Of each component m = 0, ..., 6 real and imaginary part, then bonds, then the local order; components and order in units of
-// 2^-32. Mirrors src/engine/cuda/correlator/structure.rs.
-#define ORDER_SUMS 16
+// Units of components and of the local order.
 #define COMPONENT_UNITS 4294967296.0
 
 // (x + i y)^m for m = 0, ..., 6.

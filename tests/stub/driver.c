@@ -1,4 +1,4 @@
-/* A driver library that shows what the environment says: the tests of `supercool doctor` need no card. */
+/* A driver library that shows what the environment says: the tests of `supercool doctor` need no GPU. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ int cuDriverGetVersion(int *version) { *version = setting("STUB_VERSION", 13000)
 int cuInit(unsigned flags) { (void)flags; return setting("STUB_INIT", 0); }
 int cuDeviceGetCount(int *count) { *count = setting("STUB_COUNT", 1); return 0; }
 int cuDeviceGet(int *device, int ordinal) { *device = ordinal; return 0; }
-int cuDeviceGetName(char *name, int length, int device) { (void)device; strncpy(name, "Stub card", length); return 0; }
+int cuDeviceGetName(char *name, int length, int device) { (void)device; strncpy(name, "Stub GPU", length); return 0; }
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = (size_t)8 << 30; return 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;

@@ -95,9 +95,9 @@ part_stages() {
     local file watcher ended
     file="$(configure stages fixed-point)"
     for stage in $(seq 1000); do
-        local bath
-        bath="$(sed -n "$((stage % 5 + 1))p" "$here/baths.txt")"
-        printf '\n[[stage]]\nname = "stage-%d"\nsteps = 200\nobserve = { thermodynamics = 50 }\n%s\n' "$stage" "$bath"
+        local thermostat
+        thermostat="$(sed -n "$((stage % 5 + 1))p" "$here/thermostats.txt")"
+        printf '\n[[stage]]\nname = "stage-%d"\nsteps = 200\nobserve = { thermodynamics = 50 }\n%s\n' "$stage" "$thermostat"
         if [ $((stage % 5)) -eq 0 ]; then printf '[[stage.correlation]]\nevery = 5\nwavenumbers = [7.25]\n'; fi
     done >>"$file"
     nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits --id=0 --loop-ms=200 >"$output/memory.csv" &

@@ -1,10 +1,10 @@
 //! What the engine's kernels may take for granted of a GPU's arithmetic, as macros of their program.
 use std::collections::HashMap;
-use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compile::Program;
-use super::launch::Kernels;
+use super::declare::Pointer;
+use super::launch::{Grid, Kernels, kernels};
 use super::memory::{Buffer, Session};
 use crate::engine::EngineError;
 
@@ -45,6 +45,12 @@ fn has_fast_doubles(compute_capability: u32) -> bool {
     matches!(compute_capability, 80 | 90 | 100)
 }
 
+kernels! {
+    struct CheckKernels {
+        count_wrong_reciprocals(Pointer<u32>);
+    }
+}
+
 /// The program that tries the reciprocals.
 pub fn check_program() -> Program {
     Program {
@@ -53,18 +59,16 @@ pub fn check_program() -> Program {
         macros: Vec::new(),
         options: Vec::new(),
     }
+    .checked(&[CheckKernels::checks()])
 }
 
 /// Number of arguments in 2^-100 ... 2^100 whose reciprocal is not rounded correctly.
 fn wrong_reciprocals(session: &Arc<Session>) -> Result<u32, EngineError> {
     let kernels = Kernels::of(session, &check_program())?;
     let wrong = Buffer::new(session, size_of::<u32>())?;
-    let address = wrong.pointer();
-    let arguments = [(&raw const address).cast::<c_void>()];
-    let kernel = kernels.kernel("count_wrong_reciprocals")?;
     let blocks = 8 * session.gpu.multiprocessors;
-    // SAFETY: the kernel takes the address of one integer.
-    unsafe { kernels.launch(kernel, blocks, 256, false, &arguments) }?;
+    let kernel = CheckKernels::load(&kernels)?.count_wrong_reciprocals;
+    kernels.launch(kernel, Grid::of(blocks, 256), (wrong.pointer(),))?;
     Ok(wrong.read::<u32>(1)?[0])
 }
 

@@ -1,86 +1,102 @@
-//! What lies in the GPU's memory. Mirrors `kernels/md/system.cuh`.
+//! What lies in the GPU's memory, as host and kernels see it.
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUdeviceptr;
-
-use super::memory::{Buffer, Plain, Session};
+use super::declare::{
+    Coordinate, Force, HalfBits, Pointer, Site, Velocity, device_constants, device_struct,
+    shared_header,
+};
+use super::memory::{Buffer, Session};
 use crate::engine::EngineError;
 use crate::plan::Precision;
 
-pub const LONGEST_CHAIN: usize = 16;
-
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub struct Particles {
-    position: [CUdeviceptr; 3],
-    velocity: [CUdeviceptr; 3],
-    image: [CUdeviceptr; 3],
-    id: CUdeviceptr,
-    species: CUdeviceptr,
+device_constants! {
+    /// Longest chain of Nose-Hoover thermostats.
+    mod limits: u32 {
+        LONGEST_CHAIN = 16;
+    }
 }
+pub const LONGEST_CHAIN: usize = limits::LONGEST_CHAIN as usize;
 
-/// Where everything lies: a constant of all kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub struct System {
-    particles: [Particles; 2],
-    sites: [CUdeviceptr; 2],
-    reference: CUdeviceptr,
-    force: [CUdeviceptr; 3],
-    list: CUdeviceptr,
-    row_ends: CUdeviceptr,
-    cell_rank: CUdeviceptr,
-    around: CUdeviceptr,
-    bin_count: CUdeviceptr,
-    bin_start: CUdeviceptr,
-    block_total: CUdeviceptr,
-    bin_of: CUdeviceptr,
-    slot_of: CUdeviceptr,
-    sorted: CUdeviceptr,
-    coarse_place: [CUdeviceptr; 3],
-    reach2: CUdeviceptr,
-    mass: CUdeviceptr,
-    control: CUdeviceptr,
-    pub limit2: f64,
-    pub count: u32,
-    pub cells: [u32; 3],
-    pub bins: u32,
-    pub around_count: u32,
-    pub lanes_log2: u32,
-    pub rows: u32,
-    /// Edges of a cell and the inverse of the widest, in lengths of the widest.
-    pub cell_shape: [f32; 3],
-    pub inv_cell: f32,
-    /// Whether lists may be searched for with 16-bit floats.
-    pub coarse: u32,
-    /// log2 of the cells in which particles are sorted by species first.
-    pub group_log2: u32,
-}
-
-impl System {
-    /// As it lies in memory.
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the fields fill the struct without gaps: addresses and a float of eight bytes each, then
-        // fourteen numbers of four.
-        unsafe { std::slice::from_raw_parts((self as *const System).cast(), size_of::<System>()) }
+device_struct! {
+    /// Particles in the order of memory: sorted by cell along the Hilbert curve, species and id.
+    pub struct Particles {
+        position: [Pointer<Coordinate>; 3],
+        velocity: [Pointer<Velocity>; 3],
+        image: [Pointer<i32>; 3],
+        id: Pointer<u32>,
+        species: Pointer<u8>,
     }
 }
 
-/// How a launch ended; the values of `Status` in the kernels.
-pub mod status {
-    pub const DONE: u32 = 0;
-    pub const LISTS_FULL: u32 = 1;
-    pub const TOO_CLOSE: u32 = 2;
-    pub const RUNAWAY: u32 = 3;
-    pub const VELOCITY_RANGE: u32 = 4;
-    pub const KINETIC_RANGE: u32 = 5;
+device_struct! {
+    /// Where everything lies: a constant of all kernels.
+    pub struct System {
+        particles: [Particles; 2],
+        sites: [Pointer<Site>; 2],
+        /// Sites at the last building of the lists.
+        reference: Pointer<Site>,
+        force: [Pointer<Force>; 3],
+        list: Pointer<u32>,
+        /// Row after the last one of each segment of each list.
+        row_ends: Pointer<u32>,
+        cell_rank: Pointer<u32>,
+        /// Cells around each cell, itself included, as many for all: rank, and above RANK_BITS the offset with two bits
+        /// (0, 1, 2 for -1, 0, 1) for each axis, x lowest.
+        around: Pointer<u32>,
+        bin_count: Pointer<u32>,
+        bin_start: Pointer<u32>,
+        block_total: Pointer<u32>,
+        bin_of: Pointer<u32>,
+        slot_of: Pointer<u32>,
+        sorted: Pointer<u64>,
+        /// Places in the cells as 16-bit floats (`coarse.cuh`).
+        coarse_place: [Pointer<HalfBits>; 3],
+        /// Squared reach of the lists of each pair of species.
+        reach2: Pointer<f64>,
+        mass: Pointer<f64>,
+        control: Pointer<Control>,
+        /// Squared displacement up to which the lists are good.
+        pub limit2: f64,
+        pub count: u32,
+        pub cells: [u32; 3],
+        /// Cells, filled up to whole groups, times species.
+        pub bins: u32,
+        pub around_count: u32,
+        /// log2 of the threads per particle.
+        pub lanes_log2: u32,
+        /// Rows of four entries that each lane has room for.
+        pub rows: u32,
+        /// Edges of a cell in lengths of the widest, and the inverse of that one.
+        pub cell_shape: [f32; 3],
+        pub inv_cell: f32,
+        /// Whether lists may be searched for with 16-bit floats: three cells or more along each axis.
+        pub coarse: u32,
+        /// log2 of the cells in a group: neighbors on the curve whose particles are sorted by species first, so that
+        /// most warps work on lists of one length.
+        pub group_log2: u32,
+    }
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SplitSum {
-    upper: u64,
-    lower: u64,
+device_constants! {
+    /// How a launch ended.
+    pub mod status: u32 {
+        DONE = 0, as STATUS_DONE;
+        /// A neighbor list is longer than its capacity: see `list_need`.
+        LISTS_FULL = 1, as STATUS_LISTS_FULL;
+        TOO_CLOSE = 2, as STATUS_TOO_CLOSE;
+        RUNAWAY = 3, as STATUS_RUNAWAY;
+        VELOCITY_RANGE = 4, as STATUS_VELOCITY_RANGE;
+        KINETIC_RANGE = 5, as STATUS_KINETIC_RANGE;
+    }
+}
+
+device_struct! {
+    /// A sum over the system of terms in units of 2^-40: upper and lower 32 bits of the terms are summed apart, so that
+    /// neither can overflow.
+    pub struct SplitSum {
+        upper: u64,
+        lower: u64,
+    }
 }
 
 impl SplitSum {
@@ -99,33 +115,39 @@ impl SplitSum {
     }
 }
 
-// SAFETY: two integers.
-unsafe impl Plain for SplitSum {}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Control {
-    pub barrier: [u64; 2],
-    pub copy: u32,
-    pub site_copy: u32,
-    pub status: u32,
-    pub steps_done: u32,
-    pub list_need: u32,
-    pub culprit: u32,
-    pub rebuilds: u64,
-    pub closest_pair: u64,
-    pub turn: u32,
-    pub unused: u32,
-    pub heat: f64,
-    pub chain_position: [f64; LONGEST_CHAIN],
-    pub chain_velocity: [f64; LONGEST_CHAIN],
-    pub sums: [[SplitSum; 3]; 4],
-    /// Clock cycles that the first block spent on passes, waiting, sorting and building lists.
-    pub cycles: [u64; 4],
+device_struct! {
+    /// The few numbers that blocks and host share.
+    pub struct Control {
+        /// Arrivals at the grid barrier (lower half) and blocks that asked for attention (upper half), for every other
+        /// barrier one of the words.
+        pub barrier: [u64; 2],
+        /// Copy of the particles and of the sites that is valid.
+        pub copy: u32,
+        pub site_copy: u32,
+        pub status: u32,
+        /// Steps of the launch that are complete.
+        pub steps_done: u32,
+        /// Longest list wanted.
+        pub list_need: u32,
+        /// Id of the particle that an error is about.
+        pub culprit: u32,
+        pub rebuilds: u64,
+        /// Pair too close: smaller and larger id.
+        pub closest_pair: u64,
+        /// Which of `sums` the next barrier completes.
+        pub turn: u32,
+        pub unused: u32,
+        pub heat: f64,
+        pub chain_position: [f64; LONGEST_CHAIN],
+        pub chain_velocity: [f64; LONGEST_CHAIN],
+        pub sums: [[SplitSum; 3]; 4],
+        /// Clock cycles that the first block spent on the steps' passes, waiting, sorting and building lists.
+        pub cycles: [u64; 4],
+    }
 }
 
-// SAFETY: integers and floats, `unused` fills the only gap.
-unsafe impl Plain for Control {}
+shared_header!(pub SHARED = "shared/system.cuh":
+    limits::Declaration, status::Declaration, SplitSum, Control, Particles, System);
 
 /// Bytes of one component in memory.
 #[derive(Clone, Copy)]
@@ -260,8 +282,8 @@ impl ParticleBuffers {
     }
 }
 
-fn pointers(axes: &[Buffer]) -> [CUdeviceptr; 3] {
-    std::array::from_fn(|axis| axes.get(axis).map_or(0, Buffer::pointer))
+fn pointers<T>(axes: &[Buffer]) -> [Pointer<T>; 3] {
+    std::array::from_fn(|axis| axes.get(axis).map_or(Pointer::NULL, Buffer::pointer))
 }
 
 /// All of an engine's memory on the GPU but the neighbor lists and what depends on their reach.

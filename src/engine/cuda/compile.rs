@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use super::library::{CudaVersion, Nvrtc};
-use super::sources::HEADERS;
+use super::sources::headers;
 use crate::announce;
 use crate::engine::EngineError;
 
@@ -24,6 +24,16 @@ pub struct Program {
     pub macros: Vec<(String, String)>,
     /// Options beside those that all programs have.
     pub options: Vec<String>,
+}
+
+impl Program {
+    /// The same with the assertion that its kernels have the parameters that the host launches them with.
+    pub fn checked(mut self, checks: &[String]) -> Self {
+        self.text += "\ntemplate <class A, class B> struct SameType { static constexpr bool value = false; };\n\
+                      template <class A> struct SameType<A, A> { static constexpr bool value = true; };\n";
+        checks.iter().for_each(|check| self.text += check);
+        self
+    }
 }
 
 /// What code is made for.
@@ -170,7 +180,7 @@ pub fn compile_in(
     let kept = if cache.is_some() { ", kept for later runs" } else { "" };
     let what = format!("compiling GPU kernels for {architecture} ({}{kept})", program.name);
     let output = announce::while_slow(what, || {
-        nvrtc.compile(&program.name, &program.text, HEADERS, &options).map_err(|log| {
+        nvrtc.compile(&program.name, &program.text, headers(), &options).map_err(|log| {
             EngineError::Compilation {
                 program: program.name.clone(),
                 architecture: architecture.to_string(),
@@ -221,7 +231,7 @@ fn key(program: &Program, options: &[String], version: CudaVersion) -> String {
     part(&program.name);
     part(&program.text);
     options.iter().for_each(|option| part(option));
-    for (name, text) in HEADERS {
+    for (name, text) in headers() {
         part(name);
         part(text);
     }

@@ -1,6 +1,5 @@
 //! The CUDA engine: all particles stay on the GPU; a launch takes many steps.
 use std::cell::OnceCell;
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::buffers::{
@@ -10,12 +9,14 @@ use super::buffers::{
 use super::compile::Program;
 use super::constants::DevicePolicy;
 use super::correlator::Sampling;
+use super::declare::{device_struct, shared_header};
 use super::device::Gpu;
-use super::launch::{Kernels, program};
+use super::launch::{Grid, Kernel, Kernels, kernels, program};
+use super::measure::MeasureKernels;
 use super::memory::Session;
 use super::neighbor_lists::{self, ListShape};
 use super::rank::GpuDomain;
-use super::thermostat::{Geometry, Kind, Thermostat, single_lane_pays};
+use super::thermostat::{Geometry, Kind, StepKernel, Thermostat, single_lane_pays};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
 use crate::engine::domain::Start;
@@ -38,6 +39,9 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) species: Vec<Species>,
     pub(super) session: Arc<Session>,
     pub(super) kernels: Kernels,
+    pub(super) measure_kernels: MeasureKernels,
+    /// Of a whole system; ranks have kernels of their own.
+    advance_kernels: Option<AdvanceKernels>,
     pub(super) element_sizes: ElementSizes,
     pub(super) capacity: Capacity,
     /// `None`: the whole system is here.
@@ -61,28 +65,61 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) trials: Vec<Trial>,
 }
 
-/// Argument of the kernels that take steps. Mirrors `Launch` in `kernels/md/advance.cu`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Launch {
-    first_step: u64,
-    from: u32,
-    steps: u32,
-    rebuild: u32,
-    restore: u32,
-    samples: SampleTimes,
-    stress: SampleTimes,
+device_struct! {
+    /// After which steps of a launch something is done within it, and its number the first time.
+    pub(super) struct SampleTimes {
+        /// ~0: never.
+        first: u32,
+        every: u32,
+        number: u32,
+        unused: u32,
+    }
 }
 
-/// After which steps of a launch something is done within it, and its number the first time. Mirrors `Turns` in
-/// `kernels/md/sample.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SampleTimes {
-    first: u32,
-    every: u32,
-    number: u32,
-    unused: u32,
+device_struct! {
+    /// Steps of one launch.
+    pub(super) struct Launch {
+        /// Steps since the start of the run at which the launch begins.
+        first_step: u64,
+        /// Steps of the launch that were complete at its last interruption, and all of them.
+        from: u32,
+        steps: u32,
+        /// Build the lists first.
+        rebuild: u32,
+        /// Sites were those of a checkpoint's lists: take the present ones after building.
+        restore: u32,
+        samples: SampleTimes,
+        stress: SampleTimes,
+    }
+}
+
+shared_header!(pub SHARED = "shared/launch.cuh": SampleTimes, Launch);
+
+kernels! {
+    /// The kernels that take steps of a whole system.
+    pub struct AdvanceKernels {
+        advance(Launch, Thermostat);
+        advance_wide(Launch, Thermostat);
+        advance_single_lane(Launch, Thermostat);
+        advance_langevin(Launch, Thermostat);
+        advance_global(Launch, Thermostat);
+        advance_andersen(Launch, Thermostat);
+        advance_andersen_single_lane(Launch, Thermostat);
+    }
+}
+
+impl AdvanceKernels {
+    fn get(&self, kernel: StepKernel) -> Kernel<(Launch, Thermostat)> {
+        match kernel {
+            StepKernel::Plain => self.advance,
+            StepKernel::Wide => self.advance_wide,
+            StepKernel::SingleLane => self.advance_single_lane,
+            StepKernel::Langevin => self.advance_langevin,
+            StepKernel::Global => self.advance_global,
+            StepKernel::Andersen => self.advance_andersen,
+            StepKernel::AndersenSingleLane => self.advance_andersen_single_lane,
+        }
+    }
 }
 
 impl SampleTimes {
@@ -138,6 +175,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         };
         let capacity = Capacity { particles: expected, ghosts: 0 };
         let mut engine = Self::empty(plan, start, session, program, shape, capacity)?;
+        engine.advance_kernels = Some(AdvanceKernels::load(&engine.kernels)?);
         let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let layout = layout.filter(|memory| choice_of(memory) == Some(same));
         engine.load(state, layout)?;
@@ -173,13 +211,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
             capacity.particles,
             &mut system,
         )?;
-        kernels.set("system", system.bytes())?;
+        kernels.set("system", &system)?;
         Ok(CudaEngine {
             policy,
             plan: plan.clone(),
             simulation_box,
             species,
             session,
+            measure_kernels: MeasureKernels::load(&kernels)?,
+            advance_kernels: None,
             kernels,
             element_sizes,
             capacity,
@@ -303,12 +343,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
     ) -> Result<(), EngineError> {
         self.lend_thermostat()?;
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
-        let kernel = self.kernels.kernel(kernel)?;
-        let arguments =
-            [(launch as *const Launch).cast::<c_void>(), (thermostat as *const Thermostat).cast()];
-        // SAFETY: the arguments are those of the kernels in advance.cu; all buffers have room for
-        // `count` particles.
-        unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        let kernels = self.advance_kernels.as_ref().expect("the whole system is here");
+        let grid = Grid::cooperative(blocks, threads);
+        self.kernels.launch(kernels.get(kernel), grid, (*launch, *thermostat))?;
         self.evaluate_waiting()?;
         self.control = self.buffers.control.read::<Control>(1)?[0];
         self.take_thermostat();
@@ -382,7 +419,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             &mut self.system,
         )?;
         self.lists = Some(lists);
-        self.kernels.set("system", self.system.bytes())
+        self.kernels.set("system", &self.system)
     }
 
     /// Mean length of the lists, with what fills up their segments.
@@ -485,8 +522,10 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn report(&self) -> serde_json::Value {
         let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
-        let kernel = self.kernels.kernel(self.multi_rank_kernel(kernel));
-        let (registers, local) = kernel.map_or((0, 0), |kernel| self.kernels.resources(kernel));
+        let (registers, local) = match &self.advance_kernels {
+            Some(kernels) => self.kernels.resources(kernels.get(kernel)),
+            None => self.resources_on_rank(kernel),
+        };
         let mut report = serde_json::json!({
             "engine": "cuda",
             "precision": P::PRECISION.name(),

@@ -1,5 +1,6 @@
 //! The compiled kernels of a run, and their launches.
 use std::ffi::{CString, c_void};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use cudarc::driver::result;
@@ -8,8 +9,11 @@ use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule};
 use super::arithmetic;
 use super::compile::{Architecture, Program, compile, compile_ahead};
 use super::constants::{DevicePolicy, DeviceReal, PairTable};
+use super::declare::{DeviceType, Pointer};
 use super::device::failed;
+use super::engine::AdvanceKernels;
 use super::library::Nvrtc;
+use super::measure::MeasureKernels;
 use super::memory::Session;
 use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE};
 use crate::arithmetic::Real;
@@ -27,17 +31,127 @@ unsafe impl Send for Kernels {}
 // SAFETY: as above.
 unsafe impl Sync for Kernels {}
 
-/// A kernel of the module.
-#[derive(Clone, Copy)]
-pub struct Kernel(CUfunction);
+/// A kernel of a module, by the types of its parameters. [`kernels!`] makes them.
+pub struct Kernel<A> {
+    function: CUfunction,
+    arguments: PhantomData<fn(A)>,
+}
+
+impl<A> Clone for Kernel<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Kernel<A> {}
 
 // SAFETY: as for the module, which outlives it in the engine.
-unsafe impl Send for Kernel {}
+unsafe impl<A> Send for Kernel<A> {}
+// SAFETY: as above.
+unsafe impl<A> Sync for Kernel<A> {}
+
+/// The arguments of a launch.
+pub trait Arguments {
+    /// Their types in the kernels, separated by commas.
+    fn types() -> String;
+
+    /// Calls `launch` with the addresses of the arguments.
+    fn with_addresses<R>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> R) -> R;
+}
+
+macro_rules! arguments {
+    ($($name:ident: $number:tt),*) => {
+        impl<$($name: DeviceType),*> Arguments for ($($name,)*) {
+            fn types() -> String {
+                let types: Vec<String> = vec![$($name::declare("")),*];
+                types.join(", ")
+            }
+
+            fn with_addresses<R>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> R) -> R {
+                launch(&mut [$((&raw const self.$number).cast_mut().cast()),*])
+            }
+        }
+    };
+}
+arguments!();
+arguments!(A: 0);
+arguments!(A: 0, B: 1);
+arguments!(A: 0, B: 1, C: 2);
+arguments!(A: 0, B: 1, C: 2, D: 3);
+arguments!(A: 0, B: 1, C: 2, D: 3, E: 4);
+arguments!(A: 0, B: 1, C: 2, D: 3, E: 4, F: 5);
+arguments!(A: 0, B: 1, C: 2, D: 3, E: 4, F: 5, G: 6);
+
+/// Declares the kernels of a program, with the types of their parameters:
+///
+/// - a struct of typed handles, which `load` finds in a module once;
+/// - `CHECKS`, lines of C++ that do not compile where a kernel has other parameters.
+macro_rules! kernels {
+    ($(#[$attribute:meta])* $visible:vis struct $name:ident {
+        $( $(#[$of_kernel:meta])* $kernel:ident($($type:ty),*); )*
+    }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy)]
+        $visible struct $name {
+            $( $(#[$of_kernel])* pub $kernel: $crate::engine::cuda::launch::Kernel<($($type,)*)>, )*
+        }
+
+        impl $name {
+            /// # Errors
+            /// If the module lacks one.
+            pub fn load(module: &$crate::engine::cuda::launch::Kernels) -> Result<Self, $crate::engine::EngineError> {
+                Ok($name { $( $kernel: module.find(stringify!($kernel))?, )* })
+            }
+
+            /// What [`Program::checked`](crate::engine::cuda::compile::Program::checked) adds to the text.
+            pub fn checks() -> String {
+                let mut text = String::new();
+                $(
+                    text += &format!(
+                        "static_assert(SameType<decltype({0}), void({1})>::value, \"parameters of {0}\");\n",
+                        stringify!($kernel),
+                        <($($type,)*) as $crate::engine::cuda::launch::Arguments>::types()
+                    );
+                )*
+                text
+            }
+        }
+    };
+}
+pub(crate) use kernels;
+
+/// Blocks and threads of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    pub blocks: (u32, u32),
+    /// Threads of a block.
+    pub threads: u32,
+    /// Bytes of shared memory that the launch adds to a block's own.
+    pub shared_bytes: usize,
+    /// All blocks run at once.
+    pub cooperative: bool,
+}
+
+impl Grid {
+    pub fn of(blocks: u32, threads: u32) -> Self {
+        Grid { blocks: (blocks, 1), threads, shared_bytes: 0, cooperative: false }
+    }
+
+    pub fn in_two_dimensions(blocks: (u32, u32), threads: u32) -> Self {
+        Grid { blocks, ..Grid::of(1, threads) }
+    }
+
+    pub fn cooperative(blocks: u32, threads: u32) -> Self {
+        Grid { cooperative: true, ..Grid::of(blocks, threads) }
+    }
+}
 
 /// The program of a plan: text and macros.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../kernels/md/engine.cu");
-    program_of("engine.cu", text, policy, plan)
+    let mut checks = measure_checks(plan);
+    checks.push(AdvanceKernels::checks());
+    program_of("engine.cu", text, policy, plan).checked(&checks)
 }
 
 /// A text over the headers of `kernels/md`, with the macros of a plan.
@@ -67,6 +181,15 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
         macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         options: Vec::new(),
     }
+}
+
+/// What programs assert that hold the kernels of `measure.cu` and, where the plan wants it, take samples.
+pub fn measure_checks(plan: &Plan) -> Vec<String> {
+    let mut checks = vec![MeasureKernels::checks()];
+    if super::correlator::is_wanted(plan) {
+        checks.push(super::correlator::SampleKernels::checks());
+    }
+    checks
 }
 
 /// What kernels are compiled to for the GPU of a session.
@@ -101,17 +224,22 @@ impl Kernels {
     ) -> Result<Self, EngineError> {
         program.macros.extend(arithmetic::macros(session)?);
         let kernels = Kernels::of(session, &program)?;
-        kernels.set("policy", &policy.constants().bytes())?;
+        kernels.set_bytes("policy", &policy.constants().bytes())?;
         let pairs = PairTable::new(policy, &plan.potential);
-        kernels.set("pairs", &pairs.bytes())?;
+        kernels.set_bytes("pairs", &pairs.bytes())?;
         let mut largest = super::constants::DeviceStruct::default();
         largest_core2(policy, plan).append(&mut largest);
-        kernels.set("largest_core2", &largest.bytes())?;
+        kernels.set_bytes("largest_core2", &largest.bytes())?;
         Ok(kernels)
     }
 
     /// Writes a constant.
-    pub(super) fn set(&self, name: &str, bytes: &[u8]) -> Result<(), EngineError> {
+    pub(super) fn set<T: DeviceType>(&self, name: &str, value: &T) -> Result<(), EngineError> {
+        self.set_bytes(name, value.bytes())
+    }
+
+    /// The same of one whose layout depends on the plan.
+    pub(super) fn set_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), EngineError> {
         self.session.enter()?;
         let failure = |error| failed(&format!("set the constant {name}"), error);
         // SAFETY: the module is loaded.
@@ -127,7 +255,7 @@ impl Kernels {
         &self,
         name: &str,
         at: usize,
-        from: CUdeviceptr,
+        from: Pointer<u32>,
     ) -> Result<(), EngineError> {
         self.session.enter()?;
         let failure = |error| failed(&format!("set the constant {name}"), error);
@@ -138,22 +266,24 @@ impl Kernels {
         assert!(at + bytes <= size);
         let (to, stream) = (pointer + at as CUdeviceptr, std::ptr::null_mut());
         // SAFETY: both words lie in the GPU's memory.
-        unsafe { result::memcpy_dtod_async(to, from, bytes, stream) }.map_err(failure)
+        unsafe { result::memcpy_dtod_async(to, from.address(), bytes, stream) }.map_err(failure)
     }
 
-    pub fn kernel(&self, name: &str) -> Result<Kernel, EngineError> {
+    /// A kernel by its name; the program asserts the types of its parameters ([`kernels!`]).
+    pub fn find<A: Arguments>(&self, name: &str) -> Result<Kernel<A>, EngineError> {
         self.session.enter()?;
         // SAFETY: the module is loaded.
-        let kernel = unsafe { result::module::get_function(self.module, text(name)) }
+        let function = unsafe { result::module::get_function(self.module, text(name)) }
             .map_err(|error| failed(&format!("find the kernel {name}"), error))?;
-        Ok(Kernel(kernel))
+        Ok(Kernel { function, arguments: PhantomData })
     }
 
     /// Registers of a thread, and bytes of local memory.
-    pub fn resources(&self, kernel: Kernel) -> (i32, i32) {
+    pub fn resources<A>(&self, kernel: Kernel<A>) -> (i32, i32) {
         let ask = |attribute| {
             // SAFETY: the kernel belongs to the module.
-            unsafe { result::function::get_function_attribute(kernel.0, attribute) }.unwrap_or(-1)
+            unsafe { result::function::get_function_attribute(kernel.function, attribute) }
+                .unwrap_or(-1)
         };
         (
             ask(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS),
@@ -162,61 +292,43 @@ impl Kernels {
     }
 
     /// Lets a kernel have more shared memory than all have.
-    pub fn allow_shared_memory(&self, kernel: Kernel, bytes: usize) -> Result<(), EngineError> {
+    pub fn allow_shared_memory<A>(
+        &self,
+        kernel: Kernel<A>,
+        bytes: usize,
+    ) -> Result<(), EngineError> {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         self.session.enter()?;
         // SAFETY: the kernel belongs to the module.
-        unsafe { result::function::set_function_attribute(kernel.0, attribute, bytes as i32) }
-            .map_err(|error| failed("give a kernel its shared memory", error))
-    }
-
-    /// Launches a kernel over a grid of two dimensions with a number of bytes of shared memory. Does not wait.
-    ///
-    /// # Safety
-    /// As for [`launch`](Self::launch).
-    pub unsafe fn launch_grid(
-        &self,
-        kernel: Kernel,
-        blocks: (u32, u32),
-        threads: u32,
-        shared_bytes: usize,
-        arguments: &[*const c_void],
-    ) -> Result<(), EngineError> {
-        self.session.enter()?;
-        let mut arguments: Vec<*mut c_void> =
-            arguments.iter().map(|argument| argument.cast_mut()).collect();
-        let (grid, block) = ((blocks.0, blocks.1, 1), (threads, 1, 1));
-        let (shared, stream) = (shared_bytes as u32, std::ptr::null_mut());
-        // SAFETY: the caller promises the arguments.
-        unsafe { result::launch_kernel(kernel.0, grid, block, shared, stream, &mut arguments) }
-            .map_err(|error| failed("launch a kernel", error))
-    }
-
-    /// Launches a kernel; `cooperative` makes sure that all blocks run at once. Does not wait.
-    ///
-    /// # Safety
-    /// The arguments are those of the kernel, and what they point to on the GPU is large enough.
-    pub unsafe fn launch(
-        &self,
-        kernel: Kernel,
-        blocks: u32,
-        threads: u32,
-        cooperative: bool,
-        arguments: &[*const c_void],
-    ) -> Result<(), EngineError> {
-        self.session.enter()?;
-        let mut arguments: Vec<*mut c_void> =
-            arguments.iter().map(|argument| argument.cast_mut()).collect();
-        let (grid, block, stream) = ((blocks, 1, 1), (threads, 1, 1), std::ptr::null_mut());
-        // SAFETY: the caller promises the arguments.
         unsafe {
-            if cooperative {
-                result::launch_cooperative_kernel(kernel.0, grid, block, 0, stream, &mut arguments)
-            } else {
-                result::launch_kernel(kernel.0, grid, block, 0, stream, &mut arguments)
-            }
+            result::function::set_function_attribute(kernel.function, attribute, bytes as i32)
         }
-        .map_err(|error| failed("launch a kernel", error))
+        .map_err(|error| failed("give a kernel its shared memory", error))
+    }
+
+    /// Launches a kernel; does not wait. What its pointers lead to must be as large as the kernel's description asks for.
+    ///
+    /// # Errors
+    /// If the driver refuses it.
+    pub fn launch<A: Arguments>(
+        &self,
+        kernel: Kernel<A>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<(), EngineError> {
+        self.session.enter()?;
+        let Grid { blocks, threads, shared_bytes, cooperative } = grid;
+        let (blocks, threads) = ((blocks.0, blocks.1, 1), (threads, 1, 1));
+        let (shared, stream) = (shared_bytes as u32, std::ptr::null_mut());
+        let start =
+            if cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
+        // SAFETY: the kernel was compiled with the assertion that its parameters have the types of the arguments; pointers
+        // are addresses of buffers, whose owners keep them until the launch is waited for.
+        arguments
+            .with_addresses(|addresses| unsafe {
+                start(kernel.function, blocks, threads, shared, stream, addresses)
+            })
+            .map_err(|error| failed("launch a kernel", error))
     }
 }
 

@@ -1,53 +1,96 @@
 //! Measurements, and changes of all velocities, between launches.
-use std::ffi::c_void;
-
 use super::buffers::{Control, SplitSum, status};
 use super::constants::DevicePolicy;
+use super::declare::{Pointer, device_constants, device_struct, shared_header};
 use super::engine::CudaEngine;
+use super::launch::{Arguments, Grid, Kernel, kernels};
 use crate::arithmetic::random::Purpose;
 use crate::engine::precision::ExactSum;
 use crate::engine::{EngineError, SystemSums, Thermodynamics};
+use measured::{STRESS_SUMS, VELOCITY_SUMS};
 
 const THREADS: u32 = 256;
 
+device_struct! {
+    /// Added to all velocities, with the other sign.
+    pub struct Shift {
+        x: [f64; 3],
+    }
+}
+
+device_struct! {
+    /// Units of the last digit that all velocities lose; the first ids, up to `rest`, lose one more.
+    pub struct Shares {
+        share: [i64; 3],
+        rest: [u64; 3],
+    }
+}
+
+device_constants! {
+    /// Sums of `measure_velocities` and of `measure_pairs`, and of both.
+    pub mod measured: u32 {
+        VELOCITY_SUMS = 9;
+        PAIR_SUMS = 7;
+        STRESS_SUMS = 16;
+    }
+}
+
+shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, Shift, Shares);
+
+kernels! {
+    /// Kernels over all particles, between launches (`kernels/md/measure.cu`).
+    pub struct MeasureKernels {
+        measure_velocities(Pointer<SplitSum>);
+        measure_pairs(Pointer<SplitSum>);
+        sum_units(Pointer<SplitSum>);
+        draw_velocities(u64, u64, u32, f64);
+        shift_velocities(Shift);
+        subtract_units(Shares);
+        scale_velocities(f64);
+        reverse_velocities();
+        find_too_close();
+    }
+}
+
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Launches an ordinary kernel over all particles; with its arguments.
-    pub(super) fn over_particles(
+    /// Launches an ordinary kernel over all particles.
+    pub(super) fn over_particles<A: Arguments>(
         &self,
-        name: &str,
-        arguments: &[*const c_void],
+        kernel: Kernel<A>,
+        arguments: A,
     ) -> Result<(), EngineError> {
-        self.over_threads(self.own_count(), name, arguments)
+        self.over_threads(self.own_count(), kernel, arguments)
     }
 
     /// The same over the lanes of all particles' lists.
-    fn over_lanes(&self, name: &str, arguments: &[*const c_void]) -> Result<(), EngineError> {
-        self.over_threads(self.own_count() << self.shape.lanes_log2, name, arguments)
+    fn over_lanes<A: Arguments>(&self, kernel: Kernel<A>, arguments: A) -> Result<(), EngineError> {
+        self.over_threads(self.own_count() << self.shape.lanes_log2, kernel, arguments)
     }
 
     /// The same over at most a number of threads.
-    pub(super) fn over_threads(
+    pub(super) fn over_threads<A: Arguments>(
         &self,
         threads: usize,
-        name: &str,
-        arguments: &[*const c_void],
+        kernel: Kernel<A>,
+        arguments: A,
     ) -> Result<(), EngineError> {
         let blocks = threads.div_ceil(THREADS as usize).max(1) as u32;
         let most = 8 * self.session.gpu.multiprocessors;
-        let kernel = self.kernels.kernel(name)?;
-        // SAFETY: the callers give the arguments that the kernel names; the buffers have room for what it goes over.
-        unsafe { self.kernels.launch(kernel, blocks.min(most), THREADS, false, arguments) }
+        self.kernels.launch(kernel, Grid::of(blocks.min(most), THREADS), arguments)
     }
 
     /// Sums that a kernel makes, over all ranks.
-    fn sums<const COUNT: usize>(&self, name: &str) -> Result<[ExactSum; COUNT], EngineError> {
-        self.sums_of(|sums| self.over_particles(name, &[(&raw const sums).cast()]))
+    fn sums<const COUNT: usize>(
+        &self,
+        kernel: Kernel<(Pointer<SplitSum>,)>,
+    ) -> Result<[ExactSum; COUNT], EngineError> {
+        self.sums_of(|sums| self.over_particles(kernel, (sums,)))
     }
 
     /// Sums over all ranks that kernels make, which are launched with the address of the first.
     fn sums_of<const COUNT: usize>(
         &self,
-        launch: impl FnOnce(u64) -> Result<(), EngineError>,
+        launch: impl FnOnce(Pointer<SplitSum>) -> Result<(), EngineError>,
     ) -> Result<[ExactSum; COUNT], EngineError> {
         self.buffers.sums.clear(COUNT * size_of::<SplitSum>())?;
         launch(self.buffers.sums.pointer())?;
@@ -89,24 +132,33 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     /// Adds the sums of `measure_velocities` and `measure_pairs` to those at these addresses.
-    pub(super) fn measure_into(&self, velocities: u64, pairs: u64) -> Result<(), EngineError> {
+    pub(super) fn measure_into(
+        &self,
+        velocities: Pointer<SplitSum>,
+        pairs: Pointer<SplitSum>,
+    ) -> Result<(), EngineError> {
         self.launch_measuring(velocities, pairs)?;
         self.check_ranges()
     }
 
-    fn launch_measuring(&self, velocities: u64, pairs: u64) -> Result<(), EngineError> {
-        self.over_particles("measure_velocities", &[(&raw const velocities).cast()])?;
-        self.over_lanes("measure_pairs", &[(&raw const pairs).cast()])
+    fn launch_measuring(
+        &self,
+        velocities: Pointer<SplitSum>,
+        pairs: Pointer<SplitSum>,
+    ) -> Result<(), EngineError> {
+        self.over_particles(self.measure_kernels.measure_velocities, (velocities,))?;
+        self.over_lanes(self.measure_kernels.measure_pairs, (pairs,))
     }
 
     /// Twice the kinetic energy of the whole system.
     pub(super) fn kinetic2(&self) -> Result<f64, EngineError> {
-        let sums = self.sums::<9>("measure_velocities")?;
+        let sums =
+            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
         Ok(sums[0].value() + sums[1].value() + sums[2].value())
     }
 
     pub(super) fn scale_all(&self, factor: f64) -> Result<(), EngineError> {
-        self.over_particles("scale_velocities", &[(&raw const factor).cast()])?;
+        self.over_particles(self.measure_kernels.scale_velocities, (factor,))?;
         self.check_ranges()
     }
 
@@ -118,7 +170,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     pub(super) fn reverse_all(&self) -> Result<(), EngineError> {
-        self.over_particles("reverse_velocities", &[])?;
+        self.over_particles(self.measure_kernels.reverse_velocities, ())?;
         self.session.wait()
     }
 
@@ -135,13 +187,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
     ) -> Result<(), EngineError> {
         let before = self.kinetic2()?;
         let (seed, step, purpose) = (self.plan.system.random_key(), self.step, purpose as u32);
-        let arguments = [
-            (&raw const seed).cast(),
-            (&raw const step).cast(),
-            (&raw const purpose).cast(),
-            (&raw const temperature).cast(),
-        ];
-        self.over_particles("draw_velocities", &arguments)?;
+        let arguments = (seed, step, purpose, temperature);
+        self.over_particles(self.measure_kernels.draw_velocities, arguments)?;
         self.check_ranges()?;
         self.remove_center_of_mass_velocity()?;
         if exactly && self.particle_count() > 1 {
@@ -159,35 +206,30 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// Makes the total momentum zero; to the bit where the policy and equal masses allow it.
     fn remove_center_of_mass_velocity(&self) -> Result<(), EngineError> {
-        let sums = self.sums::<9>("measure_velocities")?;
+        let sums =
+            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
         let mass = self.total_mass();
-        let center: [f64; 3] = std::array::from_fn(|axis| sums[6 + axis].value() / mass);
-        self.over_particles("shift_velocities", &[(&raw const center).cast()])?;
+        let center = Shift { x: std::array::from_fn(|axis| sums[6 + axis].value() / mass) };
+        self.over_particles(self.measure_kernels.shift_velocities, (center,))?;
         self.check_ranges()?;
         let equal_masses = self.species.windows(2).all(|pair| pair[0].mass == pair[1].mass);
         let integers = P::exact_sum(std::iter::empty()).is_some();
         if !(equal_masses && integers) {
             return Ok(());
         }
-        // The same for all, and one unit more for the first ids.
-        #[repr(C)]
-        struct Shares {
-            share: [i64; 3],
-            rest: [u64; 3],
-        }
         let count = self.particle_count() as i128;
-        let totals = self.sums::<3>("sum_units")?.map(ExactSum::to_units);
+        let totals = self.sums::<3>(self.measure_kernels.sum_units)?.map(ExactSum::to_units);
         let shares = Shares {
             share: totals.map(|total| total.div_euclid(count) as i64),
             rest: totals.map(|total| total.rem_euclid(count) as u64),
         };
-        self.over_particles("subtract_units", &[(&raw const shares).cast()])
+        self.over_particles(self.measure_kernels.subtract_units, (shares,))
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        // Nine of the velocities, seven of the pairs.
-        let behind = (9 * size_of::<SplitSum>()) as u64;
-        let sums = self.sums_of::<16>(|sums| self.launch_measuring(sums, sums + behind))?;
+        let sums = self.sums_of::<{ STRESS_SUMS as usize }>(|sums| {
+            self.launch_measuring(sums, sums.add(VELOCITY_SUMS as usize))
+        })?;
         let [xx, yy, zz, xy, xz, yz, px, py, pz, pairs @ ..] = sums.map(ExactSum::value);
         let momentum = [px, py, pz];
         // Each pair was counted with both of its particles.
@@ -214,7 +256,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut control = self.control;
         control.closest_pair = u64::MAX;
         self.buffers.control.write(&[control])?;
-        self.over_particles("find_too_close", &[])?;
+        self.over_particles(self.measure_kernels.find_too_close, ())?;
         let pair = self.buffers.control.read::<Control>(1)?[0].closest_pair;
         Ok((pair != u64::MAX).then_some(((pair >> 32) as u32, pair as u32)))
     }

@@ -5,6 +5,7 @@ use cudarc::driver::CudaContext;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdevice_attribute, CUdeviceptr};
 
+use super::declare::{Plain, Pointer};
 use super::device::{Gpu, failed};
 use crate::engine::EngineError;
 
@@ -68,22 +69,6 @@ pub struct Buffer {
     bytes: usize,
 }
 
-/// Numbers that are copied to and from the GPU as they are.
-///
-/// # Safety
-/// Every pattern of bits is a value, and there is no padding.
-pub unsafe trait Plain: Copy {}
-// SAFETY: integers.
-unsafe impl Plain for u8 {}
-// SAFETY: integers.
-unsafe impl Plain for u32 {}
-// SAFETY: integers.
-unsafe impl Plain for i32 {}
-// SAFETY: integers.
-unsafe impl Plain for u64 {}
-// SAFETY: any bits are a float.
-unsafe impl Plain for f64 {}
-
 impl Buffer {
     pub fn new(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
         session.enter()?;
@@ -109,7 +94,12 @@ impl Buffer {
         Ok(buffer)
     }
 
-    pub fn pointer(&self) -> CUdeviceptr {
+    /// Where it begins, as the kernels see it.
+    pub fn pointer<T>(&self) -> Pointer<T> {
+        Pointer::at(self.pointer)
+    }
+
+    pub fn address(&self) -> CUdeviceptr {
         self.pointer
     }
 
@@ -183,8 +173,7 @@ impl Buffer {
     pub fn read_at<T: Plain>(&self, at: usize, count: usize) -> Result<Vec<T>, EngineError> {
         assert!(at + count * size_of::<T>() <= self.bytes);
         self.session.enter()?;
-        // SAFETY: any bits are a value of T, also those of zero.
-        let mut values = vec![unsafe { std::mem::zeroed::<T>() }; count];
+        let mut values = vec![T::zeroed(); count];
         // SAFETY: the buffer is at least as long as the values.
         unsafe { result::memcpy_dtoh_sync(&mut values, self.pointer + at as CUdeviceptr) }
             .map_err(|error| failed("copy from the GPU", error))?;

@@ -4,14 +4,13 @@
 //! iterations and takes their decisions, many a launch. Threads per particle are those of one kind of GPU, so that
 //! a minimum depends neither on the GPU nor on the number of its blocks.
 //! Runs beside the engine of the run, on the same stream: launches of both take turns.
-use std::ffi::c_void;
-
 use super::buffers::{Control, status};
 use super::compile::Program;
+use super::declare::{Pointer, device_constants, device_struct, shared_header};
 use super::device::Gpu;
 use super::engine::CudaEngine;
-use super::launch::{Kernels, program_of};
-use super::memory::{Buffer, Plain};
+use super::launch::{Grid, Kernels, kernels, program_of};
+use super::memory::Buffer;
 use super::thermostat::{Geometry, Kind};
 use super::tuning::default_lanes_log2;
 use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
@@ -32,51 +31,95 @@ pub struct CudaMinimizer {
 struct OnGpu {
     engine: CudaEngine<Double>,
     kernels: Kernels,
+    descend: DescentKernels,
     progress: Buffer,
     fastest2: Buffer,
     of_tile: Buffer,
     of_group: Buffer,
 }
 
-/// Mirrors `Descent` in `kernels/minimize/descend.cu`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct DescentArgument {
-    force_tolerance: f64,
-    inertia: f64,
-    furthest: f64,
-    most: u64,
-    pause: u64,
-    rebuild: u32,
-    unused: u32,
+device_struct! {
+    /// What the descent goes by.
+    struct DescentArgument {
+        /// The descent ends when the force on every particle is smaller.
+        force_tolerance: f64,
+        /// Of all particles.
+        inertia: f64,
+        /// Furthest move of a particle in an iteration.
+        furthest: f64,
+        /// Iterations at which the descent ends in any case, and at which this launch does.
+        most: u64,
+        pause: u64,
+        /// Build the lists first.
+        rebuild: u32,
+        unused: u32,
+    }
 }
 
-/// Mirrors `Progress`, with `Fire` of `kernels/minimize/fire.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Progress {
-    first_timestep: f64,
-    timestep: f64,
-    mixing: f64,
-    downhill: u64,
-    iterations: u64,
-    moved_for: f64,
-    residual_force: f64,
-    end: u32,
-    unused: u32,
+device_struct! {
+    /// Time step and mixing of a descent by FIRE.
+    struct Fire {
+        first_timestep: f64,
+        timestep: f64,
+        mixing: f64,
+        /// Iterations with positive power in a row.
+        downhill: u64,
+        iterations: u64,
+    }
 }
 
-// SAFETY: integers and floats, `unused` fills the only gap.
-unsafe impl Plain for Progress {}
+device_constants! {
+    /// Why a launch ended.
+    mod end: u32 {
+        /// Not: or to be continued, where the launch has ended.
+        NOT_ENDED = 0, as END_NOT;
+        DONE = 1, as END_DONE;
+        /// A force is NaN.
+        NOT_FINITE = 2;
+    }
+}
 
-/// Values of `End`.
-const NOT_ENDED: u32 = 0;
-const DONE: u32 = 1;
+device_struct! {
+    /// What lasts from launch to launch.
+    struct Progress {
+        fire: Fire,
+        /// Time of the last move.
+        moved_for: f64,
+        /// Largest force on a particle.
+        residual_force: f64,
+        end: u32,
+        unused: u32,
+    }
+}
 
-/// Bytes of `Sums`.
-const SUMS_BYTES: usize = 32;
-/// Mirrors `SUMMED_TILES`.
-const SUMMED_TILES: usize = 1024;
+device_struct! {
+    /// Sums over particles, and the largest squared force.
+    struct DescentSums {
+        /// F . v
+        power: f64,
+        force2: f64,
+        velocity2: f64,
+        largest2: f64,
+    }
+}
+
+device_constants! {
+    /// Tiles whose sums are summed up by themselves.
+    mod groups: u32 {
+        SUMMED_TILES = 1024;
+    }
+}
+
+shared_header!(pub FIRE = "shared/fire.cuh": Fire);
+shared_header!(pub SHARED = "shared/descent.cuh":
+    DescentArgument, end::Declaration, Progress, DescentSums, groups::Declaration);
+
+kernels! {
+    struct DescentKernels {
+        descend(DescentArgument, Pointer<Progress>, Pointer<u64>, Pointer<DescentSums>, Pointer<DescentSums>);
+    }
+}
+
 /// Multiprocessors for which the threads per particle are chosen: those of an H200.
 const MULTIPROCESSORS: u32 = 132;
 /// A launch takes about a quarter of a second: particles times iterations.
@@ -103,7 +146,7 @@ fn program_over(plan: &Plan) -> Program {
     let system = &plan.system;
     let policy = Double::new(&system.simulation_box, plan.run.timestep, &system.species);
     let text = include_str!("../../../kernels/minimize/descend.cu");
-    program_of("descend.cu", text, &policy, plan)
+    program_of("descend.cu", text, &policy, plan).checked(&[DescentKernels::checks()])
 }
 
 impl CudaMinimizer {
@@ -139,11 +182,15 @@ impl OnGpu {
         let kernels = Kernels::load_program(&session, program_over(plan), &engine.policy, plan)?;
         let tiles = engine.particle_count().div_ceil(32 >> engine.shape.lanes_log2);
         Ok(OnGpu {
+            descend: DescentKernels::load(&kernels)?,
             kernels,
             progress: Buffer::new(&session, size_of::<Progress>())?,
             fastest2: Buffer::new(&session, 16)?,
-            of_tile: Buffer::new(&session, tiles * SUMS_BYTES)?,
-            of_group: Buffer::new(&session, tiles.div_ceil(SUMMED_TILES) * SUMS_BYTES)?,
+            of_tile: Buffer::new(&session, tiles * size_of::<DescentSums>())?,
+            of_group: Buffer::new(
+                &session,
+                tiles.div_ceil(groups::SUMMED_TILES as usize) * size_of::<DescentSums>(),
+            )?,
             engine,
         })
     }
@@ -152,9 +199,12 @@ impl OnGpu {
     fn descend(&mut self, descent: &Descent) -> Result<InherentStructure, EngineError> {
         let settings = &descent.settings;
         let start = Progress {
-            first_timestep: settings.timestep,
-            timestep: settings.timestep,
-            mixing: fire::MIXING,
+            fire: Fire {
+                first_timestep: settings.timestep,
+                timestep: settings.timestep,
+                mixing: fire::MIXING,
+                ..Fire::default()
+            },
             ..Progress::default()
         };
         self.progress.write(&[start])?;
@@ -175,8 +225,8 @@ impl OnGpu {
             let progress = self.launch(&argument)?;
             argument.rebuild = 0;
             match self.engine.control.status {
-                status::DONE if progress.end == NOT_ENDED => {
-                    argument.pause = progress.iterations + part;
+                status::DONE if progress.end == end::NOT_ENDED => {
+                    argument.pause = progress.fire.iterations + part;
                 }
                 status::DONE => break progress,
                 status::LISTS_FULL => {
@@ -186,7 +236,7 @@ impl OnGpu {
                 _ => return Err(self.engine.error()),
             }
         };
-        if progress.end != DONE {
+        if progress.end != end::DONE {
             let forces = self.engine.forces()?;
             let wild = |force: &[f64; 3]| !force.iter().map(|f| f * f).sum::<f64>().is_finite();
             let particle = forces.iter().position(wild).unwrap_or(0) as u32;
@@ -203,7 +253,7 @@ impl OnGpu {
         let pressure = measured.pressure - density * motion;
         let mut snapshot = self.engine.read_snapshot()?;
         snapshot.velocity.fill([0.0; 3]);
-        let Progress { residual_force, iterations, .. } = progress;
+        let Progress { residual_force, fire: Fire { iterations, .. }, .. } = progress;
         Ok(InherentStructure { snapshot, energy, pressure, residual_force, iterations })
     }
 
@@ -213,15 +263,16 @@ impl OnGpu {
         engine.control.status = status::DONE;
         engine.control.list_need = 0;
         engine.buffers.control.write(&[engine.control])?;
-        self.kernels.set("system", engine.system.bytes())?;
-        let kernel = self.kernels.kernel("descend")?;
+        self.kernels.set("system", &engine.system)?;
         let Geometry { blocks, threads, .. } = engine.geometry(Kind::None);
-        let pointers = [&self.progress, &self.fastest2, &self.of_tile, &self.of_group]
-            .map(|buffer| buffer.pointer());
-        let mut arguments = vec![(&raw const *descent).cast::<c_void>()];
-        arguments.extend(pointers.iter().map(|pointer| (&raw const *pointer).cast::<c_void>()));
-        // SAFETY: the arguments are those of the kernel; the buffers have room for all tiles.
-        unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        let arguments = (
+            *descent,
+            self.progress.pointer(),
+            self.fastest2.pointer(),
+            self.of_tile.pointer(),
+            self.of_group.pointer(),
+        );
+        self.kernels.launch(self.descend.descend, Grid::cooperative(blocks, threads), arguments)?;
         engine.control = engine.buffers.control.read::<Control>(1)?[0];
         Ok(self.progress.read::<Progress>(1)?[0])
     }

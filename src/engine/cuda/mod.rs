@@ -4,6 +4,7 @@ mod buffers;
 pub mod compile;
 pub mod constants;
 mod correlator;
+mod declare;
 pub mod device;
 mod engine;
 mod export;

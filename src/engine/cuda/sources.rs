@@ -1,4 +1,7 @@
 //! The text of the kernels, part of this binary.
+use std::sync::LazyLock;
+
+use super::declare::SharedHeader;
 
 /// A file of `kernels/` with its name.
 macro_rules! header {
@@ -7,8 +10,37 @@ macro_rules! header {
     };
 }
 
-/// Headers by the names with which they are included.
-pub const HEADERS: &[(&str, &str)] = &[
+/// What host and kernels share, declared in Rust: one list a module.
+const SHARED: &[&[SharedHeader]] = &[
+    &[super::buffers::SHARED],
+    &[super::engine::SHARED],
+    &[super::measure::SHARED],
+    &[super::minimize::FIRE, super::minimize::SHARED],
+    &[super::thermostat::SHARED],
+    super::correlator::SHARED,
+    super::rank::SHARED,
+];
+
+/// All headers by the names with which they are included.
+pub fn headers() -> &'static [(&'static str, &'static str)] {
+    static ALL: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
+        let shared = shared_headers().iter().map(|(name, text)| (*name, text.as_str()));
+        WRITTEN.iter().copied().chain(shared).collect()
+    });
+    &ALL
+}
+
+/// Those that are declared in Rust.
+pub fn shared_headers() -> &'static [(&'static str, String)] {
+    static TEXTS: LazyLock<Vec<(&'static str, String)>> = LazyLock::new(|| {
+        let headers = SHARED.iter().copied().flatten();
+        headers.map(|header| (header.name, (header.text)())).collect()
+    });
+    &TEXTS
+}
+
+/// Files of `kernels/`.
+const WRITTEN: &[(&str, &str)] = &[
     header!("arithmetic/double_single.cuh"),
     header!("arithmetic/elementary.cuh"),
     header!("arithmetic/exact_sum.cuh"),

@@ -1,4 +1,5 @@
-//! Thermostats as the kernels get them. Mirrors `kernels/md/thermostat.cuh`.
+//! Thermostats as the kernels get them, and the kernels that take steps under them.
+use super::declare::{device_constants, device_struct, shared_header};
 use crate::engine::StageContext;
 use crate::integrator::{andersen, langevin};
 use crate::plan::{self, Precision};
@@ -20,21 +21,47 @@ pub fn single_lane_pays(precision: Precision) -> bool {
     precision != Precision::Double
 }
 
+device_constants! {
+    /// What acts on the velocities.
+    mod kind: u32 {
+        NONE = 0, as THERMOSTAT_NONE;
+        LANGEVIN = 1, as THERMOSTAT_LANGEVIN;
+        NOSE_HOOVER = 2, as THERMOSTAT_NOSE_HOOVER;
+        BUSSI = 3, as THERMOSTAT_BUSSI;
+        ANDERSEN = 4, as THERMOSTAT_ANDERSEN;
+    }
+}
+
 /// Which kernel takes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Kind {
     /// Nothing acts on the velocities.
-    None = 0,
-    Langevin = 1,
-    NoseHoover = 2,
-    Bussi = 3,
-    Andersen = 4,
+    None = kind::NONE,
+    Langevin = kind::LANGEVIN,
+    NoseHoover = kind::NOSE_HOOVER,
+    Bussi = kind::BUSSI,
+    Andersen = kind::ANDERSEN,
+}
+
+/// The kernels that take steps (`kernels/md/advance.cu`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKernel {
+    Plain,
+    /// For small blocks, with more registers.
+    Wide,
+    SingleLane,
+    Langevin,
+    /// Thermostats of the whole system.
+    Global,
+    Andersen,
+    AndersenSingleLane,
 }
 
 /// A kernel that takes steps, and its blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
-    pub kernel: &'static str,
+    pub kernel: StepKernel,
     pub blocks: u32,
     /// Threads of a block.
     pub threads: u32,
@@ -51,43 +78,47 @@ impl Geometry {
         };
         let alone = alone && tiles_of_block > SMALL_BLOCK / 32;
         let (kernel, threads) = match kind {
-            Kind::None if alone => ("advance_single_lane", threads(LARGEST_BLOCK_SINGLE_LANE)),
+            Kind::None if alone => (StepKernel::SingleLane, threads(LARGEST_BLOCK_SINGLE_LANE)),
             Kind::None if threads(LARGEST_BLOCK) <= SMALL_BLOCK => {
-                ("advance_wide", threads(LARGEST_BLOCK))
+                (StepKernel::Wide, threads(LARGEST_BLOCK))
             }
-            Kind::None => ("advance", threads(LARGEST_BLOCK)),
-            Kind::Langevin => ("advance_langevin", threads(LARGEST_BLOCK)),
-            Kind::NoseHoover | Kind::Bussi => ("advance_global", threads(LARGEST_BLOCK)),
+            Kind::None => (StepKernel::Plain, threads(LARGEST_BLOCK)),
+            Kind::Langevin => (StepKernel::Langevin, threads(LARGEST_BLOCK)),
+            Kind::NoseHoover | Kind::Bussi => (StepKernel::Global, threads(LARGEST_BLOCK)),
             Kind::Andersen if alone => {
-                ("advance_andersen_single_lane", threads(LARGEST_BLOCK_SINGLE_LANE))
+                (StepKernel::AndersenSingleLane, threads(LARGEST_BLOCK_SINGLE_LANE))
             }
-            Kind::Andersen => ("advance_andersen", threads(LARGEST_BLOCK)),
+            Kind::Andersen => (StepKernel::Andersen, threads(LARGEST_BLOCK)),
         };
         Geometry { kernel, blocks, threads }
     }
 }
 
-/// Argument of the kernels that take steps.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Thermostat {
-    kind: u32,
-    chain_length: u32,
-    seed: u64,
-    stage_first_step: u64,
-    stage_steps: u64,
-    from: f64,
-    to: f64,
-    timestep: f64,
-    degrees_of_freedom: u64,
-    /// Langevin: `exp(-friction dt / 2)`; Nose-Hoover: period; Bussi: relaxation time.
-    parameter: f64,
-    /// Andersen: steps between collisions, mass of all particles, and two flags.
-    interval: u64,
-    total_mass: f64,
-    exact: u32,
-    equal_masses: u32,
+device_struct! {
+    /// What acts on the velocities of this launch.
+    pub struct Thermostat {
+        kind: u32,
+        chain_length: u32,
+        seed: u64,
+        stage_first_step: u64,
+        stage_steps: u64,
+        /// Ramp of the thermostat's temperature over the stage.
+        from: f64,
+        to: f64,
+        timestep: f64,
+        degrees_of_freedom: u64,
+        /// Langevin: exp(-friction dt / 2); Nose-Hoover: period; Bussi: relaxation time.
+        parameter: f64,
+        /// Andersen: steps between collisions, the mass of all particles, whether velocities are scaled to the temperature
+        /// exactly, and whether all masses are equal.
+        interval: u64,
+        total_mass: f64,
+        exact: u32,
+        equal_masses: u32,
+    }
 }
+
+shared_header!(pub SHARED = "shared/thermostat.cuh": kind::Declaration, Thermostat);
 
 impl Thermostat {
     pub fn new(
@@ -144,11 +175,11 @@ mod tests {
     #[test]
     fn blocks_hold_their_tiles_in_as_few_rounds_as_the_kernel_allows() {
         for (particles, lanes, alone, kernel, threads) in [
-            (1_000, 16, false, "advance_wide", 128),
-            (50_000, 1, true, "advance_wide", 384),
-            (80_000, 1, true, "advance_single_lane", 640),
-            (1_000_000, 1, true, "advance_single_lane", 768),
-            (1_000_000, 1, false, "advance", 640),
+            (1_000, 16, false, StepKernel::Wide, 128),
+            (50_000, 1, true, StepKernel::Wide, 384),
+            (80_000, 1, true, StepKernel::SingleLane, 640),
+            (1_000_000, 1, true, StepKernel::SingleLane, 768),
+            (1_000_000, 1, false, StepKernel::Plain, 640),
         ] {
             let tiles = u32::div_ceil(particles * lanes, 32);
             let found = Geometry::new(Kind::None, tiles, 132, alone);
@@ -158,8 +189,8 @@ mod tests {
             assert_eq!(tiles_of_block.div_ceil(threads / 32), tiles_of_block.div_ceil(most / 32));
         }
         let langevin = Geometry::new(Kind::Langevin, 31_250, 132, true);
-        assert_eq!((langevin.kernel, langevin.threads), ("advance_langevin", 640));
+        assert_eq!((langevin.kernel, langevin.threads), (StepKernel::Langevin, 640));
         let andersen = Geometry::new(Kind::Andersen, 31_250, 132, true);
-        assert_eq!((andersen.kernel, andersen.threads), ("advance_andersen_single_lane", 768));
+        assert_eq!((andersen.kernel, andersen.threads), (StepKernel::AndersenSingleLane, 768));
     }
 }

@@ -110,15 +110,15 @@ impl Transfer {
         // long, and nobody touches it before `arrived`.
         unsafe {
             stream::wait_event(engine, self.taken.event, flags)?;
-            let mut at: CUdeviceptr = self.staging.pointer();
+            let mut at: CUdeviceptr = self.staging.address();
             for piece in pieces {
-                result::memcpy_dtod_async(at, piece.buffer.pointer(), piece.bytes, engine)?;
+                result::memcpy_dtod_async(at, piece.buffer.address(), piece.bytes, engine)?;
                 at += aligned_size(piece.bytes) as CUdeviceptr;
             }
             event::record(self.gathered.event, engine)?;
             stream::wait_event(beside, self.gathered.event, flags)?;
             let target = std::slice::from_raw_parts_mut(memory.pointer, to.bytes);
-            result::memcpy_dtoh_async(target, self.staging.pointer(), beside)?;
+            result::memcpy_dtoh_async(target, self.staging.address(), beside)?;
             event::record(self.taken.event, beside)?;
             event::record(memory.arrived.event, beside)
         }

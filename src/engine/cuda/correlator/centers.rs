@@ -1,35 +1,54 @@
 //! Centres of mass of samples.
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::program::{self, THREADS};
-use super::records::Records;
+use super::records::{Center, Records};
 use crate::engine::EngineError;
-use crate::engine::cuda::launch::{Kernel, Kernels};
+use crate::engine::cuda::declare::{Const, Layout, Pointer, SharedHeader};
+use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::system::{SimulationBox, Species};
 
 pub struct CenterFinder {
     kernels: Kernels,
-    find_centers: Kernel,
+    find_centers: CenterKernels,
     /// Numbers of the slots of the samples.
     slots: Buffer,
 }
 
 /// `Geometry` of the kernel.
-fn geometry(simulation_box: &SimulationBox, species: &[Species]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let masses = species.iter().map(|species| species.mass);
-    let numbers = simulation_box.padded_edges().into_iter().chain(masses);
-    numbers.for_each(|x| bytes.extend(x.to_ne_bytes()));
-    let mut start = 0;
-    bytes.extend(0u32.to_ne_bytes());
-    for species in species {
-        start += species.count as u32;
-        bytes.extend(start.to_ne_bytes());
+fn geometry(edges: [f64; 3], species: &[Species]) -> Layout {
+    let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
+    Layout::default()
+        .with("edge", &[], edges)
+        .with_array("mass", "SPECIES_COUNT", &[], &masses)
+        .with_array(
+            "start",
+            "SPECIES_COUNT + 1",
+            &["Particles before each species, and all."],
+            &starts(species),
+        )
+}
+
+/// Particles before each species, and all.
+pub fn starts(species: &[Species]) -> Vec<u32> {
+    let ends = species.iter().scan(0, |end, species| {
+        *end += species.count as u32;
+        Some(*end)
+    });
+    [0].into_iter().chain(ends).collect()
+}
+
+/// What the kernels include of this module.
+pub const SHARED: SharedHeader = SharedHeader {
+    name: "shared/centers.cuh",
+    text: || geometry([0.0; 3], &[]).declaration("Geometry"),
+};
+
+kernels! {
+    pub struct CenterKernels {
+        find_centers(Records, Pointer<Const<u32>>, Pointer<Center>);
     }
-    bytes.resize(bytes.len().next_multiple_of(8), 0);
-    bytes
 }
 
 impl CenterFinder {
@@ -45,15 +64,15 @@ impl CenterFinder {
     ) -> Result<Self, EngineError> {
         let program = program::centers_program(simulation_box.dimension(), species.len());
         let kernels = Kernels::of(session, &program)?;
-        kernels.set("geometry", &geometry(simulation_box, species))?;
+        kernels.set_bytes("geometry", &geometry(simulation_box.padded_edges(), species).bytes())?;
         Ok(CenterFinder {
-            find_centers: kernels.kernel("find_centers")?,
+            find_centers: CenterKernels::load(&kernels)?,
             kernels,
             slots: Buffer::new(session, samples * size_of::<u32>())?,
         })
     }
 
-    /// Finds those of the samples in `slots`; does not wait.
+    /// Finds those of the samples in `slots`, which records and centres have; does not wait.
     ///
     /// # Errors
     /// If the GPU is lost.
@@ -65,11 +84,7 @@ impl CenterFinder {
     ) -> Result<(), EngineError> {
         let count = slots.len() as u32;
         self.slots.write(slots)?;
-        let (slots, centers) = (self.slots.pointer(), centers.pointer());
-        let arguments: [*const c_void; 3] =
-            [(&raw const records).cast(), (&raw const slots).cast(), (&raw const centers).cast()];
-        // SAFETY: the arguments are those of the kernel; `slots` has so many numbers of slots, which the
-        // records and the centres have.
-        unsafe { self.kernels.launch(self.find_centers, count, THREADS, false, &arguments) }
+        let arguments = (records, self.slots.pointer(), centers.pointer());
+        self.kernels.launch(self.find_centers.find_centers, Grid::of(count, THREADS), arguments)
     }
 }

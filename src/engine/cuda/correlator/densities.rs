@@ -1,11 +1,11 @@
 //! Density modes of the samples of a correlation.
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::pairs::{COPIES, chunks};
-use super::program::{self, DENSITY_CHUNK, THREADS};
+use super::program::{self, Chunk, DENSITY_CHUNK, THREADS};
 use super::records::{Center, Records};
-use crate::engine::cuda::launch::{Kernel, Kernels};
+use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
+use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
@@ -14,16 +14,45 @@ use crate::observable::dynamics::evaluation::{DensityEvaluation, SampledDensitie
 /// Bytes of sums by chunk that are made at once, if that many samples are due.
 const MOST_PARTIAL_BYTES: usize = 256 << 20;
 
+device_struct! {
+    /// Part of a density mode.
+    pub struct Mode {
+        cosine: f32,
+        sine: f32,
+    }
+}
+
+device_struct! {
+    /// A wave vector as integers n, modulo 2^32.
+    pub struct WaveVector {
+        n: [u32; 3],
+    }
+}
+
+shared_header!(pub SHARED = "shared/densities.cuh": Mode, WaveVector);
+
+kernels! {
+    pub struct DensityKernels {
+        add_modes(
+            Records, Pointer<Const<u32>>, Pointer<Const<Chunk>>, Pointer<Const<WaveVector>>, u32, Pointer<Mode>
+        );
+        add_chunks(
+            Pointer<Const<u32>>, Pointer<Const<Mode>>, u32, Pointer<f64>, Pointer<Const<u32>>, Pointer<Const<Center>>,
+            Pointer<Center>
+        );
+    }
+}
+
 /// The kernels and their memory.
 pub struct DensityEvaluator {
     pub every: u64,
     kernels: Kernels,
-    add_modes: Kernel,
-    add_chunks: Kernel,
+    density_kernels: DensityKernels,
     species: usize,
     vector_count: usize,
     chunk_count: usize,
-    first_chunk: Vec<u32>,
+    /// Chunks before each species, and all.
+    first_chunk: Buffer,
     samples_at_once: usize,
     chunks: Buffer,
     vectors: Buffer,
@@ -40,7 +69,7 @@ pub struct DensityEvaluator {
 fn capacity(evaluation: &DensityEvaluation, batch: usize) -> (usize, u64) {
     let (chunks, _) = chunks(&evaluation.species, DENSITY_CHUNK);
     let vectors = evaluation.vectors.len();
-    let of_sample = chunks.len() / 2 * vectors * 8;
+    let of_sample = chunks.len() * vectors * size_of::<Mode>();
     let samples = (MOST_PARTIAL_BYTES / of_sample.max(1)).clamp(1, batch);
     let modes = samples * evaluation.species.len() * vectors * 16;
     let centers = samples * size_of::<Center>();
@@ -68,18 +97,17 @@ impl DensityEvaluator {
         transfer.reserve(COPIES)?;
         Ok(DensityEvaluator {
             every: evaluation.every,
-            add_modes: kernels.kernel("add_modes")?,
-            add_chunks: kernels.kernel("add_chunks")?,
+            density_kernels: DensityKernels::load(&kernels)?,
             kernels,
             species,
             vector_count,
-            chunk_count: chunks.len() / 2,
-            first_chunk,
+            chunk_count: chunks.len(),
+            first_chunk: Buffer::holding(session, &first_chunk)?,
             samples_at_once,
             chunks: Buffer::holding(session, &chunks)?,
             vectors: Buffer::holding(session, evaluation.vectors.as_flattened())?,
             slots: Buffer::new(session, samples_at_once * 4)?,
-            partial: Buffer::new(session, samples_at_once * chunks.len() / 2 * vector_count * 8)?,
+            partial: Buffer::new(session, samples_at_once * chunks.len() * vector_count * 8)?,
             modes: Buffer::new(session, modes)?,
             centers: Buffer::new(session, centers)?,
             remove_drift: evaluation.remove_drift,
@@ -113,35 +141,28 @@ impl DensityEvaluator {
     ) -> Result<Pending<Vec<SampledDensities>>, EngineError> {
         let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
         self.slots.write(&slots)?;
-        let [slots, chunks, vectors, partial, modes] =
-            [&self.slots, &self.chunks, &self.vectors, &self.partial, &self.modes]
-                .map(Buffer::pointer);
-        let [all_centers, centers] = [all_centers, &self.centers].map(Buffer::pointer);
         let vector_count = self.vector_count as u32;
-        let arguments: [*const c_void; 6] = [
-            (&raw const records).cast(),
-            (&raw const slots).cast(),
-            (&raw const chunks).cast(),
-            (&raw const vectors).cast(),
-            (&raw const vector_count).cast(),
-            (&raw const partial).cast(),
-        ];
+        let DensityKernels { add_modes, add_chunks } = self.density_kernels;
+        let arguments = (
+            records,
+            self.slots.pointer(),
+            self.chunks.pointer(),
+            self.vectors.pointer(),
+            vector_count,
+            self.partial.pointer(),
+        );
         let grid = (self.chunk_count as u32, samples.len() as u32);
-        // SAFETY: the arguments are those of the kernel; the records have the slots, and there is room for
-        // `samples_at_once` samples.
-        unsafe { self.kernels.launch_grid(self.add_modes, grid, THREADS, 0, &arguments)? };
-        let arguments: [*const c_void; 7] = [
-            self.first_chunk.as_ptr().cast(),
-            (&raw const partial).cast(),
-            (&raw const vector_count).cast(),
-            (&raw const modes).cast(),
-            (&raw const slots).cast(),
-            (&raw const all_centers).cast(),
-            (&raw const centers).cast(),
-        ];
-        let blocks = samples.len() as u32;
-        // SAFETY: as above.
-        unsafe { self.kernels.launch(self.add_chunks, blocks, THREADS, false, &arguments)? };
+        self.kernels.launch(add_modes, Grid::in_two_dimensions(grid, THREADS), arguments)?;
+        let arguments = (
+            self.first_chunk.pointer(),
+            self.partial.pointer(),
+            vector_count,
+            self.modes.pointer(),
+            self.slots.pointer(),
+            all_centers.pointer(),
+            self.centers.pointer(),
+        );
+        self.kernels.launch(add_chunks, Grid::of(samples.len() as u32, THREADS), arguments)?;
         let (species, vectors) = (self.species, self.vector_count);
         let bytes = samples.len() * species * vectors * 16;
         let center_bytes = samples.len() * size_of::<Center>();

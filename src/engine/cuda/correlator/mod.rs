@@ -23,15 +23,38 @@ pub use self::program::{
     centers_program, density_program, neighborhoods_program, program, structure_program,
 };
 
+pub use self::particles::SampleKernels;
+
 use self::particles::ParticleSampling;
 use self::stress::StressSampling;
 use super::constants::DevicePolicy;
+use super::declare::SharedHeader;
 use super::engine::{CudaEngine, LaunchSamples};
 use super::memory::Session;
 use crate::engine::{Correlator, EngineError, Pending};
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::plan::Plan;
+
+/// What the kernels of correlations share with the host.
+pub const SHARED: &[SharedHeader] = &[
+    centers::SHARED,
+    densities::SHARED,
+    neighborhoods::SHARED,
+    origins::CELLS,
+    origins::SHARED,
+    origins::SORTING,
+    pairs::GROUPS,
+    pairs::SHARED,
+    particles::SHARED,
+    program::BLOCKS,
+    program::CHUNKS,
+    program::MODE_SUMS,
+    program::NUMBERS,
+    program::PAIR_SUMS,
+    records::SHARED,
+    structure::SHARED,
+];
 
 /// Whether a stage has observables that are evaluated on the GPU.
 pub fn is_wanted(plan: &Plan) -> bool {
@@ -174,7 +197,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let sums = sampling.stress.as_mut().filter(|of| !launched && is_due(of.every));
         let sums = sums.map(|stress| stress.take(step));
         if let Some(slot) = slot {
-            self.over_particles("take_sample", &[(&raw const slot).cast()])?;
+            let kernel = SampleKernels::load(&self.kernels)?.take_sample;
+            self.over_particles(kernel, (slot,))?;
         }
         if let Some([velocities, pairs]) = sums {
             self.measure_into(velocities, pairs)?;

@@ -4,15 +4,15 @@
 //! are counted, or later samples are written anew in the frame of the cages, and correlated with their origins as any
 //! others.
 use std::borrow::Cow;
-use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::origins::{Cells, Search, SortedOrigins};
+use super::origins::{Cells, Point, Search, SortedOrigins};
 use super::pairs::{self, COPIES, PairEvaluator};
 use super::program::{self, THREADS};
-use super::records::Records;
+use super::records::{Center, Records};
 use super::slots::Slot;
-use crate::engine::cuda::launch::Kernel;
+use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
+use crate::engine::cuda::launch::{Grid, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
@@ -43,9 +43,40 @@ struct Round {
     pairs: Vec<(u32, [u32; 2], u32)>,
 }
 
+device_struct! {
+    /// Samples that are compared.
+    pub struct ComparedSamples {
+        /// Number among the origins that were sorted, its slot, and that of the later sample.
+        origin: u32,
+        origin_slot: u32,
+        later_slot: u32,
+        /// Slot for the later sample relative to cages.
+        target: u32,
+    }
+}
+
+shared_header!(pub SHARED = "shared/neighborhoods.cuh": ComparedSamples);
+
+kernels! {
+    pub struct NeighborhoodKernels {
+        count_places(
+            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<Const<Center>>,
+            Pointer<u32>
+        );
+        displace(
+            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<i64>
+        );
+        subtract_cages(
+            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<Const<Center>>,
+            Pointer<Const<i64>>
+        );
+    }
+}
+
 /// The kernels and their memory.
 pub struct NeighborhoodEvaluator {
     origins: SortedOrigins,
+    kernels: NeighborhoodKernels,
     shape: Shape,
     species: usize,
     work: Buffer,
@@ -53,13 +84,11 @@ pub struct NeighborhoodEvaluator {
 }
 
 enum Kind {
-    Places { count_places: Kernel, counts: Buffer, transfer: Transfer },
+    Places { counts: Buffer, transfer: Transfer },
     Cages(Box<Cages>),
 }
 
 struct Cages {
-    displace: Kernel,
-    subtract_cages: Kernel,
     /// By pair, place among the sorted, axis.
     moved: Buffer,
     evaluator: PairEvaluator,
@@ -177,11 +206,9 @@ impl NeighborhoodEvaluator {
         };
         let (simulation_box, all) = (&evaluation.simulation_box, &evaluation.species);
         let origins = SortedOrigins::new(session, &program, simulation_box, all, search)?;
-        let kernels = &origins.kernels;
+        let kernels = NeighborhoodKernels::load(&origins.kernels)?;
         let kind = if shape.in_cages {
             Kind::Cages(Box::new(Cages {
-                displace: kernels.kernel("displace")?,
-                subtract_cages: kernels.kernel("subtract_cages")?,
                 moved: Buffer::new(session, shape.bytes_of_displacements(dimension))?,
                 evaluator: PairEvaluator::new(session, &within_cages(evaluation))?,
                 first_slot,
@@ -190,16 +217,13 @@ impl NeighborhoodEvaluator {
             let counts = shape.pairs * species * 4;
             let transfer = Transfer::new(session, aligned_size(counts))?;
             transfer.reserve(COPIES)?;
-            Kind::Places {
-                count_places: kernels.kernel("count_places")?,
-                counts: Buffer::new(session, counts)?,
-                transfer,
-            }
+            Kind::Places { counts: Buffer::new(session, counts)?, transfer }
         };
         Ok(NeighborhoodEvaluator {
             species,
             work: Buffer::new(session, (shape.cells.origins() + 4 * shape.pairs) * 4)?,
             origins,
+            kernels,
             shape,
             kind,
         })
@@ -237,32 +261,19 @@ impl NeighborhoodEvaluator {
             work.extend([place, slots[0], slots[1], target]);
         }
         self.work.write(&work)?;
-        let origins = self.work.pointer();
-        let pairs = origins + 4 * round.origins.len() as u64;
-        let [ends, points, centers_at] =
-            [&self.origins.ends, &self.origins.points, centers].map(Buffer::pointer);
-        // SAFETY: `count` numbers of slots lie there, and there is room for as many.
-        unsafe { self.origins.sort(records, origins, round.origins.len())? };
+        let origins = self.work.pointer::<u32>();
+        let pairs = Pointer::at(origins.add(round.origins.len()).address());
+        let (ends, points) = (self.origins.ends.pointer(), self.origins.points.pointer());
+        self.origins.sort(records, origins.to_const(), round.origins.len())?;
         let kernels = &self.origins.kernels;
-        let grid = ((self.shape.particles as u32).div_ceil(THREADS), round.pairs.len() as u32);
+        let blocks = ((self.shape.particles as u32).div_ceil(THREADS), round.pairs.len() as u32);
+        let grid = Grid::in_two_dimensions(blocks, THREADS);
         match &self.kind {
-            Kind::Places { count_places, counts, transfer } => {
+            Kind::Places { counts, transfer } => {
                 let bytes = round.pairs.len() * self.species * 4;
                 counts.clear(bytes)?;
-                let counts_at = counts.pointer();
-                let arguments: [*const c_void; 6] = [
-                    (&raw const records).cast(),
-                    (&raw const pairs).cast(),
-                    (&raw const ends).cast(),
-                    (&raw const points).cast(),
-                    (&raw const centers_at).cast(),
-                    (&raw const counts_at).cast(),
-                ];
-                // SAFETY: the arguments are those of the kernel; pairs name slots of the records, which have
-                // centres, and sorted origins.
-                unsafe {
-                    kernels.launch_grid(*count_places, grid, THREADS, 0, &arguments)?;
-                }
+                let arguments = (records, pairs, ends, points, centers.pointer(), counts.pointer());
+                kernels.launch(self.kernels.count_places, grid, arguments)?;
                 let arriving = transfer.begin(&[Piece { buffer: counts, bytes }])?;
                 let lags = round.pairs.iter().map(|&(_, _, lag)| lag).collect();
                 Ok(Pending::new(move || {
@@ -272,30 +283,11 @@ impl NeighborhoodEvaluator {
                 }))
             }
             Kind::Cages(cages) => {
-                let moved = cages.moved.pointer();
-                let arguments: [*const c_void; 5] = [
-                    (&raw const records).cast(),
-                    (&raw const pairs).cast(),
-                    (&raw const ends).cast(),
-                    (&raw const points).cast(),
-                    (&raw const moved).cast(),
-                ];
-                // SAFETY: as above; there is room for the displacements of `count` pairs.
-                unsafe {
-                    kernels.launch_grid(cages.displace, grid, THREADS, 0, &arguments)?;
-                }
-                let arguments: [*const c_void; 6] = [
-                    (&raw const records).cast(),
-                    (&raw const pairs).cast(),
-                    (&raw const ends).cast(),
-                    (&raw const points).cast(),
-                    (&raw const centers_at).cast(),
-                    (&raw const moved).cast(),
-                ];
-                // SAFETY: as above; the slots written to are beside those of the samples.
-                unsafe {
-                    kernels.launch_grid(cages.subtract_cages, grid, THREADS, 0, &arguments)?;
-                }
+                let moved = cages.moved.pointer::<i64>();
+                let arguments = (records, pairs, ends, points, moved);
+                kernels.launch(self.kernels.displace, grid, arguments)?;
+                let arguments = (records, pairs, ends, points, centers.pointer(), moved.to_const());
+                kernels.launch(self.kernels.subtract_cages, grid, arguments)?;
                 let groups = groups_of(round, cages.first_slot, cages.evaluator.slots());
                 cages.evaluator.evaluate_groups(&groups, records, centers)
             }

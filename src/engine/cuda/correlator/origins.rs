@@ -1,11 +1,14 @@
 //! Samples whose particles are sorted by cell.
-use std::ffi::c_void;
 use std::sync::Arc;
 
+use super::centers::starts;
 use super::records::Records;
 use crate::engine::EngineError;
 use crate::engine::cuda::compile::Program;
-use crate::engine::cuda::launch::{Kernel, Kernels};
+use crate::engine::cuda::declare::{
+    Const, Layout, Named, Pointer, SharedHeader, device_constants, device_struct, shared_header,
+};
+use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::system::{SimulationBox, Species};
 
@@ -13,8 +16,6 @@ use crate::system::{SimulationBox, Species};
 const MOST_BYTES: usize = 256 << 20;
 /// Samples that are sorted at once.
 const MOST_ORIGINS: usize = 64;
-/// Threads of the block that sorts a sample.
-const SORTING_THREADS: u32 = 1024;
 
 /// What is looked for around particles.
 #[derive(Clone, Copy, Debug)]
@@ -74,43 +75,86 @@ impl Cells {
 /// The kernels of a search and the memory of what is sorted.
 pub struct SortedOrigins {
     pub kernels: Kernels,
-    sort_origins: Kernel,
+    sorting: SortingKernels,
     /// By origin, cell.
     pub ends: Buffer,
     /// By origin, place.
     pub points: Buffer,
 }
 
+device_struct! {
+    /// Cells that points are sorted by, and how far is looked around a point.
+    pub struct CellGrid {
+        /// Cells along each axis, and all.
+        cells: [u32; 3],
+        cell_count: u32,
+        /// No less than the radius, in 2^-32 of each edge; no more than about half.
+        reach: [u32; 3],
+        squared_radius: f32,
+    }
+}
+
+device_constants! {
+    /// Threads of the block that sorts a sample.
+    mod sorting: u32 {
+        SORTING_THREADS = 1024;
+    }
+}
+use sorting::SORTING_THREADS;
+
+/// A point of the kernels, with padding.
+pub enum Point {}
+
+impl Named for Point {
+    fn name() -> String {
+        "Point".to_owned()
+    }
+}
+
 /// `Geometry` of the kernels.
-fn geometry(
-    simulation_box: &SimulationBox,
-    species: &[Species],
-    cells: Cells,
-    search: Search,
-) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let edges = simulation_box.padded_edges();
-    edges.iter().for_each(|x| bytes.extend(x.to_ne_bytes()));
-    let mut start = 0;
-    bytes.extend(0u32.to_ne_bytes());
-    for species in species {
-        start += species.count as u32;
-        bytes.extend(start.to_ne_bytes());
-    }
-    cells.cells.iter().for_each(|cells| bytes.extend(cells.to_ne_bytes()));
-    bytes.extend((cells.count() as u32).to_ne_bytes());
-    for edge in edges {
-        // A hair wider than the sphere, so that rounding loses nothing.
-        let reach = (search.radius / edge * (1.0 + 1e-6) * 4_294_967_296.0).ceil() + 1.0;
-        bytes.extend((reach as u32).to_ne_bytes());
-    }
-    bytes.extend(((search.radius * search.radius) as f32).to_ne_bytes());
-    bytes.extend(u32::from(search.remove_drift).to_ne_bytes());
+fn geometry(edges: [f64; 3], species: &[Species], grid: CellGrid, search: Search) -> Layout {
     let (bins, width) = search.bins;
-    bytes.extend((bins as u32).to_ne_bytes());
-    bytes.extend((width.recip() as f32).to_ne_bytes());
-    bytes.resize(bytes.len().next_multiple_of(8), 0);
-    bytes
+    Layout::default()
+        .with("edge", &[], edges)
+        .with_array(
+            "start",
+            "SPECIES_COUNT + 1",
+            &["Particles before each species, and all."],
+            &starts(species),
+        )
+        .with("grid", &[], grid)
+        .with("remove_drift", &[], u32::from(search.remove_drift))
+        .with("bins", &["Of distances: bins, and the inverse of their width."], bins as u32)
+        .with("inverse_bin_width", &[], width.recip() as f32)
+}
+
+fn grid(edges: [f64; 3], cells: Cells, search: Search) -> CellGrid {
+    // A hair wider than the sphere, so that rounding loses nothing.
+    let reach = |edge: f64| (search.radius / edge * (1.0 + 1e-6) * 4_294_967_296.0).ceil() + 1.0;
+    CellGrid {
+        cells: cells.cells,
+        cell_count: cells.count() as u32,
+        reach: edges.map(|edge| reach(edge) as u32),
+        squared_radius: (search.radius * search.radius) as f32,
+    }
+}
+
+shared_header!(pub CELLS = "shared/cells.cuh": CellGrid);
+shared_header!(pub SORTING = "shared/sorting.cuh": sorting::Declaration);
+
+/// What the kernels include of this module.
+pub const SHARED: SharedHeader = SharedHeader {
+    name: "shared/origins.cuh",
+    text: || {
+        let search = Search { radius: 0.0, remove_drift: false, bins: (0, 1.0) };
+        geometry([0.0; 3], &[], CellGrid::default(), search).declaration("Geometry")
+    },
+};
+
+kernels! {
+    pub struct SortingKernels {
+        sort_origins(Records, Pointer<Const<u32>>, Pointer<u32>, Pointer<Point>);
+    }
 }
 
 impl SortedOrigins {
@@ -127,37 +171,32 @@ impl SortedOrigins {
     ) -> Result<Self, EngineError> {
         let cells = Cells::new(simulation_box, species);
         let kernels = Kernels::of(session, program)?;
-        kernels.set("geometry", &geometry(simulation_box, species, cells, search))?;
+        let edges = simulation_box.padded_edges();
+        let geometry = geometry(edges, species, grid(edges, cells, search), search);
+        kernels.set_bytes("geometry", &geometry.bytes())?;
         let [ends, points] = cells.bytes();
         Ok(SortedOrigins {
-            sort_origins: kernels.kernel("sort_origins")?,
+            sorting: SortingKernels::load(&kernels)?,
             kernels,
             ends: Buffer::new(session, ends)?,
             points: Buffer::new(session, points)?,
         })
     }
 
-    /// Sorts the samples in `count` slots, whose numbers lie at an address of the GPU; does not wait.
+    /// Sorts the samples in `count` slots of the records, whose numbers lie on the GPU, at most [`Cells::origins`]; does not
+    /// wait.
     ///
-    /// # Safety
-    /// There are `count` numbers, of slots that the records have, and no more than [`Cells::origins`].
-    pub unsafe fn sort(
+    /// # Errors
+    /// If the GPU is lost.
+    pub fn sort(
         &self,
         records: Records,
-        slots: u64,
+        slots: Pointer<Const<u32>>,
         count: usize,
     ) -> Result<(), EngineError> {
-        let (ends, points) = (self.ends.pointer(), self.points.pointer());
-        let arguments: [*const c_void; 4] = [
-            (&raw const records).cast(),
-            (&raw const slots).cast(),
-            (&raw const ends).cast(),
-            (&raw const points).cast(),
-        ];
-        // SAFETY: the arguments are those of the kernel; the caller promises the slots.
-        unsafe {
-            self.kernels.launch(self.sort_origins, count as u32, SORTING_THREADS, false, &arguments)
-        }
+        let arguments = (records, slots, self.ends.pointer(), self.points.pointer());
+        let grid = Grid::of(count as u32, SORTING_THREADS);
+        self.kernels.launch(self.sorting.sort_origins, grid, arguments)
     }
 }
 

@@ -1,12 +1,16 @@
 //! Sums over particles for the pairs of samples of a correlation.
-use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::program::{self, CHUNK, Column, MOST_SHARED_BINS, MOST_SLOTS, SAMPLED_WORDS, THREADS};
-use super::records::Records;
+use super::program::{
+    self, CHUNK, Chunk, Column, MOST_SHARED_BINS, MOST_SLOTS, SAMPLED_WORDS, THREADS,
+};
+use super::records::{Center, Records};
 use super::slots::Slot;
 use crate::engine::cuda::compile::Program;
-use crate::engine::cuda::launch::{Kernel, Kernels};
+use crate::engine::cuda::declare::{
+    Const, Layout, Plain, Pointer, SharedHeader, device_struct, shared_header,
+};
+use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
@@ -28,8 +32,7 @@ const MOST_PAIRS_OF_GROUP: usize = MOST_SLOTS * (MOST_SLOTS + 1) / 2;
 /// The kernels of a correlation and their memory.
 pub struct PairEvaluator {
     kernels: Kernels,
-    correlate: Kernel,
-    add_chunks: Kernel,
+    pair_kernels: PairKernels,
     /// Samples of a group.
     slots: usize,
     chunk_count: usize,
@@ -50,41 +53,70 @@ pub struct PairEvaluator {
     transfer: Transfer,
 }
 
-/// Chunks of particles of one species: the first place and the number of each, and how many of them lie before each
-/// species.
-pub fn chunks(all: &[Species], size: usize) -> (Vec<u32>, Vec<u32>) {
+/// Chunks of particles of one species, and how many of them lie before each species.
+pub fn chunks(all: &[Species], size: usize) -> (Vec<Chunk>, Vec<u32>) {
     let (mut chunks, mut first) = (Vec::new(), vec![0]);
     let mut start = 0;
     for species in all {
         for offset in (0..species.count).step_by(size) {
-            chunks.extend([(start + offset) as u32, size.min(species.count - offset) as u32]);
+            let count = size.min(species.count - offset) as u32;
+            chunks.push(Chunk { start: (start + offset) as u32, count });
         }
         start += species.count;
-        first.push(chunks.len() as u32 / 2);
+        first.push(chunks.len() as u32);
     }
     (chunks, first)
 }
 
+device_struct! {
+    /// Samples that a block holds at once, and the pairs among them.
+    pub struct Group {
+        slot: [u32; MOST_SLOTS],
+        slots: u32,
+        first_pair: u32,
+        pairs: u32,
+        unused: u32,
+    }
+}
+
 /// `Geometry` of the kernels.
-fn geometry(evaluation: &Evaluation, first_chunk: &[u32]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let edges = evaluation.simulation_box.padded_edges();
-    edges.into_iter().for_each(|x| bytes.extend(x.to_ne_bytes()));
-    first_chunk.iter().for_each(|first| bytes.extend(first.to_ne_bytes()));
-    let length = evaluation.sums.iter().find_map(|sum| match sum {
+fn geometry(edges: [f64; 3], sums: &[ParticleSum], first_chunk: &[u32]) -> Layout {
+    let length = sums.iter().find_map(|sum| match sum {
         ParticleSum::Within(length) => Some(*length),
         _ => None,
     });
-    let squared = length.map_or(0.0, |length| (length * length) as f32);
-    bytes.extend(squared.to_ne_bytes());
-    let bin_width = evaluation.sums.iter().find_map(|sum| match sum {
+    let bin_width = sums.iter().find_map(|sum| match sum {
         ParticleSum::Histogram { bin_width, .. } => Some(*bin_width),
         _ => None,
     });
-    let inverse = bin_width.map_or(0.0, |bin_width| bin_width.recip() as f32);
-    bytes.extend(inverse.to_ne_bytes());
-    bytes.resize(bytes.len().next_multiple_of(8), 0);
-    bytes
+    Layout::default()
+        .with("edge", &[], edges)
+        .with_array(
+            "first_chunk",
+            "SPECIES_COUNT + 1",
+            &["Chunks before each species, and all."],
+            first_chunk,
+        )
+        .with("squared_overlap", &[], length.map_or(0.0, |length| (length * length) as f32))
+        .with("inverse_bin_width", &[], bin_width.map_or(0.0, |bin_width| bin_width.recip() as f32))
+}
+
+shared_header!(pub GROUPS = "shared/groups.cuh": Group);
+
+/// What the kernels include of this module.
+pub const SHARED: SharedHeader = SharedHeader {
+    name: "shared/pairs.cuh",
+    text: || geometry([0.0; 3], &[], &[]).declaration("Geometry"),
+};
+
+kernels! {
+    pub struct PairKernels {
+        correlate(
+            Records, Pointer<Const<Group>>, Pointer<Const<u32>>, Pointer<Const<Chunk>>, Pointer<Const<Center>>,
+            Pointer<f32>, Pointer<u32>
+        );
+        add_chunks(Pointer<Const<f32>>, u32, Pointer<f64>);
+    }
 }
 
 /// Pairs evaluated at once, and the bytes that the evaluation takes on the GPU.
@@ -92,7 +124,7 @@ fn capacity(evaluation: &Evaluation) -> (usize, u64) {
     let (chunks, _) = chunks(&evaluation.species, CHUNK);
     let (species, bins) = (evaluation.species.len(), program::bins(evaluation));
     let width = evaluation.width() - bins;
-    let of_chunks = chunks.len() / 2 * width * 4;
+    let of_chunks = chunks.len() * width * 4;
     let of_pair = species * (8 * width + 4 * bins);
     let fitting = MOST_PARTIAL_BYTES / of_chunks.max(of_pair).max(1);
     // Those in the frame of the cages come in rounds of fewer.
@@ -128,23 +160,24 @@ impl PairEvaluator {
         let (slots, shared_bytes) = shared_slots(session, evaluation)?;
         let kernels = Kernels::of(session, &program::program(evaluation, slots))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
-        kernels.set("geometry", &geometry(evaluation, &first_chunk))?;
-        let correlate = kernels.kernel("correlate")?;
-        kernels.allow_shared_memory(correlate, shared_bytes)?;
+        let edges = evaluation.simulation_box.padded_edges();
+        let geometry = geometry(edges, &evaluation.sums, &first_chunk);
+        kernels.set_bytes("geometry", &geometry.bytes())?;
+        let pair_kernels = PairKernels::load(&kernels)?;
+        kernels.allow_shared_memory(pair_kernels.correlate, shared_bytes)?;
         let (species, width) = (evaluation.species.len(), evaluation.width() - bins);
         let (pairs_at_once, _) = capacity(evaluation);
         let sums = pairs_at_once * species * width * 8;
         let counts = pairs_at_once * species * bins * 4;
         // A group has a pair at least.
-        let work = pairs_at_once * (slots + 4 + 1) * 4;
+        let work = pairs_at_once * (size_of::<Group>() + 4);
         let transfer = Transfer::new(session, aligned_size(sums) + aligned_size(counts))?;
         transfer.reserve(COPIES)?;
         Ok(PairEvaluator {
-            correlate,
-            add_chunks: kernels.kernel("add_chunks")?,
+            pair_kernels,
             kernels,
             slots,
-            chunk_count: chunks.len() / 2,
+            chunk_count: chunks.len(),
             species,
             width,
             bins,
@@ -153,7 +186,7 @@ impl PairEvaluator {
             pairs_at_once,
             chunks: Buffer::holding(session, &chunks)?,
             work: Buffer::new(session, work)?,
-            partial: Buffer::new(session, pairs_at_once * chunks.len() / 2 * width * 4)?,
+            partial: Buffer::new(session, pairs_at_once * chunks.len() * width * 4)?,
             sums: Buffer::new(session, sums)?,
             counts: Buffer::new(session, counts)?,
             transfer,
@@ -197,56 +230,48 @@ impl PairEvaluator {
         records: Records,
         centers: &Buffer,
     ) -> Result<Pending<EvaluatedPairs>, EngineError> {
-        let mut work = Vec::new();
+        let mut work: Vec<u32> = Vec::new();
         let mut pairs = 0;
-        for group in groups {
-            work.extend_from_slice(&group.samples);
-            work.resize(work.len() + self.slots - group.samples.len(), 0);
-            work.extend([group.samples.len() as u32, pairs, group.pairs.len() as u32, 0]);
-            pairs += group.pairs.len() as u32;
+        for SampleGroup { samples, pairs: of_group } in groups {
+            let mut group = Group {
+                slots: samples.len() as u32,
+                first_pair: pairs,
+                pairs: of_group.len() as u32,
+                ..Group::default()
+            };
+            group.slot[..samples.len()].copy_from_slice(samples);
+            let words = group.bytes().as_chunks::<4>().0;
+            work.extend(words.iter().map(|&word| u32::from_ne_bytes(word)));
+            pairs += of_group.len() as u32;
         }
-        let pairs_at = 4 * work.len() as u64;
         work.extend(
             groups.iter().flat_map(|group| &group.pairs).map(|pair| pair.origin | pair.later << 16),
         );
         self.work.write(&work)?;
-        let (groups_at, pairs_at) = (self.work.pointer(), self.work.pointer() + pairs_at);
-        let (chunks, centers) = (self.chunks.pointer(), centers.pointer());
-        let (partial, sums) = (self.partial.pointer(), self.sums.pointer());
-        let counts = self.counts.pointer();
+        let groups_at = self.work.pointer::<Group>();
+        let pairs_at = Pointer::at(groups_at.add(groups.len()).address());
         let pair_count = pairs as usize * self.species;
         let lengths = [pair_count * self.width * 8, pair_count * self.bins * 4];
         self.counts.clear(lengths[1])?;
-        let arguments: [*const c_void; 7] = [
-            (&raw const records).cast(),
-            (&raw const groups_at).cast(),
-            (&raw const pairs_at).cast(),
-            (&raw const chunks).cast(),
-            (&raw const centers).cast(),
-            (&raw const partial).cast(),
-            (&raw const counts).cast(),
-        ];
-        let grid = (self.chunk_count as u32, groups.len() as u32);
-        // SAFETY: the arguments are those of the kernel; groups name slots that the records have and pairs
-        // places in their groups; there is room for `pairs_at_once` pairs.
-        unsafe {
-            self.kernels.launch_grid(
-                self.correlate,
-                grid,
-                THREADS,
-                self.shared_bytes,
-                &arguments,
-            )?;
-        }
-        let chunk_count = self.chunk_count as u32;
-        let arguments: [*const c_void; 3] = [
-            (&raw const partial).cast(),
-            (&raw const chunk_count).cast(),
-            (&raw const sums).cast(),
-        ];
+        let PairKernels { correlate, add_chunks } = self.pair_kernels;
+        let grid = Grid {
+            blocks: (self.chunk_count as u32, groups.len() as u32),
+            shared_bytes: self.shared_bytes,
+            ..Grid::of(1, THREADS)
+        };
+        let arguments = (
+            records,
+            groups_at.to_const(),
+            pairs_at,
+            self.chunks.pointer(),
+            centers.pointer(),
+            self.partial.pointer(),
+            self.counts.pointer(),
+        );
+        self.kernels.launch(correlate, grid, arguments)?;
         if self.width > 0 {
-            // SAFETY: as above.
-            unsafe { self.kernels.launch(self.add_chunks, pairs, THREADS, false, &arguments)? };
+            let arguments = (self.partial.pointer(), self.chunk_count as u32, self.sums.pointer());
+            self.kernels.launch(add_chunks, Grid::of(pairs, THREADS), arguments)?;
         }
         let pieces: Vec<Piece> = [&self.sums, &self.counts]
             .into_iter()

@@ -11,8 +11,9 @@ use super::slots::{Slot, SlotPool};
 use super::structure::{self, BondOrderEvaluator, StructureEvaluator};
 use super::{common_interval, launch_samples, until_next};
 use crate::engine::cuda::compile::Program;
+use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
 use crate::engine::cuda::engine::SampleTimes;
-use crate::engine::cuda::launch::Kernels;
+use crate::engine::cuda::launch::{Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::{BlockingScheme, Due};
@@ -27,6 +28,28 @@ const FEWEST_OF_BATCH: usize = 8;
 const BATCHES: usize = 2;
 /// Share of the free memory that the samples of a batch may take.
 const SHARE_OF_BATCH: u64 = 32;
+
+device_struct! {
+    /// Where samples go.
+    pub struct SamplingConstant {
+        /// Slots of `slot_words` words: records of the particles in id order.
+        records: Pointer<u32>,
+        /// Slots of the launch's samples, in order.
+        slots: Pointer<Const<u32>>,
+        slot_words: u64,
+        /// 2^32 over the edge.
+        units: [f64; 3],
+    }
+}
+
+shared_header!(pub SHARED = "shared/sampling.cuh": SamplingConstant);
+
+kernels! {
+    /// Of programs that take samples.
+    pub struct SampleKernels {
+        take_sample(u32);
+    }
+}
 
 /// Samples of all particles, and the correlations that are evaluated from them.
 pub struct ParticleSampling {
@@ -328,9 +351,9 @@ impl ParticleSampling {
             let slot = self.slot();
             let records = records::pack(&sample.words, evaluation.simulation_box.dimension());
             self.records.write_at(slot.number as usize * self.slot_bytes, &records)?;
-            if let Some(center) = sample.center {
+            if let Some([position, velocity]) = sample.center {
                 let at = slot.number as usize * size_of::<Center>();
-                self.centers.write_at(at, &[Center(center)])?;
+                self.centers.write_at(at, &[Center { position, velocity }])?;
             }
             held.push((*index, Arc::new(slot)));
         }
@@ -349,16 +372,15 @@ impl ParticleSampling {
         Records { words: self.records.pointer(), slot_words: self.slot_bytes as u64 / 4 }
     }
 
-    /// As the constant of the kernels that take samples: `Sampling` in `kernels/md/sample.cuh`.
-    pub fn constant(&self) -> Vec<u8> {
-        let edges = self.simulation_box.padded_edges();
-        let mut bytes = Vec::new();
+    /// A constant of the kernels that take samples.
+    pub fn constant(&self) -> SamplingConstant {
         let records = self.records();
-        for word in [records.words, self.table.pointer(), records.slot_words] {
-            bytes.extend(word.to_ne_bytes());
+        SamplingConstant {
+            records: records.words,
+            slots: self.table.pointer(),
+            slot_words: records.slot_words,
+            units: self.simulation_box.padded_edges().map(|edge| 4_294_967_296.0 / edge),
         }
-        edges.iter().for_each(|edge| bytes.extend((4_294_967_296.0 / edge).to_ne_bytes()));
-        bytes
     }
 
     /// Leaves the samples of the batch to [`evaluate_waiting`](Self::evaluate_waiting).
@@ -460,7 +482,8 @@ impl ParticleSampling {
             let center = match evaluation.remove_drift {
                 true => {
                     let at = number * size_of::<Center>();
-                    Some(self.centers.read_at::<Center>(at, 1)?[0].0)
+                    let Center { position, velocity } = self.centers.read_at(at, 1)?[0];
+                    Some([position, velocity])
                 }
                 false => None,
             };

@@ -1,20 +1,64 @@
 //! The kernels of one correlation: text written for its wave vectors, macros and constants.
 use std::fmt::Write;
 
+use super::origins::SortingKernels;
 use crate::engine::cuda::compile::Program;
+use crate::engine::cuda::declare::{device_constants, device_struct, shared_header};
 use crate::observable::dynamics::evaluation::{DensityEvaluation, Evaluation, ParticleSum};
+use crate::observable::dynamics::sampled::WORDS;
 use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
 
-/// `CHUNK`, `SAMPLED_WORDS` and `WARPS` of the kernels.
-pub const CHUNK: usize = 128;
-/// `CHUNK` of the kernels of density modes.
-pub const DENSITY_CHUNK: usize = 1024;
-pub const SAMPLED_WORDS: usize = 3;
-pub const THREADS: u32 = 256;
+device_constants! {
+    /// Threads of a block, and its warps.
+    mod blocks: u32 {
+        THREADS = 256;
+        WARPS = THREADS / 32;
+    }
+}
+pub use blocks::THREADS;
+
+device_constants! {
+    /// Numbers of a particle's axis in a sample.
+    mod numbers: u32 {
+        SAMPLED_WORDS = WORDS as u32;
+    }
+}
+pub const SAMPLED_WORDS: usize = numbers::SAMPLED_WORDS as usize;
+
+device_constants! {
+    /// Particles of a chunk, whose sums are made by themselves; histograms of more bins are counted in global memory.
+    mod pair_sums: u32 {
+        CHUNK = 128;
+        MOST_SHARED_BINS = 1024;
+    }
+}
+pub const CHUNK: usize = pair_sums::CHUNK as usize;
+pub const MOST_SHARED_BINS: usize = pair_sums::MOST_SHARED_BINS as usize;
+
+device_constants! {
+    /// Particles of a chunk, whose modes are summed by themselves.
+    mod mode_sums: u32 {
+        CHUNK = 1024;
+    }
+}
+pub const DENSITY_CHUNK: usize = mode_sums::CHUNK as usize;
+
+device_struct! {
+    /// Particles of one species that follow each other.
+    pub struct Chunk {
+        pub start: u32,
+        pub count: u32,
+    }
+}
+
+shared_header!(pub BLOCKS = "shared/blocks.cuh": blocks::Declaration);
+shared_header!(pub NUMBERS = "shared/sampled.cuh": numbers::Declaration);
+shared_header!(pub CHUNKS = "shared/chunk.cuh": Chunk);
+shared_header!(pub PAIR_SUMS = "shared/pair_sums.cuh": pair_sums::Declaration);
+shared_header!(pub MODE_SUMS = "shared/mode_sums.cuh": mode_sums::Declaration);
+
 /// More samples than this in a group gain nothing.
 pub const MOST_SLOTS: usize = 16;
-/// `MOST_SHARED_BINS` of the kernels.
-pub const MOST_SHARED_BINS: usize = 1024;
 /// More orbits of wave vectors than this are looked up in a table.
 const MOST_WRITTEN_OUT: usize = 160;
 
@@ -45,6 +89,7 @@ pub fn program(evaluation: &Evaluation, slots: usize) -> Program {
         macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         options: Vec::new(),
     }
+    .checked(&[super::pairs::PairKernels::checks()])
 }
 
 /// The kernels of density modes.
@@ -59,35 +104,39 @@ pub fn density_program(evaluation: &DensityEvaluation) -> Program {
         macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         options: Vec::new(),
     }
+    .checked(&[super::densities::DensityKernels::checks()])
 }
 
-/// The kernel of centres of mass.
-pub fn centers_program(dimension: usize, species: usize) -> Program {
+/// A program that depends on dimension and species alone.
+fn plain_program(name: &str, text: &str, dimension: usize, species: usize) -> Program {
     let macros = [("DIMENSION", dimension.to_string()), ("SPECIES_COUNT", species.to_string())];
     Program {
-        name: "centers.cu".into(),
-        text: include_str!("../../../../kernels/observable/centers.cu").into(),
+        name: name.into(),
+        text: text.into(),
         macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         options: Vec::new(),
     }
 }
 
+/// The kernel of centres of mass.
+pub fn centers_program(dimension: usize, species: usize) -> Program {
+    let text = include_str!("../../../../kernels/observable/centers.cu");
+    let checks = [super::centers::CenterKernels::checks()];
+    plain_program("centers.cu", text, dimension, species).checked(&checks)
+}
+
 /// The kernels of places taken again and of cages.
 pub fn neighborhoods_program(dimension: usize, species: usize) -> Program {
-    Program {
-        name: "neighborhoods.cu".into(),
-        text: include_str!("../../../../kernels/observable/neighborhoods.cu").into(),
-        ..centers_program(dimension, species)
-    }
+    let text = include_str!("../../../../kernels/observable/neighborhoods.cu");
+    let checks = [SortingKernels::checks(), super::neighborhoods::NeighborhoodKernels::checks()];
+    plain_program("neighborhoods.cu", text, dimension, species).checked(&checks)
 }
 
 /// The kernels of static structure.
 pub fn structure_program(dimension: usize, species: usize) -> Program {
-    Program {
-        name: "structure.cu".into(),
-        text: include_str!("../../../../kernels/observable/structure.cu").into(),
-        ..centers_program(dimension, species)
-    }
+    let text = include_str!("../../../../kernels/observable/structure.cu");
+    let checks = [SortingKernels::checks(), super::structure::StructureKernels::checks()];
+    plain_program("structure.cu", text, dimension, species).checked(&checks)
 }
 
 /// Where the kernels leave a sum.

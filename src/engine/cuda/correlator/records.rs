@@ -1,22 +1,24 @@
-//! Samples as they lie in the GPU's memory. Mirrors `kernels/observable/records.cuh`.
-use crate::engine::cuda::memory::Plain;
+//! Samples as they lie in the GPU's memory (`kernels/observable/records.cuh`).
+use crate::engine::cuda::declare::{Pointer, device_struct, shared_header};
 use crate::observable::dynamics::sampled::WORDS;
 
-/// Where the samples lie. Mirrors `Records` in the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Records {
-    pub words: u64,
-    pub slot_words: u64,
+device_struct! {
+    /// Slots of samples.
+    pub struct Records {
+        pub words: Pointer<u32>,
+        pub slot_words: u64,
+    }
 }
 
-/// A centre of mass: place without periodic boundaries, and velocity. Mirrors `Center` in the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Center(pub [[f64; 3]; 2]);
+device_struct! {
+    /// A centre of mass: place without periodic boundaries.
+    pub struct Center {
+        pub position: [f64; 3],
+        pub velocity: [f64; 3],
+    }
+}
 
-// SAFETY: floats.
-unsafe impl Plain for Center {}
+shared_header!(pub SHARED = "shared/records.cuh": Records, Center);
 
 /// Bits of an image in three dimensions.
 const IMAGE_BITS: u32 = 21;

@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use super::{common_interval, launch_samples, until_next};
 use crate::engine::cuda::buffers::SplitSum;
+use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::engine::SampleTimes;
+use crate::engine::cuda::measure::measured;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer};
 use crate::engine::{EngineError, Pending, SystemSums};
@@ -16,9 +18,9 @@ const MOST_SAMPLES: usize = 1024;
 /// Copies to the host that may be under way together.
 const COPIES: usize = 4;
 /// Sums of a sample: those of `measure_velocities`, then those of `measure_pairs`; launches leave out what the stress
-/// does not need. Mirrors `STRESS_SUMS` and `PAIR_SUMS` in `kernels/md/stress.cuh`.
-const SUMS: usize = 16;
-const PAIR_SUMS: usize = 9;
+/// does not need.
+const SUMS: usize = measured::STRESS_SUMS as usize;
+const FIRST_OF_PAIRS: usize = measured::VELOCITY_SUMS as usize;
 const SAMPLE_BYTES: usize = SUMS * size_of::<SplitSum>();
 
 pub struct StressSampling {
@@ -61,9 +63,9 @@ impl StressSampling {
         })
     }
 
-    /// As the constant of the kernels: where the sums lie.
-    pub fn constant(&self) -> Vec<u8> {
-        self.sums.pointer().to_ne_bytes().to_vec()
+    /// A constant of the kernels: where the sums lie.
+    pub fn constant(&self) -> Pointer<SplitSum> {
+        self.sums.pointer()
     }
 
     /// Samples that there is room for.
@@ -88,10 +90,10 @@ impl StressSampling {
     }
 
     /// Where the sums of a sample of the present step go: of the velocities, and of pairs.
-    pub fn take(&mut self, step: u64) -> [u64; 2] {
-        let sums = self.sums.pointer() + (self.taken.len() * SAMPLE_BYTES) as u64;
+    pub fn take(&mut self, step: u64) -> [Pointer<SplitSum>; 2] {
+        let sums = self.sums.pointer::<SplitSum>().add(self.taken.len() * SUMS);
         self.taken.push(step);
-        [sums, sums + (PAIR_SUMS * size_of::<SplitSum>()) as u64]
+        [sums, sums.add(FIRST_OF_PAIRS)]
     }
 
     /// Has the sums of all samples brought to the host; does not wait.
@@ -130,7 +132,7 @@ fn arrived(
         let sums = SystemSums {
             kinetic: std::array::from_fn(sum),
             // After the energy. Each pair was counted with both of its particles.
-            virial: std::array::from_fn(|k| 0.5 * sum(PAIR_SUMS + 1 + k)),
+            virial: std::array::from_fn(|k| 0.5 * sum(FIRST_OF_PAIRS + 1 + k)),
             potential: 0.0,
             center_of_mass_velocity: [0.0; 3],
         };

@@ -1,13 +1,13 @@
 //! Static structure of samples: pair distributions, density modes, and bond-orientational order.
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::densities::{self, DensityEvaluator};
-use super::origins::{Cells, Search, SortedOrigins};
+use super::origins::{Cells, Point, Search, SortedOrigins};
 use super::pairs::COPIES;
 use super::program::{self, THREADS};
 use super::records::Records;
-use crate::engine::cuda::launch::Kernel;
+use crate::engine::cuda::declare::{Const, Pointer, device_constants, shared_header};
+use crate::engine::cuda::launch::{Grid, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
@@ -17,9 +17,28 @@ use crate::observable::dynamics::evaluation::{
     StructureEvaluation,
 };
 
-/// `MOST_SHARED_BINS` and `ORDER_SUMS` of the kernels.
-const MOST_SHARED_BINS: usize = 12_288;
-const ORDER_SUMS: usize = 16;
+device_constants! {
+    /// Of static structure.
+    mod sums: u32 {
+        /// More bins than this are counted in global memory.
+        MOST_SHARED_BINS = 12288;
+        /// Of each component m = 0, ..., 6 real and imaginary part, then bonds, then the local order; components and order in
+        /// units of 2^-32.
+        ORDER_SUMS = 16;
+    }
+}
+const MOST_SHARED_BINS: usize = sums::MOST_SHARED_BINS as usize;
+const ORDER_SUMS: usize = sums::ORDER_SUMS as usize;
+
+shared_header!(pub SHARED = "shared/structure.cuh": sums::Declaration);
+
+kernels! {
+    pub struct StructureKernels {
+        count_distances(Pointer<Const<u32>>, Pointer<Const<Point>>, u32, Pointer<u64>);
+        sum_bond_order(Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<i64>);
+    }
+}
+
 /// Bytes that the counts of samples may take together.
 const MOST_BYTES: usize = 64 << 20;
 /// Blocks that share the neighbors of the same particles, at most.
@@ -29,7 +48,7 @@ const MOST_PARTS: u32 = 8;
 pub struct StructureEvaluator {
     pub every: u64,
     origins: SortedOrigins,
-    count_distances: Kernel,
+    kernels: StructureKernels,
     densities: DensityEvaluator,
     particles: u32,
     pairs: usize,
@@ -84,7 +103,7 @@ impl StructureEvaluator {
         transfer.reserve(COPIES)?;
         Ok(StructureEvaluator {
             every: of_densities.every,
-            count_distances: origins.kernels.kernel("count_distances")?,
+            kernels: StructureKernels::load(&origins.kernels)?,
             origins,
             densities,
             particles: species.iter().map(|species| species.count as u32).sum(),
@@ -119,27 +138,19 @@ impl StructureEvaluator {
     ) -> Result<Pending<Evaluated>, EngineError> {
         let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
         self.slots.write(&slots)?;
-        // SAFETY: the buffer holds the numbers of the samples' slots.
-        unsafe { self.origins.sort(records, self.slots.pointer(), slots.len())? };
+        self.origins.sort(records, self.slots.pointer(), slots.len())?;
         let of_sample = self.pairs * self.bins;
         let bytes = samples.len() * of_sample * 8;
         self.counts.clear(bytes)?;
-        let [ends, points, counts] =
-            [&self.origins.ends, &self.origins.points, &self.counts].map(Buffer::pointer);
-        let arguments: [*const c_void; 4] = [
-            (&raw const ends).cast(),
-            (&raw const points).cast(),
-            (&raw const self.parts).cast(),
-            (&raw const counts).cast(),
-        ];
-        let grid = (self.particles.div_ceil(THREADS), samples.len() as u32 * self.parts);
         let shared = if of_sample <= MOST_SHARED_BINS { of_sample * 4 } else { 0 };
-        // SAFETY: the arguments are those of the kernel; the samples are sorted, and there is room for the counts of
-        // `samples_at_once`.
-        unsafe {
-            let kernels = &self.origins.kernels;
-            kernels.launch_grid(self.count_distances, grid, THREADS, shared, &arguments)?;
-        }
+        let grid = Grid {
+            blocks: (self.particles.div_ceil(THREADS), samples.len() as u32 * self.parts),
+            shared_bytes: shared,
+            ..Grid::of(1, THREADS)
+        };
+        let (ends, points) = (self.origins.ends.pointer(), self.origins.points.pointer());
+        let arguments = (ends, points, self.parts, self.counts.pointer());
+        self.origins.kernels.launch(self.kernels.count_distances, grid, arguments)?;
         let arriving = self.transfer.begin(&[Piece { buffer: &self.counts, bytes }])?;
         let mut densities = self.densities.evaluate(samples, records, centers)?;
         let densities = densities.pop().expect("so many at once");
@@ -166,7 +177,7 @@ fn words(arriving: &Arriving, bytes: usize) -> Result<Vec<u64>, EngineError> {
 pub struct BondOrderEvaluator {
     pub every: u64,
     origins: SortedOrigins,
-    sum_bond_order: Kernel,
+    kernels: StructureKernels,
     particles: u32,
     samples_at_once: usize,
     slots: Buffer,
@@ -195,7 +206,7 @@ impl BondOrderEvaluator {
         transfer.reserve(COPIES)?;
         Ok(BondOrderEvaluator {
             every: evaluation.every,
-            sum_bond_order: origins.kernels.kernel("sum_bond_order")?,
+            kernels: StructureKernels::load(&origins.kernels)?,
             origins,
             particles: species.iter().map(|species| species.count as u32).sum(),
             samples_at_once,
@@ -224,21 +235,14 @@ impl BondOrderEvaluator {
     ) -> Result<Pending<Evaluated>, EngineError> {
         let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
         self.slots.write(&slots)?;
-        // SAFETY: the buffer holds the numbers of the samples' slots.
-        unsafe { self.origins.sort(records, self.slots.pointer(), slots.len())? };
+        self.origins.sort(records, self.slots.pointer(), slots.len())?;
         let bytes = samples.len() * ORDER_SUMS * 8;
         self.sums.clear(bytes)?;
-        let [ends, points, sums] =
-            [&self.origins.ends, &self.origins.points, &self.sums].map(Buffer::pointer);
-        let arguments: [*const c_void; 3] =
-            [(&raw const ends).cast(), (&raw const points).cast(), (&raw const sums).cast()];
-        let grid = (self.particles.div_ceil(THREADS), samples.len() as u32);
-        // SAFETY: the arguments are those of the kernel; the samples are sorted, and there is room for the sums of
-        // `samples_at_once`.
-        unsafe {
-            let kernels = &self.origins.kernels;
-            kernels.launch_grid(self.sum_bond_order, grid, THREADS, 0, &arguments)?;
-        }
+        let blocks = (self.particles.div_ceil(THREADS), samples.len() as u32);
+        let grid = Grid::in_two_dimensions(blocks, THREADS);
+        let (ends, points) = (self.origins.ends.pointer(), self.origins.points.pointer());
+        let arguments = (ends, points, self.sums.pointer());
+        self.origins.kernels.launch(self.kernels.sum_bond_order, grid, arguments)?;
         let arriving = self.transfer.begin(&[Piece { buffer: &self.sums, bytes }])?;
         let steps: Vec<u64> = samples.iter().map(|&(step, _)| step).collect();
         let particles = self.particles;

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use super::halo::{Halo, HaloBuffers, HaloCapacity, record_bytes};
-use super::rebuild::REBUILDING_BLOCK;
+use super::kernels::{REBUILDING_BLOCK, RankKernels};
 use super::report::Reports;
 use super::transport::{Messages, ThroughHost};
 use super::{GpuDomain, GpuTimes, Present};
@@ -12,7 +12,7 @@ use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::device::{Gpu, gpus};
 use crate::engine::cuda::engine::CudaEngine;
-use crate::engine::cuda::launch::program_of;
+use crate::engine::cuda::launch::{measure_checks, program_of};
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::neighbor_lists::{self, ListShape};
 use crate::engine::cuda::tuning;
@@ -30,7 +30,9 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../../kernels/domain/engine.cu");
     let mut program = program_of("domain.cu", text, policy, plan);
     program.macros.push(("REBUILDING_BLOCK".to_owned(), REBUILDING_BLOCK.to_string()));
-    program
+    let mut checks = measure_checks(plan);
+    checks.push(RankKernels::checks());
+    program.checked(&checks)
 }
 
 /// The GPU of a rank: ranks of one host take its GPUs in turn.
@@ -66,6 +68,7 @@ struct HaloMemory {
     messages: Messages,
     transport: Box<ThroughHost>,
     reports: Reports,
+    kernels: RankKernels,
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -141,6 +144,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             transport: Box::new(ThroughHost::new(session, &messages)?),
             messages,
             reports: Reports::new(session)?,
+            kernels: RankKernels::load(&engine.kernels)?,
         };
         Ok((engine, memory))
     }
@@ -157,11 +161,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
 impl GpuDomain {
     fn new(domain: Domain, mut halo: Halo, memory: HaloMemory) -> Self {
-        let HaloMemory { capacity, buffers, messages, transport, reports } = memory;
+        let HaloMemory { capacity, buffers, messages, transport, reports, kernels } = memory;
         let neighbors = domain.neighbors().count();
         buffers.describe(capacity, &mut halo);
         GpuDomain {
             domain,
+            kernels,
             halo,
             buffers,
             capacity,

@@ -4,6 +4,7 @@ use super::peer::ThroughPeers;
 use super::transport::{Lengths, ThroughHost, ThroughMpi, Transport};
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::plan::TransportChoice;
 
@@ -28,11 +29,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut found: Option<Box<dyn Transport>> = None;
         if allowed(TransportChoice::PeerMemory) {
             let shared = [
-                multi_rank.messages.incoming.pointer(),
-                self.buffers.sites[0].pointer(),
-                self.buffers.sites[1].pointer(),
-                multi_rank.buffers.signals.pointer(),
-                multi_rank.buffers.send_remote.pointer(),
+                multi_rank.messages.incoming.address(),
+                self.buffers.sites[0].address(),
+                self.buffers.sites[1].address(),
+                multi_rank.buffers.signals.address(),
+                multi_rank.buffers.send_remote.address(),
             ];
             let peers = ThroughPeers::connect(&session, &mut multi_rank.domain, shared)?;
             if let Some(peers) = peers {
@@ -115,10 +116,11 @@ impl GpuDomain {
         halo.incoming = self.messages.incoming.pointer();
         halo.segment = self.messages.segment as u64;
         for (j, peer) in peers.into_iter().flatten().enumerate() {
-            (halo.peer_signals[j], halo.peer_remote[j]) = (peer.signals, peer.remote);
+            halo.peer_signals[j] = Pointer::at(peer.signals);
+            halo.peer_remote[j] = Pointer::at(peer.remote);
             for half in 0..2 {
-                halo.peer_sites[half][j] = peer.sites[half];
-                halo.peer_inbox[half][j] = peer.inbox[half];
+                halo.peer_sites[half][j] = Pointer::at(peer.sites[half]);
+                halo.peer_inbox[half][j] = Pointer::at(peer.inbox[half]);
             }
         }
     }

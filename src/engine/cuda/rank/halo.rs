@@ -1,22 +1,29 @@
-//! The halo of a domain in the GPU's memory. Mirrors `kernels/domain/halo.cuh`.
+//! The halo of a domain in the GPU's memory.
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUdeviceptr;
-
+use super::report::Report;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::{Capacity, ElementSizes, MOST_BLOCKS, SplitSum};
-use crate::engine::cuda::memory::{Buffer, Plain, Session};
+use crate::engine::cuda::declare::{
+    Const, Pointer, Site, device_constants, device_struct, shared_header,
+};
+use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::domain::{Domain, LONGEST};
 use crate::system::SimulationBox;
 
-/// A domain touches no more others in three dimensions.
-pub const MOST_NEIGHBORS: usize = 26;
+device_constants! {
+    /// A domain touches no more others in three dimensions.
+    mod neighbors: u32 {
+        MOST_NEIGHBORS = 26;
+    }
+}
+pub const MOST_NEIGHBORS: usize = neighbors::MOST_NEIGHBORS as usize;
 
-/// Entries by neighbor: `start[j]` is the number of those of the neighbors before.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Starts {
-    start: [u32; MOST_NEIGHBORS + 1],
+device_struct! {
+    /// Entries by neighbor: `start[j]` is the number of those of the neighbors before.
+    pub struct Starts {
+        start: [u32; MOST_NEIGHBORS + 1],
+    }
 }
 
 impl Starts {
@@ -29,35 +36,58 @@ impl Starts {
     }
 }
 
-/// First step at which a particle had moved further than the lists allow, and first with an error; `u64::MAX`: none.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct FirstSteps {
-    pub needs_rebuild: u64,
-    pub fault: u64,
+device_struct! {
+    /// First step at which a particle had moved further than the lists allow, and first with an error; ~0: none.
+    pub struct FirstSteps {
+        pub needs_rebuild: u64,
+        pub fault: u64,
+    }
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct HaloControl {
-    pub first: FirstSteps,
-    pub moved2: u64,
-    /// When kernels have come so far; see `TimeStamp` in `kernels/domain/halo.cuh`.
-    pub time_stamps: [u64; 4],
-    pub lost: u32,
-    pub hops: u32,
-    pub arrived: u32,
-    ended: u32,
-    /// Steps that a launch has completed, and whether it has ended with the drift of another one.
-    pub steps: u32,
-    pub drifted: u32,
-    pub for_neighbor: [u32; MOST_NEIGHBORS],
-    pub failed: u32,
-    pub count: u32,
-    pub extent: u32,
-    pub sent: u32,
-    pub send_to: [u32; MOST_NEIGHBORS],
-    pub ghosts_from: [u32; MOST_NEIGHBORS],
+device_constants! {
+    /// Of a rebuilding: particles begin to leave, sorting begins, sending, building of lists. Of steps: they begin, and have
+    /// ended.
+    mod time_stamp: u32 {
+        LEAVING = 0;
+        SORTING = 1;
+        SENDING = 2;
+        LISTING = 3;
+        STEPPING = 0;
+        STEPPED = 1;
+        TIME_STAMPS = 4;
+    }
+}
+
+device_struct! {
+    /// What the steps since the last comparison have met.
+    pub struct HaloControl {
+        pub first: FirstSteps,
+        /// Bits of the largest squared displacement since the lists were built.
+        pub moved2: u64,
+        /// When the kernels have come so far, by `LEAVING` and the others, in nanoseconds of the GPU's clock.
+        pub time_stamps: [u64; time_stamp::TIME_STAMPS as usize],
+        /// Number of a neighbor that did not answer, and one.
+        pub lost: u32,
+        /// Most domains that a particle must cross.
+        pub hops: u32,
+        /// Blocks that have written what they send, in all steps of the launch.
+        pub arrived: u32,
+        /// Blocks that have come to the end of a kernel.
+        ended: u32,
+        /// Steps that a launch has completed, and whether it has ended with the drift of another one.
+        pub steps: u32,
+        pub drifted: u32,
+        /// Particles for each neighbor.
+        pub for_neighbor: [u32; MOST_NEIGHBORS],
+        /// What the last rebuilding among peers has made: whether something had no room, own particles and places in use
+        /// after migration, entries that are sent, and numbers of particles sent to each neighbor and of its ghosts.
+        pub failed: u32,
+        pub count: u32,
+        pub extent: u32,
+        pub sent: u32,
+        pub send_to: [u32; MOST_NEIGHBORS],
+        pub ghosts_from: [u32; MOST_NEIGHBORS],
+    }
 }
 
 impl HaloControl {
@@ -81,59 +111,105 @@ impl HaloControl {
     };
 }
 
-// SAFETY: integers without gaps: seven of eight bytes, then an even number of four.
-unsafe impl Plain for HaloControl {}
-
-/// A constant of all kernels.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Halo {
-    control: CUdeviceptr,
-    pub report: CUdeviceptr,
-    halt: CUdeviceptr,
-    destination: CUdeviceptr,
-    boundary: CUdeviceptr,
-    order_start: CUdeviceptr,
-    tile_order: CUdeviceptr,
-    tiles_taken: CUdeviceptr,
-    ghost_start: CUdeviceptr,
-    ghost_bin: CUdeviceptr,
-    ghost_slot: CUdeviceptr,
-    ghost_place: CUdeviceptr,
-    ghost_sorted: CUdeviceptr,
-    send_start: CUdeviceptr,
-    send_end: CUdeviceptr,
-    send_own: CUdeviceptr,
-    send_slot: CUdeviceptr,
-    send_remote: CUdeviceptr,
-    pub outgoing: CUdeviceptr,
-    pub incoming: CUdeviceptr,
-    heat: CUdeviceptr,
-    signals: CUdeviceptr,
-    pub peer_signals: [CUdeviceptr; MOST_NEIGHBORS],
-    pub peer_sites: [[CUdeviceptr; MOST_NEIGHBORS]; 2],
-    pub peer_inbox: [[CUdeviceptr; MOST_NEIGHBORS]; 2],
-    pub peer_remote: [CUdeviceptr; MOST_NEIGHBORS],
-    pub segment: u64,
-    lower: [[f64; 3]; MOST_NEIGHBORS],
-    upper: [[f64; 3]; MOST_NEIGHBORS],
-    edge: [f64; 3],
-    reach2: f64,
-    margin: [f32; 3],
-    domains: [u32; 3],
-    domain: [u32; 3],
-    neighbor_at: [u32; 27],
-    neighbors: u32,
-    pub extent: u32,
-    pub ghosts: u32,
-    pub sent: u32,
-    pub arrivals: Starts,
-    capacity_particles: u32,
-    capacity_ghosts: u32,
-    send_capacity: u32,
-    agrees: u32,
-    unused: u32,
+device_constants! {
+    /// Kinds of signals, in words for each neighbor: the number of the step whose ghosts have been written; number of a
+    /// rebuilding (upper half) and count of migrants; the same of ghosts; number of a launch (upper half) and how many sums
+    /// over the particles it has sent; these sums, six words each, in two places that are used in turn; number of a report;
+    /// what was found, as `Agreed`, likewise in two places; number of the step whose ghosts have been written (upper bits) and
+    /// whether the lists are no longer good for it.
+    mod signal: u32 {
+        SITES = 0;
+        MIGRANTS = 1;
+        GHOSTS = 2;
+        SUMS = 3;
+        SUM_WORDS = 4;
+        FINDINGS = SUM_WORDS + 2 * 6;
+        FINDINGS_WORDS = FINDINGS + 1;
+        LISTS_END = FINDINGS_WORDS + 2 * 4;
+        SIGNAL_WORDS = LISTS_END + 1;
+    }
 }
+
+device_struct! {
+    /// A domain among others: a constant of all kernels.
+    pub struct Halo {
+        control: Pointer<HaloControl>,
+        /// Two that are used in turn.
+        pub report: Pointer<Report>,
+        /// Whether what was launched after is to be left out: steps after a rebuilding that has failed on a rank, a
+        /// rebuilding after steps for which lists were good.
+        halt: Pointer<u32>,
+        destination: Pointer<u8>,
+        /// Region of each tile; tiles of the boundary before each, and all after the last; tiles of the boundary, then those
+        /// of the interior.
+        boundary: Pointer<u8>,
+        order_start: Pointer<u32>,
+        tile_order: Pointer<u32>,
+        /// Of each block's tiles, how many have been taken to build their lists.
+        tiles_taken: Pointer<u32>,
+        /// Of each bin the first place of its ghosts.
+        ghost_start: Pointer<u32>,
+        /// By arrival: bin, number within it, place.
+        ghost_bin: Pointer<u32>,
+        ghost_slot: Pointer<u32>,
+        ghost_place: Pointer<u32>,
+        ghost_sorted: Pointer<u64>,
+        /// What is sent: the entries of each tile from the first on and before the end; of each entry the place here,
+        /// neighbor and number in its message, place in the neighbor's memory.
+        send_start: Pointer<u32>,
+        send_end: Pointer<u32>,
+        send_own: Pointer<u32>,
+        send_slot: Pointer<u32>,
+        send_remote: Pointer<u32>,
+        /// Messages to the neighbors and from them, `segment` bytes for each. What comes in has two halves that are used in
+        /// turn: a neighbor may write the next messages while the last are read.
+        pub outgoing: Pointer<u8>,
+        pub incoming: Pointer<Const<u8>>,
+        /// Heat of a thermostat, two half steps a step.
+        heat: Pointer<SplitSum>,
+        /// What neighbors have written here, by kind of signal and neighbor.
+        signals: Pointer<u64>,
+        /// Of the neighbors: the first of their signals for this rank, their sites, both halves of their messages from it,
+        /// and where they keep the places of their particles' ghosts.
+        pub peer_signals: [Pointer<u64>; MOST_NEIGHBORS],
+        pub peer_sites: [[Pointer<Site>; MOST_NEIGHBORS]; 2],
+        pub peer_inbox: [[Pointer<u8>; MOST_NEIGHBORS]; 2],
+        pub peer_remote: [Pointer<u32>; MOST_NEIGHBORS],
+        pub segment: u64,
+        /// Domains of the neighbors.
+        lower: [[f64; 3]; MOST_NEIGHBORS],
+        upper: [[f64; 3]; MOST_NEIGHBORS],
+        edge: [f64; 3],
+        /// Squared distance from a domain up to which it needs a particle as a ghost.
+        reach2: f64,
+        /// How far others reach into the domain along each axis, as a share of it and a little more; negative where there
+        /// are none.
+        margin: [f32; 3],
+        /// Domains along each axis, and which of them this is.
+        domains: [u32; 3],
+        domain: [u32; 3],
+        /// Number of the neighbor at an offset of -1, 0, 1 along x, y, z (x fastest), and one.
+        neighbor_at: [u32; 27],
+        neighbors: u32,
+        /// Places in use before migration, with those of arrivals.
+        pub extent: u32,
+        pub ghosts: u32,
+        /// Entries that are sent.
+        pub sent: u32,
+        pub arrivals: Starts,
+        /// For how many particles, ghosts and entries there is room.
+        capacity_particles: u32,
+        capacity_ghosts: u32,
+        send_capacity: u32,
+        /// Whether all ranks are neighbors, and agree without the host.
+        agrees: u32,
+        unused: u32,
+    }
+}
+
+shared_header!(pub SHARED = "shared/halo.cuh":
+    neighbors::Declaration, Starts, FirstSteps, time_stamp::Declaration, HaloControl, signal::Declaration);
+shared_header!(pub HALO = "shared/halo_constant.cuh": Halo);
 
 impl Halo {
     /// What does not change while a run continues.
@@ -148,8 +224,6 @@ impl Halo {
                     grid.bounds(neighbor, axis).map(|bound| bound * edge[axis]);
             }
         }
-        // SAFETY: integers and floats: zero is a value of each.
-        let zero: Halo = unsafe { std::mem::zeroed() };
         Halo {
             lower,
             upper,
@@ -171,21 +245,15 @@ impl Halo {
             }),
             neighbors: neighbors.len() as u32,
             agrees: u32::from(domain.all_are_neighbors()),
-            ..zero
+            ..Halo::default()
         }
-    }
-
-    /// As it lies in memory.
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the fields fill the struct without gaps: numbers of eight bytes, then an even count of four.
-        unsafe { std::slice::from_raw_parts((self as *const Halo).cast(), size_of::<Halo>()) }
     }
 }
 
 /// Longest row of steps in half steps of a thermostat, and those of the step before and of the drift after.
 pub const HALF_STEPS: usize = 2 * LONGEST as usize + 3;
-/// Signals for each neighbor: `Signal` in `kernels/domain/halo.cuh`.
-const SIGNALS: usize = 4 + 2 * 6 + 1 + 2 * 4 + 1;
+/// Signals for each neighbor.
+const SIGNALS: usize = signal::SIGNAL_WORDS as usize;
 
 /// The memory of a halo.
 pub struct HaloBuffers {
@@ -263,7 +331,7 @@ impl HaloBuffers {
         halo.tiles_taken = self.tiles_taken.pointer();
         halo.ghost_start = self.ghost_start.pointer();
         [halo.ghost_bin, halo.ghost_slot, halo.ghost_place] =
-            [0, 1, 2].map(|k| self.ghost[k].pointer());
+            [0, 1, 2].map(|k: usize| self.ghost[k].pointer());
         halo.ghost_sorted = self.ghost_sorted.pointer();
         halo.send_start = self.send_start.pointer();
         halo.send_end = self.send_end.pointer();

@@ -9,6 +9,7 @@ mod connect;
 mod findings;
 mod gpu_times;
 mod halo;
+mod kernels;
 mod part;
 mod peer;
 mod rebuild;
@@ -19,34 +20,40 @@ mod steps_of_host;
 mod steps_with_peers;
 mod transport;
 
-use std::ffi::c_void;
-
 pub use self::begin::program;
+
 use self::gpu_times::GpuTimes;
 use self::halo::{Halo, HaloBuffers, HaloCapacity, HaloControl};
+use self::kernels::{RankKernels, present};
 use self::rebuild_with_peers::Rebuilding;
 use self::report::Reports;
 use self::transport::{Messages, Transport};
 use super::buffers::{Control, status};
 use super::constants::DevicePolicy;
+use super::declare::SharedHeader;
 use super::engine::CudaEngine;
 use crate::engine::EngineError;
 use crate::engine::domain::{Domain, Part, RankEngine};
 use crate::integrator::ThermostatState;
 
+/// What the kernels of ranks share with the host.
+pub const SHARED: &[SharedHeader] =
+    &[halo::HALO, halo::SHARED, kernels::SHARED, report::SHARED, steps_with_peers::SHARED];
+
 /// What is there of a step: forces and velocities; or only sites after its drift, with those of the ghosts or of the own
-/// particles alone. Mirrors `Present` in `kernels/domain/advance.cu`.
+/// particles alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 enum Present {
-    Forces = 0,
-    AllSites = 1,
-    OwnSites = 2,
+    Forces = present::FORCES,
+    AllSites = present::ALL_SITES,
+    OwnSites = present::OWN_SITES,
 }
 
 /// What a rank's engine knows of the others.
 pub struct GpuDomain {
     pub domain: Domain,
+    kernels: RankKernels,
     halo: Halo,
     buffers: HaloBuffers,
     capacity: HaloCapacity,
@@ -130,7 +137,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     fn set_halo(&mut self) -> Result<(), EngineError> {
         self.multi_rank_mut().halo_changed = false;
-        self.kernels.set("halo", self.multi_rank().halo.bytes())
+        self.kernels.set("halo", &self.multi_rank().halo)
     }
 
     /// Has the kernels know the halo: only those that the host leads need it.
@@ -179,11 +186,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.domain = Some(multi_rank);
         exchanged.map(drop)
     }
-}
-
-/// As launches take it.
-fn argument<T>(value: &T) -> *const c_void {
-    std::ptr::from_ref(value).cast()
 }
 
 impl GpuDomain {

@@ -1,18 +1,13 @@
 //! Particles that leave and come, ghosts, and the lists with them.
-use std::ffi::c_void;
-
 use super::halo::{HaloControl, Starts, record_bytes};
 use super::transport::{Lengths, Messages};
-use super::{HaloBuffers, HaloCapacity, argument};
+use super::{HaloBuffers, HaloCapacity};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::{Buffers, Capacity, status};
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::neighbor_lists;
-use crate::engine::cuda::thermostat::LARGEST_BLOCK_SINGLE_LANE;
 
-/// Threads of a block of the cooperative kernels that sort and build lists.
-pub const REBUILDING_BLOCK: u32 = LARGEST_BLOCK_SINGLE_LANE;
 /// More than is needed is taken where room has to grow.
 const GROWTH: f64 = 1.25;
 
@@ -51,12 +46,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
             let places = (multi_rank.halo.extent + arrivals) as usize;
             let need = Need { particles: places, ghosts: 0, sent: 0, segment: most * migrant };
             self.grow(&need)?;
-            self.over(self.multi_rank().halo.extent, "pack_migrants", &[])?;
+            self.over(self.multi_rank().halo.extent, self.rank_kernels().pack_migrants, ())?;
             let bytes = |counts: &[u32]| counts.iter().map(|&n| n as usize * migrant).collect();
             let lengths = Lengths { outgoing: bytes(leaving), incoming: bytes(&coming) };
             self.exchange(&lengths, |_| Ok(()))?;
             let (starts, half) = (Starts::of(&coming), self.multi_rank().half);
-            self.over(arrivals, "take_migrants", &[argument(&starts), argument(&half)])?;
+            self.over(arrivals, self.rank_kernels().take_migrants, (starts, half))?;
             left += leaving.iter().sum::<u32>();
             self.multi_rank_mut().halo.extent += arrivals;
             self.set_halo()?;
@@ -68,12 +63,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Takes a number of particles as those of this rank.
     pub(super) fn set_count(&mut self, count: u32) -> Result<(), EngineError> {
         self.system.count = count;
-        self.kernels.set("system", self.system.bytes())
+        self.kernels.set("system", &self.system)
     }
 
     /// Who goes where; takes over what the steps before have found.
     fn find_destinations(&mut self) -> Result<HaloControl, EngineError> {
-        self.over(self.multi_rank().halo.extent, "find_destinations", &[])?;
+        self.over(self.multi_rank().halo.extent, self.rank_kernels().find_destinations, ())?;
         self.note_findings()
     }
 
@@ -83,7 +78,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// If the GPU is lost or has no room.
     pub(super) fn rebuild_with_ghosts(&mut self) -> Result<(), EngineError> {
         let [_, record] = record_bytes(self.element_sizes);
-        self.on_all_blocks("sort_own", &[])?;
+        self.on_all_blocks(self.rank_kernels().sort_own, ())?;
         self.clear_barrier()?;
         // Whatever was at other places has left.
         let count = self.system.count;
@@ -92,8 +87,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
         let moved = self.count_ghosts(record)?;
         self.set_halo()?;
-        self.over_particles("choose_sent", &[])?;
-        self.over(self.multi_rank().halo.sent, "pack_ghosts", &[])?;
+        self.over_particles(self.rank_kernels().choose_sent, ())?;
+        self.over(self.multi_rank().halo.sent, self.rank_kernels().pack_ghosts, ())?;
         self.exchange(&self.lengths(record), |_| Ok(()))?;
         self.build_lists(moved)?;
         if self.multi_rank().writes_to_peers {
@@ -112,7 +107,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let count = self.own_count();
         let mut moved = false;
         loop {
-            self.over_particles("count_sent", &[])?;
+            self.over_particles(self.rank_kernels().count_sent, ())?;
             let control = self.note_findings()?;
             let multi_rank = self.multi_rank_mut();
             let send_to = control.for_neighbor[..multi_rank.send_to.len()].to_vec();
@@ -139,11 +134,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
     fn tell_places(&mut self) -> Result<(), EngineError> {
         let halo = &self.multi_rank().halo;
         let (sent, ghosts) = (halo.sent, halo.ghosts);
-        self.over(ghosts, "pack_places", &[])?;
+        self.over(ghosts, self.rank_kernels().pack_places, ())?;
         let Lengths { outgoing, incoming } = self.lengths(size_of::<u32>());
         self.exchange(&Lengths { outgoing: incoming, incoming: outgoing }, |_| Ok(()))?;
         let half = self.multi_rank().half;
-        self.over(sent, "take_places", &[argument(&half)])
+        self.over(sent, self.rank_kernels().take_places, (half,))
     }
 
     /// Lengths of messages of one record for each ghost.
@@ -159,7 +154,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut recount = u32::from(moved);
         loop {
             let half = self.multi_rank().half;
-            self.on_all_blocks("build_with_ghosts", &[argument(&recount), argument(&half)])?;
+            self.on_all_blocks(self.rank_kernels().build_with_ghosts, (recount, half))?;
             self.clear_barrier()?;
             self.read_control()?;
             if self.control.status != status::LISTS_FULL {
@@ -169,28 +164,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.write_control()?;
             recount = 1;
         }
-    }
-
-    /// Launches a cooperative kernel.
-    pub(super) fn on_all_blocks(
-        &self,
-        name: &str,
-        arguments: &[*const c_void],
-    ) -> Result<(), EngineError> {
-        let kernel = self.kernels.kernel(name)?;
-        let blocks = self.session.gpu.multiprocessors;
-        // SAFETY: the callers give the arguments that the kernel names; the buffers have room for all places in use.
-        unsafe { self.kernels.launch(kernel, blocks, REBUILDING_BLOCK, true, arguments) }
-    }
-
-    /// Launches an ordinary kernel over a number of items.
-    pub(super) fn over(
-        &self,
-        items: u32,
-        name: &str,
-        arguments: &[*const c_void],
-    ) -> Result<(), EngineError> {
-        if items == 0 { Ok(()) } else { self.over_threads(items as usize, name, arguments) }
     }
 
     /// Has all ranks take more memory where one needs it; returns whether one did. Collective.
@@ -245,7 +218,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             &mut self.system,
         )?;
         self.lists = Some(lists);
-        self.kernels.set("system", self.system.bytes())?;
+        self.kernels.set("system", &self.system)?;
         let tiles = places.particles.div_ceil(32 >> self.shape.lanes_log2);
         let capacity = HaloCapacity { places, sent, bins: self.system.bins as usize, tiles };
         let halo_buffers = HaloBuffers::new(&self.session, capacity)?;

@@ -1,11 +1,11 @@
 //! Rebuilding by kernels that write into the neighbors' memory (`kernels/domain/rebuild.cu`): the host launches them, and
 //! the steps after them, and hears meanwhile what has become of it.
-use super::argument;
 use super::halo::{HaloControl, Starts};
 use super::report::Asked;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::System;
 use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::engine::CudaEngine;
 
 /// Blocks of the kernel that takes particles that come: few do.
@@ -27,15 +27,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let multi_rank = self.multi_rank_mut();
         multi_rank.rebuilt_with_peers += 1;
         let number = multi_rank.rebuilt_with_peers;
-        let arguments = [argument(&step), argument(&number), argument(&drifts)];
-        self.over_particles("leave_with_peers", &arguments)?;
-        self.over(ENTERING_BLOCKS * 256, "enter_with_peers", &[argument(&number)])?;
-        let count = self.multi_rank().buffers.control.pointer()
-            + std::mem::offset_of!(HaloControl, count) as u64;
+        let kernels = self.rank_kernels();
+        self.over_particles(kernels.leave_with_peers, (step, number, drifts))?;
+        self.over(ENTERING_BLOCKS * 256, kernels.enter_with_peers, (number,))?;
+        let control = self.multi_rank().buffers.control.address();
+        let count = Pointer::at(control + std::mem::offset_of!(HaloControl, count) as u64);
         self.kernels.copy_word("system", std::mem::offset_of!(System, count), count)?;
         let asked = self.multi_rank_mut().reports.ask();
-        let arguments = [argument(&number), argument(&asked.number)];
-        self.on_all_blocks("list_with_peers", &arguments)?;
+        self.on_all_blocks(kernels.list_with_peers, (number, asked.number))?;
         Ok(Rebuilding { asked })
     }
 
@@ -96,7 +95,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.multi_rank_mut().halo.extent = count;
         self.multi_rank().buffers.destination.clear(count as usize)?;
         self.set_halo()?;
-        self.over_particles("renew_sites", &[])?;
+        self.over_particles(self.rank_kernels().renew_sites, ())?;
         self.migrate()?;
         self.rebuild_with_ghosts()
     }

@@ -8,29 +8,32 @@ use cudarc::driver::{DriverError, result};
 
 use super::halo::HaloControl;
 use crate::engine::EngineError;
+use crate::engine::cuda::declare::{Pointer, device_struct, shared_header};
 use crate::engine::cuda::device::failed;
 use crate::engine::cuda::memory::Session;
 
-/// What all ranks have found, if all are neighbors. Mirrors `Agreed` in `kernels/domain/halo.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Agreed {
-    pub needs_rebuild: u64,
-    pub fault: u64,
-    pub moved2: u64,
-    pub failed: u64,
+device_struct! {
+    /// What all ranks have found, if all are neighbors: the first of the steps, the largest of the others.
+    pub struct Agreed {
+        pub needs_rebuild: u64,
+        pub fault: u64,
+        pub moved2: u64,
+        pub failed: u64,
+    }
 }
 
-/// Mirrors `Report` in `kernels/domain/halo.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Report {
-    pub control: HaloControl,
-    pub agreed: Agreed,
-    /// In nanoseconds of the GPU's clock.
-    pub written: u64,
-    number: u64,
+device_struct! {
+    /// What a kernel reports to the host, and which report it is.
+    pub struct Report {
+        pub control: HaloControl,
+        pub agreed: Agreed,
+        /// When it was written, in nanoseconds of the GPU's clock.
+        pub written: u64,
+        number: u64,
+    }
 }
+
+shared_header!(pub SHARED = "shared/report.cuh": Agreed, Report);
 
 /// A report that has been asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,14 +74,14 @@ impl Reports {
     }
 
     /// The memory as the GPU sees it.
-    pub fn pointer(&self) -> Result<CUdeviceptr, EngineError> {
+    pub fn pointer(&self) -> Result<Pointer<Report>, EngineError> {
         self.session.enter()?;
-        let mut pointer = 0;
+        let mut pointer: CUdeviceptr = 0;
         // SAFETY: the memory came from the driver, mapped.
         unsafe { sys::cuMemHostGetDevicePointer_v2(&mut pointer, self.memory.as_ptr().cast(), 0) }
             .result()
             .map_err(|error| failed("reach page-locked memory", error))?;
-        Ok(pointer)
+        Ok(Pointer::at(pointer))
     }
 
     /// To be called before the kernel is launched.

@@ -1,10 +1,10 @@
 //! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
 use std::time::Instant;
 
+use super::Present;
 use super::report::Agreed;
 use super::steps_of_host::Region;
 use super::steps_with_peers::{End, Taken};
-use super::{Present, argument};
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
@@ -183,11 +183,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if self.control.copy == saved.copy {
             // The host led: what was saved is in the other copy.
             self.write_control()?;
-            self.over_particles("restore_particles", &[])?;
+            self.over_particles(self.rank_kernels().restore_particles, ())?;
         } else {
             self.control.copy = saved.copy;
             self.write_control()?;
-            self.over_particles("renew_sites", &[])?;
+            self.over_particles(self.rank_kernels().renew_sites, ())?;
         }
         self.exchange_sites(|_| Ok(()))?;
         self.multi_rank_mut().present = match saved.present {
@@ -226,7 +226,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 self.rebuild_again()?;
             }
         } else {
-            self.over_particles("kick_and_drift", &[argument(&step)])?;
+            self.over_particles(self.rank_kernels().kick_and_drift, (step,))?;
             self.migrate()?;
             self.rebuild_with_ghosts()?;
         }

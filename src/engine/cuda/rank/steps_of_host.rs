@@ -1,6 +1,6 @@
 //! Steps that the host leads: it has the sites of ghosts sent, and thermostats act between kernels.
-use super::argument;
 use super::halo::HALF_STEPS;
+use super::kernels::region;
 use crate::arithmetic::random::Purpose;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::SplitSum;
@@ -11,14 +11,15 @@ use crate::engine::precision::ExactSum;
 use crate::integrator::{andersen, bussi};
 use crate::plan;
 
-/// Tiles that a force kernel works on; the values of `Region` in `kernels/domain/halo.cuh`.
+/// Tiles that a force kernel works on.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum Region {
-    Interior = 0,
-    Boundary = 1,
-    Everywhere = 2,
+    Interior = region::INTERIOR,
+    Boundary = region::BOUNDARY,
+    Everywhere = region::EVERYWHERE,
 }
+
 impl<P: DevicePolicy> CudaEngine<P> {
     /// Steps in which the host has the sites of ghosts sent.
     pub(super) fn steps_of_host(
@@ -27,18 +28,18 @@ impl<P: DevicePolicy> CudaEngine<P> {
         half_steps: &mut usize,
     ) -> Result<(), EngineError> {
         self.set_changed_halo()?;
-        self.over_particles("save_particles", &[])?;
+        self.over_particles(self.rank_kernels().save_particles, ())?;
         while self.step < stop {
             self.step_with_ghosts(half_steps)?;
         }
-        self.over_particles("find_maximum_displacement", &[])
+        self.over_particles(self.rank_kernels().find_maximum_displacement, ())
     }
 
     fn step_with_ghosts(&mut self, half_steps: &mut usize) -> Result<(), EngineError> {
         self.thermostat_half(0, half_steps)?;
         self.step += 1;
         let step = self.step;
-        self.over_particles("kick_and_drift", &[argument(&step)])?;
+        self.over_particles(self.rank_kernels().kick_and_drift, (step,))?;
         self.exchange_sites(|engine| engine.forces(Region::Interior, true))?;
         self.forces(Region::Boundary, true)?;
         self.thermostat_half(1, half_steps)
@@ -51,18 +52,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
     ) -> Result<(), EngineError> {
         let halo = &self.multi_rank().halo;
         let (sent, ghosts) = (halo.sent, halo.ghosts);
-        self.over(sent, "pack_sites", &[])?;
+        self.over(sent, self.rank_kernels().pack_sites, ())?;
         let site = self.element_sizes.site * self.element_sizes.site_stride();
         self.exchange(&self.lengths(site), meanwhile)?;
         let half = self.multi_rank().half;
-        self.over(ghosts, "take_sites", &[argument(&half)])
+        self.over(ghosts, self.rank_kernels().take_sites, (half,))
     }
 
     pub(super) fn forces(&self, region: Region, kick: bool) -> Result<(), EngineError> {
         let (region, kick, step) = (region as u32, u32::from(kick), self.step);
         let lanes = self.system.count << self.shape.lanes_log2;
-        let arguments = [argument(&region), argument(&kick), argument(&step)];
-        self.over(lanes, "forces_of_region", &arguments)
+        self.over(lanes, self.rank_kernels().forces_of_region, (region, kick, step))
     }
 
     /// Forces of all particles, as they are needed before a first step.
@@ -99,12 +99,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 let (_, thermostat) =
                     Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
                 let heat = &self.multi_rank().buffers.heat;
-                let to = heat.pointer() + (*half_steps * size_of::<SplitSum>()) as u64;
+                let to = heat.pointer::<SplitSum>().add(*half_steps);
                 *half_steps += 1;
                 let step = self.step;
-                let arguments =
-                    [argument(&thermostat), argument(&step), argument(&half), argument(&to)];
-                self.over_particles("langevin_half_step", &arguments)
+                let kernel = self.rank_kernels().langevin_half_step;
+                self.over_particles(kernel, (thermostat, step, half, to))
             }
             _ if half == 0 => Ok(()),
             plan::Thermostat::Andersen { exact, .. } => {

@@ -1,28 +1,41 @@
 //! Steps that the GPUs of neighbors take by themselves, many in a launch.
+use super::Present;
 use super::rebuild_with_peers::Rebuilding;
 use super::report::Report;
-use super::{Present, argument};
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::declare::{device_struct, shared_header};
 use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::launch::Grid;
 use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
 use crate::plan;
 
-/// Argument of the kernels that take steps with peers. Mirrors `PeerLaunch` in `kernels/domain/advance.cu`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct PeerLaunch {
-    first_step: u64,
-    sequence: u64,
-    steps: u32,
-    present: u32,
-    drifts: u32,
-    names: u32,
-    number: u32,
-    report: u32,
-    looks_after: u32,
-    rebuilds: u32,
+device_struct! {
+    /// Steps of one launch with peers.
+    pub struct PeerLaunch {
+        first_step: u64,
+        /// Times that all ranks have sent sites since the start.
+        sequence: u64,
+        steps: u32,
+        /// What is there of the first step.
+        present: u32,
+        /// Ends with the first kick and the drift of the next step.
+        drifts: u32,
+        /// Lists are new: only one copy of the particles has ids and species.
+        names: u32,
+        /// Launches with a thermostat of the whole system, this one included.
+        number: u32,
+        /// Number of its report.
+        report: u32,
+        /// From the drift after this number of steps all ranks check whether the lists are good for it, and end with the
+        /// first for which they are not.
+        looks_after: u32,
+        /// Whether a rebuilding is launched after, for this end.
+        rebuilds: u32,
+    }
 }
+
+shared_header!(pub SHARED = "shared/peer_launch.cuh": PeerLaunch);
 
 /// Of `PeerLaunch::looks_after`: not in this launch.
 const NEVER: u32 = u32::MAX;
@@ -59,19 +72,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
             Some(_) => return None,
         };
         self.multi_rank().writes_to_peers.then_some(kind)
-    }
-
-    /// What a rank has in place of a kernel that takes steps.
-    pub(in crate::engine::cuda) fn multi_rank_kernel(&self, kernel: &'static str) -> &'static str {
-        match (&self.domain, kernel) {
-            (None, _) => kernel,
-            (Some(multi_rank), _) if !multi_rank.writes_to_peers => "forces_of_region",
-            (_, "advance_single_lane") => "advance_with_peers_single_lane",
-            (_, "advance_wide") => "advance_with_peers_wide",
-            (_, "advance_langevin") => "advance_with_peers_langevin",
-            (_, "advance_global") => "advance_with_peers_global",
-            _ => "advance_with_peers",
-        }
     }
 
     /// Whether the GPUs can find out within a launch when lists are no longer good.
@@ -118,13 +118,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         };
         tracing::trace!("{launch:?}");
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
-        let kernel = self.kernels.kernel(self.multi_rank_kernel(kernel))?;
-        let arguments = [argument(&launch), argument(&thermostat)];
+        let kernel = self.rank_kernels().with_peers(kernel);
         if of_all {
             self.lend_thermostat()?;
         }
-        // SAFETY: the arguments are those of kernels/domain/advance.cu; the buffers have room for all places.
-        unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
+        self.kernels.launch(kernel, Grid::cooperative(blocks, threads), (launch, thermostat))?;
         if let Some(rebuilding) = self.multi_rank_mut().under_way.take()
             && !self.complete(rebuilding)?
         {

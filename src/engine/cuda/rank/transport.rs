@@ -34,12 +34,12 @@ impl Messages {
     }
 
     pub fn outgoing_at(&self, neighbor: usize) -> CUdeviceptr {
-        self.outgoing.pointer() + (neighbor * self.segment) as CUdeviceptr
+        self.outgoing.address() + (neighbor * self.segment) as CUdeviceptr
     }
 
     pub fn incoming_at(&self, half: u32, neighbor: usize) -> CUdeviceptr {
         let segments = half as usize * self.neighbors + neighbor;
-        self.incoming.pointer() + (segments * self.segment) as CUdeviceptr
+        self.incoming.address() + (segments * self.segment) as CUdeviceptr
     }
 }
 
