@@ -318,8 +318,8 @@ fn a_collision_before_the_end_of_the_lists_is_not_repeated() {
     for place in places() {
         let found = run(&toml, place, 2, 2, "auto");
         assert_same_numbers(
-            &expected.path("out/thermostat_at.h5"),
-            &found.path("out/thermostat_at.h5"),
+            &expected.path("out/thermostat.h5"),
+            &found.path("out/thermostat.h5"),
         );
     }
 }
