@@ -8,8 +8,8 @@
 #SBATCH --signal=B:USR1@300
 # Runs a configuration to its end in as many jobs as it takes: sbatch slurm.sh FILE.toml [DIRECTORY]
 #
-# Several tasks become ranks, on CPUs (sbatch --ntasks=32 --gres=none slurm.sh FILE.toml) or one for each card (sbatch
-# --ntasks-per-node=4 --gres=gpu:4 slurm.sh FILE.toml: every rank should see all cards of its host, to reach their memory).
+# Several tasks become ranks, on CPUs (sbatch --ntasks=32 --gres=none slurm.sh FILE.toml) or one for each GPU (sbatch
+# --ntasks-per-node=4 --gres=gpu:4 slurm.sh FILE.toml: every rank should see all GPUs of its host, to reach their memory).
 # supercool must then be built with `--features mpi` and the site's MPI library; `srun --mpi=list` names the plugins, of
 # which MPI_PLUGIN is one.
 #

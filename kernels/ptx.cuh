@@ -1,6 +1,6 @@
 // What the kernels write in PTX: loads that the compiler would split, atomic operations with an order, 16-bit floats.
 //
-// The plain form of each lets any C++17 compiler read the kernels (tests/emulated_card). The loads leave out hints to
+// The plain form of each lets any C++17 compiler read the kernels (tests/emulated_gpu). The loads leave out hints to
 // the caches; the 16-bit operations are rounded once from 64-bit floats.
 #pragma once
 #include "arithmetic/portable.cuh"
@@ -43,7 +43,7 @@ INLINE u64 load_relaxed(const u64 *at) {
 INLINE void fence() {
     asm volatile("fence.acq_rel.gpu;" : : : "memory");
 }
-// The same within a block, and with other cards.
+// The same within a block, and with other GPUs.
 INLINE void fence_block() {
     asm volatile("fence.acq_rel.cta;" : : : "memory");
 }
@@ -66,9 +66,9 @@ INLINE u64 load_acquire_system(const u64 *at) {
 }
 // In the body of every loop that waits for another block.
 INLINE void spin_wait() {}
-// What lies in memory is loaded again behind this, and does not stay in registers from before.
+// What lies in memory is loaded again after this, and does not stay in registers from before.
 INLINE void forget_registers() { asm volatile("" : : : "memory"); }
-// Of the card's clock; all blocks have the same.
+// Of the GPU's clock; all blocks have the same.
 INLINE u64 nanoseconds() {
     u64 now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

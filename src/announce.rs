@@ -10,7 +10,7 @@ pub const TARGET: &str = "supercool::progress";
 /// Work that takes longer is announced.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Does `work`; where it takes more than a second, reports `what` is being done while it goes on.
+/// Does `work`; where it takes more than a second, reports `what` is being done while it continues.
 pub fn while_slow<T>(what: impl Display + Send, work: impl FnOnce() -> T) -> T {
     after(PATIENCE, move || tracing::info!(target: TARGET, "{what} ..."), work)
 }

@@ -50,7 +50,7 @@ pub struct SystemPlan {
 }
 
 impl SystemPlan {
-    /// Key of all random numbers of the run: the seed, but for a run from a file. There the seed would give the noise once
+    /// Key of all random numbers of the run: the seed, except for a run from a file. There the seed would give the noise once
     /// more under which a run with the same seed has come to that state, and under equal noise trajectories approach each
     /// other (B. P. Uberuaga et al., J. Chem. Phys. 120, 6363 (2004)).
     pub fn random_key(&self) -> u64 {
@@ -93,20 +93,20 @@ pub struct RunPlan {
     pub timestep: f64,
     /// Threads of the CPU engine; `None`: all cores.
     pub threads: Option<usize>,
-    /// Width added to every cutoff in the neighbour lists; `None`: the engine's choice.
+    /// Width added to every cutoff in the neighbor lists; `None`: the engine's choice.
     pub skin: Option<f64>,
-    /// Threads that share a particle's neighbours on a GPU, a power of two up to 32; `None`: the engine's choice.
+    /// Threads that share a particle's neighbors on a GPU, a power of two up to 32; `None`: the engine's choice.
     pub threads_per_particle: Option<u32>,
     /// Whether an engine times what it may choose, at the start of a stage.
     pub tune: bool,
     /// Particles are sorted in memory along a Hilbert curve at every n-th rebuild of the lists.
     pub sort_interval: u32,
-    /// How messages travel between the cards of several ranks.
+    /// How messages travel between the GPUs of several ranks.
     #[serde(default)]
     pub transport: TransportChoice,
 }
 
-/// How messages travel from card to card.
+/// How messages travel from GPU to GPU.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -115,9 +115,9 @@ pub enum TransportChoice {
     /// The first of the others that a test at the start finds to work.
     #[default]
     Auto,
-    /// Kernels write into the memory of the other cards of their host.
+    /// Kernels write into the memory of the other GPUs of their host.
     PeerMemory,
-    /// MPI takes the addresses of cards.
+    /// MPI takes the addresses of GPUs.
     CudaAwareMpi,
     /// Through memory of the hosts.
     HostMemory,
@@ -245,7 +245,7 @@ pub struct ThermostatPlan {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Thermostat {
     /// New Boltzmann velocities for all particles every `1 / (rate * timestep)` steps; with
-    /// `exact`, rescaled to exactly the bath's temperature (Colberg & Hoefling 2011, section 2.3).
+    /// `exact`, rescaled to exactly the thermostat's temperature (Colberg & Hoefling 2011, section 2.3).
     Andersen { rate: f64, exact: bool },
     /// Nose-Hoover chain; `period` is the period of the thermostat's oscillation.
     NoseHoover { period: f64, chain_length: usize },
@@ -260,7 +260,7 @@ pub enum Thermostat {
 pub struct ObservePlan {
     pub thermodynamics: Option<u64>,
     pub trajectory: Option<u64>,
-    /// Frames so many steps behind each of the trajectory's, too, and 2, 4, 8, ... times as many, up to the next.
+    /// Frames this number of steps after each of the trajectory's, too, and 2, 4, 8, ... times as many, up to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory_doubling_from: Option<u64>,
     /// Write the trajectory as GSD too.
@@ -271,7 +271,7 @@ pub struct ObservePlan {
 }
 
 impl ObservePlan {
-    /// Frames of the trajectory of a stage of so many steps.
+    /// Frames of the trajectory of a stage of this number of steps.
     pub fn frames(&self, steps: u64) -> u64 {
         let Some(every) = self.trajectory else { return 0 };
         // Times 1, 2, 4, ... of the first below the interval.
@@ -341,7 +341,7 @@ pub struct CorrelationPlan {
     pub overlap_length: f64,
     /// Positions and velocities relative to the centre of mass of all particles.
     pub remove_drift: bool,
-    /// Distance of neighbours at the time origin, for cage-relative displacements.
+    /// Distance of neighbors at the time origin, for cage-relative displacements.
     pub cage_radius: Option<f64>,
     /// Bins of the self van Hove function.
     pub van_hove: VanHovePlan,
@@ -491,7 +491,7 @@ impl DynamicObservable {
         )
     }
 
-    /// Whether displacements are relative to the cage of neighbours.
+    /// Whether displacements are relative to the cage of neighbors.
     pub fn takes_cage_radius(self) -> bool {
         matches!(
             self,
@@ -518,7 +518,7 @@ pub struct OutputPlan {
     pub on_full_disk: OnFullDisk,
 }
 
-/// Longest time between writes to the results files where nothing is said.
+/// Longest time between writes to the results files by default.
 pub const FLUSH_SECONDS: f64 = 5.0;
 
 fn default_flush_seconds() -> f64 {
@@ -576,7 +576,7 @@ pub struct LimitsPlan {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitAction {
-    /// It is said once in a stage, and the run goes on.
+    /// It warns once in a stage, and the run continues.
     Warn,
     /// The run ends with an error.
     #[default]

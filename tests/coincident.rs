@@ -169,9 +169,9 @@ fn pairs_of_no_energy_do_not_interact_at_any_distance() {
 }
 
 #[cfg(target_os = "linux")]
-mod on_a_card {
+mod on_a_gpu {
     use super::common::contents::assert_same_numbers;
-    use super::common::emulated_card::{card, job};
+    use super::common::emulated_gpu::{gpu, job};
     use super::common::job::Job;
 
     /// 108 particles in the order of a lattice, the last but one twice.
@@ -216,7 +216,7 @@ observables = ["stress-autocorrelation"]
 
     #[test]
     fn finite_potentials_have_the_bits_of_the_cpu() {
-        let Some(card) = card() else { return };
+        let Some(gpu) = gpu() else { return };
         for (kind, cutoff, truncation, precision) in [
             ("harmonic-spheres", "", r#""sharp""#, "fixed-point"),
             (
@@ -232,7 +232,7 @@ observables = ["stress-autocorrelation"]
                      pairs = {{ AA = {{ epsilon = 1.5, sigma = 1.2 }} }}\n"
             );
             let text = toml(&potential, precision);
-            let (expected, found) = (Job::new(&text), job(card, "1", &text));
+            let (expected, found) = (Job::new(&text), job(gpu, "1", &text));
             for (job, engine) in [(&expected, "cpu"), (&found, "cuda")] {
                 job.write("start.xyz", &start());
                 job.succeeds(&["run", "job.toml", "--engine", engine]);
@@ -255,11 +255,11 @@ observables = ["stress-autocorrelation"]
 
     #[test]
     fn potentials_with_a_pole_name_both_particles() {
-        let Some(card) = card() else { return };
+        let Some(gpu) = gpu() else { return };
         for precision in ["fixed-point", "double"] {
             let potential = "kind = \"lennard-jones\"\ncutoff = 2.0\ntruncation = \"shifted\"\n\
                              pairs = { AA = { epsilon = 1.0, sigma = 1.0 } }\n";
-            let job = job(card, "1", &toml(potential, precision));
+            let job = job(gpu, "1", &toml(potential, precision));
             job.write("start.xyz", &start());
             for engine in ["cuda", "cpu"] {
                 let run = ["run", "job.toml", "--engine", engine, "--force"];

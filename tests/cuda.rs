@@ -1,6 +1,6 @@
-//! The CUDA engine against the CPU engine, on a machine with a card; elsewhere every test says that it
+//! The CUDA engine against the CPU engine, on a machine with a GPU; elsewhere every test says that it
 //! does nothing.
-use supercool::engine::cuda::device::cards;
+use supercool::engine::cuda::device::gpus;
 use supercool::engine::{self, Engine, ExactState, StageContext, Thermodynamics};
 use supercool::initial;
 use supercool::plan::{
@@ -10,9 +10,9 @@ use supercool::plan::{
 use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Species};
 
-/// False, with a word, where there is no card.
-fn card() -> bool {
-    match cards() {
+/// False, with a word, where there is no GPU.
+fn gpu() -> bool {
+    match gpus() {
         Ok(_) => true,
         Err(error) => {
             println!("skipped: {error}");
@@ -116,7 +116,7 @@ fn assert_same_bits(plan: &Plan, thermostat: Option<Thermostat>, steps: u64) {
 }
 
 /// A trajectory of the Kob-Andersen mixture that was melted and then left alone, and the hash of where it ended:
-/// fixed for good, on any processor and any card.
+/// fixed for good, on any processor and any GPU.
 struct Record {
     dimension: usize,
     particles: usize,
@@ -209,8 +209,8 @@ fn the_cpu_finds<'a>(records: impl Iterator<Item = &'a Record>) {
 
 /// With the engine's choices and with others.
 #[test]
-fn a_card_finds_the_trajectories_of_record() {
-    if !card() {
+fn a_gpu_finds_the_trajectories_of_record() {
+    if !gpu() {
         return;
     }
     for record in &RECORDS {
@@ -237,7 +237,7 @@ fn a_card_finds_the_trajectories_of_record() {
 
 #[test]
 fn fixed_point_gives_the_bits_of_the_cpu() {
-    if !card() {
+    if !gpu() {
         return;
     }
     for particles in [1000, 4000] {
@@ -248,14 +248,14 @@ fn fixed_point_gives_the_bits_of_the_cpu() {
 
 #[test]
 fn two_dimensions_give_the_bits_of_the_cpu() {
-    if card() {
+    if gpu() {
         assert_same_bits(&mixture(2, 1000, Precision::FixedPoint), None, 1000);
     }
 }
 
 #[test]
 fn every_thermostat_gives_the_bits_of_the_cpu() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let plan = mixture(3, 500, Precision::FixedPoint);
@@ -275,7 +275,7 @@ fn every_thermostat_gives_the_bits_of_the_cpu() {
 /// rebuilt at collisions.
 #[test]
 fn collisions_within_launches_give_the_bits_of_the_cpu() {
-    if !card() {
+    if !gpu() {
         return;
     }
     for (dimension, rate, exact) in [(3, 1e9, true), (2, 5.0, true), (2, 25.0, false)] {
@@ -309,7 +309,7 @@ fn collisions_within_launches_give_the_bits_of_the_cpu() {
 
 #[test]
 fn every_potential_and_truncation_gives_the_bits_of_the_cpu() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let smooth = Truncation::Smooth { width: 0.005 };
@@ -341,7 +341,7 @@ fn every_potential_and_truncation_gives_the_bits_of_the_cpu() {
 
 #[test]
 fn unequal_masses_three_species_and_an_odd_box_give_the_bits_of_the_cpu() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut plan = mixture(3, 600, Precision::FixedPoint);
@@ -361,7 +361,7 @@ fn unequal_masses_three_species_and_an_odd_box_give_the_bits_of_the_cpu() {
 
 #[test]
 fn skin_and_thread_counts_leave_the_bits_alone() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut plan = mixture(3, 2000, Precision::FixedPoint);
@@ -376,7 +376,7 @@ fn skin_and_thread_counts_leave_the_bits_alone() {
 /// Timing the choices at the start of a stage puts the state back to the bit.
 #[test]
 fn tuning_leaves_the_state_alone() {
-    if !card() {
+    if !gpu() {
         return;
     }
     for precision in [Precision::FixedPoint, Precision::DoubleSingle] {
@@ -386,7 +386,7 @@ fn tuning_leaves_the_state_alone() {
         for thermostat in [None, Some(Thermostat::NoseHoover { period: 0.5, chain_length: 3 })] {
             plan.run.tune = true;
             let mut engine = engine::create(&plan, &state).expect("an engine");
-            // Not the bath's: a chain would do nothing in its first half step.
+            // Not the thermostat's: a chain would do nothing in its first half step.
             engine.draw_velocities(1.3, true).expect("velocities fit");
             let before = engine.export().expect("a state");
             let mut long = stage(engine.as_ref(), thermostat, 1.0);
@@ -424,7 +424,7 @@ fn after_without_layout(state: &ExactState) -> ExactState {
 
 #[test]
 fn a_checkpoint_moves_between_engines() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let plan = mixture(3, 1000, Precision::FixedPoint);
@@ -440,8 +440,8 @@ fn a_checkpoint_moves_between_engines() {
 
 /// Restarting in every precision gives the bits of the run without a break.
 #[test]
-fn a_restart_on_the_card_gives_the_same_bits() {
-    if !card() {
+fn a_restart_on_the_gpu_gives_the_same_bits() {
+    if !gpu() {
         return;
     }
     for precision in Precision::ALL {
@@ -457,7 +457,7 @@ fn a_restart_on_the_card_gives_the_same_bits() {
 /// Forces of all precisions from the same positions agree with `double` to the rounding of their sites and sums.
 #[test]
 fn forces_agree_with_double_on_the_cpu() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let plan = mixture(3, 1000, Precision::FixedPoint);
@@ -497,7 +497,7 @@ fn forces_agree_with_double_on_the_cpu() {
 
 #[test]
 fn a_pair_too_close_is_named() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let plan = mixture(3, 500, Precision::FixedPoint);
@@ -518,7 +518,7 @@ fn a_pair_too_close_is_named() {
 /// on whatever thread they are waited for.
 #[test]
 fn copies_are_of_their_moment_while_steps_run() {
-    if !card() {
+    if !gpu() {
         return;
     }
     for (dimension, precision) in [2, 3].into_iter().flat_map(|d| Precision::ALL.map(|p| (d, p))) {
@@ -549,7 +549,7 @@ fn copies_are_of_their_moment_while_steps_run() {
 /// Copying frames out changes no trajectory.
 #[test]
 fn copies_leave_the_bits_alone() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let plan = mixture(3, 4000, Precision::FixedPoint);

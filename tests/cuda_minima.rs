@@ -1,4 +1,4 @@
-//! Minima found on a card against those found on the processor; elsewhere every test says that it does nothing.
+//! Minima found on a GPU against those found on the processor; elsewhere every test says that it does nothing.
 mod common;
 
 use std::time::Instant;
@@ -7,17 +7,17 @@ use common::job::{Job, kob_andersen as toml};
 use common::{kob_andersen, kob_andersen_potential, liquid, pair, plan_of};
 use supercool::engine::cpu::CpuMinimizer;
 use supercool::engine::cuda::CudaMinimizer;
-use supercool::engine::cuda::device::{Card, cards};
+use supercool::engine::cuda::device::{Gpu, gpus};
 use supercool::engine::{InherentStructure, Minimizer};
 use supercool::output::{Checkpoint, latest_valid};
 use supercool::plan::{InherentStructuresPlan, Plan, Precision};
 use supercool::potential::{PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species};
 
-/// The first card, or a word that there is none.
-fn card() -> Option<Card> {
-    match cards() {
-        Ok(mut cards) => Some(cards.swap_remove(0)),
+/// The first GPU, or a word that there is none.
+fn gpu() -> Option<Gpu> {
+    match gpus() {
+        Ok(mut gpus) => Some(gpus.swap_remove(0)),
         Err(error) => {
             println!("skipped: {error}");
             None
@@ -49,23 +49,23 @@ fn largest_distance(plan: &Plan, one: &InherentStructure, other: &InherentStruct
 fn on_both(
     plan: &Plan,
     settings: &InherentStructuresPlan,
-    card: &Card,
+    gpu: &Gpu,
     start: &Snapshot,
 ) -> [InherentStructure; 2] {
     let mut processor = CpuMinimizer::new(plan, settings);
-    let mut on_card = CudaMinimizer::new(plan, settings, card.clone());
-    [processor.minimize(start).unwrap(), on_card.minimize(start).unwrap()]
+    let mut on_gpu = CudaMinimizer::new(plan, settings, gpu.clone());
+    [processor.minimize(start).unwrap(), on_gpu.minimize(start).unwrap()]
 }
 
 /// Rounding of sums grows along a descent, but not at its start, with turns and steps that grow.
 #[test]
 fn the_first_iterations_are_those_of_the_processor() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     for (dimension, count) in [(3, 1000), (2, 900), (3, 40_000)] {
         let plan = force_shifted(dimension, count);
         let start = liquid(&plan, 0.8, if count > 10_000 { 200 } else { 1000 }).snapshot().unwrap();
         for (iterations, tolerance) in [(0, 1e-14), (1, 1e-13), (10, 1e-12), (60, 1e-10)] {
-            let found = on_both(&plan, &settings(1e-6, iterations), &card, &start);
+            let found = on_both(&plan, &settings(1e-6, iterations), &gpu, &start);
             let [expected, found] = found;
             let distance = largest_distance(&plan, &expected, &found);
             assert!(distance < tolerance, "{dimension}D, {iterations}: {distance:e}");
@@ -85,7 +85,7 @@ fn the_first_iterations_are_those_of_the_processor() {
 /// A cold solid moves little on its way down: both descents end in one minimum, and to 1e-9 with one energy.
 #[test]
 fn minima_of_cold_states_are_those_of_the_processor() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     for (dimension, count) in [(3, 1000), (2, 900), (3, 4000)] {
         let plan = force_shifted(dimension, count);
         let hot = liquid(&plan, 0.8, 1000).snapshot().unwrap();
@@ -97,7 +97,7 @@ fn minima_of_cold_states_are_those_of_the_processor() {
                 *x += 0.01 * ((7 * i + 3 * k) as f64).sin();
             }
         }
-        let [expected, found] = on_both(&plan, &settings(1e-8, 100_000), &card, &start);
+        let [expected, found] = on_both(&plan, &settings(1e-8, 100_000), &gpu, &start);
         assert!(found.residual_force < 1e-8 && found.iterations > 20, "{found:?}");
         assert!(
             (expected.energy - found.energy).abs() < 1e-9,
@@ -113,7 +113,7 @@ fn minima_of_cold_states_are_those_of_the_processor() {
 /// Where paths part what is found is a minimum all the same.
 #[test]
 fn minima_of_liquids_are_minima() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     for (dimension, count, smooth) in [(3, 1000, true), (2, 900, true), (3, 20_000, false)] {
         let mut plan = force_shifted(dimension, count);
         if smooth {
@@ -121,7 +121,7 @@ fn minima_of_liquids_are_minima() {
         }
         let start = liquid(&plan, 0.8, 500).snapshot().unwrap();
         let tolerance = 1e-6;
-        let mut minimizer = CudaMinimizer::new(&plan, &settings(tolerance, 100_000), card.clone());
+        let mut minimizer = CudaMinimizer::new(&plan, &settings(tolerance, 100_000), gpu.clone());
         minimizer.minimize(&start).unwrap();
         // Without what the first one takes for kernels and memory.
         let begin = Instant::now();
@@ -143,7 +143,7 @@ fn minima_of_liquids_are_minima() {
 
 #[test]
 fn a_minimum_depends_on_the_state_only() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     // Sums of one and of two stages.
     for count in [500, 30_000] {
         let plan = force_shifted(3, count);
@@ -153,14 +153,14 @@ fn a_minimum_depends_on_the_state_only() {
         let with = |change: &dyn Fn(&mut Plan), multiprocessors: u32, before: bool| {
             let mut plan = plan.clone();
             change(&mut plan);
-            let fewer = Card { multiprocessors, ..card.clone() };
+            let fewer = Gpu { multiprocessors, ..gpu.clone() };
             let mut minimizer = CudaMinimizer::new(&plan, &settings(1e-6, most), fewer);
             if before {
                 minimizer.minimize(&other).unwrap();
             }
             minimizer.minimize(&start).unwrap()
         };
-        let all = card.multiprocessors;
+        let all = gpu.multiprocessors;
         let expected = with(&|_| {}, all, false);
         assert_eq!(expected, with(&|_| {}, all, true), "what was minimised before");
         assert_eq!(expected, with(&|_| {}, all / 2, false), "fewer blocks");
@@ -177,7 +177,7 @@ fn a_minimum_depends_on_the_state_only() {
 /// A gas falls into dense clusters: lists become longer than was expected.
 #[test]
 fn lists_grow_on_the_way_down() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     let potential = PotentialPlan {
         form: PairPotential::LennardJones,
         truncation: Truncation::ForceShifted,
@@ -188,7 +188,7 @@ fn lists_grow_on_the_way_down() {
     let simulation_box = SimulationBox::cubic(3, count, 0.05);
     let plan = plan_of(simulation_box, species, potential, Precision::Double);
     let start = liquid(&plan, 1.5, 500).snapshot().unwrap();
-    let mut minimizer = CudaMinimizer::new(&plan, &settings(1e-6, 100_000), card);
+    let mut minimizer = CudaMinimizer::new(&plan, &settings(1e-6, 100_000), gpu);
     let found = minimizer.minimize(&start).unwrap();
     let seen = CpuMinimizer::new(&plan, &settings(1.0, 0)).minimize(&found.snapshot).unwrap();
     assert!(found.residual_force < 1e-6, "{:e}", found.residual_force);
@@ -211,7 +211,7 @@ trajectory = 250
 
 #[test]
 fn a_run_writes_them_and_has_the_same_bits_with_and_without() {
-    if card().is_none() {
+    if gpu().is_none() {
         return;
     }
     for precision in ["fixed-point", "double-single"] {

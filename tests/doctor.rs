@@ -62,7 +62,7 @@ fn missing_parts_are_named_with_what_to_do() {
         &["CUDA 11.8", "12.0 or newer", "update the driver", "takes the CPU"],
     );
     for setting in [("STUB_COUNT", "0"), ("STUB_INIT", "100")] {
-        says(&doctor(&[setting]), &["shows no card", "nvidia-smi", "takes the CPU"]);
+        says(&doctor(&[setting]), &["shows no GPU", "nvidia-smi", "takes the CPU"]);
     }
     says(
         &doctor(&[("STUB_COUNT", "0"), ("CUDA_VISIBLE_DEVICES", "7")]),
@@ -71,12 +71,12 @@ fn missing_parts_are_named_with_what_to_do() {
     says(&doctor(&[("STUB_INIT", "803")]), &["could not start", "an error of the stub"]);
     says(
         &doctor(&[("SUPERCOOL_NVRTC", "/nowhere/libnvrtc.so")]),
-        &["Stub card, 8.00 GiB", "not usable without NVRTC", "takes the CPU"],
+        &["Stub GPU, 8.00 GiB", "not usable without NVRTC", "takes the CPU"],
     );
 }
 
 #[test]
-fn cards_are_shown_with_what_they_can_do() {
+fn gpus_are_shown_with_what_they_can_do() {
     let Some(folder) = stub() else { return };
     let doctor = |settings: &[(&str, &str)]| doctor(folder.path(), settings);
     if let Err(error) = Nvrtc::get() {
@@ -87,15 +87,15 @@ fn cards_are_shown_with_what_they_can_do() {
     says(
         &doctor(&[("STUB_COUNT", "2")]),
         &[
-            "card 1            Stub card, 8.00 GiB, compute capability 9.0",
+            "GPU 1            Stub GPU, 8.00 GiB, compute capability 9.0",
             "compile for sm_90 and load; 7.00 GiB free",
-            "card 0 reaches 1",
-            "card 1 reaches none",
-            "takes card 0, Stub card",
+            "GPU 0 reaches 1",
+            "GPU 1 reaches none",
+            "takes GPU 0, Stub GPU",
         ],
     );
     says(&doctor(&[("STUB_MAJOR", "6")]), &["7.5 or newer is needed", "takes the CPU"]);
-    says(&doctor(&[("STUB_MAJOR", "99")]), &["compile for compute_", "takes card 0"]);
+    says(&doctor(&[("STUB_MAJOR", "99")]), &["compile for compute_", "takes GPU 0"]);
     says(
         &doctor(&[("STUB_LOAD", "222"), ("STUB_VERSION", "12000")]),
         &["could not load a kernel", "newer than the driver's CUDA 12.0", "takes the CPU"],

@@ -1,4 +1,4 @@
-//! The CUDA engine on a card that the processor emulates (`tests/emulated_card`): host side and kernels run, no GPU
+//! The CUDA engine on a GPU that the processor emulates (`tests/emulated_gpu`): host side and kernels run, no GPU
 //! is needed.
 #![cfg(target_os = "linux")]
 mod common;
@@ -8,21 +8,20 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use common::contents::{assert_same_numbers, numbers};
-use common::emulated_card::{card, job, source};
+use common::emulated_gpu::{gpu, job, source};
 use common::job::{Ended, Job, kob_andersen};
 use supercool_analysis::results::ResultsFile;
 
-fn run_on_the_card(job: &Job) {
+fn run_on_the_gpu(job: &Job) {
     let ended = job.succeeds(&["run", "job.toml", "--engine", "cuda"]);
     assert!(ended.stdout.contains("on cuda"), "{ended:?}");
 }
 
 #[test]
-fn the_doctor_finds_the_cards_and_compiles_for_them() {
-    let Some(card) = card() else { return };
-    let report = job(card, "2", "").succeeds(&["doctor"]).stdout;
-    for part in ["card 0            emulated card", "card 1", "kernels compile for sm_90 and load"]
-    {
+fn the_doctor_finds_the_gpus_and_compiles_for_them() {
+    let Some(gpu) = gpu() else { return };
+    let report = job(gpu, "2", "").succeeds(&["doctor"]).stdout;
+    for part in ["GPU 0            emulated GPU", "GPU 1", "kernels compile for sm_90 and load"] {
         assert!(report.contains(part), "no {part:?} in\n{report}");
     }
 }
@@ -54,14 +53,14 @@ fn all_thermostats(dimension: usize, count: usize, threads_per_particle: u32) ->
 
 /// Trajectories and thermodynamics of all stages; lists are rebuilt every 15 steps or so.
 fn the_bits_are_those_of_the_cpu(dimension: usize, count: usize) {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     let expected = Job::new(&all_thermostats(dimension, count, 1));
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
     // The threads of a block run in their order, and in two random ones.
     for (threads_per_particle, order) in [(1, "0"), (2, "1"), (8, "2")] {
-        let found = job(card, "1", &all_thermostats(dimension, count, threads_per_particle))
+        let found = job(gpu, "1", &all_thermostats(dimension, count, threads_per_particle))
             .with(&[("EMULATED_ORDER", order)]);
-        run_on_the_card(&found);
+        run_on_the_gpu(&found);
         for (stage, _) in STAGES {
             for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {
                 assert_same_numbers(&expected.path(&file), &found.path(&file));
@@ -83,7 +82,7 @@ fn two_dimensions_give_the_bits_of_the_cpu_with_all_thermostats() {
 /// A stage that would be long is timed at its start, from whatever state the one before has left; it is stopped after some steps.
 #[test]
 fn timing_the_choices_changes_no_bit_under_any_thermostat() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     for (name, thermostat) in STAGES {
         let mut toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004");
         toml += "[[stage]]\nname = \"melt\"\nsteps = 40\nthermostat = { kind = \"bussi\", temperature = 0.8, time = 0.1 }\n";
@@ -92,7 +91,7 @@ fn timing_the_choices_changes_no_bit_under_any_thermostat() {
             toml += &format!("thermostat = {thermostat}\n");
         }
         toml += "observe = { thermodynamics = 5 }\n";
-        let (expected, found) = (Job::new(&toml), job(card, "1", &toml));
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
         let stopped = |job: &Job, engine: &str, time: &str| {
             let run = ["run", "job.toml", "--engine", engine, "--max-walltime", time];
             let ended = Ended::of(job.start(&run));
@@ -102,8 +101,8 @@ fn timing_the_choices_changes_no_bit_under_any_thermostat() {
                 .map(|of| all[&format!("/observables/{of}/value")].1.clone())
         };
         let expected = stopped(&expected, "cpu", "2s");
-        let of_card = stopped(&found, "cuda", "6s");
-        for (expected, found) in expected.iter().zip(&of_card) {
+        let of_gpu = stopped(&found, "cuda", "6s");
+        for (expected, found) in expected.iter().zip(&of_gpu) {
             let common = expected.len().min(found.len());
             assert!(common > 5, "{name}: {} and {} samples", expected.len(), found.len());
             assert!(expected[..common] == found[..common], "{name}");
@@ -117,15 +116,15 @@ fn timing_the_choices_changes_no_bit_under_any_thermostat() {
 /// The pair loop compares with the cutoff there.
 #[test]
 fn wide_smoothing_gives_the_bits_of_the_cpu() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
         .replace("width = 0.005", "width = 1.0")
         + "[[stage]]\nname = \"nve\"\nsteps = 40\nobserve = { thermodynamics = 5, trajectory = 20 }\n";
     assert!(toml.contains("width = 1.0"));
     let expected = Job::new(&toml);
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
-    let found = job(card, "1", &toml);
-    run_on_the_card(&found);
+    let found = job(gpu, "1", &toml);
+    run_on_the_gpu(&found);
     for file in ["out/nve.h5", "out/nve.h5md"] {
         assert_same_numbers(&expected.path(file), &found.path(file));
     }
@@ -133,7 +132,7 @@ fn wide_smoothing_gives_the_bits_of_the_cpu() {
 
 #[test]
 fn time_correlations_are_those_of_the_cpu() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads_per_particle = 4")
         + r#"
 [[stage]]
@@ -148,16 +147,16 @@ observables = ["mean-square-displacement", "self-intermediate-scattering-functio
                "mean-quartic-displacement", "self-van-hove-function", "velocity-autocorrelation", "self-overlap",
                "stress-autocorrelation"]
 "#;
-    let (expected, found) = (Job::new(&toml), job(card, "1", &toml));
+    let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
     expected.succeeds(&["run", "job.toml"]);
-    run_on_the_card(&found);
+    run_on_the_gpu(&found);
     // Each but that of the stress of A, B and all particles.
     assert_same_functions(&expected, &found, "nve", 7 * 3 + 1);
     let functions = found.results("nve").dynamics().unwrap();
     assert_eq!(functions.iter().filter(|each| each.group == "all-particles").count(), 8);
 }
 
-/// At least so many correlation functions of a stage.
+/// At least this number of correlation functions of a stage.
 fn assert_same_functions(expected: &Job, found: &Job, stage: &str, least: usize) {
     let file = format!("out/{stage}.h5");
     let (expected, found) = (numbers(&expected.path(&file)), numbers(&found.path(&file)));
@@ -186,10 +185,10 @@ fn assert_same_functions(expected: &Job, found: &Job, stage: &str, least: usize)
 }
 
 /// A gas that condenses: lists grow within launches, while the samples of the launch before wait for their evaluation. Batches are
-/// short on a card with little memory.
+/// short on a GPU with little memory.
 #[test]
 fn samples_keep_their_places_when_lists_grow() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     let toml = r#"
 [system]
 dimension = 3
@@ -226,7 +225,7 @@ observables = ["mean-square-displacement", "velocity-autocorrelation"]
 "#;
     let (expected, found) = (
         Job::new(toml),
-        job(card, "1", toml).with(&[("RUST_LOG", "supercool=debug"), ("EMULATED_FREE_MIB", "2")]),
+        job(gpu, "1", toml).with(&[("RUST_LOG", "supercool=debug"), ("EMULATED_FREE_MIB", "2")]),
     );
     expected.succeeds(&["run", "job.toml"]);
     let ended = found.succeeds(&["run", "job.toml", "--engine", "cuda"]);
@@ -238,12 +237,12 @@ observables = ["mean-square-displacement", "velocity-autocorrelation"]
 /// does not fill the last warp.
 #[test]
 fn where_no_pair_is_too_close_the_particles_end_with_the_last() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     let mut toml = kob_andersen(2, 400, "double", "timestep = 0.004\nthreads_per_particle = 1");
     toml += "[[stage]]\nname = \"nve\"\nsteps = 20\nobserve = { thermodynamics = 20 }\n";
-    let (expected, found) = (Job::new(&toml), job(card, "1", &toml));
+    let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
     expected.succeeds(&["run", "job.toml"]);
-    run_on_the_card(&found);
+    run_on_the_gpu(&found);
     let energies = |job: &Job| {
         let bits = numbers(&job.path("out/nve.h5")).remove("/observables/potential_energy/value");
         bits.expect("energies").1.into_iter().map(f64::from_bits).collect::<Vec<f64>>()
@@ -256,10 +255,10 @@ fn where_no_pair_is_too_close_the_particles_end_with_the_last() {
 }
 
 /// Runs a case of `check.cpp`: whether it ended well, and what it said.
-fn check(card: &Path, case: &str) -> (bool, String) {
+fn check(gpu: &Path, case: &str) -> (bool, String) {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| {
-        let program = card.join("check");
+        let program = gpu.join("check");
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
         let mut command = Command::new(compiler);
         command.args(["-std=c++17", "-O0", "-pthread"]).arg(source("check.cpp"));
@@ -268,29 +267,29 @@ fn check(card: &Path, case: &str) -> (bool, String) {
         program
     });
     let mut command = Command::new(program);
-    let output = command.arg(card).arg(case).env_remove("EMULATED_ORDER").output().expect("starts");
+    let output = command.arg(gpu).arg(case).env_remove("EMULATED_ORDER").output().expect("starts");
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 #[test]
-fn warps_blocks_cards_and_processes_meet() {
-    let Some(card) = card() else { return };
-    for case in ["lanes", "cards", "processes"] {
-        let (success, said) = check(card, case);
+fn warps_blocks_gpus_and_processes_meet() {
+    let Some(gpu) = gpu() else { return };
+    for case in ["lanes", "GPUs", "processes"] {
+        let (success, said) = check(gpu, case);
         assert!(success, "{case}: {said}");
     }
 }
 
 #[test]
 fn faulty_kernels_are_reported_with_their_place() {
-    let Some(card) = card() else { return };
+    let Some(gpu) = gpu() else { return };
     for (case, parts) in [
-        ("beyond", ["block (0, 0, 0), thread 40", "0 bytes behind an allocation of 160 bytes"]),
-        ("stuck", ["no thread can go on", "40 threads, the first of them 0: __syncthreads"]),
+        ("beyond", ["block (0, 0, 0), thread 40", "0 bytes after an allocation of 160 bytes"]),
+        ("stuck", ["no thread can continue", "40 threads, the first of them 0: __syncthreads"]),
         ("absent", ["__shfl_xor_sync: lane 0 asks for the value of lane 16", "kernel absent"]),
         ("alone", ["it has waited for other blocks for 1 seconds", "waiting in a loop"]),
     ] {
-        let (success, said) = check(card, case);
+        let (success, said) = check(gpu, case);
         assert!(!success, "{case} went well");
         for part in parts {
             assert!(said.contains(part), "{case}: no {part:?} in\n{said}");

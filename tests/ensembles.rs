@@ -2,7 +2,7 @@
 //! energies against each other, and the energy error of the integrator.
 mod common;
 
-use common::{bath, begin, kob_andersen, liquid};
+use common::{begin, kob_andersen, liquid, thermostat_at};
 use statrs::distribution::{ContinuousCDF, Gamma};
 use supercool::engine::StageContext;
 use supercool::plan::{Precision, TemperatureRamp, Thermostat, ThermostatPlan};
@@ -46,7 +46,7 @@ struct Canonical {
 fn sampled(kind: Thermostat, samples: usize, interval: u64) -> Canonical {
     let plan = kob_andersen(3, PARTICLES, Precision::FixedPoint);
     let mut engine = liquid(&plan, TEMPERATURE, 2000);
-    begin(engine.as_mut(), bath(kind, TEMPERATURE));
+    begin(engine.as_mut(), thermostat_at(kind, TEMPERATURE));
     engine.advance(2000).unwrap();
     let mut found = Canonical { kinetic: vec![], potential: vec![], conserved: vec![] };
     for _ in 0..samples {
@@ -70,7 +70,7 @@ fn thermostats() -> [(&'static str, Thermostat, f64); 4] {
 }
 
 /// The kinetic energy of `f` quadratic degrees of freedom is Gamma distributed with shape `f/2` and
-/// scale `T`. Samples are 25 steps (0.1 time units) apart, two relaxation times of the baths, so that
+/// scale `T`. Samples are 25 steps (0.1 time units) apart, two relaxation times of the thermostats, so that
 /// they are nearly independent; the limit is Kolmogorov's at the 0.1 % level, 1.95 / sqrt(n), times 1.5
 /// for what correlation is left.
 #[test]
@@ -101,16 +101,16 @@ fn thermostats_give_the_distribution_of_the_kinetic_energy_and_one_potential_ene
 fn exact_andersen_collisions_give_the_temperature_exactly() {
     let plan = kob_andersen(3, 500, Precision::FixedPoint);
     let mut engine = liquid(&plan, 1.0, 200);
-    begin(engine.as_mut(), bath(Thermostat::Andersen { rate: 25.0, exact: true }, 0.7));
+    begin(engine.as_mut(), thermostat_at(Thermostat::Andersen { rate: 25.0, exact: true }, 0.7));
     engine.advance(10).unwrap();
     let row = engine.thermodynamics().unwrap();
     assert!((row.temperature - 0.7).abs() < 1e-10, "{}", row.temperature);
     assert!(row.center_of_mass_velocity.iter().all(|v| v.abs() < 1e-12));
 }
 
-/// What is conserved goes on while the bath's temperature changes, with what the bath has been given.
+/// What is conserved continues while the thermostat's temperature changes, with what the thermostat has been given.
 #[test]
-fn baths_that_cool_conserve_what_they_book() {
+fn thermostats_that_cool_conserve_what_they_book() {
     let plan = kob_andersen(3, PARTICLES, Precision::FixedPoint);
     for (name, kind, _) in thermostats() {
         let mut engine = liquid(&plan, 1.0, 1000);
@@ -132,7 +132,7 @@ fn baths_that_cool_conserve_what_they_book() {
 }
 
 /// Section 4.3 of Colberg & Hoefling (2011): with a smooth potential `[E(t) - E(0)] / dt^2` does not
-/// depend on the time step, but for the next order (a width of 0.05 is resolved by these steps). In this dense liquid that is 10 % at dt = 0.002, so
+/// depend on the time step, except for the next order (a width of 0.05 is resolved by these steps). In this dense liquid that is 10 % at dt = 0.002, so
 /// 2.5 % at 0.001; in fixed point 32-bit pair energies add some 1e-7, which
 /// shorter steps do not stand out from.
 #[test]

@@ -2,7 +2,7 @@
 //! reversal and conservation of momentum; restarts in every precision.
 mod common;
 
-use common::{bath, begin, engine_with, kob_andersen, liquid};
+use common::{begin, engine_with, kob_andersen, liquid, thermostat_at};
 use supercool::engine::ExactState;
 use supercool::plan::{Plan, Precision, Thermostat};
 
@@ -52,7 +52,7 @@ fn fixed_point_gives_the_golden_hashes() {
     let hash = |dimension, count, thermostat: Option<Thermostat>| {
         let plan = kob_andersen(dimension, count, Precision::FixedPoint);
         let mut engine = liquid(&plan, 0.8, 100);
-        begin(engine.as_mut(), thermostat.and_then(|kind| bath(kind, 0.8)));
+        begin(engine.as_mut(), thermostat.and_then(|kind| thermostat_at(kind, 0.8)));
         engine.advance(100).unwrap();
         engine.export().unwrap().hash().to_hex()[..16].to_string()
     };
@@ -138,7 +138,7 @@ fn a_restart_gives_the_same_bits_in_every_precision() {
             let plan = kob_andersen(3, 500, precision);
             let mut whole = engine_with(&plan, &start(&plan));
             let stage = supercool::engine::StageContext {
-                thermostat: kind.and_then(|kind| bath(kind, 0.8)),
+                thermostat: kind.and_then(|kind| thermostat_at(kind, 0.8)),
                 first_step: whole.step(),
                 steps: 1000,
             };

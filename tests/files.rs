@@ -422,7 +422,7 @@ fn small() -> Description {
     Description::new(plan(&[3.5; 3], [40, 10]))
 }
 
-/// Headers that are rewritten while a run goes on lie within a page, which a killed process has written as a whole.
+/// Headers that are rewritten while a run continues lie within a page, which a killed process has written as a whole.
 #[test]
 fn metadata_lies_in_pages() {
     use hdf5::file::FileSpaceStrategy;
@@ -704,7 +704,7 @@ fn a_full_disk_is_named_and_what_was_written_stays() {
     assert!(!mounted.path().join("run.h5").exists());
     assert!(!mounted.path().join("run.h5.partial").exists());
 
-    // With more room it goes on.
+    // With more room it continues.
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("run.h5md");
     fs::copy(&path, &copy).unwrap();

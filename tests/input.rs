@@ -198,7 +198,7 @@ fn a_mixture_of_255_species_is_a_plan() {
     let keys: Vec<&str> = error.problems().iter().map(|problem| problem.key.as_str()).collect();
     assert_eq!(keys, ["potential.pairs", "potential.pairs.s254_s17"]);
 
-    // A mistake in every pair is told in bounded time and length.
+    // A mistake in every pair is reported in bounded time and length.
     let error = config::parse(&text.replace("sigma = 1 ", "sigma = -1 "), "many.toml").unwrap_err();
     assert!((2..=50).contains(&error.problems().len()));
 }

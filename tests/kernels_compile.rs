@@ -1,4 +1,4 @@
-//! All kernels compile for cards that need not be there: NVRTC is enough.
+//! All kernels compile for GPUs that need not be there: NVRTC is enough.
 //!
 //! NVRTC comes with a toolkit or as the wheel `nvidia-cuda-nvrtc` (`SUPERCOOL_NVRTC` says where it is);
 //! without it the tests say so and pass, but not in CI.
@@ -15,7 +15,7 @@ use supercool::engine::cuda::{
     neighborhoods_program, program, structure_program,
 };
 use supercool::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
-use supercool::observable::dynamics::evaluation::{DensityEvaluation, HandedOver};
+use supercool::observable::dynamics::evaluation::{DensityEvaluation, Offloaded};
 use supercool::observable::{Correlations, SampleContext};
 use supercool::plan::{
     CheckpointPlan, CorrelationPlan, DynamicObservable, EngineChoice, InitialPlan, Lattice,
@@ -80,13 +80,13 @@ fn plan(
 }
 
 /// Kernels that hold the pair loop.
-const FORCE_KERNELS: [&str; 3] = ["advance_wide", "advance", "advance_alone"];
+const FORCE_KERNELS: [&str; 3] = ["advance_wide", "advance", "advance_single_lane"];
 
 /// Bytes of spills that are known: of what lives across the pair loop, not in it. `double` has twice as much of
 /// everything.
 fn known_spills(case: &str, kernel: &str) -> u32 {
     match case {
-        _ if case.starts_with("fixed-point,") && kernel != "advance_alone" => 0,
+        _ if case.starts_with("fixed-point,") && kernel != "advance_single_lane" => 0,
         _ if case.starts_with("double,") => 650,
         _ if kernel == "advance_wide" => 0,
         _ => 128,
@@ -161,14 +161,14 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             let precision = Precision::ALL[3 - number % 4];
             add(number, precision, 3 - number % 2, form, truncation);
         }
-        // What the engine defines on cards of other arithmetic.
+        // What the engine defines on GPUs of other arithmetic.
         let plan = plan(Precision::DoubleSingle, 3, LennardJones, Truncation::Shifted);
-        let mut on_other_cards = program(&plan);
+        let mut on_other_gpus = program(&plan);
         for name in ["IEEE_RECIPROCAL", "SUMS_IN_PAIRS"] {
-            on_other_cards.macros.push((name.to_owned(), "1".to_owned()));
+            on_other_gpus.macros.push((name.to_owned(), "1".to_owned()));
         }
         let architecture = Architecture::Machine(80);
-        cases.push(("double-single, other cards".into(), on_other_cards, architecture));
+        cases.push(("double-single, other GPUs".into(), on_other_gpus, architecture));
         compile_all(cases)
     })
 }
@@ -250,7 +250,7 @@ fn kernels_of_ranks_compile_and_spill_little() {
         };
         for kernel in [
             "advance_with_peers",
-            "advance_with_peers_alone",
+            "advance_with_peers_single_lane",
             "advance_with_peers_global",
             "advance_with_peers_langevin",
             "advance_with_peers_wide",
@@ -377,10 +377,8 @@ fn kernels_of_correlations_compile_without_spills() {
                 let plan =
                     CorrelationPlan { vectors_per_shell, remove_drift, ..correlation(observables) };
                 let mut correlations = Correlations::new(&plan, &context).expect("a plan");
-                let handed_over = correlations.hand_over();
-                let Some(HandedOver::Pairs(evaluation, _)) = handed_over else {
-                    panic!("not sums")
-                };
+                let offloaded = correlations.hand_over();
+                let Some(Offloaded::Pairs(evaluation, _)) = offloaded else { panic!("not sums") };
                 let architecture = Architecture::Machine([80, 90, 100][(number + dimension) % 3]);
                 let name =
                     format!("{number}, {dimension}D, {vectors_per_shell} vectors, {remove_drift}");
@@ -577,9 +575,9 @@ fn compiled_code_is_kept_by_its_content_and_a_damaged_copy_is_not_used() {
 }
 
 #[test]
-fn a_card_newer_than_the_compiler_gets_portable_code() {
-    assert_eq!(Architecture::of_card(90, &[80, 90, 100]), Architecture::Machine(90));
-    assert_eq!(Architecture::of_card(121, &[80, 90, 100]), Architecture::Portable(100));
+fn a_gpu_newer_than_the_compiler_gets_portable_code() {
+    assert_eq!(Architecture::of_gpu(90, &[80, 90, 100]), Architecture::Machine(90));
+    assert_eq!(Architecture::of_gpu(121, &[80, 90, 100]), Architecture::Portable(100));
     if !nvrtc_is_there() {
         return;
     }

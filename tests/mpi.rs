@@ -48,7 +48,7 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
     let ended = Ended::of(process);
     assert_eq!(ended.code, Some(75), "{ended:?}");
     assert!(ended.stdout.contains("Stopped by SIGUSR1"), "{ended:?}");
-    assert_eq!(ended.stdout.matches("Go on with").count(), 1, "only one rank speaks: {ended:?}");
+    assert_eq!(ended.stdout.matches("Continue with").count(), 1, "only one rank speaks: {ended:?}");
 
     let ended = job.execute_on(2, &["resume", "out", "--quiet"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -85,7 +85,7 @@ fn last_rank(mpirun: &Child) -> String {
 }
 
 #[test]
-fn errors_are_told_once_and_end_all_ranks() {
+fn errors_are_reported_once_and_end_all_ranks() {
     let job = Job::new(&configuration(100));
     let ended = job.execute_on(9, &["run", "job.toml", "--quiet"]);
     assert_ne!(ended.code, Some(0), "{ended:?}");

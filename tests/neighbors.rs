@@ -1,4 +1,4 @@
-//! The distance of neighbours that is taken where none is given.
+//! The distance of neighbors that is taken where none is given.
 mod common;
 
 use common::job::{Job, kob_andersen};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::contents::assert_same_numbers;
 use common::job::kob_andersen as configuration;
-use common::{bath, begin, kob_andersen, kob_andersen_potential, plan_of, two_species};
+use common::{begin, kob_andersen, kob_andersen_potential, plan_of, thermostat_at, two_species};
 use supercool::command::check::domains;
 use supercool::engine::domain::{DomainGrid, Ranks, on_threads};
 use supercool::engine::{self, Engine, EngineError, ExactState};
@@ -102,7 +102,7 @@ fn odd_systems_have_the_bits_of_one_rank_too() {
         plan.run.sort_interval = 3;
         let run = |ranks: &Ranks| {
             let mut engine = engine_on(ranks, &plan, 1.0);
-            begin(engine.as_mut(), bath(Thermostat::Bussi { time: 0.5 }, 1.0));
+            begin(engine.as_mut(), thermostat_at(Thermostat::Bussi { time: 0.5 }, 1.0));
             engine.advance(300).unwrap();
             (without_memory(engine.export().unwrap()), engine.thermodynamics().unwrap())
         };
@@ -132,7 +132,7 @@ fn thermostats_are_those_of_one_rank() {
     ] {
         let run = |ranks: &Ranks| {
             let mut engine = engine_on(ranks, &plan, 1.5);
-            begin(engine.as_mut(), bath(kind, 0.8));
+            begin(engine.as_mut(), thermostat_at(kind, 0.8));
             engine.advance(120).unwrap();
             engine.scale_velocities(1.01).unwrap();
             engine.reverse_velocities().unwrap();
@@ -192,7 +192,7 @@ fn floating_point_runs_repeat_however_steps_are_parted() {
     }
 }
 
-/// The words of an error but for the rank that found it.
+/// The words of an error except for the rank that found it.
 fn words(error: &EngineError) -> String {
     let words = error.to_string();
     words.split(" (found by").next().unwrap().to_owned()

@@ -4,7 +4,7 @@ mod common;
 
 use common::{data, engine_with, exact, from_file, json, plan_of};
 use serde_json::Value;
-use supercool::engine::cuda::device::cards;
+use supercool::engine::cuda::device::gpus;
 use supercool::plan::{EngineChoice, Lattice, Plan, Precision};
 use supercool::potential::PotentialPlan;
 use supercool::system::{SimulationBox, Snapshot, Species};
@@ -42,7 +42,7 @@ fn root_mean_square(forces: &[[f64; 3]]) -> f64 {
 
 /// The engines of this machine.
 fn engines() -> Vec<EngineChoice> {
-    match cards() {
+    match gpus() {
         Ok(_) => vec![EngineChoice::Cpu, EngineChoice::Cuda],
         Err(error) => {
             println!("only on the CPU: {error}");

@@ -21,7 +21,7 @@ pub struct Drift {
 }
 
 /// Whether a function of this name depends on the motion of the centre of mass: neither those of the stress nor those of
-/// displacements relative to neighbours do.
+/// displacements relative to neighbors do.
 pub fn is_moved(name: &str) -> bool {
     !name.starts_with("cage_relative")
         && !matches!(name, "stress_autocorrelation" | "shear_viscosity")
@@ -89,7 +89,7 @@ mod tests {
                 "species": [{"count": 400, "mass": 1.0}, {"count": 50, "mass": 2.0}],
             },
             "stages": [{
-                "name": "bath",
+                "name": "thermostat",
                 "thermostat": {"kind": kind, "friction": 2.0, "temperature": {"from": 1.5, "to": 0.5}},
                 "correlations": [{"remove_drift": remove_drift, "observables": observables}],
             }],
@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn only_what_contains_the_motion_is_named() {
-        let of = |kind, removed, names: &[&str]| Drift::of(&plan(kind, removed, names), "bath");
+        let of =
+            |kind, removed, names: &[&str]| Drift::of(&plan(kind, removed, names), "thermostat");
         let both = ["mean-square-displacement", "shear-viscosity"];
         let found = of("langevin", false, &both).expect("the displacement contains it");
         assert!(found.moves("mean_square_displacement") && !found.moves("shear_viscosity"));
@@ -111,7 +112,8 @@ mod tests {
     /// 500 masses at temperature 1 and friction 2: `D_cm` = 1e-3; ballistic at first, `<V^2> t^2`.
     #[test]
     fn the_motion_is_ballistic_then_diffusive() {
-        let drift = Drift::of(&plan("langevin", false, &["mean-square-displacement"]), "bath");
+        let drift =
+            Drift::of(&plan("langevin", false, &["mean-square-displacement"]), "thermostat");
         let drift = drift.expect("a Langevin thermostat");
         assert_eq!(drift.diffusion_coefficient(), 1e-3);
         let early = drift.mean_square_displacement(1e-4);

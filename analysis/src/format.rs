@@ -99,7 +99,7 @@ fn look_at(path: &Path) -> Result<std::result::Result<Format, &'static str>> {
     Ok(Err(what))
 }
 
-/// Whether a line behind the first is `N atoms`, as in the header of a LAMMPS data file.
+/// Whether a line after the first is `N atoms`, as in the header of a LAMMPS data file.
 fn has_number_of_atoms(start: &[u8]) -> bool {
     start.split(|&byte| byte == b'\n').skip(1).any(|line| {
         let text = String::from_utf8_lossy(line);

@@ -8,13 +8,13 @@ use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Function, ResultsFile};
-use crate::{Frame, Result, TrajectoryReader, open, settled};
+use crate::{Frame, Result, TrajectoryReader, open, read_consistent};
 
 /// Describes a results file or a trajectory of any format that [`open`] reads.
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
     match format_of(path)? {
-        Format::Hdf5 => settled(path, || {
+        Format::Hdf5 => read_consistent(path, || {
             let file = ResultsFile::open(path)?;
             hdf5_info(&file, &Overview::of(&file)?)
         }),
@@ -124,11 +124,11 @@ fn ramp(file: &ResultsFile) -> Option<String> {
     let (plan, name) = (file.plan()?, file.parameter("stage")?);
     let stages = plan["stages"].as_array()?;
     let stage = stages.iter().find(|stage| stage["name"].as_str() == Some(&name))?;
-    let bath = &stage["thermostat"]["temperature"];
-    let (from, to) = (bath["from"].as_f64()?, bath["to"].as_f64()?);
+    let thermostat = &stage["thermostat"]["temperature"];
+    let (from, to) = (thermostat["from"].as_f64()?, thermostat["to"].as_f64()?);
     (from != to).then(|| {
         format!(
-            "  The bath goes from T = {} to {}: means over the ramp, whose errors say nothing.\n",
+            "  The thermostat goes from T = {} to {}: means over the ramp, whose errors say nothing.\n",
             short(from),
             short(to)
         )

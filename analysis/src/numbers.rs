@@ -1,7 +1,7 @@
 //! Numbers as text.
 use indicatif::BinaryBytes;
 
-/// So many significant digits, zeros at the end left out; all digits before the point. From 1e-4 to 1e9 as a decimal.
+/// A number of significant digits, zeros at the end left out; all digits before the point. From 1e-4 to 1e9 as a decimal.
 pub fn significant(x: f64, digits: usize) -> String {
     let magnitude = x.abs().log10().floor();
     if x == 0.0 || !x.is_finite() {

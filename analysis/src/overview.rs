@@ -1,4 +1,4 @@
-//! What is told and drawn of a results file, read once: its functions, and of its time series, however long they are, a
+//! What is printed and plotted of a results file, read once: its functions, and of its time series, however long they are, a
 //! bounded number of numbers.
 use crate::Result;
 use crate::results::{Function, ResultsFile, TimeSeries};
@@ -7,14 +7,14 @@ use crate::statistics::{Mean, block_average};
 /// A time series is drawn with no more points than this.
 const MOST_POINTS: usize = 500;
 
-/// What is told and drawn of a results file.
+/// What is printed and plotted of a results file.
 pub(crate) struct Overview {
     pub series: Vec<SeriesOverview>,
     pub dynamics: Vec<Function>,
     pub structure: Vec<Function>,
 }
 
-/// What is told and drawn of a time series.
+/// What is printed and plotted of a time series.
 pub(crate) struct SeriesOverview {
     pub name: String,
     /// Of one sample; empty for a scalar.
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!([step.len(), time.len(), value.len(), deviation.len()], [MOST_POINTS; 4]);
         assert_eq!((overview.samples, overview.steps), (100_000, Some((0, 999_990))));
         assert_eq!((overview.times, overview.first), (Some((0.0, 499_995.0)), Some(-5.0)));
-        // Stretches of 200 rows; their middles are 199 / 2 rows behind their first.
+        // Stretches of 200 rows; their middles are 199 / 2 rows after their first.
         assert_eq!((step[0], step[1], time[1]), (995.0, 2995.0, 1497.5));
         // Doubles near 5 are 9e-16 apart.
         for (at, value) in value.iter().enumerate().filter(|(at, _)| *at != 350) {

@@ -9,7 +9,7 @@ use crate::numbers::named;
 use crate::overview::Overview;
 use crate::plot::svg_of_file;
 use crate::results::ResultsFile;
-use crate::{AnalysisError, Quantity, Result, settled};
+use crate::{AnalysisError, Quantity, Result, read_consistent};
 
 /// Sections of figures.
 const FIGURES: [(&str, &[Quantity]); 4] = [
@@ -66,7 +66,7 @@ td:first-child{color:#666}svg{max-width:100%;height:auto}";
 /// # Errors
 /// If the file cannot be read, or holds neither a plan nor results.
 pub fn report(path: &Path) -> Result<String> {
-    settled(path, || page(path))
+    read_consistent(path, || page(path))
 }
 
 fn page(path: &Path) -> Result<String> {

@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_integral_is_told_until_its_error_first_exceeds_a_share_of_it() {
+    fn an_integral_is_reported_until_its_error_first_exceeds_a_share_of_it() {
         let mut curve = Curve {
             value: vec![0.0, 1.0, 2.0, 2.1, 2.2, 2.3],
             error: vec![0.0, 0.01, 0.1, 0.5, 0.01, f64::NAN],

@@ -43,7 +43,7 @@ pub struct Blocks {
 /// has a small part in single values, and rules the mean, shows in no shorter ones. Their `n = 8 ... 15` means give
 /// `s^2`, which is corrected twice:
 ///
-/// - Blocks that are not much longer than the correlation time are correlated, so that `s^2` is too small. Neighbours
+/// - Blocks that are not much longer than the correlation time are correlated, so that `s^2` is too small. Neighbors
 ///   among four times as many blocks (their number is less uncertain) tell `x`, the length of a block in units of the
 ///   decay time of an exponential correlation: means over `x` have a variance `g(x) = 2/x [1 - (1 - e^-x)/x]`. Then
 ///   `s^2` is multiplied by `(n - 1) g(n x) / (g(x) - g(n x))`. See [`length_of_blocks`].
@@ -62,11 +62,11 @@ pub fn error_of_mean(levels: impl IntoIterator<Item = Blocks>) -> f64 {
 /// The same where something slow has a part in the values, whose decay time `memory` is known, in units of their
 /// distance (0 where there is nothing): the mobility of a supercooled liquid, which changes as slowly as it relaxes.
 ///
-/// Neighbouring blocks are then more strongly correlated than independent ones because the slow part is large or because
+/// Neighboring blocks are then more strongly correlated than independent ones because the slow part is large or because
 /// the rest is not much faster. [`error_of_mean`] takes the one for the other, and its single exponential is as good as
 /// gone over a few blocks. Here `s^2` is also corrected for white noise and a part of known decay time, whose amplitude
-/// `a` in units of the noise of these blocks follows from the same neighbours: `(n - 1) s^2` is `1 - 1/n + a [g(x) - g(n x)]`
-/// and the difference to pairs `-1/n + a [c(x) - g(n x)]`, `c` the covariance of neighbours. The larger error holds. A memory
+/// `a` in units of the noise of these blocks follows from the same neighbors: `(n - 1) s^2` is `1 - 1/n + a [g(x) - g(n x)]`
+/// and the difference to pairs `-1/n + a [c(x) - g(n x)]`, `c` the covariance of neighbors. The larger error holds. A memory
 /// of more than a sixteenth of the series counts as one of a sixteenth: what noise there is could not be told from it.
 pub fn error_of_mean_with_memory(levels: impl IntoIterator<Item = Blocks>, memory: f64) -> f64 {
     let fewest = FEWEST_INDEPENDENT as f64;
@@ -127,7 +127,7 @@ fn variance_of_block(x: f64) -> f64 {
     2.0 / x * (1.0 - (1.0 - (-x).exp()) / x)
 }
 
-/// Covariance of two such means over neighbouring blocks.
+/// Covariance of two such means over neighboring blocks.
 fn covariance_of_neighbours(x: f64) -> f64 {
     ((1.0 - (-x).exp()) / x).powi(2)
 }
@@ -135,7 +135,7 @@ fn covariance_of_neighbours(x: f64) -> f64 {
 /// Length of blocks in decay times of an exponential correlation, from these blocks and pairs of them; at most [`LONG`],
 /// and `None` if the series is shorter than [`FEWEST_CORRELATION_TIMES`].
 ///
-/// With variance `g` of a block, covariance `c` of neighbours and variance `V` of the mean of all, `n` blocks and `m` pairs
+/// With variance `g` of a block, covariance `c` of neighbors and variance `V` of the mean of all, `n` blocks and `m` pairs
 /// have `s^2 (n - 1) = g - V` and `2 s_pairs^2 (m - 1) = g + c - 2 V` on average. The second over the first, less 1, is
 /// `(c - V) / (g - V)`, which falls with the length.
 fn length_of_blocks(blocks: &Blocks, pairs: &Blocks) -> Option<f64> {
@@ -150,7 +150,7 @@ fn length_of_blocks(blocks: &Blocks, pairs: &Blocks) -> Option<f64> {
     if found <= expected(long) {
         return Some(long);
     }
-    // What is no number is not below.
+    // What is NaN is not below.
     if found.is_nan() || found >= expected(short) {
         return None;
     }
@@ -255,7 +255,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_known_to_be_slow_is_in_the_error_where_noise_hides_it() {
-        // White noise of five times the amplitude, 16 decay times of 25 values: hardly seen among neighbours.
+        // White noise of five times the amplitude, 16 decay times of 25 values: hardly seen among neighbors.
         let series = || {
             (0..2000).map(|seed| {
                 let mut normal = Normal::new(seed + 7000);

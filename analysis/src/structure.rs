@@ -229,7 +229,7 @@ mod tests {
         let mut lattice = frame(2, 6.0, sites);
         lattice.species.fill(0);
         let g = pair_distribution(&[lattice.clone()], "A", "A", 2.0, 0.1).unwrap();
-        // Four neighbours in the bin [1.0, 1.1): g = 4 / (35/36 shell area).
+        // Four neighbors in the bin [1.0, 1.1): g = 4 / (35/36 shell area).
         let shell = PI * (1.1_f64.powi(2) - 1.0);
         assert!((g.value[10] - 36.0 / 35.0 * 4.0 / shell).abs() < 1e-9, "{:?}", g.value);
         assert_eq!(g.value[5], 0.0);

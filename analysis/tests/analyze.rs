@@ -322,7 +322,7 @@ fn velocities_give_d_with_a_jackknife_over_runs() {
 }
 
 /// Green-Kubo integrals `eta (1 - exp(-t / tau))` of the stress over 2,500 units of time, whose noise is a random walk. That of a
-/// slow decay still rises where noise rules: there is no number in any table.
+/// slow decay still rises where noise rules: there is NaN in any table.
 #[test]
 fn viscosities_of_what_has_decayed_have_errors_and_others_a_flag() {
     let folder = tempfile::tempdir().unwrap();
@@ -389,7 +389,7 @@ fn fitted_curves_go_through_the_data() {
 }
 
 #[test]
-fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_told() {
+fn independent_runs_are_averaged_and_their_jackknife_counts_noise_that_is_not_reported() {
     const TOLD: f64 = 0.2;
     let folder = tempfile::tempdir().unwrap();
     let files: Vec<PathBuf> = (1..=12)

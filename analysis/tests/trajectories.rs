@@ -361,7 +361,7 @@ fn a_lammps_dump_has_an_order_only_by_its_ids() {
 
 /// LAMMPS names the units of a dump on request, of a data file always.
 #[test]
-fn units_are_told_and_only_reduced_ones_give_a_temperature() {
+fn units_are_reported_and_only_reduced_ones_give_a_temperature() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("units.dump");
     let dump = |units: &str, box_bounds: &str| {
@@ -495,7 +495,7 @@ fn what_is_wrong_in_a_lammps_data_file_is_said_with_its_line() {
 }
 
 #[test]
-fn files_that_are_no_trajectories_are_told_apart() {
+fn files_that_are_no_trajectories_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);

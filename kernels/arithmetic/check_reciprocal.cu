@@ -1,4 +1,4 @@
-// Whether `reciprocal` rounds correctly on a card: a program of its own.
+// Whether `reciprocal` rounds correctly on a GPU: a program of its own.
 #include "arithmetic/reciprocal.cuh"
 
 // Adds the number of x from 2^-100 to 2^100 for which it does not.

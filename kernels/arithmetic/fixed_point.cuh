@@ -16,7 +16,7 @@ INLINE i64 round_by_magic(double x) {
 // The same by the conversion instruction (any |x| < 2^63).
 INLINE i64 round_by_conversion(float x) { return nearest_i64(x); }
 
-// The one that is faster on the card; both give the same integers.
+// The one that is faster on the GPU; both give the same integers.
 #if defined(ROUND_BY_MAGIC)
 INLINE i64 round_to_i64(float x) { return round_by_magic((double)x); }
 #else

@@ -5,9 +5,9 @@
 
 // 1/x for 2^-100 <= x <= 2^100.
 //
-// On the device: the card's estimate and one Newton step with fused operations, which round correctly where
-// the estimate is good to a unit in the last place. That is a property of the card and is tried for all x before
-// a run (`count_wrong_reciprocals`); a card that fails gets the slower division (IEEE_RECIPROCAL).
+// On the device: the GPU's estimate and one Newton step with fused operations, which round correctly where
+// the estimate is good to a unit in the last place. That is a property of the GPU and is tried for all x before
+// a run (`count_wrong_reciprocals`); a GPU that fails gets the slower division (IEEE_RECIPROCAL).
 INLINE float reciprocal(float x) {
 #if !defined(__CUDACC__)
     return 1.0f / x;

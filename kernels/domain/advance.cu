@@ -1,14 +1,14 @@
-// Many steps of a domain in one launch: the neighbours' cards write the sites of ghosts into this one's memory.
+// Many steps of a domain in one launch: the neighbors' GPUs write the sites of ghosts into this one's memory.
 //
 // In a pass every warp waits for the ghosts of the step, if lists of its tiles hold some, goes over these tiles, writes the
-// new sites of what their particles lend into the neighbours' memory, and goes over its other tiles while these are on their
-// way. The last warp to have written puts the number of the step into the neighbours' mail boxes: by then nobody here
-// reads the ghosts of this step any more. Sites of steps alternate between two copies; so a neighbour that has got the mail
+// new sites of what their particles send into the neighbors' memory, and goes over its other tiles while these are on their
+// way. The last warp to have written puts the number of the step into the neighbors' signals: by then nobody here
+// reads the ghosts of this step any more. Sites of steps alternate between two copies; so a neighbor that has got the signal
 // may write the ghosts of the step after the next where those of this one were. Every block has its share of the tiles of
-// the boundary and of those of the interior, so that the mail leaves early in a pass.
+// the boundary and of those of the interior, so that the signal leaves early in a pass.
 //
 // A launch may end with the drift to the next step, whose lists are to be rebuilt; or else the next launch begins with
-// lending its sites. Which step that is, the host has foreseen, or the ranks find out: after each drift from some step on all
+// sending its sites. Which step that is, the host has foreseen, or the ranks find out: after each drift from some step on all
 // tell each other whether a particle has moved too far.
 //
 // The first pass reads the particles from the copy that is valid and writes them to the other one, where they stay: what the
@@ -25,7 +25,7 @@ enum Present : u32 { FORCES = 0, ALL_SITES = 1, OWN_SITES = 2 };
 // Mirrors `PeerLaunch` in src/engine/cuda/rank/steps_with_peers.rs.
 struct PeerLaunch {
     u64 first_step;
-    // Times that all ranks have lent sites since the start.
+    // Times that all ranks have sent sites since the start.
     u64 sequence;
     u32 steps;
     // What is there of the first step.
@@ -38,40 +38,40 @@ struct PeerLaunch {
     u32 number;
     // Number of its report.
     u32 report;
-    // From the drift behind so many steps on all ranks look whether the lists are good for it, and end with the first for
+    // From the drift after this number of steps all ranks check whether the lists are good for it, and end with the first for
     // which they are not.
     u32 looks_after;
-    // Whether a rebuilding is launched behind, for this end.
+    // Whether a rebuilding is launched after, for this end.
     u32 rebuilds;
 
-    // Half steps of a bath before the drift behind so many steps.
+    // Half steps of a thermostat before the drift after this number of steps.
     INLINE u32 half_steps_before(u32 done) const { return 2 * done + (present == FORCES ? 0 : 2); }
     INLINE bool looks() const { return looks_after != ~0u; }
-    // How often the launch has lent sites when so many of its steps are complete.
-    INLINE u32 lent_after(u32 done) const { return done + (present == OWN_SITES ? 1 : 0); }
+    // How often the launch has sent sites when this number of its steps is complete.
+    INLINE u32 sent_after(u32 done) const { return done + (present == OWN_SITES ? 1 : 0); }
 };
 
-// Waits until the neighbours have lent sites so many times, alike in all lanes of the warp.
+// Waits until the neighbors have sent sites this number of times, alike in all lanes of the warp.
 static __device__ __noinline__ void wait_for_ghosts(u64 number) {
     u32 lane = threadIdx.x & 31;
-    if (lane < rim.neighbors) wait_for_mail(lane, SITES, number);
+    if (lane < halo.neighbors) wait_for_signal(lane, SITES, number);
     __syncwarp();
 }
 
-// Writes the sites that the warp's particles lend, in one of their copies, into the neighbours' memory. All warps come here;
-// the last one of all tells the neighbours. `turn`: times that the launch has lent sites, this one included; `number`: those
+// Writes the sites that the warp's particles send, in one of their copies, into the neighbors' memory. All warps come here;
+// the last one of all tells the neighbors. `turn`: times that the launch has sent sites, this one included; `number`: those
 // of all launches.
-static __device__ __noinline__ void lend_sites(const Work &work, u32 site_copy, u32 &warps_done, u32 turn, u64 number) {
+static __device__ __noinline__ void send_sites(const Work &work, u32 site_copy, u32 &warps_done, u32 turn, u64 number) {
     u32 lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     const Site *sites = system.sites[site_copy];
     if (work.has_boundary()) {
         // What the other lanes have written.
         __syncwarp();
         for (u32 at = work.first(); at < work.last(); at += warps) {
-            u32 tile = work.tile(at), last = rim.lent_end[tile];
-            for (u32 entry = rim.lent_start[tile] + lane; entry < last; entry += 32) {
-                Site *to = rim.peer_sites[site_copy][rim.lent_slot[entry] >> SLOT_BITS];
-                load_ghost(sites, rim.lent_own[entry], to, rim.lent_remote[entry]);
+            u32 tile = work.tile(at), last = halo.send_end[tile];
+            for (u32 entry = halo.send_start[tile] + lane; entry < last; entry += 32) {
+                Site *to = halo.peer_sites[site_copy][halo.send_slot[entry] >> SLOT_BITS];
+                load_ghost(sites, halo.send_own[entry], to, halo.send_remote[entry]);
             }
         }
         __syncwarp();
@@ -81,34 +81,34 @@ static __device__ __noinline__ void lend_sites(const Work &work, u32 site_copy, 
     fence_block();
     if (atomicAdd(&warps_done, 1u) + 1 != turn * warps) return;
     fence_system();
-    if (atomicAdd(&rim.control->arrived, 1u) + 1 != turn * gridDim.x) return;
+    if (atomicAdd(&halo.control->arrived, 1u) + 1 != turn * gridDim.x) return;
     fence_system();
-    for (u32 j = 0; j < rim.neighbors; ++j) store_relaxed_system(mail_to(j, SITES), number);
+    for (u32 j = 0; j < halo.neighbors; ++j) store_relaxed_system(signals_to(j, SITES), number);
 }
 
-// Whether lists are no longer good for the sites that all have lent, `number` times since the start: for those here, or those of
-// a neighbour. A word with a later number is of a neighbour for which they were good. All threads of the grid come here.
+// Whether lists are no longer good for the sites that all have sent, `number` times since the start: for those here, or those of
+// a neighbor. A word with a later number is of a neighbor for which they were good. All threads of the grid come here.
 static __device__ __noinline__ bool lists_end_anywhere(bool here, u64 number) {
     u32 j = threadIdx.x;
     bool there = false;
-    if (j < rim.neighbors) {
+    if (j < halo.neighbors) {
         if (blockIdx.x == 0) {
             fence_system();
-            store_relaxed_system(mail_to(j, LISTS_END), 2 * number + (here ? 1 : 0));
+            store_relaxed_system(signals_to(j, LISTS_END), 2 * number + (here ? 1 : 0));
         }
-        there = wait_for_mail(j, LISTS_END, 2 * number) == 2 * number + 1;
+        there = wait_for_signal(j, LISTS_END, 2 * number) == 2 * number + 1;
     }
     return __syncthreads_or(here || there);
 }
 
-// The barrier behind the drift behind `done` steps; whether the launch ends with it, alike on all ranks.
-INLINE bool ends_with_drift(const PeerLaunch &launch, bool stale, u32 done) {
+// The barrier after the drift after `done` steps; whether the launch ends with it, alike on all ranks.
+INLINE bool ends_with_drift(const PeerLaunch &launch, bool needs_rebuild, u32 done) {
     if (done < launch.looks_after) {
         synchronize(false);
         return false;
     }
-    bool here = synchronize(stale);
-    return lists_end_anywhere(here, launch.sequence + launch.lent_after(done + 1));
+    bool here = synchronize(needs_rebuild);
+    return lists_end_anywhere(here, launch.sequence + launch.sent_after(done + 1));
 }
 
 struct Started {
@@ -152,11 +152,11 @@ INLINE void begin_work(const PeerLaunch &launch, TileShares &shares, Work &work)
     if (threadIdx.x == 0) shares = shares_of_block(blockIdx.x);
     __syncthreads();
     work.learn_regions(shares);
-    note_moment(STEPPING);
+    note_time_stamp(STEPPING);
     if (!work.names) return;
     const Particles &from = system.particles[work.copy], &to = system.particles[work.copy_to];
     u32 ghost = system.count + blockIdx.x * blockDim.x + threadIdx.x;
-    for (; ghost < rim.ghost_start[system.bins]; ghost += gridDim.x * blockDim.x) {
+    for (; ghost < halo.ghost_start[system.bins]; ghost += gridDim.x * blockDim.x) {
         to.id[ghost] = from.id[ghost];
         to.species[ghost] = from.species[ghost];
     }
@@ -164,16 +164,16 @@ INLINE void begin_work(const PeerLaunch &launch, TileShares &shares, Work &work)
 
 // Whether the rebuilding before has failed; the launch then does nothing.
 INLINE bool is_halted(const PeerLaunch &launch) {
-    if (*(volatile u32 *)rim.halt == 0) return false;
+    if (*(volatile u32 *)halo.halt == 0) return false;
     report_to_host(launch.report, NOTHING, 0);
     return true;
 }
 
-// Notes how the launch has ended, after so many steps; of the times only the first thread's count. All threads come here.
+// Notes how the launch has ended, after this number of steps; of the times only the first thread's count. All threads come here.
 INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool drifted, const i64 &begun, const i64 &waited) {
-    note_moment(STEPPED);
+    note_time_stamp(STEPPED);
     if (!launch.looks()) {
-        keep_furthest(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
+        keep_maximum_displacement(system.sites[work.site_copy], blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         Control *control = system.control;
@@ -181,13 +181,13 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
         control->cycles[1] += (u64)waited;
         control->copy = work.copy;
         control->site_copy = work.site_copy ^ (drifted ? 1 : 0);
-        rim.control->steps = done;
-        rim.control->drifted = drifted;
+        halo.control->steps = done;
+        halo.control->drifted = drifted;
     }
     report_to_host(launch.report, launch.rebuilds ? REBUILDING : NOTHING, drifted ? launch.first_step + done : ~0ull);
 }
 
-// A pass under a Langevin bath. By itself, so that less of what stands around it is moved to slow memory.
+// A pass under a Langevin thermostat. By itself, so that less of what stands around it is moved to slow memory.
 static __device__ __noinline__ Findings langevin_pass(const Thermostat &thermostat, const Work &work, u64 step, bool moves,
                                                       SplitSum (&heat)[2]) {
     return force_pass<true, false>(thermostat, work, step, true, moves, !moves, heat);
@@ -199,7 +199,7 @@ static __device__ __noinline__ void keep_heat(const SplitSum (&heat)[2], SplitSu
     if (moves) add_to_total(heat[1], at);
 }
 
-template <bool LANGEVIN, bool ALONE>
+template <bool LANGEVIN, bool SINGLE_LANE>
 INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat &thermostat) {
     __shared__ u32 warps_done;
     // Clock at the start, and cycles that the first warp has waited.
@@ -221,21 +221,21 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     bool drifted = false;
     if (launch.present == OWN_SITES) {
         work.go_to(BOUNDARY);
-        lend_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
+        send_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
         // Nobody is counted a second time before all have been once.
         synchronize(false);
     }
     if (launch.present == FORCES) {
-        bool stale = false;
+        bool needs_rebuild = false;
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
             Started started = start_step_of_tiles<LANGEVIN>(thermostat, work, launch.first_step);
-            if (turn == 0) lend_sites(work, work.site_copy ^ 1, warps_done, 1, launch.sequence + 1);
-            if (LANGEVIN) add_to_total(started.heat, rim.heat);
+            if (turn == 0) send_sites(work, work.site_copy ^ 1, warps_done, 1, launch.sequence + 1);
+            if (LANGEVIN) add_to_total(started.heat, halo.heat);
             note(started.findings, launch.first_step + 1);
-            stale |= started.findings.stale;
+            needs_rebuild |= started.findings.needs_rebuild;
         }
-        drifted = ends_with_drift(launch, stale, 0);
+        drifted = ends_with_drift(launch, needs_rebuild, 0);
         work.stay();
         if (!drifted) {
             work.take_new_sites();
@@ -247,32 +247,32 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         u64 step = launch.first_step + done;
         SplitSum heat[2] = {};
         Findings findings = {false, false};
-        if (launch.lent_after(done) > 0 && work.has_boundary()) {
+        if (launch.sent_after(done) > 0 && work.has_boundary()) {
             if (threadIdx.x == 0) waited -= clock64();
-            wait_for_ghosts(launch.sequence + launch.lent_after(done));
+            wait_for_ghosts(launch.sequence + launch.sent_after(done));
             if (threadIdx.x == 0) waited += clock64();
         }
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
             Findings found = LANGEVIN ? langevin_pass(thermostat, work, step, moves, heat)
-                             : !ALONE && system.lanes_log2 >= 2
+                             : !SINGLE_LANE && system.lanes_log2 >= 2
                                  ? force_pass_by_axis(work, true, moves, !moves)
-                                 : force_pass<false, ALONE>(thermostat, work, step, true, moves, !moves, heat);
-            findings.stale |= found.stale;
+                                 : force_pass<false, SINGLE_LANE>(thermostat, work, step, true, moves, !moves, heat);
+            findings.needs_rebuild |= found.needs_rebuild;
             findings.error |= found.error;
             if (turn == 0 && !last) {
-                u32 lending = launch.lent_after(done + 1);
-                lend_sites(work, work.site_copy ^ 1, warps_done, lending, launch.sequence + lending);
+                u32 sending = launch.sent_after(done + 1);
+                send_sites(work, work.site_copy ^ 1, warps_done, sending, launch.sequence + sending);
             }
         }
         if (LANGEVIN) {
-            keep_heat(heat, rim.heat + launch.half_steps_before(done), moves);
+            keep_heat(heat, halo.heat + launch.half_steps_before(done), moves);
         }
         // What is too close now; what runs away does so in the next step.
         bool now = findings.error && *(volatile u32 *)&system.control->status == STATUS_TOO_CLOSE;
         note(findings, now ? step : step + 1);
         work.stay();
-        drifted = last ? launch.drifts != 0 : ends_with_drift(launch, findings.stale, done);
+        drifted = last ? launch.drifts != 0 : ends_with_drift(launch, findings.needs_rebuild, done);
         if (last || drifted) break;
         work.take_new_sites();
     }
@@ -289,8 +289,8 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     advance_with_peers_steps<false, false>(launch, thermostat);
 }
 
-extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_ALONE, 1)
-    advance_with_peers_alone(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
+extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_SINGLE_LANE, 1)
+    advance_with_peers_single_lane(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
     advance_with_peers_steps<false, true>(launch, thermostat);
 }
 

@@ -1,11 +1,11 @@
 // Steps of a domain in one launch under a thermostat of the whole system (Nose-Hoover, Bussi): between the kicks of two
-// steps, the ranks tell each other the kinetic energies of their particles. All must be neighbours of each other.
+// steps, the ranks tell each other the kinetic energies of their particles. All must be neighbors of each other.
 #pragma once
 #include "domain/advance.cu"
 #include "md/velocities.cuh"
 
 // The thermostat's bookkeeping, alike in all blocks of all ranks.
-struct SharedBath {
+struct SharedThermostat {
     Memory memory;
     double factor;
 };
@@ -41,7 +41,7 @@ INLINE void change_velocities(Work &work, double factor, u32 turn, u64 step) {
 }
 
 // Twice the kinetic energy of all ranks' particles, once the blocks here have added theirs; one thread of each block comes
-// here. A neighbour writes the sums of the turn after the next into the same place: then it has those of the next, which
+// here. A neighbor writes the sums of the turn after the next into the same place: then it has those of the next, which
 // are sent when all blocks here have read these.
 static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
     SplitSum(*sums)[3] = system.control->sums;
@@ -53,21 +53,21 @@ static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
         total[axis] = SplitSum{own.upper, own.lower};
     }
     if (blockIdx.x == 0) {
-        for (u32 j = 0; j < rim.neighbors; ++j) {
+        for (u32 j = 0; j < halo.neighbors; ++j) {
             for (int axis = 0; axis < 3; ++axis) {
-                *mail_to(j, words + 2 * axis) = total[axis].upper;
-                *mail_to(j, words + 2 * axis + 1) = total[axis].lower;
+                *signals_to(j, words + 2 * axis) = total[axis].upper;
+                *signals_to(j, words + 2 * axis + 1) = total[axis].lower;
             }
         }
         fence_system();
-        for (u32 j = 0; j < rim.neighbors; ++j) store_relaxed_system(mail_to(j, SUMS), number);
+        for (u32 j = 0; j < halo.neighbors; ++j) store_relaxed_system(signals_to(j, SUMS), number);
         for (int axis = 0; axis < 3; ++axis) sums[(turn + 3) & 3][axis] = SplitSum{0, 0};
     }
-    for (u32 j = 0; j < rim.neighbors; ++j) {
-        wait_for_mail(j, SUMS, number);
+    for (u32 j = 0; j < halo.neighbors; ++j) {
+        wait_for_signal(j, SUMS, number);
         for (int axis = 0; axis < 3; ++axis) {
-            total[axis].upper += load_relaxed_system(mail_from(j, words + 2 * axis));
-            total[axis].lower += load_relaxed_system(mail_from(j, words + 2 * axis + 1));
+            total[axis].upper += load_relaxed_system(signals_from(j, words + 2 * axis));
+            total[axis].lower += load_relaxed_system(signals_from(j, words + 2 * axis + 1));
         }
     }
     double kinetic2 = 0.0;
@@ -77,29 +77,29 @@ static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
 
 // Sums over all ranks, and what the thermostat makes of them: the factor on all velocities. `arrives`: the step has just been
 // taken.
-INLINE double half_step_of_bath(const PeerLaunch &launch, const Thermostat &thermostat, SharedBath &bath, u64 step,
+INLINE double thermostat_half_step(const PeerLaunch &launch, const Thermostat &thermostat, SharedThermostat &shared, u64 step,
                                 bool arrives, u32 &turn) {
     synchronize(false);
     if (threadIdx.x == 0) {
         double kinetic2 = kinetic2_of_ranks(launch.number, turn);
         if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
-            if (arrives) follow_bath(thermostat, step, bath.memory);
-            bath.factor = chain_half_step(thermostat, bath_temperature(thermostat, step), bath.memory, kinetic2);
+            if (arrives) follow_target_temperature(thermostat, step, shared.memory);
+            shared.factor = chain_half_step(thermostat, target_temperature(thermostat, step), shared.memory, kinetic2);
         } else {
-            bath.factor = bussi_factor(thermostat, kinetic2, step);
-            bath.memory.heat += 0.5 * kinetic2 * (bath.factor * bath.factor - 1.0);
+            shared.factor = bussi_factor(thermostat, kinetic2, step);
+            shared.memory.heat += 0.5 * kinetic2 * (shared.factor * shared.factor - 1.0);
         }
     }
     ++turn;
     __syncthreads();
-    double factor = bath.factor;
+    double factor = shared.factor;
     __syncthreads();
     return factor;
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_with_peers_global(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
-    __shared__ SharedBath bath;
+    __shared__ SharedThermostat shared;
     __shared__ u32 warps_done;
     __shared__ TileShares shares;
     __shared__ Work of_warp[MOST_WARPS];
@@ -107,10 +107,10 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     i64 begun = clock64(), waited = 0;
     if (threadIdx.x == 0) {
         warps_done = 0;
-        bath.memory.heat = control->heat;
+        shared.memory.heat = control->heat;
         for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-            bath.memory.position[link] = control->chain_position[link];
-            bath.memory.velocity[link] = control->chain_velocity[link];
+            shared.memory.position[link] = control->chain_position[link];
+            shared.memory.velocity[link] = control->chain_velocity[link];
         }
     }
     if (is_halted(launch)) return;
@@ -121,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     u32 turn = 0, done = 0;
     if (launch.present == OWN_SITES) {
         work.go_to(BOUNDARY);
-        lend_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
+        send_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
         // Nobody is counted a second time before all have been once.
         synchronize(false);
     }
@@ -131,9 +131,9 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
         // Else the launch before has left the forces, and done what comes after this step.
         bool after = done > 0 || launch.present != FORCES;
         if (after) {
-            if (launch.lent_after(done) > 0 && work.has_boundary()) {
+            if (launch.sent_after(done) > 0 && work.has_boundary()) {
                 i64 start = clock64();
-                wait_for_ghosts(launch.sequence + launch.lent_after(done));
+                wait_for_ghosts(launch.sequence + launch.sent_after(done));
                 waited += clock64() - start;
             }
             SplitSum unused[2];
@@ -149,12 +149,12 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
         double factor = 1.0;
         if (after || chain) {
             change_velocities<SUM_ONLY>(work, 1.0, turn, step);
-            factor = half_step_of_bath(launch, thermostat, bath, step, after, turn);
+            factor = thermostat_half_step(launch, thermostat, shared, step, after, turn);
         }
         if (chain && after && moves) {
             // The chain's half step after this step, then the one before the next.
             change_velocities<SCALE_AND_SUM>(work, factor, turn, step);
-            factor = half_step_of_bath(launch, thermostat, bath, step, false, turn);
+            factor = thermostat_half_step(launch, thermostat, shared, step, false, turn);
         }
         if (!moves) {
             change_velocities<SCALE_ONLY>(work, factor, turn, step);
@@ -166,25 +166,25 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             SplitSum unused[3];
             Findings found = velocities_of_region<SCALE_AND_DRIFT>(work, factor, unused);
             if (region == 0 && !last) {
-                u32 lending = launch.lent_after(done + 1);
-                lend_sites(work, work.site_copy ^ 1, warps_done, lending, launch.sequence + lending);
+                u32 sending = launch.sent_after(done + 1);
+                send_sites(work, work.site_copy ^ 1, warps_done, sending, launch.sequence + sending);
             }
-            findings.stale |= found.stale;
+            findings.needs_rebuild |= found.needs_rebuild;
             findings.error |= found.error;
         }
         bool before_drift = findings.error && *(volatile u32 *)&control->status != STATUS_RUNAWAY;
-        note({findings.stale, findings.error && !before_drift}, step + 1);
+        note({findings.needs_rebuild, findings.error && !before_drift}, step + 1);
         note({false, before_drift}, step);
         work.stay();
-        drifted = last || ends_with_drift(launch, findings.stale, done);
+        drifted = last || ends_with_drift(launch, findings.needs_rebuild, done);
         if (drifted) break;
         work.take_new_sites();
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        control->heat = bath.memory.heat;
+        control->heat = shared.memory.heat;
         for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-            control->chain_position[link] = bath.memory.position[link];
-            control->chain_velocity[link] = bath.memory.velocity[link];
+            control->chain_position[link] = shared.memory.position[link];
+            control->chain_velocity[link] = shared.memory.velocity[link];
         }
     }
     end_work(launch, work, done, drifted, begun, waited);

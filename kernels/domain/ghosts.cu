@@ -1,6 +1,6 @@
 // Choosing of ghosts, and the lists with them.
 #pragma once
-#include "domain/rim.cuh"
+#include "domain/halo.cuh"
 #include "md/rebuild.cuh"
 
 // A ghost when it is chosen; later only its site travels.
@@ -8,50 +8,50 @@ struct GhostRecord {
     Site site[SITE_STRIDE];
     u32 id;
     u32 species;
-    // Entry of what the owner lends.
+    // Entry of what the owner sends.
     u32 entry;
     u32 unused;
 };
 
-// Squared distance of a position in the box from a neighbour's domain, to its nearest image: `DomainGrid::distance2`.
+// Squared distance of a position in the box from a neighbor's domain, to its nearest image: `DomainGrid::distance2`.
 INLINE double distance2_from(u32 neighbor, const double (&position)[DIMENSION]) {
     double distance2 = 0.0;
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
-        if (rim.domains[axis] == 1) continue;
-        double lower = rim.lower[neighbor][axis], upper = rim.upper[neighbor][axis], x = position[axis];
-        double below = x < lower ? lower - x : lower - x + rim.edge[axis];
-        double above = x >= upper ? x - upper : x - upper + rim.edge[axis];
+        if (halo.domains[axis] == 1) continue;
+        double lower = halo.lower[neighbor][axis], upper = halo.upper[neighbor][axis], x = position[axis];
+        double below = x < lower ? lower - x : lower - x + halo.edge[axis];
+        double above = x >= upper ? x - upper : x - upper + halo.edge[axis];
         double gap = x >= lower && x < upper ? 0.0 : below < above ? below : above;
         distance2 += gap * gap;
     }
     return distance2;
 }
 
-// The neighbours that need a particle as a ghost, a bit each.
-INLINE u32 borrowers_of(const Particles &particles, u32 p) {
+// The neighbors that need a particle as a ghost, a bit each.
+INLINE u32 receivers_of(const Particles &particles, u32 p) {
     double position[DIMENSION];
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         position[axis] = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
     }
-    u32 borrowers = 0;
-    for (u32 j = 0; j < rim.neighbors; ++j) borrowers |= (distance2_from(j, position) < rim.reach2 ? 1u : 0u) << j;
-    return borrowers;
+    u32 receivers = 0;
+    for (u32 j = 0; j < halo.neighbors; ++j) receivers |= (distance2_from(j, position) < halo.reach2 ? 1u : 0u) << j;
+    return receivers;
 }
 
-// Whether a site may be within reach of another domain, decided with 32-bit floats: of no particle that is lent is it untrue.
-INLINE bool is_near_rim(const Site (&site)[DIMENSION]) {
+// Whether a site may be within reach of another domain, decided with 32-bit floats: of no particle that is sent is it untrue.
+INLINE bool is_near_boundary(const Site (&site)[DIMENSION]) {
     bool near = false;
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
-        float place = Policy::in_slab(policy, site[axis], axis, rim.domains[axis]), margin = rim.margin[axis];
+        float place = Policy::in_slab(policy, site[axis], axis, halo.domains[axis]), margin = halo.margin[axis];
         near |= place < margin || place > 1.0f - margin;
     }
     return near;
 }
 
-// Takes so many numbers from a counter for each lane, with one addition a warp; returns the lane's first.
+// Takes `count` numbers from a counter for each lane, with one addition a warp; returns the lane's first.
 INLINE u32 take_numbers(u32 *counter, u32 wanted) {
     u32 lane = threadIdx.x & 31, inclusive = wanted;
     for (u32 offset = 1; offset < 32; offset <<= 1) {
@@ -63,11 +63,11 @@ INLINE u32 take_numbers(u32 *counter, u32 wanted) {
     return __shfl_sync(~0u, first, 31) + inclusive - wanted;
 }
 
-// Whole warps go over the own particles, and `lend(p, j, entry, number)` is called for each particle that a neighbour
-// needs as a ghost; `number` is that among what this neighbour gets. The entries of a tile follow each other: their first
+// Whole warps go over the own particles, and `send(p, j, entry, number)` is called for each particle that a neighbor
+// needs as a ghost; `number` is that among what this neighbor gets. The entries of a tile follow each other: their first
 // and how many they are, and the tile's region, are written. All threads of the grid come here, all counters are zero.
-template <typename Lend>
-INLINE void lend_all(const Particles &particles, const Site *sites, Lend lend) {
+template <typename Send>
+INLINE void send_all(const Particles &particles, const Site *sites, Send send) {
     Group group = group_of();
     u32 lane = threadIdx.x & 31;
     u32 first = blockIdx.x * blockDim.x + threadIdx.x - lane;
@@ -76,41 +76,41 @@ INLINE void lend_all(const Particles &particles, const Site *sites, Lend lend) {
         bool active = p < system.count;
         Site site[DIMENSION];
         load_site(sites, active ? p : 0, site);
-        u32 borrowers = active && is_near_rim(site) ? borrowers_of(particles, p) : 0, count = __popc(borrowers);
-        // Lanes of one tile, and those of them that lend something.
+        u32 receivers = active && is_near_boundary(site) ? receivers_of(particles, p) : 0, count = __popc(receivers);
+        // Lanes of one tile, and those of them that send something.
         u32 lanes = group.particles == 32 ? ~0u : ((1u << group.particles) - 1) << (lane & ~(group.particles - 1));
-        u32 lending = __ballot_sync(~0u, borrowers != 0);
-        u32 entry = lending == 0 ? 0 : take_numbers(&rim.control->lent, count);
+        u32 sending = __ballot_sync(~0u, receivers != 0);
+        u32 entry = sending == 0 ? 0 : take_numbers(&halo.control->sent, count);
         if (active && (lane & (group.particles - 1)) == 0) {
             u32 tile = p / group.particles;
-            rim.boundary[tile] = (lending & lanes) != 0 ? BOUNDARY : INTERIOR;
-            rim.lent_start[tile] = entry;
-            if ((lending & lanes) == 0) rim.lent_end[tile] = entry;
+            halo.boundary[tile] = (sending & lanes) != 0 ? BOUNDARY : INTERIOR;
+            halo.send_start[tile] = entry;
+            if ((sending & lanes) == 0) halo.send_end[tile] = entry;
         }
-        if (lending == 0) continue;
-        // The last lane that lends something knows where the tile's entries end.
-        if (borrowers != 0 && (lending & lanes) >> lane == 1) rim.lent_end[p / group.particles] = entry + count;
-        for (u32 j = 0; j < rim.neighbors; ++j) {
-            bool needs = borrowers >> j & 1;
+        if (sending == 0) continue;
+        // The last lane that sends something knows where the tile's entries end.
+        if (receivers != 0 && (sending & lanes) >> lane == 1) halo.send_end[p / group.particles] = entry + count;
+        for (u32 j = 0; j < halo.neighbors; ++j) {
+            bool needs = receivers >> j & 1;
             if (!__any_sync(~0u, needs)) continue;
-            u32 number = take_numbers(rim.control->for_neighbor + j, needs ? 1 : 0);
-            if (needs) lend(p, j, entry++, number);
+            u32 number = take_numbers(halo.control->for_neighbor + j, needs ? 1 : 0);
+            if (needs) send(p, j, entry++, number);
         }
     }
 }
 
-// Counts what is lent, by neighbour.
-extern "C" __global__ void __launch_bounds__(256) count_lent() {
+// Counts what is sent, by neighbor.
+extern "C" __global__ void __launch_bounds__(256) count_sent() {
     const Particles &particles = system.particles[system.control->copy];
-    lend_all(particles, system.sites[system.control->site_copy], [](u32, u32, u32, u32) {});
+    send_all(particles, system.sites[system.control->site_copy], [](u32, u32, u32, u32) {});
 }
 
-// Chooses what is lent.
-extern "C" __global__ void __launch_bounds__(256) choose_lent() {
+// Chooses what is sent.
+extern "C" __global__ void __launch_bounds__(256) choose_sent() {
     const Particles &particles = system.particles[system.control->copy];
-    lend_all(particles, system.sites[system.control->site_copy], [&](u32 p, u32 j, u32 entry, u32 number) {
-        rim.lent_own[entry] = p;
-        rim.lent_slot[entry] = j << SLOT_BITS | number;
+    send_all(particles, system.sites[system.control->site_copy], [&](u32 p, u32 j, u32 entry, u32 number) {
+        halo.send_own[entry] = p;
+        halo.send_slot[entry] = j << SLOT_BITS | number;
     });
 }
 
@@ -121,48 +121,48 @@ INLINE void write_ghost(const Particles &particles, const Site *sites, u32 p, u3
     to->entry = entry;
 }
 
-// Puts all that is lent into the messages.
+// Puts all that is sent into the messages.
 extern "C" __global__ void __launch_bounds__(256) pack_ghosts() {
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
-    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < rim.lent; entry += gridDim.x * blockDim.x) {
-        u32 p = rim.lent_own[entry], slot = rim.lent_slot[entry];
+    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < halo.sent; entry += gridDim.x * blockDim.x) {
+        u32 p = halo.send_own[entry], slot = halo.send_slot[entry];
         GhostRecord *to = (GhostRecord *)message_to(slot >> SLOT_BITS) + (slot & ((1u << SLOT_BITS) - 1));
         write_ghost(particles, sites, p, entry, to);
     }
 }
 
 INLINE const GhostRecord &arrival(const Starts &starts, u32 i, u32 half) {
-    u32 j = starts.neighbor_of(i, rim.neighbors);
+    u32 j = starts.neighbor_of(i, halo.neighbors);
     return ((const GhostRecord *)message_from(j, half))[i - starts.start[j]];
 }
 
-// Sorts the ghosts that have come by bin and id, and puts them behind the own particles. `placed(i, ghost, place)` is
+// Sorts the ghosts that have come by bin and id, and puts them after the own particles. `placed(i, ghost, place)` is
 // called for each.
 template <typename Placed>
 INLINE void place_ghosts(const Particles &particles, const Starts &starts, u32 half, Placed placed) {
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
-    u32 ghosts = starts.start[rim.neighbors];
+    u32 ghosts = starts.start[halo.neighbors];
     for (u32 i = thread; i < ghosts; i += threads) {
         const GhostRecord &ghost = arrival(starts, i, half);
         Site site[DIMENSION];
         load_site(ghost.site, 0, site);
         u32 bin = bin_number(cell_of(site), ghost.species);
-        rim.ghost_bin[i] = bin;
-        rim.ghost_slot[i] = atomicAdd(system.bin_count + bin, 1u);
+        halo.ghost_bin[i] = bin;
+        halo.ghost_slot[i] = atomicAdd(system.bin_count + bin, 1u);
     }
     synchronize(false);
-    prefix_sums(system.bin_count, rim.ghost_start, system.bins, system.count);
+    prefix_sums(system.bin_count, halo.ghost_start, system.bins, system.count);
     for (u32 i = thread; i < ghosts; i += threads) {
-        u32 slot = rim.ghost_start[rim.ghost_bin[i]] - system.count + rim.ghost_slot[i];
-        rim.ghost_sorted[slot] = (u64)arrival(starts, i, half).id << 32 | i;
+        u32 slot = halo.ghost_start[halo.ghost_bin[i]] - system.count + halo.ghost_slot[i];
+        halo.ghost_sorted[slot] = (u64)arrival(starts, i, half).id << 32 | i;
     }
     synchronize(false);
     for (u32 slot = thread; slot < ghosts; slot += threads) {
-        u64 key = rim.ghost_sorted[slot];
-        u32 i = (u32)key, bin = rim.ghost_bin[i];
-        u32 first = rim.ghost_start[bin] - system.count, last = rim.ghost_start[bin + 1] - system.count, place = first;
-        for (u32 other = first; other < last; ++other) place += rim.ghost_sorted[other] < key ? 1 : 0;
+        u64 key = halo.ghost_sorted[slot];
+        u32 i = (u32)key, bin = halo.ghost_bin[i];
+        u32 first = halo.ghost_start[bin] - system.count, last = halo.ghost_start[bin + 1] - system.count, place = first;
+        for (u32 other = first; other < last; ++other) place += halo.ghost_sorted[other] < key ? 1 : 0;
         place += system.count;
         const GhostRecord &ghost = arrival(starts, i, half);
         particles.id[place] = ghost.id;
@@ -172,25 +172,25 @@ INLINE void place_ghosts(const Particles &particles, const Starts &starts, u32 h
         store_site(system.sites[0], place, site);
         store_site(system.sites[1], place, site);
         if (system.coarse) store_coarse(site, place);
-        rim.ghost_place[i] = place;
+        halo.ghost_place[i] = place;
         placed(i, ghost, place);
     }
     synchronize(false);
 }
 
-// The order of the tiles by region, which `lend_all` has left; all lists are to be built.
+// The order of the tiles by region, which `send_all` has left; all lists are to be built.
 INLINE void order_tiles() {
-    if (threadIdx.x == 0) rim.tiles_taken[blockIdx.x] = 0;
+    if (threadIdx.x == 0) halo.tiles_taken[blockIdx.x] = 0;
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     u32 tiles = tile_count(group_of());
     u32 *is_boundary = system.slot_of;
-    for (u32 tile = thread; tile < tiles; tile += threads) is_boundary[tile] = rim.boundary[tile] == BOUNDARY;
+    for (u32 tile = thread; tile < tiles; tile += threads) is_boundary[tile] = halo.boundary[tile] == BOUNDARY;
     synchronize(false);
-    prefix_sums(is_boundary, rim.order_start, tiles, 0);
-    u32 boundary = rim.order_start[tiles];
+    prefix_sums(is_boundary, halo.order_start, tiles, 0);
+    u32 boundary = halo.order_start[tiles];
     for (u32 tile = thread; tile < tiles; tile += threads) {
-        u32 before = rim.order_start[tile];
-        rim.tile_order[rim.boundary[tile] == BOUNDARY ? before : boundary + tile - before] = tile;
+        u32 before = halo.order_start[tile];
+        halo.tile_order[halo.boundary[tile] == BOUNDARY ? before : boundary + tile - before] = tile;
     }
     synchronize(false);
 }
@@ -200,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) sort_own() {
     begin_grid();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
     synchronize(false);
-    sort_particles(copy, site_copy, rim.extent);
+    sort_particles(copy, site_copy, halo.extent);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         system.control->copy = copy;
         system.control->site_copy = site_copy;
@@ -213,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
     if (recount) {
-        count_bins(particles, sites, rim.extent);
+        count_bins(particles, sites, halo.extent);
         synchronize(false);
         prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
         if (system.coarse) {
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
             }
         }
     }
-    place_ghosts(particles, rim.arrivals, half, [](u32, const GhostRecord &, u32) {});
+    place_ghosts(particles, halo.arrivals, half, [](u32, const GhostRecord &, u32) {});
     order_tiles();
     bool full = build_all_lists(particles, sites);
     if (full && blockIdx.x == 0 && threadIdx.x == 0) system.control->status = STATUS_LISTS_FULL;
@@ -232,30 +232,30 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
 
 // Sends the places of ghosts back to whom they come from.
 extern "C" __global__ void __launch_bounds__(256) pack_places() {
-    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < rim.ghosts; i += gridDim.x * blockDim.x) {
-        u32 j = rim.arrivals.neighbor_of(i, rim.neighbors);
-        ((u32 *)message_to(j))[i - rim.arrivals.start[j]] = rim.ghost_place[i];
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < halo.ghosts; i += gridDim.x * blockDim.x) {
+        u32 j = halo.arrivals.neighbor_of(i, halo.neighbors);
+        ((u32 *)message_to(j))[i - halo.arrivals.start[j]] = halo.ghost_place[i];
     }
 }
 extern "C" __global__ void __launch_bounds__(256) take_places(u32 half) {
-    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < rim.lent; entry += gridDim.x * blockDim.x) {
-        u32 slot = rim.lent_slot[entry];
-        rim.lent_remote[entry] = ((const u32 *)message_from(slot >> SLOT_BITS, half))[slot & ((1u << SLOT_BITS) - 1)];
+    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < halo.sent; entry += gridDim.x * blockDim.x) {
+        u32 slot = halo.send_slot[entry];
+        halo.send_remote[entry] = ((const u32 *)message_from(slot >> SLOT_BITS, half))[slot & ((1u << SLOT_BITS) - 1)];
     }
 }
 
-// The sites of what is lent, for the neighbours.
+// The sites of what is sent, for the neighbors.
 extern "C" __global__ void __launch_bounds__(256) pack_sites() {
     const Site *sites = system.sites[system.control->site_copy];
-    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < rim.lent; entry += gridDim.x * blockDim.x) {
-        u32 slot = rim.lent_slot[entry];
-        load_ghost(sites, rim.lent_own[entry], (Site *)message_to(slot >> SLOT_BITS), slot & ((1u << SLOT_BITS) - 1));
+    for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < halo.sent; entry += gridDim.x * blockDim.x) {
+        u32 slot = halo.send_slot[entry];
+        load_ghost(sites, halo.send_own[entry], (Site *)message_to(slot >> SLOT_BITS), slot & ((1u << SLOT_BITS) - 1));
     }
 }
 extern "C" __global__ void __launch_bounds__(256) take_sites(u32 half) {
     Site *sites = system.sites[system.control->site_copy];
-    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < rim.ghosts; i += gridDim.x * blockDim.x) {
-        u32 j = rim.arrivals.neighbor_of(i, rim.neighbors);
-        load_ghost((const Site *)message_from(j, half), i - rim.arrivals.start[j], sites, rim.ghost_place[i]);
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < halo.ghosts; i += gridDim.x * blockDim.x) {
+        u32 j = halo.arrivals.neighbor_of(i, halo.neighbors);
+        load_ghost((const Site *)message_from(j, half), i - halo.arrivals.start[j], sites, halo.ghost_place[i]);
     }
 }

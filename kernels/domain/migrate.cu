@@ -1,6 +1,6 @@
 // Particles that have left the domain, and those that come.
 #pragma once
-#include "domain/rim.cuh"
+#include "domain/halo.cuh"
 #include "md/integrate.cuh"
 
 // A particle on its way; coordinates and velocities as they lie in memory.
@@ -15,7 +15,7 @@ struct Migrant {
 
 // Domains to cross along an axis, on the shorter way round.
 INLINE i32 domains_to_cross(u32 owner, int axis) {
-    i32 count = (i32)rim.domains[axis], steps = (i32)owner - (i32)rim.domain[axis];
+    i32 count = (i32)halo.domains[axis], steps = (i32)owner - (i32)halo.domain[axis];
     if (steps < 0) steps += count;
     return 2 * steps > count ? steps - count : steps;
 }
@@ -26,14 +26,14 @@ INLINE u32 destination_of(const Site (&site)[DIMENSION], u32 &hops) {
     hops = 0;
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis, stride *= 3) {
-        if (rim.domains[axis] == 1) continue;
-        i32 cross = domains_to_cross(Policy::slab(policy, site[axis], axis, rim.domains[axis]), axis);
+        if (halo.domains[axis] == 1) continue;
+        i32 cross = domains_to_cross(Policy::slab(policy, site[axis], axis, halo.domains[axis]), axis);
         u32 far = (u32)(cross < 0 ? -cross : cross);
         hops = far > hops ? far : hops;
         offset += cross > 0 ? stride : 0u;
         offset -= cross < 0 ? stride : 0u;
     }
-    return hops == 0 ? (u32)STAYS : rim.neighbor_at[offset];
+    return hops == 0 ? (u32)STAYS : halo.neighbor_at[offset];
 }
 
 INLINE Migrant migrant_of(const Particles &particles, u32 p) {
@@ -61,42 +61,42 @@ INLINE void take_migrant(const Migrant &migrant, const Particles &particles, Sit
     particles.id[p] = migrant.id;
     particles.species[p] = (u8)migrant.species;
     store_site(sites, p, site);
-    rim.destination[p] = STAYS;
+    halo.destination[p] = STAYS;
 }
 
-// Finds where every particle belongs, counts those for each neighbour, and numbers them.
+// Finds where every particle belongs, counts those for each neighbor, and numbers them.
 extern "C" __global__ void __launch_bounds__(256) find_destinations() {
     const Site *sites = system.sites[system.control->site_copy];
-    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < rim.extent; p += gridDim.x * blockDim.x) {
-        if (rim.destination[p] == HAS_LEFT) continue;
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < halo.extent; p += gridDim.x * blockDim.x) {
+        if (halo.destination[p] == HAS_LEFT) continue;
         Site site[DIMENSION];
         load_site(sites, p, site);
         u32 hops, destination = destination_of(site, hops);
-        rim.destination[p] = (u8)destination;
+        halo.destination[p] = (u8)destination;
         if (destination == STAYS) continue;
-        system.slot_of[p] = atomicAdd(rim.control->for_neighbor + (destination - 1), 1u);
-        atomicMax(&rim.control->hops, hops);
+        system.slot_of[p] = atomicAdd(halo.control->for_neighbor + (destination - 1), 1u);
+        atomicMax(&halo.control->hops, hops);
     }
 }
 
 // Puts those that go into the messages, where they have room.
 extern "C" __global__ void __launch_bounds__(256) pack_migrants() {
     const Particles &particles = system.particles[system.control->copy];
-    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < rim.extent; p += gridDim.x * blockDim.x) {
-        u32 destination = rim.destination[p];
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < halo.extent; p += gridDim.x * blockDim.x) {
+        u32 destination = halo.destination[p];
         if (destination == STAYS || destination == HAS_LEFT) continue;
         ((Migrant *)message_to(destination - 1))[system.slot_of[p]] = migrant_of(particles, p);
-        rim.destination[p] = HAS_LEFT;
+        halo.destination[p] = HAS_LEFT;
     }
 }
 
-// Takes those that have come to the places from `rim.extent` on.
+// Takes those that have come to the places from `halo.extent` on.
 extern "C" __global__ void __launch_bounds__(256) take_migrants(const __grid_constant__ Starts starts, u32 half) {
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
-    u32 count = starts.start[rim.neighbors];
+    u32 count = starts.start[halo.neighbors];
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-        u32 j = starts.neighbor_of(i, rim.neighbors), p = rim.extent + i;
+        u32 j = starts.neighbor_of(i, halo.neighbors), p = halo.extent + i;
         take_migrant(((const Migrant *)message_from(j, half))[i - starts.start[j]], particles, sites, p);
     }
 }

@@ -1,8 +1,8 @@
-// Rebuilding among neighbours that write into each other's memory, without the host: three kernels, one after the other.
+// Rebuilding among neighbors that write into each other's memory, without the host: three kernels, one after the other.
 //
-//   leave_with_peers   kick and drift of the step, if still to come; who leaves the domain is written to the neighbour
+//   leave_with_peers   kick and drift of the step, if still to come; who leaves the domain is written to the neighbor
 //   enter_with_peers   takes those that come
-//   list_with_peers    sorts, writes the ghosts to the neighbours, places those that come, tells their owners where they
+//   list_with_peers    sorts, writes the ghosts to the neighbors, places those that come, tells their owners where they
 //                      are, and builds the lists
 //
 // Particles leave in the first half of the messages and ghosts in the second, so that nobody writes what another still
@@ -15,19 +15,19 @@
 #include "domain/report.cuh"
 #include "domain/steps.cu"
 
-// Waits until all neighbours have written a kind of records in a rebuilding; alike in all threads of the block.
-INLINE void wait_for_records(Letter letter, u32 number, u32 room, Starts &starts) {
+// Waits until all neighbors have written a kind of records in a rebuilding; alike in all threads of the block.
+INLINE void wait_for_records(Signal signal, u32 number, u32 capacity, Starts &starts) {
     u32 j = threadIdx.x;
     __syncthreads();
-    if (j < rim.neighbors) starts.start[j + 1] = (u32)wait_for_mail(j, letter, (u64)number << 32);
+    if (j < halo.neighbors) starts.start[j + 1] = (u32)wait_for_signal(j, signal, (u64)number << 32);
     __syncthreads();
     if (j == 0) {
         starts.start[0] = 0;
-        for (u32 k = 0; k < rim.neighbors; ++k) {
+        for (u32 k = 0; k < halo.neighbors; ++k) {
             u32 end = starts.start[k] + starts.start[k + 1];
-            if (end > room) {
-                rim.control->failed = 1;
-                end = room;
+            if (end > capacity) {
+                halo.control->failed = 1;
+                end = capacity;
             }
             starts.start[k + 1] = end;
         }
@@ -35,54 +35,54 @@ INLINE void wait_for_records(Letter letter, u32 number, u32 room, Starts &starts
     __syncthreads();
 }
 
-// Tells the neighbours how many records are there for them; returns how many in all.
-INLINE u32 send_records(Letter letter, u32 number, u32 most, u32 *sent) {
+// Tells the neighbors how many records are there for them; returns how many in all.
+INLINE u32 send_records(Signal signal, u32 number, u32 most, u32 *sent) {
     u32 all = 0;
-    for (u32 j = 0; j < rim.neighbors; ++j) {
-        u32 count = rim.control->for_neighbor[j];
-        rim.control->for_neighbor[j] = 0;
+    for (u32 j = 0; j < halo.neighbors; ++j) {
+        u32 count = halo.control->for_neighbor[j];
+        halo.control->for_neighbor[j] = 0;
         if (count > most) {
-            rim.control->failed = 1;
+            halo.control->failed = 1;
             count = most;
         }
         if (sent) sent[j] = count;
         all += count;
-        store_relaxed_system(mail_to(j, letter), (u64)number << 32 | count);
+        store_relaxed_system(signals_to(j, signal), (u64)number << 32 | count);
     }
     return all;
 }
 
-INLINE u32 most_records(u32 bytes) { return (u32)(rim.segment / bytes); }
+INLINE u32 most_records(u32 bytes) { return (u32)(halo.segment / bytes); }
 
 // Whether the steps before have not ended where the lists are to be rebuilt.
-INLINE bool is_left_out() { return *(volatile u32 *)rim.halt != 0; }
+INLINE bool is_left_out() { return *(volatile u32 *)halo.halt != 0; }
 
 extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32 number, u32 drifts) {
     if (is_left_out()) {
         // It is copied into `system.count`.
-        if (blockIdx.x == 0 && threadIdx.x == 0) rim.control->count = system.count;
+        if (blockIdx.x == 0 && threadIdx.x == 0) halo.control->count = system.count;
         return;
     }
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
-    note_moment(LEAVING);
+    note_time_stamp(LEAVING);
     u32 most = most_records(sizeof(Migrant));
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         if (drifts) kick_and_drift_one(particles, sites, p, findings);
         Site site[DIMENSION];
         load_site(sites, p, site);
         u32 hops, destination = destination_of(site, hops);
-        rim.destination[p] = destination == STAYS ? STAYS : HAS_LEFT;
+        halo.destination[p] = destination == STAYS ? STAYS : HAS_LEFT;
         if (destination == STAYS) continue;
-        u32 j = destination - 1, slot = atomicAdd(rim.control->for_neighbor + j, 1u);
-        if (slot < most) ((Migrant *)rim.peer_inbox[0][j])[slot] = migrant_of(particles, p);
-        if (hops > 1) rim.control->failed = 1;
+        u32 j = destination - 1, slot = atomicAdd(halo.control->for_neighbor + j, 1u);
+        if (slot < most) ((Migrant *)halo.peer_inbox[0][j])[slot] = migrant_of(particles, p);
+        if (hops > 1) halo.control->failed = 1;
     }
     note(findings, step);
     if (!is_last_block() || threadIdx.x != 0) return;
     u32 left = send_records(MIGRANTS, number, most, nullptr);
-    rim.control->count = system.count - left;
+    halo.control->count = system.count - left;
 }
 
 extern "C" __global__ void __launch_bounds__(256) enter_with_peers(u32 number) {
@@ -90,16 +90,16 @@ extern "C" __global__ void __launch_bounds__(256) enter_with_peers(u32 number) {
     if (is_left_out()) return;
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
-    wait_for_records(MIGRANTS, number, rim.room_particles - system.count, starts);
-    u32 count = starts.start[rim.neighbors];
+    wait_for_records(MIGRANTS, number, halo.capacity_particles - system.count, starts);
+    u32 count = starts.start[halo.neighbors];
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-        u32 j = starts.neighbor_of(i, rim.neighbors);
+        u32 j = starts.neighbor_of(i, halo.neighbors);
         const Migrant &migrant = ((const Migrant *)message_from(j, 0))[i - starts.start[j]];
         take_migrant(migrant, particles, sites, system.count + i);
     }
     if (!is_last_block() || threadIdx.x != 0) return;
-    rim.control->count += count;
-    rim.control->extent = system.count + count;
+    halo.control->count += count;
+    halo.control->extent = system.count + count;
 }
 
 // `system.count` is that of the control by now.
@@ -109,40 +109,40 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
     begin_grid();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
     u32 most = most_records(sizeof(GhostRecord));
-    note_moment(SORTING);
-    sort_particles(copy, site_copy, rim.control->extent);
+    note_time_stamp(SORTING);
+    sort_particles(copy, site_copy, halo.control->extent);
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
-    for (u32 p = thread; p < system.count; p += threads) rim.destination[p] = STAYS;
-    note_moment(LENDING);
-    lend_all(particles, sites, [&](u32 p, u32 j, u32 entry, u32 number) {
-        if (entry < rim.room_lent) {
-            rim.lent_own[entry] = p;
-            rim.lent_slot[entry] = j << SLOT_BITS | number;
+    for (u32 p = thread; p < system.count; p += threads) halo.destination[p] = STAYS;
+    note_time_stamp(SENDING);
+    send_all(particles, sites, [&](u32 p, u32 j, u32 entry, u32 number) {
+        if (entry < halo.send_capacity) {
+            halo.send_own[entry] = p;
+            halo.send_slot[entry] = j << SLOT_BITS | number;
         }
-        if (number < most) write_ghost(particles, sites, p, entry, (GhostRecord *)rim.peer_inbox[1][j] + number);
+        if (number < most) write_ghost(particles, sites, p, entry, (GhostRecord *)halo.peer_inbox[1][j] + number);
     });
     if (is_last_block() && threadIdx.x == 0) {
         system.control->copy = copy;
         system.control->site_copy = site_copy;
-        if (rim.control->lent > rim.room_lent) rim.control->failed = 1;
-        send_records(GHOSTS, number, most, rim.control->lent_to);
+        if (halo.control->sent > halo.send_capacity) halo.control->failed = 1;
+        send_records(GHOSTS, number, most, halo.control->send_to);
     }
     // While the ghosts are on their way.
     synchronize(false);
     order_tiles();
-    wait_for_records(GHOSTS, number, rim.room_ghosts, starts);
+    wait_for_records(GHOSTS, number, halo.capacity_ghosts, starts);
     place_ghosts(particles, starts, 1, [&](u32 i, const GhostRecord &ghost, u32 place) {
-        u32 j = starts.neighbor_of(i, rim.neighbors);
-        if (ghost.entry < rim.room_lent) rim.peer_remote[j][ghost.entry] = place;
+        u32 j = starts.neighbor_of(i, halo.neighbors);
+        if (ghost.entry < halo.send_capacity) halo.peer_remote[j][ghost.entry] = place;
     });
-    note_moment(LISTING);
+    note_time_stamp(LISTING);
     bool full = build_all_lists(particles, sites);
     if (blockIdx.x == 0) {
-        if (full && threadIdx.x == 0) rim.control->failed = 1;
+        if (full && threadIdx.x == 0) halo.control->failed = 1;
         u32 j = threadIdx.x;
-        if (j < rim.neighbors) rim.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];
+        if (j < halo.neighbors) halo.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];
     }
     report_to_host(report, STEPS, ~0ull);
 }

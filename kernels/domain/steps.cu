@@ -1,12 +1,12 @@
 // Steps of a domain, taken apart: between these kernels ghosts travel and the host combines what thermostats need.
 #pragma once
-#include "domain/rim.cuh"
+#include "domain/halo.cuh"
 #include "md/passes.cuh"
 
 // Keeps the first step at which something was found.
 INLINE void note(const Findings &findings, u64 step) {
-    if (findings.stale) atomicMin((unsigned long long *)&rim.control->first.stale, (unsigned long long)step);
-    if (findings.error) atomicMin((unsigned long long *)&rim.control->first.fault, (unsigned long long)step);
+    if (findings.needs_rebuild) atomicMin((unsigned long long *)&halo.control->first.needs_rebuild, (unsigned long long)step);
+    if (findings.error) atomicMin((unsigned long long *)&halo.control->first.fault, (unsigned long long)step);
 }
 
 // v += F dt / 2m; x += v dt, with the site in its place.
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256) forces_of_region(u32 region, u
     Findings findings = {false, false};
     u32 warps = gridDim.x * (blockDim.x >> 5), tiles = tile_count(group);
     for (u32 tile = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; tile < tiles; tile += warps) {
-        if (region != EVERYWHERE && rim.boundary[tile] != region) continue;
+        if (region != EVERYWHERE && halo.boundary[tile] != region) continue;
         u32 p = particle_of(group, tile);
         u32 species = p < system.count ? particles.species[p] : 0;
         Sum sum[DIMENSION];
@@ -76,8 +76,8 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Keeps the squared displacement since the lists were built of the furthest of the particles first, first + stride, ...;
 // whole warps must come here.
-INLINE void keep_furthest(const Site *sites, u32 first, u32 stride) {
-    double furthest2 = 0.0;
+INLINE void keep_maximum_displacement(const Site *sites, u32 first, u32 stride) {
+    double maximum_displacement2 = 0.0;
 #pragma unroll 4
     for (u32 p = first; p < system.count; p += stride) {
         Site site[DIMENSION], reference[DIMENSION];
@@ -85,20 +85,20 @@ INLINE void keep_furthest(const Site *sites, u32 first, u32 stride) {
         load_site(system.reference, p, reference);
         Real displacement[DIMENSION], length[DIMENSION];
         double moved2 = (double)distance2(site, reference, displacement, length);
-        furthest2 = moved2 > furthest2 ? moved2 : furthest2;
+        maximum_displacement2 = moved2 > maximum_displacement2 ? moved2 : maximum_displacement2;
     }
     // Bits of floats above zero are in the order of the numbers.
-    unsigned long long bits = to_bits(furthest2);
+    unsigned long long bits = to_bits(maximum_displacement2);
     for (u32 offset = 16; offset > 0; offset >>= 1) {
         unsigned long long other = __shfl_xor_sync(~0u, bits, offset);
         bits = other > bits ? other : bits;
     }
-    if ((threadIdx.x & 31) == 0) atomicMax((unsigned long long *)&rim.control->moved2, bits);
+    if ((threadIdx.x & 31) == 0) atomicMax((unsigned long long *)&halo.control->moved2, bits);
 }
 
-extern "C" __global__ void __launch_bounds__(256) find_furthest() {
+extern "C" __global__ void __launch_bounds__(256) find_maximum_displacement() {
     u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
-    keep_furthest(system.sites[system.control->site_copy], thread, gridDim.x * blockDim.x);
+    keep_maximum_displacement(system.sites[system.control->site_copy], thread, gridDim.x * blockDim.x);
 }
 
 INLINE void copy_moving(const Particles &from, const Particles &to, u32 p) {

@@ -1,9 +1,9 @@
 // Who works on which tiles of a domain. Every block has a part of the boundary and a part of the interior, each in the order of
-// memory, so that mail leaves early in a pass, and as many of both together as all others.
+// memory, so that signals leave early in a pass, and as many of both together as all others.
 #pragma once
-#include "domain/rim.cuh"
+#include "domain/halo.cuh"
 
-// Numbers in `rim.tile_order`, of the interior and of the boundary (by `Region`): those of a block.
+// Numbers in `halo.tile_order`, of the interior and of the boundary (by `Region`): those of a block.
 struct TileShares {
     u32 first[2];
     u32 last[2];
@@ -13,14 +13,14 @@ struct TileShares {
     // Of the tiles of the block, those of the boundary first.
     INLINE u32 tile(u32 turn) const {
         u32 boundary = count(BOUNDARY);
-        return rim.tile_order[turn < boundary ? first[BOUNDARY] + turn : first[INTERIOR] + (turn - boundary)];
+        return halo.tile_order[turn < boundary ? first[BOUNDARY] + turn : first[INTERIOR] + (turn - boundary)];
     }
 };
 
 INLINE u32 before_block(u32 count, u32 block) { return (u32)((u64)count * block / gridDim.x); }
 
 INLINE TileShares shares_of_block(u32 block) {
-    u32 all = tile_count(group_of()), boundary = rim.order_start[all], interior = all - boundary;
+    u32 all = tile_count(group_of()), boundary = halo.order_start[all], interior = all - boundary;
     TileShares shares;
     for (u32 end = 0; end < 2; ++end) {
         u32 of_boundary = before_block(boundary, block + end);
@@ -43,7 +43,7 @@ struct TileTurns {
     INLINE bool next() {
         for (;;) {
             u32 turn = 0;
-            if ((threadIdx.x & 31) == 0) turn = atomicAdd(rim.tiles_taken + block, 1u);
+            if ((threadIdx.x & 31) == 0) turn = atomicAdd(halo.tiles_taken + block, 1u);
             turn = __shfl_sync(~0u, turn, 0);
             if (turn < shares.count()) {
                 tile = shares.tile(turn);
@@ -62,7 +62,7 @@ private:
     INLINE bool find_block() {
         for (u32 base = 0; base < gridDim.x; base += 32) {
             u32 distance = base + (threadIdx.x & 31), other = (blockIdx.x + distance) % gridDim.x;
-            bool has_left = distance < gridDim.x && *(volatile u32 *)(rim.tiles_taken + other) < shares_of_block(other).count();
+            bool has_left = distance < gridDim.x && *(volatile u32 *)(halo.tiles_taken + other) < shares_of_block(other).count();
             u32 found = __ballot_sync(~0u, has_left);
             if (found == 0) continue;
             block = __shfl_sync(~0u, other, __ffs(found) - 1);

@@ -22,12 +22,12 @@ struct Launch {
     u32 rebuild;
     // Sites were those of a checkpoint's lists: take the present ones after building.
     u32 restore;
-    Turns samples;
-    Turns stress;
+    SampleTimes samples;
+    SampleTimes stress;
 };
 
 // The steps' bookkeeping of a thermostat, alike in all blocks.
-struct Bath {
+struct SharedThermostat {
     Memory memory;
     double factor;
     // Sums of the grid in use: one of four, so that none is cleared while another block reads it.
@@ -100,57 +100,57 @@ static __device__ __noinline__ Started start_step_of_block(const Thermostat &the
 template <bool LANGEVIN>
 INLINE SplitSum start_step(const Thermostat &thermostat, const Work &work, u64 step, Findings &findings) {
     Started started = start_step_of_block<LANGEVIN>(thermostat, work.copy, system.sites[work.site_copy ^ 1], step);
-    findings.stale |= started.findings.stale;
+    findings.needs_rebuild |= started.findings.needs_rebuild;
     findings.error |= started.findings.error;
     return started.heat;
 }
 
 // Between the second kick of one step and the first of the next: returns findings; `failed` if the launch ends. The
 // sample and the stress of the step (where its sums go, or null) are taken in between.
-static __device__ __noinline__ Findings global_thermostat(const Thermostat &thermostat, Work work, Bath &bath, u64 step,
+static __device__ __noinline__ Findings global_thermostat(const Thermostat &thermostat, Work work, SharedThermostat &shared, u64 step,
                                                           SplitSum *stress, bool after, bool before, bool &failed) {
     bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
     double factor = 1.0;
     if (after || chain) {
-        Findings found = velocity_pass<SUM_ONLY>(work, 1.0, bath.turn);
+        Findings found = velocity_pass<SUM_ONLY>(work, 1.0, shared.turn);
         failed = synchronize(found.error);
         if (failed) return found;
         if (threadIdx.x == 0) {
-            double kinetic2 = read_kinetic2(bath.turn);
+            double kinetic2 = read_kinetic2(shared.turn);
             if (chain) {
-                if (after) follow_bath(thermostat, step, bath.memory);
-                bath.factor = chain_half_step(thermostat, bath_temperature(thermostat, step), bath.memory, kinetic2);
+                if (after) follow_target_temperature(thermostat, step, shared.memory);
+                shared.factor = chain_half_step(thermostat, target_temperature(thermostat, step), shared.memory, kinetic2);
             } else {
-                bath.factor = bussi_factor(thermostat, kinetic2, step);
-                bath.memory.heat += 0.5 * kinetic2 * (bath.factor * bath.factor - 1.0);
+                shared.factor = bussi_factor(thermostat, kinetic2, step);
+                shared.memory.heat += 0.5 * kinetic2 * (shared.factor * shared.factor - 1.0);
             }
         }
         __syncthreads();
-        factor = bath.factor;
+        factor = shared.factor;
         __syncthreads();
-        if (threadIdx.x == 0) bath.turn += 1;
+        if (threadIdx.x == 0) shared.turn += 1;
         __syncthreads();
     }
     if (chain && after && before) {
         // The chain's half step after this step, then the one before the next.
-        Findings found = velocity_pass<SCALE_AND_SUM>(work, factor, bath.turn);
+        Findings found = velocity_pass<SCALE_AND_SUM>(work, factor, shared.turn);
         if (stress) found.error |= sum_stress(work.copy, work.site_copy, stress);
         work.sample = nullptr;
         stress = nullptr;
         failed = synchronize(found.error);
         if (failed) return found;
         if (threadIdx.x == 0) {
-            double kinetic2 = read_kinetic2(bath.turn);
-            bath.factor = chain_half_step(thermostat, bath_temperature(thermostat, step), bath.memory, kinetic2);
+            double kinetic2 = read_kinetic2(shared.turn);
+            shared.factor = chain_half_step(thermostat, target_temperature(thermostat, step), shared.memory, kinetic2);
         }
         __syncthreads();
-        factor = bath.factor;
+        factor = shared.factor;
         __syncthreads();
-        if (threadIdx.x == 0) bath.turn += 1;
+        if (threadIdx.x == 0) shared.turn += 1;
         __syncthreads();
     }
-    if (before && !stress) return velocity_pass<SCALE_AND_DRIFT>(work, factor, bath.turn);
-    Findings found = velocity_pass<SCALE_ONLY>(work, factor, bath.turn);
+    if (before && !stress) return velocity_pass<SCALE_AND_DRIFT>(work, factor, shared.turn);
+    Findings found = velocity_pass<SCALE_ONLY>(work, factor, shared.turn);
     if (stress) found.error |= sum_stress(work.copy, work.site_copy, stress);
     if (before) start_step<false>(thermostat, work, step, found);
     return found;
@@ -168,89 +168,89 @@ static __device__ __noinline__ void store_block(u32 *sample, const Own own) {
 
 // Adds the heat of Langevin half steps that is complete after a barrier: the second half of the step before, then
 // the first half of this one.
-INLINE void collect_heat(Bath &bath, u32 turn) {
+INLINE void collect_heat(SharedThermostat &shared, u32 turn) {
     Control *control = system.control;
-    bath.memory.heat += value_of(control->sums[turn & 3][0]);
-    bath.memory.heat += value_of(control->sums[turn & 3][1]);
+    shared.memory.heat += value_of(control->sums[turn & 3][0]);
+    shared.memory.heat += value_of(control->sums[turn & 3][1]);
     if (blockIdx.x == 0) {
         for (int half = 0; half < 2; ++half) control->sums[(turn + 3) & 3][half] = SplitSum{0, 0};
     }
 }
 
-INLINE void finish(const Work &work, const Bath &bath, u32 steps_done) {
+INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_done) {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     Control *control = system.control;
     control->copy = work.copy;
     control->site_copy = work.site_copy;
     control->steps_done = steps_done;
-    control->heat = bath.memory.heat;
+    control->heat = shared.memory.heat;
     for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-        control->chain_position[link] = bath.memory.position[link];
-        control->chain_velocity[link] = bath.memory.velocity[link];
+        control->chain_position[link] = shared.memory.position[link];
+        control->chain_velocity[link] = shared.memory.velocity[link];
     }
 }
 
 // `THERMOSTAT`: 0 none, 1 Langevin, 2 of the whole system, 3 Andersen's. `ALONE`: one lane a particle.
-template <int THERMOSTAT, bool ALONE>
+template <int THERMOSTAT, bool SINGLE_LANE>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
-    __shared__ Bath bath;
-    __shared__ Work of_warp[ALONE ? MOST_WARPS : 1];
+    __shared__ SharedThermostat shared;
+    __shared__ Work of_warp[SINGLE_LANE ? MOST_WARPS : 1];
     begin_grid();
     Work of_thread;
-    Work &work = ALONE ? of_warp[threadIdx.x >> 5] : of_thread;
-    Work::change<ALONE>([&] {
-        share_of_block(tile_count(group_of<ALONE>()), work.first_tile, work.last_tile);
+    Work &work = SINGLE_LANE ? of_warp[threadIdx.x >> 5] : of_thread;
+    Work::change<SINGLE_LANE>([&] {
+        share_of_block(tile_count(group_of<SINGLE_LANE>()), work.first_tile, work.last_tile);
         work.copy = system.control->copy;
         work.site_copy = system.control->site_copy;
         work.sample = nullptr;
     });
     if (threadIdx.x == 0) {
-        bath.memory.heat = system.control->heat;
+        shared.memory.heat = system.control->heat;
         for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-            bath.memory.position[link] = system.control->chain_position[link];
-            bath.memory.velocity[link] = system.control->chain_velocity[link];
+            shared.memory.position[link] = system.control->chain_position[link];
+            shared.memory.velocity[link] = system.control->chain_velocity[link];
         }
-        bath.turn = 0;
+        shared.turn = 0;
     }
     __syncthreads();
     if (launch.rebuild) {
         u32 copy = work.copy, site_copy = work.site_copy;
         bool full = rebuild(copy, site_copy);
-        Work::change<ALONE>([&] {
+        Work::change<SINGLE_LANE>([&] {
             work.copy = copy ^ 1;
             work.site_copy = site_copy ^ 1;
         });
-        if (full) return finish(work, bath, launch.from);
+        if (full) return finish(work, shared, launch.from);
     }
     if (launch.restore) {
         present_sites(work);
         synchronize(false);
     }
-    SampleTurns turns(launch.samples, launch.from);
+    SampleCursor turns(launch.samples, launch.from);
     u32 collision_turn = 0;
     for (u32 done = launch.from;; ++done) {
         bool last = done == launch.steps;
         bool kick = done > 0;
         u64 step = launch.first_step + done;
         u32 turn = done - launch.from;
-        if (threadIdx.x == 0) bath.start = clock64();
+        if (threadIdx.x == 0) shared.start = clock64();
         bool collides = THERMOSTAT == 3 && kick && is_collision(thermostat, step);
         // Where the velocities of the step come later, so does its sample.
         bool later = THERMOSTAT == 2 || collides;
         u32 *sample = turns.at(done, launch.samples);
-        if (SAMPLING || THERMOSTAT != 0) Work::change<ALONE>([&] { work.sample = later ? nullptr : sample; });
+        if (SAMPLING || THERMOSTAT != 0) Work::change<SINGLE_LANE>([&] { work.sample = later ? nullptr : sample; });
         SplitSum heat[2] = {};
         // The stress is summed up between the kicks: the pass ends there.
         bool stops = last || later || stress_at(launch.stress, done);
         bool go_on = !stops, store_force = stops;
-        Findings findings = THERMOSTAT != 1 && !ALONE && system.lanes_log2 >= 2
+        Findings findings = THERMOSTAT != 1 && !SINGLE_LANE && system.lanes_log2 >= 2
                                 ? force_pass_by_axis(work, kick, go_on, store_force)
-                                : force_pass<THERMOSTAT == 1, ALONE>(thermostat, work, step, kick, go_on, store_force, heat);
+                                : force_pass<THERMOSTAT == 1, SINGLE_LANE>(thermostat, work, step, kick, go_on, store_force, heat);
         SplitSum *stress = stops ? stress_at(launch.stress, done) : nullptr;
         if (THERMOSTAT == 3 && collides) {
-            u32 particles_of_tile = group_of<ALONE>().particles, end = work.last_tile * particles_of_tile;
+            u32 particles_of_tile = group_of<SINGLE_LANE>().particles, end = work.last_tile * particles_of_tile;
             Own own = {work.copy, work.first_tile * particles_of_tile, end < system.count ? end : system.count};
-            if (collide(thermostat, own, step, collision_turn, bath.memory.heat)) return finish(work, bath, done);
+            if (collide(thermostat, own, step, collision_turn, shared.memory.heat)) return finish(work, shared, done);
             if (sample) store_block(sample, own);
         }
         if (THERMOSTAT != 2 && stops) {
@@ -266,27 +266,27 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         }
         if (THERMOSTAT == 2) {
             bool failed = false;
-            Work::change<ALONE>([&] { work.sample = sample; });
-            Findings more = global_thermostat(thermostat, work, bath, step, stress, kick, !last, failed);
-            if (failed) return finish(work, bath, done);
-            findings.stale |= more.stale;
+            Work::change<SINGLE_LANE>([&] { work.sample = sample; });
+            Findings more = global_thermostat(thermostat, work, shared, step, stress, kick, !last, failed);
+            if (failed) return finish(work, shared, done);
+            findings.needs_rebuild |= more.needs_rebuild;
             findings.error |= more.error;
         }
-        if (last) return finish(work, bath, done);
+        if (last) return finish(work, shared, done);
         i64 waiting = clock64();
-        bool attention = synchronize(findings.stale || findings.error);
+        bool attention = synchronize(findings.needs_rebuild || findings.error);
         if (blockIdx.x == 0 && threadIdx.x == 0) {
-            system.control->cycles[0] += (u64)(waiting - bath.start);
+            system.control->cycles[0] += (u64)(waiting - shared.start);
             system.control->cycles[1] += (u64)(clock64() - waiting);
         }
-        if (THERMOSTAT == 1 && threadIdx.x == 0) collect_heat(bath, turn);
+        if (THERMOSTAT == 1 && threadIdx.x == 0) collect_heat(shared, turn);
         if (attention) {
-            if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish(work, bath, done);
+            if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish(work, shared, done);
             bool full = rebuild(work.copy, work.site_copy ^ 1);
-            Work::change<ALONE>([&] { work.copy ^= 1; });
-            if (full) return finish(work, bath, done + 1);
+            Work::change<SINGLE_LANE>([&] { work.copy ^= 1; });
+            if (full) return finish(work, shared, done + 1);
         } else {
-            Work::change<ALONE>([&] { work.site_copy ^= 1; });
+            Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
         }
     }
 }
@@ -298,8 +298,8 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
 }
 
 // For one lane a particle and many particles: fewer registers, so that more warps are under way.
-extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_ALONE, 1)
-    advance_alone(const __grid_constant__ Launch launch,
+extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_SINGLE_LANE, 1)
+    advance_single_lane(const __grid_constant__ Launch launch,
                   const __grid_constant__ Thermostat thermostat) {
     advance_steps<0, true>(launch, thermostat);
 }
@@ -329,8 +329,8 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_steps<3, false>(launch, thermostat);
 }
 
-extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_ALONE, 1)
-    advance_andersen_alone(const __grid_constant__ Launch launch,
+extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_SINGLE_LANE, 1)
+    advance_andersen_single_lane(const __grid_constant__ Launch launch,
                            const __grid_constant__ Thermostat thermostat) {
     advance_steps<3, true>(launch, thermostat);
 }

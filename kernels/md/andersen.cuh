@@ -20,7 +20,7 @@ enum Summed { MOMENTUM, UNITS, KINETIC };
 struct Change {
     double center[3];
     i64 share[3];
-    // The first so many ids give one unit more.
+    // The first ids, up to this number, give one unit more.
     u64 rest[3];
     double factor;
 };
@@ -39,7 +39,7 @@ static __device__ __noinline__ bool velocities_pass(const Thermostat &thermostat
     const Particles &particles = system.particles[own.copy];
     Findings findings = {false, false};
     SplitSum sums[3] = {};
-    double temperature = bath_temperature(thermostat, step);
+    double temperature = target_temperature(thermostat, step);
     for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
         u32 id = particles.id[p];
         double mass = system.mass[particles.species[p]];
@@ -144,7 +144,7 @@ static __device__ __noinline__ bool collide(const Thermostat &thermostat, const 
     if (thermostat.exact && system.count > 1 && after > 0.0) {
         if (threadIdx.x == 0) {
             double degrees = mul((double)DIMENSION, (double)(system.count - 1));
-            change.factor = square_root(divide(mul(degrees, bath_temperature(thermostat, step)), after));
+            change.factor = square_root(divide(mul(degrees, target_temperature(thermostat, step)), after));
         }
         __syncthreads();
         if (meet(velocities_pass<RESCALE, MOMENTUM>(thermostat, own, change, step, turn))) return true;

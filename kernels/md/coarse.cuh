@@ -1,4 +1,4 @@
-// Neighbours of one particle searched for with 16-bit floats, two candidates an instruction.
+// Neighbors of one particle searched for with 16-bit floats, two candidates an instruction.
 //
 // Places are kept relative to their cell, in units of the widest edge of a cell: in [0, 1] for a candidate and in
 // [-1, 2] for the particle as seen from the candidate's cell. With u = 2^-12 they are rounded by at most u and 2u
@@ -6,7 +6,7 @@
 // r^2 - limit round by at most 2u each but the last by next to nothing: 4u < 0.0011. A limit that is enlarged by both
 // loses nobody within reach; lists become longer by about one in a hundred.
 #pragma once
-#include "md/lists.cuh"
+#include "md/neighbor_lists.cuh"
 
 #define RANK_BITS 26
 
@@ -107,7 +107,7 @@ INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first,
         near &= valid;
         u32 far = valid & ~near;
         if (far != 0) search.filling = base + candidate_of_bit(__ffs(far) - 1);
-        // The particle is no neighbour of itself.
+        // The particle is no neighbor of itself.
         u32 self = search.particle - base;
         if (self < 32) near &= ~(1u << bit_of_candidate(self));
         if (near == 0) continue;

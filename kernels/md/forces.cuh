@@ -1,8 +1,8 @@
 // The pair loop, written once over precision, potential, truncation and dimension.
 #pragma once
-#include "md/lists.cuh"
+#include "md/neighbor_lists.cuh"
 
-// Interaction with one neighbour; nothing beyond the cutoff and for the particle itself, which a list may hold.
+// Interaction with one neighbor; nothing beyond the cutoff and for the particle itself, which a list may hold.
 struct Interaction {
     Real displacement[DIMENSION];
     // In the unit of `pair_distance2`.
@@ -34,7 +34,7 @@ struct ForceSums {
     bool too_close;
 };
 
-// The sums with every distance checked: for the rare particle that has a very close neighbour, or itself, in its list.
+// The sums with every distance checked: for the rare particle that has a very close neighbor, or itself, in its list.
 static __device__ __noinline__ ForceSums sum_forces_carefully(Group group, u32 tile, u32 particle,
                                                               u32 species, const Site *sites) {
     ForceSums sums;
@@ -51,7 +51,7 @@ static __device__ __noinline__ ForceSums sum_forces_carefully(Group group, u32 t
     return sums;
 }
 
-// Force on a particle by the neighbours of this lane. Returns whether one was too close.
+// Force on a particle by the neighbors of this lane. Returns whether one was too close.
 INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, const Site *sites,
                        Sum (&sum)[DIMENSION]) {
     Site site[DIMENSION];

@@ -5,7 +5,7 @@
 // What the particles of a thread report at the end of a pass.
 struct Findings {
     // A particle has moved further than the lists allow.
-    bool stale;
+    bool needs_rebuild;
     bool error;
 };
 
@@ -16,7 +16,7 @@ INLINE void report(Control *control, Findings &findings, u32 status, u32 culprit
 }
 
 // Whether a particle has moved further than the lists allow.
-INLINE bool is_stale(const Site (&site)[DIMENSION], u32 p) {
+INLINE bool needs_rebuild(const Site (&site)[DIMENSION], u32 p) {
     Site reference[DIMENSION];
     load_site(system.reference, p, reference);
     Real displacement[DIMENSION], length[DIMENSION];
@@ -70,7 +70,7 @@ struct Body {
             site[axis] = Policy::site(policy, position[axis], axis);
         }
         store_site(sites, p, site);
-        findings.stale |= is_stale(site, p);
+        findings.needs_rebuild |= needs_rebuild(site, p);
         if (runaway) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
     }
 
@@ -161,6 +161,6 @@ struct AxisBody {
 // Width of the noise of Langevin dynamics for a species.
 INLINE double langevin_noise(const Thermostat &thermostat, u64 step, u32 species) {
     double damping = thermostat.parameter;
-    double noise2 = bath_temperature(thermostat, step) * (1.0 - damping * damping);
+    double noise2 = target_temperature(thermostat, step) * (1.0 - damping * damping);
     return square_root(divide(noise2, system.mass[species]));
 }

@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 struct Shares {
     i64 share[3];
-    // The first so many ids give one unit more.
+    // The first ids, up to this number, give one unit more.
     u64 rest[3];
 };
 

@@ -33,21 +33,21 @@ struct Work {
         return shares->first[region] + (warp >= before ? warp - before : warp + warps - before);
     }
     INLINE u32 last() const { return shares->last[region]; }
-    INLINE u32 tile(u32 at) const { return at == first() ? first_tile[region] : rim.tile_order[at]; }
+    INLINE u32 tile(u32 at) const { return at == first() ? first_tile[region] : halo.tile_order[at]; }
     // `of_block` lies in shared memory.
     INLINE void learn_regions(const TileShares &of_block) {
         change([&] {
             shares = &of_block;
             for (region = 0; region < 2; ++region) {
                 u32 at = first();
-                first_tile[region] = at < last() ? rim.tile_order[at] : 0;
+                first_tile[region] = at < last() ? halo.tile_order[at] : 0;
             }
         });
     }
     INLINE void go_to(u32 next_region) {
         change([&] { region = next_region; });
     }
-    // Behind the first pass of a launch: particles are where it has left them, with their names.
+    // After the first pass of a launch: particles are where it has left them, with their names.
     INLINE void stay() {
         change([&] {
             copy = copy_to;
@@ -98,12 +98,12 @@ INLINE void present_sites(const Work &work) {
 }
 
 // One pass: forces at the sites of step `step`, its second kick, and the first kick and drift of the next.
-template <bool LANGEVIN, bool ALONE>
+template <bool LANGEVIN, bool SINGLE_LANE>
 INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 step, bool kick,
                            bool go_on, bool store_force, SplitSum (&heat)[2]) {
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const Site *sites = system.sites[work.site_copy];
-    Group group = group_of<ALONE>();
+    Group group = group_of<SINGLE_LANE>();
     Findings findings = {false, false};
     for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
         u32 tile = work.tile(at), p = particle_of(group, tile);
@@ -193,7 +193,7 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
         }
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
-        findings.stale |= axis < DIMENSION && !(moved2 <= (Real)system.limit2);
+        findings.needs_rebuild |= axis < DIMENSION && !(moved2 <= (Real)system.limit2);
     }
     return findings;
 }

@@ -1,4 +1,4 @@
-// Sorting of the particles and building of their neighbour lists, on the whole grid of blocks.
+// Sorting of the particles and building of their neighbor lists, on the whole grid of blocks.
 //
 // One counting sort over bins gives the order of memory and the cell lists. Bins follow groups of cells along the
 // Hilbert curve, species, cells of the group; inside a bin the order is that of the ids, so that it does not depend on who
@@ -11,7 +11,7 @@
 
 // Whether there is no particle at a place among those that are to be sorted.
 #if DOMAIN
-INLINE bool has_left(u32 p) { return rim.destination[p] == HAS_LEFT; }
+INLINE bool has_left(u32 p) { return halo.destination[p] == HAS_LEFT; }
 #else
 INLINE bool has_left(u32) { return false; }
 #endif
@@ -44,7 +44,7 @@ INLINE void count_bins(const Particles &particles, const Site *sites, u32 places
     }
 }
 
-// Sums over the counts before each, from `base` on, and over all behind the last; leaves the counts at zero for the next
+// Sums over the counts before each, from `base` on, and over all after the last; leaves the counts at zero for the next
 // time.
 INLINE void prefix_sums(u32 *counts, u32 *starts, u32 length, u32 base) {
     u32 first, last;
@@ -176,7 +176,7 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
         }
         u32 far = ~near & (mine == 32 ? ~0u : (1u << mine) - 1);
         if (far != 0) search.filling = start + ((u32)(__ffs(far) - 1) << lanes_log2);
-        // The particle is no neighbour of itself.
+        // The particle is no neighbor of itself.
         u32 self = search.particle - start;
         if (self < 32u << lanes_log2 && (self & (lanes - 1)) == 0) near &= ~(1u << (self >> lanes_log2));
         u32 found = __popc(near), index = search.length;
@@ -203,10 +203,10 @@ INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u
 }
 
 // How a list is searched for: by the lanes of a group together, by one lane alone, or by one lane with 16-bit floats.
-enum SearchKind { TOGETHER, ALONE, COARSE };
+enum SearchKind { TOGETHER, SINGLE_LANE, COARSE };
 
 #if !DOMAIN
-// The tiles whose lists a warp builds. A block has a row of neighbours on the curve, which see the same cells.
+// The tiles whose lists a warp builds. A block has a row of neighbors on the curve, which see the same cells.
 struct TileTurns {
     u32 tile;
 
@@ -236,8 +236,8 @@ struct Candidates {
         first = system.bin_start[bin];
         last = system.bin_start[bin + 1];
 #if DOMAIN
-        first_ghost = with_ghosts ? rim.ghost_start[bin] : 0;
-        last_ghost = with_ghosts ? rim.ghost_start[bin + 1] : 0;
+        first_ghost = with_ghosts ? halo.ghost_start[bin] : 0;
+        last_ghost = with_ghosts ? halo.ghost_start[bin + 1] : 0;
 #endif
     }
 
@@ -264,7 +264,7 @@ struct Candidates {
 
 INLINE bool has_ghosts_around(u32 tile) {
 #if DOMAIN
-    return rim.boundary[tile] == BOUNDARY;
+    return halo.boundary[tile] == BOUNDARY;
 #else
     return false;
 #endif
@@ -314,7 +314,7 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
                         seen_from(place, this_cell, seen);
                         add_coarsely(seen, limit, first, last, search, waiting);
                     } else {
-                        add_candidates<KIND == ALONE>(group, sites, reach2, first, last, search);
+                        add_candidates<KIND == SINGLE_LANE>(group, sites, reach2, first, last, search);
                     }
                     // A list is not filled up with ghosts: their sites may be on their way while it is walked.
                     if (ghosts) search.filling = filling;
@@ -347,7 +347,7 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
 INLINE bool build_all_lists(const Particles &particles, const Site *sites) {
     bool full = system.lanes_log2 != 0 ? build_lists<TOGETHER>(particles, sites)
                 : system.coarse       ? build_lists<COARSE>(particles, sites)
-                                      : build_lists<ALONE>(particles, sites);
+                                      : build_lists<SINGLE_LANE>(particles, sites);
     return synchronize(full);
 }
 

@@ -1,7 +1,7 @@
 // Samples of all particles for time correlations, taken within a launch or between launches.
 #pragma once
 #include "md/integrate.cuh"
-#include "md/lists.cuh"
+#include "md/neighbor_lists.cuh"
 #include "observable/records.cuh"
 
 #ifndef SAMPLING
@@ -10,7 +10,7 @@
 
 // After which steps of a launch something is done, and its number the first time. Mirrors `Turns` in
 // src/engine/cuda/engine.rs.
-struct Turns {
+struct SampleTimes {
     // ~0: never.
     u32 first;
     u32 every;
@@ -94,20 +94,20 @@ extern "C" __global__ void __launch_bounds__(256) take_sample(u32 slot) {
 }
 
 // Which passes of a launch take samples.
-struct SampleTurns {
+struct SampleCursor {
     // Steps of the launch at the next one, and its number.
     u32 next;
     u32 number;
     // Its slot, fetched when the one before is taken.
     u32 slot;
 
-    INLINE SampleTurns(const Turns &turns, u32 from) {
+    INLINE SampleCursor(const SampleTimes &turns, u32 from) {
         number = from > turns.first ? (from - turns.first + turns.every - 1) / turns.every : 0;
         next = turns.first + number * turns.every;
         slot = turns.first != ~0u ? sampling.slots[number] : 0;
     }
     // Where the sample after `done` steps goes; null: none is due.
-    INLINE u32 *at(u32 done, const Turns &turns) {
+    INLINE u32 *at(u32 done, const SampleTimes &turns) {
         if (done != next) return nullptr;
         u32 *sample = sample_slot(slot);
         next += turns.every;
@@ -120,8 +120,8 @@ struct SampleTurns {
 INLINE void store_sampled(u32 *, u32, const Coordinate (&)[DIMENSION], const i32 (&)[DIMENSION],
                           const Velocity (&)[DIMENSION]) {}
 INLINE void store_sampled_axis(u32 *, u32, u32, bool, const AxisBody &) {}
-struct SampleTurns {
-    INLINE SampleTurns(const Turns &, u32) {}
-    INLINE u32 *at(u32, const Turns &) { return nullptr; }
+struct SampleCursor {
+    INLINE SampleCursor(const SampleTimes &, u32) {}
+    INLINE u32 *at(u32, const SampleTimes &) { return nullptr; }
 };
 #endif

@@ -38,7 +38,7 @@ INLINE void add_virial(Sum (&virial)[6], const Interaction &pair) {
 __constant__ SplitSum *stress_sums;
 
 // Where the sums of the stress after `done` steps go; null: it is not wanted.
-INLINE SplitSum *stress_at(const Turns &turns, u32 done) {
+INLINE SplitSum *stress_at(const SampleTimes &turns, u32 done) {
     u32 since = done - turns.first;
     if (done < turns.first || since % turns.every != 0) return nullptr;
     return stress_sums + (size_t)(turns.number + since / turns.every) * STRESS_SUMS;
@@ -131,6 +131,6 @@ static __device__ __noinline__ bool sum_stress(u32 copy, u32 site_copy, SplitSum
     return findings.error;
 }
 #else
-INLINE SplitSum *stress_at(const Turns &, u32) { return nullptr; }
+INLINE SplitSum *stress_at(const SampleTimes &, u32) { return nullptr; }
 INLINE bool sum_stress(u32, u32, SplitSum *) { return false; }
 #endif

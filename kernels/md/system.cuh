@@ -1,4 +1,4 @@
-// What lies in the card's memory, as the kernels see it. Mirrors src/engine/cuda/buffers.rs.
+// What lies in the GPU's memory, as the kernels see it. Mirrors src/engine/cuda/buffers.rs.
 #pragma once
 #include "ptx.cuh"
 #include "run.cuh"
@@ -22,7 +22,7 @@ struct Particles {
 // How a launch ended.
 enum Status : u32 {
     STATUS_DONE = 0,
-    // A neighbour list is longer than its room: see `list_need`.
+    // A neighbor list is longer than its room: see `list_need`.
     STATUS_LISTS_FULL = 1,
     STATUS_TOO_CLOSE = 2,
     STATUS_RUNAWAY = 3,
@@ -106,7 +106,7 @@ struct System {
     float inv_cell;
     // Whether lists may be searched for with 16-bit floats: three cells or more along each axis.
     u32 coarse;
-    // log2 of the cells in a group: neighbours on the curve whose particles are sorted by species first, so that
+    // log2 of the cells in a group: neighbors on the curve whose particles are sorted by species first, so that
     // most warps work on lists of one length.
     u32 group_log2;
 };

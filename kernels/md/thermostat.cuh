@@ -17,7 +17,7 @@ struct Thermostat {
     u64 seed;
     u64 stage_first_step;
     u64 stage_steps;
-    // Ramp of the bath's temperature over the stage.
+    // Ramp of the thermostat's temperature over the stage.
     double from;
     double to;
     double timestep;
@@ -32,7 +32,7 @@ struct Thermostat {
     u32 equal_masses;
 };
 
-INLINE double bath_temperature(const Thermostat &thermostat, u64 step) {
+INLINE double target_temperature(const Thermostat &thermostat, u64 step) {
     if (thermostat.from == thermostat.to) return thermostat.from;
     double share = (double)(step - thermostat.stage_first_step) / (double)thermostat.stage_steps;
     return thermostat.from + (thermostat.to - thermostat.from) * share;
@@ -45,9 +45,9 @@ struct Memory {
     double velocity[LONGEST_CHAIN];
 };
 
-// The bath has the temperature of a step, and had that of the step before: the change of the chain's energy is heat.
-INLINE void follow_bath(const Thermostat &thermostat, u64 step, Memory &memory) {
-    double before = bath_temperature(thermostat, step - 1), temperature = bath_temperature(thermostat, step);
+// The thermostat has the temperature of a step, and had that of the step before: the change of the chain's energy is heat.
+INLINE void follow_target_temperature(const Thermostat &thermostat, u64 step, Memory &memory) {
+    double before = target_temperature(thermostat, step - 1), temperature = target_temperature(thermostat, step);
     if (before == temperature) return;
     double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
     double per_temperature = 0.0;
@@ -179,7 +179,7 @@ static __device__ __noinline__ double bussi_factor(const Thermostat &thermostat,
         others = 2.0 * words.gamma(0.5 * (double)n);
     }
     double c = exp_f64(-thermostat.timestep / thermostat.parameter);
-    double bath = (1.0 - c) * bath_temperature(thermostat, step) / kinetic2;
-    double square = c + bath * (normal * normal + others) + 2.0 * normal * square_root(c * bath);
+    double ratio = (1.0 - c) * target_temperature(thermostat, step) / kinetic2;
+    double square = c + ratio * (normal * normal + others) + 2.0 * normal * square_root(c * ratio);
     return square_root(square > 0.0 ? square : 0.0);
 }

@@ -30,11 +30,11 @@ struct Descent {
 
 // Why a launch ended.
 enum End : u32 {
-    // Not: or to be gone on with, where the launch has ended.
+    // Not: or to be continued, where the launch has ended.
     END_NOT = 0,
     END_DONE = 1,
-    // A force is no number.
-    END_WILD = 2,
+    // A force is NaN.
+    NOT_FINITE = 2,
 };
 
 // What lasts from launch to launch.
@@ -196,7 +196,7 @@ static __device__ __noinline__ double velocity_pass(const Particles &particles, 
 
 // x += v t; whether the lists must be rebuilt.
 static __device__ __noinline__ bool move_pass(const Particles &particles, Site *sites, u32 first, u32 last, double time) {
-    bool stale = false;
+    bool needs_rebuild = false;
     for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
         Site site[DIMENSION], reference[DIMENSION];
         load_site(system.reference, p, reference);
@@ -210,9 +210,9 @@ static __device__ __noinline__ bool move_pass(const Particles &particles, Site *
         }
         store_site(sites, p, site);
         Real displacement[DIMENSION], length[DIMENSION];
-        stale |= !(distance2(site, reference, displacement, length) <= system.limit2);
+        needs_rebuild |= !(distance2(site, reference, displacement, length) <= system.limit2);
     }
-    return stale;
+    return needs_rebuild;
 }
 
 // Brings the largest of the block's numbers, none negative, into one that all blocks share.
@@ -242,7 +242,7 @@ INLINE void decide(const Descent &descent, const Sums &sums, Shared &shared) {
     shared.goes_on = false;
     progress.residual_force = square_root(sums.largest2);
     if (!is_finite(sums.force2)) {
-        progress.end = END_WILD;
+        progress.end = NOT_FINITE;
     } else if (progress.residual_force < descent.force_tolerance || progress.fire.iterations >= descent.most) {
         progress.end = END_DONE;
     } else if (progress.fire.iterations < descent.pause) {
@@ -271,9 +271,9 @@ extern "C" __global__ void __launch_bounds__(640, 1)
     last = last < system.count ? last : system.count;
     if (threadIdx.x == 0) shared.progress = *progress;
     __syncthreads();
-    bool stale = descent.rebuild != 0;
+    bool needs_rebuild = descent.rebuild != 0;
     for (;;) {
-        if (stale) {
+        if (needs_rebuild) {
             bool full = rebuild(copy, site_copy);
             copy ^= 1;
             site_copy ^= 1;
@@ -297,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(640, 1)
             shared.progress.moved_for = fmin(shared.timestep, divide(descent.furthest, speed));
         }
         __syncthreads();
-        stale = synchronize(move_pass(particles, sites, first, last, shared.progress.moved_for));
+        needs_rebuild = synchronize(move_pass(particles, sites, first, last, shared.progress.moved_for));
     }
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     control->copy = copy;

@@ -56,7 +56,7 @@ struct SortedPoints {
     }
 
     // Calls `visit(number, point, displacement, its square)` for the points within the radius of a place. Of several
-    // images the nearest counts. Work may be shared: `part` of `parts` visits every so many layers of cells.
+    // images the nearest counts. Work may be shared: `part` of `parts` visits every `parts`-th layer of cells.
     template <typename Visit>
     INLINE void near(const u32 (&place)[D], Visit visit, u32 part = 0, u32 parts = 1) const {
         CellRange along_x(grid, place[0], 0), along_last(grid, place[D - 1], D - 1);

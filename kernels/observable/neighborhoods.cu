@@ -1,5 +1,5 @@
 // What lies around particles, for pairs of samples: how many places of the earlier one are taken again, and displacements
-// relative to the mean of the neighbours in the earlier one (cages).
+// relative to the mean of the neighbors in the earlier one (cages).
 //
 // The particles of the earlier sample, the origin, are sorted by cell. All sums are of integers, so that the order of
 // those in a cell does not matter.
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     Pair pair = pairs[blockIdx.y];
     Sorted sorted = sorted_of(ends, points, pair.origin);
-    // In the order of the origin: neighbours have much in common.
+    // In the order of the origin: neighbors have much in common.
     u32 at = blockIdx.x * THREADS + threadIdx.x, found = 0, species = 0;
     if (at < particle_count()) {
         u32 particle = sorted.points[at].id;
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int axis = 0; axis < DIMENSION; ++axis) moved[axis] = place_in_units(later, axis) - place_in_units(origin, axis);
 }
 
-// Later samples in the frame of the cages: each particle less the mean displacement of its neighbours at the origin, or,
+// Later samples in the frame of the cages: each particle less the mean displacement of its neighbors at the origin, or,
 // if it has none, less that of the centre of mass where that is taken away. Blocks as above.
 extern "C" __global__ void __launch_bounds__(THREADS)
     subtract_cages(const __grid_constant__ Records records, const Pair *pairs, const u32 *ends, const Point *points,

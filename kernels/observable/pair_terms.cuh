@@ -18,7 +18,7 @@ INLINE float cosine_of_turns(u32 turns) {
     return mul(s, p);
 }
 
-// The same by the card's own function of the reduced angle, off by 2^-20.5 at most: half as long. Other cards may give
+// The same by the GPU's own function of the reduced angle, off by 2^-20.5 at most: half as long. Other GPUs may give
 // other bits.
 INLINE float quick_cosine_of_turns(u32 turns) {
 #if defined(__CUDACC__)

@@ -1,6 +1,6 @@
-// Samples in the card's memory: a record for each particle, in few pieces of as many bytes as one store takes.
+// Samples in the GPU's memory: a record for each particle, in few pieces of as many bytes as one store takes.
 //
-// Three dimensions: fractions, velocities, and the images in 21 bits each (differences of images are told modulo 2^21):
+// Three dimensions: fractions, velocities, and the images in 21 bits each (differences of images are known modulo 2^21):
 // 32 bytes. Two: fraction, image, velocity of each axis, 24 bytes. Mirrors src/engine/cuda/correlator/records.rs.
 #pragma once
 #include "observable/sampled.cuh"

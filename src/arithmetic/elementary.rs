@@ -13,7 +13,7 @@ pub fn exp_f32(x: f32) -> f32 {
     const LOWEST: f32 = -87.0;
     const HIGHEST: f32 = 88.0;
     const MAGIC: f32 = 12_582_912.0;
-    /// ln 2 to 15 bits behind the point, so that n LN_2_HI is exact, and the rest.
+    /// ln 2 to 15 bits after the point, so that n LN_2_HI is exact, and the rest.
     const LN_2_HI: f32 = 0.693_145_75;
     const LN_2_LO: f32 = 1.428_606_8e-6;
     let clamped = if x < LOWEST { LOWEST } else { x };
@@ -35,7 +35,7 @@ pub fn exp_f32(x: f32) -> f32 {
 }
 
 const MAGIC: f64 = 6_755_399_441_055_744.0;
-/// ln 2 to 42 bits behind the point, so that n LN_2_HI is exact for |n| < 2048, and the rest.
+/// ln 2 to 42 bits after the point, so that n LN_2_HI is exact for |n| < 2048, and the rest.
 const LN_2_HI: f64 = 0.693_147_180_559_890_3;
 const LN_2_LO: f64 = 5.497_923_018_708_371e-14;
 

@@ -11,6 +11,8 @@
 //! - [`elementary`]: exponential, logarithm, sine and cosine.
 //! - [`fixed_point`]: rounding and scaling of 64-bit integers, coordinates as fractions of the box.
 //! - [`philox`], [`random`]: random numbers keyed by seed, particle, step and purpose.
+#[cfg(test)]
+mod bitwise;
 pub mod double_single;
 pub mod elementary;
 pub mod fixed_point;
@@ -18,8 +20,6 @@ pub mod philox;
 pub mod random;
 mod real;
 pub mod reciprocal;
-#[cfg(test)]
-mod same_bits;
 #[cfg(test)]
 mod testing;
 

@@ -27,7 +27,7 @@ pub enum Purpose {
     InitialVelocity = 1,
     /// Which lattice site gets which species.
     SpeciesPlacement = 2,
-    /// Whether a particle collides with the heat bath of an Andersen thermostat.
+    /// Whether a particle collides with the thermostat of an Andersen thermostat.
     AndersenCollision = 3,
     /// Velocities after such collisions.
     AndersenVelocity = 4,

@@ -44,19 +44,19 @@ pub struct BenchArguments {
     /// Threads of the CPU engine (of each rank); all cores if not given.
     #[arg(long, value_parser = threads)]
     pub threads: Option<usize>,
-    /// Width added to the cutoff in the neighbour lists.
+    /// Width added to the cutoff in the neighbor lists.
     #[arg(long, value_parser = skin)]
     pub skin: Option<f64>,
-    /// Threads that share a particle's neighbours on a GPU.
+    /// Threads that share a particle's neighbors on a GPU.
     #[arg(long, value_parser = ["1", "2", "4", "8", "16", "32"])]
     pub threads_per_particle: Option<String>,
-    /// How messages travel between the cards of several ranks: auto, peer-memory, cuda-aware-mpi or host-memory.
+    /// How messages travel between the GPUs of several ranks: auto, peer-memory, cuda-aware-mpi or host-memory.
     #[arg(long, value_parser = transport, default_value = "auto")]
     pub transport: TransportChoice,
     /// Whether the GPU's choices are timed first.
     #[arg(long, value_enum, default_value = "on")]
     pub tune: Tune,
-    /// Steps in a Langevin bath at the model's first temperature, instead of the model's number.
+    /// Steps in a Langevin thermostat at the model's first temperature, instead of the model's number.
     #[arg(long)]
     pub melt_steps: Option<u64>,
     /// Steps of equilibration after that, instead of the model's number.
@@ -133,7 +133,7 @@ pub struct Measurement {
     pub potential_energy: f64,
     /// Of what the model's dynamics conserves, per particle.
     pub energy_change: f64,
-    /// Memory on the card, where the engine has one and says so.
+    /// Memory on the GPU, where the engine has one and reports it.
     pub device_bytes_per_particle: Option<f64>,
     pub engine: serde_json::Value,
 }
@@ -156,11 +156,12 @@ fn prepared(
     let langevin = |temperature| (Thermostat::Langevin { friction: 2.0 }, temperature);
     let melt = arguments.melt_steps.unwrap_or(model.melt_steps);
     let equilibration = arguments.equilibration_steps.unwrap_or(model.equilibration_steps);
-    for (bath, steps) in
-        [(Some(langevin(model.start)), melt), (model.bath.map(langevin), equilibration)]
-    {
+    for (equilibration_temperature, steps) in [
+        (Some(langevin(model.start)), melt),
+        (model.equilibration_temperature.map(langevin), equilibration),
+    ] {
         if steps > 0 {
-            begin(engine.as_mut(), bath, steps)?;
+            begin(engine.as_mut(), equilibration_temperature, steps)?;
             engine.advance(steps)?;
         }
     }
@@ -170,10 +171,10 @@ fn prepared(
 
 fn begin(
     engine: &mut dyn Engine,
-    bath: Option<(Thermostat, f64)>,
+    equilibration_temperature: Option<(Thermostat, f64)>,
     steps: u64,
 ) -> Result<(), EngineError> {
-    let thermostat = bath.map(|(kind, temperature)| ThermostatPlan {
+    let thermostat = equilibration_temperature.map(|(kind, temperature)| ThermostatPlan {
         kind,
         temperature: TemperatureRamp { from: temperature, to: temperature },
     });
@@ -305,7 +306,7 @@ pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
             "particle-steps/s",
             "T",
             "dE/N",
-            "card bytes/N"
+            "GPU bytes/N"
         ))?;
     }
     for &particles in &arguments.particles {

@@ -71,7 +71,7 @@ fn domains_on(plan: &Plan, ranks: NonZeroU32, processor: Processor) -> Result<St
     };
     let edges = simulation_box.edges();
     Ok(format!(
-        "{ranks} domains, {}, of {} with a rim of {reach:.3}, {:.0} particles each",
+        "{ranks} domains, {}, of {} with a halo of {reach:.3}, {:.0} particles each",
         along(&|axis| grid.count()[axis].to_string()),
         along(&|axis| format!("{:.3}", edges[axis] / f64::from(grid.count()[axis]))),
         plan.system.particle_count() as f64 / grid.total() as f64
@@ -183,7 +183,7 @@ fn run(plan: &Plan, report: &mut String) {
     let _ = writeln!(
         report,
         "\nrun\n  engine {}, precision {}, timestep {}\n  memory about {}: particles {}, \
-         neighbour lists {}, correlation blocks {} ({} on a card)\n  checkpoints of about {} every {} minutes and \
+         neighbor lists {}, correlation blocks {} ({} on a GPU)\n  checkpoints of about {} every {} minutes and \
          after every stage, in {}; up to {} more of memory while they are made",
         word(&run.engine),
         run.precision.name(),
@@ -192,7 +192,7 @@ fn run(plan: &Plan, report: &mut String) {
         bytes(memory.particles),
         bytes(memory.neighbors),
         bytes(memory.correlations),
-        bytes(memory.correlations_on_card),
+        bytes(memory.correlations_on_gpu),
         bytes(memory.checkpoint),
         plan.checkpoint.minutes,
         plan.output.directory.display(),
@@ -248,7 +248,7 @@ fn duration(steps: u64, timestep: f64) -> f64 {
 
 fn ensemble(stage: &StagePlan) -> String {
     match (&stage.thermostat, &stage.set_total_energy) {
-        (Some(thermostat), _) => bath(thermostat),
+        (Some(thermostat), _) => describe_thermostat(thermostat),
         (None, Some(TotalEnergy::Value(energy))) => {
             format!("microcanonical at total energy {energy} per particle")
         }
@@ -259,7 +259,7 @@ fn ensemble(stage: &StagePlan) -> String {
     }
 }
 
-fn bath(thermostat: &ThermostatPlan) -> String {
+fn describe_thermostat(thermostat: &ThermostatPlan) -> String {
     let ramp = &thermostat.temperature;
     let temperature = if ramp.from == ramp.to {
         format!("temperature {}", ramp.from)

@@ -6,7 +6,7 @@ use indicatif::BinaryBytes;
 use crate::engine::EngineError;
 use crate::engine::cpu;
 use crate::engine::cuda::compile::{self, Architecture};
-use crate::engine::cuda::device::{self, Card, LEAST_COMPUTE_CAPABILITY};
+use crate::engine::cuda::device::{self, Gpu, LEAST_COMPUTE_CAPABILITY};
 use crate::engine::cuda::library::{LEAST_DRIVER, Nvrtc, driver_version};
 
 /// The findings, a line each, and the engine that `engine = "auto"` takes.
@@ -16,13 +16,13 @@ pub fn doctor() -> String {
     report.title("CPU");
     processor(&mut report);
     report.title("CUDA");
-    let card = cuda(&mut report);
+    let gpu = cuda(&mut report);
     report.title("Parallel");
     report.item("MPI", &super::ranks::found());
     report.title("Result");
     report.item(
         "engine = \"auto\"",
-        &card.map_or_else(|| "takes the CPU".to_owned(), |card| format!("takes {card}")),
+        &gpu.map_or_else(|| "takes the CPU".to_owned(), |gpu| format!("takes {gpu}")),
     );
     report.text
 }
@@ -68,7 +68,7 @@ fn processor(report: &mut Report) {
     }
 }
 
-/// Findings about CUDA; the name of the first card that can be used.
+/// Findings about CUDA; the name of the first GPU that can be used.
 fn cuda(report: &mut Report) -> Option<String> {
     match driver_version() {
         Ok(version) => report.item(
@@ -97,68 +97,67 @@ fn cuda(report: &mut Report) -> Option<String> {
     }
     // Without a driver there is nothing more to say.
     driver_version().ok()?;
-    let cards = match device::cards() {
-        Ok(cards) => cards,
+    let gpus = match device::gpus() {
+        Ok(gpus) => gpus,
         Err(error) => {
-            report.missing("cards", &error);
+            report.missing("GPUs", &error);
             return None;
         }
     };
     let mut usable = None;
-    for card in &cards {
-        let name = format!("card {}", card.ordinal);
-        report.item(&name, &describe(card));
-        match nvrtc.as_ref().map_err(|_| None).and_then(|nvrtc| examine(card, nvrtc).map_err(Some))
-        {
+    for gpu in &gpus {
+        let name = format!("GPU {}", gpu.ordinal);
+        report.item(&name, &describe(gpu));
+        match nvrtc.as_ref().map_err(|_| None).and_then(|nvrtc| examine(gpu, nvrtc).map_err(Some)) {
             Ok(found) => {
                 report.item("", &found);
-                usable = usable.or_else(|| Some(format!("card {}, {}", card.ordinal, card.name)));
+                usable = usable.or_else(|| Some(format!("GPU {}, {}", gpu.ordinal, gpu.name)));
             }
             Err(Some(problem)) => report.item("", &problem),
             Err(None) => report.item("", "not usable without NVRTC"),
         }
     }
-    for from in &cards {
-        let reached: Vec<String> = cards
+    for from in &gpus {
+        let reached: Vec<String> = gpus
             .iter()
             .filter(|to| to.ordinal != from.ordinal)
             .filter(|to| device::peer_access(from, to).unwrap_or(false))
             .map(|to| to.ordinal.to_string())
             .collect();
-        if cards.len() > 1 {
+        if gpus.len() > 1 {
             let reached = if reached.is_empty() { "none".to_owned() } else { reached.join(", ") };
-            report.item("peer access", &format!("card {} reaches {reached}", from.ordinal));
+            report.item("peer access", &format!("GPU {} reaches {reached}", from.ordinal));
         }
     }
     usable
 }
 
-fn describe(card: &Card) -> String {
+fn describe(gpu: &Gpu) -> String {
     format!(
         "{}, {}, compute capability {}.{}, {} multiprocessors",
-        card.name,
-        BinaryBytes(card.memory),
-        card.compute_capability / 10,
-        card.compute_capability % 10,
-        card.multiprocessors
+        gpu.name,
+        BinaryBytes(gpu.memory),
+        gpu.compute_capability / 10,
+        gpu.compute_capability % 10,
+        gpu.multiprocessors
     )
 }
 
 /// Compiles and loads a small kernel; says for what and what memory is free, or what is wrong.
-fn examine(card: &Card, nvrtc: &Nvrtc) -> Result<String, String> {
-    if card.compute_capability < LEAST_COMPUTE_CAPABILITY {
+fn examine(gpu: &Gpu, nvrtc: &Nvrtc) -> Result<String, String> {
+    if gpu.compute_capability < LEAST_COMPUTE_CAPABILITY {
         return Err(format!(
             "not usable: compute capability {}.{} or newer is needed",
             LEAST_COMPUTE_CAPABILITY / 10,
             LEAST_COMPUTE_CAPABILITY % 10
         ));
     }
-    if !card.cooperative_launch {
+    if !gpu.cooperative_launch {
         return Err("not usable: its driver offers no cooperative launch".to_owned());
     }
-    let architecture = Architecture::of_card(card.compute_capability, nvrtc.architectures());
+    let architecture = Architecture::of_gpu(gpu.compute_capability, nvrtc.architectures());
     let trial = compile::trial(architecture).map_err(|error| error.to_string())?;
-    let free = device::try_load(card, &trial.image).map_err(|error| {
+    let free = device::try_load(gpu, &trial.image).map_err(|error| {
         let (nvrtc, driver) = (nvrtc.version(), driver_version().ok());
         match driver.filter(|&driver| nvrtc > driver) {
             Some(driver) => format!(

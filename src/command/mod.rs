@@ -40,13 +40,13 @@ struct Arguments {
 enum Command {
     /// Run a configuration.
     Run(run::RunArguments),
-    /// Go on from the last checkpoint of an output directory.
+    /// Continue from the last checkpoint of an output directory.
     Resume(run::ResumeArguments),
     /// Say what a configuration would run, with every default; run nothing.
     Check {
         /// The configuration.
         file: PathBuf,
-        /// Say also how so many ranks would share the box.
+        /// Report also how this number of ranks would share the box.
         #[arg(long)]
         ranks: Option<NonZeroU32>,
     },

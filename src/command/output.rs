@@ -1,4 +1,4 @@
-//! Files that a command is told to write: they replace what is there, but never results.
+//! Files that a command writes: they replace what is there, but never results.
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;

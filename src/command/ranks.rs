@@ -114,7 +114,7 @@ pub fn found() -> String {
 
 #[cfg(not(feature = "mpi"))]
 pub fn found() -> String {
-    "not in this build: one process, one card\n\
+    "not in this build: one process, one GPU\n\
      -> for several ranks: cargo build --release --locked --features mpi"
         .to_owned()
 }

@@ -104,7 +104,7 @@ fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
         Outcome::Stopped { step, checkpoint, why } => {
             let text = format!(
                 "Stopped by {why} after step {step}; checkpoint {}\n\
-                 Go on with: supercool resume {}\n",
+                 Continue with: supercool resume {}\n",
                 checkpoint.display(),
                 quoted(directory)
             );
@@ -128,7 +128,7 @@ fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
 fn already_complete(directory: &Path, summary: &Summary) -> String {
     let checkpoint = directory.join(format!("checkpoint-{}.scp", summary.steps));
     format!(
-        "The run was complete: no step was taken. A new run goes on from its end with\n    \
+        "The run was complete: no step was taken. A new run continues from its end with\n    \
          initial = {{ file = {:?} }}\n\n{}",
         checkpoint.display().to_string(),
         table(directory, summary)

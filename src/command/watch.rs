@@ -10,9 +10,9 @@ use std::time::{Duration, SystemTime};
 use miette::{IntoDiagnostic, miette};
 use serde_json::Value;
 use supercool_analysis::plot::{Axes, text_plot};
+use supercool_analysis::read_consistent;
 use supercool_analysis::report::{speed, stage_steps};
 use supercool_analysis::results::ResultsFile;
-use supercool_analysis::settled;
 
 use super::say;
 use crate::output::checkpoints_in;
@@ -65,7 +65,7 @@ struct Page {
 
 fn page(directory: &Path) -> miette::Result<Page> {
     let (path, written) = newest_results(directory)?;
-    settled(&path, || page_of(directory, &path, written))
+    read_consistent(&path, || page_of(directory, &path, written))
 }
 
 fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result<Page> {
@@ -107,7 +107,7 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
         (true, _) => "the run has finished".to_owned(),
         (false, _) if abandoned => {
             format!(
-                "no process seen from here is at work; if none is elsewhere, supercool resume {} goes on",
+                "no process seen from here is at work; if none is elsewhere, supercool resume {} continues",
                 quoted(directory)
             )
         }
@@ -166,7 +166,7 @@ fn newest_checkpoint(directory: &Path) -> Option<u64> {
 fn machine(file: &ResultsFile) -> String {
     let hardware = file.parameter("hardware").unwrap_or_default();
     let hardware: Value = serde_json::from_str(&hardware).unwrap_or_default();
-    let name = ["card", "processor"].iter().find_map(|key| hardware[key].as_str());
+    let name = ["GPU", "processor"].iter().find_map(|key| hardware[key].as_str());
     let precision = file.parameter("precision").unwrap_or_default();
     format!("{precision} on {}", name.unwrap_or("an unknown machine"))
 }
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_in_two_units() {
+    fn times_are_printed_in_two_units() {
         for (seconds, told) in
             [(0.4, "0 s"), (61.0, "1 min 1 s"), (7260.0, "2 h 1 min"), (100_000.0, "1 d 3 h")]
         {

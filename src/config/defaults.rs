@@ -42,7 +42,7 @@ pub const MAXIMUM_ITERATIONS: u64 = 100_000;
 pub const CHECKPOINT_MINUTES: f64 = 10.0;
 pub const INTEGRITY_SEGMENT: u64 = 10;
 
-/// Distance up to which particles are neighbours, `1.45 (V / N)^(1/D)` to four decimals: between the first two
+/// Distance up to which particles are neighbors, `1.45 (V / N)^(1/D)` to four decimals: between the first two
 /// shells of close-packed crystals (1.12 and 1.59 in fcc, 1.07 and 1.86 in the triangular lattice, in these
 /// units) and within some per cent of the first minimum of g(r) in dense liquids.
 pub fn neighbor_radius(simulation_box: &SimulationBox, count: usize) -> f64 {

@@ -33,8 +33,8 @@ pub struct Memory {
     pub neighbors: f64,
     /// Of the stage that takes most.
     pub correlations: f64,
-    /// The same on a card.
-    pub correlations_on_card: f64,
+    /// The same on a GPU.
+    pub correlations_on_gpu: f64,
     /// Size of a checkpoint, in the stage whose is largest.
     pub checkpoint: f64,
 }
@@ -44,7 +44,7 @@ impl Memory {
         self.particles + self.neighbors + self.correlations
     }
 
-    /// What the host has in addition while a checkpoint is made: numbers as a card has them, in 64 bits, and as bytes.
+    /// What the host has in addition while a checkpoint is made: numbers as a GPU has them, in 64 bits, and as bytes.
     pub fn of_checkpoint(&self) -> f64 {
         3.0 * self.checkpoint
     }
@@ -66,7 +66,7 @@ pub fn memory(plan: &Plan) -> Memory {
         stage.correlations.iter().map(|blocks| block_memory(plan, blocks)).sum()
     };
     let correlations = plan.stages.iter().map(blocks).fold(0.0, f64::max);
-    let on_card = plan.stages.iter().map(|stage| blocks_on_card(plan, stage)).fold(0.0, f64::max);
+    let on_gpu = plan.stages.iter().map(|stage| blocks_on_gpu(plan, stage)).fold(0.0, f64::max);
     let held = |stage: &StagePlan| -> f64 {
         stage.correlations.iter().map(|blocks| samples_of_checkpoint(plan, blocks)).sum()
     };
@@ -78,14 +78,14 @@ pub fn memory(plan: &Plan) -> Memory {
         particles: engines * BYTES_PER_PARTICLE * count,
         neighbors: engines * 4.0 * neighbors * count,
         correlations,
-        correlations_on_card: on_card,
+        correlations_on_gpu: on_gpu,
         checkpoint: BYTES_OF_CHECKPOINT * count + held,
     }
 }
 
-/// Memory of the samples that a stage's correlations keep on a card, in bytes: those of the blocks, and those of the
+/// Memory of the samples that a stage's correlations keep on a GPU, in bytes: those of the blocks, and those of the
 /// launches between evaluations.
-fn blocks_on_card(plan: &Plan, stage: &StagePlan) -> f64 {
+fn blocks_on_gpu(plan: &Plan, stage: &StagePlan) -> f64 {
     let samples = stage.correlations.iter().flat_map(for_engines);
     let held: Vec<usize> = samples.filter_map(|blocks| takes_samples_of_engine(&blocks)).collect();
     if held.is_empty() {
@@ -134,7 +134,7 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         let frames = stage.observe.frames(stage.steps);
         let doubling = stage.observe.trajectory_doubling_from;
         let doubling = doubling.map_or_else(String::new, |first| {
-            format!(" and {first}, {}, {}, ... behind each", 2 * first, 4 * first)
+            format!(" and {first}, {}, {}, ... after each", 2 * first, 4 * first)
         });
         let name = format!("trajectory every {every} steps{doubling}, {frames} frames");
         files.push((name, frames as f64 * count * BYTES_PER_FRAME));

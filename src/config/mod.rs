@@ -1,19 +1,19 @@
 //! TOML text to a validated [`crate::plan::Plan`].
 //!
-//! Two layers. [`written`] is what was typed: one type per table, unknown keys rejected, the place
+//! Two layers. [`document`] is what was typed: one type per table, unknown keys rejected, the place
 //! of every value kept, the documentation of every key beside its type; the JSON schema for editors
 //! and the key reference are generated from it ([`schema`], [`key_reference`]). `validate` checks
 //! every number and name against the rest, fills in the defaults and makes the plan. Errors of both
 //! layers are [`Problem`]s: key, line, what is wrong, what would be right; as many as can be found in
 //! one reading are reported together.
 mod defaults;
+pub mod document;
 mod error;
 mod estimate;
-mod place;
 mod reference;
 mod reword;
+mod spans;
 mod validate;
-pub mod written;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub use reference::{key_reference, schema};
 use toml::de::DeTable;
 pub use validate::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
 
-use self::place::Places;
+use self::spans::Spans;
 use crate::plan::Plan;
 
 /// Longest configuration file that is read, in bytes.
@@ -46,8 +46,8 @@ impl Loaded {
     /// Says, at its line of the file, that what a key gives has turned out to be wrong.
     pub fn wrong(&self, key: &str, message: String, help: Option<String>) -> ConfigError {
         let (tree, _) = DeTable::parse_recoverable(&self.text);
-        let span = Places::new(tree.get_ref()).place_of(key).unwrap_or(0..0);
-        let line = place::line(&self.text, span.start);
+        let span = Spans::new(tree.get_ref()).place_of(key).unwrap_or(0..0);
+        let line = spans::line(&self.text, span.start);
         let problem = Problem { key: key.to_owned(), line, message, help, span };
         ConfigError::wrong(&self.text, &self.path.display().to_string(), vec![problem])
     }

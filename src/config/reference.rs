@@ -1,11 +1,11 @@
 //! The JSON schema for editors and the key reference for readers, from the types of
-//! [`super::written`].
+//! [`super::document`].
 use std::fmt::Write;
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use super::written::Document;
+use super::document::Document;
 
 /// JSON schema (draft 7) of a configuration file.
 pub fn schema() -> Value {
@@ -38,7 +38,7 @@ fn without_null(schema: &mut Value) {
                 let single = std::mem::take(single);
                 object.remove("anyOf");
                 for (key, value) in single {
-                    // What is said of the key goes before what is said of its type.
+                    // The description of the key goes before that of its type.
                     object.entry(key).or_insert(value);
                 }
             }
@@ -52,7 +52,7 @@ fn without_null(schema: &mut Value) {
 pub fn key_reference() -> String {
     let schema = schema();
     let mut page = String::from("# Keys of the configuration file\n\n");
-    page.push_str("Generated from the types in `src/config/written/`.\n\n");
+    page.push_str("Generated from the types in `src/config/document/`.\n\n");
     page.push_str(&description(&schema));
     page.push('\n');
     tables(&schema, "", Header::Top, &mut page);

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::cuda::library::CudaVersion;
 
-/// Why an engine cannot start or go on.
+/// Why an engine cannot start or continue.
 #[derive(Debug, Error, Diagnostic)]
 pub enum EngineError {
     #[error("the search for an inherent structure was given up, as the run is to stop")]
@@ -12,13 +12,13 @@ pub enum EngineError {
 
     #[error("run.engine: no NVIDIA driver on this machine: {0} was not found")]
     #[diagnostic(help(
-        "use engine = \"cpu\" or \"auto\"; on a machine with a card, install its driver"
+        "use engine = \"cpu\" or \"auto\"; on a machine with a GPU, install its driver"
     ))]
     NoDriver(&'static str),
 
-    #[error("run.engine: the NVIDIA driver is there, but it shows no card{0}")]
-    #[diagnostic(help("use engine = \"cpu\" or \"auto\"; `nvidia-smi` should list the card"))]
-    NoCard(String),
+    #[error("run.engine: the NVIDIA driver is there, but it shows no GPU{0}")]
+    #[diagnostic(help("use engine = \"cpu\" or \"auto\"; `nvidia-smi` should list the GPU"))]
+    NoGpu(String),
 
     #[error(
         "the NVIDIA driver is for CUDA {found}; this program needs one for CUDA {needed} or newer"
@@ -40,15 +40,15 @@ pub enum EngineError {
     Compilation { program: String, architecture: String, log: String },
 
     #[error(
-        "{particles} particles need {} on the card; {card} has {}, of which {} are free",
+        "{particles} particles need {} on the GPU; {gpu} has {}, of which {} are free",
         BinaryBytes(*need), BinaryBytes(*size), BinaryBytes(*free)
     )]
-    #[diagnostic(help("take fewer particles, another card, or engine = \"cpu\""))]
-    OutOfDeviceMemory { particles: usize, need: u64, size: u64, free: u64, card: String },
+    #[diagnostic(help("take fewer particles, another GPU, or engine = \"cpu\""))]
+    OutOfDeviceMemory { particles: usize, need: u64, size: u64, free: u64, gpu: String },
 
     #[error(
-        "stage.correlation: {samples} samples of {particles} particles in the blocks need {} on the card; \
-         {card} has {}, of which {} are free",
+        "stage.correlation: {samples} samples of {particles} particles in the blocks need {} on the GPU; \
+         {gpu} has {}, of which {} are free",
         BinaryBytes(*need), BinaryBytes(*size), BinaryBytes(*free)
     )]
     #[diagnostic(help(
@@ -60,15 +60,15 @@ pub enum EngineError {
         need: u64,
         size: u64,
         free: u64,
-        card: String,
+        gpu: String,
     },
 
     #[error("the NVIDIA driver could not {what}: {message}")]
     Cuda { what: String, message: String },
 
-    #[error("the card was lost: the NVIDIA driver could not {what}: {message}")]
+    #[error("the GPU was lost: the NVIDIA driver could not {what}: {message}")]
     #[diagnostic(help("`nvidia-smi` and the system log (\"Xid\") say what became of it"))]
-    CardLost { what: String, message: String },
+    GpuLost { what: String, message: String },
 
     #[error("step {step}: particles {first} and {second} {}", too_close(*distance, precision))]
     #[diagnostic(help(
@@ -102,7 +102,7 @@ pub enum EngineError {
     ))]
     Ranks { ranks: usize, edges: Vec<f64>, reach: f64, most: u32, fitting: Vec<u32> },
 
-    #[error("run.transport: \"{0}\" does not bring messages from card to card here")]
+    #[error("run.transport: \"{0}\" does not bring messages from GPU to GPU here")]
     #[diagnostic(help("use \"auto\", which takes what works, or \"host-memory\""))]
     Transport(&'static str),
 

@@ -1,9 +1,9 @@
 //! Minima of the potential energy below states of a run, for inherent structures.
 //!
 //! By FIRE ([`crate::integrator::fire`]) on a copy of the state in an engine of its own, always in 64-bit floats:
-//! 32-bit pair forces of neighbours at contact err by `1e-5` or so, and no descent on them ends below that. A
+//! 32-bit pair forces of neighbors at contact err by `1e-5` or so, and no descent on them ends below that. A
 //! minimum so depends on the state only, not on the precision, threads or skin of the run; between processor and
-//! card sums are rounded otherwise, and a descent from a liquid, where small differences grow, may end in another
+//! GPU sums are rounded otherwise, and a descent from a liquid, where small differences grow, may end in another
 //! minimum. All particles have the inertia of the lightest, for which the run's time step is made.
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const FURTHEST: f64 = 0.1;
 /// A minimum of the potential energy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InherentStructure {
-    /// Velocities are zero; images go on from those of the state that it was found from.
+    /// Velocities are zero; images continue from those of the state that it was found from.
     pub snapshot: Snapshot,
     /// Per particle.
     pub energy: f64,
@@ -33,17 +33,17 @@ pub trait Minimizer: Send {
     /// The minimum below a configuration.
     ///
     /// # Errors
-    /// If a number would not fit, or the card fails or has no room; [`EngineError::GivenUp`].
+    /// If a number would not fit, or the GPU fails or has no room; [`EngineError::GivenUp`].
     fn minimize(&mut self, snapshot: &Snapshot) -> Result<InherentStructure, EngineError>;
 
     /// Descents end with an error as soon as this says so.
-    fn give_up_when(&mut self, told: GiveUp);
+    fn cancel_when(&mut self, cancel: CancelToken);
 }
 
 /// Whether work that takes long is to be left.
-pub type GiveUp = Arc<dyn Fn() -> bool + Send + Sync>;
+pub type CancelToken = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// The minimiser of a plan: on the card where its engine runs there.
+/// The minimiser of a plan: on the GPU where its engine runs there.
 ///
 /// # Errors
 /// If the plan asks for an engine that is not there.
@@ -51,13 +51,13 @@ pub fn minimizer(
     plan: &Plan,
     settings: &InherentStructuresPlan,
 ) -> Result<Box<dyn Minimizer>, EngineError> {
-    let card = match plan.run.engine {
-        EngineChoice::Cuda => Some(cuda::device::cards()?.swap_remove(0)),
-        EngineChoice::Auto => cuda::device::cards().ok().map(|mut cards| cards.swap_remove(0)),
+    let gpu = match plan.run.engine {
+        EngineChoice::Cuda => Some(cuda::device::gpus()?.swap_remove(0)),
+        EngineChoice::Auto => cuda::device::gpus().ok().map(|mut gpus| gpus.swap_remove(0)),
         EngineChoice::Cpu => None,
     };
-    Ok(match card {
-        Some(card) => Box::new(cuda::CudaMinimizer::new(plan, settings, card)),
+    Ok(match gpu {
+        Some(gpu) => Box::new(cuda::CudaMinimizer::new(plan, settings, gpu)),
         None => Box::new(cpu::CpuMinimizer::new(plan, settings)),
     })
 }
@@ -72,7 +72,7 @@ pub(in crate::engine) struct Descent {
     /// Furthest move of a particle in an iteration.
     pub furthest: f64,
     /// Never, if `None`.
-    pub give_up: Option<GiveUp>,
+    pub cancel: Option<CancelToken>,
 }
 
 impl Descent {
@@ -87,7 +87,7 @@ impl Descent {
             inertia: masses.fold(f64::INFINITY, f64::min),
             furthest: FURTHEST * sigmas.fold(f64::INFINITY, f64::min),
             settings: *settings,
-            give_up: None,
+            cancel: None,
             plan,
         }
     }
@@ -95,8 +95,8 @@ impl Descent {
     /// # Errors
     /// [`EngineError::GivenUp`], if it is.
     pub fn go_on(&self) -> Result<(), EngineError> {
-        match &self.give_up {
-            Some(told) if told() => Err(EngineError::GivenUp),
+        match &self.cancel {
+            Some(cancel) if cancel() => Err(EngineError::GivenUp),
             _ => Ok(()),
         }
     }
@@ -104,7 +104,7 @@ impl Descent {
     /// A configuration without velocities, for an engine.
     ///
     /// # Errors
-    /// If a position is no number.
+    /// If a position is NaN.
     pub fn at_rest(&self, snapshot: &Snapshot) -> Result<ExactState, EngineError> {
         let system = &self.plan.system;
         let at_rest = Snapshot {

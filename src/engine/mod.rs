@@ -19,7 +19,7 @@ mod thermodynamics;
 
 pub use correlator::Correlator;
 pub use error::EngineError;
-pub use minimizer::{GiveUp, InherentStructure, Minimizer, minimizer};
+pub use minimizer::{CancelToken, InherentStructure, Minimizer, minimizer};
 pub use pending::{Pending, PendingSnapshot, PendingState};
 pub use stage::StageContext;
 pub use state::{ExactState, MemoryLayout};
@@ -52,13 +52,13 @@ pub trait Engine: Send {
     /// All particles as 64-bit floats, in id order.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     fn snapshot(&self) -> Result<Snapshot, EngineError>;
 
-    /// Begins to copy all particles out, as they are now; the engine can go on before they are there.
+    /// Begins to copy all particles out, as they are now; the engine can continue before they are there.
     ///
     /// # Errors
-    /// If the card is lost, or the host has no memory for the copy.
+    /// If the GPU is lost, or the host has no memory for the copy.
     fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError>;
 
     /// The same for the state.
@@ -70,13 +70,13 @@ pub trait Engine: Send {
     /// Forces in reduced units, in id order.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError>;
 
     /// The state to the bit.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     fn export(&self) -> Result<ExactState, EngineError>;
 
     /// Draws Maxwell-Boltzmann velocities with zero total momentum; `exactly` scales them to the
@@ -97,7 +97,7 @@ pub trait Engine: Send {
     /// What runs and how: name, threads, instruction set, skin and so on.
     fn report(&self) -> serde_json::Value;
 
-    /// The machine: name of the engine, processor or card, its driver, threads, instruction set.
+    /// The machine: name of the engine, processor or GPU, its driver, threads, instruction set.
     fn hardware(&self) -> serde_json::Value;
 }
 
@@ -105,7 +105,7 @@ pub trait Engine: Send {
 pub fn is_on_cpu(choice: EngineChoice) -> bool {
     match choice {
         EngineChoice::Cpu => true,
-        EngineChoice::Auto => cuda::device::cards().is_err(),
+        EngineChoice::Auto => cuda::device::gpus().is_err(),
         EngineChoice::Cuda => false,
     }
 }
@@ -113,7 +113,7 @@ pub fn is_on_cpu(choice: EngineChoice) -> bool {
 /// The engine of a plan on some ranks, holding `state`.
 ///
 /// # Errors
-/// As [`create`]; and if the box has no room for so many ranks.
+/// As [`create`]; and if the box is too small for this number of ranks.
 pub fn create_on(
     ranks: &domain::Ranks,
     plan: &Plan,

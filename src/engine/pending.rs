@@ -1,7 +1,7 @@
 use super::{EngineError, ExactState};
 use crate::system::Snapshot;
 
-/// What an engine was asked for and goes on without: another thread waits for it.
+/// What an engine was asked for and continues without: another thread waits for it.
 pub struct Pending<T>(Box<dyn FnOnce() -> Result<T, EngineError> + Send>);
 
 /// All particles at the moment at which the copy was begun.
@@ -17,7 +17,7 @@ impl<T> Pending<T> {
     }
 
     /// # Errors
-    /// If the card was lost meanwhile.
+    /// If the GPU was lost meanwhile.
     pub fn wait(self) -> Result<T, EngineError> {
         (self.0)()
     }

@@ -1,4 +1,4 @@
-//! Width of the neighbour lists beyond the cutoff where `run.skin` does not give it: of each engine, alone and on ranks.
+//! Width of the neighbor lists beyond the cutoff where `run.skin` does not give it: of each engine, alone and on ranks.
 use super::domain::DomainGrid;
 use crate::plan::{EngineChoice, Plan};
 use crate::system::SimulationBox;

@@ -18,7 +18,7 @@ impl StageContext {
         StageContext { thermostat: None, first_step: step, steps: 0 }
     }
 
-    /// `D (N - 1)`, or `D N` with a Langevin bath, which moves the centre of mass.
+    /// `D (N - 1)`, or `D N` with a Langevin thermostat, which moves the centre of mass.
     pub fn degrees_of_freedom(&self, dimension: usize, particles: usize) -> u64 {
         let (dimension, count) = (dimension as u64, particles as u64);
         match self.thermostat.map(|thermostat| thermostat.kind) {
@@ -27,8 +27,8 @@ impl StageContext {
         }
     }
 
-    /// Temperature of a bath after a step of the run.
-    pub fn bath_temperature(&self, thermostat: &ThermostatPlan, step: u64) -> f64 {
+    /// Temperature of a thermostat after a step of the run.
+    pub fn target_temperature(&self, thermostat: &ThermostatPlan, step: u64) -> f64 {
         thermostat.temperature.at(step - self.first_step, self.steps)
     }
 
@@ -38,7 +38,7 @@ impl StageContext {
         let Thermostat::NoseHoover { period, .. } = thermostat.kind else { return None };
         Some(NoseHooverChain {
             degrees_of_freedom: degrees_of_freedom as f64,
-            temperature: self.bath_temperature(&thermostat, step),
+            temperature: self.target_temperature(&thermostat, step),
             period,
         })
     }

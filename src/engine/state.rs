@@ -23,7 +23,7 @@ pub struct ExactState {
     pub memory: Option<MemoryLayout>,
 }
 
-/// How particles lie in an engine's memory and where they were when the neighbour lists were made:
+/// How particles lie in an engine's memory and where they were when the neighbor lists were made:
 /// floating-point sums depend on it, so that a restart needs it for the same bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryLayout {

@@ -17,7 +17,7 @@ pub struct Thermodynamics {
     pub stress: [[f64; 3]; 3],
     pub center_of_mass_velocity: [f64; 3],
     /// Total energy less the heat from thermostats (and, for Nose-Hoover, plus the chain's energy):
-    /// constant but for the error of the time step.
+    /// constant except for the error of the time step.
     pub conserved_energy: f64,
 }
 

@@ -72,7 +72,7 @@ pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
     Ok(create_with_key(plan)?.0)
 }
 
-/// The same, and for a state from a file the key of the random numbers behind it ([`SystemPlan::random_key`]).
+/// The same, and for a state from a file the key of the random numbers after it ([`SystemPlan::random_key`]).
 ///
 /// [`SystemPlan::random_key`]: crate::plan::SystemPlan::random_key
 pub fn create_with_key(plan: &Plan) -> Result<(ExactState, Option<u64>), InitialError> {

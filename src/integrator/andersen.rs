@@ -1,7 +1,7 @@
 //! Andersen's thermostat as in Colberg & Hoefling 2011, section 2.3: all particles get new
 //! Boltzmann-distributed velocities at a fixed interval.
 
-/// Steps between collisions with the heat bath, `1 / (rate dt)`, at least 1.
+/// Steps between collisions with the thermostat, `1 / (rate dt)`, at least 1.
 pub fn interval(rate: f64, timestep: f64) -> u64 {
     (1.0 / (rate * timestep)).round().max(1.0) as u64
 }

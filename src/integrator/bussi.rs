@@ -23,7 +23,7 @@ pub fn factor(
     let normal = rng.normal();
     let others = sum_of_squared_normals(degrees_of_freedom - 1, &mut rng);
     let c = exp_f64(-timestep / time);
-    let bath = (1.0 - c) * temperature / kinetic2;
-    let square = c + bath * (normal * normal + others) + 2.0 * normal * (c * bath).sqrt();
+    let ratio = (1.0 - c) * temperature / kinetic2;
+    let square = c + ratio * (normal * normal + others) + 2.0 * normal * (c * ratio).sqrt();
     square.max(0.0).sqrt()
 }

@@ -6,7 +6,7 @@
 //!
 //! - `P > 0`: after [`DELAY`] such iterations in a row the time step grows, `dt -> min(1.1 dt, 10 dt_0)`, and
 //!   the mixing shrinks, `alpha -> 0.99 alpha`;
-//! - else: half of the last move is taken back, `v = 0`, and, but for the first [`DELAY`] iterations,
+//! - else: half of the last move is taken back, `v = 0`, and, except for the first [`DELAY`] iterations,
 //!   `dt -> dt / 2` while that is not below `0.02 dt_0`, `alpha -> 0.25`;
 //! - then `v += F dt / m`; `v -> (1 - alpha) v + alpha F |v| / |F|` where `P > 0`; `x += v dt`.
 //!

@@ -5,15 +5,15 @@ use crate::arithmetic::elementary::exp_f64;
 
 /// Half a step of friction and noise: `v -> damping v + sqrt(noise2 / m) xi`.
 #[derive(Clone, Copy, Debug)]
-pub struct Bath {
+pub struct OrnsteinUhlenbeck {
     pub damping: f64,
     /// `T (1 - damping^2)`.
     pub noise2: f64,
 }
 
-impl Bath {
+impl OrnsteinUhlenbeck {
     pub fn half_step(friction: f64, temperature: f64, timestep: f64) -> Self {
         let damping = exp_f64(-0.5 * friction * timestep);
-        Bath { damping, noise2: temperature * (1.0 - damping * damping) }
+        OrnsteinUhlenbeck { damping, noise2: temperature * (1.0 - damping * damping) }
     }
 }

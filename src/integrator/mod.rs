@@ -18,7 +18,7 @@ pub struct ThermostatState {
     /// Positions of the links of a Nose-Hoover chain.
     pub chain_position: Vec<f64>,
     pub chain_velocity: Vec<f64>,
-    /// Energy given to the particles by thermostats and rescaling since the start of the run, but for
+    /// Energy given to the particles by thermostats and rescaling since the start of the run, except for
     /// Nose-Hoover chains, which hold it themselves.
     pub heat: f64,
 }

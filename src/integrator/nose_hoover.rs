@@ -44,7 +44,7 @@ impl NoseHooverChain {
     }
 
     /// Comes from the temperature `before`: the [`energy`](Self::energy) of the chain as it stands is proportional to it, and
-    /// the change is booked as heat, so that what is conserved goes on from where it was.
+    /// the change is booked as heat, so that what is conserved continues from where it was.
     pub fn come_from(&self, before: f64, state: &mut ThermostatState) {
         if before == self.temperature {
             return;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::density_modes::DensityModes;
 use super::dynamics::blocking::{BlockingScheme, Due};
 use super::dynamics::evaluation::{
-    BondOrderEvaluation, Evaluated, EvaluatedPairs, Evaluation, HandedOver, ParticleSum,
+    BondOrderEvaluation, Evaluated, EvaluatedPairs, Evaluation, Offloaded, ParticleSum,
     SampledBondOrder, SampledDensities, SampledStress, SampledStructure, StructureEvaluation,
     groups,
 };
@@ -28,24 +28,24 @@ pub enum HostEvaluator {
 }
 
 impl HostEvaluator {
-    pub fn new(handed_over: HandedOver) -> Self {
-        match handed_over {
-            HandedOver::Pairs(evaluation, samples) => {
+    pub fn new(offloaded: Offloaded) -> Self {
+        match offloaded {
+            Offloaded::Pairs(evaluation, samples) => {
                 HostEvaluator::Pairs(PairEvaluator::new(evaluation, samples))
             }
-            HandedOver::Densities(evaluation, samples) => HostEvaluator::Densities {
+            Offloaded::Densities(evaluation, samples) => HostEvaluator::Densities {
                 every: evaluation.every,
                 samples,
                 modes: DensityModes::new(&evaluation.simulation_box, evaluation.vectors),
                 remove_drift: evaluation.remove_drift,
             },
-            HandedOver::Stress(evaluation, samples) => {
+            Offloaded::Stress(evaluation, samples) => {
                 HostEvaluator::Stress { every: evaluation.every, samples }
             }
-            HandedOver::Structure(evaluation, samples) => {
+            Offloaded::Structure(evaluation, samples) => {
                 HostEvaluator::Structure { evaluation, samples }
             }
-            HandedOver::BondOrder(evaluation, samples) => {
+            Offloaded::BondOrder(evaluation, samples) => {
                 HostEvaluator::BondOrder { evaluation, samples }
             }
         }
@@ -265,7 +265,7 @@ impl PairEvaluator {
         (0..self.evaluation.particles()).filter(is_near).collect()
     }
 
-    /// The later sample relative to the mean displacements of the neighbours.
+    /// The later sample relative to the mean displacements of the neighbors.
     fn in_cages(
         &self,
         origin: &SampledParticles,

@@ -90,7 +90,7 @@ pub fn random_walk(
     snapshots
 }
 
-/// Free particles of mass 1 in a Langevin bath, `dv = -v dt + sqrt(2 T) dW`, sampled exactly at intervals of
+/// Free particles of mass 1 in a Langevin thermostat, `dv = -v dt + sqrt(2 T) dW`, sampled exactly at intervals of
 /// time `interval`, from equilibrium: Gaussian, with `<dr^2> = 2 D T (t - 1 + exp(-t))`, which is `D T t^2` at
 /// first.
 pub fn langevin_gas(

@@ -17,7 +17,7 @@ pub struct RunDescription<'a> {
     pub version: &'a str,
     /// Who ran it (`h5md/author`).
     pub author: &'a str,
-    /// Processor or card, threads, ranks.
+    /// Processor or GPU, threads, ranks.
     pub hardware: &'a Value,
     /// Choices made by timing at start: skin, sort interval, kernel variant.
     pub tuning: &'a Value,

@@ -50,7 +50,7 @@ fn sync_directory(path: &Path) -> Result<(), OutputError> {
     };
     let synced = File::open(directory).and_then(|directory| directory.sync_all());
     match synced {
-        // Not every file system brings directories to the disk when told to.
+        // Not every file system brings directories to the disk on request.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
         {

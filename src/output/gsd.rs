@@ -47,7 +47,7 @@ const NAMES: [&str; 13] = [
 
 /// Writes a trajectory for OVITO, HOOMD-blue, freud, MDAnalysis and others.
 ///
-/// 32-bit floats, so this is for looking and analysing, not for going on. The box is centred at the
+/// 32-bit floats, so this is for looking and analysing, not for continuing. The box is centred at the
 /// origin: positions are shifted by half the box and lie in `[-L/2, L/2)`. In two dimensions the
 /// third edge is zero, which is how HOOMD-blue says so. The diameter is the sigma of the species
 /// with itself.
@@ -160,7 +160,7 @@ impl Entry {
         }
     }
 
-    /// First byte behind the array; `None` for an entry that makes no sense.
+    /// First byte after the array; `None` for an entry that makes no sense.
     fn end(self) -> Option<u64> {
         let elements = self.rows.checked_mul(u64::from(self.columns))?;
         self.location.checked_add(elements.checked_mul(kind_size(self.kind)?)?)
@@ -176,7 +176,7 @@ struct Found {
 }
 
 impl Index {
-    /// First byte behind it; `None` for an index that makes no sense.
+    /// First byte after it; `None` for an index that makes no sense.
     fn end(&self) -> Option<u64> {
         self.allocated.checked_mul(ENTRY_LENGTH)?.checked_add(self.location)
     }

@@ -218,12 +218,12 @@ fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Makes a file fit for going on, whether or not a killed process had left it open. `check` says of the open file
+/// Makes a file fit for continuing, whether or not a killed process had left it open. `check` says of the open file
 /// whether `change` has anything to do.
 ///
 /// A process killed within [`append`] leaves two marks in the superblock, because of which HDF5
 /// refuses to open for writing; they are cleared as the tool `h5clear` does. Such a process may
-/// have written beyond the end that the superblock states, so the stated end is moved behind it.
+/// have written beyond the end that the superblock states, so the stated end is moved after it.
 ///
 /// Without SWMR a process that is killed within a change leaves a file that nobody can read. So a copy is changed,
 /// which then takes the file's place; only if the disk has no room for it the file itself is.
@@ -266,14 +266,14 @@ pub(super) fn repair(
         }
         Ok(file)
     };
-    let changed_as_told = |file: File| {
+    let changed_as_stated = |file: File| {
         change_and_close(path, DOING, file, |file| match check_ours(file)? {
             true => change(file).and_then(|()| file.flush()).map_err(hdf5),
             false => Ok(()),
         })
     };
     let opened = open().map_err(|error| unreadable(path, error));
-    let repaired = opened.and_then(changed_as_told);
+    let repaired = opened.and_then(changed_as_stated);
     // One that a killed process had open was not looked at as a whole before.
     let repaired = repaired.and_then(|()| match interrupted {
         true => check_whole(changed, path),

@@ -19,13 +19,13 @@
 //! is complete.
 mod checkpoint;
 mod description;
+mod disk_space;
 mod durable;
 mod error;
 mod gsd;
 mod h5md;
 mod hdf5_file;
 mod results;
-mod room;
 mod scalars;
 mod series;
 mod thermodynamics;
@@ -35,13 +35,13 @@ pub use checkpoint::{
     Checkpoint, Found, RefusedCheckpoint, checkpoint_path, checkpoints_in, latest_valid,
 };
 pub use description::RunDescription;
+pub use disk_space::FullDisk;
 pub use durable::is_named;
 pub(crate) use durable::{partial_path, publish_bytes};
 pub use error::OutputError;
 pub use gsd::GsdWriter;
 pub use hdf5_file::check_hdf5;
 pub use results::{ResultsWriter, Rows, StageLayout};
-pub use room::FullDisk;
 pub use scalars::{ScalarRow, Scalars};
 pub use series::{Axis, SeriesLayout};
 pub use thermodynamics::ThermodynamicsRow;

@@ -140,7 +140,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             minus_slope,
             raise,
             bend,
-            // A pair of no energy ends at zero: with others, zero times what is no number any more at small distances would
+            // A pair of no energy ends at zero: with others, zero times what is NaN any more at small distances would
             // be its force.
             cutoff2: if pair.epsilon == 0.0 {
                 R::ZERO

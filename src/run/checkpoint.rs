@@ -74,7 +74,7 @@ impl Draft {
             output.save(step, &mut checkpoint, &held)?;
         }
         identity.check()?;
-        full_disk.patiently(|| checkpoint.write(&directory, step))?;
+        full_disk.retry_when_full(|| checkpoint.write(&directory, step))?;
         Ok(())
     }
 }

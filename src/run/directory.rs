@@ -10,7 +10,7 @@ use supercool_analysis::results::ResultsFile;
 use super::earlier::{self, ASIDE, Left};
 use super::stage::DAMAGED;
 use super::{RunError, Watch, description};
-use crate::engine::GiveUp;
+use crate::engine::CancelToken;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoints_in, is_named};
 use crate::plan::{InitialPlan, Plan};
 
@@ -22,7 +22,7 @@ pub struct OutputDirectory {
     run: String,
     full_disk: FullDisk,
     /// Whether what takes long is to be left.
-    give_up: Option<GiveUp>,
+    cancel: Option<CancelToken>,
     watch: Option<Watch>,
     /// Files of an earlier run, to be replaced.
     earlier: Vec<PathBuf>,
@@ -191,7 +191,7 @@ impl OutputDirectory {
             .map_err(error("written to"))?;
         // A process that is started later has the lock too until it executes, even if this one is killed in between.
         description::author();
-        lock_patiently(&lock).map_err(|error| match error {
+        lock_and_wait(&lock).map_err(|error| match error {
             TryLockError::WouldBlock => RunError::Locked { path: path.to_owned() },
             TryLockError::Error(source) => RunError::NoLocks { path: path.to_owned(), source },
         })?;
@@ -206,7 +206,7 @@ impl OutputDirectory {
             identity,
             run,
             full_disk: FullDisk::Stop,
-            give_up: None,
+            cancel: None,
             watch: None,
             earlier: Vec::new(),
         };
@@ -237,15 +237,15 @@ impl OutputDirectory {
         self.full_disk = full_disk;
     }
 
-    pub(super) fn give_up(&self) -> Option<&GiveUp> {
-        self.give_up.as_ref()
+    pub(super) fn cancel(&self) -> Option<&CancelToken> {
+        self.cancel.as_ref()
     }
 
     /// A signal, or the end of the time, ends what would take long.
     pub(super) fn watched_by(&mut self, watch: &Watch) {
         self.watch = Some(watch.clone());
         let watch = watch.clone();
-        self.give_up = Some(Arc::new(move || watch.is_overdue()));
+        self.cancel = Some(Arc::new(move || watch.is_overdue()));
     }
 
     /// Notes what is being done.
@@ -355,7 +355,7 @@ impl OutputDirectory {
 
 /// Locks a file, for which a process that was killed a moment ago is given time: it has its lock until the system has
 /// taken it apart.
-fn lock_patiently(lock: &File) -> Result<(), TryLockError> {
+fn lock_and_wait(lock: &File) -> Result<(), TryLockError> {
     const PATIENCE: Duration = Duration::from_secs(3);
     let start = Instant::now();
     loop {

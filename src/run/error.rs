@@ -8,12 +8,12 @@ use thiserror::Error;
 use crate::engine::EngineError;
 use crate::output::OutputError;
 
-/// Why a run cannot start, go on or be resumed.
+/// Why a run cannot start, continue or be resumed.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RunError {
     #[error("{}: holds the files of an earlier run ({example})", path.display())]
     #[diagnostic(help(
-        "`supercool resume {}` goes on with it; --force removes it; --output or output.directory chooses \
+        "`supercool resume {}` continues with it; --force removes it; --output or output.directory chooses \
          another directory",
         quoted(path)
     ))]
@@ -38,7 +38,7 @@ pub enum RunError {
 
     #[error("{}: is not the directory of this run any more: {what}", path.display())]
     #[diagnostic(help(
-        "the run's files are where they were moved to, up to the last flush; `supercool resume` goes on with them there"
+        "the run's files are where they were moved to, up to the last flush; `supercool resume` continues with them there"
     ))]
     Gone { path: PathBuf, what: &'static str },
 
@@ -98,8 +98,8 @@ pub enum RunError {
          until step {equal_until}; {verdict}"
     )]
     #[diagnostic(help(
-        "memory, card or processor err silently: have them tested before you go on. The states are in {}. \
-         `supercool resume {}` goes on from the last checkpoint, which is of before this step",
+        "memory, GPU or processor err silently: have them tested before you continue. The states are in {}. \
+         `supercool resume {}` continues from the last checkpoint, which is of before this step",
         names(files),
         quoted(directory)
     ))]
@@ -134,11 +134,11 @@ pub enum RunError {
 
     #[error("{error}; the run had come to step {step}")]
     #[diagnostic(help(
-        "`supercool resume {}` goes on from the last checkpoint; `nvidia-smi` and the system log (\"Xid\") say \
-         what became of the card",
+        "`supercool resume {}` continues from the last checkpoint; `nvidia-smi` and the system log (\"Xid\") say \
+         what became of the GPU",
         quoted(directory)
     ))]
-    CardLost { error: EngineError, step: u64, directory: PathBuf },
+    GpuLost { error: EngineError, step: u64, directory: PathBuf },
 
     #[error("signals cannot be caught: {source}")]
     Signals { source: io::Error },
@@ -158,7 +158,7 @@ fn seen_in(file: &Option<PathBuf>) -> String {
 }
 
 impl RunError {
-    /// Of the last checkpoint it is told why.
+    /// The reason is given for the last checkpoint.
     pub(super) fn all_refused(path: &Path, why: &miette::Report) -> Self {
         let help = why.help().map_or_else(
             || "the errors above say what is wrong with each".to_owned(),
@@ -188,8 +188,8 @@ impl RunError {
     /// An engine's error in a run whose files reach to `step`.
     pub(super) fn of_engine(error: EngineError, step: u64, directory: &Path) -> miette::Report {
         match error {
-            EngineError::CardLost { .. } => {
-                RunError::CardLost { error, step, directory: directory.to_owned() }.into()
+            EngineError::GpuLost { .. } => {
+                RunError::GpuLost { error, step, directory: directory.to_owned() }.into()
             }
             error => error.into(),
         }

@@ -40,7 +40,7 @@ pub struct Watch {
     at: Arc<Mutex<String>>,
 }
 
-/// For so long after the word to stop what was begun may go on.
+/// For so long after the word to stop what was begun may continue.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Between looks at signals while something else is waited for.

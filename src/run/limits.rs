@@ -1,11 +1,11 @@
-//! Bounds on what a sound run does: when it goes beyond one, that is said or ends it.
+//! Bounds on what a sound run does: beyond one, it warns or ends.
 use std::path::Path;
 
 use super::RunError;
 use crate::engine::Thermodynamics;
 use crate::plan::{LimitAction, LimitsPlan};
 
-/// Watches the samples of one stage. What was said is said once.
+/// Watches the samples of one stage. Each warning comes once.
 pub struct Limits {
     plan: LimitsPlan,
     said: Vec<&'static str>,
@@ -25,7 +25,7 @@ impl Limits {
         Limits { plan, said: Vec::new() }
     }
 
-    /// `drift` is the change of the energy per particle since the start of a stage without a bath.
+    /// `drift` is the change of the energy per particle since the start of a stage without a thermostat.
     pub fn check_row(
         &mut self,
         place: Place,
@@ -59,7 +59,7 @@ impl Limits {
         bound: Option<f64>,
     ) -> Result<(), RunError> {
         let Some(bound) = bound else { return Ok(()) };
-        // What is no number is beyond any bound.
+        // What is NaN is beyond any bound.
         if value.abs() <= bound || self.said.contains(&key) {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 //!
 //! All state of a run is `Simulation`; a checkpoint is its exact image, so that a resumed run gives
 //! the bits of one that never stopped. Files are brought to the disk before a checkpoint counts on them.
-//! What is measured is correlated and written by another thread (`writer`) while the engine goes on.
+//! What is measured is correlated and written by another thread (`writer`) while the engine continues.
 mod checkpoint;
 mod description;
 mod directory;
@@ -90,7 +90,7 @@ pub const STOPPED: u8 = 75;
 /// Exit code: the run was stopped before it changed anything, and there is nothing to resume.
 pub const STOPPED_BEFORE: u8 = 76;
 
-/// Steps that are compared before a run ends that is told to: a batch system kills it soon.
+/// Steps that are compared before a run ends that is asked to: a batch system kills it soon.
 const MOST_BEHIND: u64 = 1000;
 
 /// Longest time between looks at signals and clocks.
@@ -271,7 +271,7 @@ fn end_waits_of_setup(watch: &Watch) -> Result<EndsWaits, RunError> {
     ends.map_err(|source| RunError::Signals { source })
 }
 
-/// Nor before it goes on, except under other names.
+/// Nor before it continues, except under other names.
 fn end_waits_of_restoring(watch: &Watch, checkpoint: &Path) -> Result<EndsWaits, RunError> {
     let checkpoint = checkpoint.to_owned();
     let ends = watch.end_waits(move |why, at| {
@@ -301,7 +301,7 @@ impl Simulation {
         }
     }
 
-    /// Tells of files that the run has behind it and that are not as it left them. It goes on without.
+    /// Reports files of stages that have ended which are not as the run left them. It continues without them.
     fn look_at_ended_stages(&self, directory: &OutputDirectory) {
         for stage in &self.plan.stages[..self.stage] {
             for fault in stage::faults_of_ended(directory, stage) {
@@ -341,7 +341,7 @@ impl Simulation {
             Ok(EngineError::GivenUp) => {
                 self.left(directory, interrupts, EngineError::GivenUp.into())
             }
-            Ok(error @ EngineError::CardLost { .. }) => {
+            Ok(error @ EngineError::GpuLost { .. }) => {
                 Err(RunError::of_engine(error, step, directory.path()))
             }
             Ok(error) => match self.plan.stages.get(self.stage) {
@@ -366,7 +366,7 @@ impl Simulation {
             return Err(report);
         };
         tracing::warn!(
-            "{report}: there is no checkpoint of step {}; the steps behind step {step} are taken again",
+            "{report}: there is no checkpoint of step {}; the steps after step {step} are taken again",
             self.engine.step()
         );
         Ok(Outcome::Stopped { step, checkpoint, why })
@@ -589,7 +589,7 @@ impl Simulation {
                 writer.append_thermodynamics(&row)?;
                 let name = &self.plan.stages[self.stage].name;
                 let file = self.plan.output.directory.join(format!("{name}.h5"));
-                // Under a bath the conserved energy walks with the square of the timestep, in sound runs, too.
+                // Under a thermostat the conserved energy walks with the square of the timestep, in sound runs, too.
                 let alone = self.plan.stages[self.stage].thermostat.is_none();
                 let drift = alone.then(|| self.summary.stages[self.stage].drift());
                 let place = limits::Place { step, stage: name, file: &file };

@@ -5,8 +5,8 @@
 //! equal to the bit. Where they are not, a third engine takes the steps too and tells which of the two erred. The
 //! second engine lives only as long as it computes; what the first one holds (samples, lists) is not touched.
 //!
-//! Before a checkpoint is written the steps so far are compared, and the segment goes on from there; a resumed run begins
-//! within the segment that it is in. So no checkpoint holds steps that are not compared, but where a run is told to end
+//! Before a checkpoint is written the steps so far are compared, and the segment continues from there; a resumed run begins
+//! within the segment that it is in. So no checkpoint holds steps that are not compared, except where a run is asked to end
 //! within a long segment, which it says.
 use std::path::PathBuf;
 
@@ -107,7 +107,7 @@ impl Recheck {
         }
     }
 
-    /// Compares the steps up to the engine's one; the segment goes on from there.
+    /// Compares the steps up to the engine's one; the segment continues from there.
     ///
     /// # Errors
     /// As those of [`at`](Self::at).
@@ -196,7 +196,7 @@ impl Segment {
             let mut checkpoint = Checkpoint::new();
             put_state(&mut checkpoint, state)?;
             let path = directory.path().join(format!("recheck-{}-{what}.scp", state.step));
-            directory.full_disk().patiently(|| checkpoint.write_as(&path))?;
+            directory.full_disk().retry_when_full(|| checkpoint.write_as(&path))?;
             Ok(path)
         });
         files.into_iter().collect()

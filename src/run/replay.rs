@@ -271,7 +271,7 @@ fn note_of_unwrapping(unwrapping: &Unwrapping, frames: usize) -> Vec<String> {
     notes
 }
 
-/// An occupied directory with the ways out that there are here: nothing can be gone on with.
+/// An occupied directory with the ways out that there are here: nothing can be continued.
 fn without_resume(error: RunError) -> miette::Report {
     match error {
         RunError::Occupied { .. } => {
@@ -423,7 +423,7 @@ fn check_contents(stage: &StagePlan) -> miette::Result<()> {
     let observables = || stage.correlations.iter().flat_map(|plan| &plan.observables);
     if let Some(of_stress) = observables().find(|observable| observable.is_of_stress()) {
         return Err(miette!(
-            help = "leave it out; a run evaluates it while it goes on",
+            help = "leave it out; a run evaluates it while it continues",
             "{} needs the stress tensor, which a trajectory does not have",
             of_stress.group_name()
         ));

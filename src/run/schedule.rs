@@ -6,7 +6,7 @@ pub struct Schedule {
     steps: u64,
     thermodynamics: Option<u64>,
     frames: Option<u64>,
-    /// Further frames so many steps behind each, and 2, 4, 8, ... times as many.
+    /// Further frames this number of steps after each, and 2, 4, 8, ... times as many.
     doubling_from: Option<u64>,
     /// Intervals of the structure, the bond-orientational order, inherent structures and every correlation.
     samples: Vec<u64>,

@@ -163,8 +163,8 @@ impl StageOutput {
 
     /// Searches for inherent structures end when the directory's run has no more time for them.
     fn give_up_as(&mut self, directory: &OutputDirectory) {
-        if let (Some(minimizer), Some(told)) = (&mut self.minimizer, directory.give_up()) {
-            minimizer.give_up_when(told.clone());
+        if let (Some(minimizer), Some(cancel)) = (&mut self.minimizer, directory.cancel()) {
+            minimizer.cancel_when(cancel.clone());
         }
     }
 
@@ -189,23 +189,23 @@ impl StageOutput {
     /// Leaves to the engine what it evaluates by itself.
     pub fn hand_over(&mut self, engine: &mut dyn Engine) -> miette::Result<()> {
         let Some(correlator) = engine.correlator() else { return Ok(()) };
-        let mut handed_over = Vec::new();
+        let mut offloaded = Vec::new();
         for (index, correlations) in self.correlations.iter_mut().enumerate() {
             if let Some(taken) = correlations.hand_over() {
-                handed_over.push(taken);
+                offloaded.push(taken);
                 self.of_engine.push(OfEngine::Correlation(index));
             }
         }
         // What stays here, for the schedule.
         let mut plan = self.plan.clone();
         if let Some(taken) = self.structure.as_mut().and_then(Structure::hand_over) {
-            handed_over.push(taken);
+            offloaded.push(taken);
             self.of_engine.push(OfEngine::Structure);
             plan.observe.structure = None;
         }
         let samples = self.bond_order_samples;
         if let Some(taken) = self.bond_order.as_mut().and_then(|order| order.hand_over(samples)) {
-            handed_over.push(taken);
+            offloaded.push(taken);
             self.of_engine.push(OfEngine::BondOrder);
             plan.observe.bond_order = None;
         }
@@ -213,7 +213,7 @@ impl StageOutput {
         let here =
             here.filter(|(index, _)| !self.of_engine.contains(&OfEngine::Correlation(*index)));
         self.schedule = Schedule::new(&plan, here.map(|(_, correlations)| correlations.plan()));
-        correlator.begin(handed_over)?;
+        correlator.begin(offloaded)?;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! What is said of a stage when it begins: that it is not what it looks like, though nothing is wrong with the configuration.
+//! Warnings when a stage begins: it is not what it looks like, though nothing is wrong with the configuration.
 use std::path::Path;
 
 use supercool_analysis::analyze::VISIBLE_CHANGE;
@@ -13,10 +13,10 @@ use crate::potential::{PairParameters, Truncation};
 /// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
 pub(super) const VISIBLE_MOTION: f64 = 0.01;
 
-/// Share of the kinetic energy that may be motion of the centre of mass: more than a bath leaves behind.
+/// Share of the kinetic energy that may be motion of the centre of mass: more than a thermostat leaves behind.
 const VISIBLE_HEAT: f64 = 0.01;
 
-/// Deviation of the mean temperature of a stage from its bath's, relative, beyond what chance explains.
+/// Deviation of the mean temperature of a stage from its thermostat's, relative, beyond what chance explains.
 const VISIBLE_OFFSET: f64 = 0.02;
 
 /// Share of a pair's energy by which the smoothing at the cutoff may change it in 32 bits: energies of Lennard-Jones liquids
@@ -50,7 +50,7 @@ impl Simulation {
         Ok(if now.kinetic_energy > 0.0 { 0.5 * mass * square / now.kinetic_energy } else { 0.0 })
     }
 
-    /// Says so if the energy that this stage takes over is the mean of a stage that was not in equilibrium with its bath.
+    /// Says so if the energy that this stage takes over is the mean of a stage that was not in equilibrium with its thermostat.
     fn warn_of_mean(&self, directory: &Path) {
         let Some(TotalEnergy::MeanOf(name)) = &self.plan.stages[self.stage].set_total_energy else {
             return;
@@ -58,27 +58,27 @@ impl Simulation {
         let Some(source) = self.plan.stages.iter().position(|stage| stage.name == *name) else {
             return;
         };
-        let (Some(bath), summary) =
+        let (Some(target), summary) =
             (self.plan.stages[source].thermostat, &self.summary.stages[source])
         else {
             return;
         };
-        let is_ramp = bath.temperature.from != bath.temperature.to;
-        let (bath, found) = (bath.temperature.from, summary.temperature());
+        let is_ramp = target.temperature.from != target.temperature.to;
+        let (target, found) = (target.temperature.from, summary.temperature());
         let dimension = self.plan.system.simulation_box.dimension();
         let degrees = (dimension * self.plan.system.particle_count()) as f64;
         // Of a sample's temperature in the canonical ensemble; samples may be correlated.
         let scatter = (2.0 / degrees / summary.samples as f64).sqrt();
-        if (found / bath - 1.0).abs() > VISIBLE_OFFSET + 4.0 * scatter {
+        if (found / target - 1.0).abs() > VISIBLE_OFFSET + 4.0 * scatter {
             tracing::warn!(
                 "stage \"{}\": set_total_energy = \"mean of {name}\": the mean temperature of that stage is {found:.4}, its \
-                 bath's {bath}: it did not begin in equilibrium, or was too short; the energy is that of another temperature",
+                 thermostat's {target}: it did not begin in equilibrium, or was too short; the energy is that of another temperature",
                 self.plan.stages[self.stage].name
             );
         } else if !is_ramp
             && let Some(Halves { first, second, .. }) =
                 halves(&directory.join(format!("{name}.h5")))
-                    .filter(|halves| halves.differ(VISIBLE_CHANGE * bath))
+                    .filter(|halves| halves.differ(VISIBLE_CHANGE * target))
         {
             let (first, second) = (first.value, second.value);
             tracing::warn!(
@@ -138,7 +138,7 @@ impl Simulation {
         if keeps_momentum && moving > VISIBLE_HEAT {
             tracing::warn!(
                 "stage \"{}\": {:.1} % of the kinetic energy are motion of the centre of mass, which temperature, pressure, \
-                 viscosity and baths take for heat; an andersen bath before this stage removes it",
+                 viscosity and thermostats take for heat; an andersen thermostat before this stage removes it",
                 self.plan.stages[self.stage].name,
                 100.0 * moving
             );
@@ -156,9 +156,9 @@ impl Simulation {
         let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
         if way > VISIBLE_MOTION * self.plan.potential.smallest_sigma() {
             tracing::warn!(
-                "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin baths \
+                "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin thermostats \
                  set it in motion, initial files may bring it); displacements contain that: give remove_drift = true \
-                 in [[stage.correlation]], or an andersen bath before this stage"
+                 in [[stage.correlation]], or an andersen thermostat before this stage"
             );
         }
         Ok(())

@@ -1,5 +1,5 @@
 /// Position of a cell along Hilbert's space-filling curve through a square or cube of `2^bits` cells
-/// an edge: neighbours along the curve are neighbours in space.
+/// an edge: neighbors along the curve are neighbors in space.
 ///
 /// `cell` has 2 or 3 coordinates below `2^bits`. The coordinates are rotated and reflected level by
 /// level into Gray code and their bits interleaved (Skilling, AIP Conf. Proc. 707, 381 (2004)).

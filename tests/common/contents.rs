@@ -5,7 +5,7 @@ use std::path::Path;
 use hdf5::types::TypeDescriptor;
 use hdf5::{Dataset, Group};
 
-/// Shape and bits of every dataset of numbers, by path, but for the time that a run took.
+/// Shape and bits of every dataset of numbers, by path, except for the time that a run took.
 pub type Numbers = BTreeMap<String, (Vec<usize>, Vec<u64>)>;
 
 pub fn numbers(path: &Path) -> Numbers {

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 pub mod contents;
 #[cfg(target_os = "linux")]
-pub mod emulated_card;
+pub mod emulated_gpu;
 pub mod job;
 pub mod mounted;
 pub mod python;
@@ -94,7 +94,7 @@ pub fn kob_andersen(dimension: usize, count: usize, precision: Precision) -> Pla
     )
 }
 
-pub fn bath(kind: Thermostat, temperature: f64) -> Option<ThermostatPlan> {
+pub fn thermostat_at(kind: Thermostat, temperature: f64) -> Option<ThermostatPlan> {
     Some(ThermostatPlan {
         kind,
         temperature: TemperatureRamp { from: temperature, to: temperature },
@@ -107,13 +107,13 @@ pub fn begin(engine: &mut dyn Engine, thermostat: Option<ThermostatPlan>) {
     engine.begin_stage(&StageContext { thermostat, first_step, steps: u64::MAX / 2 }).unwrap();
 }
 
-/// Molten at T = 2 and brought to a temperature by a Langevin bath; then microcanonical.
+/// Molten at T = 2 and brought to a temperature by a Langevin thermostat; then microcanonical.
 pub fn liquid(plan: &Plan, temperature: f64, steps: u64) -> Box<dyn Engine> {
     let state = supercool::initial::create(plan).unwrap();
     let mut engine = engine::create(plan, &state).unwrap();
     engine.draw_velocities(2.0, true).unwrap();
     for (temperature, steps) in [(2.0, steps / 2), (temperature, steps - steps / 2)] {
-        begin(engine.as_mut(), bath(Thermostat::Langevin { friction: 2.0 }, temperature));
+        begin(engine.as_mut(), thermostat_at(Thermostat::Langevin { friction: 2.0 }, temperature));
         engine.advance(steps).unwrap();
     }
     begin(engine.as_mut(), None);

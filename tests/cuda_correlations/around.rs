@@ -1,7 +1,7 @@
 //! What lies around particles: places taken again, and cages.
 use supercool::plan::{CorrelationPlan, DynamicObservable as D, EngineChoice, Precision};
 
-use crate::case::{Case, assert_near, bits, card, correlation};
+use crate::case::{Case, assert_near, bits, correlation, gpu};
 
 fn places(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
     CorrelationPlan {
@@ -23,8 +23,8 @@ fn cages(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
 }
 
 #[test]
-fn places_and_cages_on_the_card_are_those_of_its_samples() {
-    if !card() {
+fn places_and_cages_on_the_gpu_are_those_of_its_samples() {
+    if !gpu() {
         return;
     }
     for (dimension, particles) in [(2, 1000), (3, 1700)] {
@@ -37,33 +37,33 @@ fn places_and_cages_on_the_card_are_those_of_its_samples() {
             drift(places(6, 5, 2)),
             drift(cages(6, 5, 2)),
             CorrelationPlan { overlap_length: 0.9, ..places(20, 3, 2) },
-            // Some have no neighbours.
+            // Some have no neighbors.
             drift(CorrelationPlan { cage_radius: Some(0.85), ..cages(20, 3, 2) }),
             correlation(10, 4, 2),
         ];
         let what = format!("{dimension}D");
         let expected = case.on_the_host(EngineChoice::Cpu);
-        let found = case.by_the_card(&[300], &[]);
+        let found = case.by_the_gpu(&[300], &[]);
         assert_near(&found, &expected, particles, &what);
         for launches in [&[1][..], &[7, 50, 3]] {
-            assert!(bits(&case.by_the_card(launches, &[])) == bits(&found), "{launches:?}");
+            assert!(bits(&case.by_the_gpu(launches, &[])) == bits(&found), "{launches:?}");
         }
         let cuda = EngineChoice::Cuda;
         let stops = [(4, cuda), (77, cuda), (250, cuda)];
-        assert!(bits(&case.by_the_card(&[90], &stops)) == bits(&found), "{what}: with stops");
+        assert!(bits(&case.by_the_gpu(&[90], &stops)) == bits(&found), "{what}: with stops");
         let stops = [(90, EngineChoice::Cpu), (203, EngineChoice::Cuda)];
-        assert_near(&case.by_the_card(&[60], &stops), &expected, particles, &what);
+        assert_near(&case.by_the_gpu(&[60], &stops), &expected, particles, &what);
     }
 }
 
 /// Blocks with more pairs than a round has room for.
 #[test]
 fn pairs_in_cages_go_through_as_many_rounds_as_they_need() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut case = Case::new(2, 400, Precision::FixedPoint, 900);
     case.correlations = vec![cages(3, 100, 1), places(3, 150, 1)];
     let expected = case.on_the_host(EngineChoice::Cpu);
-    assert_near(&case.by_the_card(&[900], &[]), &expected, 400, "rounds");
+    assert_near(&case.by_the_gpu(&[900], &[]), &expected, 400, "rounds");
 }

@@ -1,5 +1,5 @@
 //! A melted mixture, what is observed in it, and how.
-use supercool::engine::cuda::device::cards;
+use supercool::engine::cuda::device::gpus;
 use supercool::engine::{self, Engine, ExactState, StageContext};
 use supercool::initial;
 use supercool::observable::{Correlations, Macroscopic, SampleContext, Series};
@@ -11,8 +11,8 @@ use supercool::plan::{
 use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Species, species_of_particles};
 
-pub fn card() -> bool {
-    match cards() {
+pub fn gpu() -> bool {
+    match gpus() {
         Ok(_) => true,
         Err(error) => {
             println!("skipped: {error}");
@@ -176,36 +176,36 @@ impl Case {
         self.correlations.iter().map(|plan| Correlations::new(plan, &context).unwrap()).collect()
     }
 
-    /// The same by the card, in launches of these lengths over and over. At the steps of `stops` all goes through a
+    /// The same by the GPU, in launches of these lengths over and over. At the steps of `stops` all goes through a
     /// checkpoint to an engine of that kind.
-    pub fn by_the_card(&self, launches: &[u64], stops: &[(u64, EngineChoice)]) -> Vec<Series> {
+    pub fn by_the_gpu(&self, launches: &[u64], stops: &[(u64, EngineChoice)]) -> Vec<Series> {
         let mut engine = self.begin(EngineChoice::Cuda, &self.state);
         let mut all = self.all();
         hand_over(engine.as_mut(), &mut all);
         let mut launches = launches.iter().cycle();
         let mut stops = stops.iter().peekable();
         let mut done = 0;
-        let mut on_card = true;
+        let mut on_gpu = true;
         while done < self.steps {
             let next = stops.peek().map_or(self.steps, |(step, _)| *step);
-            let part = if on_card { *launches.next().unwrap() } else { 1 };
+            let part = if on_gpu { *launches.next().unwrap() } else { 1 };
             let part = part.min(next - done);
             engine.advance(part).expect("the steps are taken");
             done += part;
-            if on_card {
+            if on_gpu {
                 collect(engine.as_mut(), &mut all);
             } else {
                 sample(engine.as_mut(), &mut all, done);
             }
             if let Some((_, choice)) = stops.next_if(|(step, _)| *step == done) {
-                let held = match engine.correlator().filter(|_| on_card) {
+                let held = match engine.correlator().filter(|_| on_gpu) {
                     Some(correlator) => {
                         correlator.flush().expect("pairs are evaluated");
                         Some(correlator.held().expect("samples are read"))
                     }
                     None => None,
                 };
-                if on_card {
+                if on_gpu {
                     collect(engine.as_mut(), &mut all);
                 }
                 let saved: Vec<_> = all
@@ -221,14 +221,14 @@ impl Case {
                     correlations.restore(state, arrays).expect("the state fits");
                 }
                 engine = self.begin(*choice, &state);
-                on_card = *choice == EngineChoice::Cuda;
-                if on_card {
+                on_gpu = *choice == EngineChoice::Cuda;
+                if on_gpu {
                     hand_over(engine.as_mut(), &mut all);
                 }
             }
         }
-        if on_card {
-            engine.correlator().expect("a card").finish().expect("pairs are evaluated");
+        if on_gpu {
+            engine.correlator().expect("a GPU").finish().expect("pairs are evaluated");
             collect(engine.as_mut(), &mut all);
         }
         all.iter_mut().for_each(Correlations::finish);
@@ -258,14 +258,14 @@ pub fn sample(engine: &mut dyn Engine, all: &mut [Correlations], step: u64) {
 }
 
 pub fn hand_over(engine: &mut dyn Engine, all: &mut [Correlations]) {
-    let handed_over =
+    let offloaded =
         all.iter_mut().map(|one| one.hand_over().expect("sums over particles")).collect();
-    let correlator = engine.correlator().expect("a card");
-    correlator.begin(handed_over).unwrap_or_else(|error| panic!("{error}"));
+    let correlator = engine.correlator().expect("a GPU");
+    correlator.begin(offloaded).unwrap_or_else(|error| panic!("{error}"));
 }
 
 pub fn collect(engine: &mut dyn Engine, all: &mut [Correlations]) {
-    for (index, pairs) in engine.correlator().expect("a card").evaluated() {
+    for (index, pairs) in engine.correlator().expect("a GPU").evaluated() {
         all[index].add_evaluated(&pairs.wait().expect("sums arrive"));
     }
 }
@@ -280,7 +280,7 @@ pub fn assert_near(found: &[Series], expected: &[Series], particles: usize, what
         let count = particles as f64;
         let bound = match found.path.rsplit('/').next().unwrap() {
             "self_overlap" | "collective_overlap" => 1.0 / count,
-            // The same for a neighbour at the cage radius.
+            // The same for a neighbor at the cage radius.
             path if path.starts_with("cage_relative") => 1.0 / count,
             // Two particles in the smallest bin.
             "self_van_hove_function" => 1000.0 / count,

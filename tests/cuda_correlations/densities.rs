@@ -1,7 +1,7 @@
 //! Density modes.
 use supercool::plan::{CorrelationPlan, DynamicObservable as D, EngineChoice, Precision};
 
-use crate::case::{Case, assert_near, bits, card, correlation};
+use crate::case::{Case, assert_near, bits, correlation, gpu};
 
 fn coherent(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
     CorrelationPlan {
@@ -11,8 +11,8 @@ fn coherent(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
 }
 
 #[test]
-fn density_modes_of_the_card_are_those_of_its_samples() {
-    if !card() {
+fn density_modes_of_the_gpu_are_those_of_its_samples() {
+    if !gpu() {
         return;
     }
     for dimension in [2, 3] {
@@ -22,17 +22,17 @@ fn density_modes_of_the_card_are_those_of_its_samples() {
             case.correlations = vec![coherent(4, 5, 2), correlation(8, 4, 2)];
             let what = format!("{dimension}D, {}", precision.name());
             let expected = case.on_the_host(EngineChoice::Cuda);
-            let found = case.by_the_card(&[200], &[]);
+            let found = case.by_the_gpu(&[200], &[]);
             assert_near(&found, &expected, 4000, &what);
             let stops = [(50, EngineChoice::Cuda), (101, EngineChoice::Cuda)];
-            assert!(bits(&case.by_the_card(&[33], &stops)) == bits(&found), "{what}");
+            assert!(bits(&case.by_the_gpu(&[33], &stops)) == bits(&found), "{what}");
         }
     }
 }
 
 #[test]
 fn density_modes_are_relative_to_the_centre_of_mass_where_drift_is_removed() {
-    if !card() {
+    if !gpu() {
         return;
     }
     for dimension in [2, 3] {
@@ -44,9 +44,9 @@ fn density_modes_are_relative_to_the_centre_of_mass_where_drift_is_removed() {
         ];
         let what = format!("{dimension}D");
         let expected = case.on_the_host(EngineChoice::Cpu);
-        let found = case.by_the_card(&[200], &[]);
+        let found = case.by_the_gpu(&[200], &[]);
         assert_near(&found, &expected, 4000, &what);
         let stops = [(50, EngineChoice::Cuda), (101, EngineChoice::Cpu), (130, EngineChoice::Cuda)];
-        assert_near(&case.by_the_card(&[33], &stops), &expected, 4000, &what);
+        assert_near(&case.by_the_gpu(&[33], &stops), &expected, 4000, &what);
     }
 }

@@ -1,4 +1,4 @@
-//! Time correlations that a card evaluates, against those of the same samples on the host; without a card every test
+//! Time correlations that a GPU evaluates, against those of the same samples on the host; without a GPU every test
 //! says that it does nothing.
 mod around;
 mod case;

@@ -3,11 +3,11 @@ use supercool::plan::{
     CorrelationPlan, DynamicObservable as D, EngineChoice, Precision, Thermostat,
 };
 
-use crate::case::{Case, assert_near, bits, card, correlation};
+use crate::case::{Case, assert_near, bits, correlation, gpu};
 
 #[test]
-fn correlations_of_the_card_are_those_of_its_samples_in_every_precision() {
-    if !card() {
+fn correlations_of_the_gpu_are_those_of_its_samples_in_every_precision() {
+    if !gpu() {
         return;
     }
     for dimension in [2, 3] {
@@ -15,14 +15,14 @@ fn correlations_of_the_card_are_those_of_its_samples_in_every_precision() {
             let case = Case::new(dimension, 1000, precision, 400);
             let what = format!("{dimension}D, {}", precision.name());
             let expected = case.on_the_host(EngineChoice::Cuda);
-            assert_near(&case.by_the_card(&[400], &[]), &expected, 1000, &what);
+            assert_near(&case.by_the_gpu(&[400], &[]), &expected, 1000, &what);
         }
     }
 }
 
 #[test]
 fn fixed_point_gives_the_correlations_of_the_cpu() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut case = Case::new(3, 2000, Precision::FixedPoint, 600);
@@ -38,34 +38,34 @@ fn fixed_point_gives_the_correlations_of_the_cpu() {
         },
     ];
     let expected = case.on_the_host(EngineChoice::Cpu);
-    assert_near(&case.by_the_card(&[600], &[]), &expected, 2000, "one launch");
+    assert_near(&case.by_the_gpu(&[600], &[]), &expected, 2000, "one launch");
 }
 
 /// Neither launches nor checkpoints nor the threads of the steps change a bit.
 #[test]
 fn launches_and_checkpoints_leave_the_bits_alone() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut case = Case::new(3, 1500, Precision::FixedPoint, 500);
     case.correlations.push(CorrelationPlan { remove_drift: true, ..correlation(6, 4, 4) });
-    let expected = bits(&case.by_the_card(&[500], &[]));
+    let expected = bits(&case.by_the_gpu(&[500], &[]));
     for launches in [&[1][..], &[7, 50, 3], &[64]] {
-        assert!(bits(&case.by_the_card(launches, &[])) == expected, "{launches:?}");
+        assert!(bits(&case.by_the_gpu(launches, &[])) == expected, "{launches:?}");
     }
     let cuda = EngineChoice::Cuda;
     for stops in [&[(250, cuda)][..], &[(4, cuda), (77, cuda), (499, cuda)]] {
-        assert!(bits(&case.by_the_card(&[90], stops)) == expected, "{stops:?}");
+        assert!(bits(&case.by_the_gpu(&[90], stops)) == expected, "{stops:?}");
     }
     for threads in [1, 8] {
         case.plan.run.threads_per_particle = Some(threads);
-        assert!(bits(&case.by_the_card(&[500], &[])) == expected, "{threads} threads");
+        assert!(bits(&case.by_the_gpu(&[500], &[])) == expected, "{threads} threads");
     }
 }
 
 #[test]
 fn a_run_goes_on_on_a_cpu_and_back() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut case = Case::new(3, 1000, Precision::FixedPoint, 400);
@@ -77,12 +77,12 @@ fn a_run_goes_on_on_a_cpu_and_back() {
         (300, EngineChoice::Cpu),
         (350, EngineChoice::Cuda),
     ];
-    assert_near(&case.by_the_card(&[60], &stops), &expected, 1000, "CPU and back");
+    assert_near(&case.by_the_gpu(&[60], &stops), &expected, 1000, "CPU and back");
 }
 
 #[test]
 fn samples_have_the_velocities_after_every_thermostat() {
-    if !card() {
+    if !gpu() {
         return;
     }
     for thermostat in [
@@ -95,35 +95,35 @@ fn samples_have_the_velocities_after_every_thermostat() {
         let mut case = Case::new(3, 500, Precision::FixedPoint, 200);
         case.thermostat = Some(thermostat);
         let expected = case.on_the_host(EngineChoice::Cpu);
-        assert_near(&case.by_the_card(&[70], &[]), &expected, 500, &format!("{thermostat:?}"));
-        assert_near(&case.by_the_card(&[200], &[]), &expected, 500, "in one launch");
+        assert_near(&case.by_the_gpu(&[70], &[]), &expected, 500, &format!("{thermostat:?}"));
+        assert_near(&case.by_the_gpu(&[200], &[]), &expected, 500, "in one launch");
     }
 }
 
 /// More samples than a batch holds, and lists that have to grow.
 #[test]
 fn long_launches_are_cut_where_the_room_for_samples_ends() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut case = Case::new(3, 500, Precision::FixedPoint, 3000);
     case.correlations = vec![correlation(2, 10, 3)];
     let expected = case.on_the_host(EngineChoice::Cpu);
-    assert_near(&case.by_the_card(&[3000], &[]), &expected, 500, "1501 samples");
+    assert_near(&case.by_the_gpu(&[3000], &[]), &expected, 500, "1501 samples");
 }
 
 #[test]
-fn blocks_that_do_not_fit_the_card_are_an_error_with_numbers() {
-    if !card() {
+fn blocks_that_do_not_fit_the_gpu_are_an_error_with_numbers() {
+    if !gpu() {
         return;
     }
     let mut case = Case::new(3, 250_000, Precision::FixedPoint, 1_000_000_000_000);
     case.correlations = vec![correlation(1, 10_000, 300)];
     let mut all = case.all();
     let mut engine = case.begin(EngineChoice::Cuda, &case.state);
-    let handed_over = all.iter_mut().map(|one| one.hand_over().unwrap()).collect();
-    let error = engine.correlator().unwrap().begin(handed_over).unwrap_err().to_string();
-    for part in ["samples of 250000 particles", "GiB on the card", "are free"] {
+    let offloaded = all.iter_mut().map(|one| one.hand_over().unwrap()).collect();
+    let error = engine.correlator().unwrap().begin(offloaded).unwrap_err().to_string();
+    for part in ["samples of 250000 particles", "GiB on the GPU", "are free"] {
         assert!(error.contains(part), "{error}");
     }
 }

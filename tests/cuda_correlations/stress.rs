@@ -4,7 +4,7 @@ use supercool::plan::{
     CorrelationPlan, DynamicObservable as D, EngineChoice, Precision, Thermostat,
 };
 
-use crate::case::{Case, assert_near, bits, card, correlation, hand_over};
+use crate::case::{Case, assert_near, bits, correlation, gpu, hand_over};
 
 fn stress(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
     CorrelationPlan {
@@ -16,7 +16,7 @@ fn stress(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
 /// Its sums are those of integers.
 #[test]
 fn fixed_point_gives_the_stress_of_the_cpu_to_the_bit() {
-    if !card() {
+    if !gpu() {
         return;
     }
     for (dimension, thermostat) in [
@@ -39,17 +39,17 @@ fn fixed_point_gives_the_stress_of_the_cpu_to_the_bit() {
         let what = format!("{dimension}D, {thermostat:?}");
         let expected = of_stress(case.on_the_host(EngineChoice::Cpu));
         assert_eq!(expected.len(), 4, "{what}");
-        let found = of_stress(case.by_the_card(&[250], &[]));
+        let found = of_stress(case.by_the_gpu(&[250], &[]));
         assert!(bits(&found) == bits(&expected), "{what}: {found:?}, expected {expected:?}");
         let stops = [(50, EngineChoice::Cuda), (101, EngineChoice::Cpu), (130, EngineChoice::Cuda)];
-        let found = of_stress(case.by_the_card(&[33, 7], &stops));
+        let found = of_stress(case.by_the_gpu(&[33, 7], &stops));
         assert!(bits(&found) == bits(&expected), "{what}, with stops");
     }
 }
 
 #[test]
-fn the_stress_of_the_card_is_that_of_its_samples_in_every_precision() {
-    if !card() {
+fn the_stress_of_the_gpu_is_that_of_its_samples_in_every_precision() {
+    if !gpu() {
         return;
     }
     for precision in Precision::ALL {
@@ -59,7 +59,7 @@ fn the_stress_of_the_card_is_that_of_its_samples_in_every_precision() {
             case.correlations = vec![stress(5, 5, 2)];
             let what = format!("{}, {threads} threads", precision.name());
             let expected = case.on_the_host(EngineChoice::Cuda);
-            assert_near(&case.by_the_card(&[200], &[]), &expected, 1000, &what);
+            assert_near(&case.by_the_gpu(&[200], &[]), &expected, 1000, &what);
         }
     }
 }
@@ -67,7 +67,7 @@ fn the_stress_of_the_card_is_that_of_its_samples_in_every_precision() {
 /// Neither positions nor velocities nor the heat of a thermostat.
 #[test]
 fn summing_up_the_stress_leaves_the_trajectory_alone() {
-    if !card() {
+    if !gpu() {
         return;
     }
     for precision in Precision::ALL {
@@ -97,14 +97,14 @@ fn summing_up_the_stress_leaves_the_trajectory_alone() {
     }
 }
 
-/// More samples of the stress than lie on the card together.
+/// More samples of the stress than lie on the GPU together.
 #[test]
 fn launches_are_cut_where_the_room_for_stresses_ends() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut case = Case::new(3, 500, Precision::FixedPoint, 3000);
     case.correlations = vec![stress(1, 10, 3), stress(2, 10, 3)];
     let expected = case.on_the_host(EngineChoice::Cpu);
-    assert!(bits(&case.by_the_card(&[3000], &[])) == bits(&expected), "3001 samples");
+    assert!(bits(&case.by_the_gpu(&[3000], &[])) == bits(&expected), "3001 samples");
 }

@@ -6,7 +6,7 @@ use supercool::plan::{
     BondOrderPlan, CorrelationPlan, EngineChoice, Precision, StructurePlan, Thermostat,
 };
 
-use crate::case::{Case, card, correlation};
+use crate::case::{Case, correlation, gpu};
 
 /// What is found in a run.
 struct Found {
@@ -65,20 +65,20 @@ impl Plans {
         Found { structure: structure.results(), order: orders }
     }
 
-    fn by_the_card(&self, case: &Case, launches: &[u64]) -> Found {
+    fn by_the_gpu(&self, case: &Case, launches: &[u64]) -> Found {
         let mut engine = case.begin(EngineChoice::Cuda, &case.state);
         let (mut structure, mut order) = self.begin(case);
         let mut all = case.all();
-        let mut handed_over: Vec<_> =
+        let mut offloaded: Vec<_> =
             all.iter_mut().map(|one| one.hand_over().expect("sums")).collect();
-        let first = handed_over.len();
-        handed_over.push(structure.hand_over().expect("sorted particles"));
-        handed_over.push(order.hand_over(0).expect("sorted particles"));
+        let first = offloaded.len();
+        offloaded.push(structure.hand_over().expect("sorted particles"));
+        offloaded.push(order.hand_over(0).expect("sorted particles"));
         assert!(!structure.is_due(0) && !order.is_due(0));
-        engine.correlator().expect("a card").begin(handed_over).expect("there is room");
+        engine.correlator().expect("a GPU").begin(offloaded).expect("there is room");
         let mut found = Found { structure: Vec::new(), order: Vec::new() };
         let mut collect = |engine: &mut dyn Engine| {
-            for (index, evaluated) in engine.correlator().expect("a card").evaluated() {
+            for (index, evaluated) in engine.correlator().expect("a GPU").evaluated() {
                 match evaluated.wait().expect("sums arrive") {
                     Evaluated::Structure(samples) => {
                         assert_eq!(index, first);
@@ -103,7 +103,7 @@ impl Plans {
                 break;
             }
         }
-        engine.correlator().expect("a card").finish().expect("samples are evaluated");
+        engine.correlator().expect("a GPU").finish().expect("samples are evaluated");
         collect(engine.as_mut());
         found.structure = structure.results();
         found
@@ -148,8 +148,8 @@ fn bits(found: &Found) -> Vec<u64> {
 }
 
 #[test]
-fn structure_and_bond_order_on_the_card_are_those_of_the_cpu() {
-    if !card() {
+fn structure_and_bond_order_on_the_gpu_are_those_of_the_cpu() {
+    if !gpu() {
         return;
     }
     for (dimension, every, correlations, thermostat) in [
@@ -167,10 +167,10 @@ fn structure_and_bond_order_on_the_card_are_those_of_the_cpu() {
         plans.prepare(&mut case);
         let what = format!("{dimension}D, every {every:?}, {thermostat:?}");
         let expected = plans.on_the_host(&case);
-        let found = plans.by_the_card(&case, &[300]);
+        let found = plans.by_the_gpu(&case, &[300]);
         assert_near(&found, &expected, 1100, &what);
         for launches in [&[1][..], &[7, 50]] {
-            assert!(bits(&plans.by_the_card(&case, launches)) == bits(&found), "{what}");
+            assert!(bits(&plans.by_the_gpu(&case, launches)) == bits(&found), "{what}");
         }
     }
 }
@@ -178,7 +178,7 @@ fn structure_and_bond_order_on_the_card_are_those_of_the_cpu() {
 /// More bins than shared memory holds, up to half the edge.
 #[test]
 fn pair_distributions_may_have_many_bins() {
-    if !card() {
+    if !gpu() {
         return;
     }
     let mut case = Case::new(3, 600, Precision::FixedPoint, 20);
@@ -195,7 +195,7 @@ fn pair_distributions_may_have_many_bins() {
         })
         .sum()
     };
-    let (found, expected) = (plans.by_the_card(&case, &[20]), plans.on_the_host(&case));
+    let (found, expected) = (plans.by_the_gpu(&case, &[20]), plans.on_the_host(&case));
     // Pairs on the edge of a bin move to the next one.
     let off = (total(&found) / total(&expected) - 1.0).abs();
     assert!(off < 1e-4, "{off:e}");

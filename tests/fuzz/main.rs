@@ -29,7 +29,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-/// Numbers of the cases, `few` of them if nothing else is said.
+/// Numbers of the cases, `few` of them by default.
 fn cases(few: u64) -> std::ops::Range<u64> {
     let first = number("SUPERCOOL_FUZZ_FIRST").unwrap_or(0);
     first..first + number("SUPERCOOL_FUZZ_CASES").unwrap_or(few)

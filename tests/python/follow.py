@@ -1,6 +1,6 @@
 """Follows a running simulation with one h5py file opened once in SWMR mode: follow.py FILE
 
-Says when it has seen the file grow, until when the simulation goes on, and when all is well.
+Says when it has seen the file grow, until when the simulation continues, and when all is well.
 """
 
 import sys

@@ -36,7 +36,7 @@ def version():
 # Potentials
 
 SHIFT = ["pair_modify shift yes"]
-# LAMMPS's own styles: name, and coefficients but for the cutoff.
+# LAMMPS's own styles: name, and coefficients except for the cutoff.
 STYLES = {
     ("lennard-jones", "sharp"): "lj/cut",
     ("lennard-jones", "shifted"): "lj/cut",

@@ -62,7 +62,7 @@ fn a_run_leaves_files_that_info_and_plot_read() {
 }
 
 #[test]
-fn what_is_no_results_file_is_told_what_it_is_and_once() {
+fn what_is_no_results_file_is_named_as_what_it_is_once() {
     let job = short_run();
     job.write("empty.h5", "");
     let of_checkpoint = "is a checkpoint of supercool";
@@ -215,8 +215,8 @@ fn domains_are_those_of_the_engine_that_runs() {
     let toml = kob_andersen(3, 1000, "fixed-point", "timestep = 0.004")
         .replace("density = 1.2", "box = [12.0, 12.02, 12.06]")
         + "[[stage]]\nname = \"melt\"\nsteps = 20\n";
-    let on_cpus = "  on CPUs: 4 domains, 1 x 1 x 4, of 12.000 x 12.020 x 3.015 with a rim of 2.925, 250 particles each";
-    let on_gpus = "  on GPUs: 4 domains, 1 x 2 x 2, of 12.000 x 6.010 x 6.030 with a rim of 3.025, 250 particles each";
+    let on_cpus = "  on CPUs: 4 domains, 1 x 1 x 4, of 12.000 x 12.020 x 3.015 with a halo of 2.925, 250 particles each";
+    let on_gpus = "  on GPUs: 4 domains, 1 x 2 x 2, of 12.000 x 6.010 x 6.030 with a halo of 3.025, 250 particles each";
     for (engine, expected) in
         [("cpu", vec![on_cpus]), ("cuda", vec![on_gpus]), ("auto", vec![on_cpus, on_gpus])]
     {
@@ -257,13 +257,17 @@ fn a_seed_of_the_command_line_is_that_of_the_files() {
 
 #[test]
 fn info_of_a_ramp_says_that_its_means_are_of_no_state() {
-    let bath = "{ kind = \"langevin\", temperature = { from = 1.5, to = 0.5 }, friction = 2.0 }";
+    let thermostat =
+        "{ kind = \"langevin\", temperature = { from = 1.5, to = 0.5 }, friction = 2.0 }";
     let text = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1")
         + &format!(
-            "[[stage]]\nname = \"cool\"\nsteps = 40\nthermostat = {bath}\nobserve = {{ thermodynamics = 10 }}\n"
+            "[[stage]]\nname = \"cool\"\nsteps = 40\nthermostat = {thermostat}\nobserve = {{ thermodynamics = 10 }}\n"
         );
     let job = Job::new(&text);
     job.succeeds(&["run", "job.toml", "--quiet"]);
     let info = job.succeeds(&["info", "out/cool.h5"]).stdout;
-    assert!(info.contains("The bath goes from T = 1.5 to 0.5: means over the ramp"), "{info}");
+    assert!(
+        info.contains("The thermostat goes from T = 1.5 to 0.5: means over the ramp"),
+        "{info}"
+    );
 }

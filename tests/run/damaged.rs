@@ -1,4 +1,4 @@
-//! Files that a disk has damaged: a run neither hangs on them nor goes on as if they were whole.
+//! Files that a disk has damaged: a run neither hangs on them nor continues as if they were whole.
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -73,7 +73,7 @@ fn places(bytes: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn a_flipped_bit_is_told_or_what_comes_out_can_be_read() {
+fn a_flipped_bit_is_reported_or_what_comes_out_can_be_read() {
     let whole = stopped();
     let (mut set_aside, mut kept) = (0, Vec::new());
     let mut readable: Vec<PathBuf> = Vec::new();

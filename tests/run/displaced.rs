@@ -100,9 +100,9 @@ fn a_missing_file_leaves_the_others_as_they_were() {
     assert_eq!(Ended::of(process).code, Some(75));
 }
 
-/// Files of stages that have ended are not needed to go on: what became of them is told.
+/// Files of stages that have ended are not needed to continue: what became of them is reported.
 #[test]
-fn files_of_ended_stages_that_are_gone_or_damaged_are_told() {
+fn files_of_ended_stages_that_are_gone_or_damaged_are_reported() {
     let first = toml(256, 100, "thermodynamics = 10, trajectory = 50, gsd = true");
     let second = "[[stage]]\nname = \"anneal\"\nsteps = 100\nobserve = { thermodynamics = 10 }\n";
     let job = Job::new(&format!("{first}\n{second}"));

@@ -7,7 +7,7 @@ fn set_total_energy_lands_at_the_mean_of_an_earlier_stage() {
         let toml = kob_andersen(3, 256, precision, "timestep = 0.0005\nthreads = 1")
             + r#"
 [[stage]]
-name = "bath"
+name = "thermostat"
 steps = 1000
 thermostat = { kind = "langevin", temperature = 1.0, friction = 5.0 }
 observe = { thermodynamics = 10 }
@@ -19,14 +19,14 @@ steps = 100
 [[stage]]
 name = "production"
 steps = 500
-set_total_energy = "mean of bath"
+set_total_energy = "mean of thermostat"
 observe = { thermodynamics = 5 }
 "#;
         let job = Job::new(&toml);
         job.succeeds(&["run", "job.toml"]);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         // The first sample of a stage is the end of the one before.
-        let wanted = mean(&job.series("bath", "internal_energy")[1..]);
+        let wanted = mean(&job.series("thermostat", "internal_energy")[1..]);
         let energy = job.series("production", "internal_energy");
         assert!((energy[0] - wanted).abs() < 1e-7, "{precision}: {} for {wanted}", energy[0]);
         assert!(
@@ -34,7 +34,7 @@ observe = { thermodynamics = 5 }
             "{precision}: {} for {wanted}",
             mean(&energy)
         );
-        let before = *job.series("bath", "internal_energy").last().unwrap();
+        let before = *job.series("thermostat", "internal_energy").last().unwrap();
         assert!((before - wanted).abs() > 1e-3, "{precision}: there was nothing to change");
     }
 }
@@ -53,7 +53,7 @@ set_total_energy = -100.0
 
 /// A Langevin thermostat leaves the centre of mass in motion, which displacements then contain; so do those under it.
 #[test]
-fn a_moving_center_of_mass_is_told_where_displacements_contain_it() {
+fn a_moving_center_of_mass_is_reported_where_displacements_contain_it() {
     let toml = |remove_drift: bool, thermostat: &str, observables: &str| {
         let correlation = format!(
             "[[stage.correlation]]\nevery = 10\nremove_drift = {remove_drift}\nobservables = [{observables}]\n"

@@ -129,10 +129,10 @@ fn from_a_checkpoint_a_run_goes_on_with_the_same_bits() {
 /// A run from another one's end has the same seed: its noise must be another, the same whenever it is run, and after a stop.
 #[test]
 fn noise_behind_a_file_is_not_that_of_the_run_before() {
-    // With so many collisions the velocities are the noise of one step.
-    let bath = "thermostat = { kind = \"andersen\", temperature = 1.5, rate = 250.0 }\n";
+    // With collisions that frequent the velocities are the noise of one step.
+    let thermostat = "thermostat = { kind = \"andersen\", temperature = 1.5, rate = 250.0 }\n";
     let stages = format!(
-        "[[stage]]\nname = \"first\"\nsteps = 100\n{bath}[[stage]]\nname = \"second\"\nsteps = 100\n{bath}"
+        "[[stage]]\nname = \"first\"\nsteps = 100\n{thermostat}[[stage]]\nname = \"second\"\nsteps = 100\n{thermostat}"
     );
     let text = toml("fixed-point") + &stages;
     let job = Job::new(&text);

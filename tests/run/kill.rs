@@ -21,7 +21,7 @@ use crate::common::python::check_with_python;
 use crate::observed::{assert_same_files, observed_stage};
 
 /// Their lengths differ, so that ends of stages come at all times.
-const STAGES: [(&str, u64); 3] = [("melt", 600), ("bath", 500), ("production", 1200)];
+const STAGES: [(&str, u64); 3] = [("melt", 600), ("thermostat", 500), ("production", 1200)];
 
 /// Everything is written every few hundredths of a second.
 fn toml(engine: &str) -> String {
@@ -33,8 +33,10 @@ fn toml(engine: &str) -> String {
     for (name, steps) in STAGES {
         let ensemble = match name {
             "melt" => r#"thermostat = { kind = "langevin", temperature = 1.5, friction = 2.0 }"#,
-            "bath" => r#"thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }"#,
-            _ => r#"set_total_energy = "mean of bath""#,
+            "thermostat" => {
+                r#"thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }"#
+            }
+            _ => r#"set_total_energy = "mean of thermostat""#,
         };
         text += &observed_stage(name, steps, ensemble, 1, "every = 5\nblock_size = 5");
     }
@@ -246,7 +248,7 @@ fn a_run_that_is_killed_at_any_moment_goes_on_with_the_same_bits() {
     check_with_python("h5py, gsd.hoomd", "survived.py", &arguments);
 }
 
-/// All checkpoints of a run that is told so are whole, and other files in the directory are left alone.
+/// All checkpoints of a run that is stopped so are whole, and other files in the directory are left alone.
 #[test]
 fn a_new_run_can_be_resumed_from_its_very_start() {
     let job = Job::new(&toml("cpu"));

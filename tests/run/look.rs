@@ -373,7 +373,7 @@ fn suites_are_run_once_judged_and_gone_on_with() {
     }
     let stopped = job.execute(&[&command[..], &["--max-walltime", "0s"]].concat());
     assert_eq!(stopped.code, Some(75), "{stopped:?}");
-    assert!(stopped.stdout.contains("goes on, with 1 of 2 cases"), "{stopped:?}");
+    assert!(stopped.stdout.contains("continues, with 1 of 2 cases"), "{stopped:?}");
     assert_eq!(report()["unfinished"], serde_json::json!(["fluid/again"]));
     assert_eq!(report()["quantities"].as_array().unwrap().len(), 2);
     // But a changed case is, and one that only the other size has is not.
@@ -411,7 +411,7 @@ fn errors_are_compared_with_the_scatter_of_many_runs() {
     let command = ["validate", "--folder", "suites", "--output", "found", "--quiet"];
     let stopped = job.execute(&[&command[..], &["--max-walltime", "0s"]].concat());
     assert_eq!(stopped.code, Some(75), "{stopped:?}");
-    assert!(stopped.stdout.contains("goes on, with 1 of 1 cases"), "{stopped:?}");
+    assert!(stopped.stdout.contains("continues, with 1 of 1 cases"), "{stopped:?}");
     // Three runs tell little: whether it holds is not asked here.
     let ended = job.execute(&command);
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
@@ -472,8 +472,9 @@ fn a_trajectory_is_taken_back_in_fixed_point_only() {
     };
     assert_eq!(verdict("back/fixed-point"), "holds");
     assert_eq!(verdict("back/double-single"), "FAILS");
-    let bath = "steps = $steps\nthermostat = { kind = \"bussi\", temperature = 1.0, time = 0.1 }";
-    job.write("suites/back.toml", &suite.replace("steps = $steps", bath));
+    let thermostat =
+        "steps = $steps\nthermostat = { kind = \"bussi\", temperature = 1.0, time = 0.1 }";
+    job.write("suites/back.toml", &suite.replace("steps = $steps", thermostat));
     job.fails(&command, &["only a trajectory at constant energy"]);
 }
 
@@ -497,7 +498,7 @@ fn cases_at_once_give_what_they_give_one_after_the_other() {
     let before = written();
     assert_eq!(job.execute(&at_once).stdout, ended.stdout);
     assert_eq!(before, written());
-    // A changed case is not gone on with from what was there before.
+    // A changed case is not continued from what was there before.
     job.write("suites/fluid.toml", &SUITE.replace("steps = 200 }", "steps = 250 }"));
     let stopped = job.execute(&[&at_once[..], &["--max-walltime", "0s"]].concat());
     assert_eq!(stopped.code, Some(75), "{stopped:?}");

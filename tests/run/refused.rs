@@ -43,9 +43,9 @@ fn results_are_only_replaced_with_force() {
     job.fails(&["run", "lost.toml", "--force"], &["system.initial.file", "lost.gsd"]);
     assert_eq!(before, fs::read(job.path("out/melt.h5")).unwrap());
     let cuda = ["run", "longer.toml", "--force", "--engine", "cuda"];
-    let without_cards = Job::at(&job.path(""), &toml(20, "thermodynamics = 10"))
+    let without_gpus = Job::at(&job.path(""), &toml(20, "thermodynamics = 10"))
         .with(&[("CUDA_VISIBLE_DEVICES", "")]);
-    let ended = without_cards.execute(&cuda);
+    let ended = without_gpus.execute(&cuda);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert_eq!(before, fs::read(job.path("out/melt.h5")).unwrap());
     assert!(job.path("out/checkpoint-20.scp").exists());

@@ -164,7 +164,7 @@ fn when_no_checkpoint_can_be_used_all_reasons_are_said_and_nothing_is_touched() 
 }
 
 #[test]
-fn a_file_of_the_run_that_is_missing_is_told_and_not_begun_anew() {
+fn a_file_of_the_run_that_is_missing_is_reported_and_not_begun_anew() {
     let observe = "thermodynamics = 10, trajectory = 10, gsd = true";
     for name in ["melt.h5", "melt.h5md", "melt.gsd"] {
         let job = Job::new(&toml(1000, observe));
@@ -178,7 +178,7 @@ fn a_file_of_the_run_that_is_missing_is_told_and_not_begun_anew() {
 }
 
 #[test]
-fn a_file_of_the_run_that_was_cut_off_is_told_and_left_alone() {
+fn a_file_of_the_run_that_was_cut_off_is_reported_and_left_alone() {
     for name in ["melt.h5", "melt.h5md"] {
         let job = Job::new(&toml(1000, "thermodynamics = 10, trajectory = 10"));
         let stopped = job.execute(&["run", "job.toml", "--max-walltime", "0s"]);
@@ -203,7 +203,7 @@ fn a_results_file_that_lost_its_end_is_written_again_from_an_earlier_checkpoint(
         let mut process = job.start(&["run", "job.toml", "--force"]);
         assert!(job.appears("out/second.h5", &mut process));
         process.kill().unwrap();
-        // Unless this came too late, and there is nothing to go on with.
+        // Unless this came too late, and there is nothing to continue with.
         if !process.wait().unwrap().success() {
             break;
         }
@@ -224,7 +224,7 @@ fn a_results_file_that_lost_its_end_is_written_again_from_an_earlier_checkpoint(
 // ---------------------------------------------------------------------------------------------
 // Disks and directories
 
-/// Starts the program by a shell's command, behind what sets limits or signals for it.
+/// Starts the program by a shell's command, after what sets limits or signals for it.
 fn start_behind(job: &Job, command: &str, arguments: &[&str]) -> Child {
     Command::new("sh")
         .args(["-c", &format!(r#"{command} "$0" "$@""#), env!("CARGO_BIN_EXE_supercool")])
@@ -305,7 +305,7 @@ fn a_full_disk_is_waited_for_if_so_configured() {
 }
 
 #[test]
-fn a_run_that_waits_for_room_ends_when_it_is_told_to() {
+fn a_run_that_waits_for_room_ends_when_it_is_asked_to() {
     let Some(mounted) = Mounted::new("size=2m") else { return };
     let text = toml(2000, "thermodynamics = 10, trajectory = 10")
         .replace(r#"directory = "out""#, &format!("directory = \"out\"\n{WAITING}"))
@@ -476,12 +476,12 @@ fn a_run_that_looks_for_an_inherent_structure_leaves_in_time() {
 // ---------------------------------------------------------------------------------------------
 // Bounds on the physics
 
-/// Under an Andersen bath the conserved energy walks, in sound runs too.
+/// Under an Andersen thermostat the conserved energy walks, in sound runs too.
 #[test]
-fn the_bound_on_the_drift_of_the_energy_is_for_stages_without_a_bath() {
-    let bath = "thermostat = { kind = \"andersen\", temperature = 1.5, rate = 5.0 }\n";
+fn the_bound_on_the_drift_of_the_energy_is_for_stages_without_a_thermostat() {
+    let thermostat = "thermostat = { kind = \"andersen\", temperature = 1.5, rate = 5.0 }\n";
     let equilibrate = format!(
-        "[[stage]]\nname = \"equilibrate\"\nsteps = 400\n{bath}observe = {{ thermodynamics = 10 }}\n"
+        "[[stage]]\nname = \"equilibrate\"\nsteps = 400\n{thermostat}observe = {{ thermodynamics = 10 }}\n"
     );
     let alone = "[[stage]]\nname = \"alone\"\nsteps = 20\nobserve = { thermodynamics = 10 }\n";
     let run = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3");
@@ -494,10 +494,12 @@ fn the_bound_on_the_drift_of_the_energy_is_for_stages_without_a_bath() {
 }
 
 #[test]
-fn the_mean_of_a_stage_out_of_equilibrium_is_told() {
+fn the_mean_of_a_stage_out_of_equilibrium_is_reported() {
     let text = |time: f64| {
-        let bath = format!("thermostat = {{ kind = \"bussi\", temperature = 1.2, time = {time} }}");
-        toml(400, "thermodynamics = 10").replace("steps = 400\n", &format!("steps = 400\n{bath}\n"))
+        let thermostat =
+            format!("thermostat = {{ kind = \"bussi\", temperature = 1.2, time = {time} }}");
+        toml(400, "thermodynamics = 10")
+            .replace("steps = 400\n", &format!("steps = 400\n{thermostat}\n"))
             + "[[stage]]\nname = \"next\"\nsteps = 20\nset_total_energy = \"mean of melt\"\n"
     };
     // From a lattice, of which half the kinetic energy becomes potential energy.
@@ -509,7 +511,7 @@ fn the_mean_of_a_stage_out_of_equilibrium_is_told() {
 }
 
 #[test]
-fn the_mean_of_a_stage_that_relaxes_is_told() {
+fn the_mean_of_a_stage_that_relaxes_is_reported() {
     let stage = |name: &str, temperature: f64| {
         format!(
             "[[stage]]\nname = \"{name}\"\nsteps = 2000\nobserve = {{ thermodynamics = 4 }}\n\

@@ -2,12 +2,12 @@
 182, 1120 (2011), figures 4 and 5.
 
     python drift.py SUPERCOOL [--steps 10000000 single=2000000] [--only lj-smooth-0.001 ...] [--precisions ...]
-                    [--cards 4] [--max-walltime SECONDS] [--particles 10000] [--equilibration 100000] [--output DIR]
+                    [--gpus 4] [--max-walltime SECONDS] [--particles 10000] [--equilibration 100000] [--output DIR]
                     [--keep DIR]
 
 10,000 particles at density 0.75 and T = 1.12, Lennard-Jones (cutoff 2.5) and WCA, with and without smoothing
 (h = 0.005), time steps 0.001 and 0.003: equilibrated over 1e5 steps with an Andersen thermostat, then at constant
-energy. A run whose results are there is not repeated; one that was stopped goes on. Needs h5py and numpy; figures.py
+energy. A run whose results are there is not repeated; one that was stopped continues. Needs h5py and numpy; figures.py
 draws the figures.
 
 `--keep` writes 200 samples of every run into a small file, from which the figures can be drawn without the runs:
@@ -81,12 +81,12 @@ def write(path, potential, smooth, timestep, precision, steps, arguments):
         precision=precision, timestep=timestep, steps=steps, every=max(steps // 1000, 1)))
 
 
-def run(supercool, path, directory, card, seconds):
+def run(supercool, path, directory, gpu, seconds):
     """The seconds that it took; None if it was stopped after those that it had."""
     begin = time.monotonic()
     environment = dict(os.environ)
-    if card is not None:
-        environment["CUDA_VISIBLE_DEVICES"] = str(card)
+    if gpu is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = str(gpu)
     if any(directory.glob("checkpoint-*.scp")):
         command = [supercool, "resume", directory, "--quiet"]
     else:
@@ -145,7 +145,7 @@ def main():
     parser.add_argument("--engine", default="auto")
     parser.add_argument("--particles", type=int, default=10_000, help="fewer, to try it")
     parser.add_argument("--equilibration", type=int, default=100_000, help="steps")
-    parser.add_argument("--cards", type=int, default=0, help="run on so many cards at once")
+    parser.add_argument("--gpus", type=int, default=0, help="run on this number of GPUs at once")
     parser.add_argument("--max-walltime", type=float, help="seconds after which runs are stopped; the same command goes on")
     parser.add_argument("--output", type=Path, default=Path("results/energy_drift"))
     parser.add_argument("--keep", type=Path, help="folder for small files of the runs")
@@ -168,13 +168,13 @@ def main():
         if not number.isdecimal() or int(number) == 0:
             parser.error(f"--steps {word}: the number of steps is a positive integer")
         steps[precision or None] = int(number)
-    if arguments.cards < 0:
-        parser.error(f"--cards {arguments.cards}: a number of cards, or 0 for the one that supercool takes")
+    if arguments.gpus < 0:
+        parser.error(f"--gpus {arguments.gpus}: a number of GPUs, or 0 for the one that supercool takes")
     arguments.output.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
-    cards = queue.SimpleQueue()
-    for card in range(arguments.cards) if arguments.cards else [None]:
-        cards.put(card)
+    gpus = queue.SimpleQueue()
+    for gpu in range(arguments.gpus) if arguments.gpus else [None]:
+        gpus.put(gpu)
     print(f"{'case':18}{'precision':>15}{'steps':>10}{'drift/1e7':>11}{'paper':>9}"
           f"{'change':>10}{'scatter':>10}{'v_cm':>10}{'seconds':>9}", flush=True)
 
@@ -186,13 +186,13 @@ def main():
         write(config, potential, smooth, timestep, precision, wanted, arguments)
         seconds = 0.0
         if not finished(directory):
-            card = cards.get()
+            gpu = gpus.get()
             try:
                 most = arguments.max_walltime
                 left = None if most is None else most - (time.monotonic() - begin)
-                seconds = None if left is not None and left <= 0 else run(arguments.supercool, config, directory, card, left)
+                seconds = None if left is not None and left <= 0 else run(arguments.supercool, config, directory, gpu, left)
             finally:
-                cards.put(card)
+                gpus.put(gpu)
             if seconds is None:
                 return None
         if arguments.keep:
@@ -207,7 +207,7 @@ def main():
 
     chosen = [case for case in cases() if not arguments.only or case[0] in arguments.only]
     jobs = [(case, precision) for precision in arguments.precisions for case in chosen]
-    with ThreadPoolExecutor(max(arguments.cards, 1)) as pool:
+    with ThreadPoolExecutor(max(arguments.gpus, 1)) as pool:
         rows = [done for done in pool.map(row, jobs) if done is not None]
     if len(rows) < len(jobs):
         print(f"stopped: {len(jobs) - len(rows)} runs are not finished; the same command goes on with them")

@@ -166,7 +166,7 @@ def energy(runs, output):
             ax.plot([0, longest], [0, slope * longest / 1e7], color=PAPER, linestyle=style, label=label)
         ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
         by_row.setdefault(row, []).append((precision, ax))
-    # One scale a row, but for single precision, as in the paper.
+    # One scale a row, except for single precision, as in the paper.
     for row in by_row.values():
         others = [ax for precision, ax in row if precision != "single"]
         limits = [limit for ax in others for limit in ax.get_ylim()]

@@ -82,7 +82,7 @@ def text(case, precision, seed, arguments):
 
 
 def changes2(energy, lag):
-    """Squared changes between states that are so many steps apart."""
+    """Squared changes between states that are a number of steps apart."""
     return np.diff(energy[:: lag // EVERY]) ** 2
 
 

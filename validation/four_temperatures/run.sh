@@ -6,7 +6,7 @@
 #
 # 8,000 particles if not said; SHRINK divides all numbers of steps, to try it (1000 takes a minute on two
 # cores). In full it is 1e8 steps: for a GPU. At T = 0.45 the liquid has 8e4 units of time to equilibrate and is
-# measured over 2e5: several relaxation times and more. After a stop the same command goes on where it was.
+# measured over 2e5: several relaxation times and more. After a stop the same command continues where it was.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

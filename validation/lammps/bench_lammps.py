@@ -5,7 +5,7 @@
 
 Kob & Andersen's mixture (80:20) at density 1.2 and T = 0.8, cut at 2.5 sigma_ab and shifted, timestep
 0.004, microcanonical, everything in double precision; `neigh_modify delay 5 every 1 check yes`, thermo
-every 1000 steps. Each way of running is timed with several neighbour skins, and the best is repeated.
+every 1000 steps. Each way of running is timed with several neighbor skins, and the best is repeated.
 Ways: `omp` (suffix omp, two threads), `plain` and `opt` (one core), `mpi` (two ranks, suffix opt).
 """
 
@@ -53,13 +53,13 @@ mass * 1.0
 {potential}
 velocity all create 3.0 20262 mom yes dist gaussian
 fix integrate all nve
-fix bath all temp/csvr 2.0 2.0 0.1 20263
+fix thermostat all temp/csvr 2.0 2.0 0.1 20263
 run {hot}
-unfix bath
-fix bath all temp/csvr 2.0 0.8 0.1 20264
+unfix thermostat
+fix thermostat all temp/csvr 2.0 0.8 0.1 20264
 run {ramp}
-unfix bath
-fix bath all temp/csvr 0.8 0.8 0.2 20265
+unfix thermostat
+fix thermostat all temp/csvr 0.8 0.8 0.2 20265
 run {cold}
 write_data {state} nocoeff
 """

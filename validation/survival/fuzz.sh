@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reads so many mutated inputs of each kind (a million if not given): fuzz.sh [CASES] [FIRST] [KIND...], kinds being
+# Reads a number of mutated inputs of each kind (a million if not given): fuzz.sh [CASES] [FIRST] [KIND...], kinds being
 # configurations checkpoints gsd_files xyz_files lammps_dumps lammps_data_files hdf5_files. The same numbers give the same inputs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Kills a run at so many random moments (200 if not given) and compares what is left, and what comes out in the end, with
+# Kills a run at a number of random moments (200 if not given) and compares what is left, and what comes out in the end, with
 # a run that was left alone: run.sh [KILLS] [SEED]. Needs h5py and gsd (SUPERCOOL_PYTHON names a Python that has them).
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -5,9 +5,9 @@
 #
 #   validation/triple_point/run.sh [RUNS [SHRINK [PARTICLES [CUTOFF]]]]
 #
-# JOBS in the environment: so many runs at once, which a GPU does in less time together.
+# JOBS in the environment: the number of runs at once, which a GPU does in less time together.
 # 8 runs of 2,048 particles with cutoff 2.5 if not said; SHRINK divides all numbers of steps, to try it (50, with
-# 256 particles, takes a minute on two cores). In full it is 2.3e7 steps: for a GPU. After a stop the same command goes on
+# 256 particles, takes a minute on two cores). In full it is 2.3e7 steps: for a GPU. After a stop the same command continues
 # where it was.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -59,7 +59,7 @@ fn error_of_mean(own: f64, scatter: f64, runs: usize) -> f64 {
 
 impl AverageCurve {
     /// Errors for the weights of a fit. The scatter of few runs fluctuates, and with it the weights: of four runs and more
-    /// the geometric mean over neighbouring times is taken, which leaves powers of time as they are.
+    /// the geometric mean over neighboring times is taken, which leaves powers of time as they are.
     pub fn weights(&self, time: &[f64]) -> Vec<f64> {
         let is_by_scatter = |k: usize| self.runs[k] >= FEWEST_RUNS && self.error[k] > 0.0;
         let weight = |k: usize| {

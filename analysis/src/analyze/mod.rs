@@ -47,7 +47,7 @@ pub struct Row {
     /// Value and error; NaN (in JSON null) where a flag says why it is not given.
     #[serde(flatten)]
     pub estimate: Estimate,
-    /// `fit` (covariance, or the errors of the neighbours of a crossing) or `jackknife`.
+    /// `fit` (covariance, or the errors of the neighbors of a crossing) or `jackknife`.
     pub error_from: &'static str,
     /// Range of time or, of fits over temperatures, of temperature.
     pub from: f64,

@@ -9,7 +9,7 @@ use crate::drift::Drift;
 use crate::fit::Estimate;
 use crate::results::{Function, ResultsFile};
 use crate::statistics::block_average;
-use crate::{AnalysisError, Result, settled};
+use crate::{AnalysisError, Result, read_consistent};
 
 pub(super) const MSD: &str = "mean_square_displacement";
 pub(super) const FS: &str = "self_intermediate_scattering_function";
@@ -65,7 +65,7 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             let file = entry.map_err(AnalysisError::io(path))?.path();
             let is_results = file.extension().is_some_and(|ending| ending == "h5");
             let has_fitted = || Ok(ResultsFile::open(&file)?.dynamics()?.iter().any(is_fitted));
-            if is_results && settled(&file, has_fitted)? {
+            if is_results && read_consistent(&file, has_fitted)? {
                 found.push(file);
             }
         }
@@ -102,7 +102,7 @@ impl Run {
     /// # Errors
     /// If it holds nothing of this.
     pub fn read(path: &Path) -> Result<Run> {
-        settled(path, || Self::read_once(path))
+        read_consistent(path, || Self::read_once(path))
     }
 
     fn read_once(path: &Path) -> Result<Run> {

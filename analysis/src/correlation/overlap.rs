@@ -62,11 +62,11 @@ pub fn self_van_hove_function(
 }
 
 /// Displacements relative to the mean of those of the particles within `radius` at the earlier frame; those
-/// without such neighbours keep their own.
+/// without such neighbors keep their own.
 pub struct CageRelative<'a> {
     /// The trajectory.
     pub trajectory: &'a StoredTrajectory,
-    /// Distance of neighbours.
+    /// Distance of neighbors.
     pub radius: f64,
 }
 

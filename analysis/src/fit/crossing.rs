@@ -24,7 +24,7 @@ const STEP: f64 = 1e-5;
 ///
 /// Between the two points around it `ln(-ln f)` is the cubic in `ln t` through these and one more on either side, at least
 /// half as far away as they are from each other, of 0.05 to 0.95 and above three errors. A stretched exponential is a straight
-/// line there, whatever its lags; behind a plateau it is bent, and lags a factor 2 apart, as those of blocks are, still give
+/// line there, whatever its lags; after a plateau it is bent, and lags a factor 2 apart, as those of blocks are, still give
 /// the time to 0.1 %. A parabola or a straight line where such points are missing; a straight line in `f` where there is no
 /// logarithm.
 ///
@@ -94,7 +94,7 @@ fn nodes(points: &Points, k: usize) -> (Vec<usize>, bool) {
 /// Where in the bracket the polynomial through `(u, y)`, which falls there, has a level.
 fn crossing(u: &[f64], y: &[f64], level: f64, bracket: [f64; 2]) -> f64 {
     let [mut above, mut below] = bracket;
-    // Halves the interval until its ends are neighbours among the floats.
+    // Halves the interval until its ends are neighbors among the floats.
     loop {
         let middle = 0.5 * (above + below);
         if middle <= above || middle >= below {

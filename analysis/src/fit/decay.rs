@@ -133,7 +133,7 @@ pub fn final_decay(time: &[f64], f: &[f64], error: &[f64]) -> Option<(f64, f64)>
 
 /// The last beginning of a final decay that is tried, over the time at which it has fallen to 1/e.
 const LATEST: f64 = 0.35;
-/// A later beginning may change the parameters by so many standard errors of the difference.
+/// A later beginning may change the parameters by this number of standard errors of the difference.
 const CONSISTENT: f64 = 2.5;
 
 #[cfg(test)]
@@ -162,7 +162,7 @@ mod tests {
         assert!((3.56..4.6).contains(&from), "without a plateau from 0.7 on: {from}");
     }
 
-    /// With the window that the data choose, for noise that is common to neighbours as a walk's, each point's own, and both.
+    /// With the window that the data choose, for noise that is common to neighbors as a walk's, each point's own, and both.
     /// The rms of 400 values is uncertain by 4 %.
     #[test]
     fn errors_of_a_stretched_exponential_are_those_of_repeated_measurements() {

@@ -40,7 +40,7 @@ const CONSISTENT: f64 = 2.0;
 /// through the [`diffusive_window`], or the end of it. `None` below three points.
 ///
 /// Short times have the smallest errors and would decide `D` though the displacement is not a straight line there yet. So
-/// the line begins at the first time behind which no later beginning changes `D` by more than two standard errors:
+/// the line begins at the first time after which no later beginning changes `D` by more than two standard errors:
 /// that of the difference has the variance `s'^2 - s^2`, as what the longer window has in addition is no noise of the
 /// shorter one (J. A. Hausman, Econometrica 46, 1251 (1978)).
 pub fn diffusion(time: &[f64], msd: &[f64], error: &[f64], dimension: usize) -> Option<Diffusion> {

@@ -33,7 +33,7 @@ pub enum NoGreenKubo {
 }
 
 /// Green-Kubo integral `D = (1/d) int_0^t C(t') dt'` of `C(t) = <v(0) . v(t)>` in `d` dimensions by the trapezoidal
-/// rule, which for an even function that is smooth and decays is exact but for terms that fall exponentially with the
+/// rule, which for an even function that is smooth and decays is exact except for terms that fall exponentially with the
 /// number of lags in its decay. It goes over the lags that are equally spaced from zero on (the finest level
 /// of a blocking scheme), up to twice the time at which noise takes over: from which on, over a factor two of time, `C`
 /// is no larger than its errors. What is missing is then less than the error.
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn lags_that_do_not_hold_the_decay_are_told() {
+    fn lags_that_do_not_hold_the_decay_are_reported() {
         let times = |spacing: f64, count: u32| -> Vec<f64> {
             (0..count).map(|k| f64::from(k) * spacing).collect()
         };
@@ -219,7 +219,7 @@ mod tests {
         }
         let variance = pulls.mean_square();
         assert!((0.6..1.5).contains(&variance), "{variance}");
-        // Noise takes over somewhere behind the decay.
+        // Noise takes over somewhere after the decay.
         let found = measured.iter().filter_map(|c| green_kubo(&time, c, &errors, 1).ok());
         let ends: Vec<f64> = found.map(|found| found.to).collect();
         assert!(ends.len() > 140 && ends.iter().all(|&to| to > 1.6), "{ends:?}");

@@ -59,7 +59,7 @@ pub fn least_squares<const N: usize>(
 /// `H = (J^T J)^-1`, `J_ki = (df/dp_i) / sigma_k` and the correlation `R_kl`. That of the fit itself where the errors of the
 /// points are not known.
 ///
-/// Noise of one trajectory is common to neighbours, that of averages over many may be each point's own:
+/// Noise of one trajectory is common to neighbors, that of averages over many may be each point's own:
 /// `R = (1 - w) correlation(x_k, x_l) + w delta_kl`. The points tell `w`: what is common to them is fitted away, and `chi^2`
 /// is `n - tr(H J^T R J)` on average. Where it is larger than that of independent noise, that is scaled by it.
 pub fn with_correlated_noise<const N: usize>(

@@ -50,7 +50,7 @@ pub(super) fn influence_on_slope(points: &Points) -> Vec<f64> {
 }
 
 /// Slope of `y` over `ln x` around every point, with its error: a line through all points within a
-/// factor `e^0.6`, the neighbours in any case. NaN where there are fewer than two.
+/// factor `e^0.6`, the neighbors in any case. NaN where there are fewer than two.
 pub(super) fn local_slopes(points: &Points) -> Vec<Estimate> {
     const HALF_WIDTH: f64 = 0.6;
     let logarithm: Vec<f64> = points.x.iter().map(|x| x.ln()).collect();

@@ -16,7 +16,7 @@ const DOUBT: f64 = 6.0;
 const SETTLED: f64 = 1.5;
 /// It is read off later by at least this factor.
 const LATER: f64 = 8.0;
-/// Where lags end before noise rules, they go on by at least this factor after it has settled.
+/// Where lags end before noise rules, they continue by at least this factor after it has settled.
 const AFTER: f64 = 4.0;
 /// Weight of the time at which noise rules in the geometric mean with the earliest time.
 const LATENESS: f64 = 1.0 / 3.0;
@@ -58,7 +58,7 @@ pub enum NoPlateau {
 /// Plateau of a Green-Kubo integral `eta(t) = int_0^t G(t') dt'` with standard errors `sigma(t)`.
 ///
 /// - Noise rules from a time `t_n` on, where `sigma` is a quarter of the largest value up to there. No later point counts:
-///   the largest values of a random walk are those of its noise. Behind the decay, `n` independent components of
+///   the largest values of a random walk are those of its noise. After the decay, `n` independent components of
 ///   the stress over a run of length `T` have `sigma^2 = 4 eta^2 t / (n T)` (Zwanzig & Ailawadi, Phys. Rev. 182, 280
 ///   (1969)), so that `t_n` is about `n T / 64`.
 /// - `G` has decayed well before `t_n`: between `t_n/16` and `t_n/4`, and `t_n/12` and `t_n/2`, `eta` rises by no more than
@@ -71,7 +71,7 @@ pub enum NoPlateau {
 ///
 /// The noise of the integral is a random walk: the later of two points has that of the earlier and what comes between,
 /// independent of it. So the error of the way is the root of the difference of `sigma^2`. Errors of few origins
-/// fluctuate; `sigma^2 / t`, which is constant behind the decay, is averaged over lags and never falls. Errors are in
+/// fluctuate; `sigma^2 / t`, which is constant after the decay, is averaged over lags and never falls. Errors are in
 /// proportion to `eta` as it was found, so that too small a value has too small an error: of a relative error
 /// `r` the mean of `(delta / sigma)^2` would be `1 + 9 r^2` to the next order. `sigma^2` is multiplied by `1 + 2.5 r^2`, as
 /// the noise of the errors is not all that of the values.
@@ -97,17 +97,18 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Result<Plateau, No
     let (x, y) = (walk.x, walk.y);
     let noise = walk.before_noise().ok_or(NoPlateau::NotDecayed(x[0]))?;
     let not_decayed = NoPlateau::NotDecayed(x[noise]);
-    let settled = (0..noise)
+    let read_consistent = (0..noise)
         .find(|&k| (k + 1..=noise).all(|j| y[j] - y[k] <= SETTLED * walk.way(k, j).sqrt()));
-    let earliest = settled.map(|settled| LATER * x[settled]);
+    let earliest = read_consistent.map(|read_consistent| LATER * x[read_consistent]);
     let noise_rules = walk.noise_rules(noise);
     let (mut rise, mut from) = (0.0_f64, noise);
     if noise_rules > LAGS_END * x[noise] {
-        let settled = settled.filter(|&k| AFTER * x[k] <= x[noise] * (1.0 + SAME_TIME));
-        settled.ok_or(not_decayed)?;
+        let read_consistent =
+            read_consistent.filter(|&k| AFTER * x[k] <= x[noise] * (1.0 + SAME_TIME));
+        read_consistent.ok_or(not_decayed)?;
     } else {
         for (early, late, most) in DECAYED {
-            // Lags may begin behind the decay.
+            // Lags may begin after the decay.
             let early = walk.last_within(early * x[noise]).unwrap_or(0);
             let late = walk.last_within(late * x[noise]).filter(|&late| late > early);
             let late = late.ok_or(not_decayed)?;
@@ -120,10 +121,10 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Result<Plateau, No
         }
     }
     let mut to = noise;
-    if let (Some(settled), Some(earliest)) = (settled, earliest) {
+    if let (Some(read_consistent), Some(earliest)) = (read_consistent, earliest) {
         let late = earliest.powf(1.0 - LATENESS) * noise_rules.powf(LATENESS);
         to = walk.last_within(earliest.max(late).min(x[noise])).unwrap_or(noise);
-        from = from.min(settled);
+        from = from.min(read_consistent);
     }
     if !(y[to] > 0.0) {
         return Err(not_decayed);

@@ -300,7 +300,7 @@ impl Canvas<'_> {
             return;
         }
         let known: Vec<usize> = (0..line.x.len()).filter(|&k| line.error[k].is_finite()).collect();
-        // Stretches of neighbours that all have an error.
+        // Stretches of neighbors that all have an error.
         for stretch in known.chunk_by(|a, b| *b == a + 1).filter(|stretch| stretch.len() > 1) {
             let edge = |sign: f64| {
                 move |&k: &usize| {
@@ -412,7 +412,7 @@ impl Frame {
     }
 }
 
-/// How the lines of a panel are told apart.
+/// How the lines of a panel differ.
 struct Styles {
     /// Species or pairs, in the order of the legend.
     parts: Vec<String>,

@@ -10,7 +10,7 @@ pub struct Axes {
 }
 
 /// Lines of a plot of joined points `(x, y)`, `width` by `height` characters and a line for the title and the range of `x`;
-/// at the left the range of `y`. Points that are no numbers, or none of a logarithmic axis, are left out; without any,
+/// at the left the range of `y`. Points that are NaN, or none of a logarithmic axis, are left out; without any,
 /// an empty frame. With `include`, these values of `y` are shown in any case.
 pub fn text_plot(
     title: &str,
@@ -47,7 +47,7 @@ pub fn text_plot(
         .iter()
         .map(|&(x, y)| (place(x, left, right, columns), place(y, bottom, top, rows)))
         .collect();
-    // Neighbours are joined.
+    // Neighbors are joined.
     for (index, &(x, y)) in places.iter().enumerate() {
         let (next_x, next_y) = places.get(index + 1).copied().unwrap_or((x, y));
         let parts = (next_x - x).abs().max((next_y - y).abs()).ceil().max(1.0) as usize;

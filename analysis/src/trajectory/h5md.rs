@@ -327,7 +327,7 @@ impl Element {
     /// Values at `step`: those at `hint` if their step agrees, else the last not after it.
     ///
     /// # Errors
-    /// If that is of an earlier step, and its neighbour in time shows that the values change.
+    /// If that is of an earlier step, and its neighbor in time shows that the values change.
     fn at(&self, file: &Hdf5File, step: u64, hint: Option<usize>) -> Result<Option<Vec<f64>>> {
         let Some(steps) = &self.steps else { return file.numbers(&self.value).map(Some) };
         let index = hint.filter(|&hint| steps.get(hint) == Some(&step)).or(self.index_of(step));

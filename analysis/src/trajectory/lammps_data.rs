@@ -349,7 +349,7 @@ impl Header {
     }
 }
 
-/// The next line that says something, and the comment behind it.
+/// The next line that says something, and the comment after it.
 fn next(lines: &mut Lines) -> Result<Option<(String, String)>> {
     while let Some(line) = lines.next()? {
         let (text, comment) = line.split_once('#').unwrap_or((line, ""));

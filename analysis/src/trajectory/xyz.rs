@@ -367,7 +367,7 @@ mod tests {
     use super::key_values;
 
     #[test]
-    fn keys_values_and_quotes_are_told_apart() {
+    fn keys_values_and_quotes_are_distinguished() {
         let pairs = key_values(r#" Lattice="1 0 0 0 2 0 0 0 3" step=5 flag note='a = b' open="x"#);
         let expected = [
             ("Lattice", "1 0 0 0 2 0 0 0 3"),

@@ -138,8 +138,8 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
     if let Some(correlator) = engine.correlator() {
         let mut taken = Vec::new();
         for (index, one) in all.iter_mut().enumerate() {
-            if let Some(handed_over) = one.hand_over() {
-                taken.push(handed_over);
+            if let Some(offloaded) = one.hand_over() {
+                taken.push(offloaded);
                 of_engine.push(index);
             }
         }

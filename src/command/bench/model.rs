@@ -33,10 +33,10 @@ pub struct State {
     pub cutoff: f64,
     /// Of the first velocities.
     pub start: f64,
-    /// Steps of a Langevin bath at the first temperature, unless told otherwise.
+    /// Steps of a Langevin thermostat at the first temperature, unless given.
     pub melt_steps: u64,
-    /// Temperature of the Langevin bath of the equilibration; without it that is at constant energy.
-    pub bath: Option<f64>,
+    /// Temperature of the Langevin thermostat of the equilibration; without it that is at constant energy.
+    pub equilibration_temperature: Option<f64>,
     pub equilibration_steps: u64,
     /// Of the measured steps.
     pub thermostat: Option<(Thermostat, f64)>,
@@ -61,7 +61,7 @@ impl Model {
                 cutoff: 2.5,
                 start: 2.0,
                 melt_steps: 1000,
-                bath: Some(0.8),
+                equilibration_temperature: Some(0.8),
                 equilibration_steps: 2000,
                 thermostat: None,
             },
@@ -72,7 +72,7 @@ impl Model {
                 cutoff: 3.0,
                 start: 2.0,
                 melt_steps: 1000,
-                bath: Some(1.2),
+                equilibration_temperature: Some(1.2),
                 equilibration_steps: 2000,
                 thermostat: Some((
                     Thermostat::NoseHoover { period: 2.0 * PI * 0.5, chain_length: 1 },
@@ -85,7 +85,7 @@ impl Model {
                 cutoff: 2.5,
                 start: 1.44,
                 melt_steps: 0,
-                bath: None,
+                equilibration_temperature: None,
                 equilibration_steps: 1000,
                 thermostat: None,
             },

@@ -1,4 +1,4 @@
-//! The cases of suites, each a run in a directory of its own: begun, gone on with, or left as it is.
+//! The cases of suites, each a run in a directory of its own: begun, continued, or left as it is.
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -68,7 +68,7 @@ impl Place<'_> {
         std::fs::read_to_string(self.directory.join(CASE)).is_ok_and(|before| before == text)
     }
 
-    /// Makes directory and configuration; whether a run of it is there to go on with. One of another text is not.
+    /// Makes directory and configuration; whether a run of it is there to continue with. One of another text is not.
     fn prepare(&self) -> miette::Result<bool> {
         let text = self.suite.configuration(self.case, self.size, self.run)?;
         let error = |error: std::io::Error| miette!("{}: {error}", self.directory.display());
@@ -77,7 +77,7 @@ impl Place<'_> {
         if self.is_same(&text) {
             return Ok(!checkpoints.is_empty());
         }
-        // Before the new text is there: nobody shall go on with it from them.
+        // Before the new text is there: nobody shall continue with it from them.
         for (_, checkpoint) in checkpoints {
             std::fs::remove_file(checkpoint).map_err(error)?;
         }
@@ -145,7 +145,7 @@ pub fn carry_out_at_once(
         if place.is_complete()? {
             continue;
         }
-        // A card takes about as long for any number of particles below 30,000.
+        // A GPU takes about as long for any number of particles below 30,000.
         let cost = place.steps()? as f64 * (place.plan()?.system.particle_count() as f64 + 3e4);
         jobs.push(Job { name: place.name(), directory: place.directory.clone(), goes_on, cost });
     }

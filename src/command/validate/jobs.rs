@@ -1,4 +1,4 @@
-//! Several cases at once, each in a process of its own, and on a card of its own where there are cards.
+//! Several cases at once, each in a process of its own, and on a GPU of its own where there are GPUs.
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use miette::miette;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::engine::cuda::device::cards;
+use crate::engine::cuda::device::gpus;
 use crate::run::Watch;
 use crate::run::{STOPPED, STOPPED_BEFORE};
 
@@ -43,26 +43,26 @@ pub struct Conditions {
     pub quiet: bool,
 }
 
-/// Values of `CUDA_VISIBLE_DEVICES`, one for each place of a job; none where there is no card.
+/// Values of `CUDA_VISIBLE_DEVICES`, one for each place of a job; none where there is no GPU.
 ///
 /// # Errors
-/// If there are fewer cards than jobs.
+/// If there are fewer GPUs than jobs.
 fn places(at_once: usize) -> miette::Result<Vec<Option<OsString>>> {
-    let Ok(found) = cards() else { return Ok(vec![None; at_once]) };
+    let Ok(found) = gpus() else { return Ok(vec![None; at_once]) };
     if found.len() < at_once {
         return Err(miette!(
-            "--jobs {at_once}: every case takes a card of its own, so at most --jobs {} here",
+            "--jobs {at_once}: every case takes a GPU of its own, so at most --jobs {} here",
             found.len()
         ));
     }
     // The driver numbers those that the variable shows.
     let shown = std::env::var("CUDA_VISIBLE_DEVICES").ok();
     let shown: Vec<&str> = shown.as_deref().map_or(Vec::new(), |list| list.split(',').collect());
-    let name = |card: usize| match shown.get(card) {
+    let name = |gpu: usize| match shown.get(gpu) {
         Some(name) => OsString::from(name.trim()),
-        None => OsString::from(card.to_string()),
+        None => OsString::from(gpu.to_string()),
     };
-    Ok((0..at_once).map(|card| Some(name(card))).collect())
+    Ok((0..at_once).map(|gpu| Some(name(gpu))).collect())
 }
 
 /// Runs jobs, the longest first; false if some were stopped before their ends, by a signal or the time limit.
@@ -78,10 +78,10 @@ pub fn carry_out(mut jobs: Vec<Job>, conditions: &Conditions) -> miette::Result<
         let mut jobs = queue.lock().expect("no thread has panicked");
         if ending.load(Ordering::Relaxed) { None } else { jobs.pop() }
     };
-    let of_place = |card: Option<OsString>| {
+    let of_place = |gpu: Option<OsString>| {
         let mut finished = true;
         while let Some(job) = next() {
-            match run(&job, card.as_ref(), conditions, &ending) {
+            match run(&job, gpu.as_ref(), conditions, &ending) {
                 Ok(true) => {}
                 Ok(false) => {
                     ending.store(true, Ordering::Relaxed);
@@ -98,7 +98,7 @@ pub fn carry_out(mut jobs: Vec<Job>, conditions: &Conditions) -> miette::Result<
     let ended: Vec<miette::Result<bool>> = thread::scope(|scope| {
         let of_place = &of_place;
         let threads: Vec<_> =
-            places.into_iter().map(|card| scope.spawn(move || of_place(card))).collect();
+            places.into_iter().map(|gpu| scope.spawn(move || of_place(gpu))).collect();
         threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
     });
     let mut finished = queue.into_inner().expect("no thread has panicked").is_empty();
@@ -111,7 +111,7 @@ pub fn carry_out(mut jobs: Vec<Job>, conditions: &Conditions) -> miette::Result<
 /// Runs one; false if it was stopped.
 fn run(
     job: &Job,
-    card: Option<&OsString>,
+    gpu: Option<&OsString>,
     conditions: &Conditions,
     ending: &AtomicBool,
 ) -> miette::Result<bool> {
@@ -126,14 +126,14 @@ fn run(
         let configuration = job.directory.join(CASE);
         command.arg("run").arg(configuration).arg("--force").arg("--output").arg(&job.directory);
     }
-    if let Some(card) = card {
-        command.env("CUDA_VISIBLE_DEVICES", card);
+    if let Some(gpu) = gpu {
+        command.env("CUDA_VISIBLE_DEVICES", gpu);
     }
     // Bars of several runs would write over each other.
     command.arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
     let mut child = command.spawn().map_err(error)?;
     if !conditions.quiet {
-        let on = card.map_or(String::new(), |card| format!(" on card {}", card.display()));
+        let on = gpu.map_or(String::new(), |gpu| format!(" on GPU {}", gpu.display()));
         eprintln!("{} has begun{on}", job.name);
     }
     let mut asked = false;

@@ -16,7 +16,7 @@ use crate::engine::domain::Ranks;
 use crate::plan::Plan;
 use crate::run::last_state;
 
-/// Beyond so many standard errors a difference is a failure: by chance once in some two thousand quantities.
+/// Beyond this number of standard errors a difference is a failure: by chance once in some two thousand quantities.
 const MOST_SIGMA: f64 = 3.5;
 
 /// What was measured, with its standard error (0 where there is none).
@@ -89,7 +89,7 @@ pub fn judge(
             not_given: None,
             deviation,
             unit,
-            // A deviation that is no number is not within anything.
+            // A deviation that is NaN is not within anything.
             verdict: if deviation.abs() <= most { Verdict::Holds } else { Verdict::Fails },
             source: expected.source.clone(),
         };

@@ -1,16 +1,16 @@
 //! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
 //!
 //! `suite` is what a file says, `cases` runs what it asks for, `jobs` several at once, `judge` what a run gives for one
-//! expectation, `calibration` whether many runs scatter by their errors, `peer` what another program gives for it, `reversal` whether it can be taken back, `ran` where and when it
-//! ran, `tables` what the user sees. Every case is a run in a directory of its own, which is gone on with where it was
+//! expectation, `calibration` whether many runs scatter by their errors, `peer` what another program gives for it, `reversal` whether it can be taken back, `run_record` where and when it
+//! ran, `tables` what the user sees. Every case is a run in a directory of its own, which is continued where it was
 //! stopped, and not repeated once it is there.
 mod calibration;
 mod cases;
 mod jobs;
 mod judge;
 mod peer;
-mod ran;
 mod reversal;
+mod run_record;
 mod suite;
 mod tables;
 
@@ -25,7 +25,7 @@ use miette::miette;
 use self::cases::{Place, carry_out_at_once, carry_out_in_turn};
 use self::judge::{Completed, Earlier, Judged, Verdict};
 use self::peer::Peer;
-use self::ran::Ran;
+use self::run_record::RunRecord;
 use self::suite::Suite;
 use super::say;
 use crate::engine::domain::Ranks;
@@ -35,10 +35,10 @@ use crate::run::{STOPPED, parse_walltime};
 pub struct ValidateArguments {
     /// Names of suites, or of single cases as SUITE/CASE; all suites if none is given.
     suites: Vec<String>,
-    /// Small systems, short runs: minutes on a CPU. This is what is done if nothing is said.
+    /// Small systems, short runs: minutes on a CPU. The default.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Large systems, long runs: hours on a GPU. Can be stopped and given again to go on.
+    /// Large systems, long runs: hours on a GPU. Can be stopped and given again to continue.
     #[arg(long)]
     full: bool,
     /// Folder of the suites.
@@ -47,7 +47,7 @@ pub struct ValidateArguments {
     /// Folder of the runs, and of report.html, report.md and report.json.
     #[arg(long, default_value = "results/validation")]
     output: PathBuf,
-    /// Cases at once, each in a process of its own; on a machine with cards each has one of these to itself.
+    /// Cases at once, each in a process of its own; on a machine with GPUs each has one of these to itself.
     #[arg(long, default_value = "1")]
     jobs: NonZeroUsize,
     /// Python with the other programs that suites compare with; SUPERCOOL_PYTHON or python3 if not given.
@@ -81,7 +81,7 @@ impl Size {
 #[derive(Debug, Default)]
 struct Results {
     judged: Vec<Judged>,
-    runs: Vec<Ran>,
+    runs: Vec<RunRecord>,
     /// Cases that have not come to their ends, with their suites.
     unfinished: Vec<String>,
     /// Suites that were left out, with the reason.
@@ -128,7 +128,7 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
             results.unfinished.push(place.case_name());
             continue;
         }
-        results.runs.extend(Ran::read_all(places)?);
+        results.runs.extend(RunRecord::read_all(places)?);
         let plan = place.plan()?;
         for calibrated in &place.case.calibrate {
             let directories: Vec<PathBuf> =
@@ -171,7 +171,7 @@ pub fn validate(arguments: &ValidateArguments, ranks: &Ranks) -> miette::Result<
     ))?;
     if !finished {
         say(format!(
-            "Stopped in {}; the same command goes on, with {} of {} cases\n",
+            "Stopped in {}; the same command continues, with {} of {} cases\n",
             output.display(),
             results.unfinished.len(),
             cases

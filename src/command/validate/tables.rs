@@ -6,7 +6,7 @@ use miette::miette;
 use serde_json::json;
 
 use super::judge::{Found, Judged, Verdict};
-use super::ran::Ran;
+use super::run_record::RunRecord;
 use super::suite::Suite;
 use super::{Results, Size};
 
@@ -85,7 +85,7 @@ struct Part<'r> {
     skipped: Option<&'r str>,
     unfinished: Vec<&'r str>,
     judged: Vec<&'r Judged>,
-    runs: Vec<&'r Ran>,
+    runs: Vec<&'r RunRecord>,
 }
 
 fn parts<'r>(results: &'r Results, suites: &'r [Suite]) -> Vec<Part<'r>> {
@@ -110,7 +110,7 @@ fn title(size: Size) -> String {
 const RUN_HEADINGS: [&str; 7] =
     ["case", "particles", "steps", "seconds", "on", "version", "ended (UTC)"];
 
-fn run_columns(run: &Ran) -> [String; 7] {
+fn run_columns(run: &RunRecord) -> [String; 7] {
     [
         run.case.clone(),
         run.particles.to_string(),

@@ -4,9 +4,9 @@ use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 
 use crate::config::FilledDefault;
+use crate::config::document::{Integer, Number, Written};
 use crate::config::error::Problem;
-use crate::config::place::{self, Places};
-use crate::config::written::{Integer, Number, Written};
+use crate::config::spans::{self, Spans};
 
 /// Numbers of any use in reduced units lie between these; beyond, products would overflow.
 const SMALLEST_NUMBER: f64 = 1e-15;
@@ -17,14 +17,14 @@ const MOST_PROBLEMS: usize = 50;
 
 pub struct Checker<'a> {
     text: &'a str,
-    places: &'a Places,
+    spans: &'a Spans,
     problems: Vec<Problem>,
     defaults: Vec<FilledDefault>,
 }
 
 impl<'a> Checker<'a> {
-    pub fn new(text: &'a str, places: &'a Places) -> Self {
-        Checker { text, places, problems: Vec::new(), defaults: Vec::new() }
+    pub fn new(text: &'a str, spans: &'a Spans) -> Self {
+        Checker { text, spans, problems: Vec::new(), defaults: Vec::new() }
     }
 
     pub fn into_parts(self) -> (Vec<Problem>, Vec<FilledDefault>) {
@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
 
     /// Path of the key at a place.
     fn key(&self, span: &Range<usize>) -> String {
-        self.places.key_path(span).to_owned()
+        self.spans.key_path(span).to_owned()
     }
 
     /// Notes that what stands at `span` is wrong, and what would be right.
@@ -60,7 +60,7 @@ impl<'a> Checker<'a> {
     fn problem(&mut self, key: String, span: &Range<usize>, message: String, help: String) {
         self.problems.push(Problem {
             key,
-            line: place::line(self.text, span.start),
+            line: spans::line(self.text, span.start),
             message,
             help: (!help.is_empty()).then_some(help),
             span: span.clone(),

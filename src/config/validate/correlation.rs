@@ -3,11 +3,11 @@ use std::f64::consts::PI;
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::surroundings::{Surroundings, rounded_down};
+use super::stage_checks::{StageChecks, rounded_down};
 use super::{neighbors, sampling};
 use crate::config::defaults;
+use crate::config::document::{Correlation, Number, Table, Written};
 use crate::config::reword::nearest;
-use crate::config::written::{Correlation, Number, Table, Written};
 use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
 use crate::system::SimulationBox;
 
@@ -21,21 +21,21 @@ const MAXIMUM_BINS: f64 = 1000.0;
 const MAXIMUM_LATTICE_VECTORS: f64 = 1e9;
 
 pub fn check(
-    written: &Table<Correlation>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Correlation>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<CorrelationPlan> {
-    let span = &written.span;
-    let sampling = sampling::check(written, surroundings, checker);
-    let species = species(written, surroundings, checker);
-    let observables = observables(written, checker);
+    let span = &document.span;
+    let sampling = sampling::check(document, stage_checks, checker);
+    let species = species(document, stage_checks, checker);
+    let observables = observables(document, checker);
     let any = |takes: fn(DynamicObservable) -> bool| {
         observables.as_ref().is_some_and(|all| all.iter().any(|&observable| takes(observable)))
     };
     let scattering = any(DynamicObservable::takes_wavenumbers);
     let overlap = any(DynamicObservable::takes_overlap_length);
-    let wavenumbers = wavenumbers(written, surroundings.simulation_box, checker);
-    let vectors_per_shell = match &written.vectors_per_shell {
+    let wavenumbers = wavenumbers(document, stage_checks.simulation_box, checker);
+    let vectors_per_shell = match &document.vectors_per_shell {
         Some(vectors) => checker.integer(vectors, 1..=MAXIMUM_VECTORS),
         None => {
             if scattering {
@@ -45,7 +45,7 @@ pub fn check(
             Some(defaults::CORRELATION_VECTORS_PER_SHELL as u64)
         }
     };
-    let overlap_length = match &written.overlap_length {
+    let overlap_length = match &document.overlap_length {
         Some(length) => checker.positive(length),
         None => {
             if overlap {
@@ -62,18 +62,18 @@ pub fn check(
         )
     });
     if let (true, Some(length), Some(simulation_box)) =
-        (collective, overlap_length, surroundings.simulation_box)
+        (collective, overlap_length, stage_checks.simulation_box)
     {
-        let place = written.overlap_length.as_ref().map_or(span, |length| &length.span);
+        let place = document.overlap_length.as_ref().map_or(span, |length| &length.span);
         let half = simulation_box.shortest_edge() / 2.0;
         if !(length < half) {
             let message = format!("{length:?} is not below half the shortest edge of the box");
             checker.reject(place, message, format!("below {}", rounded_down(half)));
             return None;
         }
-        check_overlapping_pairs(length, place, surroundings, simulation_box, checker)?;
+        check_overlapping_pairs(length, place, stage_checks, simulation_box, checker)?;
     }
-    let remove_drift = match &written.remove_drift {
+    let remove_drift = match &document.remove_drift {
         Some(typed) => typed.value,
         None => {
             checker.filled_in(span, "remove_drift", defaults::REMOVE_DRIFT);
@@ -81,9 +81,9 @@ pub fn check(
         }
     };
     let cage_radius =
-        cage_radius(written, any(DynamicObservable::takes_cage_radius), surroundings, checker);
+        cage_radius(document, any(DynamicObservable::takes_cage_radius), stage_checks, checker);
     let van_hove =
-        van_hove(written, any(|each| each == DynamicObservable::SelfVanHoveFunction), checker);
+        van_hove(document, any(|each| each == DynamicObservable::SelfVanHoveFunction), checker);
     let (observables, wavenumbers) = (observables?, wavenumbers?);
     if scattering && wavenumbers.is_empty() {
         let help = "the intermediate scattering functions need them: wavenumbers = [7.25]; \
@@ -91,14 +91,14 @@ pub fn check(
         checker.missing(span, "wavenumbers", help);
         return None;
     }
-    if let (false, Some(unused)) = (scattering, &written.wavenumbers) {
+    if let (false, Some(unused)) = (scattering, &document.wavenumbers) {
         let message = "no observable of this correlation takes wave numbers";
         let help =
             "add \"self-intermediate-scattering-function\" to observables, or leave them out";
         checker.reject(&unused.span, message, help);
         return None;
     }
-    if let (false, Some(unused)) = (overlap, &written.overlap_length) {
+    if let (false, Some(unused)) = (overlap, &document.overlap_length) {
         let message = "no observable of this correlation takes an overlap length";
         checker.reject(
             &unused.span,
@@ -122,15 +122,15 @@ pub fn check(
     })
 }
 
-/// Pairs closer than the overlap length are counted in 32 bits; so many would take seconds a sample, too.
+/// Pairs closer than the overlap length are counted in 32 bits; more would take seconds a sample, too.
 fn check_overlapping_pairs(
     length: f64,
     place: &Range<usize>,
-    surroundings: &Surroundings<'_>,
+    stage_checks: &StageChecks<'_>,
     simulation_box: &SimulationBox,
     checker: &mut Checker<'_>,
 ) -> Option<()> {
-    let count: usize = surroundings.species?.iter().map(|species| species.count).sum();
+    let count: usize = stage_checks.species?.iter().map(|species| species.count).sum();
     let sphere = match simulation_box.dimension() {
         2 => PI * length.powi(2),
         _ => 4.0 / 3.0 * PI * length.powi(3),
@@ -147,15 +147,15 @@ fn check_overlapping_pairs(
 
 /// For cage-relative displacements, and only for them.
 fn cage_radius(
-    written: &Table<Correlation>,
+    document: &Table<Correlation>,
     wanted: bool,
-    surroundings: &Surroundings<'_>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<Option<f64>> {
-    let typed = written.cage_radius.as_ref();
+    let typed = document.cage_radius.as_ref();
     match typed {
         _ if wanted => {
-            neighbors::radius(typed, &written.span, "cage_radius", surroundings, checker).map(Some)
+            neighbors::radius(typed, &document.span, "cage_radius", stage_checks, checker).map(Some)
         }
         None => Some(None),
         Some(typed) => {
@@ -169,7 +169,7 @@ fn cage_radius(
 }
 
 fn van_hove(
-    written: &Table<Correlation>,
+    document: &Table<Correlation>,
     wanted: bool,
     checker: &mut Checker<'_>,
 ) -> Option<VanHovePlan> {
@@ -177,10 +177,10 @@ fn van_hove(
         maximum_distance: defaults::VAN_HOVE_MAXIMUM_DISTANCE,
         bin_width: defaults::VAN_HOVE_BIN_WIDTH,
     };
-    let Some(table) = &written.van_hove else {
+    let Some(table) = &document.van_hove else {
         if wanted {
             let value = format!("{} in bins of {}", plan.maximum_distance, plan.bin_width);
-            checker.filled_in(&written.span, "van_hove", value);
+            checker.filled_in(&document.span, "van_hove", value);
         }
         return Some(plan);
     };
@@ -207,7 +207,7 @@ fn van_hove(
 
 /// No observable in two correlations of a stage: its file has one place for it.
 pub fn check_disjoint(
-    written: &[Table<Correlation>],
+    document: &[Table<Correlation>],
     plans: &[Option<CorrelationPlan>],
     checker: &mut Checker<'_>,
 ) {
@@ -223,7 +223,7 @@ pub fn check_disjoint(
             if shared.is_empty() {
                 continue;
             }
-            let table = &written[number];
+            let table = &document[number];
             let span = table.observables.as_ref().map_or(&table.span, |typed| &typed.span);
             let message = format!(
                 "correlation[{}] of this stage has {} too, and the results file has one place for it",
@@ -236,12 +236,12 @@ pub fn check_disjoint(
 }
 
 fn species(
-    written: &Table<Correlation>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Correlation>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<Vec<usize>> {
-    let all = surroundings.species?;
-    let Some(typed) = &written.species else { return Some((0..all.len()).collect()) };
+    let all = stage_checks.species?;
+    let Some(typed) = &document.species else { return Some((0..all.len()).collect()) };
     if typed.value.is_empty() {
         checker.reject(&typed.span, "names no species", "leave it out for all of them");
         return None;
@@ -273,12 +273,12 @@ fn species(
 }
 
 fn observables(
-    written: &Table<Correlation>,
+    document: &Table<Correlation>,
     checker: &mut Checker<'_>,
 ) -> Option<Vec<DynamicObservable>> {
-    let Some(typed) = &written.observables else {
+    let Some(typed) = &document.observables else {
         let names = DynamicObservable::DEFAULT.map(|each| each.group_name().replace('_', "-"));
-        checker.filled_in(&written.span, "observables", names.join(", "));
+        checker.filled_in(&document.span, "observables", names.join(", "));
         return Some(DynamicObservable::DEFAULT.to_vec());
     };
     if typed.value.is_empty() {
@@ -297,11 +297,11 @@ fn observables(
 }
 
 fn wavenumbers(
-    written: &Table<Correlation>,
+    document: &Table<Correlation>,
     simulation_box: Option<&SimulationBox>,
     checker: &mut Checker<'_>,
 ) -> Option<Vec<f64>> {
-    let Some(typed) = &written.wavenumbers else {
+    let Some(typed) = &document.wavenumbers else {
         return Some(Vec::new());
     };
     if typed.value.is_empty() || typed.value.len() > MAXIMUM_WAVENUMBERS {

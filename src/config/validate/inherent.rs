@@ -1,34 +1,34 @@
 //! `[stage.observe.inherent_structures]`.
 use super::checker::Checker;
-use super::surroundings::{Surroundings, interval};
+use super::stage_checks::{StageChecks, interval};
 use crate::config::defaults;
-use crate::config::written::{Document, InherentStructures, Table};
+use crate::config::document::{Document, InherentStructures, Table};
 use crate::plan::{InherentStructuresPlan, Plan};
 
 const MOST_ITERATIONS: u64 = 1_000_000_000;
 
 pub fn check(
-    written: &Table<InherentStructures>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<InherentStructures>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<InherentStructuresPlan> {
-    let span = &written.span;
-    let every = interval(&written.every, surroundings, checker);
-    let tolerance = written.force_tolerance.as_ref();
+    let span = &document.span;
+    let every = interval(&document.every, stage_checks, checker);
+    let tolerance = document.force_tolerance.as_ref();
     let force_tolerance =
         checker.positive_or(span, "force_tolerance", tolerance, defaults::FORCE_TOLERANCE);
     let maximum_iterations = checker.integer_or(
         span,
         "maximum_iterations",
-        written.maximum_iterations.as_ref(),
+        document.maximum_iterations.as_ref(),
         1..=MOST_ITERATIONS,
         defaults::MAXIMUM_ITERATIONS,
     );
-    let timestep = match &written.timestep {
+    let timestep = match &document.timestep {
         Some(timestep) => checker.positive(timestep),
         None => {
             // Ten times as long a step as that of a run would be near the limit of stability.
-            let half = 0.5 * surroundings.timestep?;
+            let half = 0.5 * stage_checks.timestep?;
             checker.filled_in(span, "timestep", half);
             Some(half)
         }

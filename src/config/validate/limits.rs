@@ -2,13 +2,13 @@
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::surroundings::rounded_down;
+use super::stage_checks::rounded_down;
+use crate::config::document::{Document, Pair, PlainOr, Potential, Table};
 use crate::config::estimate::{bytes, memory};
-use crate::config::written::{Document, Pair, PlainOr, Potential, Table};
 use crate::plan::{InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan};
 use crate::potential::{PairParameters, PotentialPlan, Truncation};
 
-/// Cells of the neighbour search, as wide as the largest cutoff, that a box may hold.
+/// Cells of the neighbor search, as wide as the largest cutoff, that a box may hold.
 const MAXIMUM_CELLS: f64 = 1e8;
 
 /// Memory above which a run is taken for a mistake.
@@ -301,7 +301,7 @@ fn memory_is_there(plan: &Plan, document: &Document, checker: &mut Checker<'_>) 
         Some(blocks) if memory.correlations > memory.neighbors => {
             ("blocks of samples", &blocks.span)
         }
-        _ => ("neighbour lists", &document.potential.kind.span),
+        _ => ("neighbor lists", &document.potential.kind.span),
     };
     checker.reject(
         span,

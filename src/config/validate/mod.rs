@@ -12,7 +12,7 @@ mod run;
 mod safeguards;
 mod sampling;
 mod stage;
-mod surroundings;
+mod stage_checks;
 mod system;
 mod thermostat;
 
@@ -24,27 +24,27 @@ use self::checker::Checker;
 pub use self::run::MAXIMUM_THREADS;
 pub use self::system::MAXIMUM_PARTICLES;
 use super::FilledDefault;
+use super::document::Document;
 use super::error::{ConfigError, Problem};
-use super::place::{self, Places};
 use super::reword::{help_of_syntax, reword};
-use super::written::Document;
+use super::spans::{self, Spans};
 use crate::plan::Plan;
 
 /// The plan of a text, and the defaults that went into it.
 pub fn plan(text: &str, source_name: &str) -> Result<(Plan, Vec<FilledDefault>), ConfigError> {
     let wrong = |problems| ConfigError::wrong(text, source_name, problems);
     let (tree, errors) = DeTable::parse_recoverable(text);
-    let places = Places::new(tree.get_ref());
+    let spans = Spans::new(tree.get_ref());
     if !errors.is_empty() {
         let mut problems: Vec<Problem> =
-            errors.iter().map(|error| problem(text, &places, error)).collect();
+            errors.iter().map(|error| problem(text, &spans, error)).collect();
         // The first slip of a line brings others with it.
         problems.dedup_by_key(|problem| problem.line);
         return Err(wrong(problems));
     }
     let document = Document::deserialize(Deserializer::from(tree))
-        .map_err(|error| wrong(vec![problem(text, &places, &error)]))?;
-    let mut checker = Checker::new(text, &places);
+        .map_err(|error| wrong(vec![problem(text, &spans, &error)]))?;
+    let mut checker = Checker::new(text, &spans);
     let plan = check(&document, source_name, &mut checker);
     let (problems, defaults) = checker.into_parts();
     match plan {
@@ -84,9 +84,9 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
 }
 
 /// An error of the parser or the deserializer, with its key.
-fn problem(text: &str, places: &Places, error: &toml::de::Error) -> Problem {
+fn problem(text: &str, spans: &Spans, error: &toml::de::Error) -> Problem {
     let span: Range<usize> = error.span().unwrap_or(0..0);
-    let mut key = places.key_path(&span).to_owned();
+    let mut key = spans.key_path(&span).to_owned();
     let mut reworded = reword(error.message());
     if error.message() == "duplicate key" {
         // What is given twice is not in the tree twice.
@@ -104,5 +104,5 @@ fn problem(text: &str, places: &Places, error: &toml::de::Error) -> Problem {
         }
         key.push_str(&missing);
     }
-    Problem { key, line: place::line(text, span.start), message: reworded.message, help, span }
+    Problem { key, line: spans::line(text, span.start), message: reworded.message, help, span }
 }

@@ -1,23 +1,23 @@
-//! Distances up to which particles are neighbours.
+//! Distances up to which particles are neighbors.
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::surroundings::{Surroundings, below_half_the_box, rounded_down};
+use super::stage_checks::{StageChecks, below_half_the_box, rounded_down};
 use crate::config::defaults;
-use crate::config::written::{Number, Written};
+use crate::config::document::{Number, Written};
 
 /// What was typed, or the default; below half the shortest edge of the box.
 pub fn radius(
     typed: Option<&Written<Number>>,
     span: &Range<usize>,
     key: &str,
-    surroundings: &Surroundings<'_>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<f64> {
     if let Some(typed) = typed {
-        return below_half_the_box(typed, surroundings.simulation_box, checker);
+        return below_half_the_box(typed, stage_checks.simulation_box, checker);
     }
-    let (simulation_box, species) = (surroundings.simulation_box?, surroundings.species?);
+    let (simulation_box, species) = (stage_checks.simulation_box?, stage_checks.species?);
     let count: usize = species.iter().map(|species| species.count).sum();
     let radius = defaults::neighbor_radius(simulation_box, count);
     let half = simulation_box.shortest_edge() / 2.0;

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::system::{MAXIMUM_SPECIES, is_species_name};
-use crate::config::reword::nearest;
-use crate::config::written::{
+use crate::config::document::{
     Integer, Number, Pair, PlainOr, Potential, PotentialKind, System, Table, TruncationKind,
     Written,
 };
+use crate::config::reword::nearest;
 use crate::potential::{
     LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, Truncation,
 };
@@ -20,30 +20,30 @@ const LENNARD_JONES_MINIMUM: f64 = 1.122_462_048_309_373;
 const PAIRS_NAMED: usize = 6;
 
 pub fn check(
-    written: &Table<Potential>,
+    document: &Table<Potential>,
     system: &Table<System>,
     checker: &mut Checker<'_>,
 ) -> Option<PotentialPlan> {
-    let form = form(written, checker);
-    let truncation = truncation(written, checker);
-    let cutoff = Cutoff::of_potential(written, checker);
-    let kappa = match &written.kappa {
+    let form = form(document, checker);
+    let truncation = truncation(document, checker);
+    let cutoff = Cutoff::of_potential(document, checker);
+    let kappa = match &document.kappa {
         Some(kappa) => Some(checker.positive(kappa)?),
         None => None,
     };
-    if let Some(kappa) = &written.kappa {
-        only_with(written, PotentialKind::Yukawa, &kappa.span, checker);
+    if let Some(kappa) = &document.kappa {
+        only_with(document, PotentialKind::Yukawa, &kappa.span, checker);
     }
-    let pairs = pairs(written, system, cutoff?, kappa, checker);
+    let pairs = pairs(document, system, cutoff?, kappa, checker);
     Some(PotentialPlan { form: form?, truncation: truncation?, pairs: pairs? })
 }
 
-fn form(written: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPotential> {
-    let kind = written.kind.value;
+fn form(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPotential> {
+    let kind = document.kind.value;
     let takes_m = kind == PotentialKind::Mie;
     let takes_n = takes_m || kind == PotentialKind::InversePower;
-    let m = exponent(written, "m", written.m.as_ref(), takes_m, 2, checker);
-    let n = exponent(written, "n", written.n.as_ref(), takes_n, 1, checker);
+    let m = exponent(document, "m", document.m.as_ref(), takes_m, 2, checker);
+    let n = exponent(document, "n", document.n.as_ref(), takes_n, 1, checker);
     match kind {
         PotentialKind::LennardJones | PotentialKind::Wca => Some(PairPotential::LennardJones),
         PotentialKind::Mie => {
@@ -51,7 +51,7 @@ fn form(written: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPot
             if m <= n {
                 let message = format!("must be greater than n = {n}, not {m}");
                 let help = "m is the exponent of the repulsion, n of the attraction";
-                checker.reject(&written.m.as_ref()?.span, message, help);
+                checker.reject(&document.m.as_ref()?.span, message, help);
                 return None;
             }
             Some(PairPotential::Mie { m, n })
@@ -64,14 +64,14 @@ fn form(written: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPot
 }
 
 fn exponent(
-    written: &Table<Potential>,
+    document: &Table<Potential>,
     key: &str,
     exponent: Option<&Written<Integer>>,
     taken: bool,
     least: u64,
     checker: &mut Checker<'_>,
 ) -> Option<u32> {
-    let kind = written.kind.value;
+    let kind = document.kind.value;
     match (exponent, taken) {
         (Some(exponent), true) => {
             let range = least..=u64::from(LARGEST_EXPONENT);
@@ -80,7 +80,7 @@ fn exponent(
         (None, true) => {
             let example = if (kind, key) == (PotentialKind::Mie, "n") { 6 } else { 12 };
             let help = format!("\"{kind}\" needs it, for example {key} = {example}");
-            checker.missing(&written.span, key, help);
+            checker.missing(&document.span, key, help);
             None
         }
         (Some(exponent), false) => {
@@ -93,31 +93,31 @@ fn exponent(
 }
 
 fn only_with(
-    written: &Table<Potential>,
+    document: &Table<Potential>,
     wanted: PotentialKind,
     span: &Range<usize>,
     checker: &mut Checker<'_>,
 ) {
-    let kind = written.kind.value;
+    let kind = document.kind.value;
     if kind != wanted {
         let message = format!("belongs to \"{wanted}\", not to \"{kind}\"");
         checker.reject(span, message, "leave it out");
     }
 }
 
-fn truncation(written: &Table<Potential>, checker: &mut Checker<'_>) -> Option<Truncation> {
-    let own = match written.kind.value {
+fn truncation(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<Truncation> {
+    let own = match document.kind.value {
         PotentialKind::Wca => Some((Truncation::Shifted, TruncationKind::Shifted, "shifted")),
         PotentialKind::HarmonicSpheres => Some((Truncation::Sharp, TruncationKind::Sharp, "sharp")),
         _ => None,
     };
-    let Some(typed) = &written.truncation else {
+    let Some(typed) = &document.truncation else {
         let Some((truncation, _, word)) = own else {
             let help = "one of \"sharp\", \"shifted\", \"force-shifted\" and { kind = \"smooth\", width = 0.005 }";
-            checker.missing(&written.span, "truncation", help);
+            checker.missing(&document.span, "truncation", help);
             return None;
         };
-        checker.filled_in(&written.span, "truncation", word);
+        checker.filled_in(&document.span, "truncation", word);
         return Some(truncation);
     };
     let (kind, width) = match &typed.value {
@@ -128,7 +128,7 @@ fn truncation(written: &Table<Potential>, checker: &mut Checker<'_>) -> Option<T
         && kind != own_kind
         && kind != TruncationKind::Smooth
     {
-        let message = format!("\"{}\" is by definition \"{word}\"", written.kind.value);
+        let message = format!("\"{}\" is by definition \"{word}\"", document.kind.value);
         checker.reject(&typed.span, message, "leave it out, or take \"smooth\"");
         return None;
     }
@@ -163,22 +163,22 @@ enum Cutoff {
 impl Cutoff {
     /// The potential's own, or `Some(None)` if every pair must give it.
     fn of_potential(
-        written: &Table<Potential>,
+        document: &Table<Potential>,
         checker: &mut Checker<'_>,
     ) -> Option<Option<Cutoff>> {
         let typed = Cutoff::typed(
-            written.cutoff.as_ref(),
-            written.cutoff_absolute.as_ref(),
-            written.kind.value,
+            document.cutoff.as_ref(),
+            document.cutoff_absolute.as_ref(),
+            document.kind.value,
             checker,
         )?;
-        Some(match written.kind.value {
+        Some(match document.kind.value {
             PotentialKind::Wca => {
-                checker.filled_in(&written.span, "cutoff", "2^(1/6) of each pair's sigma");
+                checker.filled_in(&document.span, "cutoff", "2^(1/6) of each pair's sigma");
                 Some(Cutoff::Relative(LENNARD_JONES_MINIMUM))
             }
             PotentialKind::HarmonicSpheres => {
-                checker.filled_in(&written.span, "cutoff", "1 (each pair's sigma)");
+                checker.filled_in(&document.span, "cutoff", "1 (each pair's sigma)");
                 Some(Cutoff::Relative(1.0))
             }
             _ => typed,
@@ -217,7 +217,7 @@ impl Cutoff {
 }
 
 fn pairs(
-    written: &Table<Potential>,
+    document: &Table<Potential>,
     system: &Table<System>,
     cutoff: Option<Cutoff>,
     kappa: Option<f64>,
@@ -234,7 +234,7 @@ fn pairs(
         // Said of the species already.
         return None;
     }
-    let mut typed: Vec<(&String, &Table<Pair>)> = written.pairs.iter().collect();
+    let mut typed: Vec<(&String, &Table<Pair>)> = document.pairs.iter().collect();
     typed.sort_by_key(|(_, pair)| pair.span.start);
     let mut matrix = vec![vec![None; names.len()]; names.len()];
     let mut all_right = true;
@@ -249,7 +249,7 @@ fn pairs(
             all_right = false;
             continue;
         }
-        let parameters = parameters(pair, written.kind.value, cutoff, kappa, checker);
+        let parameters = parameters(pair, document.kind.value, cutoff, kappa, checker);
         all_right &= parameters.is_some();
         matrix[a][b] = Some(parameters);
         matrix[b][a] = Some(parameters);
@@ -267,7 +267,7 @@ fn pairs(
         }
         let noun = if missing.len() == 1 { "pair" } else { "pairs" };
         checker.reject(
-            &written.pairs.span,
+            &document.pairs.span,
             format!("{noun} missing: {list}"),
             format!("for example {} = {{ epsilon = 1.0, sigma = 1.0 }}", missing[0]),
         );

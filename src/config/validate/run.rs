@@ -3,52 +3,52 @@ use std::path::{Path, PathBuf};
 
 use super::checker::Checker;
 use crate::config::defaults;
-use crate::config::written::{Checkpoint, Integer, Output, Run, Table, Written};
+use crate::config::document::{Checkpoint, Integer, Output, Run, Table, Written};
 use crate::plan::{self, CheckpointPlan, OnFullDisk, OutputPlan, RunPlan};
 
 /// Threads of an engine at most.
 pub const MAXIMUM_THREADS: u64 = 1024;
 const MAXIMUM_SORT_INTERVAL: u64 = 1_000_000;
 
-pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan> {
-    let span = &written.span;
-    let engine = match &written.engine {
+pub fn check(document: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan> {
+    let span = &document.span;
+    let engine = match &document.engine {
         Some(engine) => engine.value,
         None => {
             checker.filled_in(span, "engine", "auto");
             defaults::ENGINE
         }
     };
-    let precision = match &written.precision {
+    let precision = match &document.precision {
         Some(precision) => precision.value,
         None => {
             checker.filled_in(span, "precision", defaults::PRECISION.name());
             defaults::PRECISION
         }
     };
-    let timestep = checker.positive(&written.timestep);
-    let threads = match &written.threads {
+    let timestep = checker.positive(&document.timestep);
+    let threads = match &document.threads {
         Some(threads) => checker.integer(threads, 1..=MAXIMUM_THREADS).map(|n| Some(n as usize)),
         None => {
             checker.filled_in(span, "threads", "all cores");
             Some(None)
         }
     };
-    let skin = match &written.skin {
+    let skin = match &document.skin {
         Some(skin) => checker.positive(skin).map(Some),
         None => {
             checker.filled_in(span, "skin", "the engine's choice");
             Some(None)
         }
     };
-    let threads_per_particle = match &written.threads_per_particle {
+    let threads_per_particle = match &document.threads_per_particle {
         Some(threads) => threads_per_particle(threads, checker).map(Some),
         None => {
             checker.filled_in(span, "threads_per_particle", "the engine's choice");
             Some(None)
         }
     };
-    let tune = match &written.tune {
+    let tune = match &document.tune {
         Some(tune) => tune.value,
         None => {
             checker.filled_in(span, "tune", defaults::TUNE);
@@ -58,11 +58,11 @@ pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan>
     let sort_interval = checker.integer_or(
         span,
         "sort_interval",
-        written.sort_interval.as_ref(),
+        document.sort_interval.as_ref(),
         1..=MAXIMUM_SORT_INTERVAL,
         defaults::SORT_INTERVAL.into(),
     );
-    let transport = match &written.transport {
+    let transport = match &document.transport {
         Some(transport) => transport.value,
         None => {
             checker.filled_in(span, "transport", defaults::TRANSPORT.name());
@@ -82,11 +82,11 @@ pub fn check(written: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan>
     })
 }
 
-fn threads_per_particle(written: &Written<Integer>, checker: &mut Checker<'_>) -> Option<u32> {
-    let threads = checker.integer(written, 1..=32)?;
+fn threads_per_particle(document: &Written<Integer>, checker: &mut Checker<'_>) -> Option<u32> {
+    let threads = checker.integer(document, 1..=32)?;
     if !threads.is_power_of_two() {
         checker.reject(
-            &written.span,
+            &document.span,
             format!("{threads} is not a power of two"),
             "1, 2, 4, 8, 16 or 32",
         );
@@ -96,10 +96,10 @@ fn threads_per_particle(written: &Written<Integer>, checker: &mut Checker<'_>) -
 }
 
 pub fn checkpoint(
-    written: Option<&Table<Checkpoint>>,
+    document: Option<&Table<Checkpoint>>,
     checker: &mut Checker<'_>,
 ) -> Option<CheckpointPlan> {
-    let minutes = match written.and_then(|checkpoint| checkpoint.minutes.as_ref()) {
+    let minutes = match document.and_then(|checkpoint| checkpoint.minutes.as_ref()) {
         Some(minutes) => checker.positive(minutes)?,
         None => {
             checker.filled("checkpoint.minutes", defaults::CHECKPOINT_MINUTES);
@@ -110,11 +110,11 @@ pub fn checkpoint(
 }
 
 pub fn output(
-    written: Option<&Table<Output>>,
+    document: Option<&Table<Output>>,
     source_name: &str,
     checker: &mut Checker<'_>,
 ) -> Option<OutputPlan> {
-    let directory = match written.and_then(|output| output.directory.as_ref()) {
+    let directory = match document.and_then(|output| output.directory.as_ref()) {
         Some(directory) => checker.path(directory),
         None => {
             let stem = Path::new(source_name).file_stem().unwrap_or("run".as_ref());
@@ -123,14 +123,14 @@ pub fn output(
             Some(directory)
         }
     };
-    let flush_seconds = match written.and_then(|output| output.flush_seconds.as_ref()) {
+    let flush_seconds = match document.and_then(|output| output.flush_seconds.as_ref()) {
         Some(seconds) => checker.positive(seconds),
         None => {
             checker.filled("output.flush_seconds", plan::FLUSH_SECONDS);
             Some(plan::FLUSH_SECONDS)
         }
     };
-    let on_full_disk = match written.and_then(|output| output.on_full_disk.as_ref()) {
+    let on_full_disk = match document.and_then(|output| output.on_full_disk.as_ref()) {
         Some(choice) => choice.value,
         None => {
             checker.filled("output.on_full_disk", "stop");

@@ -1,34 +1,34 @@
 //! `[integrity]` and `[limits]`.
 use super::checker::Checker;
 use crate::config::defaults;
-use crate::config::written::{Document, Integrity, Limits, Number, Table, Written};
+use crate::config::document::{Document, Integrity, Limits, Number, Table, Written};
 use crate::plan::{IntegrityPlan, LimitAction, LimitsPlan, Plan};
 
 const MAXIMUM_INTERVAL: u64 = 1_000_000_000_000;
 
 pub fn integrity(
-    written: Option<&Table<Integrity>>,
+    document: Option<&Table<Integrity>>,
     checker: &mut Checker<'_>,
 ) -> Option<Option<IntegrityPlan>> {
-    let Some(written) = written else { return Some(None) };
-    let recheck = checker.integer(&written.recheck, 1..=MAXIMUM_INTERVAL)?;
-    let segment = match &written.segment {
+    let Some(document) = document else { return Some(None) };
+    let recheck = checker.integer(&document.recheck, 1..=MAXIMUM_INTERVAL)?;
+    let segment = match &document.segment {
         Some(segment) => checker.integer(segment, 1..=recheck)?,
         None => {
             let segment = defaults::INTEGRITY_SEGMENT.min(recheck);
-            checker.filled_in(&written.span, "segment", segment);
+            checker.filled_in(&document.span, "segment", segment);
             segment
         }
     };
     Some(Some(IntegrityPlan { recheck, segment }))
 }
 
-pub fn limits(written: Option<&Table<Limits>>, checker: &mut Checker<'_>) -> Option<LimitsPlan> {
-    let Some(written) = written else { return Some(LimitsPlan::default()) };
-    let action = match &written.action {
+pub fn limits(document: Option<&Table<Limits>>, checker: &mut Checker<'_>) -> Option<LimitsPlan> {
+    let Some(document) = document else { return Some(LimitsPlan::default()) };
+    let action = match &document.action {
         Some(action) => action.value,
         None => {
-            checker.filled_in(&written.span, "action", "stop");
+            checker.filled_in(&document.span, "action", "stop");
             LimitAction::default()
         }
     };
@@ -36,11 +36,11 @@ pub fn limits(written: Option<&Table<Limits>>, checker: &mut Checker<'_>) -> Opt
         Some(number) => checker.positive(number).map(Some),
         None => Some(None),
     };
-    let energy_drift = bound(&written.energy_drift);
-    let center_of_mass_velocity = bound(&written.center_of_mass_velocity);
-    let temperature = bound(&written.temperature);
-    let bond_order = bound(&written.bond_order);
-    if let (Some(number), Some(Some(order))) = (&written.bond_order, bond_order)
+    let energy_drift = bound(&document.energy_drift);
+    let center_of_mass_velocity = bound(&document.center_of_mass_velocity);
+    let temperature = bound(&document.temperature);
+    let bond_order = bound(&document.bond_order);
+    if let (Some(number), Some(Some(order))) = (&document.bond_order, bond_order)
         && order > 1.0
     {
         checker.reject(&number.span, format!("must be at most 1, not {order:?}"), "0.3 is usual");
@@ -56,18 +56,19 @@ pub fn limits(written: Option<&Table<Limits>>, checker: &mut Checker<'_>) -> Opt
 
 /// A bound needs samples to be compared with.
 pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
-    let Some(written) = &document.limits else { return };
+    let Some(document) = &document.limits else { return };
     let sampled = || plan.stages.iter().filter(|stage| stage.observe.thermodynamics.is_some());
-    if let Some(number) = &written.energy_drift
+    if let Some(number) = &document.energy_drift
         && sampled().next().is_some()
         && sampled().all(|stage| stage.thermostat.is_some())
     {
         let message = "no stage without a thermostat has samples to compare with it";
-        let help = "give one observe.thermodynamics; under a bath the energy is not constant";
+        let help = "give one observe.thermodynamics; under a thermostat the energy is not constant";
         checker.reject(&number.span, message, help);
     }
     let thermodynamics = sampled().next().is_some();
-    for number in [&written.energy_drift, &written.center_of_mass_velocity, &written.temperature] {
+    for number in [&document.energy_drift, &document.center_of_mass_velocity, &document.temperature]
+    {
         if let Some(number) = number
             && !thermodynamics
         {
@@ -78,7 +79,7 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
             );
         }
     }
-    if let Some(number) = &written.bond_order
+    if let Some(number) = &document.bond_order
         && plan.stages.iter().all(|stage| stage.observe.bond_order.is_none())
     {
         checker.reject(

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::surroundings::{Surroundings, interval};
+use super::stage_checks::{StageChecks, interval};
 use crate::config::defaults;
-use crate::config::written::{Correlation, Number, Table, Written};
+use crate::config::document::{Correlation, Number, Table, Written};
 
 const MAXIMUM_BLOCK_SIZE: u64 = 1000;
 
@@ -17,12 +17,13 @@ pub struct Sampling {
 }
 
 pub fn check(
-    written: &Table<Correlation>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Correlation>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<Sampling> {
-    let Some(from) = &written.from else {
-        for (typed, key) in [(&written.to, "to"), (&written.points_per_decade, "points_per_decade")]
+    let Some(from) = &document.from else {
+        for (typed, key) in
+            [(&document.to, "to"), (&document.points_per_decade, "points_per_decade")]
         {
             if let Some(typed) = typed {
                 let help = "add from, the shortest lag in time, instead of every";
@@ -30,12 +31,12 @@ pub fn check(
                 return None;
             }
         }
-        return in_steps(written, surroundings, checker);
+        return in_steps(document, stage_checks, checker);
     };
     for (typed, instead) in [
-        (&written.every, "from"),
-        (&written.block_size, "points_per_decade"),
-        (&written.levels, "to"),
+        (&document.every, "from"),
+        (&document.block_size, "points_per_decade"),
+        (&document.levels, "to"),
     ] {
         if let Some(typed) = typed {
             let help = format!("leave it out, {instead} says it, or leave out from");
@@ -43,17 +44,17 @@ pub fn check(
             return None;
         }
     }
-    in_time(written, from, surroundings, checker)
+    in_time(document, from, stage_checks, checker)
 }
 
 fn in_steps(
-    written: &Table<Correlation>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Correlation>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<Sampling> {
-    let span = &written.span;
-    let every = match &written.every {
-        Some(every) => interval(every, surroundings, checker),
+    let span = &document.span;
+    let every = match &document.every {
+        Some(every) => interval(every, stage_checks, checker),
         None => {
             let help = "the finest interval in steps: every = 10, or the shortest lag in time: from = 0.04";
             checker.missing(span, "every", help);
@@ -63,30 +64,30 @@ fn in_steps(
     let block_size = checker.integer_or(
         span,
         "block_size",
-        written.block_size.as_ref(),
+        document.block_size.as_ref(),
         2..=MAXIMUM_BLOCK_SIZE,
         defaults::BLOCK_SIZE as u64,
     );
     let (every, block_size) = (every?, block_size?);
-    let place = written.every.as_ref().map_or(span, |every| &every.span);
-    let levels = levels(written, place, every, block_size, surroundings, checker)?;
+    let place = document.every.as_ref().map_or(span, |every| &every.span);
+    let levels = levels(document, place, every, block_size, stage_checks, checker)?;
     Some(Sampling { every, block_size: block_size as usize, levels })
 }
 
-/// Blocks of the fewest samples that give so many lags in every decade; as many levels as the longest
+/// Blocks of the fewest samples that give this number of lags in every decade; as many levels as the longest
 /// lag needs.
 fn in_time(
-    written: &Table<Correlation>,
+    document: &Table<Correlation>,
     from: &Written<Number>,
-    surroundings: &Surroundings<'_>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<Sampling> {
     let shortest = checker.positive(from);
-    let longest = match &written.to {
+    let longest = match &document.to {
         Some(to) => Some(Some(checker.positive(to)?)),
         None => Some(None),
     };
-    let points = match &written.points_per_decade {
+    let points = match &document.points_per_decade {
         Some(points) => checker.positive(points).filter(|value| {
             let fits = (1.0..=300.0).contains(value);
             if !fits {
@@ -95,23 +96,23 @@ fn in_time(
             fits
         }),
         None => {
-            checker.filled_in(&written.span, "points_per_decade", defaults::POINTS_PER_DECADE);
+            checker.filled_in(&document.span, "points_per_decade", defaults::POINTS_PER_DECADE);
             Some(defaults::POINTS_PER_DECADE)
         }
     };
     let (shortest, longest, points) = (shortest?, longest?, points?);
-    let (timestep, steps) = (surroundings.timestep?, surroundings.steps);
+    let (timestep, steps) = (stage_checks.timestep?, stage_checks.steps);
     if steps == 0 {
         return None;
     }
     let every = in_whole_steps(from, shortest, timestep, steps, checker)?;
     let block_size = (2..=MAXIMUM_BLOCK_SIZE).find(|&size| lags_per_decade(size) >= points)?;
-    let most = levels(written, &from.span, every, block_size, surroundings, checker)?;
+    let most = levels(document, &from.span, every, block_size, stage_checks, checker)?;
     let Some(longest) = longest else {
-        checker.filled_in(&written.span, "to", "as long as the stage allows");
+        checker.filled_in(&document.span, "to", "as long as the stage allows");
         return Some(Sampling { every, block_size: block_size as usize, levels: most });
     };
-    let to = written.to.as_ref().map_or(&written.span, |to| &to.span);
+    let to = document.to.as_ref().map_or(&document.span, |to| &to.span);
     if longest < shortest {
         checker.reject(to, format!("{longest:?} is shorter than from, {shortest:?}"), "");
         return None;
@@ -171,20 +172,20 @@ fn in_whole_steps(
 }
 
 fn levels(
-    written: &Table<Correlation>,
+    document: &Table<Correlation>,
     span: &Range<usize>,
     every: u64,
     block_size: u64,
-    surroundings: &Surroundings<'_>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<usize> {
-    let steps = surroundings.steps;
+    let steps = stage_checks.steps;
     if steps == 0 {
         return None;
     }
     let first_block = every.saturating_mul(block_size - 1);
     if first_block > steps {
-        let place = written.block_size.as_ref().map_or(span, |size| &size.span);
+        let place = document.block_size.as_ref().map_or(span, |size| &size.span);
         let message = format!(
             "{block_size} samples every {every} steps take {first_block} steps, and the stage has {steps}"
         );
@@ -192,8 +193,8 @@ fn levels(
         return None;
     }
     let most = most_levels(every, block_size, steps);
-    let Some(levels) = &written.levels else {
-        checker.filled_in(&written.span, "levels", most);
+    let Some(levels) = &document.levels else {
+        checker.filled_in(&document.span, "levels", most);
         return Some(most);
     };
     let value = checker.integer(levels, 1..=64)? as usize;

@@ -2,14 +2,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::checker::Checker;
-use super::surroundings::{MAXIMUM_STEPS, Surroundings, common_multiple, interval, rounded_down};
+use super::stage_checks::{MAXIMUM_STEPS, StageChecks, common_multiple, interval, rounded_down};
 use super::{correlation, inherent, neighbors, thermostat};
 use crate::config::defaults;
-use crate::config::reword::nearest;
-use crate::config::written::{
+use crate::config::document::{
     BondOrder, Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Structure, Table,
     Written,
 };
+use crate::config::reword::nearest;
 use crate::plan::{
     BondOrderPlan, ObservePlan, StagePlan, StructurePlan, SystemPlan, ThermostatPlan, TotalEnergy,
 };
@@ -18,27 +18,27 @@ const MAXIMUM_STAGES: usize = 1000;
 const LONGEST_NAME: usize = 64;
 
 pub fn check_all(
-    written: &[Table<Stage>],
+    document: &[Table<Stage>],
     system: Option<&SystemPlan>,
     timestep: Option<f64>,
     checker: &mut Checker<'_>,
 ) -> Option<Vec<StagePlan>> {
-    if !(1..=MAXIMUM_STAGES).contains(&written.len()) {
+    if !(1..=MAXIMUM_STAGES).contains(&document.len()) {
         let help = "what happens stands in one or more [[stage]]";
-        match written.first() {
+        match document.first() {
             None => checker.missing(&(0..0), "stage", help),
             Some(first) => {
-                let message = format!("there are {} stages", written.len());
+                let message = format!("there are {} stages", document.len());
                 checker.reject(&first.span, message, format!("at most {MAXIMUM_STAGES}"));
             }
         }
         return None;
     }
     let mut names = HashSet::new();
-    let mut stages: Vec<Option<StagePlan>> = Vec::with_capacity(written.len());
-    for (number, stage) in written.iter().enumerate() {
+    let mut stages: Vec<Option<StagePlan>> = Vec::with_capacity(document.len());
+    for (number, stage) in document.iter().enumerate() {
         let name = name(&stage.name, &mut names, checker);
-        let plan = check(stage, number, written, &stages, system, timestep, checker);
+        let plan = check(stage, number, document, &stages, system, timestep, checker);
         stages.push(name.and(plan));
     }
     stages.into_iter().collect()
@@ -54,7 +54,7 @@ fn check(
     checker: &mut Checker<'_>,
 ) -> Option<StagePlan> {
     let steps = checker.integer(&stage.steps, 1..=MAXIMUM_STEPS);
-    let surroundings = Surroundings {
+    let stage_checks = StageChecks {
         simulation_box: system.map(|system| &system.simulation_box),
         species: system.map(|system| system.species.as_slice()),
         timestep,
@@ -63,7 +63,7 @@ fn check(
         common_multiple: common_multiple(stage, steps.unwrap_or(0)),
     };
     let thermostat = match &stage.thermostat {
-        Some(written) => thermostat::check(written, &surroundings, checker).map(Some),
+        Some(document) => thermostat::check(document, &stage_checks, checker).map(Some),
         None => {
             checker.filled_in(&stage.span, "thermostat", "none (microcanonical)");
             Some(None)
@@ -74,7 +74,7 @@ fn check(
         None => Some(None),
     };
     let observe = match &stage.observe {
-        Some(written) => observe(written, &surroundings, checker),
+        Some(document) => observe(document, &stage_checks, checker),
         None => {
             checker.filled_in(&stage.span, "observe", "nothing");
             Some(ObservePlan::nothing())
@@ -83,7 +83,7 @@ fn check(
     let correlations: Vec<_> = stage
         .correlation
         .iter()
-        .map(|written| correlation::check(written, &surroundings, checker))
+        .map(|document| correlation::check(document, &stage_checks, checker))
         .collect();
     correlation::check_disjoint(&stage.correlation, &correlations, checker);
     Some(StagePlan {
@@ -188,40 +188,40 @@ fn total_energy(
 }
 
 fn observe(
-    written: &Table<Observe>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Observe>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<ObservePlan> {
     let mut optional = |every: Option<&Written<Integer>>| match every {
-        Some(every) => interval(every, surroundings, checker).map(Some),
+        Some(every) => interval(every, stage_checks, checker).map(Some),
         None => Some(None),
     };
-    let thermodynamics = optional(written.thermodynamics.as_ref());
-    let frames = match &written.trajectory {
+    let thermodynamics = optional(document.thermodynamics.as_ref());
+    let frames = match &document.trajectory {
         None => Some((None, None)),
-        Some(typed) => frames(typed, surroundings, checker),
+        Some(typed) => frames(typed, stage_checks, checker),
     };
-    let gsd = written.gsd.as_ref().is_some_and(|gsd| gsd.value);
-    if written.trajectory.is_some() && written.gsd.is_none() {
-        checker.filled_in(&written.span, "gsd", gsd);
+    let gsd = document.gsd.as_ref().is_some_and(|gsd| gsd.value);
+    if document.trajectory.is_some() && document.gsd.is_none() {
+        checker.filled_in(&document.span, "gsd", gsd);
     }
-    if let (true, None, Some(typed)) = (gsd, &written.trajectory, &written.gsd) {
+    if let (true, None, Some(typed)) = (gsd, &document.trajectory, &document.gsd) {
         let message = "gsd = true without a trajectory";
         checker.reject(&typed.span, message, "add trajectory = ..., the interval in steps");
     }
-    let structure = match &written.structure {
+    let structure = match &document.structure {
         Some(structure) => {
-            check_pair_names(structure, surroundings, checker);
-            self::structure(structure, surroundings, checker).map(Some)
+            check_pair_names(structure, stage_checks, checker);
+            self::structure(structure, stage_checks, checker).map(Some)
         }
         None => Some(None),
     };
-    let bond_order = match &written.bond_order {
-        Some(bond_order) => self::bond_order(bond_order, surroundings, checker).map(Some),
+    let bond_order = match &document.bond_order {
+        Some(bond_order) => self::bond_order(bond_order, stage_checks, checker).map(Some),
         None => Some(None),
     };
-    let inherent_structures = match &written.inherent_structures {
-        Some(written) => inherent::check(written, surroundings, checker).map(Some),
+    let inherent_structures = match &document.inherent_structures {
+        Some(document) => inherent::check(document, stage_checks, checker).map(Some),
         None => Some(None),
     };
     Some(ObservePlan {
@@ -235,20 +235,20 @@ fn observe(
     })
 }
 
-/// Interval of the frames, and from which step behind each the times of further ones double.
+/// Interval of the frames, and from which step after each the times of further ones double.
 fn frames(
-    written: &Written<PlainOr<Integer, Frames>>,
-    surroundings: &Surroundings<'_>,
+    document: &Written<PlainOr<Integer, Frames>>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<(Option<u64>, Option<u64>)> {
-    let table = match &written.value {
+    let table = match &document.value {
         PlainOr::Plain(every) => {
-            let every = Written { value: *every, span: written.span.clone() };
-            return Some((Some(interval(&every, surroundings, checker)?), None));
+            let every = Written { value: *every, span: document.span.clone() };
+            return Some((Some(interval(&every, stage_checks, checker)?), None));
         }
         PlainOr::Table(table) => table,
     };
-    let every = interval(&table.every, surroundings, checker)?;
+    let every = interval(&table.every, stage_checks, checker)?;
     let Some(from) = &table.doubling_from else { return Some((Some(every), None)) };
     let first = checker.integer(from, 1..=MAXIMUM_STEPS)?;
     if first >= every {
@@ -261,23 +261,28 @@ fn frames(
 }
 
 fn bond_order(
-    written: &Table<BondOrder>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<BondOrder>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<BondOrderPlan> {
-    let every = interval(&written.every, surroundings, checker);
-    let radius =
-        neighbors::radius(written.radius.as_ref(), &written.span, "radius", surroundings, checker);
+    let every = interval(&document.every, stage_checks, checker);
+    let radius = neighbors::radius(
+        document.radius.as_ref(),
+        &document.span,
+        "radius",
+        stage_checks,
+        checker,
+    );
     Some(BondOrderPlan { every: every?, radius: radius? })
 }
 
 /// Every pair of species needs its own name in the results file, the two names one after the other.
 fn check_pair_names(
-    written: &Table<Structure>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Structure>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) {
-    let Some(species) = surroundings.species else { return };
+    let Some(species) = stage_checks.species else { return };
     let mut pairs = HashMap::new();
     for (number, a) in species.iter().enumerate() {
         for b in &species[number..] {
@@ -290,22 +295,22 @@ fn check_pair_names(
                 "the pairs {other} and {hyphenated} have the same name in the results file, {}{}",
                 a.name, b.name
             );
-            checker.reject(&written.span, message, "give the species other names");
+            checker.reject(&document.span, message, "give the species other names");
             return;
         }
     }
 }
 
 fn structure(
-    written: &Table<Structure>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Structure>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<StructurePlan> {
-    let span = &written.span;
-    let every = interval(&written.every, surroundings, checker);
-    let width = written.bin_width.as_ref();
+    let span = &document.span;
+    let every = interval(&document.every, stage_checks, checker);
+    let width = document.bin_width.as_ref();
     let bin_width = checker.positive_or(span, "bin_width", width, defaults::BIN_WIDTH);
-    let vectors = written.vectors_per_shell.as_ref();
+    let vectors = document.vectors_per_shell.as_ref();
     let vectors_per_shell = checker.integer_or(
         span,
         "vectors_per_shell",
@@ -313,9 +318,9 @@ fn structure(
         1..=correlation::MAXIMUM_VECTORS,
         defaults::STRUCTURE_VECTORS_PER_SHELL as u64,
     );
-    let simulation_box = surroundings.simulation_box?;
+    let simulation_box = stage_checks.simulation_box?;
     let half = simulation_box.shortest_edge() / 2.0;
-    let maximum_distance = match &written.maximum_distance {
+    let maximum_distance = match &document.maximum_distance {
         Some(distance) => checker.positive(distance).filter(|&value| {
             let fits = value <= half;
             if !fits {
@@ -326,13 +331,13 @@ fn structure(
             fits
         }),
         None => {
-            let count = surroundings.species?.iter().map(|species| species.count).sum();
+            let count = stage_checks.species?.iter().map(|species| species.count).sum();
             let distance = defaults::pair_distance(simulation_box, count);
             checker.filled_in(span, "maximum_distance", rounded_down(distance));
             Some(distance)
         }
     };
-    let maximum_wavenumber = match &written.maximum_wavenumber {
+    let maximum_wavenumber = match &document.maximum_wavenumber {
         Some(wavenumber) => correlation::wavenumber(wavenumber, simulation_box, checker),
         None => {
             let (least, most) = correlation::wavenumber_range(simulation_box);

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 
 use super::checker::Checker;
 use crate::config::defaults;
-use crate::config::written::{Initial, SpeciesEntry, System, Table};
+use crate::config::document::{Initial, SpeciesEntry, System, Table};
 use crate::plan::{InitialPlan, Lattice, SystemPlan};
 use crate::system::{SimulationBox, Species};
 
@@ -16,22 +16,22 @@ pub const MAXIMUM_PARTICLES: u64 = 1 << 28;
 /// Names stand in attributes and type lists of the files.
 const LONGEST_NAME: usize = 32;
 
-pub fn check(written: &Table<System>, checker: &mut Checker<'_>) -> Option<SystemPlan> {
-    let dimension = match written.dimension.value.0 {
+pub fn check(document: &Table<System>, checker: &mut Checker<'_>) -> Option<SystemPlan> {
+    let dimension = match document.dimension.value.0 {
         2 => Some(2),
         3 => Some(3),
         other => {
             let message = format!("must be 2 or 3, not {other}");
-            checker.reject(&written.dimension.span, message, "");
+            checker.reject(&document.dimension.span, message, "");
             None
         }
     };
     let most = i64::MAX as u64;
-    let seed = written.seed.as_ref();
-    let seed = checker.integer_or(&written.span, "seed", seed, 0..=most, defaults::SEED);
-    let species = species(written, checker);
-    let simulation_box = simulation_box(written, dimension, species.as_deref(), checker);
-    let initial = initial(&written.initial, dimension, checker);
+    let seed = document.seed.as_ref();
+    let seed = checker.integer_or(&document.span, "seed", seed, 0..=most, defaults::SEED);
+    let species = species(document, checker);
+    let simulation_box = simulation_box(document, dimension, species.as_deref(), checker);
+    let initial = initial(&document.initial, dimension, checker);
     Some(SystemPlan {
         simulation_box: simulation_box?,
         species: species?,
@@ -41,11 +41,11 @@ pub fn check(written: &Table<System>, checker: &mut Checker<'_>) -> Option<Syste
     })
 }
 
-fn species(written: &Table<System>, checker: &mut Checker<'_>) -> Option<Vec<Species>> {
-    let entries = &written.species.value;
+fn species(document: &Table<System>, checker: &mut Checker<'_>) -> Option<Vec<Species>> {
+    let entries = &document.species.value;
     if entries.is_empty() || entries.len() > MAXIMUM_SPECIES {
         let message = format!("must hold 1 to {MAXIMUM_SPECIES} species, not {}", entries.len());
-        checker.reject(&written.species.span, message, "");
+        checker.reject(&document.species.span, message, "");
         return None;
     }
     let mut names = HashSet::new();
@@ -67,13 +67,13 @@ fn species(written: &Table<System>, checker: &mut Checker<'_>) -> Option<Vec<Spe
     let total: usize = all.iter().map(|species| species.count).sum();
     if total == 1 {
         let message = "a single particle moves with the centre of mass and has no temperature";
-        checker.reject(&written.species.span, message, "two particles or more");
+        checker.reject(&document.species.span, message, "two particles or more");
         return None;
     }
     if total as u64 > MAXIMUM_PARTICLES {
         let message =
             format!("{total} particles are more than the largest number, {MAXIMUM_PARTICLES}");
-        checker.reject(&written.species.span, message, "");
+        checker.reject(&document.species.span, message, "");
         return None;
     }
     Some(all)
@@ -107,12 +107,12 @@ fn species_name<'a>(
 }
 
 fn simulation_box(
-    written: &Table<System>,
+    document: &Table<System>,
     dimension: Option<usize>,
     species: Option<&[Species]>,
     checker: &mut Checker<'_>,
 ) -> Option<SimulationBox> {
-    match (&written.density, &written.r#box) {
+    match (&document.density, &document.r#box) {
         (Some(density), None) => {
             let density = checker.positive(density)?;
             let count: usize = species?.iter().map(|species| species.count).sum();
@@ -143,38 +143,38 @@ fn simulation_box(
             None
         }
         (None, None) => {
-            checker.missing(&written.span, "density", "give density = NUMBER or box = [EDGES]");
+            checker.missing(&document.span, "density", "give density = NUMBER or box = [EDGES]");
             None
         }
     }
 }
 
 fn initial(
-    written: &Table<Initial>,
+    document: &Table<Initial>,
     dimension: Option<usize>,
     checker: &mut Checker<'_>,
 ) -> Option<InitialPlan> {
-    let temperature = match &written.temperature {
+    let temperature = match &document.temperature {
         Some(temperature) => Some(checker.positive(temperature)?),
         None => None,
     };
-    if let Some(file) = &written.file {
-        if let Some(lattice) = &written.lattice {
+    if let Some(file) = &document.file {
+        if let Some(lattice) = &document.lattice {
             let message = "lattice and file cannot both be given";
             checker.reject(&lattice.span, message, "leave one of them out");
             return None;
         }
-        let step = match &written.step {
+        let step = match &document.step {
             Some(step) => Some(checker.integer(step, 0..=i64::MAX as u64)?),
             None => {
-                checker.filled_in(&written.span, "step", "the last frame");
+                checker.filled_in(&document.span, "step", "the last frame");
                 None
             }
         };
         let path = checker.path(file)?;
         return Some(InitialPlan::File { path, step, temperature });
     }
-    if let Some(step) = &written.step {
+    if let Some(step) = &document.step {
         checker.reject(
             &step.span,
             "step belongs to a file, and there is none",
@@ -183,13 +183,13 @@ fn initial(
     }
     let Some(temperature) = temperature else {
         let help = "a lattice has no velocities of its own: temperature = 2.0, for example";
-        checker.missing(&written.span, "temperature", help);
+        checker.missing(&document.span, "temperature", help);
         return None;
     };
     let dimension = dimension?;
-    let Some(lattice) = &written.lattice else {
+    let Some(lattice) = &document.lattice else {
         let lattice = defaults::lattice(dimension);
-        checker.filled_in(&written.span, "lattice", name(lattice));
+        checker.filled_in(&document.span, "lattice", name(lattice));
         return Some(InitialPlan::Lattice { lattice, temperature });
     };
     let wanted = match lattice.value {

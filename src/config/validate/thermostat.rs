@@ -2,19 +2,19 @@
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::surroundings::Surroundings;
+use super::stage_checks::StageChecks;
 use crate::config::defaults;
-use crate::config::written::{Number, PlainOr, Table, Thermostat, ThermostatKind, Written};
+use crate::config::document::{Number, PlainOr, Table, Thermostat, ThermostatKind, Written};
 use crate::plan::{self, TemperatureRamp, ThermostatPlan};
 
 pub fn check(
-    written: &Table<Thermostat>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Thermostat>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<ThermostatPlan> {
-    let temperature = match &written.temperature.value {
+    let temperature = match &document.temperature.value {
         PlainOr::Plain(number) => {
-            let number = Written { value: *number, span: written.temperature.span.clone() };
+            let number = Written { value: *number, span: document.temperature.span.clone() };
             checker.positive(&number).map(|value| TemperatureRamp { from: value, to: value })
         }
         PlainOr::Table(ramp) => {
@@ -22,37 +22,37 @@ pub fn check(
             from.zip(to).map(|(from, to)| TemperatureRamp { from, to })
         }
     };
-    foreign_keys(written, checker);
-    let kind = match written.kind.value {
-        ThermostatKind::Andersen => andersen(written, surroundings, checker),
-        ThermostatKind::NoseHoover => nose_hoover(written, surroundings, checker),
+    foreign_keys(document, checker);
+    let kind = match document.kind.value {
+        ThermostatKind::Andersen => andersen(document, stage_checks, checker),
+        ThermostatKind::NoseHoover => nose_hoover(document, stage_checks, checker),
         ThermostatKind::Bussi => {
-            let time = needed(written, "time", written.time.as_ref(), checker);
+            let time = needed(document, "time", document.time.as_ref(), checker);
             time.and_then(|time| {
-                let least = surroundings.timestep.unwrap_or(0.0);
-                not_below(written.time.as_ref()?, time, least, "the timestep", checker)
+                let least = stage_checks.timestep.unwrap_or(0.0);
+                not_below(document.time.as_ref()?, time, least, "the timestep", checker)
             })
             .map(|time| plan::Thermostat::Bussi { time })
         }
-        ThermostatKind::Langevin => langevin(written, surroundings, checker),
+        ThermostatKind::Langevin => langevin(document, stage_checks, checker),
     };
     Some(ThermostatPlan { kind: kind?, temperature: temperature? })
 }
 
 /// Keys of other thermostats.
-fn foreign_keys(written: &Table<Thermostat>, checker: &mut Checker<'_>) {
+fn foreign_keys(document: &Table<Thermostat>, checker: &mut Checker<'_>) {
     fn place<T>(typed: Option<&Written<T>>) -> Option<Range<usize>> {
         typed.map(|typed| typed.span.clone())
     }
     let keys = [
-        (place(written.rate.as_ref()), ThermostatKind::Andersen),
-        (place(written.exact.as_ref()), ThermostatKind::Andersen),
-        (place(written.period.as_ref()), ThermostatKind::NoseHoover),
-        (place(written.chain_length.as_ref()), ThermostatKind::NoseHoover),
-        (place(written.time.as_ref()), ThermostatKind::Bussi),
-        (place(written.friction.as_ref()), ThermostatKind::Langevin),
+        (place(document.rate.as_ref()), ThermostatKind::Andersen),
+        (place(document.exact.as_ref()), ThermostatKind::Andersen),
+        (place(document.period.as_ref()), ThermostatKind::NoseHoover),
+        (place(document.chain_length.as_ref()), ThermostatKind::NoseHoover),
+        (place(document.time.as_ref()), ThermostatKind::Bussi),
+        (place(document.friction.as_ref()), ThermostatKind::Langevin),
     ];
-    let kind = written.kind.value;
+    let kind = document.kind.value;
     for (span, owner) in keys {
         if let Some(span) = span
             && owner != kind
@@ -64,14 +64,14 @@ fn foreign_keys(written: &Table<Thermostat>, checker: &mut Checker<'_>) {
 }
 
 fn needed(
-    written: &Table<Thermostat>,
+    document: &Table<Thermostat>,
     key: &str,
     number: Option<&Written<Number>>,
     checker: &mut Checker<'_>,
 ) -> Option<f64> {
     let Some(number) = number else {
-        let help = format!("the thermostat \"{}\" needs it", written.kind.value);
-        checker.missing(&written.span, key, help);
+        let help = format!("the thermostat \"{}\" needs it", document.kind.value);
+        checker.missing(&document.span, key, help);
         return None;
     };
     checker.positive(number)
@@ -93,20 +93,20 @@ fn not_below(
 }
 
 fn andersen(
-    written: &Table<Thermostat>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Thermostat>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<plan::Thermostat> {
-    let exact = match &written.exact {
+    let exact = match &document.exact {
         Some(exact) => exact.value,
         None => {
-            checker.filled_in(&written.span, "exact", defaults::ANDERSEN_EXACT);
+            checker.filled_in(&document.span, "exact", defaults::ANDERSEN_EXACT);
             defaults::ANDERSEN_EXACT
         }
     };
-    let rate = needed(written, "rate", written.rate.as_ref(), checker)?;
-    let span = &written.rate.as_ref()?.span;
-    if let Some(timestep) = surroundings.timestep {
+    let rate = needed(document, "rate", document.rate.as_ref(), checker)?;
+    let span = &document.rate.as_ref()?.span;
+    if let Some(timestep) = stage_checks.timestep {
         let interval = 1.0 / (rate * timestep);
         if interval < 1.0 {
             let message = format!("{rate:?} is more than one collision per step");
@@ -114,12 +114,12 @@ fn andersen(
             checker.reject(span, message, help);
             return None;
         }
-        if surroundings.steps > 0 && interval > surroundings.steps as f64 {
+        if stage_checks.steps > 0 && interval > stage_checks.steps as f64 {
             let message = format!(
                 "{rate:?} is one collision every {interval:.0} steps, and the stage has {}",
-                surroundings.steps
+                stage_checks.steps
             );
-            let least = 1.0 / (timestep * surroundings.steps as f64);
+            let least = 1.0 / (timestep * stage_checks.steps as f64);
             checker.reject(
                 span,
                 message,
@@ -132,35 +132,35 @@ fn andersen(
 }
 
 fn nose_hoover(
-    written: &Table<Thermostat>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Thermostat>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<plan::Thermostat> {
     let chain_length = checker.integer_or(
-        &written.span,
+        &document.span,
         "chain_length",
-        written.chain_length.as_ref(),
+        document.chain_length.as_ref(),
         1..=16,
         defaults::CHAIN_LENGTH as u64,
     );
-    let period = needed(written, "period", written.period.as_ref(), checker)?;
-    let least = 10.0 * surroundings.timestep.unwrap_or(0.0);
-    let period = not_below(written.period.as_ref()?, period, least, "ten timesteps", checker)?;
+    let period = needed(document, "period", document.period.as_ref(), checker)?;
+    let least = 10.0 * stage_checks.timestep.unwrap_or(0.0);
+    let period = not_below(document.period.as_ref()?, period, least, "ten timesteps", checker)?;
     Some(plan::Thermostat::NoseHoover { period, chain_length: chain_length? as usize })
 }
 
 fn langevin(
-    written: &Table<Thermostat>,
-    surroundings: &Surroundings<'_>,
+    document: &Table<Thermostat>,
+    stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<plan::Thermostat> {
-    let friction = needed(written, "friction", written.friction.as_ref(), checker)?;
-    if let Some(timestep) = surroundings.timestep
+    let friction = needed(document, "friction", document.friction.as_ref(), checker)?;
+    if let Some(timestep) = stage_checks.timestep
         && friction * timestep > 1.0
     {
         let message = format!("{friction:?} stops all motion within a step");
         let help = format!("at most 1 / timestep = {:?}", 1.0 / timestep);
-        checker.reject(&written.friction.as_ref()?.span, message, help);
+        checker.reject(&document.friction.as_ref()?.span, message, help);
         return None;
     }
     Some(plan::Thermostat::Langevin { friction })

@@ -6,7 +6,7 @@ use super::gather::STRIDE;
 use crate::arithmetic::Real;
 use crate::arithmetic::random::{Purpose, normals3};
 use crate::engine::precision::{ExactSum, Policy};
-use crate::integrator::langevin::Bath;
+use crate::integrator::langevin::OrnsteinUhlenbeck;
 
 /// `v += F dt/2m; x += v dt`, and sites from the new positions. Returns whether a particle has moved
 /// further than the lists allow since they were built, and whether a velocity has run away.
@@ -44,11 +44,11 @@ pub fn kick_and_drift<P: Policy>(
     for (i, site) in sites[..count].iter_mut().enumerate() {
         *site = [x[i], y[i], z[i], P::Site::default()];
     }
-    let mut stale = false;
+    let mut needs_rebuild = false;
     for &moved2 in &chunk.moved2 {
-        stale |= !(moved2 <= limit2);
+        needs_rebuild |= !(moved2 <= limit2);
     }
-    (stale, runaway)
+    (needs_rebuild, runaway)
 }
 
 /// `v += F dt/2m`.
@@ -65,9 +65,9 @@ pub fn half_kick<P: Policy>(policy: &P, chunk: &mut Chunk<P>, dimension: usize) 
     }
 }
 
-/// Half a step of a Langevin bath on a chunk.
+/// Half a step of a Langevin thermostat on a chunk.
 pub struct LangevinHalfStep<'a> {
-    pub bath: Bath,
+    pub ornstein_uhlenbeck: OrnsteinUhlenbeck,
     pub masses: &'a [f64],
     pub seed: u64,
     /// Keys the random numbers.
@@ -87,11 +87,11 @@ pub fn langevin<P: Policy>(
     for i in 0..chunk.len() {
         let id = chunk.id[i];
         let mass = step.masses[chunk.species[i] as usize];
-        let noise = (step.bath.noise2 / mass).sqrt();
+        let noise = (step.ornstein_uhlenbeck.noise2 / mass).sqrt();
         let normal = normals3(step.seed, id, step.draw, Purpose::Langevin);
         for axis in 0..dimension {
             let old = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
-            let new = step.bath.damping * old + noise * normal[axis];
+            let new = step.ornstein_uhlenbeck.damping * old + noise * normal[axis];
             chunk.velocity[axis][i] = policy.velocity_from_f64(new, axis).ok_or(id)?;
             heat.add(0.5 * mass * (new * new - old * old)).ok_or(id)?;
         }

@@ -1,7 +1,7 @@
 use crate::engine::precision::Policy;
 use crate::system::{SimulationBox, hilbert_index};
 
-/// Grid of cells not smaller than the reach of the neighbour lists, numbered along a Hilbert curve: those of the whole
+/// Grid of cells not smaller than the reach of the neighbor lists, numbered along a Hilbert curve: those of the whole
 /// box, or of a part of it.
 pub struct CellGrid {
     /// Cells of the box along each axis; 1 along the third in two dimensions.
@@ -17,7 +17,7 @@ pub struct CellGrid {
 
 /// A box has at most this many cells along an axis: fewer than 2^26 in all.
 const MOST_CELLS: f64 = 400.0;
-/// Cells are wider than the reach by this factor, so that rounding cannot put a neighbour two cells away.
+/// Cells are wider than the reach by this factor, so that rounding cannot put a neighbor two cells away.
 const MARGIN: f64 = 1.0 + 1e-5;
 
 /// Bounds of the whole box.
@@ -27,7 +27,7 @@ pub const WHOLE: [[f64; 2]; 3] = [[0.0, 1.0]; 3];
 const WORTH_OF_WHOLE_CELLS: f64 = 1.08;
 
 /// Cells along each axis, and rank along a Hilbert curve of each cell (`x` fastest). If cells need not be much larger for it,
-/// none lies in two of so many equal domains of the box.
+/// none lies in two of this number of equal domains of the box.
 pub(in crate::engine) fn number_cells(
     simulation_box: &SimulationBox,
     reach: f64,

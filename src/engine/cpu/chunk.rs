@@ -5,7 +5,7 @@ use crate::engine::precision::Policy;
 /// Particles in a chunk: the grain of parallel work.
 pub const CHUNK: usize = 128;
 
-/// Consecutive particles in the order of memory, component by component, with their neighbour list.
+/// Consecutive particles in the order of memory, component by component, with their neighbor list.
 pub struct Chunk<P: Policy> {
     pub id: Vec<u32>,
     pub species: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Chunk<P: Policy> {
     /// Squared displacement since then: work space of the drift.
     pub moved2: Vec<P::Real>,
     pub neighbors: NeighborList,
-    /// Whether all of its neighbours are particles of this rank.
+    /// Whether all of its neighbors are particles of this rank.
     pub interior: bool,
 }
 

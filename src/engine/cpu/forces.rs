@@ -1,6 +1,6 @@
 //! The pair loop, written once over precision, potential and truncation.
 //!
-//! Cost: one fused kernel per particle and segment of its list, 16 (or 8) neighbours at a time; the
+//! Cost: one fused kernel per particle and segment of its list, 16 (or 8) neighbors at a time; the
 //! compiler vectorises the loop over lanes for the instruction set of the caller.
 use super::gather::{Sites, gather};
 use super::neighbors::NeighborList;
@@ -33,7 +33,7 @@ impl<P: Policy> Targets<'_, P> {
         [x, y, z]
     }
 
-    /// Sites of neighbours, by component and lane.
+    /// Sites of neighbors, by component and lane.
     #[inline(always)]
     fn neighbor_sites<const SET: usize, const LANES: usize>(
         &self,
@@ -49,7 +49,7 @@ impl<P: Policy> Targets<'_, P> {
 /// caller: `U`, and `r_a F_b` for ab = xx, yy, zz, xy, xz, yz.
 pub type EnergyAndVirial = [f64; 7];
 
-/// Interaction of one particle with neighbours, lane by lane: at the same place without a force, and none with itself.
+/// Interaction of one particle with neighbors, lane by lane: at the same place without a force, and none with itself.
 struct Lane<R> {
     displacement: [R; 3],
     /// In the units that the pairs' constants are for.

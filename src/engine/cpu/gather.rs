@@ -1,4 +1,4 @@
-//! Sites of the neighbours in a row of a list, component by component.
+//! Sites of the neighbors in a row of a list, component by component.
 //!
 //! A site is one aligned load of its padded components; rows of loads are transposed in registers. Gather
 //! instructions, which fetch every component by itself, take three times as long on processors of today.

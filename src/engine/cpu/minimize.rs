@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::CpuEngine;
 use super::chunk::{CHUNK, Chunk};
-use crate::engine::minimizer::{Descent, GiveUp, InherentStructure, Minimizer};
+use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
 use crate::engine::{EngineError, ExactState};
 use crate::integrator::fire::{Fire, Iteration};
@@ -59,8 +59,8 @@ impl Minimizer for CpuMinimizer {
         })
     }
 
-    fn give_up_when(&mut self, told: GiveUp) {
-        self.descent.give_up = Some(told);
+    fn cancel_when(&mut self, cancel: CancelToken) {
+        self.descent.cancel = Some(cancel);
     }
 }
 
@@ -154,7 +154,7 @@ impl CpuEngine<Double> {
             .par_iter_mut()
             .zip(self.sites.par_chunks_mut(CHUNK))
             .map(|(chunk, sites)| {
-                let mut stale = false;
+                let mut needs_rebuild = false;
                 for (i, site) in sites.iter_mut().enumerate() {
                     let mut moved2 = 0.0;
                     for axis in 0..dimension {
@@ -166,14 +166,14 @@ impl CpuEngine<Double> {
                         let moved = policy.displacement(x, chunk.reference[axis][i], axis);
                         moved2 += moved * moved;
                     }
-                    stale |= moved2 > limit2;
+                    needs_rebuild |= moved2 > limit2;
                 }
-                stale
+                needs_rebuild
             })
             .reduce(|| false, |a, b| a | b)
     }
 
-    /// Id of a particle whose force is no number.
+    /// Id of a particle whose force is NaN.
     fn particle_without_force(&self) -> u32 {
         let wild = |chunk: &Chunk<Double>, i: usize| {
             !(0..3).map(|axis| chunk.force[axis][i].powi(2)).sum::<f64>().is_finite()

@@ -56,7 +56,7 @@ pub struct CpuEngine<P: Policy> {
     stage: StageContext,
     thermostat: ThermostatState,
     chunks: Vec<Chunk<P>>,
-    /// Sites of all particles, in the order of memory; those of ghosts behind them.
+    /// Sites of all particles, in the order of memory; those of ghosts after them.
     sites: Sites<P>,
     /// `None`: the whole system is here.
     domain: Option<Box<Domain>>,
@@ -199,7 +199,7 @@ impl<P: Policy> CpuEngine<P> {
         let policy = &self.policy;
         let (set, limit2) = (self.set, self.limit2);
         let dimension = self.simulation_box.dimension();
-        let (stale, runaway) = self
+        let (needs_rebuild, runaway) = self
             .chunks
             .par_iter_mut()
             .zip(self.sites.par_chunks_mut(CHUNK))
@@ -210,7 +210,7 @@ impl<P: Policy> CpuEngine<P> {
         if runaway {
             return Err(self.find_runaway());
         }
-        Ok(stale)
+        Ok(needs_rebuild)
     }
 
     /// Forces of all particles in the chunks that are `wanted`, with `kick` followed by `v += F dt/2m`.
@@ -380,7 +380,7 @@ impl<P: Policy> Engine for CpuEngine<P> {
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         if self.domain.is_some() {
-            return self.advance_with_others(steps);
+            return self.advance_multi_rank(steps);
         }
         self.parallel(|engine| {
             for _ in 0..steps {

@@ -7,7 +7,7 @@ use crate::engine::precision::Policy;
 /// Lanes that the pair loop works on at once: every segment of a list is a multiple of this long.
 pub const LANES: usize = 16;
 
-/// Full Verlet lists of the particles of a chunk, split into one segment per species of neighbour.
+/// Full Verlet lists of the particles of a chunk, split into one segment per species of neighbor.
 ///
 /// Segments are filled up with the particle itself, whose distance of zero the pair loop leaves out.
 #[derive(Default)]
@@ -226,7 +226,7 @@ unsafe fn compact_avx512(place: &[u32], near: &[u8], entries: &mut [u32]) -> usi
     let mut found = 0;
     for first in (0..near.len()).step_by(LANES) {
         // SAFETY: sixteen flags from `first` on are there; only places with a set flag are read; at most
-        // `first` entries were found before, so that a vector fits behind them.
+        // `first` entries were found before, so that a vector fits after them.
         unsafe {
             let flags = _mm_loadu_si128(near.as_ptr().add(first).cast());
             let mask = _mm_test_epi8_mask(flags, flags);

@@ -17,7 +17,7 @@ use crate::plan::Plan;
 /// The engine of a rank of a plan on CPUs, holding some of the particles of a state. Collective.
 ///
 /// # Errors
-/// If its threads cannot be started, or the box has no room for so many ranks; all ranks fail together.
+/// If its threads cannot be started, or the box is too small for this number of ranks; all ranks fail together.
 pub fn create_on_rank(
     plan: &Plan,
     start: &Start,
@@ -34,7 +34,7 @@ struct Saved<P: Policy> {
     step: u64,
     chunks: Vec<Moving<P>>,
     thermostat: ThermostatState,
-    /// Half steps of a bath.
+    /// Half steps of a thermostat.
     heats: usize,
 }
 
@@ -96,7 +96,7 @@ impl<P: Policy> CpuEngine<P> {
     }
 
     /// Takes steps, with all ranks.
-    pub(super) fn advance_with_others(&mut self, steps: u64) -> Result<(), EngineError> {
+    pub(super) fn advance_multi_rank(&mut self, steps: u64) -> Result<(), EngineError> {
         let start = Instant::now();
         let waited = self.domain().waited();
         let result = self.parallel(|engine| {
@@ -132,13 +132,13 @@ impl<P: Policy> CpuEngine<P> {
                 break;
             }
         }
-        let moved2 = self.furthest2();
+        let moved2 = self.maximum_displacement2();
         let verdict = self.domain().verify(moved2);
-        if let Some(stale) = verdict.stale
+        if let Some(needs_rebuild) = verdict.needs_rebuild
             && verdict.fault.is_none()
         {
             self.go_back(saved);
-            self.domain().schedule.stale(stale);
+            self.domain().schedule.needs_rebuild(needs_rebuild);
             return Ok(());
         }
         if let Some((_, error)) = verdict.fault {
@@ -168,7 +168,7 @@ impl<P: Policy> CpuEngine<P> {
         let drifted = self.kick_and_drift();
         if self.unless_noted(drifted)? {
             let step = self.step;
-            self.domain().note_stale(step);
+            self.domain().note_needs_rebuild(step);
         }
         let mut domain = self.domain.take().expect("a rank among others");
         let mut sites = std::mem::take(&mut self.sites);
@@ -201,7 +201,7 @@ impl<P: Policy> CpuEngine<P> {
     }
 
     /// Squared displacement of the furthest particle since the lists were built.
-    fn furthest2(&self) -> f64 {
+    fn maximum_displacement2(&self) -> f64 {
         let of_chunk = |chunk: &Chunk<P>| {
             chunk.moved2.iter().map(|moved2| moved2.to_f64()).fold(0.0, f64::max)
         };
@@ -276,7 +276,7 @@ impl<P: Policy> CpuEngine<P> {
                 }
                 let next = domain.grid().towards(rank, owner);
                 let to = neighbors.iter().position(|&neighbor| neighbor == next);
-                let part = &mut leaving[to.expect("the way leads through neighbours")];
+                let part = &mut leaving[to.expect("the way leads through neighbors")];
                 self.chunks[place / CHUNK].copy_to(place % CHUNK, part);
             }
             let leaving = leaving.iter().map(Part::to_bytes).collect();

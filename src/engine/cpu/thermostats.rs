@@ -8,7 +8,7 @@ use crate::arithmetic::random::{Purpose, normals3};
 use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
 use crate::integrator::NoseHooverChain;
-use crate::integrator::langevin::Bath;
+use crate::integrator::langevin::OrnsteinUhlenbeck;
 use crate::integrator::{andersen, bussi};
 use crate::plan::{Thermostat, ThermostatPlan};
 
@@ -27,7 +27,7 @@ impl<P: Policy> CpuEngine<P> {
 
     pub(super) fn thermostat_after_step(&mut self) -> Result<(), EngineError> {
         let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
-        let temperature = self.stage.bath_temperature(&thermostat, self.step);
+        let temperature = self.stage.target_temperature(&thermostat, self.step);
         match thermostat.kind {
             Thermostat::NoseHoover { .. } => {
                 let (step, degrees) = (self.step, self.degrees_of_freedom());
@@ -73,12 +73,14 @@ impl<P: Policy> CpuEngine<P> {
         friction: f64,
         half: u64,
     ) -> Result<(), EngineError> {
-        let temperature = self.stage.bath_temperature(thermostat, self.step);
-        let bath = Bath::half_step(friction, temperature, self.nominal_timestep);
+        let temperature = self.stage.target_temperature(thermostat, self.step);
+        let ornstein_uhlenbeck =
+            OrnsteinUhlenbeck::half_step(friction, temperature, self.nominal_timestep);
         // The step after the drift counts as the next one: each half has numbers of its own.
         let draw = 2 * self.step + half;
         let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
-        let half_step = LangevinHalfStep { bath, masses: &masses, seed: self.seed, draw };
+        let half_step =
+            LangevinHalfStep { ornstein_uhlenbeck, masses: &masses, seed: self.seed, draw };
         let dimension = self.simulation_box.dimension();
         let (policy, set) = (&self.policy, self.set);
         let heat = self

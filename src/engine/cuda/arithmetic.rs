@@ -1,4 +1,4 @@
-//! What the engine's kernels may take for granted of a card's arithmetic, as macros of their program.
+//! What the engine's kernels may take for granted of a GPU's arithmetic, as macros of their program.
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use crate::engine::EngineError;
 /// Macros by name and value.
 pub type Macros = Vec<(String, String)>;
 
-/// The card's macros:
+/// The GPU's macros:
 ///
 /// - `IEEE_RECIPROCAL` where the short form of `reciprocal` is not rounded correctly for all arguments, which is
-///   tried on the card (milliseconds, once a process);
+///   tried on the GPU (milliseconds, once a process);
 /// - `SUMS_IN_PAIRS` where 64-bit floats are slow, so that `double-single` sums without them.
 ///
 /// # Errors
@@ -23,8 +23,8 @@ pub fn macros(session: &Arc<Session>) -> Result<Macros, EngineError> {
     static KNOWN: Mutex<Option<HashMap<usize, Macros>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
-    let card = &session.card;
-    if let Some(macros) = known.get(&card.ordinal) {
+    let gpu = &session.gpu;
+    if let Some(macros) = known.get(&gpu.ordinal) {
         return Ok(macros.clone());
     }
     let mut macros = Macros::new();
@@ -32,14 +32,14 @@ pub fn macros(session: &Arc<Session>) -> Result<Macros, EngineError> {
     if wrong_reciprocals(session)? != 0 {
         define("IEEE_RECIPROCAL");
     }
-    if !has_fast_doubles(card.compute_capability) {
+    if !has_fast_doubles(gpu.compute_capability) {
         define("SUMS_IN_PAIRS");
     }
-    known.insert(card.ordinal, macros.clone());
+    known.insert(gpu.ordinal, macros.clone());
     Ok(macros)
 }
 
-/// Whether 64-bit floats are at least half as fast as 32-bit ones: so on the cards for data centres of compute
+/// Whether 64-bit floats are at least half as fast as 32-bit ones: so on the GPUs for data centres of compute
 /// capability 8.0, 9.0 and 10.0 (table of arithmetic throughput in the CUDA programming guide).
 fn has_fast_doubles(compute_capability: u32) -> bool {
     matches!(compute_capability, 80 | 90 | 100)
@@ -62,7 +62,7 @@ fn wrong_reciprocals(session: &Arc<Session>) -> Result<u32, EngineError> {
     let address = wrong.pointer();
     let arguments = [(&raw const address).cast::<c_void>()];
     let kernel = kernels.kernel("count_wrong_reciprocals")?;
-    let blocks = 8 * session.card.multiprocessors;
+    let blocks = 8 * session.gpu.multiprocessors;
     // SAFETY: the kernel takes the address of one integer.
     unsafe { kernels.launch(kernel, blocks, 256, false, &arguments) }?;
     Ok(wrong.read::<u32>(1)?[0])
@@ -73,7 +73,7 @@ mod tests {
     use super::has_fast_doubles;
 
     #[test]
-    fn only_cards_for_data_centres_sum_in_doubles() {
+    fn only_gpus_for_data_centres_sum_in_doubles() {
         assert!(has_fast_doubles(90) && has_fast_doubles(100));
         assert!(![75, 86, 89, 103, 120].into_iter().any(has_fast_doubles));
     }

@@ -1,4 +1,4 @@
-//! What lies in the card's memory. Mirrors `kernels/md/system.cuh`.
+//! What lies in the GPU's memory. Mirrors `kernels/md/system.cuh`.
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUdeviceptr;
@@ -129,7 +129,7 @@ unsafe impl Plain for Control {}
 
 /// Bytes of one component in memory.
 #[derive(Clone, Copy)]
-pub struct Widths {
+pub struct ElementSizes {
     precision: Precision,
     dimension: usize,
     pub coordinate: usize,
@@ -137,14 +137,14 @@ pub struct Widths {
     pub force: usize,
 }
 
-impl Widths {
+impl ElementSizes {
     pub fn new(precision: Precision, dimension: usize) -> Self {
         let (coordinate, site, force) = match precision {
             Precision::Single => (4, 4, 4),
             Precision::Double => (8, 8, 8),
             Precision::DoubleSingle | Precision::FixedPoint => (8, 4, 8),
         };
-        Widths { precision, dimension, coordinate, site, force }
+        ElementSizes { precision, dimension, coordinate, site, force }
     }
 
     /// Components of a site, with padding.
@@ -210,32 +210,36 @@ pub struct ParticleBuffers {
     pub species: Buffer,
 }
 
-/// Places in memory: for particles, and behind them for ghosts, of which there are only sites, ids and species.
+/// Places in memory: for particles, and after them for ghosts, of which there are only sites, ids and species.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Room {
+pub struct Capacity {
     pub particles: usize,
     pub ghosts: usize,
 }
 
-impl Room {
+impl Capacity {
     fn places(self) -> usize {
         self.particles + self.ghosts
     }
 }
 
 impl ParticleBuffers {
-    fn new(session: &Arc<Session>, room: Room, widths: Widths) -> Result<Self, EngineError> {
-        let count = room.particles;
+    fn new(
+        session: &Arc<Session>,
+        capacity: Capacity,
+        element_sizes: ElementSizes,
+    ) -> Result<Self, EngineError> {
+        let count = capacity.particles;
         let per_axis = |bytes: usize| {
-            (0..widths.dimension).map(|_| Buffer::new(session, count * bytes)).collect()
+            (0..element_sizes.dimension).map(|_| Buffer::new(session, count * bytes)).collect()
         };
-        let all: Result<Vec<Buffer>, EngineError> = per_axis(widths.coordinate);
+        let all: Result<Vec<Buffer>, EngineError> = per_axis(element_sizes.coordinate);
         Ok(ParticleBuffers {
             position: all?,
-            velocity: per_axis(widths.coordinate)?,
+            velocity: per_axis(element_sizes.coordinate)?,
             image: per_axis(4)?,
-            id: Buffer::new(session, room.places() * 4)?,
-            species: Buffer::new(session, room.places())?,
+            id: Buffer::new(session, capacity.places() * 4)?,
+            species: Buffer::new(session, capacity.places())?,
         })
     }
 
@@ -260,7 +264,7 @@ fn pointers(axes: &[Buffer]) -> [CUdeviceptr; 3] {
     std::array::from_fn(|axis| axes.get(axis).map_or(0, Buffer::pointer))
 }
 
-/// All of an engine's memory on the card but the neighbour lists and what depends on their reach.
+/// All of an engine's memory on the GPU but the neighbor lists and what depends on their reach.
 pub struct Buffers {
     pub particles: [ParticleBuffers; 2],
     pub sites: [Buffer; 2],
@@ -277,12 +281,12 @@ pub struct Buffers {
     pub sums: Buffer,
 }
 
-/// Bytes that a particle takes besides its neighbour list.
-pub fn bytes_per_particle(widths: Widths) -> usize {
-    let d = widths.dimension;
-    2 * (d * (2 * widths.coordinate + 4) + 5)
-        + 3 * widths.site * widths.site_stride()
-        + d * (widths.force + 2)
+/// Bytes that a particle takes besides its neighbor list.
+pub fn bytes_per_particle(element_sizes: ElementSizes) -> usize {
+    let d = element_sizes.dimension;
+    2 * (d * (2 * element_sizes.coordinate + 4) + 5)
+        + 3 * element_sizes.site * element_sizes.site_stride()
+        + d * (element_sizes.force + 2)
         + 20
 }
 
@@ -292,34 +296,34 @@ pub const MOST_BLOCKS: usize = 4096;
 impl Buffers {
     pub fn new(
         session: &Arc<Session>,
-        room: Room,
-        widths: Widths,
+        capacity: Capacity,
+        element_sizes: ElementSizes,
         masses: &[f64],
     ) -> Result<Self, EngineError> {
         let buffer = |bytes: usize| Buffer::new(session, bytes);
-        let (count, places) = (room.particles, room.places());
-        let site = widths.site * widths.site_stride();
+        let (count, places) = (capacity.particles, capacity.places());
+        let site = element_sizes.site * element_sizes.site_stride();
         // Those of ghosts are written by other ranks.
-        let sites = || match room.ghosts {
+        let sites = || match capacity.ghosts {
             0 => buffer(places * site),
             _ => Buffer::shared(session, places * site),
         };
         Ok(Buffers {
             particles: [
-                ParticleBuffers::new(session, room, widths)?,
-                ParticleBuffers::new(session, room, widths)?,
+                ParticleBuffers::new(session, capacity, element_sizes)?,
+                ParticleBuffers::new(session, capacity, element_sizes)?,
             ],
             sites: [sites()?, sites()?],
             reference: buffer(count * site)?,
-            force: (0..widths.dimension)
-                .map(|_| buffer(count * widths.force))
+            force: (0..element_sizes.dimension)
+                .map(|_| buffer(count * element_sizes.force))
                 .collect::<Result<_, _>>()?,
             row_ends: buffer(count * 4 * masses.len())?,
             bin_of: buffer(count * 4)?,
             slot_of: buffer(count * 4)?,
             sorted: buffer(count * 8)?,
             // Read in eights from multiples of four on.
-            coarse_place: (0..widths.dimension)
+            coarse_place: (0..element_sizes.dimension)
                 .map(|_| buffer((places + 8) * 2))
                 .collect::<Result<_, _>>()?,
             block_total: buffer(MOST_BLOCKS * 4)?,
@@ -370,7 +374,7 @@ impl Buffers {
     }
 }
 
-/// What depends on the reach of the neighbour lists.
+/// What depends on the reach of the neighbor lists.
 pub struct ListBuffers {
     list: Buffer,
     cell_rank: Buffer,

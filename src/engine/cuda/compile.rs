@@ -29,15 +29,15 @@ pub struct Program {
 /// What code is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Architecture {
-    /// Machine code of a card of this compute capability (90: 9.0).
+    /// Machine code of a GPU of this compute capability (90: 9.0).
     Machine(u32),
     /// Portable code (PTX), which the driver translates.
     Portable(u32),
 }
 
 impl Architecture {
-    /// The best for a card: its own machine code if the compiler knows it, else the newest portable code.
-    pub fn of_card(compute_capability: u32, known: &[u32]) -> Architecture {
+    /// The best for a GPU: its own machine code if the compiler knows it, else the newest portable code.
+    pub fn of_gpu(compute_capability: u32, known: &[u32]) -> Architecture {
         if known.contains(&compute_capability) {
             return Architecture::Machine(compute_capability);
         }
@@ -267,7 +267,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// What a killed process left half-written goes after this time.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
-/// Removes the entries that were used longest ago beyond so many files and bytes. Other files stay;
+/// Removes the entries that were used longest ago, beyond a number of files and bytes. Other files stay;
 /// what cannot be removed stays too.
 fn prune(folder: &Path, most_files: usize, most_bytes: u64) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -335,7 +335,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes a file that was used so many hours ago.
+    /// Makes a file that was used this number of hours ago.
     fn file(folder: &Path, name: &str, length: usize, hours: u64) {
         let path = folder.join(name);
         fs::write(&path, vec![0; length]).unwrap();

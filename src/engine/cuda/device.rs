@@ -1,4 +1,4 @@
-//! The cards of this machine.
+//! The GPUs of this machine.
 use cudarc::driver::CudaContext;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
@@ -6,9 +6,9 @@ use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
 use super::library::{CudaVersion, Nvrtc, driver_version};
 use crate::engine::EngineError;
 
-/// A card that the driver shows.
+/// A GPU that the driver shows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Card {
+pub struct Gpu {
     /// Number by which the driver knows it.
     pub ordinal: usize,
     pub name: String,
@@ -20,13 +20,13 @@ pub struct Card {
     pub cooperative_launch: bool,
 }
 
-impl Card {
-    /// The card and what drives it, for the files of a run.
+impl Gpu {
+    /// The GPU and what drives it, for the files of a run.
     pub fn hardware(&self) -> serde_json::Value {
         let version = |version: Option<CudaVersion>| version.map(|version| version.to_string());
         serde_json::json!({
             "engine": "cuda",
-            "card": self.name,
+            "GPU": self.name,
             "instructions": format!("sm_{}", self.compute_capability),
             "multiprocessors": self.multiprocessors,
             "memory_bytes": self.memory,
@@ -36,26 +36,26 @@ impl Card {
     }
 }
 
-/// The oldest cards that the kernels are compiled for.
+/// The oldest GPUs that the kernels are compiled for.
 pub const LEAST_COMPUTE_CAPABILITY: u32 = 75;
 
-/// All cards, in the driver's order; never empty.
+/// All GPUs, in the driver's order; never empty.
 ///
 /// # Errors
-/// If there is no driver or no card.
-pub fn cards() -> Result<Vec<Card>, EngineError> {
+/// If there is no driver or no GPU.
+pub fn gpus() -> Result<Vec<Gpu>, EngineError> {
     let version = driver_version()?;
-    result::init().map_err(|error| no_card(version, error))?;
-    let count = result::device::get_count().map_err(|error| no_card(version, error))?;
+    result::init().map_err(|error| no_gpu(version, error))?;
+    let count = result::device::get_count().map_err(|error| no_gpu(version, error))?;
     if count == 0 {
-        return Err(EngineError::NoCard(visible()));
+        return Err(EngineError::NoGpu(visible()));
     }
     (0..count)
-        .map(|ordinal| card(ordinal).map_err(|error| failed("describe a card", error)))
+        .map(|ordinal| gpu(ordinal).map_err(|error| failed("describe a GPU", error)))
         .collect()
 }
 
-fn card(ordinal: i32) -> Result<Card, DriverError> {
+fn gpu(ordinal: i32) -> Result<Gpu, DriverError> {
     let device = result::device::get(ordinal)?;
     let attribute = |which: CUdevice_attribute| {
         // SAFETY: the device comes from the driver.
@@ -63,7 +63,7 @@ fn card(ordinal: i32) -> Result<Card, DriverError> {
     };
     let major = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-    Ok(Card {
+    Ok(Gpu {
         ordinal: ordinal as usize,
         name: result::device::get_name(device)?,
         compute_capability: (10 * major + minor) as u32,
@@ -76,14 +76,14 @@ fn card(ordinal: i32) -> Result<Card, DriverError> {
     })
 }
 
-/// Whether kernels on one card can read and write the memory of another.
+/// Whether kernels on one GPU can read and write the memory of another.
 ///
 /// # Errors
 /// If the driver cannot say.
-pub fn peer_access(from: &Card, to: &Card) -> Result<bool, EngineError> {
+pub fn peer_access(from: &Gpu, to: &Gpu) -> Result<bool, EngineError> {
     let ask = || -> Result<bool, DriverError> {
-        let device = |card: &Card| -> Result<CUdevice, DriverError> {
-            result::device::get(card.ordinal as i32)
+        let device = |gpu: &Gpu| -> Result<CUdevice, DriverError> {
+            result::device::get(gpu.ordinal as i32)
         };
         let mut possible = 0;
         // SAFETY: the driver writes one integer.
@@ -91,17 +91,17 @@ pub fn peer_access(from: &Card, to: &Card) -> Result<bool, EngineError> {
             .result()?;
         Ok(possible != 0)
     };
-    ask().map_err(|error| failed("say whether cards reach each other", error))
+    ask().map_err(|error| failed("say whether GPUs reach each other", error))
 }
 
-/// Takes a card into use for a moment, loads code and returns the free memory in bytes.
+/// Takes a GPU into use for a moment, loads code and returns the free memory in bytes.
 ///
 /// # Errors
-/// If the card is not to be had, or the driver cannot load the code.
-pub fn try_load(card: &Card, image: &[u8]) -> Result<u64, EngineError> {
+/// If the GPU is not to be had, or the driver cannot load the code.
+pub fn try_load(gpu: &Gpu, image: &[u8]) -> Result<u64, EngineError> {
     let context =
-        CudaContext::new(card.ordinal).map_err(|error| failed("take the card into use", error))?;
-    context.bind_to_thread().map_err(|error| failed("select the card", error))?;
+        CudaContext::new(gpu.ordinal).map_err(|error| failed("take the GPU into use", error))?;
+    context.bind_to_thread().map_err(|error| failed("select the GPU", error))?;
     // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end; the module is used no more.
     unsafe {
         result::module::load_data(image.as_ptr().cast()).and_then(|m| result::module::unload(m))
@@ -112,14 +112,14 @@ pub fn try_load(card: &Card, image: &[u8]) -> Result<u64, EngineError> {
     Ok(free as u64)
 }
 
-fn no_card(version: CudaVersion, error: DriverError) -> EngineError {
+fn no_gpu(version: CudaVersion, error: DriverError) -> EngineError {
     match error.0 {
-        sys::CUresult::CUDA_ERROR_NO_DEVICE => EngineError::NoCard(visible()),
+        sys::CUresult::CUDA_ERROR_NO_DEVICE => EngineError::NoGpu(visible()),
         _ => failed(&format!("start (driver for CUDA {version})"), error),
     }
 }
 
-/// Says so where cards are hidden by the environment.
+/// Says so where GPUs are hidden by the environment.
 fn visible() -> String {
     match std::env::var("CUDA_VISIBLE_DEVICES") {
         Ok(list) => format!(" (CUDA_VISIBLE_DEVICES = {list:?})"),
@@ -135,13 +135,13 @@ pub fn failed(what: &str, error: DriverError) -> EngineError {
     let what = what.to_owned();
     let message = format!("{} ({})", text(error.error_string()), text(error.error_name()));
     if is_lost(error) {
-        EngineError::CardLost { what, message }
+        EngineError::GpuLost { what, message }
     } else {
         EngineError::Cuda { what, message }
     }
 }
 
-/// Whether nothing can be had from the card any more in this process: the errors that the driver's
+/// Whether nothing can be had from the GPU any more in this process: the errors that the driver's
 /// reference says leave the process in an inconsistent state, and those of broken hardware.
 fn is_lost(error: DriverError) -> bool {
     use sys::CUresult::*;

@@ -1,20 +1,21 @@
-//! The CUDA engine: all particles stay on the card; a launch takes many steps.
+//! The CUDA engine: all particles stay on the GPU; a launch takes many steps.
 use std::cell::OnceCell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::buffers::{
-    Buffers, Control, LONGEST_CHAIN, ListBuffers, MOST_BLOCKS, Room, System, Widths, status,
+    Buffers, Capacity, Control, ElementSizes, LONGEST_CHAIN, ListBuffers, MOST_BLOCKS, System,
+    status,
 };
 use super::compile::Program;
 use super::constants::DevicePolicy;
 use super::correlator::Sampling;
-use super::device::Card;
+use super::device::Gpu;
 use super::launch::{Kernels, program};
-use super::lists::{self, ListShape};
 use super::memory::Session;
-use super::rank::CardDomain;
-use super::thermostat::{Geometry, Kind, Thermostat, pays_alone};
+use super::neighbor_lists::{self, ListShape};
+use super::rank::GpuDomain;
+use super::thermostat::{Geometry, Kind, Thermostat, single_lane_pays};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
 use crate::engine::domain::Start;
@@ -29,7 +30,7 @@ use crate::system::{SimulationBox, Snapshot, Species};
 /// More steps than this are split into several launches.
 const LONGEST_LAUNCH: u64 = 100_000;
 
-/// All particles of a system in one precision, on one card.
+/// All particles of a system in one precision, on one GPU.
 pub struct CudaEngine<P: DevicePolicy> {
     pub(super) policy: P,
     pub(super) plan: Plan,
@@ -37,11 +38,11 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) species: Vec<Species>,
     pub(super) session: Arc<Session>,
     pub(super) kernels: Kernels,
-    pub(super) widths: Widths,
-    pub(super) room: Room,
+    pub(super) element_sizes: ElementSizes,
+    pub(super) capacity: Capacity,
     /// `None`: the whole system is here.
-    pub(super) domain: Option<Box<CardDomain>>,
-    /// Made for the first copy; `None` inside where the card has no room for it. Before the buffers: it
+    pub(super) domain: Option<Box<GpuDomain>>,
+    /// Made for the first copy; `None` inside where the GPU has no room for it. Before the buffers: it
     /// waits for copies out of them when it is dropped.
     pub(super) transfer: OnceCell<Option<Transfer>>,
     /// Of time correlations. Before the buffers, as the transfer.
@@ -69,41 +70,42 @@ struct Launch {
     steps: u32,
     rebuild: u32,
     restore: u32,
-    samples: Turns,
-    stress: Turns,
+    samples: SampleTimes,
+    stress: SampleTimes,
 }
 
 /// After which steps of a launch something is done within it, and its number the first time. Mirrors `Turns` in
 /// `kernels/md/sample.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct SampleTimes {
     first: u32,
     every: u32,
     number: u32,
     unused: u32,
 }
 
-impl Turns {
-    pub const NONE: Turns = Turns { first: u32::MAX, every: 1, number: 0, unused: 0 };
+impl SampleTimes {
+    pub const NONE: SampleTimes = SampleTimes { first: u32::MAX, every: 1, number: 0, unused: 0 };
 
     /// `first` lies in the launch.
     pub fn new(first: u64, every: u64, number: u32) -> Self {
         // A launch has fewer than 2^32 steps.
         let every = every.min(u64::from(u32::MAX)) as u32;
-        Turns { first: first as u32, every, number, unused: 0 }
+        SampleTimes { first: first as u32, every, number, unused: 0 }
     }
 }
 
 /// When a launch takes samples of the particles, and sums up the stress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SampleTurns {
-    pub particles: Turns,
-    pub stress: Turns,
+pub(super) struct LaunchSamples {
+    pub particles: SampleTimes,
+    pub stress: SampleTimes,
 }
 
-impl SampleTurns {
-    pub const NONE: SampleTurns = SampleTurns { particles: Turns::NONE, stress: Turns::NONE };
+impl LaunchSamples {
+    pub const NONE: LaunchSamples =
+        LaunchSamples { particles: SampleTimes::NONE, stress: SampleTimes::NONE };
 }
 
 /// The choice of a state that this engine has run.
@@ -114,28 +116,28 @@ fn choice_of(memory: &MemoryLayout) -> Option<Choice> {
 
 impl<P: DevicePolicy> CudaEngine<P> {
     /// # Errors
-    /// If the state does not fit the plan or the card, or the kernels cannot be compiled.
-    pub fn new(plan: &Plan, state: &ExactState, card: Card) -> Result<Self, EngineError> {
+    /// If the state does not fit the plan or the GPU, or the kernels cannot be compiled.
+    pub fn new(plan: &Plan, state: &ExactState, gpu: Gpu) -> Result<Self, EngineError> {
         let expected = plan.system.particle_count();
         if state.position.len() != expected {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
         }
         assert_eq!(state.precision, P::PRECISION, "the state is converted before");
-        let session = Session::open(card)?;
+        let session = Session::open(gpu)?;
         let layout = state.memory.as_ref();
         let shape = tuning::first_shape(
             plan,
             &state.simulation_box,
             layout.and_then(choice_of),
-            session.card.multiprocessors,
+            session.gpu.multiprocessors,
         );
         let start = Start {
             step: state.step,
             simulation_box: state.simulation_box,
             thermostat: state.thermostat.clone(),
         };
-        let room = Room { particles: expected, ghosts: 0 };
-        let mut engine = Self::empty(plan, start, session, program, shape, room)?;
+        let capacity = Capacity { particles: expected, ghosts: 0 };
+        let mut engine = Self::empty(plan, start, session, program, shape, capacity)?;
         let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let layout = layout.filter(|memory| choice_of(memory) == Some(same));
         engine.load(state, layout)?;
@@ -149,26 +151,26 @@ impl<P: DevicePolicy> CudaEngine<P> {
         session: Arc<Session>,
         program: fn(&P, &Plan) -> Program,
         shape: ListShape,
-        room: Room,
+        capacity: Capacity,
     ) -> Result<Self, EngineError> {
         let simulation_box = start.simulation_box;
         let species = plan.system.species.clone();
         let policy = P::new(&simulation_box, plan.run.timestep, &species);
-        let widths = Widths::new(P::PRECISION, simulation_box.dimension());
-        let places = room.particles + room.ghosts;
-        tuning::check_memory(&session, places, species.len(), widths, shape)?;
+        let element_sizes = ElementSizes::new(P::PRECISION, simulation_box.dimension());
+        let places = capacity.particles + capacity.ghosts;
+        tuning::check_memory(&session, places, species.len(), element_sizes, shape)?;
         let kernels = Kernels::load_program(&session, program(&policy, plan), &policy, plan)?;
         let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
-        let buffers = Buffers::new(&session, room, widths, &masses)?;
+        let buffers = Buffers::new(&session, capacity, element_sizes, &masses)?;
         let mut system = System::default();
-        system.count = room.particles as u32;
+        system.count = capacity.particles as u32;
         buffers.describe(&mut system);
-        let lists = lists::allocate::<P>(
+        let lists = neighbor_lists::allocate::<P>(
             &session,
             plan,
             &simulation_box,
             shape,
-            room.particles,
+            capacity.particles,
             &mut system,
         )?;
         kernels.set("system", system.bytes())?;
@@ -179,8 +181,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             species,
             session,
             kernels,
-            widths,
-            room,
+            element_sizes,
+            capacity,
             domain: None,
             buffers,
             lists: Some(lists),
@@ -201,12 +203,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.plan.system.particle_count()
     }
 
-    /// Particles on this card.
+    /// Particles on this GPU.
     pub(super) fn own_count(&self) -> usize {
         self.system.count as usize
     }
 
-    /// Copies a state to the card and computes its forces.
+    /// Copies a state to the GPU and computes its forces.
     pub(super) fn load(
         &mut self,
         state: &ExactState,
@@ -221,8 +223,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             order.iter().map(|&id| values[id as usize][axis]).collect()
         };
         for axis in 0..self.simulation_box.dimension() {
-            self.widths.write(&to.position[axis], &gather(&state.position, axis))?;
-            self.widths.write(&to.velocity[axis], &gather(&state.velocity, axis))?;
+            self.element_sizes.write(&to.position[axis], &gather(&state.position, axis))?;
+            self.element_sizes.write(&to.velocity[axis], &gather(&state.velocity, axis))?;
             let image: Vec<i32> = order.iter().map(|&id| state.image[id as usize][axis]).collect();
             to.image[axis].write(&image)?;
         }
@@ -240,9 +242,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
             Some(memory) => memory.reference.clone(),
             None => state.position.iter().map(site).collect(),
         };
-        self.widths.write_sites(&self.buffers.sites[0], &sites)?;
+        self.element_sizes.write_sites(&self.buffers.sites[0], &sites)?;
         self.control = Control::default();
-        self.run(0, true, true, SampleTurns::NONE)?;
+        self.run(0, true, true, LaunchSamples::NONE)?;
         self.control.rebuilds = layout.map_or(1, |memory| memory.rebuilds);
         Ok(())
     }
@@ -254,7 +256,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         steps: u64,
         rebuild: bool,
         restore: bool,
-        samples: SampleTurns,
+        samples: LaunchSamples,
     ) -> Result<(), EngineError> {
         let (kind, thermostat) = Thermostat::new(
             &self.stage,
@@ -318,7 +320,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(())
     }
 
-    /// Gives the card what the thermostat remembers, for a launch.
+    /// Gives the GPU what the thermostat remembers, for a launch.
     ///
     /// # Errors
     /// If its chain is too long.
@@ -353,30 +355,30 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     pub(super) fn geometry(&self, kind: Kind) -> Geometry {
         let tiles = self.own_count().div_ceil(32 >> self.shape.lanes_log2) as u32;
-        let blocks = self.session.card.multiprocessors.min(MOST_BLOCKS as u32);
-        let alone = self.shape.lanes_log2 == 0 && pays_alone(P::PRECISION);
+        let blocks = self.session.gpu.multiprocessors.min(MOST_BLOCKS as u32);
+        let alone = self.shape.lanes_log2 == 0 && single_lane_pays(P::PRECISION);
         Geometry::new(kind, tiles, blocks, alone)
     }
 
     pub(super) fn grow_lists(&mut self) -> Result<(), EngineError> {
         tracing::debug!("lists are full at step {}: they grow", self.step);
         let need = self.control.list_need as usize;
-        let shape = ListShape { room: need + need / 8, ..self.shape };
+        let shape = ListShape { capacity: need + need / 8, ..self.shape };
         self.set_shape(shape)
     }
 
     /// Takes other lists; the next launch must build them.
     pub(super) fn set_shape(&mut self, shape: ListShape) -> Result<(), EngineError> {
-        tracing::debug!("neighbour lists: {shape:?}");
+        tracing::debug!("neighbor lists: {shape:?}");
         self.shape = shape;
         // The memory of the old ones may be needed.
         self.lists = None;
-        let lists = lists::allocate::<P>(
+        let lists = neighbor_lists::allocate::<P>(
             &self.session,
             &self.plan,
             &self.simulation_box,
             shape,
-            self.room.particles,
+            self.capacity.particles,
             &mut self.system,
         )?;
         self.lists = Some(lists);
@@ -408,8 +410,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.trials.clear();
         // The memory of the last stage's blocks.
         self.sampling = None;
-        if let Some(with_others) = &mut self.domain {
-            with_others.begin_times();
+        if let Some(multi_rank) = &mut self.domain {
+            multi_rank.begin_times();
         }
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
         let alone = self.domain.is_none();
@@ -421,7 +423,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         if self.domain.is_some() {
-            return self.advance_with_others(steps);
+            return self.advance_multi_rank(steps);
         }
         let mut left = steps;
         while left > 0 {
@@ -483,30 +485,30 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn report(&self) -> serde_json::Value {
         let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
-        let kernel = self.kernels.kernel(self.kernel_among_others(kernel));
+        let kernel = self.kernels.kernel(self.multi_rank_kernel(kernel));
         let (registers, local) = kernel.map_or((0, 0), |kernel| self.kernels.resources(kernel));
         let mut report = serde_json::json!({
             "engine": "cuda",
             "precision": P::PRECISION.name(),
-            "card": self.session.card.name,
-            "instructions": format!("sm_{}", self.session.card.compute_capability),
+            "GPU": self.session.gpu.name,
+            "instructions": format!("sm_{}", self.session.gpu.compute_capability),
             "threads": blocks * threads,
             "blocks": blocks,
             "threads_per_block": threads,
             "threads_per_particle": 1 << self.shape.lanes_log2,
             "registers": registers,
             "local_bytes": local,
-            "device_bytes": tuning::device_bytes(self.own_count(), self.species.len(), self.widths, self.shape),
+            "device_bytes": tuning::device_bytes(self.own_count(), self.species.len(), self.element_sizes, self.shape),
             "skin": self.shape.skin,
             "trials": self.trials,
             "sort_interval": 1,
             "list_entries_per_particle": self.mean_entries(),
-            "list_room": self.shape.room,
+            "list_capacity": self.shape.capacity,
             "list_rebuilds": self.control.rebuilds,
             "effective_timestep": self.policy.effective_timestep(),
         });
         match &self.domain {
-            Some(with_others) => with_others.report(self.waiting_in_passes(), &mut report),
+            Some(multi_rank) => multi_rank.report(self.waiting_in_passes(), &mut report),
             None => {
                 let cycles = self.control.cycles.map(|cycles| cycles as f64);
                 let [pass, wait, sort, build] =
@@ -519,6 +521,6 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
     }
 
     fn hardware(&self) -> serde_json::Value {
-        self.session.card.hardware()
+        self.session.gpu.hardware()
     }
 }

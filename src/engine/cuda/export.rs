@@ -1,10 +1,10 @@
-//! The state out of the card's memory, in id order, and errors that tell of particles.
+//! The state out of the GPU's memory, in id order, and errors that tell of particles.
 use super::buffers::status;
 use super::constants::DevicePolicy;
-use super::copied::Moment;
 use super::engine::CudaEngine;
 use super::memory::Buffer;
-use super::transfer::{Piece, Transfer, room};
+use super::raw_state::RawSnapshot;
+use super::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, ExactState, Pending, PendingSnapshot, PendingState};
 use crate::system::Snapshot;
 
@@ -31,10 +31,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(all)
     }
 
-    fn moment(&self) -> Moment<P> {
-        Moment {
+    fn raw_snapshot(&self) -> RawSnapshot<P> {
+        RawSnapshot {
             policy: self.policy.clone(),
-            widths: self.widths,
+            element_sizes: self.element_sizes,
             simulation_box: self.simulation_box,
             timestep: self.plan.run.timestep,
             step: self.step,
@@ -46,13 +46,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
     }
 
-    /// The arrays that a state or a snapshot is made of (see [`Moment::lengths`]).
-    fn pieces(&self, moment: &Moment<P>, of_state: bool) -> Vec<Piece<'_>> {
+    /// The arrays that a state or a snapshot is made of (see [`RawSnapshot::lengths`]).
+    fn pieces(&self, raw_snapshot: &RawSnapshot<P>, of_state: bool) -> Vec<Piece<'_>> {
         let particles = &self.buffers.particles[self.control.copy as usize];
         let axes = particles.position.iter().chain(&particles.velocity).chain(&particles.image);
         let buffers = axes.chain([&particles.id, &particles.species, &self.buffers.reference]);
         let piece = |(buffer, bytes)| Piece { buffer, bytes };
-        buffers.zip(moment.lengths(of_state)).map(piece).collect()
+        buffers.zip(raw_snapshot.lengths(of_state)).map(piece).collect()
     }
 
     /// Copies the arrays out and waits for them.
@@ -60,61 +60,61 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut all = Vec::new();
         for piece in pieces {
             all.extend(piece.buffer.read::<u8>(piece.bytes)?);
-            all.resize(room(all.len()), 0);
+            all.resize(aligned_size(all.len()), 0);
         }
         Ok(all)
     }
 
-    /// Has the arrays copied out while the next steps run, or, where the card or its host has no room for that, at
+    /// Has the arrays copied out while the next steps run, or, where the GPU or its host has no room for that, at
     /// once. `finish` makes of the bytes what is wanted.
     fn begin_copy<T: Send + 'static>(
         &self,
         of_state: bool,
-        finish: fn(&Moment<P>, &[u8]) -> T,
+        finish: fn(&RawSnapshot<P>, &[u8]) -> T,
     ) -> Result<Pending<T>, EngineError> {
-        let moment = self.moment();
+        let raw_snapshot = self.raw_snapshot();
         let transfer = self.transfer.get_or_init(|| {
-            let bytes = moment.lengths(true).into_iter().map(room).sum();
+            let bytes = raw_snapshot.lengths(true).into_iter().map(aligned_size).sum();
             Transfer::new(&self.session, bytes)
                 .inspect_err(|error| tracing::debug!("frames are copied at once: {error}"))
                 .ok()
         });
-        let pieces = self.pieces(&moment, of_state);
+        let pieces = self.pieces(&raw_snapshot, of_state);
         if let Some(transfer) = transfer {
             match transfer.begin(&pieces) {
                 Ok(arriving) => {
-                    return Ok(Pending::new(move || Ok(finish(&moment, arriving.wait()?))));
+                    return Ok(Pending::new(move || Ok(finish(&raw_snapshot, arriving.wait()?))));
                 }
-                Err(error @ EngineError::CardLost { .. }) => return Err(error),
+                Err(error @ EngineError::GpuLost { .. }) => return Err(error),
                 Err(error) => tracing::debug!("this frame is copied at once: {error}"),
             }
         }
         let bytes = self.read_pieces(&pieces)?;
-        Ok(Pending::new(move || Ok(finish(&moment, &bytes))))
+        Ok(Pending::new(move || Ok(finish(&raw_snapshot, &bytes))))
     }
 
     pub(super) fn begin_state(&self) -> Result<PendingState, EngineError> {
-        self.begin_copy(true, Moment::state)
+        self.begin_copy(true, RawSnapshot::state)
     }
 
     pub(super) fn begin_frame(&self) -> Result<PendingSnapshot, EngineError> {
-        self.begin_copy(false, Moment::snapshot)
+        self.begin_copy(false, RawSnapshot::snapshot)
     }
 
     pub(super) fn read_state(&self) -> Result<ExactState, EngineError> {
-        let moment = self.moment();
-        Ok(moment.state(&self.read_pieces(&self.pieces(&moment, true))?))
+        let raw_snapshot = self.raw_snapshot();
+        Ok(raw_snapshot.state(&self.read_pieces(&self.pieces(&raw_snapshot, true))?))
     }
 
     pub(super) fn read_snapshot(&self) -> Result<Snapshot, EngineError> {
-        let moment = self.moment();
-        Ok(moment.snapshot(&self.read_pieces(&self.pieces(&moment, false))?))
+        let raw_snapshot = self.raw_snapshot();
+        Ok(raw_snapshot.snapshot(&self.read_pieces(&self.pieces(&raw_snapshot, false))?))
     }
 
     pub(super) fn read_forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
         let count = self.particle_count();
         let order = self.order()?;
-        let read = |buffer: &Buffer| self.widths.read(buffer, count);
+        let read = |buffer: &Buffer| self.element_sizes.read(buffer, count);
         let forces = self.in_id_order(&order, &self.buffers.force, read)?;
         let dimension = self.simulation_box.dimension();
         let forces = forces
@@ -143,7 +143,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                     distance: self.distance(first, second),
                     precision: P::PRECISION.name(),
                 },
-                // Among ranks a launch goes on behind the fault: the pair may have flown apart.
+                // Among ranks a launch continues after the fault: the pair may have flown apart.
                 Ok(None) => self.range_error(status::TOO_CLOSE, culprit),
                 Err(error) => error,
             },
@@ -160,13 +160,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
     }
 
-    /// Position and velocity of a particle of this card.
+    /// Position and velocity of a particle of this GPU.
     fn read_particle(&self, id: u32) -> Result<[[f64; 3]; 2], EngineError> {
         let place = self.order()?.iter().position(|&other| other == id).unwrap_or(0);
         let particles = &self.buffers.particles[self.control.copy as usize];
         let (mut position, mut velocity) = ([0.0; 3], [0.0; 3]);
         for axis in 0..self.simulation_box.dimension() {
-            let read = |buffer: &Buffer| self.widths.read(buffer, place + 1);
+            let read = |buffer: &Buffer| self.element_sizes.read(buffer, place + 1);
             let bits = read(&particles.position[axis])?[place];
             position[axis] = self.policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis);
             let bits = read(&particles.velocity[axis])?[place];
@@ -180,7 +180,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let sites = &self.buffers.sites[self.control.site_copy as usize];
         let read = || -> Result<f64, EngineError> {
             let order = self.order()?;
-            let sites = self.widths.read_sites(sites, order.len())?;
+            let sites = self.element_sizes.read_sites(sites, order.len())?;
             let site = |id: u32| {
                 order.iter().position(|&other| other == id).map_or([0; 3], |place| sites[place])
             };

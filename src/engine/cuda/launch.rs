@@ -11,12 +11,12 @@ use super::constants::{DevicePolicy, DeviceReal, PairTable};
 use super::device::failed;
 use super::library::Nvrtc;
 use super::memory::Session;
-use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_ALONE};
+use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE};
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::plan::Plan;
 
-/// Code on the card.
+/// Code on the GPU.
 pub struct Kernels {
     session: Arc<Session>,
     module: CUmodule,
@@ -58,7 +58,7 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
         ("SATURATING", u32::from(half_diagonal < pairs.saturates_within).to_string()),
         ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
         ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
-        ("LARGEST_BLOCK_ALONE", LARGEST_BLOCK_ALONE.to_string()),
+        ("LARGEST_BLOCK_SINGLE_LANE", LARGEST_BLOCK_SINGLE_LANE.to_string()),
         ("STRESS", u32::from(super::correlator::is_stress_wanted(plan)).to_string()),
     ];
     Program {
@@ -72,7 +72,7 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
 /// What kernels are compiled to for the GPU of a session.
 fn architecture(session: &Session) -> Result<Architecture, EngineError> {
     let known = Nvrtc::get()?.architectures();
-    Ok(Architecture::of_card(session.card.compute_capability, known))
+    Ok(Architecture::of_gpu(session.gpu.compute_capability, known))
 }
 
 impl Kernels {
@@ -122,7 +122,7 @@ impl Kernels {
         unsafe { result::memcpy_htod_sync(pointer, bytes) }.map_err(failure)
     }
 
-    /// Copies a word on the card into a constant, `at` bytes from its start, between what was launched before and after.
+    /// Copies a word on the GPU into a constant, `at` bytes from its start, between what was launched before and after.
     pub(super) fn copy_word(
         &self,
         name: &str,
@@ -137,7 +137,7 @@ impl Kernels {
         let bytes = size_of::<u32>();
         assert!(at + bytes <= size);
         let (to, stream) = (pointer + at as CUdeviceptr, std::ptr::null_mut());
-        // SAFETY: both words lie in the card's memory.
+        // SAFETY: both words lie in the GPU's memory.
         unsafe { result::memcpy_dtod_async(to, from, bytes, stream) }.map_err(failure)
     }
 
@@ -170,7 +170,7 @@ impl Kernels {
             .map_err(|error| failed("give a kernel its shared memory", error))
     }
 
-    /// Launches a kernel over a grid of two dimensions with so many bytes of shared memory. Does not wait.
+    /// Launches a kernel over a grid of two dimensions with a number of bytes of shared memory. Does not wait.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
@@ -195,7 +195,7 @@ impl Kernels {
     /// Launches a kernel; `cooperative` makes sure that all blocks run at once. Does not wait.
     ///
     /// # Safety
-    /// The arguments are those of the kernel, and what they point to on the card is large enough.
+    /// The arguments are those of the kernel, and what they point to on the GPU is large enough.
     pub unsafe fn launch(
         &self,
         kernel: Kernel,

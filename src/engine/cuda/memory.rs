@@ -1,34 +1,34 @@
-//! Memory of the card, and the card itself as an engine holds it.
+//! Memory of the GPU, and the GPU itself as an engine holds it.
 use std::sync::Arc;
 
 use cudarc::driver::CudaContext;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdevice_attribute, CUdeviceptr};
 
-use super::device::{Card, failed};
+use super::device::{Gpu, failed};
 use crate::engine::EngineError;
 
-/// A card in use by this process.
+/// A GPU in use by this process.
 pub struct Session {
-    pub card: Card,
+    pub gpu: Gpu,
     context: Arc<CudaContext>,
 }
 
 impl Session {
     /// # Errors
-    /// If the driver cannot take the card into use.
-    pub fn open(card: Card) -> Result<Arc<Self>, EngineError> {
-        let context = CudaContext::new(card.ordinal)
-            .map_err(|error| failed("take the card into use", error))?;
-        Ok(Arc::new(Session { card, context }))
+    /// If the driver cannot take the GPU into use.
+    pub fn open(gpu: Gpu) -> Result<Arc<Self>, EngineError> {
+        let context = CudaContext::new(gpu.ordinal)
+            .map_err(|error| failed("take the GPU into use", error))?;
+        Ok(Arc::new(Session { gpu, context }))
     }
 
-    /// Makes the card the one that this thread talks to: to be called before the driver is.
+    /// Makes the GPU the one that this thread talks to: to be called before the driver is.
     pub fn enter(&self) -> Result<(), EngineError> {
-        self.context.bind_to_thread().map_err(|error| failed("select the card", error))
+        self.context.bind_to_thread().map_err(|error| failed("select the GPU", error))
     }
 
-    /// Number that names the card on any host.
+    /// Number that names the GPU on any host.
     pub fn uuid(&self) -> [u8; 16] {
         let uuid = self.context.uuid().map(|uuid| uuid.bytes.map(|byte| byte as u8));
         uuid.unwrap_or_default()
@@ -49,7 +49,7 @@ impl Session {
     pub fn shared_memory(&self) -> Result<usize, EngineError> {
         let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
         let bytes = self.context.attribute(attribute);
-        bytes.map(|bytes| bytes as usize).map_err(|error| failed("describe a card", error))
+        bytes.map(|bytes| bytes as usize).map_err(|error| failed("describe a GPU", error))
     }
 
     /// Free and total memory in bytes.
@@ -61,14 +61,14 @@ impl Session {
     }
 }
 
-/// A piece of the card's memory, zero at first; given back when dropped.
+/// A piece of the GPU's memory, zero at first; given back when dropped.
 pub struct Buffer {
     session: Arc<Session>,
     pointer: CUdeviceptr,
     bytes: usize,
 }
 
-/// Numbers that are copied to and from the card as they are.
+/// Numbers that are copied to and from the GPU as they are.
 ///
 /// # Safety
 /// Every pattern of bits is a value, and there is no padding.
@@ -90,7 +90,7 @@ impl Buffer {
         let bytes = bytes.max(16);
         // SAFETY: the memory is freed once, when the buffer is dropped.
         let pointer = unsafe { result::malloc_sync(bytes) }
-            .map_err(|error| failed("give memory on the card", error))?;
+            .map_err(|error| failed("give memory on the GPU", error))?;
         let buffer = Buffer { session: session.clone(), pointer, bytes };
         // SAFETY: the memory is ours and as long.
         unsafe { result::memset_d8_sync(pointer, 0, bytes) }
@@ -98,7 +98,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// A buffer that other processes may see: they see whole pages of the card's memory.
+    /// A buffer that other processes may see: they see whole pages of the GPU's memory.
     pub fn shared(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
         Buffer::new(session, bytes.max(1).next_multiple_of(2 << 20))
     }
@@ -119,7 +119,7 @@ impl Buffer {
         self.session.enter()?;
         // SAFETY: the buffer is at least as long as the values.
         unsafe { result::memcpy_htod_sync(self.pointer, values) }
-            .map_err(|error| failed("copy to the card", error))
+            .map_err(|error| failed("copy to the GPU", error))
     }
 
     /// Copies values into the buffer, from byte `at` on.
@@ -128,7 +128,7 @@ impl Buffer {
         self.session.enter()?;
         // SAFETY: the buffer ends after the values.
         unsafe { result::memcpy_htod_sync(self.pointer + at as CUdeviceptr, values) }
-            .map_err(|error| failed("copy to the card", error))
+            .map_err(|error| failed("copy to the GPU", error))
     }
 
     /// Sets the first bytes to zero after what was launched before; does not wait.
@@ -162,7 +162,7 @@ impl Buffer {
         self.session.enter()?;
         // SAFETY: both buffers are as long.
         unsafe { result::memcpy_dtod_sync(self.pointer, from.pointer, self.bytes) }
-            .map_err(|error| failed("copy on the card", error))
+            .map_err(|error| failed("copy on the GPU", error))
     }
 
     /// Copies all of a buffer of the same size or a smaller one.
@@ -171,7 +171,7 @@ impl Buffer {
         self.session.enter()?;
         // SAFETY: this buffer is at least as long as the other.
         unsafe { result::memcpy_dtod_sync(self.pointer, from.pointer, from.bytes) }
-            .map_err(|error| failed("copy on the card", error))
+            .map_err(|error| failed("copy on the GPU", error))
     }
 
     /// Copies the first `count` values out; waits for what was launched before.
@@ -187,7 +187,7 @@ impl Buffer {
         let mut values = vec![unsafe { std::mem::zeroed::<T>() }; count];
         // SAFETY: the buffer is at least as long as the values.
         unsafe { result::memcpy_dtoh_sync(&mut values, self.pointer + at as CUdeviceptr) }
-            .map_err(|error| failed("copy from the card", error))?;
+            .map_err(|error| failed("copy from the GPU", error))?;
         Ok(values)
     }
 }
@@ -195,7 +195,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if self.session.enter().is_ok() {
-            // SAFETY: the pointer came from the driver and is used no more. After an error of the card
+            // SAFETY: the pointer came from the driver and is used no more. After an error of the GPU
             // nothing can be done about a failure here.
             let _ = unsafe { result::free_sync(self.pointer) };
         }

@@ -1,35 +1,35 @@
-//! Minima of the potential energy ([`crate::engine::minimizer`]) on the card.
+//! Minima of the potential energy ([`crate::engine::minimizer`]) on the GPU.
 //!
 //! The copy of the state lies in an engine of its own, in 64-bit floats; `kernels/minimize/descend.cu` does the
-//! iterations and takes their decisions, many a launch. Threads per particle are those of one kind of card, so that
-//! a minimum depends neither on the card nor on the number of its blocks.
+//! iterations and takes their decisions, many a launch. Threads per particle are those of one kind of GPU, so that
+//! a minimum depends neither on the GPU nor on the number of its blocks.
 //! Runs beside the engine of the run, on the same stream: launches of both take turns.
 use std::ffi::c_void;
 
 use super::buffers::{Control, status};
 use super::compile::Program;
-use super::device::Card;
+use super::device::Gpu;
 use super::engine::CudaEngine;
 use super::launch::{Kernels, program_of};
 use super::memory::{Buffer, Plain};
 use super::thermostat::{Geometry, Kind};
 use super::tuning::default_lanes_log2;
-use crate::engine::minimizer::{Descent, GiveUp, InherentStructure, Minimizer};
+use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
 use crate::engine::{Engine, EngineError, ExactState};
 use crate::integrator::fire;
 use crate::plan::{InherentStructuresPlan, Plan};
 use crate::system::Snapshot;
 
-/// A minimiser on a card.
+/// A minimiser on a GPU.
 pub struct CudaMinimizer {
     descent: Descent,
-    card: Card,
+    gpu: Gpu,
     /// Made for the first configuration.
-    on_card: Option<OnCard>,
+    on_gpu: Option<OnGpu>,
 }
 
-struct OnCard {
+struct OnGpu {
     engine: CudaEngine<Double>,
     kernels: Kernels,
     progress: Buffer,
@@ -84,7 +84,7 @@ const LAUNCH: u64 = 200_000_000;
 const MOST_ITERATIONS_OF_LAUNCH: u64 = 20_000;
 
 /// The plan for the engine of the copy.
-fn plan_on_card(plan: &Plan) -> Plan {
+fn plan_on_gpu(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     let lanes_log2 = default_lanes_log2(plan.system.particle_count(), MULTIPROCESSORS);
     plan.run.threads_per_particle = Some(1 << lanes_log2);
@@ -96,7 +96,7 @@ fn plan_on_card(plan: &Plan) -> Plan {
 
 /// The kernels of a descent for a plan, ready to be compiled.
 pub fn program(plan: &Plan) -> Program {
-    program_over(&plan_on_card(plan))
+    program_over(&plan_on_gpu(plan))
 }
 
 fn program_over(plan: &Plan) -> Program {
@@ -107,38 +107,38 @@ fn program_over(plan: &Plan) -> Program {
 }
 
 impl CudaMinimizer {
-    pub fn new(plan: &Plan, settings: &InherentStructuresPlan, card: Card) -> Self {
-        CudaMinimizer { descent: Descent::new(&plan_on_card(plan), settings), card, on_card: None }
+    pub fn new(plan: &Plan, settings: &InherentStructuresPlan, gpu: Gpu) -> Self {
+        CudaMinimizer { descent: Descent::new(&plan_on_gpu(plan), settings), gpu, on_gpu: None }
     }
 }
 
 impl Minimizer for CudaMinimizer {
     fn minimize(&mut self, snapshot: &Snapshot) -> Result<InherentStructure, EngineError> {
         let state = self.descent.at_rest(snapshot)?;
-        let on_card = match &mut self.on_card {
-            Some(on_card) => {
-                on_card.engine.step = state.step;
-                on_card.engine.load(&state, None)?;
-                on_card
+        let on_gpu = match &mut self.on_gpu {
+            Some(on_gpu) => {
+                on_gpu.engine.step = state.step;
+                on_gpu.engine.load(&state, None)?;
+                on_gpu
             }
-            empty => empty.insert(OnCard::new(&self.descent, &state, &self.card)?),
+            empty => empty.insert(OnGpu::new(&self.descent, &state, &self.gpu)?),
         };
-        on_card.descend(&self.descent)
+        on_gpu.descend(&self.descent)
     }
 
-    fn give_up_when(&mut self, told: GiveUp) {
-        self.descent.give_up = Some(told);
+    fn cancel_when(&mut self, cancel: CancelToken) {
+        self.descent.cancel = Some(cancel);
     }
 }
 
-impl OnCard {
-    fn new(descent: &Descent, state: &ExactState, card: &Card) -> Result<Self, EngineError> {
+impl OnGpu {
+    fn new(descent: &Descent, state: &ExactState, gpu: &Gpu) -> Result<Self, EngineError> {
         let plan = &descent.plan;
-        let engine = CudaEngine::<Double>::new(plan, state, card.clone())?;
+        let engine = CudaEngine::<Double>::new(plan, state, gpu.clone())?;
         let session = engine.session.clone();
         let kernels = Kernels::load_program(&session, program_over(plan), &engine.policy, plan)?;
         let tiles = engine.particle_count().div_ceil(32 >> engine.shape.lanes_log2);
-        Ok(OnCard {
+        Ok(OnGpu {
             kernels,
             progress: Buffer::new(&session, size_of::<Progress>())?,
             fastest2: Buffer::new(&session, 16)?,

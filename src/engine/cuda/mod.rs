@@ -1,22 +1,22 @@
-//! The CUDA engine: kernels compiled at start for the card and for this run.
+//! The CUDA engine: kernels compiled at start for the GPU and for this run.
 pub mod arithmetic;
 mod buffers;
 pub mod compile;
 pub mod constants;
-mod copied;
 mod correlator;
 pub mod device;
 mod engine;
 mod export;
 mod launch;
 pub mod library;
-mod lists;
+mod measure;
 mod memory;
 mod minimize;
+mod neighbor_lists;
 mod rank;
+mod raw_state;
 pub mod sources;
 mod streams;
-mod thermo;
 mod thermostat;
 mod transfer;
 mod tuning;
@@ -29,19 +29,19 @@ use crate::engine::precision::{Policy, in_precision};
 use crate::engine::{Engine, EngineError, ExactState};
 use crate::plan::Plan;
 
-/// The CUDA engine of a plan on the first card, holding `state`.
+/// The CUDA engine of a plan on the first GPU, holding `state`.
 ///
 /// # Errors
-/// If there is no card, or the state does not fit it or the precision.
+/// If there is no GPU, or the state does not fit it or the precision.
 pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
-    let card = device::cards()?.swap_remove(0);
-    Ok(in_precision!(plan.run.precision, |P| Box::new(CudaEngine::<P>::new(plan, state, card)?)))
+    let gpu = device::gpus()?.swap_remove(0);
+    Ok(in_precision!(plan.run.precision, |P| Box::new(CudaEngine::<P>::new(plan, state, gpu)?)))
 }
 
-/// The engine of a rank of a plan on a card, holding some of the particles of a state. Collective.
+/// The engine of a rank of a plan on a GPU, holding some of the particles of a state. Collective.
 ///
 /// # Errors
-/// If a rank has no card, or its card no room; all ranks fail together.
+/// If a rank has no GPU, or its GPU no room; all ranks fail together.
 pub fn create_on_rank(
     plan: &Plan,
     start: &Start,
@@ -59,8 +59,8 @@ pub use correlator::{
 };
 pub use minimize::{CudaMinimizer, program as minimizer_program};
 
-/// The kernels of a plan, ready to be compiled: as the engine does for its card, and as tests do for
-/// cards that are not there.
+/// The kernels of a plan, ready to be compiled: as the engine does for its GPU, and as tests do for
+/// GPUs that are not there.
 pub fn program(plan: &Plan) -> compile::Program {
     in_precision!(plan.run.precision, |P| launch::program(&policy::<P>(plan), plan))
 }

@@ -19,7 +19,7 @@ unsafe impl Send for Stream {}
 
 impl Stream {
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     pub fn new(session: &Arc<Session>) -> Result<Self, EngineError> {
         session.enter()?;
         let stream = stream::create(stream::StreamKind::NonBlocking)
@@ -50,15 +50,15 @@ impl Event {
     /// Whoever waits for it sleeps.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     pub fn new(session: &Arc<Session>) -> Result<Self, EngineError> {
         Event::with_flags(session, CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32)
     }
 
-    /// Whoever waits for it does nothing else, and goes on sooner.
+    /// Whoever waits for it does nothing else, and continues sooner.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     pub fn watched(session: &Arc<Session>) -> Result<Self, EngineError> {
         Event::with_flags(session, 0)
     }

@@ -12,11 +12,11 @@ pub const SMALL_BLOCK: u32 = 512;
 /// threads still saturate a multiprocessor.
 pub const LARGEST_BLOCK: u32 = 640;
 
-/// The same of `advance_alone`, for one lane a particle.
-pub const LARGEST_BLOCK_ALONE: u32 = 768;
+/// The same of `advance_single_lane`, for one lane a particle.
+pub const LARGEST_BLOCK_SINGLE_LANE: u32 = 768;
 
-/// Whether `advance_alone` is the faster kernel for many particles: not in 64 bits. Tried on an H200.
-pub fn pays_alone(precision: Precision) -> bool {
+/// Whether `advance_single_lane` is the faster kernel for many particles: not in 64 bits. Tried on an H200.
+pub fn single_lane_pays(precision: Precision) -> bool {
     precision != Precision::Double
 }
 
@@ -41,7 +41,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// For so many tiles (particles of a warp), spread evenly over the card. `alone`: one lane a particle, and it pays.
+    /// For a number of tiles (particles of a warp), spread evenly over the GPU. `alone`: one lane a particle, and it pays.
     pub fn new(kind: Kind, tiles: u32, blocks: u32, alone: bool) -> Self {
         let tiles_of_block = tiles.div_ceil(blocks).max(1);
         let threads = |largest: u32| {
@@ -51,14 +51,16 @@ impl Geometry {
         };
         let alone = alone && tiles_of_block > SMALL_BLOCK / 32;
         let (kernel, threads) = match kind {
-            Kind::None if alone => ("advance_alone", threads(LARGEST_BLOCK_ALONE)),
+            Kind::None if alone => ("advance_single_lane", threads(LARGEST_BLOCK_SINGLE_LANE)),
             Kind::None if threads(LARGEST_BLOCK) <= SMALL_BLOCK => {
                 ("advance_wide", threads(LARGEST_BLOCK))
             }
             Kind::None => ("advance", threads(LARGEST_BLOCK)),
             Kind::Langevin => ("advance_langevin", threads(LARGEST_BLOCK)),
             Kind::NoseHoover | Kind::Bussi => ("advance_global", threads(LARGEST_BLOCK)),
-            Kind::Andersen if alone => ("advance_andersen_alone", threads(LARGEST_BLOCK_ALONE)),
+            Kind::Andersen if alone => {
+                ("advance_andersen_single_lane", threads(LARGEST_BLOCK_SINGLE_LANE))
+            }
             Kind::Andersen => ("advance_andersen", threads(LARGEST_BLOCK)),
         };
         Geometry { kernel, blocks, threads }
@@ -99,9 +101,11 @@ impl Thermostat {
         let (kind, chain_length, parameter) = match stage.thermostat.map(|t| t.kind) {
             None => (Kind::None, 0, 0.0),
             Some(plan::Thermostat::Andersen { .. }) => (Kind::Andersen, 0, 0.0),
-            Some(plan::Thermostat::Langevin { friction }) => {
-                (Kind::Langevin, 0, langevin::Bath::half_step(friction, 0.0, timestep).damping)
-            }
+            Some(plan::Thermostat::Langevin { friction }) => (
+                Kind::Langevin,
+                0,
+                langevin::OrnsteinUhlenbeck::half_step(friction, 0.0, timestep).damping,
+            ),
             Some(plan::Thermostat::NoseHoover { period, chain_length }) => {
                 (Kind::NoseHoover, chain_length as u32, period)
             }
@@ -142,20 +146,20 @@ mod tests {
         for (particles, lanes, alone, kernel, threads) in [
             (1_000, 16, false, "advance_wide", 128),
             (50_000, 1, true, "advance_wide", 384),
-            (80_000, 1, true, "advance_alone", 640),
-            (1_000_000, 1, true, "advance_alone", 768),
+            (80_000, 1, true, "advance_single_lane", 640),
+            (1_000_000, 1, true, "advance_single_lane", 768),
             (1_000_000, 1, false, "advance", 640),
         ] {
             let tiles = u32::div_ceil(particles * lanes, 32);
             let found = Geometry::new(Kind::None, tiles, 132, alone);
             assert_eq!((found.kernel, found.threads), (kernel, threads), "{particles}");
-            let most = if alone { LARGEST_BLOCK_ALONE } else { LARGEST_BLOCK };
+            let most = if alone { LARGEST_BLOCK_SINGLE_LANE } else { LARGEST_BLOCK };
             let tiles_of_block = tiles.div_ceil(132);
             assert_eq!(tiles_of_block.div_ceil(threads / 32), tiles_of_block.div_ceil(most / 32));
         }
         let langevin = Geometry::new(Kind::Langevin, 31_250, 132, true);
         assert_eq!((langevin.kernel, langevin.threads), ("advance_langevin", 640));
         let andersen = Geometry::new(Kind::Andersen, 31_250, 132, true);
-        assert_eq!((andersen.kernel, andersen.threads), ("advance_andersen_alone", 768));
+        assert_eq!((andersen.kernel, andersen.threads), ("advance_andersen_single_lane", 768));
     }
 }

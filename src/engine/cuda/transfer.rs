@@ -1,8 +1,8 @@
-//! Copies of the particles that leave the card while the next steps run.
+//! Copies of the particles that leave the GPU while the next steps run.
 //!
-//! On the engine's stream (the null stream) the arrays are gathered in a staging buffer on the card; a
+//! On the engine's stream (the null stream) the arrays are gathered in a staging buffer on the GPU; a
 //! second stream, which does not wait for the first one's kernels, takes them on to page-locked memory
-//! of the host. The next gathering waits, on the card, until the staging buffer has been read. Takes one
+//! of the host. The next gathering waits, on the GPU, until the staging buffer has been read. Takes one
 //! staging buffer, and page-locked memory for as many copies as are under way.
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use super::memory::{Buffer, Session};
 use super::streams::{Event, Stream};
 use crate::engine::EngineError;
 
-/// An array of the card's memory that is to be copied: its place and length in bytes.
+/// An array of the GPU's memory that is to be copied: its place and length in bytes.
 #[derive(Clone, Copy)]
 pub struct Piece<'a> {
     pub buffer: &'a Buffer,
@@ -25,11 +25,11 @@ pub struct Piece<'a> {
 const ALIGNMENT: usize = 16;
 
 /// Bytes that a piece takes in a copy.
-pub fn room(bytes: usize) -> usize {
+pub fn aligned_size(bytes: usize) -> usize {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
-/// The way out of the card.
+/// The way out of the GPU.
 pub struct Transfer {
     session: Arc<Session>,
     staging: Buffer,
@@ -54,10 +54,10 @@ pub struct Arriving {
 }
 
 impl Transfer {
-    /// For copies of at most `bytes` bytes, with the [`room`] of every piece.
+    /// For copies of at most `bytes` bytes, with the [`aligned_size`] of every piece.
     ///
     /// # Errors
-    /// If the card has no room for the staging buffer.
+    /// If the GPU has no room for the staging buffer.
     pub fn new(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
         let staging = Buffer::new(session, bytes)?;
         Ok(Transfer {
@@ -71,7 +71,7 @@ impl Transfer {
         })
     }
 
-    /// Takes page-locked memory for so many copies at once; later it would stop the card.
+    /// Takes page-locked memory for a number of copies at once; later it would stop the GPU.
     ///
     /// # Errors
     /// If there is no page-locked memory.
@@ -85,9 +85,9 @@ impl Transfer {
     /// Has the pieces copied as they are after all that was launched before. Does not wait.
     ///
     /// # Errors
-    /// If there is no page-locked memory, or the card is lost.
+    /// If there is no page-locked memory, or the GPU is lost.
     pub fn begin(&self, pieces: &[Piece]) -> Result<Arriving, EngineError> {
-        let bytes = pieces.iter().map(|piece| room(piece.bytes)).sum();
+        let bytes = pieces.iter().map(|piece| aligned_size(piece.bytes)).sum();
         assert!(bytes <= self.bytes, "the staging buffer is long enough");
         self.session.enter()?;
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -97,7 +97,7 @@ impl Transfer {
         };
         // From here on the copy owns the memory: it is not given back before the driver is done with it.
         let arriving = Arriving { memory: Some(memory), bytes, free: self.free.clone() };
-        self.enqueue(pieces, &arriving).map_err(|error| failed("copy from the card", error))?;
+        self.enqueue(pieces, &arriving).map_err(|error| failed("copy from the GPU", error))?;
         Ok(arriving)
     }
 
@@ -113,7 +113,7 @@ impl Transfer {
             let mut at: CUdeviceptr = self.staging.pointer();
             for piece in pieces {
                 result::memcpy_dtod_async(at, piece.buffer.pointer(), piece.bytes, engine)?;
-                at += room(piece.bytes) as CUdeviceptr;
+                at += aligned_size(piece.bytes) as CUdeviceptr;
             }
             event::record(self.gathered.event, engine)?;
             stream::wait_event(beside, self.gathered.event, flags)?;
@@ -128,7 +128,7 @@ impl Transfer {
 impl Drop for Transfer {
     fn drop(&mut self) {
         if self.session.enter().is_ok() {
-            // SAFETY: the stream is destroyed after this. A lost card reads no staging buffer.
+            // SAFETY: the stream is destroyed after this. A lost GPU reads no staging buffer.
             let _ = unsafe { stream::synchronize(self.stream.stream) };
         }
     }
@@ -138,7 +138,7 @@ impl Arriving {
     /// Waits until the copy is there; pieces lie in it one after the other.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     pub fn wait(&self) -> Result<&[u8], EngineError> {
         let memory = self.memory.as_ref().expect("it is not dropped");
         memory.wait()?;
@@ -158,7 +158,7 @@ impl Drop for Arriving {
     }
 }
 
-/// Memory of the host that the card writes to by itself.
+/// Memory of the host that the GPU writes to by itself.
 struct PageLocked {
     session: Arc<Session>,
     pointer: *mut u8,
@@ -186,7 +186,7 @@ impl PageLocked {
         self.session.enter()?;
         // SAFETY: the event lives as long as this.
         unsafe { event::synchronize(self.arrived.event) }
-            .map_err(|error| failed("copy from the card", error))
+            .map_err(|error| failed("copy from the GPU", error))
     }
 }
 

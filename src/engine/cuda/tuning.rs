@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::buffers::{Widths, bytes_per_particle};
+use super::buffers::{ElementSizes, bytes_per_particle};
 use super::constants::DevicePolicy;
-use super::engine::{CudaEngine, SampleTurns};
-use super::lists::{self, ListShape};
+use super::engine::{CudaEngine, LaunchSamples};
 use super::memory::{Buffer, Session};
+use super::neighbor_lists::{self, ListShape};
 use super::thermostat::SMALL_BLOCK;
 use crate::engine::{EngineError, skin};
 use crate::integrator::ThermostatState;
@@ -34,8 +34,8 @@ pub fn first_shape(
         .map(u32::ilog2)
         .or(restored.map(|choice| choice.lanes_log2))
         .unwrap_or_else(|| default_lanes_log2(count, multiprocessors));
-    let room = lists::expected_room(plan, simulation_box, skin);
-    ListShape { skin, lanes_log2, room, domains: [1; 3] }
+    let capacity = neighbor_lists::expected_capacity(plan, simulation_box, skin);
+    ListShape { skin, lanes_log2, capacity, domains: [1; 3] }
 }
 
 /// As many threads a particle as small blocks have for each (see [`SMALL_BLOCK`]), but no more than pay.
@@ -51,27 +51,33 @@ pub fn default_lanes_log2(count: usize, multiprocessors: u32) -> u32 {
     }
 }
 
-/// Bytes on the card of particles and lists; cells and what all particles share take little beside.
-pub fn device_bytes(particles: usize, species: usize, widths: Widths, shape: ListShape) -> u64 {
-    (particles * bytes_per_particle(widths) + lists::bytes(particles, species, shape)) as u64
+/// Bytes on the GPU of particles and lists; cells and what all particles share take little beside.
+pub fn device_bytes(
+    particles: usize,
+    species: usize,
+    element_sizes: ElementSizes,
+    shape: ListShape,
+) -> u64 {
+    (particles * bytes_per_particle(element_sizes)
+        + neighbor_lists::bytes(particles, species, shape)) as u64
 }
 
 /// # Errors
-/// If the particles do not fit on the card.
+/// If the particles do not fit on the GPU.
 pub fn check_memory(
     session: &Session,
     particles: usize,
     species: usize,
-    widths: Widths,
+    element_sizes: ElementSizes,
     shape: ListShape,
 ) -> Result<(), EngineError> {
-    let need = device_bytes(particles, species, widths, shape);
+    let need = device_bytes(particles, species, element_sizes, shape);
     let (free, size) = session.memory()?;
     if need < free {
         return Ok(());
     }
-    let card = session.card.name.clone();
-    Err(EngineError::OutOfDeviceMemory { particles, need, size, free, card })
+    let gpu = session.gpu.name.clone();
+    Err(EngineError::OutOfDeviceMemory { particles, need, size, free, gpu })
 }
 
 /// What is chosen.
@@ -98,7 +104,7 @@ pub struct Freedom {
     pub lanes_log2: (u32, u32),
 }
 
-/// Factor between neighbouring skins.
+/// Factor between neighboring skins.
 const SKIN_STEP: f64 = 1.2;
 /// A choice must be faster by this factor to be taken: timings scatter.
 const GAIN: f64 = 1.01;
@@ -154,7 +160,7 @@ const ALL_TRIALS: Duration = Duration::from_millis(900);
 /// Steps of the first look at how long a step takes.
 const FIRST_LOOK: u64 = 50;
 
-/// Whether a stage may be long: steps take no longer than this on the slowest cards.
+/// Whether a stage may be long: steps take no longer than this on the slowest GPUs.
 pub fn may_be_long(steps: u64, particles: usize) -> bool {
     let step = Duration::from_micros(100) + Duration::from_nanos(20) * particles as u32;
     step.as_secs_f64() * steps as f64 > LONG_STAGE.as_secs_f64()
@@ -225,7 +231,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.take(choice).ok()?;
         self.put_back(saved).ok()?;
         let start = Instant::now();
-        self.run(steps, false, false, SampleTurns::NONE).ok()?;
+        self.run(steps, false, false, LaunchSamples::NONE).ok()?;
         Some(start.elapsed().as_secs_f64() / steps as f64)
     }
 
@@ -234,9 +240,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if choice == present && self.lists.is_some() {
             return Ok(());
         }
-        let room = lists::expected_room(&self.plan, &self.simulation_box, choice.skin);
+        let capacity =
+            neighbor_lists::expected_capacity(&self.plan, &self.simulation_box, choice.skin);
         let Choice { skin, lanes_log2 } = choice;
-        self.set_shape(ListShape { skin, lanes_log2, room, ..self.shape })
+        self.set_shape(ListShape { skin, lanes_log2, capacity, ..self.shape })
     }
 
     fn save(&self) -> Result<Saved, EngineError> {
@@ -260,7 +267,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.buffers.sites[self.control.site_copy as usize].copy_from(&saved.sites)?;
         self.step = saved.step;
         self.thermostat.clone_from(&saved.thermostat);
-        self.run(0, true, false, SampleTurns::NONE)?;
+        self.run(0, true, false, LaunchSamples::NONE)?;
         self.control.rebuilds = saved.rebuilds + 1;
         self.control.cycles = Default::default();
         Ok(())

@@ -1,4 +1,4 @@
-//! What ranks say to each other: bytes to neighbours, and sums, minima and words to all.
+//! What ranks say to each other: bytes to neighbors, and sums, minima and words to all.
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -11,9 +11,9 @@ pub struct Message {
     pub incoming: Vec<u8>,
 }
 
-/// Bytes in the memory of cards for another rank and from it: addresses and lengths.
+/// Bytes in the memory of GPUs for another rank and from it: addresses and lengths.
 #[derive(Clone, Copy, Debug)]
-pub struct CardMessage {
+pub struct GpuMessage {
     pub rank: usize,
     pub outgoing: (u64, usize),
     pub incoming: (u64, usize),
@@ -54,15 +54,15 @@ pub trait Communicator: Send + Sync {
         self.exchange(messages, &mut || {});
     }
 
-    /// Whether [`exchange_on_cards`](Self::exchange_on_cards) can be used; the same on all ranks.
-    fn reaches_cards(&self) -> bool {
+    /// Whether [`exchange_on_gpus`](Self::exchange_on_gpus) can be used; the same on all ranks.
+    fn reaches_gpus(&self) -> bool {
         false
     }
 
-    /// Exchanges messages that lie in the memory of cards, with all neighbours at once.
-    fn exchange_on_cards(&self, messages: &[CardMessage]) {
+    /// Exchanges messages that lie in the memory of GPUs, with all neighbors at once.
+    fn exchange_on_gpus(&self, messages: &[GpuMessage]) {
         let _ = messages;
-        unreachable!("messages of cards take another way here")
+        unreachable!("messages of GPUs take another way here")
     }
 
     /// Gives all ranks what `root` has.

@@ -9,16 +9,16 @@ pub struct DomainGrid {
     count: [u32; 3],
 }
 
-/// Domains are wider than the reach by this factor, so that rounding cannot put a neighbour two domains away.
+/// Domains are wider than the reach by this factor, so that rounding cannot put a neighbor two domains away.
 const MARGIN: f64 = 1.0 + 1e-5;
 
-/// So much larger may domains with their ghosts be if all are neighbours of each other.
+/// So much larger may domains with their ghosts be if all are neighbors of each other.
 const WORTH_OF_NEIGHBORS: f64 = 1.1;
 
 impl DomainGrid {
     /// The grid of `ranks` domains with the least interface: faces between domains, of which there are none along an
     /// axis with one domain. Of several with the same (2 x 2 and 1 x 4 in a square) it is the one with the fewest
-    /// ghosts, unless in another all are neighbours, so that sums over them are exchanged at once, and a domain with its
+    /// ghosts, unless in another all are neighbors, so that sums over them are exchanged at once, and a domain with its
     /// ghosts is hardly larger. No edge of a domain is shorter than `reach` (cutoff and skin) along an axis with several.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl DomainGrid {
         if 2 * steps > count { steps - count } else { steps }
     }
 
-    /// Neighbours to pass on the way from a rank to another, the last included.
+    /// Neighbors to pass on the way from a rank to another, the last included.
     pub fn hops(&self, from: usize, to: usize) -> u32 {
         let (from, to) = (self.place(from), self.place(to));
         (0..3).map(|axis| self.steps(from[axis], to[axis], axis).unsigned_abs()).max().unwrap_or(0)
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_ranks_are_told_how_many_fit() {
+    fn an_error_says_how_many_ranks_fit() {
         let simulation_box = SimulationBox::new(&[9.0, 9.0, 6.0]);
         let error = DomainGrid::new(&simulation_box, 5, 2.8).unwrap_err();
         let EngineError::Ranks { most, fitting, .. } = &error else { panic!("{error}") };

@@ -1,14 +1,14 @@
 //! Domain decomposition: one system on several ranks, each of which holds the particles of its part of the box.
 //!
 //! The method is that of Glaser et al., Comput. Phys. Commun. 192, 97 (2015), sections 4 and 5. A rank holds the
-//! particles of its domain and, as *ghosts*, those of its neighbours within cutoff and skin of it. When neighbour
-//! lists are rebuilt, particles that have left a domain *migrate* to its neighbours and ghosts are chosen anew; every
-//! other step brings only the positions of ghosts, from all neighbours at once, while forces of particles without
+//! particles of its domain and, as *ghosts*, those of its neighbors within cutoff and skin of it. When neighbor
+//! lists are rebuilt, particles that have left a domain *migrate* to its neighbors and ghosts are chosen anew; every
+//! other step brings only the positions of ghosts, from all neighbors at once, while forces of particles without
 //! ghosts near them are summed. Lists are full: each rank sums all forces on its own particles, and none travel. A
 //! pair's force has the same bits seen from both of its particles, so that in fixed point, where the order of sums
 //! does not matter, the trajectory is that of one rank to the bit.
 //!
-//! Inside a step nobody waits for more than its neighbours. Displacements, errors and heat are compared every few
+//! Inside a step nobody waits for more than its neighbors. Displacements, errors and heat are compared every few
 //! steps ([`schedule`]); only thermostats that act on the total kinetic energy combine it in each step.
 //!
 //! An engine that implements [`RankEngine`] becomes one of ranks: it takes and hands over particles as [`Part`]s, keeps
@@ -20,21 +20,21 @@
 mod communicator;
 mod engine;
 mod grid;
+mod halo;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod part;
 mod ranks;
-mod rim;
 mod schedule;
 
-pub use self::communicator::{CardMessage, Communicator, Message, Threads};
+pub use self::communicator::{Communicator, GpuMessage, Message, Threads};
 pub use self::engine::DomainEngine;
 pub use self::grid::DomainGrid;
+pub(super) use self::halo::Domain;
 #[cfg(feature = "mpi")]
 pub use self::mpi::{Mpi, library as mpi_library};
 pub use self::part::Part;
 pub use self::ranks::{Ranks, on_threads, serve};
-pub(super) use self::rim::Domain;
 pub(super) use self::schedule::LONGEST;
 
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub trait RankEngine: Engine {
     /// This rank's particles.
     ///
     /// # Errors
-    /// If a card is lost: on a rank but the first all ranks have been ended then.
+    /// If a GPU is lost: on a rank but the first all ranks have been ended then.
     fn part(&self) -> Result<Part, EngineError>;
 
     /// Forces on them in reduced units, in the same order.

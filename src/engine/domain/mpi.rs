@@ -12,7 +12,7 @@ use mpi::request::scope;
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 use mpi::traits::CommunicatorCollectives;
 
-use super::{CardMessage, Communicator, Message};
+use super::{Communicator, GpuMessage, Message};
 
 /// All processes that were started together.
 pub struct Mpi {
@@ -118,17 +118,17 @@ impl Communicator for Mpi {
         });
     }
 
-    /// As Open MPI and those that follow it tell: whether the library was built for cards. All ranks agree.
-    fn reaches_cards(&self) -> bool {
+    /// As Open MPI and those that follow it tell: whether the library was built for GPUs. All ranks agree.
+    fn reaches_gpus(&self) -> bool {
         let mut known = [u64::from(query_cuda_support())];
         self.minimum(&mut known);
         known[0] > 0
     }
 
-    fn exchange_on_cards(&self, messages: &[CardMessage]) {
+    fn exchange_on_gpus(&self, messages: &[GpuMessage]) {
         let mut requests: Vec<MPI_Request> = Vec::new();
         // SAFETY: the addresses are those of memory as long as the messages, which nobody touches before all requests
-        // have ended; the library was asked whether it takes addresses of cards.
+        // have ended; the library was asked whether it takes addresses of GPUs.
         unsafe {
             let (kind, world) = (RSMPI_UINT8_T, RSMPI_COMM_WORLD);
             for message in messages {

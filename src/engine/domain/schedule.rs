@@ -106,7 +106,7 @@ impl RebuildSchedule {
     }
 
     /// A particle had moved too far in a step: the lists must be rebuilt in it.
-    pub fn stale(&mut self, step: u64) {
+    pub fn needs_rebuild(&mut self, step: u64) {
         (self.compare_at, self.rebuild_at) = (None, Some(step));
         self.life = (step - self.built) as f64;
     }
@@ -155,7 +155,7 @@ mod tests {
         assert!(schedule.rebuilds_in(65));
         // Too late: those after that are expected to live so long, but four steps at least.
         schedule.rebuilt(65);
-        schedule.stale(67);
+        schedule.needs_rebuild(67);
         schedule.rebuilt(67);
         assert_eq!(schedule.verify_at(67), 71);
     }
@@ -168,7 +168,7 @@ mod tests {
         for age in [30, 28, 29, 33, 31, 30, 30, 32] {
             assert!(schedule.look_from() == step + 1);
             step += age;
-            schedule.stale(step);
+            schedule.needs_rebuild(step);
             assert!(schedule.is_set());
             schedule.rebuilt(step);
         }
@@ -195,7 +195,7 @@ mod tests {
         let before = schedule.clone();
         schedule.compared(3, 0.9);
         assert_eq!(schedule, before, "no comparison was due");
-        schedule.stale(9);
+        schedule.needs_rebuild(9);
         assert!(schedule.rebuilds_in(9));
         assert_eq!(schedule.verify_at(5), 8);
     }

@@ -67,7 +67,7 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
     fn exact_sum(_velocities: impl Iterator<Item = Self::Velocity>) -> Option<i128> {
         None
     }
-    /// Less so many units of the last digit, where velocities are integers.
+    /// Less a number of units of the last digit, where velocities are integers.
     fn subtract_units(v: Self::Velocity, _units: i64) -> Self::Velocity {
         v
     }
@@ -86,7 +86,7 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
     fn drift(&self, x: Self::Coordinate, v: Self::Velocity, axis: usize)
     -> (Self::Coordinate, i32);
     /// Whether a velocity is so large that a particle would cross a quarter of the box in a step, or
-    /// is no number.
+    /// is NaN.
     fn is_runaway(&self, v: Self::Velocity, axis: usize) -> bool;
 
     /// Displacement `a - b` of the nearest images in units of its own; [`Self::length`] makes it a

@@ -6,10 +6,10 @@ use super::terms::{ParticleTerms, Rows};
 use crate::observable::ObservableError;
 use crate::observable::cells::Cells;
 
-/// Neighbours of every particle at a time origin: those within the cage radius.
+/// Neighbors of every particle at a time origin: those within the cage radius.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cages {
-    /// First neighbour of every particle in `neighbors`, and the end.
+    /// First neighbor of every particle in `neighbors`, and the end.
     starts: Vec<usize>,
     neighbors: Vec<u32>,
 }
@@ -25,7 +25,7 @@ impl Cages {
                     neighbors.push(other);
                 }
             });
-            // Sums over neighbours must not depend on the cells.
+            // Sums over neighbors must not depend on the cells.
             neighbors.sort_unstable();
             neighbors
         };
@@ -48,7 +48,7 @@ impl Cages {
 /// Terms of cage-relative displacements, `dr_i - <dr_j>_j` with the mean over the particles `j` within the cage
 /// radius of `i` at the time origin: without the long-wavelength motion that two-dimensional systems have
 /// at any length (Vivek et al., PNAS 114, 1850 (2017); Illing et al., ibid. 1856). A particle without
-/// neighbours keeps its own displacement.
+/// neighbors keeps its own displacement.
 pub struct CageRelative<T>(T);
 
 impl<T: ParticleTerms> CageRelative<T> {

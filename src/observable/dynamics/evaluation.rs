@@ -53,7 +53,7 @@ pub struct Evaluation {
     pub sums: Vec<ParticleSum>,
     /// Relative to the centre of mass of all particles.
     pub remove_drift: bool,
-    /// Displacements relative to the mean of the neighbours that a particle has within this distance in the earlier
+    /// Displacements relative to the mean of the neighbors that a particle has within this distance in the earlier
     /// sample.
     pub cage_radius: Option<f64>,
     pub simulation_box: SimulationBox,
@@ -178,7 +178,7 @@ pub struct SampledBondOrder {
 
 /// An observable of samples that goes over to an engine.
 #[derive(Clone, Debug)]
-pub enum HandedOver {
+pub enum Offloaded {
     /// With the samples of its blocks so far.
     Pairs(Evaluation, HeldSamples),
     /// With the number of samples so far.
@@ -191,25 +191,25 @@ pub enum HandedOver {
     BondOrder(BondOrderEvaluation, u64),
 }
 
-impl HandedOver {
+impl Offloaded {
     pub fn every(&self) -> u64 {
         match self {
-            HandedOver::Pairs(evaluation, _) => evaluation.every,
-            HandedOver::Densities(evaluation, _) => evaluation.every,
-            HandedOver::Stress(evaluation, _) => evaluation.every,
-            HandedOver::Structure(evaluation, _) => evaluation.densities.every,
-            HandedOver::BondOrder(evaluation, _) => evaluation.every,
+            Offloaded::Pairs(evaluation, _) => evaluation.every,
+            Offloaded::Densities(evaluation, _) => evaluation.every,
+            Offloaded::Stress(evaluation, _) => evaluation.every,
+            Offloaded::Structure(evaluation, _) => evaluation.densities.every,
+            Offloaded::BondOrder(evaluation, _) => evaluation.every,
         }
     }
 
     /// Samples so far.
     pub fn samples(&self) -> u64 {
         match self {
-            HandedOver::Pairs(_, samples) => samples.samples,
-            HandedOver::Densities(_, samples)
-            | HandedOver::Stress(_, samples)
-            | HandedOver::Structure(_, samples)
-            | HandedOver::BondOrder(_, samples) => *samples,
+            Offloaded::Pairs(_, samples) => samples.samples,
+            Offloaded::Densities(_, samples)
+            | Offloaded::Stress(_, samples)
+            | Offloaded::Structure(_, samples)
+            | Offloaded::BondOrder(_, samples) => *samples,
         }
     }
 }

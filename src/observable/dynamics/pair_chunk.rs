@@ -11,7 +11,7 @@ use crate::system::SimulationBox;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
     Laboratory,
-    /// The mean displacement of the neighbours at the time origin.
+    /// The mean displacement of the neighbors at the time origin.
     Cage,
 }
 
@@ -212,7 +212,7 @@ impl<'a> PairChunk<'a> {
         &self.displacement[self.frame as usize][axis]
     }
 
-    /// Position along one axis in the later sample, wrapped but for the drift since the earlier one.
+    /// Position along one axis in the later sample, wrapped except for the drift since the earlier one.
     pub fn later_position(&self, axis: usize) -> &[f64; CHUNK] {
         &self.later_position[axis]
     }

@@ -59,7 +59,7 @@ impl Level {
         self.entries.push_back(entry);
     }
 
-    /// The entry so many before the last one.
+    /// The entry a number of places before the last one.
     fn before_last(&self, entries: usize) -> Option<&ShearStress> {
         self.entries.get(self.entries.len().checked_sub(1 + entries)?)
     }

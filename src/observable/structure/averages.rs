@@ -5,7 +5,7 @@ use super::pair_distribution::PairDistribution;
 use super::structure_factor::StructureFactor;
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::dynamics::evaluation::{
-    DensityEvaluation, HandedOver, SampledStructure, StructureEvaluation,
+    DensityEvaluation, Offloaded, SampledStructure, StructureEvaluation,
 };
 use crate::observable::particle_order::ParticleOrder;
 use crate::observable::{
@@ -81,7 +81,7 @@ impl Structure {
     }
 
     /// Leaves samples to an engine from now on, if it may take them: no more are taken here.
-    pub fn hand_over(&mut self) -> Option<HandedOver> {
+    pub fn hand_over(&mut self) -> Option<Offloaded> {
         if !self.order.ids().is_sorted() {
             return None;
         }
@@ -95,7 +95,7 @@ impl Structure {
             species: self.context.species.clone(),
         };
         let evaluation = StructureEvaluation { bins, bin_width, densities };
-        Some(HandedOver::Structure(evaluation, self.samples))
+        Some(Offloaded::Structure(evaluation, self.samples))
     }
 
     /// Adds a sample that an engine has evaluated.

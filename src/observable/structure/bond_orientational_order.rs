@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use crate::observable::cells::Cells;
-use crate::observable::dynamics::evaluation::{BondOrderEvaluation, HandedOver};
+use crate::observable::dynamics::evaluation::{BondOrderEvaluation, Offloaded};
 use crate::observable::{ObservableError, SampleContext};
 use crate::plan::BondOrderPlan;
 use crate::system::{SimulationBox, Snapshot, Species};
@@ -10,13 +10,13 @@ use crate::system::{SimulationBox, Snapshot, Species};
 ///
 /// Bonds lead from each particle to those within a radius. In three dimensions, of a set of bonds,
 /// `Q_6 = [4 pi / 13 sum_m |<Y_6m>|^2]^(1/2)` (Steinhardt, Nelson & Ronchetti, Phys. Rev. B 28, 784 (1983)): 0.575
-/// in a perfect fcc, 0.485 in an hcp crystal with 12 neighbours. In two, `|<exp(6 i theta)>|` with `theta` the
+/// in a perfect fcc, 0.485 in an hcp crystal with 12 neighbors. In two, `|<exp(6 i theta)>|` with `theta` the
 /// angle of a bond (`psi_6`; Halperin & Nelson, Phys. Rev. Lett. 41, 121 (1978)): 1 in a triangular
 /// crystal.
 ///
 /// The global order is that of all bonds together (in two dimensions the mean over particles of the mean
 /// over their bonds), of order `N^(-1/2)` in a liquid; the local one that of the bonds of one particle,
-/// averaged over particles. Particles without neighbours count as zero.
+/// averaged over particles. Particles without neighbors count as zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BondOrientationalOrder {
     simulation_box: SimulationBox,
@@ -83,7 +83,7 @@ impl BondOrientationalOrder {
     }
 
     /// Leaves samples to an engine from now on, if it may take them: no more are taken here. `samples`: those so far.
-    pub fn hand_over(&mut self, samples: u64) -> Option<HandedOver> {
+    pub fn hand_over(&mut self, samples: u64) -> Option<Offloaded> {
         if !self.is_sorted {
             return None;
         }
@@ -94,7 +94,7 @@ impl BondOrientationalOrder {
             simulation_box: self.simulation_box,
             species: self.species.clone(),
         };
-        Some(HandedOver::BondOrder(evaluation, samples))
+        Some(Offloaded::BondOrder(evaluation, samples))
     }
 
     pub fn evaluate(&self, snapshot: &Snapshot) -> BondOrder {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn crystals_have_their_known_order() {
-        // Q_6 of fcc (12 neighbours), bcc (8 and 14) and simple cubic (6): Steinhardt et al. 1983.
+        // Q_6 of fcc (12 neighbors), bcc (8 and 14) and simple cubic (6): Steinhardt et al. 1983.
         let fcc = [[0.0; 3], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.0, 0.5, 0.5]];
         let bcc = [[0.0; 3], [0.5; 3]];
         for (basis, radius, expected) in [

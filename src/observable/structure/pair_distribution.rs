@@ -76,7 +76,7 @@ impl PairDistribution {
         self.add(|pair, bin| histogram[pair * (bins + 1) + bin]);
     }
 
-    /// Adds a sample that has so many pairs `found(pair of species, bin)`.
+    /// Adds a sample that has this number of pairs `found(pair of species, bin)`.
     pub(super) fn add(&mut self, found: impl Fn(usize, usize) -> u64) {
         let pairs = species_pairs(self.counts.len());
         for (pair, &(a, b)) in pairs.iter().enumerate() {
@@ -106,7 +106,7 @@ impl PairDistribution {
     }
 
     /// Number of pairs by pair of species and bin; after the bins of each, those farther apart (of
-    /// which only particles in neighbouring cells are counted).
+    /// which only particles in neighboring cells are counted).
     fn histogram(&self, particles: &CellSorted) -> Vec<u64> {
         let size = self.averages.len() * (self.bins + 1);
         let add = |mut sum: Vec<u64>, other: Vec<u64>| {
@@ -131,7 +131,7 @@ impl PairDistribution {
             .reduce(|| vec![0; size], add)
     }
 
-    /// Adds all pairs of one particle with those behind it in the sorted order.
+    /// Adds all pairs of one particle with those after it in the sorted order.
     #[inline(always)]
     fn count_neighbors(&self, particles: &CellSorted, particle: usize, histogram: &mut [u64]) {
         let edges = self.simulation_box.padded_edges();
@@ -199,7 +199,7 @@ struct CellSorted {
     /// First particle of every (cell, species), and the end.
     starts: Vec<usize>,
     species: usize,
-    /// For every cell, itself and those neighbours that come later: each pair of cells once.
+    /// For every cell, itself and those neighbors that come later: each pair of cells once.
     neighbors: Vec<Vec<u32>>,
 }
 
@@ -273,7 +273,7 @@ impl CellSorted {
     }
 }
 
-/// Of each cell, those of its up to 27 neighbours (itself included) that do not come before it.
+/// Of each cell, those of its up to 27 neighbors (itself included) that do not come before it.
 fn later_neighbors(cells: [usize; 3]) -> Vec<Vec<u32>> {
     let shifts = |k: usize| if cells[k] == 1 { 0..1 } else { 0..3 };
     let mut neighbors = Vec::new();

@@ -67,7 +67,7 @@ impl StructureFactor {
         self.shells.iter().flat_map(WaveVectorShell::lattice_vectors).collect()
     }
 
-    /// Adds a sample of so many particles with these `rho_a(q)`, by species, vector.
+    /// Adds a sample of a number of particles with these `rho_a(q)`, by species, vector.
     pub(super) fn add(&mut self, densities: &[Vec<[f64; 2]>], particles: usize) {
         for (pair, (a, b)) in species_pairs(densities.len()).into_iter().enumerate() {
             let mut products =

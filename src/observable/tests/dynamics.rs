@@ -37,7 +37,7 @@ fn gaussian_scattering(shell: &WaveVectorShell, edges: [f64; 3], variance: f64) 
 }
 
 #[test]
-fn free_particles_in_a_bath_are_ballistic_then_diffusive_with_errors_that_hold() {
+fn free_particles_in_a_thermostat_are_ballistic_then_diffusive_with_errors_that_hold() {
     let (interval, temperature, repeats) = (0.1, 0.7, 150);
     for edges in [vec![6.0, 7.0, 8.0], vec![9.0, 5.0]] {
         let mut context = context(&edges, &[20], 999);

@@ -73,7 +73,7 @@ fn what_an_engine_evaluates_is_what_is_evaluated_here() {
         (vec![6.0, 8.0], part(PARTICLES, true)),
         (vec![6.0, 7.0, 8.0], part(CAGES, true)),
         (vec![16.0, 19.0], part(CAGES, false)),
-        // Particles without neighbours.
+        // Particles without neighbors.
         (vec![60.0, 70.0], part(CAGES, true)),
         (vec![6.0, 7.0, 8.0], part(PLACES, true)),
         (vec![16.0, 19.0], part(PLACES, false)),
@@ -146,7 +146,7 @@ fn a_correlation_moves_to_an_engine_and_back_across_checkpoints() {
     }
 }
 
-/// An engine that goes on from its own checkpoint has the same samples, to the bit.
+/// An engine that continues from its own checkpoint has the same samples, to the bit.
 #[test]
 fn an_engine_goes_on_with_the_same_bits() {
     let context = context(&[6.0, 7.0, 8.0], &[300, 40], 3 * 99);

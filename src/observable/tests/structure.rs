@@ -81,7 +81,7 @@ fn fcc_lattice_has_its_coordination_shells_and_bragg_peaks() {
     let length = f64::from(cells) * edge;
     let count = positions.len();
     let context = context(&[length; 3], &[count], 10);
-    // No neighbour distance is at the edge of a bin.
+    // No neighbor distance is at the edge of a bin.
     let bin_width = 0.06;
     let maximum_wavenumber = 1.01 * 2.0 * TAU / edge;
     let mut plan = structure_plan(3.0, bin_width, maximum_wavenumber);
@@ -100,7 +100,7 @@ fn fcc_lattice_has_its_coordination_shells_and_bragg_peaks() {
             shells.push((*r, neighbors));
         }
     }
-    // Neighbours at edge sqrt(k / 2): 12, 6, 24, 12, 24, 8, 48.
+    // Neighbors at edge sqrt(k / 2): 12, 6, 24, 12, 24, 8, 48.
     let expected = [(1, 12.0), (2, 6.0), (3, 24.0), (4, 12.0), (5, 24.0), (6, 8.0), (7, 48.0)];
     assert_eq!(shells.len(), expected.len());
     for ((r, neighbors), (k, coordination)) in shells.iter().zip(expected) {

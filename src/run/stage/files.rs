@@ -179,19 +179,19 @@ impl StageFiles {
         let mut files = StageFiles::default();
         if stage.has_results() {
             let create = || ResultsWriter::create(&paths.results, description, layout);
-            files.results = Some(room.patiently(create)?);
+            files.results = Some(room.retry_when_full(create)?);
         }
         if stage.observe.trajectory.is_some() {
             let create = || TrajectoryWriter::create(&paths.trajectory, description);
-            files.trajectory = Some(room.patiently(create)?);
+            files.trajectory = Some(room.retry_when_full(create)?);
             if stage.observe.gsd {
                 let create = || GsdWriter::create(&paths.gsd, description);
-                files.gsd = Some(room.patiently(create)?);
+                files.gsd = Some(room.retry_when_full(create)?);
             }
         }
         if stage.observe.inherent_structures.is_some() {
             let create = || TrajectoryWriter::create(&paths.inherent, description);
-            files.inherent = Some(room.patiently(create)?);
+            files.inherent = Some(room.retry_when_full(create)?);
         }
         files.on_full_disk(room);
         Ok(files)
@@ -226,7 +226,8 @@ impl StageFiles {
             let path = &paths.results;
             let reopen = || ResultsWriter::reopen(path, description, layout, known.rows, step);
             let reopened = lost.remove(path).map_or_else(reopen, Err);
-            let create = || room.patiently(|| ResultsWriter::create(path, description, layout));
+            let create =
+                || room.retry_when_full(|| ResultsWriter::create(path, description, layout));
             let mut results = begun_anew(path, step, reopened, create)?;
             results.go_on_from(known.seconds);
             files.results = Some(results);
@@ -234,7 +235,7 @@ impl StageFiles {
         let mut trajectory = |path: &PathBuf, frames: u64| {
             let reopen = || TrajectoryWriter::reopen(path, description, frames);
             let reopened = lost.remove(path).map_or_else(reopen, Err);
-            let create = || room.patiently(|| TrajectoryWriter::create(path, description));
+            let create = || room.retry_when_full(|| TrajectoryWriter::create(path, description));
             begun_anew(path, step, reopened, create)
         };
         if stage.observe.trajectory.is_some() {

@@ -7,7 +7,7 @@ use super::*;
 use crate::engine::delegate::delegate;
 use crate::engine::{Correlator, Pending, Thermodynamics};
 use crate::observable::SampleContext;
-use crate::observable::dynamics::evaluation::{Evaluated, HandedOver};
+use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::host_evaluator::HostEvaluator;
 use crate::system::{Snapshot, species_of_particles};
@@ -18,10 +18,10 @@ struct Evaluating {
     plan: Plan,
     stage: StageContext,
     evaluators: Vec<HostEvaluator>,
-    /// Not evaluated before a flush, or before there are so many.
+    /// Not evaluated before a flush, or before there is this number.
     taken: Vec<(Snapshot, Macroscopic)>,
     evaluated: Vec<(usize, Pending<Evaluated>)>,
-    /// The card is lost in the steps after this one.
+    /// The GPU is lost in the steps after this one.
     last_step: u64,
 }
 
@@ -67,7 +67,7 @@ impl Evaluating {
 }
 
 impl Correlator for Evaluating {
-    fn begin(&mut self, correlations: Vec<HandedOver>) -> Result<(), EngineError> {
+    fn begin(&mut self, correlations: Vec<Offloaded>) -> Result<(), EngineError> {
         self.evaluators = correlations.into_iter().map(HostEvaluator::new).collect();
         if self.evaluators.iter().all(|one| one.samples() == 0) {
             self.take_sample();
@@ -113,7 +113,7 @@ impl Engine for Evaluating {
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         for _ in 0..steps {
             if self.step() == self.last_step {
-                return Err(EngineError::CardLost { what: "finish".into(), message: "?".into() });
+                return Err(EngineError::GpuLost { what: "finish".into(), message: "?".into() });
             }
             self.engine.advance(1)?;
             self.take_sample();
@@ -259,7 +259,7 @@ fn an_engine_that_correlates_writes_the_same_files() {
     assert_near(&results(directory, "there"), &results(directory, "here"));
 }
 
-/// A run that loses its card goes on without it.
+/// A run that loses its GPU continues without it.
 #[test]
 fn a_run_goes_on_without_the_engine_that_correlated() {
     let directory = tempfile::tempdir().unwrap();
@@ -270,9 +270,9 @@ fn a_run_goes_on_without_the_engine_that_correlated() {
         let plan = plan(directory, &name);
         let engine = Box::new(Evaluating::new(&plan, last_step));
         let error = start(plan, engine).unwrap_err().to_string();
-        assert!(error.contains("the card was lost"), "{error}");
+        assert!(error.contains("the GPU was lost"), "{error}");
         if last_step < 5 {
-            // Nothing to go on from.
+            // Nothing to continue from.
             continue;
         }
         assert!(matches!(resume(&directory.join(&name), &quiet()).unwrap(), Outcome::Finished(_)));

@@ -24,7 +24,7 @@ precision = "PRECISION"
 timestep = 0.004
 threads = 2
 [[stage]]
-name = "bath"
+name = "thermostat"
 steps = 50
 thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }
 observe = { thermodynamics = 5 }

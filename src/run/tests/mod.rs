@@ -1,6 +1,6 @@
-//! Runs with engines that do what no engine on this machine does: lose a card, evaluate correlations.
+//! Runs with engines that do what no engine on this machine does: lose a GPU, evaluate correlations.
 use super::*;
 
 mod engine_correlations;
 mod flipped_bit;
-mod lost_card;
+mod lost_gpu;

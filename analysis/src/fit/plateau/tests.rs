@@ -157,7 +157,7 @@ impl Runs<'_> {
 
 const SINGLE: [[f64; 2]; 1] = [[1.0, 1.0]];
 
-/// Runs of 200 decay times, a fifth of which has a value, and of 1,000, whose lags go on to where there is only noise. The
+/// Runs of 200 decay times, a fifth of which has a value, and of 1,000, whose lags continue to where there is only noise. The
 /// rms of 100 values is uncertain by 7 %.
 #[test]
 fn errors_of_viscosities_are_those_of_repeated_runs() {

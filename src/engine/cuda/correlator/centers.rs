@@ -56,7 +56,7 @@ impl CenterFinder {
     /// Finds those of the samples in `slots`; does not wait.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     pub fn find(
         &self,
         records: Records,

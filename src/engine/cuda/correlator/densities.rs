@@ -7,7 +7,7 @@ use super::program::{self, DENSITY_CHUNK, THREADS};
 use super::records::{Center, Records};
 use crate::engine::cuda::launch::{Kernel, Kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
-use crate::engine::cuda::transfer::{Piece, Transfer, room};
+use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::evaluation::{DensityEvaluation, SampledDensities};
 
@@ -36,7 +36,7 @@ pub struct DensityEvaluator {
     transfer: Transfer,
 }
 
-/// Samples evaluated at once, of `batch` at most, and the bytes that the evaluation takes on the card.
+/// Samples evaluated at once, of `batch` at most, and the bytes that the evaluation takes on the GPU.
 fn capacity(evaluation: &DensityEvaluation, batch: usize) -> (usize, u64) {
     let (chunks, _) = chunks(&evaluation.species, DENSITY_CHUNK);
     let vectors = evaluation.vectors.len();
@@ -47,7 +47,7 @@ fn capacity(evaluation: &DensityEvaluation, batch: usize) -> (usize, u64) {
     (samples, (samples * of_sample + 2 * (modes + centers)) as u64)
 }
 
-/// Bytes on the card beside those of the samples.
+/// Bytes on the GPU beside those of the samples.
 pub fn device_bytes(evaluation: &DensityEvaluation, batch: usize) -> u64 {
     capacity(evaluation, batch).1
 }
@@ -64,7 +64,7 @@ impl DensityEvaluator {
         let (species, vector_count) = (evaluation.species.len(), evaluation.vectors.len());
         let modes = samples_at_once * species * vector_count * 16;
         let centers = samples_at_once * size_of::<Center>();
-        let transfer = Transfer::new(session, room(modes) + room(centers))?;
+        let transfer = Transfer::new(session, aligned_size(modes) + aligned_size(centers))?;
         transfer.reserve(COPIES)?;
         Ok(DensityEvaluator {
             every: evaluation.every,
@@ -154,7 +154,7 @@ impl DensityEvaluator {
         Ok(Pending::new(move || {
             let words = arriving.wait()?.as_chunks::<8>().0;
             let numbers: Vec<f64> = words.iter().map(|&word| f64::from_ne_bytes(word)).collect();
-            let (modes, centers) = numbers.split_at(room(bytes) / 8);
+            let (modes, centers) = numbers.split_at(aligned_size(bytes) / 8);
             let modes = modes.as_chunks::<2>().0.chunks(species * vectors);
             let centers = centers.as_chunks::<6>().0;
             let of_sample = |((&step, modes), center): ((&u64, &[[f64; 2]]), &[f64; 6])| {

@@ -1,12 +1,12 @@
-//! Time correlations on the card: samples that launches leave behind, blocks of them, and sums over particles of their
+//! Time correlations on the GPU: samples that launches leave behind, blocks of them, and sums over particles of their
 //! pairs.
 //!
 //! A launch of many steps stores a sample of all particles in a slot at every step at which one is due. Blocks hold
 //! slots; which pairs are due is decided by the same scheme as on the CPU
 //! ([`BlockingScheme`](crate::observable::dynamics::blocking::BlockingScheme)). When enough samples lie there, the
-//! next launch begins; the host finds their pairs while it runs, and has them evaluated behind it, in the stream of the
-//! steps. Only sums leave the card. Where correlations need the stress, a launch sums it up at the steps at which it is
-//! due, and a few numbers of each leave the card.
+//! next launch begins; the host finds their pairs while it runs, and has them evaluated after it, in the stream of the
+//! steps. Only sums leave the GPU. Where correlations need the stress, a launch sums it up at the steps at which it is
+//! due, and a few numbers of each leave the GPU.
 mod centers;
 mod densities;
 mod neighborhoods;
@@ -26,14 +26,14 @@ pub use self::program::{
 use self::particles::ParticleSampling;
 use self::stress::StressSampling;
 use super::constants::DevicePolicy;
-use super::engine::{CudaEngine, SampleTurns};
+use super::engine::{CudaEngine, LaunchSamples};
 use super::memory::Session;
 use crate::engine::{Correlator, EngineError, Pending};
-use crate::observable::dynamics::evaluation::{Evaluated, HandedOver};
+use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::plan::Plan;
 
-/// Whether a stage has observables that are evaluated on the card.
+/// Whether a stage has observables that are evaluated on the GPU.
 pub fn is_wanted(plan: &Plan) -> bool {
     plan.stages.iter().any(|stage| {
         let observe = &stage.observe;
@@ -83,9 +83,13 @@ fn launch_samples(first: u64, every: u64, steps: u64) -> u64 {
     if first > steps { 0 } else { (steps - first) / every + 1 }
 }
 
-/// The most steps of a launch, `most` or less, in which `room` samples at most are due.
-fn launch_steps(first: u64, every: u64, room: u64, most: u64) -> u64 {
-    if launch_samples(first, every, most) <= room { most } else { first + (room - 1) * every }
+/// The most steps of a launch, `most` or less, in which `capacity` samples at most are due.
+fn launch_steps(first: u64, every: u64, capacity: u64, most: u64) -> u64 {
+    if launch_samples(first, every, most) <= capacity {
+        most
+    } else {
+        first + (capacity - 1) * every
+    }
 }
 
 impl Sampling {
@@ -98,15 +102,15 @@ impl Sampling {
 
     /// Steps between samples of each kind, and how many there is room for.
     fn intervals(&self) -> impl Iterator<Item = (u64, u64)> {
-        let particles = self.particles.as_ref().and_then(|of| Some((of.every?, of.room())));
-        particles.into_iter().chain(self.stress.as_ref().map(|of| (of.every, of.room())))
+        let particles = self.particles.as_ref().and_then(|of| Some((of.every?, of.capacity())));
+        particles.into_iter().chain(self.stress.as_ref().map(|of| (of.every, of.capacity())))
     }
 
     /// Steps of the next launch, `most` at most: as many as there is room for samples.
     fn launch_steps(&self, step_in_stage: u64, most: u64) -> u64 {
         let most = most.min(self.until_next_rare(step_in_stage));
-        self.intervals().fold(most, |most, (every, room)| {
-            launch_steps(until_next(every, step_in_stage), every, room, most)
+        self.intervals().fold(most, |most, (every, capacity)| {
+            launch_steps(until_next(every, step_in_stage), every, capacity, most)
         })
     }
 }
@@ -117,11 +121,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     /// Steps of the next launch, `most` at most, and the samples that it takes.
-    pub(super) fn prepare_samples(&mut self, most: u64) -> Result<(u64, SampleTurns), EngineError> {
+    pub(super) fn prepare_samples(
+        &mut self,
+        most: u64,
+    ) -> Result<(u64, LaunchSamples), EngineError> {
         let step_in_stage = self.step_in_stage();
-        let Some(sampling) = &mut self.sampling else { return Ok((most, SampleTurns::NONE)) };
+        let Some(sampling) = &mut self.sampling else { return Ok((most, LaunchSamples::NONE)) };
         let steps = sampling.launch_steps(step_in_stage, most);
-        let mut turns = SampleTurns::NONE;
+        let mut turns = LaunchSamples::NONE;
         if let Some(particles) = &mut sampling.particles {
             turns.particles = particles.begin_launch(step_in_stage, steps)?;
         }
@@ -178,10 +185,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
     fn evaluate_full_batches(&mut self) -> Result<(), EngineError> {
         let first_step = self.stage.first_step;
         let Some(sampling) = &mut self.sampling else { return Ok(()) };
-        if let Some(particles) = sampling.particles.as_mut().filter(|of| of.room() == 0) {
+        if let Some(particles) = sampling.particles.as_mut().filter(|of| of.capacity() == 0) {
             particles.end_batch(first_step)?;
         }
-        if let Some(stress) = sampling.stress.as_mut().filter(|of| of.room() == 0) {
+        if let Some(stress) = sampling.stress.as_mut().filter(|of| of.capacity() == 0) {
             stress.evaluate_batch(first_step)?;
         }
         Ok(())
@@ -189,18 +196,18 @@ impl<P: DevicePolicy> CudaEngine<P> {
 }
 
 impl<P: DevicePolicy> Correlator for CudaEngine<P> {
-    fn begin(&mut self, correlations: Vec<HandedOver>) -> Result<(), EngineError> {
+    fn begin(&mut self, correlations: Vec<Offloaded>) -> Result<(), EngineError> {
         self.sampling = None;
         if correlations.is_empty() {
             return Ok(());
         }
         let at_start = self.step == self.stage.first_step
-            && correlations.iter().all(|handed_over| handed_over.samples() == 0);
+            && correlations.iter().all(|offloaded| offloaded.samples() == 0);
         let count = correlations.len();
         let (mut of_particles, mut of_stress) = (Vec::new(), Vec::new());
-        for (index, handed_over) in correlations.into_iter().enumerate() {
-            match handed_over {
-                HandedOver::Stress(evaluation, _) => of_stress.push((index, evaluation)),
+        for (index, offloaded) in correlations.into_iter().enumerate() {
+            match offloaded {
+                Offloaded::Stress(evaluation, _) => of_stress.push((index, evaluation)),
                 other => of_particles.push((index, other)),
             }
         }
@@ -277,18 +284,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn launches_end_where_the_room_for_samples_of_a_kind_does() {
+    fn launches_end_where_the_capacity_for_samples_of_a_kind_does() {
         // By steps: those of the last sample and of the next launch.
-        for (step, every, room, most) in
+        for (step, every, capacity, most) in
             [(0, 10, 4, 100), (7, 10, 4, 100), (3, 4, 9, 30), (9, 10, 1, 5), (0, 7, 2, 6)]
         {
             let first = until_next(every, step);
-            let steps = launch_steps(first, every, room, most);
+            let steps = launch_steps(first, every, capacity, most);
             let taken =
                 (step + 1..=step + steps).filter(|step| step.is_multiple_of(every)).count() as u64;
             assert_eq!(taken, launch_samples(first, every, steps));
-            assert!(taken <= room && steps >= 1 && steps <= most);
-            assert!(steps == most || (taken == room && (step + steps).is_multiple_of(every)));
+            assert!(taken <= capacity && steps >= 1 && steps <= most);
+            assert!(steps == most || (taken == capacity && (step + steps).is_multiple_of(every)));
         }
         assert_eq!(common_interval([10, 4, 6].into_iter()), 2);
     }

@@ -14,7 +14,7 @@ use super::records::Records;
 use super::slots::Slot;
 use crate::engine::cuda::launch::Kernel;
 use crate::engine::cuda::memory::{Buffer, Session};
-use crate::engine::cuda::transfer::{Piece, Transfer, room};
+use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::evaluation::{
@@ -114,7 +114,7 @@ fn within_cages(evaluation: &Evaluation) -> Evaluation {
     Evaluation { remove_drift: false, ..evaluation.clone() }
 }
 
-/// Whether it matters what lies around the particles: slots beside those of the samples, and bytes on the card without
+/// Whether it matters what lies around the particles: slots beside those of the samples, and bytes on the GPU without
 /// them.
 pub fn needs(evaluation: &Evaluation, slot_bytes: usize) -> Option<(usize, u64)> {
     let shape = Shape::of(evaluation, slot_bytes)?;
@@ -166,7 +166,7 @@ impl NeighborhoodEvaluator {
         slot_bytes: usize,
         first_slot: u32,
     ) -> Result<Self, EngineError> {
-        let shape = Shape::of(evaluation, slot_bytes).expect("neighbours matter");
+        let shape = Shape::of(evaluation, slot_bytes).expect("neighbors matter");
         let (dimension, species) =
             (evaluation.simulation_box.dimension(), evaluation.species.len());
         let program = program::neighborhoods_program(dimension, species);
@@ -188,7 +188,7 @@ impl NeighborhoodEvaluator {
             }))
         } else {
             let counts = shape.pairs * species * 4;
-            let transfer = Transfer::new(session, room(counts))?;
+            let transfer = Transfer::new(session, aligned_size(counts))?;
             transfer.reserve(COPIES)?;
             Kind::Places {
                 count_places: kernels.kernel("count_places")?,
@@ -241,7 +241,7 @@ impl NeighborhoodEvaluator {
         let pairs = origins + 4 * round.origins.len() as u64;
         let [ends, points, centers_at] =
             [&self.origins.ends, &self.origins.points, centers].map(Buffer::pointer);
-        // SAFETY: so many numbers of slots lie there, and there is room for as many.
+        // SAFETY: `count` numbers of slots lie there, and there is room for as many.
         unsafe { self.origins.sort(records, origins, round.origins.len())? };
         let kernels = &self.origins.kernels;
         let grid = ((self.shape.particles as u32).div_ceil(THREADS), round.pairs.len() as u32);
@@ -280,7 +280,7 @@ impl NeighborhoodEvaluator {
                     (&raw const points).cast(),
                     (&raw const moved).cast(),
                 ];
-                // SAFETY: as above; there is room for the displacements of so many pairs.
+                // SAFETY: as above; there is room for the displacements of `count` pairs.
                 unsafe {
                     kernels.launch_grid(cages.displace, grid, THREADS, 0, &arguments)?;
                 }

@@ -137,10 +137,10 @@ impl SortedOrigins {
         })
     }
 
-    /// Sorts the samples in `count` slots, whose numbers lie at an address of the card; does not wait.
+    /// Sorts the samples in `count` slots, whose numbers lie at an address of the GPU; does not wait.
     ///
     /// # Safety
-    /// There are so many numbers, of slots that the records have, and no more than [`Cells::origins`].
+    /// There are `count` numbers, of slots that the records have, and no more than [`Cells::origins`].
     pub unsafe fn sort(
         &self,
         records: Records,

@@ -8,7 +8,7 @@ use super::slots::Slot;
 use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::launch::{Kernel, Kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
-use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, room};
+use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::evaluation::{
@@ -87,7 +87,7 @@ fn geometry(evaluation: &Evaluation, first_chunk: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// Pairs evaluated at once, and the bytes that the evaluation takes on the card.
+/// Pairs evaluated at once, and the bytes that the evaluation takes on the GPU.
 fn capacity(evaluation: &Evaluation) -> (usize, u64) {
     let (chunks, _) = chunks(&evaluation.species, CHUNK);
     let (species, bins) = (evaluation.species.len(), program::bins(evaluation));
@@ -101,7 +101,7 @@ fn capacity(evaluation: &Evaluation) -> (usize, u64) {
     (pairs, (pairs * (of_chunks + 2 * of_pair)) as u64)
 }
 
-/// Bytes on the card beside those of the samples.
+/// Bytes on the GPU beside those of the samples.
 pub fn device_bytes(evaluation: &Evaluation) -> u64 {
     capacity(evaluation).1
 }
@@ -137,7 +137,7 @@ impl PairEvaluator {
         let counts = pairs_at_once * species * bins * 4;
         // A group has a pair at least.
         let work = pairs_at_once * (slots + 4 + 1) * 4;
-        let transfer = Transfer::new(session, room(sums) + room(counts))?;
+        let transfer = Transfer::new(session, aligned_size(sums) + aligned_size(counts))?;
         transfer.reserve(COPIES)?;
         Ok(PairEvaluator {
             correlate,
@@ -256,30 +256,30 @@ impl PairEvaluator {
             .collect();
         let arriving = self.transfer.begin(&pieces)?;
         let lags = groups.iter().flat_map(|group| &group.pairs).map(|pair| pair.lag).collect();
-        let (columns, widths) = (self.columns.clone(), [self.width, self.bins]);
-        Ok(Pending::new(move || arrived(&arriving, lags, &columns, lengths, widths)))
+        let (columns, element_sizes) = (self.columns.clone(), [self.width, self.bins]);
+        Ok(Pending::new(move || arrived(&arriving, lags, &columns, lengths, element_sizes)))
     }
 }
 
-/// `lengths` in bytes, `widths` of one pair and species: of the sums and of the counts.
+/// `lengths` in bytes, `element_sizes` of one pair and species: of the sums and of the counts.
 fn arrived(
     arriving: &Arriving,
     lags: Vec<u32>,
     columns: &[Column],
     lengths: [usize; 2],
-    widths: [usize; 2],
+    element_sizes: [usize; 2],
 ) -> Result<EvaluatedPairs, EngineError> {
-    let (sums, counts) = arriving.wait()?.split_at(room(lengths[0]));
+    let (sums, counts) = arriving.wait()?.split_at(aligned_size(lengths[0]));
     let sums = sums[..lengths[0]].as_chunks::<8>().0;
     let counts = counts[..lengths[1]].as_chunks::<4>().0;
-    let species = sums.len().checked_div(widths[0]).unwrap_or(0);
-    let species = species.max(counts.len().checked_div(widths[1]).unwrap_or(0));
+    let species = sums.len().checked_div(element_sizes[0]).unwrap_or(0);
+    let species = species.max(counts.len().checked_div(element_sizes[1]).unwrap_or(0));
     let mut wanted = Vec::with_capacity(species * columns.len());
     for of_pair in 0..species {
         wanted.extend(columns.iter().map(|column| match *column {
-            Column::Sum(sum) => f64::from_ne_bytes(sums[of_pair * widths[0] + sum]),
+            Column::Sum(sum) => f64::from_ne_bytes(sums[of_pair * element_sizes[0] + sum]),
             Column::Count(bin, each) => {
-                each * f64::from(u32::from_ne_bytes(counts[of_pair * widths[1] + bin]))
+                each * f64::from(u32::from_ne_bytes(counts[of_pair * element_sizes[1] + bin]))
             }
         }));
     }

@@ -11,13 +11,13 @@ use super::slots::{Slot, SlotPool};
 use super::structure::{self, BondOrderEvaluator, StructureEvaluator};
 use super::{common_interval, launch_samples, until_next};
 use crate::engine::cuda::compile::Program;
-use crate::engine::cuda::engine::Turns;
+use crate::engine::cuda::engine::SampleTimes;
 use crate::engine::cuda::launch::Kernels;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::{BlockingScheme, Due};
 use crate::observable::dynamics::evaluation::{
-    Evaluated, EvaluatedPairs, Evaluation, HandedOver, MOST_SAMPLES_OF_BATCH,
+    Evaluated, EvaluatedPairs, Evaluation, MOST_SAMPLES_OF_BATCH, Offloaded,
 };
 use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
 use crate::system::{SimulationBox, Species};
@@ -43,7 +43,7 @@ pub struct ParticleSampling {
     centers: Buffer,
     /// Where a correlation needs them.
     center_finder: Option<CenterFinder>,
-    /// Slots of the launch, which reads them again when it goes on after its lists have grown.
+    /// Slots of the launch, which reads them again when it continues after its lists have grown.
     table: Buffer,
     pool: Arc<SlotPool>,
     /// Most samples of a batch.
@@ -68,7 +68,7 @@ enum Observable {
     BondOrder(Box<BondOrderEvaluator>),
 }
 
-/// A correlation whose blocks lie on the card.
+/// A correlation whose blocks lie on the GPU.
 struct Blocks {
     evaluation: Evaluation,
     evaluator: Evaluator,
@@ -82,20 +82,20 @@ enum Evaluator {
 }
 
 /// Box and species of what needs particles.
-fn system_of(handed_over: &HandedOver) -> Option<(SimulationBox, &[Species])> {
-    match handed_over {
-        HandedOver::Pairs(of, _) => Some((of.simulation_box, &of.species)),
-        HandedOver::Densities(of, _) => Some((of.simulation_box, &of.species)),
-        HandedOver::Structure(of, _) => Some((of.densities.simulation_box, &of.densities.species)),
-        HandedOver::BondOrder(of, _) => Some((of.simulation_box, &of.species)),
-        HandedOver::Stress(..) => None,
+fn system_of(offloaded: &Offloaded) -> Option<(SimulationBox, &[Species])> {
+    match offloaded {
+        Offloaded::Pairs(of, _) => Some((of.simulation_box, &of.species)),
+        Offloaded::Densities(of, _) => Some((of.simulation_box, &of.species)),
+        Offloaded::Structure(of, _) => Some((of.densities.simulation_box, &of.densities.species)),
+        Offloaded::BondOrder(of, _) => Some((of.simulation_box, &of.species)),
+        Offloaded::Stress(..) => None,
     }
 }
 
-fn removes_drift(handed_over: &HandedOver) -> bool {
-    match handed_over {
-        HandedOver::Pairs(evaluation, _) => evaluation.remove_drift,
-        HandedOver::Densities(evaluation, _) => evaluation.remove_drift,
+fn removes_drift(offloaded: &Offloaded) -> bool {
+    match offloaded {
+        Offloaded::Pairs(evaluation, _) => evaluation.remove_drift,
+        Offloaded::Densities(evaluation, _) => evaluation.remove_drift,
         _ => false,
     }
 }
@@ -103,7 +103,7 @@ fn removes_drift(handed_over: &HandedOver) -> bool {
 /// The kernels that these need.
 fn programs(
     session: &Session,
-    correlations: &[(usize, HandedOver)],
+    correlations: &[(usize, Offloaded)],
 ) -> Result<Vec<Program>, EngineError> {
     let Some((simulation_box, species)) = correlations.iter().find_map(|(_, one)| system_of(one))
     else {
@@ -116,9 +116,9 @@ fn programs(
             programs.push(program);
         }
     };
-    for (_, handed_over) in correlations {
-        match handed_over {
-            HandedOver::Pairs(evaluation, _) => {
+    for (_, offloaded) in correlations {
+        match offloaded {
+            Offloaded::Pairs(evaluation, _) => {
                 let (around, of_pairs) = neighborhoods::needs_programs(evaluation);
                 if around {
                     add(program::neighborhoods_program(dimension, species));
@@ -127,13 +127,13 @@ fn programs(
                     add(pairs::program(session, &evaluation)?);
                 }
             }
-            HandedOver::Densities(evaluation, _) => add(program::density_program(evaluation)),
-            HandedOver::Structure(evaluation, _) => {
+            Offloaded::Densities(evaluation, _) => add(program::density_program(evaluation)),
+            Offloaded::Structure(evaluation, _) => {
                 add(program::structure_program(dimension, species));
                 add(program::density_program(&evaluation.densities));
             }
-            HandedOver::BondOrder(..) => add(program::structure_program(dimension, species)),
-            HandedOver::Stress(..) => {}
+            Offloaded::BondOrder(..) => add(program::structure_program(dimension, species)),
+            Offloaded::Stress(..) => {}
         }
     }
     if correlations.iter().any(|(_, one)| removes_drift(one)) {
@@ -149,7 +149,7 @@ impl ParticleSampling {
     /// If there is no memory, or the kernels cannot be compiled.
     pub fn new(
         session: &Arc<Session>,
-        correlations: Vec<(usize, HandedOver)>,
+        correlations: Vec<(usize, Offloaded)>,
     ) -> Result<Self, EngineError> {
         Kernels::compile_ahead(session, &programs(session, &correlations)?)?;
         let (simulation_box, species) =
@@ -160,8 +160,8 @@ impl ParticleSampling {
         let slot_bytes = (4 * slot_words).next_multiple_of(32);
         let held: usize = correlations
             .iter()
-            .map(|(_, handed_over)| match handed_over {
-                HandedOver::Pairs(evaluation, _) => evaluation.most_samples_held(),
+            .map(|(_, offloaded)| match offloaded {
+                Offloaded::Pairs(evaluation, _) => evaluation.most_samples_held(),
                 _ => 0,
             })
             .sum();
@@ -172,32 +172,32 @@ impl ParticleSampling {
         // Slots that are no samples, and bytes beside the slots.
         let mut slots = samples;
         let mut beside = 0;
-        for (_, handed_over) in &correlations {
-            beside += match handed_over {
-                HandedOver::Pairs(evaluation, _) => {
+        for (_, offloaded) in &correlations {
+            beside += match offloaded {
+                Offloaded::Pairs(evaluation, _) => {
                     let (more, bytes) = neighborhoods::needs(evaluation, slot_bytes)
                         .unwrap_or_else(|| (0, pairs::device_bytes(evaluation)));
                     slots += more;
                     bytes
                 }
-                HandedOver::Densities(evaluation, _) => densities::device_bytes(evaluation, batch),
-                HandedOver::Structure(evaluation, _) => {
+                Offloaded::Densities(evaluation, _) => densities::device_bytes(evaluation, batch),
+                Offloaded::Structure(evaluation, _) => {
                     structure::structure_bytes(evaluation, batch)
                 }
-                HandedOver::BondOrder(evaluation, _) => structure::bond_order_bytes(evaluation),
-                HandedOver::Stress(..) => 0,
+                Offloaded::BondOrder(evaluation, _) => structure::bond_order_bytes(evaluation),
+                Offloaded::Stress(..) => 0,
             };
         }
         let need = (slots * slot_bytes) as u64 + beside;
         if need >= free {
-            let card = session.card.name.clone();
+            let gpu = session.gpu.name.clone();
             return Err(EngineError::OutOfBlockMemory {
                 samples,
                 particles,
                 need,
                 size,
                 free,
-                card,
+                gpu,
             });
         }
         let center_finder = match correlations.iter().any(|(_, one)| removes_drift(one)) {
@@ -205,7 +205,7 @@ impl ParticleSampling {
             false => None,
         };
         let is_rare =
-            |one: &HandedOver| matches!(one, HandedOver::Structure(..) | HandedOver::BondOrder(..));
+            |one: &Offloaded| matches!(one, Offloaded::Structure(..) | Offloaded::BondOrder(..));
         let intervals = |rare: bool| {
             let of = correlations.iter().filter(move |(_, one)| is_rare(one) == rare);
             of.map(|(_, one)| one.every())
@@ -232,9 +232,9 @@ impl ParticleSampling {
             correlations: Vec::new(),
         };
         let mut next_slot = samples as u32;
-        for (index, handed_over) in correlations {
-            let correlation = match handed_over {
-                HandedOver::Pairs(evaluation, samples) => {
+        for (index, offloaded) in correlations {
+            let correlation = match offloaded {
+                Offloaded::Pairs(evaluation, samples) => {
                     let evaluator = match neighborhoods::needs(&evaluation, slot_bytes) {
                         None => Evaluator::Pairs(PairEvaluator::new(session, &evaluation)?),
                         Some((slots, _)) => {
@@ -255,19 +255,19 @@ impl ParticleSampling {
                         first_step: samples.first_step,
                     }))
                 }
-                HandedOver::Densities(evaluation, _) => {
+                Offloaded::Densities(evaluation, _) => {
                     let evaluator = DensityEvaluator::new(session, &evaluation, batch)?;
                     Observable::Densities(Box::new(evaluator))
                 }
-                HandedOver::Structure(evaluation, _) => {
+                Offloaded::Structure(evaluation, _) => {
                     let evaluator = StructureEvaluator::new(session, &evaluation, batch)?;
                     Observable::Structure(Box::new(evaluator))
                 }
-                HandedOver::BondOrder(evaluation, _) => {
+                Offloaded::BondOrder(evaluation, _) => {
                     let evaluator = BondOrderEvaluator::new(session, &evaluation)?;
                     Observable::BondOrder(Box::new(evaluator))
                 }
-                HandedOver::Stress(..) => continue,
+                Offloaded::Stress(..) => continue,
             };
             sampling.correlations.push((index, correlation));
         }
@@ -275,22 +275,26 @@ impl ParticleSampling {
     }
 
     /// Samples of a launch that there is room for in the batch, beside one after it.
-    pub fn room(&self) -> u64 {
+    pub fn capacity(&self) -> u64 {
         (self.batch - 1).saturating_sub(self.taken.len()) as u64
     }
 
     /// Takes slots for the samples of a launch.
-    pub fn begin_launch(&mut self, step_in_stage: u64, steps: u64) -> Result<Turns, EngineError> {
-        let Some(every) = self.every else { return Ok(Turns::NONE) };
+    pub fn begin_launch(
+        &mut self,
+        step_in_stage: u64,
+        steps: u64,
+    ) -> Result<SampleTimes, EngineError> {
+        let Some(every) = self.every else { return Ok(SampleTimes::NONE) };
         let first = until_next(every, step_in_stage);
         let count = launch_samples(first, every, steps);
         self.coming = (0..count).map(|_| self.slot()).collect();
         if count == 0 {
-            return Ok(Turns::NONE);
+            return Ok(SampleTimes::NONE);
         }
         let numbers: Vec<u32> = self.coming.iter().map(|slot| slot.number).collect();
         self.table.write(&numbers)?;
-        Ok(Turns::new(first, every, 0))
+        Ok(SampleTimes::new(first, every, 0))
     }
 
     /// Notes the samples of a launch that has ended at a step.
@@ -312,7 +316,7 @@ impl ParticleSampling {
         number
     }
 
-    /// Blocks with the samples of a checkpoint, on the card again.
+    /// Blocks with the samples of a checkpoint, on the GPU again.
     fn put_back(
         &self,
         evaluation: &Evaluation,

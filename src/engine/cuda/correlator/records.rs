@@ -1,4 +1,4 @@
-//! Samples as they lie in the card's memory. Mirrors `kernels/observable/records.cuh`.
+//! Samples as they lie in the GPU's memory. Mirrors `kernels/observable/records.cuh`.
 use crate::engine::cuda::memory::Plain;
 use crate::observable::dynamics::sampled::WORDS;
 

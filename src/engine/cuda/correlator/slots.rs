@@ -1,4 +1,4 @@
-//! Room for samples on the card: slots that are taken and given back.
+//! Room for samples on the GPU: slots that are taken and given back.
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Numbers of the slots that hold no sample.

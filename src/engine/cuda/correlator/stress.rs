@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::{common_interval, launch_samples, until_next};
 use crate::engine::cuda::buffers::SplitSum;
-use crate::engine::cuda::engine::Turns;
+use crate::engine::cuda::engine::SampleTimes;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer};
 use crate::engine::{EngineError, Pending, SystemSums};
@@ -11,7 +11,7 @@ use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::{Evaluated, SampledStress, StressEvaluation};
 use crate::system::SimulationBox;
 
-/// Samples whose sums lie on the card together.
+/// Samples whose sums lie on the GPU together.
 const MOST_SAMPLES: usize = 1024;
 /// Copies to the host that may be under way together.
 const COPIES: usize = 4;
@@ -67,17 +67,17 @@ impl StressSampling {
     }
 
     /// Samples that there is room for.
-    pub fn room(&self) -> u64 {
+    pub fn capacity(&self) -> u64 {
         (MOST_SAMPLES - self.taken.len()) as u64
     }
 
-    pub fn begin_launch(&mut self, step_in_stage: u64, steps: u64) -> Turns {
+    pub fn begin_launch(&mut self, step_in_stage: u64, steps: u64) -> SampleTimes {
         let first = until_next(self.every, step_in_stage);
         self.coming = launch_samples(first, self.every, steps);
         if self.coming == 0 {
-            return Turns::NONE;
+            return SampleTimes::NONE;
         }
-        Turns::new(first, self.every, self.taken.len() as u32)
+        SampleTimes::new(first, self.every, self.taken.len() as u32)
     }
 
     /// Notes the samples of a launch that has ended at a step.

@@ -9,7 +9,7 @@ use super::program::{self, THREADS};
 use super::records::Records;
 use crate::engine::cuda::launch::Kernel;
 use crate::engine::cuda::memory::{Buffer, Session};
-use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, room};
+use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::BondOrder;
 use crate::observable::dynamics::evaluation::{
@@ -22,7 +22,7 @@ const MOST_SHARED_BINS: usize = 12_288;
 const ORDER_SUMS: usize = 16;
 /// Bytes that the counts of samples may take together.
 const MOST_BYTES: usize = 64 << 20;
-/// Blocks that share the neighbours of the same particles, at most.
+/// Blocks that share the neighbors of the same particles, at most.
 const MOST_PARTS: u32 = 8;
 
 /// Counts pairs by their distance, and sums density modes.
@@ -54,7 +54,7 @@ fn capacity(evaluation: &StructureEvaluation) -> (usize, usize) {
     (samples, samples * of_sample)
 }
 
-/// Bytes on the card beside those of the samples, of which a batch has so many.
+/// Bytes on the GPU beside those of the samples, of which a batch has this number.
 pub fn structure_bytes(evaluation: &StructureEvaluation, batch: usize) -> u64 {
     let densities = &evaluation.densities;
     let cells = Cells::new(&densities.simulation_box, &densities.species);
@@ -80,7 +80,7 @@ impl StructureEvaluator {
         let (samples, counts) = capacity(evaluation);
         let samples_at_once = samples.min(densities.samples_at_once());
         let pairs = pairs_of_species(species.len());
-        let transfer = Transfer::new(session, room(counts))?;
+        let transfer = Transfer::new(session, aligned_size(counts))?;
         transfer.reserve(COPIES)?;
         Ok(StructureEvaluator {
             every: of_densities.every,
@@ -174,7 +174,7 @@ pub struct BondOrderEvaluator {
     transfer: Transfer,
 }
 
-/// Bytes on the card beside those of the samples.
+/// Bytes on the GPU beside those of the samples.
 pub fn bond_order_bytes(evaluation: &BondOrderEvaluation) -> u64 {
     Cells::new(&evaluation.simulation_box, &evaluation.species).device_bytes()
 }
@@ -191,7 +191,7 @@ impl BondOrderEvaluator {
         let origins = SortedOrigins::new(session, &program, simulation_box, species, search)?;
         let samples_at_once = Cells::new(simulation_box, species).origins();
         let sums = samples_at_once * ORDER_SUMS * 8;
-        let transfer = Transfer::new(session, room(sums))?;
+        let transfer = Transfer::new(session, aligned_size(sums))?;
         transfer.reserve(COPIES)?;
         Ok(BondOrderEvaluator {
             every: evaluation.every,

@@ -1,20 +1,20 @@
-//! The engine of a rank: its card, its memory, its first lists.
+//! The engine of a rank: its GPU, its memory, its first lists.
 use std::sync::Arc;
 
+use super::halo::{Halo, HaloBuffers, HaloCapacity, record_bytes};
 use super::rebuild::REBUILDING_BLOCK;
 use super::report::Reports;
-use super::rim::{Rim, RimBuffers, RimRoom, record_bytes};
 use super::transport::{Messages, ThroughHost};
-use super::{CardDomain, CardTimes, Present};
+use super::{GpuDomain, GpuTimes, Present};
 use crate::engine::EngineError;
-use crate::engine::cuda::buffers::Room;
+use crate::engine::cuda::buffers::Capacity;
 use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::constants::DevicePolicy;
-use crate::engine::cuda::device::{Card, cards};
+use crate::engine::cuda::device::{Gpu, gpus};
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::launch::program_of;
-use crate::engine::cuda::lists::{self, ListShape};
 use crate::engine::cuda::memory::Session;
+use crate::engine::cuda::neighbor_lists::{self, ListShape};
 use crate::engine::cuda::tuning;
 use crate::engine::domain::{Communicator, Domain, Part, Start};
 use crate::engine::skin::{self, Processor};
@@ -33,36 +33,36 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     program
 }
 
-/// The card of a rank: ranks of one host take its cards in turn.
-fn card_of(communicator: &dyn Communicator) -> Result<Card, EngineError> {
+/// The GPU of a rank: ranks of one host take its GPUs in turn.
+fn gpu_of(communicator: &dyn Communicator) -> Result<Gpu, EngineError> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let cards = cards();
+    let gpus = gpus();
     let (before, _) = communicator.place_among(&host);
-    let mut cards = cards?;
-    let which = before % cards.len();
-    Ok(cards.swap_remove(which))
+    let mut gpus = gpus?;
+    let which = before % gpus.len();
+    Ok(gpus.swap_remove(which))
 }
 
-/// Particles of a domain and of its rim, and most that are lent to one neighbour, of a homogeneous system.
-fn expected_room(domain: &Domain, simulation_box: &SimulationBox) -> (Room, usize) {
+/// Particles of a domain and of its halo, and most that are sent to one neighbor, of a homogeneous system.
+fn expected_capacity(domain: &Domain, simulation_box: &SimulationBox) -> (Capacity, usize) {
     let density = domain.total as f64 / simulation_box.volume();
     let reach = domain.reach2().sqrt();
     let count = domain.grid().count();
-    let (mut own, mut with_rim) = (1.0, 1.0);
+    let (mut own, mut with_halo) = (1.0, 1.0);
     for (axis, &edge) in simulation_box.edges().iter().enumerate() {
         let here = edge / f64::from(count[axis]);
         own *= here;
-        with_rim *= if count[axis] > 1 { here + 2.0 * reach } else { here };
+        with_halo *= if count[axis] > 1 { here + 2.0 * reach } else { here };
     }
     let spare = |particles: f64| (particles * SPARE + SPARE_COUNT) as usize;
-    let ghosts = spare((with_rim - own) * density);
-    (Room { particles: spare(own * density), ghosts }, ghosts)
+    let ghosts = spare((with_halo - own) * density);
+    (Capacity { particles: spare(own * density), ghosts }, ghosts)
 }
 
-/// What a rim takes on the card before the ranks are joined.
-struct RimMemory {
-    room: RimRoom,
-    buffers: RimBuffers,
+/// What a halo takes on the GPU before the ranks are joined.
+struct HaloMemory {
+    capacity: HaloCapacity,
+    buffers: HaloBuffers,
     messages: Messages,
     transport: Box<ThroughHost>,
     reports: Reports,
@@ -72,7 +72,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// The engine of a rank with some of the particles of a state. Collective.
     ///
     /// # Errors
-    /// If a rank has no card, or its card no room; all ranks fail together.
+    /// If a rank has no GPU, or its GPU no room; all ranks fail together.
     pub fn on_rank(
         plan: &Plan,
         start: &Start,
@@ -84,34 +84,34 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let total = plan.system.particle_count();
         let skin = skin::on_ranks(plan, simulation_box, communicator.size(), Processor::Gpu);
         let reach = plan.potential.largest_cutoff() + skin;
-        let card = card_of(&*communicator);
+        let gpu = gpu_of(&*communicator);
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
-        let made = card.and_then(|card| Self::of_domain(plan, start, part, card, skin, &domain));
+        let made = gpu.and_then(|gpu| Self::of_domain(plan, start, part, gpu, skin, &domain));
         let (mut engine, memory) = domain.all_or_none(start.step, made)?;
-        let mut rim = Rim::new(&domain, simulation_box);
+        let mut halo = Halo::new(&domain, simulation_box);
         let report = memory.reports.pointer();
-        rim.report = domain.all_or_none(start.step, report)?;
-        engine.domain = Some(Box::new(CardDomain::new(domain, rim, memory)));
-        let begun = engine.begin_with_others();
+        halo.report = domain.all_or_none(start.step, report)?;
+        engine.domain = Some(Box::new(GpuDomain::new(domain, halo, memory)));
+        let begun = engine.begin_multi_rank();
         engine.or_end_all(begun)?;
         Ok(engine)
     }
 
-    /// An engine that holds a part, not yet among others, and the memory of its rim.
+    /// An engine that holds a part, not yet among others, and the memory of its halo.
     fn of_domain(
         plan: &Plan,
         start: &Start,
         part: &Part,
-        card: Card,
+        gpu: Gpu,
         skin: f64,
         domain: &Domain,
-    ) -> Result<(Self, RimMemory), EngineError> {
+    ) -> Result<(Self, HaloMemory), EngineError> {
         let simulation_box = start.simulation_box;
-        let session = Session::open(card)?;
-        let (mut room, lent) = expected_room(domain, &simulation_box);
-        room.particles = room.particles.max(part.count() + part.count() / 8);
+        let session = Session::open(gpu)?;
+        let (mut capacity, sent) = expected_capacity(domain, &simulation_box);
+        capacity.particles = capacity.particles.max(part.count() + part.count() / 8);
         let threads = plan.run.threads_per_particle;
-        let multiprocessors = session.card.multiprocessors;
+        let multiprocessors = session.gpu.multiprocessors;
         let shape = ListShape {
             skin,
             lanes_log2: threads.map_or_else(
@@ -123,19 +123,21 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 },
                 u32::ilog2,
             ),
-            room: lists::expected_room(plan, &simulation_box, skin),
+            capacity: neighbor_lists::expected_capacity(plan, &simulation_box, skin),
             domains: domain.grid().count(),
         };
-        let mut engine = Self::empty(plan, start.clone(), session, program, shape, room)?;
+        let mut engine = Self::empty(plan, start.clone(), session, program, shape, capacity)?;
         engine.load_part(part)?;
-        let tiles = room.particles.div_ceil(32 >> shape.lanes_log2);
-        let rim_room = RimRoom { places: room, lent, bins: engine.system.bins as usize, tiles };
+        let tiles = capacity.particles.div_ceil(32 >> shape.lanes_log2);
+        let halo_capacity =
+            HaloCapacity { places: capacity, sent, bins: engine.system.bins as usize, tiles };
         let (session, neighbors) = (&engine.session, domain.neighbors().count());
         // As domains are, so are messages: equally long on all ranks.
-        let messages = Messages::new(session, neighbors, lent * record_bytes(engine.widths)[1])?;
-        let memory = RimMemory {
-            room: rim_room,
-            buffers: RimBuffers::new(session, rim_room)?,
+        let messages =
+            Messages::new(session, neighbors, sent * record_bytes(engine.element_sizes)[1])?;
+        let memory = HaloMemory {
+            capacity: halo_capacity,
+            buffers: HaloBuffers::new(session, halo_capacity)?,
             transport: Box::new(ThroughHost::new(session, &messages)?),
             messages,
             reports: Reports::new(session)?,
@@ -143,8 +145,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok((engine, memory))
     }
 
-    fn begin_with_others(&mut self) -> Result<(), EngineError> {
-        self.with_others_mut().rim.extent = self.system.count;
+    fn begin_multi_rank(&mut self) -> Result<(), EngineError> {
+        self.multi_rank_mut().halo.extent = self.system.count;
         self.connect()?;
         self.migrate()?;
         self.rebuild_with_ghosts()?;
@@ -153,16 +155,16 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 }
 
-impl CardDomain {
-    fn new(domain: Domain, mut rim: Rim, memory: RimMemory) -> Self {
-        let RimMemory { room, buffers, messages, transport, reports } = memory;
+impl GpuDomain {
+    fn new(domain: Domain, mut halo: Halo, memory: HaloMemory) -> Self {
+        let HaloMemory { capacity, buffers, messages, transport, reports } = memory;
         let neighbors = domain.neighbors().count();
-        buffers.describe(room, &mut rim);
-        CardDomain {
+        buffers.describe(capacity, &mut halo);
+        GpuDomain {
             domain,
-            rim,
+            halo,
             buffers,
-            room,
+            capacity,
             messages,
             transport,
             reports,
@@ -173,12 +175,12 @@ impl CardDomain {
             launches: 0,
             present: Present::Forces,
             unnamed: false,
-            rim_changed: false,
-            lent_to: vec![0; neighbors],
+            halo_changed: false,
+            send_to: vec![0; neighbors],
             ghosts_from: vec![0; neighbors],
             half: 0,
             stepping: [0; 2],
-            times: CardTimes::default(),
+            times: GpuTimes::default(),
             repeated: 0,
         }
     }

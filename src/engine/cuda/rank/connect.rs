@@ -1,5 +1,5 @@
-//! Which way messages take from card to card: found by a test at the start.
-use super::CardDomain;
+//! Which way messages take from GPU to GPU: found by a test at the start.
+use super::GpuDomain;
 use super::peer::ThroughPeers;
 use super::transport::{Lengths, ThroughHost, ThroughMpi, Transport};
 use crate::engine::EngineError;
@@ -23,52 +23,52 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn connect(&mut self) -> Result<(), EngineError> {
         let session = self.session.clone();
         let wanted = self.plan.run.transport;
-        let with_others = self.domain.as_deref_mut().expect("a rank among others");
+        let multi_rank = self.domain.as_deref_mut().expect("a rank among others");
         let allowed = |kind| wanted == TransportChoice::Auto || wanted == kind;
         let mut found: Option<Box<dyn Transport>> = None;
         if allowed(TransportChoice::PeerMemory) {
             let shared = [
-                with_others.messages.incoming.pointer(),
+                multi_rank.messages.incoming.pointer(),
                 self.buffers.sites[0].pointer(),
                 self.buffers.sites[1].pointer(),
-                with_others.buffers.mail.pointer(),
-                with_others.buffers.lent_remote.pointer(),
+                multi_rank.buffers.signals.pointer(),
+                multi_rank.buffers.send_remote.pointer(),
             ];
-            let peers = ThroughPeers::connect(&session, &mut with_others.domain, shared)?;
+            let peers = ThroughPeers::connect(&session, &mut multi_rank.domain, shared)?;
             if let Some(peers) = peers {
-                found = with_others.tried(Box::new(peers))?;
+                found = multi_rank.tried(Box::new(peers))?;
             }
         }
         if found.is_none()
             && allowed(TransportChoice::CudaAwareMpi)
-            && with_others.domain.communicator().reaches_cards()
+            && multi_rank.domain.communicator().reaches_gpus()
         {
-            found = with_others.tried(Box::new(ThroughMpi::new(&session)?))?;
+            found = multi_rank.tried(Box::new(ThroughMpi::new(&session)?))?;
         }
         if found.is_none() && allowed(TransportChoice::HostMemory) {
-            let host = ThroughHost::new(&session, &with_others.messages)?;
-            found = with_others.tried(Box::new(host))?;
+            let host = ThroughHost::new(&session, &multi_rank.messages)?;
+            found = multi_rank.tried(Box::new(host))?;
         }
         let Some(transport) = found else {
             return Err(EngineError::Transport(wanted.name()));
         };
         tracing::debug!("messages travel through {}", transport.name());
-        with_others.take_transport(transport);
-        self.set_rim()
+        multi_rank.take_transport(transport);
+        self.set_halo()
     }
 
-    /// Gives up the neighbours' memory: it may move. Collective.
+    /// Gives up the neighbors' memory: it may move. Collective.
     pub(super) fn disconnect(&mut self) -> Result<(), EngineError> {
         self.session.wait()?;
-        let host = ThroughHost::new(&self.session, &self.with_others().messages)?;
-        let with_others = self.with_others_mut();
-        with_others.take_transport(Box::new(host));
-        with_others.domain.largest([0]);
+        let host = ThroughHost::new(&self.session, &self.multi_rank().messages)?;
+        let multi_rank = self.multi_rank_mut();
+        multi_rank.take_transport(Box::new(host));
+        multi_rank.domain.largest([0]);
         Ok(())
     }
 }
 
-impl CardDomain {
+impl GpuDomain {
     /// A transport, if it brings what was sent: twice, since what comes in has two halves. Collective.
     fn tried(
         &self,
@@ -110,15 +110,15 @@ impl CardDomain {
         // All ranks take steps in the same way.
         let [cannot] = self.domain.largest([u64::from(peers.is_none())]);
         self.writes_to_peers = cannot == 0;
-        let rim = &mut self.rim;
-        rim.outgoing = self.messages.outgoing.pointer();
-        rim.incoming = self.messages.incoming.pointer();
-        rim.segment = self.messages.segment as u64;
+        let halo = &mut self.halo;
+        halo.outgoing = self.messages.outgoing.pointer();
+        halo.incoming = self.messages.incoming.pointer();
+        halo.segment = self.messages.segment as u64;
         for (j, peer) in peers.into_iter().flatten().enumerate() {
-            (rim.peer_mail[j], rim.peer_remote[j]) = (peer.mail, peer.remote);
+            (halo.peer_signals[j], halo.peer_remote[j]) = (peer.signals, peer.remote);
             for half in 0..2 {
-                rim.peer_sites[half][j] = peer.sites[half];
-                rim.peer_inbox[half][j] = peer.inbox[half];
+                halo.peer_sites[half][j] = peer.sites[half];
+                halo.peer_inbox[half][j] = peer.inbox[half];
             }
         }
     }

@@ -1,41 +1,41 @@
-//! What a card has met in its steps: noted for all ranks, or the end of them.
+//! What a GPU has met in its steps: noted for all ranks, or the end of them.
+use super::halo::HaloControl;
 use super::report::{Asked, Report};
-use super::rim::RimControl;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::status;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Takes over what the card has found and counted since the last time; it begins anew.
-    pub(super) fn note_findings(&mut self) -> Result<RimControl, EngineError> {
-        let found = self.rim_control()?;
-        self.clear_rim_control()?;
+    /// Takes over what the GPU has found and counted since the last time; it begins anew.
+    pub(super) fn note_findings(&mut self) -> Result<HaloControl, EngineError> {
+        let found = self.halo_control()?;
+        self.clear_halo_control()?;
         self.note(found)
     }
 
     /// The same of a kernel that reports to the host.
     pub(super) fn take_report(&mut self, asked: Asked) -> Result<Report, EngineError> {
-        let report = self.with_others().reports.wait(asked)?;
+        let report = self.multi_rank().reports.wait(asked)?;
         self.note(report.control)?;
         Ok(report)
     }
 
-    fn note(&mut self, found: RimControl) -> Result<RimControl, EngineError> {
+    fn note(&mut self, found: HaloControl) -> Result<HaloControl, EngineError> {
         if found.lost > 0 {
-            let neighbor = self.with_others().domain.neighbors().nth(found.lost as usize - 1);
+            let neighbor = self.multi_rank().domain.neighbors().nth(found.lost as usize - 1);
             return Err(EngineError::Cuda {
-                what: "go on".into(),
+                what: "continue".into(),
                 message: format!("rank {} sends no ghosts", neighbor.unwrap_or_default()),
             });
         }
         if found.first.fault != u64::MAX {
             self.read_control()?;
             let error = self.error_at(found.first.fault);
-            self.with_others_mut().domain.note_fault(found.first.fault, error);
+            self.multi_rank_mut().domain.note_fault(found.first.fault, error);
         }
-        if found.first.stale != u64::MAX {
-            self.with_others_mut().domain.note_stale(found.first.stale);
+        if found.first.needs_rebuild != u64::MAX {
+            self.multi_rank_mut().domain.note_needs_rebuild(found.first.needs_rebuild);
         }
         Ok(found)
     }
@@ -53,14 +53,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if self.control.status != status::DONE {
             let error = self.error();
             let step = self.step;
-            self.with_others_mut().domain.note_fault(step, error);
+            self.multi_rank_mut().domain.note_fault(step, error);
         }
-        let cleared = self.clear_rim_control();
+        let cleared = self.clear_halo_control();
         self.or_end_all(cleared)?;
         self.verify_now()
     }
 
-    /// What the card has met at a step.
+    /// What the GPU has met at a step.
     fn error_at(&self, step: u64) -> EngineError {
         match (self.control.status, self.error()) {
             (_, EngineError::TooClose { first, second, distance, precision, .. }) => {
@@ -77,22 +77,22 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
     }
 
-    /// Ends all ranks on an error that only this one has met: no rank could go on. Does nothing where there are no others.
+    /// Ends all ranks on an error that only this one has met: no rank could continue. Does nothing where there are no others.
     pub(in crate::engine::cuda) fn or_end_all<T>(
         &self,
         result: Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         if let (
-            Some(with_others),
+            Some(multi_rank),
             Err(
                 error @ (EngineError::Cuda { .. }
-                | EngineError::CardLost { .. }
+                | EngineError::GpuLost { .. }
                 | EngineError::OutOfDeviceMemory { .. }),
             ),
         ) = (&self.domain, &result)
         {
-            tracing::error!("rank {}: {error}", with_others.domain.rank());
-            with_others.domain.communicator().abort();
+            tracing::error!("rank {}: {error}", multi_rank.domain.rank());
+            multi_rank.domain.communicator().abort();
         }
         result
     }

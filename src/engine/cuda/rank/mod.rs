@@ -1,19 +1,19 @@
-//! The particles of one domain among others on a card; see [`crate::engine::domain`].
+//! The particles of one domain among others on a GPU; see [`crate::engine::domain`].
 //!
-//! Steps are taken with lists whose end all ranks agree on ([`steps`]). Where kernels reach the neighbours' memory
+//! Steps are taken with lists whose end all ranks agree on ([`steps`]). Where kernels reach the neighbors' memory
 //! ([`peer`]), they rebuild lists ([`rebuild_with_peers`]) and take the steps between ([`steps_with_peers`]) by themselves.
 //! Else, and where something has no room, the host leads: it has particles migrate and ghosts chosen ([`rebuild`]), every
 //! step's ghosts sent ([`steps_of_host`]), and messages travel by a [`transport`].
 mod begin;
-mod card_times;
 mod connect;
 mod findings;
+mod gpu_times;
+mod halo;
 mod part;
 mod peer;
 mod rebuild;
 mod rebuild_with_peers;
 mod report;
-mod rim;
 mod steps;
 mod steps_of_host;
 mod steps_with_peers;
@@ -22,10 +22,10 @@ mod transport;
 use std::ffi::c_void;
 
 pub use self::begin::program;
-use self::card_times::CardTimes;
+use self::gpu_times::GpuTimes;
+use self::halo::{Halo, HaloBuffers, HaloCapacity, HaloControl};
 use self::rebuild_with_peers::Rebuilding;
 use self::report::Reports;
-use self::rim::{Rim, RimBuffers, RimControl, RimRoom};
 use self::transport::{Messages, Transport};
 use super::buffers::{Control, status};
 use super::constants::DevicePolicy;
@@ -45,21 +45,21 @@ enum Present {
 }
 
 /// What a rank's engine knows of the others.
-pub struct CardDomain {
+pub struct GpuDomain {
     pub domain: Domain,
-    rim: Rim,
-    buffers: RimBuffers,
-    room: RimRoom,
+    halo: Halo,
+    buffers: HaloBuffers,
+    capacity: HaloCapacity,
     messages: Messages,
     transport: Box<dyn Transport>,
     /// What kernels that work with peers have found.
     reports: Reports,
-    /// Kernels write ghosts into the neighbours' memory by themselves.
+    /// Kernels write ghosts into the neighbors' memory by themselves.
     writes_to_peers: bool,
     /// Times that they have done so, and rebuildings.
     sequence: u64,
     rebuilt_with_peers: u32,
-    /// One that was launched, and is completed when the steps behind it have been launched.
+    /// One that was launched, and is completed when the steps after it have been launched.
     under_way: Option<Rebuilding>,
     /// Launches with a thermostat of the whole system.
     launches: u32,
@@ -67,24 +67,24 @@ pub struct CardDomain {
     present: Present,
     /// Only one copy of the particles has ids and species.
     unnamed: bool,
-    /// The rim is not what the kernels have as a constant.
-    rim_changed: bool,
-    /// Particles that each neighbour has as ghosts, and ghosts from each.
-    lent_to: Vec<u32>,
+    /// The halo is not what the kernels have as a constant.
+    halo_changed: bool,
+    /// Particles that each neighbor has as ghosts, and ghosts from each.
+    send_to: Vec<u32>,
     ghosts_from: Vec<u32>,
     /// Half of the incoming messages that the last exchange has filled.
     half: u32,
     /// Nanoseconds in steps, and those of them in which the host waited for other ranks.
     stepping: [i64; 2],
-    times: CardTimes,
+    times: GpuTimes,
     /// Steps that were taken again with other lists.
     repeated: u64,
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Ghosts on this card.
+    /// Ghosts on this GPU.
     pub(super) fn ghost_count(&self) -> usize {
-        self.domain.as_ref().map_or(0, |with_others| with_others.rim.ghosts as usize)
+        self.domain.as_ref().map_or(0, |multi_rank| multi_rank.halo.ghosts as usize)
     }
 
     /// The share of its passes with peers in which the first block has waited for ghosts.
@@ -95,11 +95,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         waited / all.max(1.0)
     }
 
-    fn with_others(&self) -> &CardDomain {
+    fn multi_rank(&self) -> &GpuDomain {
         self.domain.as_ref().expect("a rank among others")
     }
 
-    fn with_others_mut(&mut self) -> &mut CardDomain {
+    fn multi_rank_mut(&mut self) -> &mut GpuDomain {
         self.domain.as_mut().expect("a rank among others")
     }
 
@@ -118,9 +118,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         Ok(())
     }
 
-    /// Whether the cards agree on what they have found without the host.
+    /// Whether the GPUs agree on what they have found without the host.
     fn agrees(&self) -> bool {
-        self.with_others().domain.all_are_neighbors()
+        self.multi_rank().domain.all_are_neighbors()
     }
 
     /// Makes the barrier ready for the next cooperative launch; kernels that work with peers leave it so.
@@ -128,33 +128,33 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.buffers.control.clear(size_of_val(&self.control.barrier))
     }
 
-    fn set_rim(&mut self) -> Result<(), EngineError> {
-        self.with_others_mut().rim_changed = false;
-        self.kernels.set("rim", self.with_others().rim.bytes())
+    fn set_halo(&mut self) -> Result<(), EngineError> {
+        self.multi_rank_mut().halo_changed = false;
+        self.kernels.set("halo", self.multi_rank().halo.bytes())
     }
 
-    /// Has the kernels know the rim: only those that the host leads need it.
-    fn set_changed_rim(&mut self) -> Result<(), EngineError> {
-        if self.with_others().rim_changed { self.set_rim() } else { Ok(()) }
+    /// Has the kernels know the halo: only those that the host leads need it.
+    fn set_changed_halo(&mut self) -> Result<(), EngineError> {
+        if self.multi_rank().halo_changed { self.set_halo() } else { Ok(()) }
     }
 
-    fn rim_control(&self) -> Result<RimControl, EngineError> {
-        Ok(self.with_others().buffers.control.read::<RimControl>(1)?[0])
+    fn halo_control(&self) -> Result<HaloControl, EngineError> {
+        Ok(self.multi_rank().buffers.control.read::<HaloControl>(1)?[0])
     }
 
-    /// As [`RimControl::CLEAR`], after what was launched before.
-    fn clear_rim_control(&self) -> Result<(), EngineError> {
-        let control = &self.with_others().buffers.control;
-        let steps = std::mem::offset_of!(RimControl, moved2);
+    /// As [`HaloControl::CLEAR`], after what was launched before.
+    fn clear_halo_control(&self) -> Result<(), EngineError> {
+        let control = &self.multi_rank().buffers.control;
+        let steps = std::mem::offset_of!(HaloControl, moved2);
         control.fill(0..steps, 0xFF)?;
-        control.fill(steps..size_of::<RimControl>(), 0)
+        control.fill(steps..size_of::<HaloControl>(), 0)
     }
 
     /// Whether no rank has met an error, outside of steps.
     pub(super) fn verify_now(&mut self) -> Result<(), EngineError> {
         match &mut self.domain {
-            Some(with_others) => {
-                with_others.domain.verify(0.0).fault.map_or(Ok(()), |(_, error)| Err(error))
+            Some(multi_rank) => {
+                multi_rank.domain.verify(0.0).fault.map_or(Ok(()), |(_, error)| Err(error))
             }
             None => Ok(()),
         }
@@ -166,17 +166,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         lengths: &transport::Lengths,
         meanwhile: impl FnOnce(&mut Self) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let mut with_others = self.domain.take().expect("a rank among others");
+        let mut multi_rank = self.domain.take().expect("a rank among others");
         let mut meanwhile = Some(meanwhile);
         let exchanged = {
-            let CardDomain { domain, messages, transport, .. } = &mut *with_others;
+            let GpuDomain { domain, messages, transport, .. } = &mut *multi_rank;
             let mut work = || meanwhile.take().map_or(Ok(()), |work| work(self));
             transport.exchange(domain, messages, lengths, &mut work)
         };
         if let Ok(half) = &exchanged {
-            with_others.half = *half;
+            multi_rank.half = *half;
         }
-        self.domain = Some(with_others);
+        self.domain = Some(multi_rank);
         exchanged.map(drop)
     }
 }
@@ -186,10 +186,10 @@ fn argument<T>(value: &T) -> *const c_void {
     std::ptr::from_ref(value).cast()
 }
 
-impl CardDomain {
-    /// The parts of the card's time are those of a stage.
+impl GpuDomain {
+    /// The parts of the GPU's time are those of a stage.
     pub fn begin_times(&mut self) {
-        self.times = CardTimes::default();
+        self.times = GpuTimes::default();
     }
 
     /// Adds how the ranks work together, of whose passes this share was waiting.
@@ -197,8 +197,8 @@ impl CardDomain {
         report["transport"] = self.transport.name().into();
         report["steps_with_peers"] = self.sequence.into();
         report["steps_repeated"] = self.repeated.into();
-        report["ghosts"] = self.rim.ghosts.into();
-        report["card_seconds"] = self.times.report(waiting);
+        report["ghosts"] = self.halo.ghosts.into();
+        report["gpu_seconds"] = self.times.report(waiting);
     }
 }
 
@@ -216,10 +216,10 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P> {
     }
 
     fn nanoseconds(&self) -> [i64; 2] {
-        let with_others = self.with_others();
+        let multi_rank = self.multi_rank();
         // Where kernels work with peers, the host does not see what they wait for.
-        match with_others.times.all_and_communication(self.waiting_in_passes()) {
-            [0, _] => with_others.stepping,
+        match multi_rank.times.all_and_communication(self.waiting_in_passes()) {
+            [0, _] => multi_rank.stepping,
             times => times,
         }
     }

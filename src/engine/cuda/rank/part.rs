@@ -1,19 +1,19 @@
-//! The particles of a rank to the card and back.
+//! The particles of a rank to the GPU and back.
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::domain::Part;
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// Copies the particles of a part to the card.
+    /// Copies the particles of a part to the GPU.
     pub(super) fn load_part(&mut self, part: &Part) -> Result<(), EngineError> {
         let to = &self.buffers.particles[0];
         for axis in 0..self.simulation_box.dimension() {
             let words = |values: &[[u64; 3]]| -> Vec<u64> {
                 values.iter().map(|value| value[axis]).collect()
             };
-            self.widths.write(&to.position[axis], &words(&part.position))?;
-            self.widths.write(&to.velocity[axis], &words(&part.velocity))?;
+            self.element_sizes.write(&to.position[axis], &words(&part.position))?;
+            self.element_sizes.write(&to.velocity[axis], &words(&part.velocity))?;
             let image: Vec<i32> = part.image.iter().map(|image| image[axis]).collect();
             to.image[axis].write(&image)?;
         }
@@ -26,7 +26,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             })
         };
         let sites: Vec<[u64; 3]> = part.position.iter().map(site).collect();
-        self.widths.write_sites(&self.buffers.sites[0], &sites)?;
+        self.element_sizes.write_sites(&self.buffers.sites[0], &sites)?;
         self.set_count(part.count() as u32)?;
         self.write_control()
     }
@@ -43,8 +43,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             image: vec![[0; 3]; count],
         };
         for axis in 0..self.simulation_box.dimension() {
-            let position = self.widths.read(&particles.position[axis], count)?;
-            let velocity = self.widths.read(&particles.velocity[axis], count)?;
+            let position = self.element_sizes.read(&particles.position[axis], count)?;
+            let velocity = self.element_sizes.read(&particles.velocity[axis], count)?;
             let image = particles.image[axis].read::<i32>(count)?;
             for i in 0..count {
                 part.position[i][axis] = position[i];
@@ -60,7 +60,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let count = self.own_count();
         let mut forces = vec![[0.0; 3]; count];
         for (axis, buffer) in self.buffers.force.iter().enumerate() {
-            for (force, bits) in forces.iter_mut().zip(self.widths.read(buffer, count)?) {
+            for (force, bits) in forces.iter_mut().zip(self.element_sizes.read(buffer, count)?) {
                 force[axis] = self.policy.force_to_f64(P::force_from_bits(bits), axis);
             }
         }

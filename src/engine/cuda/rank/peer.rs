@@ -1,4 +1,4 @@
-//! The neighbours' memory, mapped into this card's addresses: ranks of one host whose cards reach each other.
+//! The neighbors' memory, mapped into this GPU's addresses: ranks of one host whose GPUs reach each other.
 use std::sync::Arc;
 
 use cudarc::driver::result;
@@ -11,40 +11,40 @@ use crate::engine::cuda::device::failed;
 use crate::engine::cuda::memory::Session;
 use crate::engine::domain::Domain;
 
-/// Memory that neighbours write to: incoming messages, both copies of the sites, the mail, and the places of ghosts.
+/// Memory that neighbors write to: incoming messages, both copies of the sites, the signals, and the places of ghosts.
 pub type Shared = [CUdeviceptr; 5];
 
-/// What a rank tells its neighbours of its memory.
+/// What a rank tells its neighbors of its memory.
 #[derive(Serialize, Deserialize)]
 struct Offer {
     /// Of the kernel that runs now.
     host: String,
     process: u32,
-    /// Of the card.
+    /// Of the GPU.
     uuid: [u8; 16],
     /// As numbers of the process.
     context: usize,
     memory: Shared,
     handles: Vec<Vec<u8>>,
-    /// Number of neighbours of the offering rank, and of each of them the rank.
+    /// Number of neighbors of the offering rank, and of each of them the rank.
     neighbors: Vec<usize>,
 }
 
-/// A neighbour's memory as this card addresses it.
+/// A neighbor's memory as this GPU addresses it.
 struct Peer {
     memory: Shared,
     /// To be closed: the memory of another process.
     opened: bool,
     neighbors: usize,
-    /// This rank among the neighbour's neighbours.
+    /// This rank among the neighbor's neighbors.
     number: usize,
 }
 
-/// Copies into the neighbours' memory.
+/// Copies into the neighbors' memory.
 pub struct ThroughPeers {
     session: Arc<Session>,
     lanes: Lanes,
-    /// No two ranks share a card.
+    /// No two ranks share a GPU.
     alone: bool,
     peers: Vec<Peer>,
     half: u32,
@@ -64,10 +64,10 @@ fn handle_of(pointer: CUdeviceptr) -> Option<Vec<u8>> {
 }
 
 impl ThroughPeers {
-    /// `None` where a rank cannot reach the memory of a neighbour. Collective.
+    /// `None` where a rank cannot reach the memory of a neighbor. Collective.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     pub fn connect(
         session: &Arc<Session>,
         domain: &mut Domain,
@@ -93,10 +93,10 @@ impl ThroughPeers {
         let peers: Option<Vec<Peer>> =
             offers.iter().map(|theirs| accept(&offer, theirs, domain.rank())).collect();
         let lanes = Lanes::new(session)?;
-        let card = format!("{} {:?}", offer.host, offer.uuid);
-        let (_, on_card) = domain.communicator().place_among(&card);
-        let [most_on_card] = domain.largest([on_card as u64]);
-        let alone = most_on_card == 1;
+        let gpu = format!("{} {:?}", offer.host, offer.uuid);
+        let (_, on_gpu) = domain.communicator().place_among(&gpu);
+        let [most_on_gpu] = domain.largest([on_gpu as u64]);
+        let alone = most_on_gpu == 1;
         // What was opened is closed again where another rank has failed.
         let opened = peers.map(|peers| ThroughPeers {
             session: session.clone(),
@@ -118,7 +118,7 @@ impl Peer {
     }
 }
 
-/// Takes a neighbour's memory into this card's addresses.
+/// Takes a neighbor's memory into this GPU's addresses.
 fn accept(mine: &Offer, theirs: &Offer, rank: usize) -> Option<Peer> {
     if mine.host != theirs.host {
         return None;
@@ -187,7 +187,7 @@ impl Transport for ThroughPeers {
                 continue;
             }
             let to = peer.inbox(self.half, messages);
-            // SAFETY: messages have as much room on all ranks, and the neighbour reads the other half now.
+            // SAFETY: messages have as much room on all ranks, and the neighbor reads the other half now.
             unsafe {
                 result::memcpy_dtod_async(to, messages.outgoing_at(j), length, self.lanes.stream())
             }
@@ -204,15 +204,15 @@ impl Transport for ThroughPeers {
 
     fn peers(&self, messages: &Messages) -> Option<Vec<PeerMemory>> {
         let of = |peer: &Peer| {
-            let [_, even, odd, mail, remote] = peer.memory;
+            let [_, even, odd, signals, remote] = peer.memory;
             PeerMemory {
-                mail: mail + (peer.number * size_of::<u64>()) as CUdeviceptr,
+                signals: signals + (peer.number * size_of::<u64>()) as CUdeviceptr,
                 sites: [even, odd],
                 inbox: [0, 1].map(|half| peer.inbox(half, messages)),
                 remote,
             }
         };
-        // Kernels that wait for each other must all run: each on a card of its own.
+        // Kernels that wait for each other must all run: each on a GPU of its own.
         self.alone.then(|| self.peers.iter().map(of).collect())
     }
 }

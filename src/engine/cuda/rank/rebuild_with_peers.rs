@@ -1,8 +1,8 @@
-//! Rebuilding by kernels that write into the neighbours' memory (`kernels/domain/rebuild.cu`): the host launches them, and
-//! the steps behind them, and hears meanwhile what has become of it.
+//! Rebuilding by kernels that write into the neighbors' memory (`kernels/domain/rebuild.cu`): the host launches them, and
+//! the steps after them, and hears meanwhile what has become of it.
 use super::argument;
+use super::halo::{HaloControl, Starts};
 use super::report::Asked;
-use super::rim::{RimControl, Starts};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::System;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -21,32 +21,32 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Launches migration, ghosts and lists at a step, after its kick and drift, if it still `drifts`.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<Rebuilding, EngineError> {
         let (step, drifts) = (self.step, u32::from(drifts));
-        let with_others = self.with_others_mut();
-        with_others.rebuilt_with_peers += 1;
-        let number = with_others.rebuilt_with_peers;
+        let multi_rank = self.multi_rank_mut();
+        multi_rank.rebuilt_with_peers += 1;
+        let number = multi_rank.rebuilt_with_peers;
         let arguments = [argument(&step), argument(&number), argument(&drifts)];
         self.over_particles("leave_with_peers", &arguments)?;
         self.over(ENTERING_BLOCKS * 256, "enter_with_peers", &[argument(&number)])?;
-        let count = self.with_others().buffers.control.pointer()
-            + std::mem::offset_of!(RimControl, count) as u64;
+        let count = self.multi_rank().buffers.control.pointer()
+            + std::mem::offset_of!(HaloControl, count) as u64;
         self.kernels.copy_word("system", std::mem::offset_of!(System, count), count)?;
-        let asked = self.with_others_mut().reports.ask();
+        let asked = self.multi_rank_mut().reports.ask();
         let arguments = [argument(&number), argument(&asked.number)];
         self.on_all_blocks("list_with_peers", &arguments)?;
         Ok(Rebuilding { asked })
     }
 
-    /// A rebuilding was launched in the present step: what the host knows of the card is as it will be if nothing fails.
+    /// A rebuilding was launched in the present step: what the host knows of the GPU is as it will be if nothing fails.
     pub(super) fn expect_lists(&mut self) {
         self.control.copy ^= 1;
         self.control.site_copy ^= 1;
         let step = self.step;
-        let with_others = self.with_others_mut();
-        with_others.unnamed = true;
-        with_others.domain.schedule.rebuilt(step);
+        let multi_rank = self.multi_rank_mut();
+        multi_rank.unnamed = true;
+        multi_rank.domain.schedule.rebuilt(step);
     }
 
     /// Waits for the lists; returns whether there was room for everything on all ranks.
@@ -56,11 +56,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn complete(&mut self, rebuilding: Rebuilding) -> Result<bool, EngineError> {
         let report = self.take_report(rebuilding.asked)?;
         let (agrees, made) = (self.agrees(), report.control);
-        let with_others = self.with_others_mut();
-        with_others.times.rebuilt(&report);
+        let multi_rank = self.multi_rank_mut();
+        multi_rank.times.rebuilt(&report);
         // The lists are new.
-        let domain = &mut with_others.domain;
-        domain.forget_stale();
+        let domain = &mut multi_rank.domain;
+        domain.clear_needs_rebuild();
         let failed = if agrees {
             domain.unless_fault(report.agreed.fault)?;
             report.agreed.failed > 0
@@ -74,28 +74,28 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
         self.control.rebuilds += 1;
         self.system.count = made.count;
-        let with_others = self.with_others_mut();
-        let neighbors = with_others.lent_to.len();
-        with_others.lent_to.copy_from_slice(&made.lent_to[..neighbors]);
-        with_others.ghosts_from.copy_from_slice(&made.ghosts_from[..neighbors]);
-        let rim = &mut with_others.rim;
-        (rim.extent, rim.lent) = (made.count, made.lent);
-        rim.ghosts = with_others.ghosts_from.iter().sum();
-        rim.arrivals = Starts::of(&with_others.ghosts_from);
-        with_others.rim_changed = true;
+        let multi_rank = self.multi_rank_mut();
+        let neighbors = multi_rank.send_to.len();
+        multi_rank.send_to.copy_from_slice(&made.send_to[..neighbors]);
+        multi_rank.ghosts_from.copy_from_slice(&made.ghosts_from[..neighbors]);
+        let halo = &mut multi_rank.halo;
+        (halo.extent, halo.sent) = (made.count, made.sent);
+        halo.ghosts = multi_rank.ghosts_from.iter().sum();
+        halo.arrivals = Starts::of(&multi_rank.ghosts_from);
+        multi_rank.halo_changed = true;
         Ok(true)
     }
 
     /// Something had no room on a rank: from the state after the drift, led by the host, with more memory.
     pub(super) fn rebuild_again(&mut self) -> Result<(), EngineError> {
         tracing::debug!("step {}: rebuilding needs more room", self.step);
-        self.with_others().buffers.halt.clear(size_of::<u32>())?;
+        self.multi_rank().buffers.halt.clear(size_of::<u32>())?;
         self.write_control()?;
         let count = self.system.count;
         self.set_count(count)?;
-        self.with_others_mut().rim.extent = count;
-        self.with_others().buffers.destination.clear(count as usize)?;
-        self.set_rim()?;
+        self.multi_rank_mut().halo.extent = count;
+        self.multi_rank().buffers.destination.clear(count as usize)?;
+        self.set_halo()?;
         self.over_particles("renew_sites", &[])?;
         self.migrate()?;
         self.rebuild_with_ghosts()

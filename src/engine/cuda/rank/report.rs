@@ -6,28 +6,28 @@ use std::sync::atomic::{Ordering, fence};
 use cudarc::driver::sys::{self, CUdeviceptr, CUresult};
 use cudarc::driver::{DriverError, result};
 
-use super::rim::RimControl;
+use super::halo::HaloControl;
 use crate::engine::EngineError;
 use crate::engine::cuda::device::failed;
 use crate::engine::cuda::memory::Session;
 
-/// What all ranks have found, if all are neighbours. Mirrors `Agreed` in `kernels/domain/rim.cuh`.
+/// What all ranks have found, if all are neighbors. Mirrors `Agreed` in `kernels/domain/halo.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Agreed {
-    pub stale: u64,
+    pub needs_rebuild: u64,
     pub fault: u64,
     pub moved2: u64,
     pub failed: u64,
 }
 
-/// Mirrors `Report` in `kernels/domain/rim.cuh`.
+/// Mirrors `Report` in `kernels/domain/halo.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Report {
-    pub control: RimControl,
+    pub control: HaloControl,
     pub agreed: Agreed,
-    /// In nanoseconds of the card's clock.
+    /// In nanoseconds of the GPU's clock.
     pub written: u64,
     number: u64,
 }
@@ -39,12 +39,12 @@ pub struct Asked {
     pub number: u32,
 }
 
-/// Looks at the host's memory between two looks at the card, which would tell of an error.
+/// Looks at the host's memory between two looks at the GPU, which would tell of an error.
 const LOOKS: u32 = 4096;
 /// Looks without giving way to other threads.
 const EAGER_LOOKS: u32 = 512;
 
-/// Where reports arrive: page-locked memory that the card writes to.
+/// Where reports arrive: page-locked memory that the GPU writes to.
 pub struct Reports {
     session: Arc<Session>,
     /// Two that are used in turn: a kernel may be launched before the report of the one before is read.
@@ -70,7 +70,7 @@ impl Reports {
         Ok(Reports { session: session.clone(), memory, number: 0 })
     }
 
-    /// The memory as the card sees it.
+    /// The memory as the GPU sees it.
     pub fn pointer(&self) -> Result<CUdeviceptr, EngineError> {
         self.session.enter()?;
         let mut pointer = 0;
@@ -109,7 +109,7 @@ impl Reports {
             }
         }
         fence(Ordering::Acquire);
-        // SAFETY: the card has written it before the number, and writes no more until it is asked again.
+        // SAFETY: the GPU has written it before the number, and writes no more until it is asked again.
         Ok(unsafe { self.place(asked).read_volatile() })
     }
 
@@ -123,7 +123,7 @@ impl Reports {
         number as u32 == asked.number
     }
 
-    /// Whether the card has done all that was launched.
+    /// Whether the GPU has done all that was launched.
     fn is_idle(&self) -> Result<bool, EngineError> {
         // SAFETY: the null stream is always there.
         match unsafe { sys::cuStreamQuery(std::ptr::null_mut()) } {

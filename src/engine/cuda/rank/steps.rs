@@ -11,11 +11,11 @@ use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::domain::LONGEST;
 use crate::integrator::ThermostatState;
 
-/// What the host remembers from before some steps; the card keeps the particles.
+/// What the host remembers from before some steps; the GPU keeps the particles.
 struct Saved {
     step: u64,
     thermostat: ThermostatState,
-    /// Half steps of a bath.
+    /// Half steps of a thermostat.
     heats: usize,
     /// What was there of the step.
     present: Present,
@@ -27,19 +27,19 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Takes steps, with all ranks.
     ///
     /// # Errors
-    /// Those that all ranks meet together. An error of this card alone ends all ranks.
-    pub(in crate::engine::cuda) fn advance_with_others(
+    /// Those that all ranks meet together. An error of this GPU alone ends all ranks.
+    pub(in crate::engine::cuda) fn advance_multi_rank(
         &mut self,
         steps: u64,
     ) -> Result<(), EngineError> {
         let start = Instant::now();
-        let waited = self.with_others().domain.waited();
+        let waited = self.multi_rank().domain.waited();
         // What has come between is not part of the steps.
-        self.with_others_mut().times.interrupt();
+        self.multi_rank_mut().times.interrupt();
         let result = self.advance_to(self.step + steps);
-        let with_others = self.with_others_mut();
-        with_others.stepping[0] += start.elapsed().as_nanos() as i64;
-        with_others.stepping[1] += with_others.domain.waited() - waited;
+        let multi_rank = self.multi_rank_mut();
+        multi_rank.stepping[0] += start.elapsed().as_nanos() as i64;
+        multi_rank.stepping[1] += multi_rank.domain.waited() - waited;
         self.or_end_all(result)
     }
 
@@ -47,10 +47,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut verified = true;
         while self.step < end || !verified {
             let step = self.step;
-            let with_others = self.with_others();
-            let schedule = &with_others.domain.schedule;
+            let multi_rank = self.multi_rank();
+            let schedule = &multi_rank.domain.schedule;
             // What was begun is completed first.
-            let rebuilds = match with_others.present {
+            let rebuilds = match multi_rank.present {
                 Present::Forces => step < end && schedule.rebuilds_in(step + 1),
                 Present::OwnSites => schedule.rebuilds_in(step),
                 Present::AllSites => false,
@@ -64,7 +64,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 let mut stop = row.min(end);
                 if self.peer_kind().is_some() {
                     // That of a step that is still to be completed may come first.
-                    let next = step + u64::from(with_others.present == Present::Forces);
+                    let next = step + u64::from(multi_rank.present == Present::Forces);
                     stop = self.next_collision(next).map_or(stop, |collision| stop.min(collision));
                 }
                 let row_ends = if looks {
@@ -78,7 +78,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                     End::Last { drifts }
                 };
                 self.steps_to(stop, row_ends)?;
-                verified = self.with_others().present == Present::Forces;
+                verified = self.multi_rank().present == Present::Forces;
             }
         }
         Ok(())
@@ -90,8 +90,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let saved = Saved {
             step: self.step,
             thermostat: self.thermostat.clone(),
-            heats: self.with_others().domain.heat.len(),
-            present: self.with_others().present,
+            heats: self.multi_rank().domain.heat.len(),
+            present: self.multi_rank().present,
             copy: self.control.copy,
         };
         let mut half_steps = 0;
@@ -129,30 +129,30 @@ impl<P: DevicePolicy> CudaEngine<P> {
             moved2 = moved2.max(self.note_findings()?.moved2);
         }
         let agrees = self.agrees();
-        let domain = &mut self.with_others_mut().domain;
+        let domain = &mut self.multi_rank_mut().domain;
         let verdict = match report.map(|report| report.agreed) {
-            Some(Agreed { stale, fault, moved2, .. }) if agrees && !collided => {
-                domain.verdict(stale, fault, f64::from_bits(moved2))
+            Some(Agreed { needs_rebuild, fault, moved2, .. }) if agrees && !collided => {
+                domain.verdict(needs_rebuild, fault, f64::from_bits(moved2))
             }
             _ => domain.verify(f64::from_bits(moved2)),
         };
-        if let Some(stale) = verdict.stale
-            && stale <= stop
+        if let Some(needs_rebuild) = verdict.needs_rebuild
+            && needs_rebuild <= stop
             && verdict.fault.is_none()
         {
             self.forget(rebuilding_behind)?;
             self.go_back(saved)?;
-            self.with_others_mut().domain.schedule.stale(stale);
+            self.multi_rank_mut().domain.schedule.needs_rebuild(needs_rebuild);
             return Ok(());
         }
         if let Some((_, error)) = verdict.fault {
             return Err(error);
         }
-        for heat in self.with_others_mut().domain.take_heat() {
+        for heat in self.multi_rank_mut().domain.take_heat() {
             self.thermostat.heat += heat;
         }
         let share = (verdict.moved2 / self.system.limit2).sqrt();
-        let schedule = &mut self.with_others_mut().domain.schedule;
+        let schedule = &mut self.multi_rank_mut().domain.schedule;
         match end {
             End::Last { .. } => schedule.compared(stop, share),
             End::Lists { .. } => schedule.good_until(stop),
@@ -160,11 +160,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if !drifted {
             return self.forget(rebuilding_behind);
         }
-        if verdict.stale.is_some() && !schedule.rebuilds_in(stop + 1) {
-            schedule.stale(stop + 1);
+        if verdict.needs_rebuild.is_some() && !schedule.rebuilds_in(stop + 1) {
+            schedule.needs_rebuild(stop + 1);
         }
         self.step += 1;
-        self.with_others_mut().present = Present::OwnSites;
+        self.multi_rank_mut().present = Present::OwnSites;
         if let Some(rebuilding) = rebuilding_behind {
             self.expect_rebuilding(rebuilding);
         }
@@ -173,13 +173,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     fn go_back(&mut self, saved: Saved) -> Result<(), EngineError> {
         tracing::debug!("lists were too old before step {}: back to {}", self.step, saved.step);
-        self.with_others_mut().repeated += self.step - saved.step;
+        self.multi_rank_mut().repeated += self.step - saved.step;
         self.step = saved.step;
         self.thermostat = saved.thermostat;
-        let domain = &mut self.with_others_mut().domain;
+        let domain = &mut self.multi_rank_mut().domain;
         domain.heat.truncate(saved.heats);
         domain.forget_after(saved.step);
-        self.set_changed_rim()?;
+        self.set_changed_halo()?;
         if self.control.copy == saved.copy {
             // The host led: what was saved is in the other copy.
             self.write_control()?;
@@ -190,32 +190,32 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.over_particles("renew_sites", &[])?;
         }
         self.exchange_sites(|_| Ok(()))?;
-        self.with_others_mut().present = match saved.present {
+        self.multi_rank_mut().present = match saved.present {
             Present::Forces => {
                 self.forces(Region::Everywhere, false)?;
                 Present::Forces
             }
             Present::AllSites | Present::OwnSites => Present::AllSites,
         };
-        // Neighbours may rebuild at once, and write their next messages over those that are read here.
+        // Neighbors may rebuild at once, and write their next messages over those that are read here.
         self.session.wait()?;
-        self.with_others_mut().domain.largest([0]);
+        self.multi_rank_mut().domain.largest([0]);
         Ok(())
     }
 
-    /// A step in which the lists are rebuilt. Where the cards take steps by themselves, its forces and second kick are
+    /// A step in which the lists are rebuilt. Where the GPUs take steps by themselves, its forces and second kick are
     /// left to these.
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
         let mut half_steps = 0;
         self.clear_heat(0)?;
-        let drifts = self.with_others().present == Present::Forces;
+        let drifts = self.multi_rank().present == Present::Forces;
         if drifts {
             self.thermostat_half(0, &mut half_steps)?;
             self.step += 1;
         }
         let step = self.step;
         tracing::trace!("rebuilding in step {step}");
-        if self.with_others().writes_to_peers {
+        if self.multi_rank().writes_to_peers {
             let rebuilding = self.rebuild_with_peers(drifts)?;
             if self.agrees() && self.peer_kind().is_some() {
                 self.expect_rebuilding(rebuilding);
@@ -231,7 +231,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.rebuild_with_ghosts()?;
         }
         if self.peer_kind().is_some() {
-            self.with_others_mut().present = Present::AllSites;
+            self.multi_rank_mut().present = Present::AllSites;
             return Ok(());
         }
         self.forces(Region::Everywhere, true)?;

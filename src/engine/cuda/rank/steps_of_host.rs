@@ -1,6 +1,6 @@
 //! Steps that the host leads: it has the sites of ghosts sent, and thermostats act between kernels.
 use super::argument;
-use super::rim::HALF_STEPS;
+use super::halo::HALF_STEPS;
 use crate::arithmetic::random::Purpose;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::SplitSum;
@@ -11,7 +11,7 @@ use crate::engine::precision::ExactSum;
 use crate::integrator::{andersen, bussi};
 use crate::plan;
 
-/// Tiles that a force kernel works on; the values of `Region` in `kernels/domain/rim.cuh`.
+/// Tiles that a force kernel works on; the values of `Region` in `kernels/domain/halo.cuh`.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum Region {
@@ -26,12 +26,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
         stop: u64,
         half_steps: &mut usize,
     ) -> Result<(), EngineError> {
-        self.set_changed_rim()?;
+        self.set_changed_halo()?;
         self.over_particles("save_particles", &[])?;
         while self.step < stop {
             self.step_with_ghosts(half_steps)?;
         }
-        self.over_particles("find_furthest", &[])
+        self.over_particles("find_maximum_displacement", &[])
     }
 
     fn step_with_ghosts(&mut self, half_steps: &mut usize) -> Result<(), EngineError> {
@@ -44,17 +44,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.thermostat_half(1, half_steps)
     }
 
-    /// Sends the sites of what is lent, and takes those of ghosts.
+    /// Sends the sites of what is sent, and takes those of ghosts.
     pub(super) fn exchange_sites(
         &mut self,
         meanwhile: impl FnOnce(&mut Self) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let rim = &self.with_others().rim;
-        let (lent, ghosts) = (rim.lent, rim.ghosts);
-        self.over(lent, "pack_sites", &[])?;
-        let site = self.widths.site * self.widths.site_stride();
+        let halo = &self.multi_rank().halo;
+        let (sent, ghosts) = (halo.sent, halo.ghosts);
+        self.over(sent, "pack_sites", &[])?;
+        let site = self.element_sizes.site * self.element_sizes.site_stride();
         self.exchange(&self.lengths(site), meanwhile)?;
-        let half = self.with_others().half;
+        let half = self.multi_rank().half;
         self.over(ghosts, "take_sites", &[argument(&half)])
     }
 
@@ -68,7 +68,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Forces of all particles, as they are needed before a first step.
     pub(super) fn forces_everywhere(&mut self) -> Result<(), EngineError> {
         self.write_control()?;
-        self.clear_rim_control()?;
+        self.clear_halo_control()?;
         self.forces(Region::Everywhere, false)?;
         self.note_findings().map(drop)
     }
@@ -96,19 +96,20 @@ impl<P: DevicePolicy> CudaEngine<P> {
             plan::Thermostat::Langevin { .. } => {
                 let degrees = self.degrees_of_freedom();
                 let seed = self.plan.system.random_key();
-                let (_, bath) =
+                let (_, thermostat) =
                     Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
-                let heat = &self.with_others().buffers.heat;
+                let heat = &self.multi_rank().buffers.heat;
                 let to = heat.pointer() + (*half_steps * size_of::<SplitSum>()) as u64;
                 *half_steps += 1;
                 let step = self.step;
-                let arguments = [argument(&bath), argument(&step), argument(&half), argument(&to)];
+                let arguments =
+                    [argument(&thermostat), argument(&step), argument(&half), argument(&to)];
                 self.over_particles("langevin_half_step", &arguments)
             }
             _ if half == 0 => Ok(()),
             plan::Thermostat::Andersen { exact, .. } => {
                 if self.collides_at(self.step) {
-                    let temperature = self.stage.bath_temperature(&thermostat, self.step);
+                    let temperature = self.stage.target_temperature(&thermostat, self.step);
                     let purpose = Purpose::AndersenVelocity;
                     self.draw_boltzmann_velocities(temperature, exact, purpose)?;
                 }
@@ -119,7 +120,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 let factor = bussi::factor(
                     kinetic2,
                     self.degrees_of_freedom(),
-                    self.stage.bath_temperature(&thermostat, self.step),
+                    self.stage.target_temperature(&thermostat, self.step),
                     time,
                     timestep,
                     self.plan.system.random_key(),
@@ -142,7 +143,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
     }
 
-    /// The first step from one on, at whose end particles collide with a bath.
+    /// The first step from one on, at whose end particles collide with a thermostat.
     pub(super) fn next_collision(&self, step: u64) -> Option<u64> {
         let first = self.stage.first_step;
         Some(first + (step - first).next_multiple_of(self.collision_interval()?))
@@ -157,20 +158,20 @@ impl<P: DevicePolicy> CudaEngine<P> {
         match self.stage.thermostat.map(|thermostat| thermostat.kind) {
             Some(plan::Thermostat::Langevin { .. }) => {
                 let bytes = [first, HALF_STEPS].map(|half_step| half_step * size_of::<SplitSum>());
-                self.with_others().buffers.heat.fill(bytes[0]..bytes[1], 0)
+                self.multi_rank().buffers.heat.fill(bytes[0]..bytes[1], 0)
             }
             _ => Ok(()),
         }
     }
 
-    /// Takes over the heat of so many half steps of a bath, until all ranks sum it up.
+    /// Takes over the heat of a number of half steps of a thermostat, until all ranks sum it up.
     pub(super) fn collect_heat(&mut self, half_steps: usize) -> Result<(), EngineError> {
         if half_steps == 0 {
             return Ok(());
         }
-        let sums = self.with_others().buffers.heat.read::<SplitSum>(half_steps)?;
+        let sums = self.multi_rank().buffers.heat.read::<SplitSum>(half_steps)?;
         let heat = sums.into_iter().map(|sum| ExactSum::from_units(sum.units()));
-        self.with_others_mut().domain.heat.extend(heat);
+        self.multi_rank_mut().domain.heat.extend(heat);
         Ok(())
     }
 }

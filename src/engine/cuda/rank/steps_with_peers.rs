@@ -1,4 +1,4 @@
-//! Steps that the cards of neighbours take by themselves, many in a launch.
+//! Steps that the GPUs of neighbors take by themselves, many in a launch.
 use super::rebuild_with_peers::Rebuilding;
 use super::report::Report;
 use super::{Present, argument};
@@ -36,18 +36,18 @@ pub enum End {
     Lists { from: u64 },
 }
 
-/// Steps that the cards have taken by themselves.
+/// Steps that the GPUs have taken by themselves.
 pub struct Taken {
     pub report: Report,
     /// They end with the drift of another step.
     pub drifted: bool,
-    /// It was launched behind them.
+    /// It was launched after them.
     pub rebuilding: Option<Rebuilding>,
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
-    /// What acts on the velocities within a launch, if the cards take steps by themselves: where kernels reach the
-    /// neighbours' memory; for sums over the system in each step all ranks must be neighbours.
+    /// What acts on the velocities within a launch, if the GPUs take steps by themselves: where kernels reach the
+    /// neighbors' memory; for sums over the system in each step all ranks must be neighbors.
     pub(super) fn peer_kind(&self) -> Option<Kind> {
         let all_are_neighbors = self.agrees();
         let kind = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
@@ -58,18 +58,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
             Some(plan::Thermostat::Bussi { .. }) if all_are_neighbors => Kind::Bussi,
             Some(_) => return None,
         };
-        self.with_others().writes_to_peers.then_some(kind)
+        self.multi_rank().writes_to_peers.then_some(kind)
     }
 
     /// What a rank has in place of a kernel that takes steps.
-    pub(in crate::engine::cuda) fn kernel_among_others(
-        &self,
-        kernel: &'static str,
-    ) -> &'static str {
+    pub(in crate::engine::cuda) fn multi_rank_kernel(&self, kernel: &'static str) -> &'static str {
         match (&self.domain, kernel) {
             (None, _) => kernel,
-            (Some(with_others), _) if !with_others.writes_to_peers => "forces_of_region",
-            (_, "advance_alone") => "advance_with_peers_alone",
+            (Some(multi_rank), _) if !multi_rank.writes_to_peers => "forces_of_region",
+            (_, "advance_single_lane") => "advance_with_peers_single_lane",
             (_, "advance_wide") => "advance_with_peers_wide",
             (_, "advance_langevin") => "advance_with_peers_langevin",
             (_, "advance_global") => "advance_with_peers_global",
@@ -77,12 +74,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
     }
 
-    /// Whether the cards can find out within a launch when lists are no longer good.
+    /// Whether the GPUs can find out within a launch when lists are no longer good.
     pub(super) fn looks_at_lists(&self) -> bool {
         self.agrees() && self.peer_kind().is_some()
     }
 
-    /// Steps in one launch, in which the cards send each other the sites of ghosts. Returns what was found, or nothing if the
+    /// Steps in one launch, in which the GPUs send each other the sites of ghosts. Returns what was found, or nothing if the
     /// rebuilding before has failed: no step was taken then.
     pub(super) fn steps_with_peers(
         &mut self,
@@ -94,41 +91,41 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let degrees = self.degrees_of_freedom();
         let (seed, timestep) = (self.plan.system.random_key(), self.plan.run.timestep);
         let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
-        let (_, bath) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
-        let (steps, present) = (stop - self.step, self.with_others().present);
+        let (_, thermostat) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
+        let (steps, present) = (stop - self.step, self.multi_rank().present);
         if of_all {
-            self.with_others_mut().launches += 1;
+            self.multi_rank_mut().launches += 1;
         }
         let (drifts, looks_after) = match end {
             End::Last { drifts } => (drifts, NEVER),
             // The drift to a step is behind those before it.
             End::Lists { from } => (false, from.saturating_sub(self.step + 1) as u32),
         };
-        // What a bath has left is read before what comes next.
+        // What a thermostat has left is read before what comes next.
         let rebuilds = u64::from(looks_after) < steps && kind == Kind::None;
-        let asked = self.with_others_mut().reports.ask();
+        let asked = self.multi_rank_mut().reports.ask();
         let launch = PeerLaunch {
             first_step: self.step,
-            sequence: self.with_others().sequence,
+            sequence: self.multi_rank().sequence,
             steps: steps as u32,
             present: present as u32,
             drifts: drifts.into(),
-            names: u32::from(self.with_others().unnamed),
-            number: self.with_others().launches,
+            names: u32::from(self.multi_rank().unnamed),
+            number: self.multi_rank().launches,
             report: asked.number,
             looks_after,
             rebuilds: rebuilds.into(),
         };
         tracing::trace!("{launch:?}");
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
-        let kernel = self.kernels.kernel(self.kernel_among_others(kernel))?;
-        let arguments = [argument(&launch), argument(&bath)];
+        let kernel = self.kernels.kernel(self.multi_rank_kernel(kernel))?;
+        let arguments = [argument(&launch), argument(&thermostat)];
         if of_all {
             self.lend_thermostat()?;
         }
         // SAFETY: the arguments are those of kernels/domain/advance.cu; the buffers have room for all places.
         unsafe { self.kernels.launch(kernel, blocks, threads, true, &arguments)? };
-        if let Some(rebuilding) = self.with_others_mut().under_way.take()
+        if let Some(rebuilding) = self.multi_rank_mut().under_way.take()
             && !self.complete(rebuilding)?
         {
             self.take_report(asked)?;
@@ -137,7 +134,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let rebuilding = if rebuilds { Some(self.rebuild_with_peers(false)?) } else { None };
         let report = self.take_report(asked)?;
         let (steps, drifted) = (u64::from(report.control.steps), report.control.drifted != 0);
-        self.with_others_mut().times.stepped(&report);
+        self.multi_rank_mut().times.stepped(&report);
         if of_all {
             self.read_control()?;
             self.take_thermostat();
@@ -151,27 +148,27 @@ impl<P: DevicePolicy> CudaEngine<P> {
             let completed = usize::from(present != Present::Forces);
             *half_steps += 2 * (steps as usize + completed) + usize::from(drifted);
         }
-        let with_others = self.with_others_mut();
-        (with_others.present, with_others.unnamed) = (Present::Forces, false);
-        // Where the ranks look, sites are lent before.
-        let lent = steps + u64::from(drifted && looks_after != NEVER);
-        with_others.sequence += lent + u64::from(present == Present::OwnSites);
+        let multi_rank = self.multi_rank_mut();
+        (multi_rank.present, multi_rank.unnamed) = (Present::Forces, false);
+        // Where the ranks look, sites are sent before.
+        let sent = steps + u64::from(drifted && looks_after != NEVER);
+        multi_rank.sequence += sent + u64::from(present == Present::OwnSites);
         Ok(Some(Taken { report, drifted, rebuilding }))
     }
 
-    /// A rebuilding in the present step is under way; steps are to be launched behind it.
+    /// A rebuilding in the present step is under way; steps are to be launched after it.
     pub(super) fn expect_rebuilding(&mut self, rebuilding: Rebuilding) {
         self.expect_lists();
-        let with_others = self.with_others_mut();
-        (with_others.under_way, with_others.present) = (Some(rebuilding), Present::AllSites);
+        let multi_rank = self.multi_rank_mut();
+        (multi_rank.under_way, multi_rank.present) = (Some(rebuilding), Present::AllSites);
     }
 
-    /// A rebuilding was launched behind steps that have ended elsewhere: it does nothing.
+    /// A rebuilding was launched after steps that have ended elsewhere: it does nothing.
     pub(super) fn forget(&mut self, rebuilding: Option<Rebuilding>) -> Result<(), EngineError> {
         if rebuilding.is_none() {
             return Ok(());
         }
-        tracing::trace!("step {}: the rebuilding behind is left out", self.step);
-        self.with_others().buffers.halt.clear(size_of::<u32>())
+        tracing::trace!("step {}: the rebuilding after is left out", self.step);
+        self.multi_rank().buffers.halt.clear(size_of::<u32>())
     }
 }

@@ -1,4 +1,4 @@
-//! How messages get from card to card.
+//! How messages get from GPU to GPU.
 use std::sync::Arc;
 
 use cudarc::driver::result::{self, event, stream};
@@ -8,9 +8,9 @@ use crate::engine::EngineError;
 use crate::engine::cuda::device::failed;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::streams::{Event, Stream};
-use crate::engine::domain::{CardMessage, Domain, Message};
+use crate::engine::domain::{Domain, GpuMessage, Message};
 
-/// Messages of a rank to its neighbours and from them: `segment` bytes for each, what comes in twice as many.
+/// Messages of a rank to its neighbors and from them: `segment` bytes for each, what comes in twice as many.
 pub struct Messages {
     pub outgoing: Buffer,
     pub incoming: Buffer,
@@ -43,13 +43,13 @@ impl Messages {
     }
 }
 
-/// Lengths of the messages to each neighbour and from it, in bytes.
+/// Lengths of the messages to each neighbor and from it, in bytes.
 pub struct Lengths {
     pub outgoing: Vec<usize>,
     pub incoming: Vec<usize>,
 }
 
-/// A way from card to card.
+/// A way from GPU to GPU.
 ///
 /// What was launched before an exchange has written the outgoing messages; what is launched after it finds the
 /// incoming ones, in the half that [`exchange`](Self::exchange) names. All ranks exchange together.
@@ -59,7 +59,7 @@ pub trait Transport: Send {
     /// Does `meanwhile`, which may launch kernels, while messages travel.
     ///
     /// # Errors
-    /// If the card is lost.
+    /// If the GPU is lost.
     fn exchange(
         &mut self,
         domain: &Domain,
@@ -68,16 +68,16 @@ pub trait Transport: Send {
         meanwhile: &mut dyn FnMut() -> Result<(), EngineError>,
     ) -> Result<u32, EngineError>;
 
-    /// The memory of each neighbour, if kernels here can write there while kernels there run.
+    /// The memory of each neighbor, if kernels here can write there while kernels there run.
     fn peers(&self, _messages: &Messages) -> Option<Vec<PeerMemory>> {
         None
     }
 }
 
-/// Where kernels write in a neighbour's memory: its mail from this rank, both copies of its sites, both halves of its
+/// Where kernels write in a neighbor's memory: its signals from this rank, both copies of its sites, both halves of its
 /// messages from this rank, and the places of its particles' ghosts.
 pub struct PeerMemory {
-    pub mail: CUdeviceptr,
+    pub signals: CUdeviceptr,
     pub sites: [CUdeviceptr; 2],
     pub inbox: [CUdeviceptr; 2],
     pub remote: CUdeviceptr,
@@ -140,7 +140,7 @@ impl Lanes {
     }
 }
 
-/// Bytes of the host that the card copies to and from by itself.
+/// Bytes of the host that the GPU copies to and from by itself.
 struct PageLockedBytes {
     session: Arc<Session>,
     bytes: Vec<u8>,
@@ -241,7 +241,7 @@ impl Transport for ThroughHost {
     }
 }
 
-/// Through an MPI that takes addresses of the card.
+/// Through an MPI that takes addresses of the GPU.
 pub struct ThroughMpi {
     lanes: Lanes,
 }
@@ -268,16 +268,16 @@ impl Transport for ThroughMpi {
         // The messages are packed before what is done meanwhile.
         let launched = meanwhile();
         self.lanes.finish()?;
-        let travelling: Vec<CardMessage> = domain
+        let travelling: Vec<GpuMessage> = domain
             .neighbors()
             .enumerate()
-            .map(|(j, rank)| CardMessage {
+            .map(|(j, rank)| GpuMessage {
                 rank,
                 outgoing: (messages.outgoing_at(j), lengths.outgoing[j]),
                 incoming: (messages.incoming_at(0, j), lengths.incoming[j]),
             })
             .collect();
-        domain.exchange_on_cards(&travelling);
+        domain.exchange_on_gpus(&travelling);
         launched.map(|()| 0)
     }
 }

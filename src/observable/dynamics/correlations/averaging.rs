@@ -13,7 +13,7 @@ use crate::observable::particle_order::CHUNK;
 use crate::observable::sample::Sample;
 use crate::observable::shear_stress::Macroscopic;
 
-/// From so many pairs on, observables and parts are averaged by several threads.
+/// From this number of pairs on, observables and parts are averaged by several threads.
 const MANY_PAIRS: usize = 64;
 
 /// Pairs of samples that are correlated at once: bounds the memory of their sums.

@@ -1,0 +1,46 @@
+//! What was typed: one type per table of the TOML file.
+//!
+//! The doc comments of the fields are the documentation of the keys, in the JSON schema and in the
+//! key reference. Nothing is checked here but names and types.
+mod potential;
+mod run;
+mod stage;
+mod system;
+mod value;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
+pub use run::{Checkpoint, Integrity, Limits, Output, Run};
+pub use stage::{
+    BondOrder, Correlation, Frames, InherentStructures, Observe, Ramp, Stage, Structure,
+    Thermostat, ThermostatKind,
+};
+pub use system::{Initial, SpeciesEntry, System};
+pub use value::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Written};
+
+/// Configuration of a run. All numbers are in reduced units: lengths, energies and masses in the
+/// units in which sigma, epsilon and mass are given, k_B = 1, times in sqrt(mass sigma^2 / epsilon).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// What is simulated: box, species, initial state.
+    pub system: Table<System>,
+    /// How the particles interact.
+    pub potential: Table<Potential>,
+    /// How it is computed.
+    pub run: Table<Run>,
+    /// What happens, one stage after the other; each continues from the state where the one before
+    /// ended.
+    #[schemars(length(min = 1))]
+    pub stage: Vec<Table<Stage>>,
+    /// Exact states to resume from.
+    pub checkpoint: Option<Table<Checkpoint>>,
+    /// Where the files go.
+    pub output: Option<Table<Output>>,
+    /// Steps that are computed twice; none without this table.
+    pub integrity: Option<Table<Integrity>>,
+    /// Bounds on what a sound run does.
+    pub limits: Option<Table<Limits>>,
+}

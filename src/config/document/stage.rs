@@ -1,0 +1,268 @@
+use std::fmt::{self, Display};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Written};
+use crate::config::defaults;
+use crate::plan::DynamicObservable;
+
+/// A stretch of steps at the same conditions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Unique name, and stem of the stage's files: letters, digits, `_`, `-` and `.`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$"))]
+    pub name: Written<String>,
+    /// Number of steps.
+    #[schemars(extend("minimum" = 1))]
+    pub steps: Written<Integer>,
+    /// Thermostat; without it the stage is microcanonical (NVE).
+    pub thermostat: Option<Table<Thermostat>>,
+    /// Total energy per particle that the stage starts with (velocities are scaled): a number, or
+    /// `"mean of NAME"` for the mean over the thermodynamic samples of an earlier stage: one that begins in
+    /// equilibrium, as all of its samples count. Only without thermostat.
+    pub set_total_energy: Option<Written<NumberOrPhrase>>,
+    /// What is written while the stage runs, each at its interval in steps.
+    pub observe: Option<Table<Observe>>,
+    /// Time correlation functions, computed while the stage runs.
+    #[serde(default)]
+    pub correlation: Vec<Table<Correlation>>,
+}
+
+/// Thermostat.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Thermostat {
+    /// Which one.
+    pub kind: Written<ThermostatKind>,
+    /// Temperature of the thermostat: a number, or a table with `from` and `to`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Written<PlainOr<Number, Ramp>>,
+    /// `andersen`: rate of the collisions with the thermostat, per time. All particles collide together,
+    /// every `1 / (rate * timestep)` steps. Must be given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub rate: Option<Written<Number>>,
+    /// `andersen`: scale the new velocities to exactly the thermostat's temperature.
+    #[schemars(extend("default" = defaults::ANDERSEN_EXACT))]
+    pub exact: Option<Written<bool>>,
+    /// `nose-hoover`: period of the thermostat's oscillation, in time. Must be given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub period: Option<Written<Number>>,
+    /// `nose-hoover`: number of thermostats in the chain.
+    #[schemars(extend("minimum" = 1, "maximum" = 16, "default" = defaults::CHAIN_LENGTH))]
+    pub chain_length: Option<Written<Integer>>,
+    /// `bussi`: relaxation time of the kinetic energy. Must be given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub time: Option<Written<Number>>,
+    /// `langevin`: friction coefficient, per time. Must be given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub friction: Option<Written<Number>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThermostatKind {
+    /// New Boltzmann velocities for all particles at regular times (Colberg & Hoefling 2011).
+    Andersen,
+    /// Nose-Hoover chain.
+    NoseHoover,
+    /// Stochastic velocity rescaling (Bussi, Donadio & Parrinello 2007).
+    Bussi,
+    /// Langevin dynamics.
+    Langevin,
+}
+
+impl Display for ThermostatKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ThermostatKind::Andersen => "andersen",
+            ThermostatKind::NoseHoover => "nose-hoover",
+            ThermostatKind::Bussi => "bussi",
+            ThermostatKind::Langevin => "langevin",
+        })
+    }
+}
+
+/// Temperature that changes linearly over the stage.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ramp {
+    /// Temperature at the first step of the stage.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub from: Written<Number>,
+    /// Temperature at its last step; linear in between.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub to: Written<Number>,
+}
+
+impl OrPlain for Ramp {
+    const EXPECTED: &'static str = "a number or a table with from and to";
+}
+
+/// What is written while the stage runs.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Observe {
+    /// Energies, temperature, pressure, stress: interval in steps that divides the stage's. Not
+    /// written if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub thermodynamics: Option<Written<Integer>>,
+    /// Positions and velocities of all particles: interval in steps that divides the stage's, or a table that adds
+    /// frames at logarithmic times. Not written if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub trajectory: Option<Written<PlainOr<Integer, Frames>>>,
+    /// Write the trajectory as GSD too.
+    #[schemars(extend("default" = false))]
+    pub gsd: Option<Written<bool>>,
+    /// Pair distributions g_ab(r) and partial structure factors S_ab(q).
+    pub structure: Option<Table<Structure>>,
+    /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
+    pub bond_order: Option<Table<BondOrder>>,
+    /// Inherent structures: copies of the state are brought to the minimum of the potential energy by
+    /// FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats: on the GPU where
+    /// the system runs there, whose launches take turns with those of the descent, else on the cores of
+    /// this machine; it takes the memory of a second system. A minimum takes as long as some thousand
+    /// steps in such floats. The trajectory is not touched. Energies per particle go to `/observables` of
+    /// `STAGE.h5`, configurations to `STAGE.inherent.h5md`.
+    pub inherent_structures: Option<Table<InherentStructures>>,
+}
+
+/// Frames at equal intervals, and at times after each of them that double.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Frames {
+    /// Interval in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Adds frames this number of steps after each of those, and 2, 4, 8, ... times as many, up to the next: displacements over
+    /// many decades of time from few frames.
+    #[schemars(extend("minimum" = 1))]
+    pub doubling_from: Option<Written<Integer>>,
+}
+
+impl OrPlain for Frames {
+    const EXPECTED: &'static str = "a number of steps or a table with every and doubling_from";
+}
+
+/// Minima of the potential energy below states of the run, with their configurations.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InherentStructures {
+    /// Interval in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// The descent ends when the force on every particle is smaller. With `truncation = "shifted"` the force jumps at the
+    /// cutoff: a pair that comes to rest there keeps forces of that size, and the run says how large it is.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::FORCE_TOLERANCE))]
+    pub force_tolerance: Option<Written<Number>>,
+    /// It ends, with a warning, after this number of iterations in any case.
+    #[schemars(extend("minimum" = 1, "default" = defaults::MAXIMUM_ITERATIONS))]
+    pub maximum_iterations: Option<Written<Integer>>,
+    /// First time step of the descent, which grows up to ten times; half of `run.timestep` if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: Option<Written<Number>>,
+}
+
+/// Six-fold bond-orientational order of all particles: of all bonds together, which is small in a
+/// liquid, and of single particles.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BondOrder {
+    /// Interval between samples in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Bonds lead to particles closer than this: the first minimum of g(r). If not given
+    /// `1.45 (V/N)^(1/D)`, which is close to it in dense liquids.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: Option<Written<Number>>,
+}
+
+/// Pair distributions and partial structure factors, averaged over samples.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Structure {
+    /// Interval between samples in steps that divides the stage's.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Largest distance of g_ab(r). If not given, half the shortest edge of the box, but at most the radius of a sphere
+    /// that holds 4,000 particles on average (9.3 sigma in the Kob-Andersen mixture at density 1.2): all pairs of a large
+    /// system take long.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub maximum_distance: Option<Written<Number>>,
+    /// Width of a bin of g_ab(r).
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::BIN_WIDTH))]
+    pub bin_width: Option<Written<Number>>,
+    /// Largest wave number of S_ab(q).
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::MAXIMUM_WAVENUMBER))]
+    pub maximum_wavenumber: Option<Written<Number>>,
+    /// Largest number of wave vectors of a shell.
+    #[schemars(extend("minimum" = 1, "default" = defaults::STRUCTURE_VECTORS_PER_SHELL))]
+    pub vectors_per_shell: Option<Written<Integer>>,
+}
+
+/// Bins of the self van Hove function.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VanHove {
+    /// Largest displacement.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::VAN_HOVE_MAXIMUM_DISTANCE))]
+    pub maximum_distance: Option<Written<Number>>,
+    /// Width of a bin.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::VAN_HOVE_BIN_WIDTH))]
+    pub bin_width: Option<Written<Number>>,
+}
+
+/// Time correlation functions in blocks of samples (Colberg & Hoefling 2011, section 2.5).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Correlation {
+    /// Finest interval between samples in steps that divides the stage's. Must be given unless `from`
+    /// is.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Option<Written<Integer>>,
+    /// Shortest lag in time, instead of `every`: a multiple of the timestep that divides the stage.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub from: Option<Written<Number>>,
+    /// With `from`: longest lag in time that is wanted, instead of `levels`. As long as the stage allows
+    /// if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub to: Option<Written<Number>>,
+    /// With `from`: lags in a factor of ten of time, at least, instead of `block_size`.
+    #[schemars(extend("minimum" = 1, "maximum" = 300, "default" = defaults::POINTS_PER_DECADE))]
+    pub points_per_decade: Option<Written<Number>>,
+    /// Samples in a block; the interval grows by this factor from level to level.
+    #[schemars(extend("minimum" = 2, "maximum" = 1000, "default" = defaults::BLOCK_SIZE))]
+    pub block_size: Option<Written<Integer>>,
+    /// Number of levels. As many as the stage is long enough for if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub levels: Option<Written<Integer>>,
+    /// Wave numbers q of the intermediate scattering functions; the nearest shells of wave vectors
+    /// that the box holds are taken. Must be given if a function of q is among the observables.
+    pub wavenumbers: Option<Written<Vec<Written<Number>>>>,
+    /// Largest number of wave vectors of a shell.
+    #[schemars(extend("minimum" = 1, "default" = defaults::CORRELATION_VECTORS_PER_SHELL))]
+    pub vectors_per_shell: Option<Written<Integer>>,
+    /// Length a of the overlap functions: particles that moved less count as where they were.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::OVERLAP_LENGTH))]
+    pub overlap_length: Option<Written<Number>>,
+    /// Take displacements and velocities relative to the centre of mass of all particles. A Langevin thermostat moves it:
+    /// it adds `2 d D_cm [t - (1 - exp(-gamma t)) / gamma]`, `D_cm = T / (M gamma)`, to the mean-square displacement (`M`:
+    /// mass of all particles, `gamma`: friction), and multiplies `F_s(q,t)` by `exp(-q^2 D_cm t)` at long times. Later
+    /// stages keep the velocity; an Andersen thermostat takes it away.
+    #[schemars(extend("default" = defaults::REMOVE_DRIFT))]
+    pub remove_drift: Option<Written<bool>>,
+    /// Neighbors of a particle at the time origin are those closer than this, for cage-relative
+    /// displacements: the first minimum of g(r). If not given `1.45 (V/N)^(1/D)`, which is close to it
+    /// in dense liquids.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub cage_radius: Option<Written<Number>>,
+    /// Bins of the self van Hove function.
+    pub van_hove: Option<Table<VanHove>>,
+    /// Names of the species whose averages are made; all if not given. Averages over all particles together are
+    /// made beside them where all species are named; those of collective functions, overlaps and
+    /// susceptibilities in any case.
+    pub species: Option<Written<Vec<Written<String>>>>,
+    /// What is correlated; the first five if not given.
+    pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,
+}

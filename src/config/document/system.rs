@@ -1,0 +1,67 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Integer, Number, Table, Written};
+use crate::config::defaults;
+use crate::plan::Lattice;
+
+/// Box, species and initial state.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// Dimension of space: 2 or 3.
+    #[schemars(extend("enum" = [2, 3]))]
+    pub dimension: Written<Integer>,
+    /// Number of particles per volume (per area in 2D); the box is then a cube (a square). Exactly
+    /// one of `density` and `box` is given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub density: Option<Written<Number>>,
+    /// Edges of the periodic box, one per dimension, in place of `density`.
+    #[schemars(length(min = 2, max = 3))]
+    pub r#box: Option<Written<Vec<Written<Number>>>>,
+    /// Key of all random numbers of the run: positions of the species on the lattice, velocities,
+    /// thermostats. The same seed gives the same run; after a state from a file they depend on that state, too.
+    #[schemars(extend("minimum" = 0, "default" = defaults::SEED))]
+    pub seed: Option<Written<Integer>>,
+    /// Kinds of particles, 1 to 255.
+    #[schemars(length(min = 1, max = 255))]
+    pub species: Written<Vec<Table<SpeciesEntry>>>,
+    /// State to start from: a lattice with random velocities, or a file.
+    pub initial: Table<Initial>,
+}
+
+/// Particles of one kind.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpeciesEntry {
+    /// Name, used in `[potential.pairs]` and in all files: letters, digits and `_`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_]{1,32}$"))]
+    pub name: Written<String>,
+    /// Number of particles.
+    #[schemars(extend("minimum" = 1))]
+    pub count: Written<Integer>,
+    /// Mass of a particle.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::MASS))]
+    pub mass: Option<Written<Number>>,
+}
+
+/// State to start from.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Initial {
+    /// Lattice whose sites are filled with the species in random order. If neither `lattice` nor
+    /// `file` is given: `fcc` in 3D, `hexagonal` in 2D.
+    pub lattice: Option<Written<Lattice>>,
+    /// Temperature of the random (Maxwell-Boltzmann) velocities, met exactly. Must be given with a
+    /// lattice. With a file, new velocities are drawn if it is given; else the file's are taken.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<Written<Number>>,
+    /// H5MD, GSD or extended XYZ file, LAMMPS data file or dump, or checkpoint, relative to the current directory. Names
+    /// and counts of species, and the box, must be those given here (types that are only numbered, from 1 or from 0, are
+    /// the species in their order), masses too where velocities are taken; these must be of the same frame, and of units
+    /// in which m v^2 is an energy. The run counts its steps from 0.
+    pub file: Option<Written<String>>,
+    /// Step of the frame in `file`; without it the last frame is taken.
+    #[schemars(extend("minimum" = 0))]
+    pub step: Option<Written<Integer>>,
+}
