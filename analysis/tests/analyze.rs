@@ -321,6 +321,51 @@ fn velocities_give_d_with_a_jackknife_over_runs() {
     assert!(row(&all, "D_vacf").to <= 3.96, "{:?}", row(&all, "D_vacf"));
 }
 
+/// Green-Kubo integrals `eta (1 - exp(-t / tau))` of the stress over 2,500 units of time, whose noise is a random walk. That of a
+/// slow decay still rises where noise rules: there is NaN in any table.
+#[test]
+fn viscosities_of_what_has_decayed_have_errors_and_others_a_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let eta = 3.0;
+    let file = |seed: u64, tau: f64| {
+        let path = written(folder.path(), &format!("{seed}_{tau}.h5"), &Liquid::new(0.7, seed));
+        let time: Vec<f64> = (0..45).map(|k| 0.02 * 10_f64.powf(0.1 * f64::from(k))).collect();
+        let error: Vec<f64> = time.iter().map(|t| eta * (4.0 * t / 12_500.0).sqrt()).collect();
+        let (mut noise, mut walk, mut before) = (Noise(seed), 0.0, 0.0);
+        let value: Vec<f64> = (0..time.len())
+            .map(|k| {
+                walk += (error[k] * error[k] - before).sqrt() * noise.normal();
+                before = error[k] * error[k];
+                eta * (1.0 - (-time[k] / tau).exp()) + walk
+            })
+            .collect();
+        let file = hdf5::File::append(&path).unwrap();
+        let group = file.create_group("dynamics/all-particles/shear_viscosity").unwrap();
+        for (name, values) in [("time", time), ("value", value), ("error", error)] {
+            group.new_dataset_builder().with_data(&Array1::from(values)).create(name).unwrap();
+        }
+        path
+    };
+    let fast: Vec<PathBuf> = (1..=6).map(|seed| file(seed, 0.5)).collect();
+    for (runs, error_from) in [(1, "fit"), (3, "fit"), (6, "jackknife")] {
+        let analysis = analyze(&fast[..runs], None).unwrap();
+        let found = row(&analysis, "eta");
+        is(found, eta, 3.0, 0.3);
+        assert!(found.flags.is_empty() && found.from >= 1.0 && found.to <= 250.0, "{found:?}");
+        assert!(found.error_from == error_from || runs == 3, "{found:?}");
+    }
+    let path = file(7, 60.0);
+    let analysis = analyze(&[&path], None).unwrap();
+    let found = row(&analysis, "eta");
+    assert!(found.flags == [Flag::NotDecayed] && !found.is_given(), "{found:?}");
+    assert!(analysis.csv().contains("not-decayed"), "{}", analysis.csv());
+    for text in [analysis.text(), info(&path).unwrap()] {
+        let line = text.lines().find(|line| line.contains("not-decayed"));
+        let line = line.unwrap_or_else(|| panic!("no flag in {text}"));
+        assert!(line.contains("no plateau up to t = "), "{line}");
+    }
+}
+
 #[test]
 fn fitted_curves_go_through_the_data() {
     let folder = tempfile::tempdir().unwrap();

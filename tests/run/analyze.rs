@@ -47,16 +47,17 @@ observables = ["shear-viscosity"]
     assert!(d_b > d_a, "{d_b} {d_a}");
     let (tau, error) = of("tau", "A");
     assert!((0.05..2.0).contains(&tau) && error > 0.0 && error < 0.2 * tau, "{tau} +- {error}");
-    // That of Kob-Andersen liquids near T = 2 is about ten.
-    let (eta, error) = of("eta", "all-particles");
-    assert!((2.0..50.0).contains(&eta) && error > 0.0, "{eta} +- {error}");
+    // A run of 12 time units is too short for a viscosity: its integral has not settled before noise rules.
+    let eta = rows.iter().find(|row| row["quantity"] == "eta").unwrap();
+    assert!(eta["value"].is_null() && eta["error"].is_null(), "{eta}");
+    assert_eq!(eta["flags"], serde_json::json!(["not-decayed"]), "{eta}");
     assert!(fs::read_to_string(job.path("a.csv")).unwrap().contains("tau_kww,A"));
     assert!(
         fs::read_to_string(job.path("mean.csv")).unwrap().contains("mean_square_displacement,B")
     );
     let figure = fs::read_to_string(job.path("a.svg")).unwrap();
     assert!(figure.starts_with("<svg"));
-    for name in ["⟨Δr²(t)⟩", "Fₛ(q,t)", "η(t)", "KWW", "η − b exp(−t/τ)"] {
+    for name in ["⟨Δr²(t)⟩", "Fₛ(q,t)", "η(t)", "KWW"] {
         assert!(figure.contains(name), "no {name} in the figure");
     }
     job.fails(&["analyze", "out/melt.h5"], &["melt.h5", "[[stage.correlation]]"]);

@@ -9,8 +9,8 @@ pub enum Flag {
     NotDiffusive,
     /// `chi^2` per degree of freedom is above 3: points are further from the curve than their errors explain.
     PoorFit,
-    /// The Green-Kubo integral has not come to its plateau: more than 4 % are extrapolated.
-    Extrapolated,
+    /// The Green-Kubo integral has not come to a plateau before noise rules, or cannot be seen to: there is no `eta`.
+    NotDecayed,
     /// The halves of the stage differ in energy: it ages, or has not come to rest.
     NotStationary,
     /// More than 1 % of it is motion of the centre of mass, which a Langevin thermostat drives.
@@ -28,7 +28,7 @@ impl Flag {
         match self {
             Flag::NotDiffusive => "not-diffusive",
             Flag::PoorFit => "poor-fit",
-            Flag::Extrapolated => "extrapolated",
+            Flag::NotDecayed => "not-decayed",
             Flag::NotStationary => "not-stationary",
             Flag::CenterOfMassMotion => "center-of-mass-motion",
             Flag::ShorterThanTau => "shorter-than-tau",
@@ -61,7 +61,7 @@ mod tests {
         for flag in [
             Flag::NotDiffusive,
             Flag::PoorFit,
-            Flag::Extrapolated,
+            Flag::NotDecayed,
             Flag::NotStationary,
             Flag::CenterOfMassMotion,
             Flag::ShorterThanTau,

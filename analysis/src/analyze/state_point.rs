@@ -5,8 +5,8 @@ use super::flags::poor;
 use super::runs::{FITTED, FS, MSD, Run, VACF, VISCOSITY};
 use super::{Average, AverageCurve, FittedCurve, Flag, Group, Row, StatePoint, drift};
 use crate::fit::{
-    Estimate, NoGreenKubo, diffusion, diffusion_between, final_decay, green_kubo, green_kubo_to,
-    plateau, stretched_exponential, time_of_decay,
+    Estimate, NoGreenKubo, NoPlateau, diffusion, diffusion_between, final_decay, green_kubo,
+    green_kubo_to, plateau, stretched_exponential, time_of_decay,
 };
 use crate::numbers::short;
 use crate::results::Function;
@@ -166,27 +166,45 @@ fn velocities(point: &mut StatePoint, species: &str, curves: &Curves, dimension:
 }
 
 fn viscosity(point: &mut StatePoint, species: &str, curves: &Curves) {
-    let of = |eta: &[f64], error: &[f64]| Some([plateau(curves.time, eta, error)?.value]);
-    let (Some(found), Some([estimate])) =
-        (plateau(curves.time, &curves.all.mean, &curves.weights()), curves.estimate(of))
-    else {
-        return point.note("no eta: fewer than three points of the Green-Kubo integral".into());
+    let time = curves.time;
+    let found = match plateau(time, &curves.all.mean, &curves.weights()) {
+        Ok(found) => found,
+        Err(NoPlateau::TooFew) => {
+            return point.note("no eta: fewer than three points of the Green-Kubo integral".into());
+        }
+        Err(why) => {
+            let remark = match why {
+                NoPlateau::NotDecayed(t) => {
+                    format!("no plateau up to t = {}, where noise rules or lags end", short(t))
+                }
+                _ => "eta(t) has no errors".into(),
+            };
+            let nothing = Estimate { value: f64::NAN, error: f64::NAN };
+            let row = point.row("eta", species, (nothing, "fit"));
+            return point.estimates.push(Row { remark, flags: vec![Flag::NotDecayed], ..row });
+        }
     };
-    let mut flags = poor(found.reduced_chi_squared);
-    if !found.is_reached() {
-        flags.push(Flag::Extrapolated);
+    let read_off = time.iter().position(|&t| t == found.to);
+    let of = |eta: &[f64], _: &[f64]| Some([Estimate { value: eta[read_off?], ..found.value }]);
+    let Some([(mut estimate, error_from)]) = curves.estimate(of) else { return };
+    if error_from == "jackknife" {
+        estimate.error = estimate.error.hypot(found.rise);
     }
     let row = Row {
         from: found.from,
         to: found.to,
         reduced_chi_squared: found.reduced_chi_squared,
-        flags,
-        remark: format!("eta(t) comes to {:.0} %", 100.0 * found.reached),
-        ..point.row("eta", species, estimate)
+        flags: poor(found.reduced_chi_squared),
+        remark: format!(
+            "eta(t) at t = {}; noise rules from t = {}",
+            short(found.to),
+            short(found.noise)
+        ),
+        ..point.row("eta", species, (estimate, error_from))
     };
     point.estimates.push(row);
     let range = (found.from, found.to);
-    point.curves.push(FittedCurve::new(VISCOSITY, species, None, range, |t| found.at(t)));
+    point.curves.push(FittedCurve::new(VISCOSITY, species, None, range, |_| found.value.value));
 }
 
 /// Why `F_s` has no time at which it falls to a level.

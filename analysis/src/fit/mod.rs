@@ -26,7 +26,7 @@ pub use diffusion::{Diffusion, diffusion, diffusion_between, diffusive_window};
 pub use green_kubo::{GreenKubo, NoGreenKubo, green_kubo, green_kubo_to};
 pub use least_squares::{Fit, least_squares};
 pub use line::{Line, line};
-pub use plateau::{Plateau, plateau};
+pub use plateau::{NoPlateau, Plateau, plateau};
 pub use points::Points;
 pub use temperature::{AtTemperature, ModeCoupling, Vft, mode_coupling, vogel_fulcher_tammann};
 
@@ -61,6 +61,10 @@ mod pulls {
     impl Pulls {
         pub fn add(&mut self, found: Estimate, expected: f64) {
             self.0.push((found.value - expected) / found.error);
+        }
+
+        pub fn count(&self) -> usize {
+            self.0.len()
         }
 
         pub fn mean_square(&self) -> f64 {

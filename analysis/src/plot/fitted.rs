@@ -9,7 +9,7 @@ use crate::results::{Curve, Function};
 const FITTED: [(Quantity, &str); 3] = [
     (Quantity::MeanSquareDisplacement, "2dDt + c"),
     (Quantity::SelfIntermediateScatteringFunction, "KWW"),
-    (Quantity::ShearViscosity, "η − b exp(−t/τ)"),
+    (Quantity::ShearViscosity, "plateau"),
 ];
 /// Points of a law over temperature.
 const POINTS: u32 = 100;
