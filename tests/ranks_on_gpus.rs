@@ -317,10 +317,7 @@ fn a_collision_before_the_end_of_the_lists_is_not_repeated() {
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
     for place in places() {
         let found = run(&toml, place, 2, 2, "auto");
-        assert_same_numbers(
-            &expected.path("out/thermostat.h5"),
-            &found.path("out/thermostat.h5"),
-        );
+        assert_same_numbers(&expected.path("out/thermostat.h5"), &found.path("out/thermostat.h5"));
     }
 }
 

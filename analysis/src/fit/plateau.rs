@@ -97,15 +97,14 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Result<Plateau, No
     let (x, y) = (walk.x, walk.y);
     let noise = walk.before_noise().ok_or(NoPlateau::NotDecayed(x[0]))?;
     let not_decayed = NoPlateau::NotDecayed(x[noise]);
-    let read_consistent = (0..noise)
+    let settled = (0..noise)
         .find(|&k| (k + 1..=noise).all(|j| y[j] - y[k] <= SETTLED * walk.way(k, j).sqrt()));
-    let earliest = read_consistent.map(|read_consistent| LATER * x[read_consistent]);
+    let earliest = settled.map(|settled| LATER * x[settled]);
     let noise_rules = walk.noise_rules(noise);
     let (mut rise, mut from) = (0.0_f64, noise);
     if noise_rules > LAGS_END * x[noise] {
-        let read_consistent =
-            read_consistent.filter(|&k| AFTER * x[k] <= x[noise] * (1.0 + SAME_TIME));
-        read_consistent.ok_or(not_decayed)?;
+        let settled = settled.filter(|&k| AFTER * x[k] <= x[noise] * (1.0 + SAME_TIME));
+        settled.ok_or(not_decayed)?;
     } else {
         for (early, late, most) in DECAYED {
             // Lags may begin after the decay.
@@ -121,10 +120,10 @@ pub fn plateau(time: &[f64], value: &[f64], error: &[f64]) -> Result<Plateau, No
         }
     }
     let mut to = noise;
-    if let (Some(read_consistent), Some(earliest)) = (read_consistent, earliest) {
+    if let (Some(settled), Some(earliest)) = (settled, earliest) {
         let late = earliest.powf(1.0 - LATENESS) * noise_rules.powf(LATENESS);
         to = walk.last_within(earliest.max(late).min(x[noise])).unwrap_or(noise);
-        from = from.min(read_consistent);
+        from = from.min(settled);
     }
     if !(y[to] > 0.0) {
         return Err(not_decayed);
