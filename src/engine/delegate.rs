@@ -58,6 +58,14 @@ macro_rules! delegate {
             self.$field.reverse_velocities()
         }
     };
+    (@set_box $field:ident) => {
+        fn set_box(
+            &mut self,
+            simulation_box: $crate::system::SimulationBox,
+        ) -> Result<(), $crate::engine::EngineError> {
+            self.$field.set_box(simulation_box)
+        }
+    };
     (@reports $field:ident) => {
         fn report(&self) -> serde_json::Value {
             self.$field.report()

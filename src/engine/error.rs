@@ -120,6 +120,13 @@ pub enum EngineError {
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
+impl EngineError {
+    /// A velocity that the precision cannot hold.
+    pub(super) fn velocity_range(step: u64, particle: usize) -> Self {
+        EngineError::OutOfRange { step, quantity: "the velocity", particle: particle as u32 }
+    }
+}
+
 fn lengths(edges: &[f64]) -> String {
     edges.iter().map(|edge| format!("{edge:.3}")).collect::<Vec<_>>().join(" x ")
 }

@@ -26,7 +26,7 @@ pub use state::{ExactState, MemoryLayout};
 pub use thermodynamics::{SystemSums, Thermodynamics};
 
 use crate::plan::{EngineChoice, Plan, Precision, RunPlan};
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
 /// Holds all particles of a system and moves them.
 pub trait Engine: Send {
@@ -88,6 +88,14 @@ pub trait Engine: Send {
 
     /// Turns all velocities round: in fixed point the trajectory then runs back.
     fn reverse_velocities(&mut self) -> Result<(), EngineError>;
+
+    /// Gives the box other edges. Every particle keeps its place as a fraction of them, and its velocity; neighbor lists and
+    /// forces are made anew. The step, the stage and what its thermostat remembers stay.
+    ///
+    /// # Errors
+    /// If a velocity does not fit its precision in the new box, or there is no memory. In a box without room for the cutoff
+    /// (twice, along each edge) forces would be wrong: the caller sees to that.
+    fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError>;
 
     /// Evaluates time correlations by itself, if it can.
     fn correlator(&mut self) -> Option<&mut dyn Correlator> {

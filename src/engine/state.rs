@@ -81,6 +81,41 @@ impl ExactState {
         }
     }
 
+    /// The state in a box with other edges, in which every particle has the same place as a fraction of them, and the same
+    /// velocity; to the bit where coordinates are fractions (`fixed-point`), else rounded.
+    ///
+    /// # Errors
+    /// The first particle whose velocity the precision cannot hold there.
+    pub fn in_box(
+        &self,
+        simulation_box: SimulationBox,
+        species: &[Species],
+    ) -> Result<ExactState, usize> {
+        let mut snapshot = self.to_snapshot(species);
+        let (old, new) = (self.simulation_box.padded_edges(), simulation_box.padded_edges());
+        for position in &mut snapshot.position {
+            for axis in 0..self.simulation_box.dimension() {
+                position[axis] *= new[axis] / old[axis];
+            }
+        }
+        let species_of = self.species_of.clone();
+        let (timestep, precision) = (self.timestep, self.precision);
+        let mut state = ExactState::from_snapshot(
+            &snapshot,
+            species_of,
+            simulation_box,
+            timestep,
+            precision,
+            species,
+        )?;
+        if precision == Precision::FixedPoint {
+            state.position.clone_from(&self.position);
+            state.image.clone_from(&self.image);
+        }
+        state.thermostat = self.thermostat.clone();
+        Ok(state)
+    }
+
     /// Hash of positions, images and velocities in id order: equal states have equal hashes, whatever
     /// the engine, the threads, the skin or the order in memory.
     pub fn hash(&self) -> blake3::Hash {

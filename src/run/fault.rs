@@ -66,7 +66,7 @@ impl Faulty {
 }
 
 impl Engine for Faulty {
-    delegate!(engine: step, thermodynamics, snapshot, begin_snapshot, export, forces, velocities, reports);
+    delegate!(engine: step, thermodynamics, snapshot, begin_snapshot, export, forces, velocities, set_box, reports);
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.stage = stage.clone();

@@ -43,6 +43,8 @@ use crate::system::{SimulationBox, Snapshot, Species};
 
 /// All particles of a system, or those of a rank's domain, in one precision.
 pub struct CpuEngine<P: Policy> {
+    /// Its box is the present one.
+    plan: Plan,
     policy: P,
     simulation_box: SimulationBox,
     species: Vec<Species>,
@@ -92,6 +94,15 @@ pub fn processor() -> String {
     model.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
+/// A number of threads; 0: as many as there are cores.
+fn threads(count: usize) -> Result<Arc<rayon::ThreadPool>, EngineError> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(count)
+        .thread_name(|index| format!("cpu-engine-{index}"))
+        .build()?;
+    Ok(Arc::new(pool))
+}
+
 impl<P: Policy> CpuEngine<P> {
     pub fn new(plan: &Plan, state: &ExactState) -> Result<Self, EngineError> {
         let expected = plan.system.particle_count();
@@ -108,8 +119,8 @@ impl<P: Policy> CpuEngine<P> {
             simulation_box: state.simulation_box,
             thermostat: state.thermostat.clone(),
         };
-        let threads = plan.run.threads.unwrap_or(0);
-        let mut engine = Self::empty(plan, &start, skin, threads, WHOLE)?;
+        let pool = threads(plan.run.threads.unwrap_or(0))?;
+        let mut engine = Self::empty(plan, &start, skin, pool, WHOLE);
         // A layout made with another skin would not give its bits anyway.
         let layout = layout.filter(|memory| memory.skin == skin);
         engine.load(state, layout);
@@ -123,24 +134,18 @@ impl<P: Policy> CpuEngine<P> {
         Ok(engine)
     }
 
-    /// An engine without particles, for a part of the box with these bounds as fractions of the edges. `threads`: 0 for
-    /// all cores.
+    /// An engine without particles, for a part of the box with these bounds as fractions of the edges.
     fn empty(
         plan: &Plan,
         start: &Start,
         skin: f64,
-        threads: usize,
+        pool: Arc<rayon::ThreadPool>,
         bounds: [[f64; 2]; 3],
-    ) -> Result<Self, EngineError> {
+    ) -> Self {
         let species = plan.system.species.clone();
         let simulation_box = start.simulation_box;
         let policy = P::new(&simulation_box, plan.run.timestep, &species);
         let set = InstructionSet::detect();
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|index| format!("cpu-engine-{index}"))
-            .build()?;
-        let pool = Arc::new(pool);
         let cutoff = plan.potential.largest_cutoff();
         let reach2 = plan
             .potential
@@ -152,7 +157,9 @@ impl<P: Policy> CpuEngine<P> {
             .collect();
         let kernels = pair_kernels(&policy, &plan.potential, set);
         let particles = plan.system.particle_count();
-        Ok(CpuEngine {
+        let mut plan = plan.clone();
+        plan.system.simulation_box = simulation_box;
+        CpuEngine {
             grid: CellGrid::new(&simulation_box, cutoff + skin, particles, bounds),
             policy,
             simulation_box,
@@ -175,7 +182,8 @@ impl<P: Policy> CpuEngine<P> {
             limit2: P::Real::from_f64((SKIN_SHARE * skin).powi(2)),
             sort_interval: u64::from(plan.run.sort_interval.max(1)),
             rebuilds: 0,
-        })
+            plan,
+        }
     }
 
     /// Runs work on this engine's threads.
@@ -439,6 +447,23 @@ impl<P: Policy> Engine for CpuEngine<P> {
                 *velocity = P::negate(*velocity);
             }
         }
+        Ok(())
+    }
+
+    fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+        let state = self.export()?.in_box(simulation_box, &self.species);
+        let state = state.map_err(|particle| EngineError::velocity_range(self.step, particle))?;
+        let (step, thermostat) = (self.step, self.thermostat.clone());
+        let start = Start { step, simulation_box, thermostat };
+        let mut engine = Self::empty(&self.plan, &start, self.skin, self.pool.clone(), WHOLE);
+        engine.stage = self.stage.clone();
+        engine.rebuilds = self.rebuilds;
+        engine.load(&state, None);
+        engine.parallel(|engine| {
+            engine.rebuild();
+            engine.compute_forces(false, &|_| true)
+        })?;
+        *self = engine;
         Ok(())
     }
 

@@ -70,8 +70,8 @@ impl<P: Policy> CpuEngine<P> {
         let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(&*communicator));
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let bounds = std::array::from_fn(|axis| domain.grid().bounds(domain.rank(), axis));
-        let made = Self::empty(plan, start, skin, threads, bounds);
-        let mut engine = domain.all_or_none(start.step, made)?;
+        let pool = domain.all_or_none(start.step, super::threads(threads))?;
+        let mut engine = Self::empty(plan, start, skin, pool, bounds);
         engine.domain = Some(Box::new(domain));
         engine.chunks = Chunk::all_of(part);
         engine.update_sites();

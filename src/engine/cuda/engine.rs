@@ -516,6 +516,31 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.or_end_all(reversed)
     }
 
+    fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+        assert!(self.sampling.is_none(), "samples are of one box");
+        let state = self.read_state()?.in_box(simulation_box, &self.species);
+        let state = state.map_err(|particle| EngineError::velocity_range(self.step, particle))?;
+        let before = program(&self.policy, &self.plan);
+        self.plan.system.simulation_box = simulation_box;
+        self.simulation_box = simulation_box;
+        self.policy = P::new(&simulation_box, self.plan.run.timestep, &self.species);
+        let program = program(&self.policy, &self.plan);
+        if program == before {
+            self.kernels.set_run_constants(&self.policy, &self.plan)?;
+        } else {
+            // Its shape or size is part of the code.
+            self.session.wait()?;
+            self.kernels = Kernels::load_program(&self.session, program, &self.policy, &self.plan)?;
+            self.measure_kernels = MeasureKernels::load(&self.kernels)?;
+            self.advance_kernels = Some(AdvanceKernels::load(&self.kernels)?);
+        }
+        let rebuilds = self.control.rebuilds;
+        self.set_shape(self.shape)?;
+        self.load(&state, None)?;
+        self.control.rebuilds = rebuilds + 1;
+        Ok(())
+    }
+
     fn correlator(&mut self) -> Option<&mut dyn Correlator> {
         Some(self)
     }

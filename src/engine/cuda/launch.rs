@@ -224,13 +224,22 @@ impl Kernels {
     ) -> Result<Self, EngineError> {
         program.macros.extend(arithmetic::macros(session)?);
         let kernels = Kernels::of(session, &program)?;
-        kernels.set_bytes("policy", &policy.constants().bytes())?;
+        kernels.set_run_constants(policy, plan)?;
+        Ok(kernels)
+    }
+
+    /// Gives a program over the headers of `kernels/md` the constants of a run.
+    pub fn set_run_constants<P: DevicePolicy>(
+        &self,
+        policy: &P,
+        plan: &Plan,
+    ) -> Result<(), EngineError> {
+        self.set_bytes("policy", &policy.constants().bytes())?;
         let pairs = PairTable::new(policy, &plan.potential);
-        kernels.set_bytes("pairs", &pairs.bytes())?;
+        self.set_bytes("pairs", &pairs.bytes())?;
         let mut largest = super::constants::DeviceStruct::default();
         largest_core2(policy, plan).append(&mut largest);
-        kernels.set_bytes("largest_core2", &largest.bytes())?;
-        Ok(kernels)
+        self.set_bytes("largest_core2", &largest.bytes())
     }
 
     /// Writes a constant.

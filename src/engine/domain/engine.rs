@@ -10,11 +10,14 @@ use crate::engine::{
 };
 use crate::integrator::ThermostatState;
 use crate::plan::{CheckpointPlan, Plan, Precision};
-use crate::system::{Snapshot, Species};
+use crate::system::{SimulationBox, Snapshot, Species};
 
 /// A system on several ranks, led by this one: every verb is an order to all of them.
 pub struct DomainEngine {
     ranks: Ranks,
+    /// Its box is the present one.
+    plan: Plan,
+    stage: Option<StageContext>,
     own: Box<dyn RankEngine>,
     grid: DomainGrid,
     /// What is the same for all states of the run; no particles.
@@ -70,7 +73,9 @@ impl DomainEngine {
             thermostat: ThermostatState::default(),
         };
         let species = plan.system.species.clone();
-        Ok(DomainEngine { ranks: ranks.clone(), own, grid, empty, particles: expected, species })
+        let (ranks, plan) = (ranks.clone(), plan.clone());
+        let stage = None;
+        Ok(DomainEngine { ranks, plan, stage, own, grid, empty, particles: expected, species })
     }
 
     fn communicator(&self) -> &dyn Communicator {
@@ -146,6 +151,7 @@ impl Engine for DomainEngine {
     }
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
+        self.stage = Some(stage.clone());
         self.ranks.order(&Order::BeginStage(stage.clone()));
         self.own.begin_stage(stage)
     }
@@ -211,6 +217,17 @@ impl Engine for DomainEngine {
     fn reverse_velocities(&mut self) -> Result<(), EngineError> {
         self.ranks.order(&Order::ReverseVelocities);
         self.own.reverse_velocities()
+    }
+
+    /// Domains are those of the new box: all ranks get their particles anew.
+    fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+        let state = self.export()?.in_box(simulation_box, &self.species);
+        let state = state.map_err(|particle| EngineError::velocity_range(self.step(), particle))?;
+        let mut plan = self.plan.clone();
+        plan.system.simulation_box = simulation_box;
+        let stage = self.stage.take();
+        *self = DomainEngine::new(&plan, &state, &self.ranks.clone())?;
+        stage.map_or(Ok(()), |stage| self.begin_stage(&stage))
     }
 
     /// That of rank 0, with the ranks, their domains and the share of all ranks' time in steps in which they waited

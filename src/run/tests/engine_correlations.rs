@@ -104,7 +104,7 @@ impl Correlator for Evaluating {
 }
 
 impl Engine for Evaluating {
-    delegate!(engine: step, thermodynamics, snapshot, begin_snapshot, export, forces, velocities, reports);
+    delegate!(engine: step, thermodynamics, snapshot, begin_snapshot, export, forces, velocities, set_box, reports);
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.stage = stage.clone();

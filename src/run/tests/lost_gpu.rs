@@ -24,7 +24,7 @@ fn lost() -> EngineError {
 }
 
 impl Engine for Losing {
-    delegate!(engine: step, thermodynamics, snapshot, export, forces, velocities, reports);
+    delegate!(engine: step, thermodynamics, snapshot, export, forces, velocities, set_box, reports);
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.engine.begin_stage(stage)
