@@ -6,7 +6,7 @@ use indicatif::BinaryBytes;
 use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
-use crate::observable::dynamics::terms::{for_engines, sample_bytes, takes_samples_of_engine};
+use crate::observable::dynamics::source::{for_engines, sample_bytes, takes_samples_of_engine};
 use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.

@@ -12,7 +12,7 @@ use super::schedule::Schedule;
 use crate::engine::{self, Engine, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::dynamics::terms::for_engines;
+use crate::observable::dynamics::source::for_engines;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
     Structure,
