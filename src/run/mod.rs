@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use self::checkpoint::{last_state, state_from_checkpoint};
+pub use self::checkpoint::last_state;
 use self::description::Provenance;
 pub use self::directory::{LOCK, OutputDirectory};
 pub use self::error::{RunError, quoted};
