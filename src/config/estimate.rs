@@ -54,7 +54,7 @@ pub fn memory(plan: &Plan) -> Memory {
     let count = plan.system.particle_count() as f64;
     let simulation_box = &plan.system.simulation_box;
     let cutoff = plan.potential.largest_cutoff();
-    let reach = cutoff + plan.run.skin.unwrap_or(TUNED_SKIN * cutoff);
+    let reach = plan.reach(plan.run.skin.unwrap_or(TUNED_SKIN * cutoff));
     let sphere = if simulation_box.dimension() == 2 {
         PI * reach.powi(2)
     } else {
