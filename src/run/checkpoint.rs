@@ -1,19 +1,16 @@
 //! A run as a checkpoint and back.
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use miette::miette;
 use serde::{Deserialize, Serialize};
 
 use super::description::Provenance;
-use super::directory::Identity;
+use super::draft::Draft;
 use super::stage::StageOutput;
 use super::writer::Writer;
-use super::{OutputDirectory, RunError, RunOptions, Simulation, memory};
-use crate::engine::{self, ExactState, PendingState, StageContext};
-use crate::observable::dynamics::sampled::HeldSamples;
-use crate::output::{
-    Checkpoint, FullDisk, OutputError, latest_valid, put_state, state_from_checkpoint,
-};
+use super::{OutputDirectory, RunOptions, Simulation, memory};
+use crate::engine::{self, ExactState, StageContext};
+use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
 use crate::run::StageSummary;
 
@@ -29,41 +26,6 @@ struct Place {
 /// Whether the stage of a checkpoint had begun.
 pub(super) fn is_within_stage(checkpoint: &Checkpoint) -> miette::Result<bool> {
     Ok(checkpoint.get_json::<Place>("place")?.begun)
-}
-
-/// A checkpoint whose state is still on its way out of the engine.
-pub struct Draft {
-    checkpoint: Checkpoint,
-    state: PendingState,
-    /// Samples that the engine holds for its correlations.
-    held: Vec<Option<HeldSamples>>,
-    step: u64,
-    directory: PathBuf,
-    identity: Identity,
-    full_disk: FullDisk,
-}
-
-impl Draft {
-    pub fn step(&self) -> u64 {
-        self.step
-    }
-
-    /// Brings the stage's files to the disk, and then the checkpoint, which counts on them.
-    pub fn write(self, output: Option<&mut StageOutput>) -> miette::Result<()> {
-        let Draft { mut checkpoint, state, held, step, directory, identity, full_disk } = self;
-        let mut output = output;
-        if let Some(output) = &mut output {
-            output.flush(step)?;
-        }
-        let state = state.wait().map_err(|error| RunError::of_engine(error, step, &directory))?;
-        put_state(&mut checkpoint, &state)?;
-        if let Some(output) = output {
-            output.save(step, &mut checkpoint, &held)?;
-        }
-        identity.check()?;
-        full_disk.retry_when_full(|| checkpoint.write(&directory, step))?;
-        Ok(())
-    }
 }
 
 impl Simulation {

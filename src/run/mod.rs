@@ -7,6 +7,7 @@
 mod checkpoint;
 mod description;
 mod directory;
+mod draft;
 pub mod drift;
 mod earlier;
 mod error;
@@ -16,6 +17,7 @@ pub mod force_jump;
 mod interrupt;
 mod limits;
 pub mod memory;
+mod names;
 mod progress;
 mod recheck;
 mod replay;

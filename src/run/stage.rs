@@ -3,7 +3,7 @@ mod arrays;
 mod files;
 
 use self::arrays::{load_arrays, save_arrays};
-pub(super) use self::files::{DAMAGED, faults_of_ended};
+pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
 use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
