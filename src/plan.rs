@@ -35,6 +35,11 @@ impl Plan {
     pub fn first_step(&self, stage: usize) -> u64 {
         self.stages[..stage].iter().map(|stage| stage.steps).sum()
     }
+
+    /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
+    pub fn reach(&self, skin: f64) -> f64 {
+        self.potential.largest_cutoff() + skin
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -28,7 +28,6 @@ mod read_consistent;
 mod readable;
 pub mod report;
 pub mod results;
-pub mod statistics;
 pub mod structure;
 pub mod trajectory;
 
@@ -40,4 +39,5 @@ pub use plot::{Quantity, plot, plot_analysis};
 pub use read_consistent::read_consistent;
 pub use readable::check_readable;
 pub use report::report;
+pub use supercool_statistics as statistics;
 pub use trajectory::{Frame, TrajectoryReader, open};

@@ -259,7 +259,7 @@ fn run_correlations(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result
 fn check_box(plan: &Plan) -> miette::Result<()> {
     let particles = plan.system.particle_count();
     let cutoff = plan.potential.largest_cutoff();
-    let reach = cutoff + plan.run.skin.unwrap_or(0.0);
+    let reach = plan.reach(plan.run.skin.unwrap_or(0.0));
     let edge = plan.system.simulation_box.shortest_edge();
     if reach <= edge / 2.0 {
         return Ok(());

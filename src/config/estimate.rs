@@ -6,7 +6,7 @@ use indicatif::BinaryBytes;
 use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
-use crate::observable::dynamics::terms::{for_engines, sample_bytes, takes_samples_of_engine};
+use crate::observable::dynamics::source::{for_engines, sample_bytes, takes_samples_of_engine};
 use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
@@ -54,7 +54,7 @@ pub fn memory(plan: &Plan) -> Memory {
     let count = plan.system.particle_count() as f64;
     let simulation_box = &plan.system.simulation_box;
     let cutoff = plan.potential.largest_cutoff();
-    let reach = cutoff + plan.run.skin.unwrap_or(TUNED_SKIN * cutoff);
+    let reach = plan.reach(plan.run.skin.unwrap_or(TUNED_SKIN * cutoff));
     let sphere = if simulation_box.dimension() == 2 {
         PI * reach.powi(2)
     } else {

@@ -1,8 +1,21 @@
+use std::fmt;
+
 use indicatif::BinaryBytes;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::cuda::library::CudaVersion;
+/// A version of CUDA, such as 13.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CudaVersion {
+    pub major: i32,
+    pub minor: i32,
+}
+
+impl fmt::Display for CudaVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
 
 /// Why an engine cannot start or continue.
 #[derive(Debug, Error, Diagnostic)]

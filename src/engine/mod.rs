@@ -2,13 +2,16 @@
 //!
 //! An engine offers a few coarse verbs; nothing above it knows how particles lie in memory. All of
 //! it is in id order outside.
+mod cells;
 mod correlator;
 pub mod cpu;
+mod create;
 pub mod cuda;
 #[cfg(any(test, feature = "fault-injection"))]
 pub(crate) mod delegate;
 pub mod domain;
 mod error;
+mod interface;
 mod minimizer;
 mod pending;
 pub mod precision;
@@ -18,147 +21,11 @@ mod state;
 mod thermodynamics;
 
 pub use correlator::Correlator;
-pub use error::EngineError;
+pub use create::{create, create_on, is_on_cpu};
+pub use error::{CudaVersion, EngineError};
+pub use interface::Engine;
 pub use minimizer::{CancelToken, InherentStructure, Minimizer, minimizer};
 pub use pending::{Pending, PendingSnapshot, PendingState};
 pub use stage::StageContext;
 pub use state::{ExactState, MemoryLayout};
 pub use thermodynamics::{SystemSums, Thermodynamics};
-
-use crate::plan::{EngineChoice, Plan, Precision, RunPlan};
-use crate::system::{SimulationBox, Snapshot};
-
-/// Holds all particles of a system and moves them.
-pub trait Engine: Send {
-    /// Steps since the start of the run.
-    fn step(&self) -> u64;
-
-    /// Sets thermostat and ramp for the coming steps. Forgets what an earlier thermostat remembered
-    /// unless the stage is entered in its middle (after a restart).
-    ///
-    /// # Errors
-    /// When an engine that times its choices cannot put back the state; it is then no longer to be trusted.
-    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError>;
-
-    /// Takes `steps` steps.
-    ///
-    /// # Errors
-    /// When a number would not fit or is none; the state is then no longer to be trusted.
-    fn advance(&mut self, steps: u64) -> Result<(), EngineError>;
-
-    /// Energies, pressure and so on of the present state.
-    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError>;
-
-    /// All particles as 64-bit floats, in id order.
-    ///
-    /// # Errors
-    /// If the GPU is lost.
-    fn snapshot(&self) -> Result<Snapshot, EngineError>;
-
-    /// Begins to copy all particles out, as they are now; the engine can continue before they are there.
-    ///
-    /// # Errors
-    /// If the GPU is lost, or the host has no memory for the copy.
-    fn begin_snapshot(&mut self) -> Result<PendingSnapshot, EngineError>;
-
-    /// The same for the state.
-    ///
-    /// # Errors
-    /// As [`begin_snapshot`](Self::begin_snapshot).
-    fn begin_export(&mut self) -> Result<PendingState, EngineError>;
-
-    /// Forces in reduced units, in id order.
-    ///
-    /// # Errors
-    /// If the GPU is lost.
-    fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError>;
-
-    /// The state to the bit.
-    ///
-    /// # Errors
-    /// If the GPU is lost.
-    fn export(&self) -> Result<ExactState, EngineError>;
-
-    /// Draws Maxwell-Boltzmann velocities with zero total momentum; `exactly` scales them to the
-    /// temperature.
-    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError>;
-
-    /// Multiplies all velocities.
-    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError>;
-
-    /// Turns all velocities round: in fixed point the trajectory then runs back.
-    fn reverse_velocities(&mut self) -> Result<(), EngineError>;
-
-    /// Gives the box other edges. Every particle keeps its place as a fraction of them, and its velocity; neighbor lists and
-    /// forces are made anew. The step, the stage and what its thermostat remembers stay.
-    ///
-    /// # Errors
-    /// If a velocity does not fit its precision in the new box, or there is no memory. In a box without room for the cutoff
-    /// (twice, along each edge) forces would be wrong: the caller sees to that.
-    fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError>;
-
-    /// Evaluates time correlations by itself, if it can.
-    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
-        None
-    }
-
-    /// What runs and how: name, threads, instruction set, skin and so on.
-    fn report(&self) -> serde_json::Value;
-
-    /// The machine: name of the engine, processor or GPU, its driver, threads, instruction set.
-    fn hardware(&self) -> serde_json::Value;
-}
-
-/// Whether the CPU takes the steps of a plan.
-pub fn is_on_cpu(choice: EngineChoice) -> bool {
-    match choice {
-        EngineChoice::Cpu => true,
-        EngineChoice::Auto => cuda::device::gpus().is_err(),
-        EngineChoice::Cuda => false,
-    }
-}
-
-/// The engine of a plan on some ranks, holding `state`.
-///
-/// # Errors
-/// As [`create`]; and if the box is too small for this number of ranks.
-pub fn create_on(
-    ranks: &domain::Ranks,
-    plan: &Plan,
-    state: &ExactState,
-) -> Result<Box<dyn Engine>, EngineError> {
-    let precision = plan.run.precision;
-    match ranks.count() {
-        1 => create(plan, state),
-        ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
-            Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
-        }
-        _ => {
-            // All ranks take the engine that this one has found.
-            let on_cpu = is_on_cpu(plan.run.engine);
-            let engine = if on_cpu { EngineChoice::Cpu } else { EngineChoice::Cuda };
-            let plan = Plan { run: RunPlan { engine, ..plan.run.clone() }, ..plan.clone() };
-            Ok(Box::new(domain::DomainEngine::new(&plan, state, ranks)?))
-        }
-    }
-}
-
-/// The engine of a plan, holding `state`.
-///
-/// # Errors
-/// If the plan asks for an engine that is not there, or the state does not fit the precision.
-pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
-    if !is_on_cpu(plan.run.engine) {
-        return cuda::create(plan, state);
-    }
-    Ok(match plan.run.precision {
-        Precision::Single => Box::new(cpu::CpuEngine::<precision::Single>::new(plan, state)?),
-        Precision::DoubleSingle => {
-            Box::new(cpu::CpuEngine::<precision::DoubleSingles>::new(plan, state)?)
-        }
-        Precision::Double => Box::new(cpu::CpuEngine::<precision::Double>::new(plan, state)?),
-        Precision::FixedPoint => {
-            Box::new(cpu::CpuEngine::<precision::FixedPoint>::new(plan, state)?)
-        }
-    })
-}

@@ -3,6 +3,9 @@ use super::domain::DomainGrid;
 use crate::plan::{EngineChoice, Plan};
 use crate::system::SimulationBox;
 
+/// Half the skin less what rounding of distances may take: lists are built anew when a particle has moved this share of it.
+pub(super) const SHARE: f64 = 0.5 * (1.0 - 1e-3);
+
 /// Who takes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
@@ -58,7 +61,7 @@ fn on_gpus(plan: &Plan, simulation_box: &SimulationBox, ranks: usize) -> f64 {
     let particles = plan.system.particle_count() / ranks;
     let fewer = (1e6 / particles.max(1) as f64).log2();
     let wide = cutoff * (0.17 + 0.02 * fewer).clamp(0.17, 0.21);
-    let fits = || DomainGrid::new(simulation_box, ranks, cutoff + wide).is_ok();
+    let fits = || DomainGrid::new(simulation_box, ranks, plan.reach(wide)).is_ok();
     plan.run.skin.unwrap_or_else(|| if fits() { wide } else { on_cpu(plan) })
 }
 
@@ -73,6 +76,6 @@ pub fn domains(
     processor: Processor,
 ) -> Result<(DomainGrid, f64), super::EngineError> {
     let skin = on_ranks(plan, simulation_box, ranks, processor);
-    let reach = plan.potential.largest_cutoff() + skin;
+    let reach = plan.reach(skin);
     Ok((DomainGrid::new(simulation_box, ranks, reach)?, reach))
 }

@@ -6,9 +6,8 @@ use supercool_analysis::TrajectoryReader;
 
 use super::InitialError;
 use crate::engine::ExactState;
-use crate::output::Checkpoint;
+use crate::output::{Checkpoint, state_from_checkpoint};
 use crate::plan::{InitialPlan, Plan};
-use crate::run::state_from_checkpoint;
 use crate::system::{Snapshot, Species, species_for_names, species_of_particles};
 
 /// Largest deviation of a file's masses, in units of the plan's.

@@ -2,7 +2,7 @@
 //!
 //! Means over blocks of 1, 2, 4, ... successive values and the sums of their squares, of which [`error_of_mean_with_memory`] makes
 //! the error. One pass, memory and work per value O(log n) and O(1).
-use supercool_analysis::statistics::{Blocks, error_of_mean_with_memory};
+use supercool_statistics::{Blocks, error_of_mean_with_memory};
 
 use super::ObservableError;
 
@@ -80,7 +80,7 @@ impl BlockAverage {
     /// Standard deviation of a function `f` of the means with this gradient at the means (linear
     /// propagation with covariances). For the mean of a single quantity the gradient is `[1.0]`.
     ///
-    /// By [`error_of_mean`](supercool_analysis::statistics::error_of_mean); NaN for fewer than eight values.
+    /// By [`error_of_mean`](supercool_statistics::error_of_mean); NaN for fewer than eight values.
     pub fn error(&self, gradient: &[f64]) -> f64 {
         self.error_with_memory(gradient, 0.0)
     }

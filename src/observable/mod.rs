@@ -23,8 +23,8 @@
 //! bits.
 //!
 //! Adding a time correlation: one file that implements [`Correlation`] and, unless there is a
-//! [`dynamics::terms::Source`] to share, its terms; one variant of
-//! [`DynamicObservable`](crate::plan::DynamicObservable), one line in `build` of `dynamics/correlation.rs`.
+//! [`dynamics::source::Source`] to share, its terms; one variant of
+//! [`DynamicObservable`](crate::plan::DynamicObservable), one line in `dynamics/registry.rs`.
 pub mod accumulator;
 pub mod cells;
 mod cosines;

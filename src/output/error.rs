@@ -110,6 +110,9 @@ pub enum OutputError {
         help("it belongs to another kind of run, or another version of supercool wrote it")
     )]
     CheckpointContent { name: String, reason: String },
+
+    #[error("{}: the checkpoint does not fit this program: {reason}", path.display())]
+    CheckpointUnfit { path: PathBuf, reason: String },
 }
 
 impl OutputError {
@@ -147,15 +150,19 @@ impl OutputError {
         if let Some(number) = error_number(&reason) {
             return Self::io(path, doing, io::Error::from_raw_os_error(number));
         }
-        let foreign = |reason: String| OutputError::Foreign { path: path.to_owned(), reason };
         if reason.contains("file signature not found") {
-            return foreign("it is not an HDF5 file".to_owned());
+            return foreign(path, "it is not an HDF5 file");
         }
         if let Some(cut_off) = supercool_analysis::cut_off(&reason) {
-            return foreign(cut_off);
+            return foreign(path, &cut_off);
         }
         OutputError::Hdf5 { path: path.to_owned(), doing: doing.to_owned(), reason }
     }
+}
+
+/// A file that is there, but is not what the run has written.
+pub(super) fn foreign(path: &Path, reason: &str) -> OutputError {
+    OutputError::Foreign { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 pub(super) fn is_out_of_space(error: &io::Error) -> bool {

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::durable::{is_named, publish_bytes};
-use super::hdf5_file::foreign;
+use super::error::foreign;
 use super::{FullDisk, OutputError, RunDescription};
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, species_of_particles};

@@ -15,7 +15,7 @@ use hdf5_sys::h5p::H5P_DEFAULT;
 use hdf5_sys::h5s::H5S_ALL;
 use ndarray::{ArrayView1, ArrayViewD, IxDyn};
 
-use super::hdf5_file::foreign;
+use super::error::foreign;
 use super::{OutputError, RunDescription};
 
 const CREATOR: &str = "supercool";

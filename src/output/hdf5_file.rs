@@ -19,7 +19,7 @@ use hdf5_sys::h5p::{H5Pset, H5Pset_file_locking, H5Pset_metadata_read_attempts};
 use supercool_analysis::{AnalysisError, check_readable};
 
 use super::durable::{partial_path, publish};
-use super::error::is_out_of_space;
+use super::error::{foreign, is_out_of_space};
 use super::h5md::is_ours;
 use super::{FullDisk, OutputError};
 
@@ -340,10 +340,6 @@ fn was_interrupted(path: &Path) -> std::result::Result<bool, OutputError> {
         return Err(foreign(path, "it is an HDF5 file that supercool did not write"));
     }
     Ok(start[11] != 0)
-}
-
-pub(super) fn foreign(path: &Path, reason: &str) -> OutputError {
-    OutputError::Foreign { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 #[cfg(test)]

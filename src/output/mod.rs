@@ -28,6 +28,7 @@ mod hdf5_file;
 mod results;
 mod scalars;
 mod series;
+mod state;
 mod thermodynamics;
 mod trajectory;
 
@@ -44,5 +45,6 @@ pub use hdf5_file::check_hdf5;
 pub use results::{ResultsWriter, Rows, StageLayout};
 pub use scalars::{ScalarRow, Scalars};
 pub use series::{Axis, SeriesLayout};
+pub use state::{put_state, state_from_checkpoint};
 pub use thermodynamics::ThermodynamicsRow;
 pub use trajectory::TrajectoryWriter;

@@ -5,6 +5,7 @@ use std::time::Instant;
 use hdf5::File;
 
 use super::durable::sync_file;
+use super::error::foreign;
 use super::series::PendingSeries;
 use super::thermodynamics::{self, BUFFERED_ROWS};
 use super::{
@@ -106,9 +107,9 @@ impl ResultsWriter {
             h5md::check_run(file, path, run)?;
             if let Some(series) = layout.series.iter().find(|series| !series.is_in(file)) {
                 let reason = format!("it has no /{} on the grid of this run", series.path);
-                return Err(hdf5_file::foreign(path, &reason));
+                return Err(foreign(path, &reason));
             }
-            let without = |what: &str| hdf5_file::foreign(path, &format!("it has no {what}"));
+            let without = |what: &str| foreign(path, &format!("it has no {what}"));
             let mut longer = false;
             let mut enough = |what: &'static str, found: u64, expected: u64| {
                 longer |= found > expected;

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use hdf5::{File, Group};
 
 use super::durable::sync_file;
+use super::error::foreign;
 use super::h5md::{self, create_rows, variable_string_attribute, write_rows};
 use super::{FullDisk, OutputError, RunDescription, hdf5_file};
 use crate::plan::Plan;
@@ -80,7 +81,7 @@ impl TrajectoryWriter {
                 .dataset(&format!("{GROUP}/position/value"))
                 .is_ok_and(|value| value.shape().get(1..) == Some(&[particle_count, 3]));
             if !same {
-                return Err(hdf5_file::foreign(path, "it is not a trajectory of this system"));
+                return Err(foreign(path, "it is not a trajectory of this system"));
             }
             let mut longer = false;
             for dataset in DATASETS {

@@ -1,34 +1,18 @@
 //! A run as a checkpoint and back.
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use miette::miette;
 use serde::{Deserialize, Serialize};
 
 use super::description::Provenance;
-use super::directory::Identity;
+use super::draft::Draft;
 use super::stage::StageOutput;
 use super::writer::Writer;
-use super::{OutputDirectory, RunError, RunOptions, Simulation, memory};
-use crate::engine::{self, ExactState, MemoryLayout, PendingState, StageContext};
-use crate::integrator::ThermostatState;
-use crate::observable::dynamics::sampled::HeldSamples;
-use crate::output::{Checkpoint, FullDisk, latest_valid};
-use crate::plan::{Plan, Precision};
+use super::{OutputDirectory, RunOptions, Simulation, memory};
+use crate::engine::{self, ExactState, StageContext};
+use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
+use crate::plan::Plan;
 use crate::run::StageSummary;
-use crate::system::SimulationBox;
-
-/// Small numbers of a state.
-#[derive(Serialize, Deserialize)]
-struct Header {
-    precision: Precision,
-    simulation_box: SimulationBox,
-    timestep: f64,
-    step: u64,
-    thermostat: ThermostatState,
-    skin: Option<f64>,
-    threads_per_particle: Option<u32>,
-    rebuilds: u64,
-}
 
 /// Place of a run in its plan.
 #[derive(Serialize, Deserialize)]
@@ -42,41 +26,6 @@ struct Place {
 /// Whether the stage of a checkpoint had begun.
 pub(super) fn is_within_stage(checkpoint: &Checkpoint) -> miette::Result<bool> {
     Ok(checkpoint.get_json::<Place>("place")?.begun)
-}
-
-/// A checkpoint whose state is still on its way out of the engine.
-pub struct Draft {
-    checkpoint: Checkpoint,
-    state: PendingState,
-    /// Samples that the engine holds for its correlations.
-    held: Vec<Option<HeldSamples>>,
-    step: u64,
-    directory: PathBuf,
-    identity: Identity,
-    full_disk: FullDisk,
-}
-
-impl Draft {
-    pub fn step(&self) -> u64 {
-        self.step
-    }
-
-    /// Brings the stage's files to the disk, and then the checkpoint, which counts on them.
-    pub fn write(self, output: Option<&mut StageOutput>) -> miette::Result<()> {
-        let Draft { mut checkpoint, state, held, step, directory, identity, full_disk } = self;
-        let mut output = output;
-        if let Some(output) = &mut output {
-            output.flush(step)?;
-        }
-        let state = state.wait().map_err(|error| RunError::of_engine(error, step, &directory))?;
-        put_state(&mut checkpoint, &state)?;
-        if let Some(output) = output {
-            output.save(step, &mut checkpoint, &held)?;
-        }
-        identity.check()?;
-        full_disk.retry_when_full(|| checkpoint.write(&directory, step))?;
-        Ok(())
-    }
 }
 
 impl Simulation {
@@ -122,7 +71,7 @@ impl Simulation {
         memory::check(&plan, &options.ranks)?;
         if place.stage > plan.stages.len() || place.stages.len() != plan.stages.len() {
             let reason = "its place in the plan is none".to_owned();
-            return Err(RunError::Content { path: path.to_owned(), reason }.into());
+            return Err(OutputError::CheckpointUnfit { path: path.to_owned(), reason }.into());
         }
         let state = state_from_checkpoint(checkpoint, path)?;
         directory.is_at("setting up the engine".to_owned());
@@ -160,101 +109,10 @@ impl Simulation {
     }
 }
 
-/// Puts an exact state into a checkpoint.
-pub(super) fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> miette::Result<()> {
-    checkpoint.put_json(
-        "state",
-        &Header {
-            precision: state.precision,
-            simulation_box: state.simulation_box,
-            timestep: state.timestep,
-            step: state.step,
-            thermostat: state.thermostat.clone(),
-            skin: state.memory.as_ref().map(|memory| memory.skin),
-            threads_per_particle: state
-                .memory
-                .as_ref()
-                .and_then(|memory| memory.threads_per_particle),
-            rebuilds: state.memory.as_ref().map_or(0, |memory| memory.rebuilds),
-        },
-    )?;
-    checkpoint.put_u8("species", &state.species_of);
-    checkpoint.put_u64("position", state.position.as_flattened());
-    checkpoint.put_i32("image", state.image.as_flattened());
-    checkpoint.put_u64("velocity", state.velocity.as_flattened());
-    if let Some(memory) = &state.memory {
-        let order: Vec<i32> = memory.order.iter().map(|&id| id as i32).collect();
-        checkpoint.put_i32("order", &order);
-        checkpoint.put_u64("reference", memory.reference.as_flattened());
-    }
-    Ok(())
-}
-
 /// That of the last checkpoint in a directory.
 pub fn last_state(directory: &Path) -> miette::Result<ExactState> {
     let found = latest_valid(directory)?;
     let (_, path, checkpoint) =
         found.checkpoint.ok_or_else(|| miette!("{}: no checkpoint", directory.display()))?;
-    state_from_checkpoint(&checkpoint, &path)
-}
-
-/// The exact state that a checkpoint holds.
-pub fn state_from_checkpoint(checkpoint: &Checkpoint, path: &Path) -> miette::Result<ExactState> {
-    let header: Header = checkpoint.get_json("state")?;
-    let species_of = checkpoint.get_u8("species")?;
-    let count = species_of.len();
-    let wrong = |reason: &str| RunError::Content { path: path.to_owned(), reason: reason.into() };
-    let triples = |values: Vec<u64>, what: &str| -> Result<Vec<[u64; 3]>, RunError> {
-        let (triples, rest) = values.as_chunks::<3>();
-        if triples.len() != count || !rest.is_empty() {
-            return Err(wrong(what));
-        }
-        Ok(triples.to_vec())
-    };
-    let position = triples(checkpoint.get_u64("position")?, "wrong number of positions")?;
-    let velocity = triples(checkpoint.get_u64("velocity")?, "wrong number of velocities")?;
-    let images = checkpoint.get_i32("image")?;
-    let (image, rest) = images.as_chunks::<3>();
-    if image.len() != count || !rest.is_empty() {
-        return Err(wrong("wrong number of images").into());
-    }
-    let memory = match header.skin {
-        None => None,
-        Some(skin) => {
-            let order: Vec<u32> =
-                checkpoint.get_i32("order")?.into_iter().map(|id| id as u32).collect();
-            let mut seen = vec![false; count];
-            for &id in &order {
-                match seen.get_mut(id as usize) {
-                    Some(seen) if !*seen => *seen = true,
-                    _ => return Err(wrong("the order in memory is no permutation").into()),
-                }
-            }
-            let reference =
-                triples(checkpoint.get_u64("reference")?, "wrong number of reference positions")?;
-            if order.len() != count {
-                return Err(wrong("the order in memory is no permutation").into());
-            }
-            let threads_per_particle = header.threads_per_particle;
-            if threads_per_particle
-                .is_some_and(|threads| !threads.is_power_of_two() || threads > 32)
-            {
-                return Err(wrong("the threads per particle are no power of two up to 32").into());
-            }
-            let rebuilds = header.rebuilds;
-            Some(MemoryLayout { order, reference, skin, threads_per_particle, rebuilds })
-        }
-    };
-    Ok(ExactState {
-        precision: header.precision,
-        simulation_box: header.simulation_box,
-        timestep: header.timestep,
-        step: header.step,
-        species_of,
-        position,
-        image: image.to_vec(),
-        velocity,
-        thermostat: header.thermostat,
-        memory,
-    })
+    Ok(state_from_checkpoint(&checkpoint, &path)?)
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use supercool_analysis::results::ResultsFile;
 
 use super::earlier::{self, ASIDE, Left};
-use super::stage::DAMAGED;
+use super::names::{DAMAGED, RUN};
 use super::{RunError, Watch, description};
 use crate::engine::CancelToken;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoints_in, is_named};
@@ -74,9 +74,6 @@ struct HeldStage {
 
 /// File of a directory that the process of its run has locked.
 pub const LOCK: &str = ".supercool.lock";
-/// Value of a checkpoint: the run that it is of.
-pub(super) const RUN: &str = "run";
-
 impl OutputDirectory {
     /// Makes the directory for a new run; refuses one with files of an earlier run, which with `force`
     /// the new one replaces.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::RunError;
-use super::directory::RUN;
+use super::names::RUN;
 use crate::output::{Checkpoint, checkpoints_in, partial_path, publish_bytes};
 
 /// Where they lie, in the output directory.

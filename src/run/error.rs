@@ -66,9 +66,6 @@ pub enum RunError {
     #[diagnostic(help("{help}; the files of the run are as they were"))]
     AllRefused { path: PathBuf, why: String, help: String },
 
-    #[error("{}: the checkpoint does not fit this program: {reason}", path.display())]
-    Content { path: PathBuf, reason: String },
-
     #[error("{}: the checkpoint is of another run than the files in this directory", path.display())]
     #[diagnostic(help(
         "move it back to its own directory; as a start it can be given as system.initial.file"
@@ -217,8 +214,8 @@ pub(super) fn is_of_files(report: &miette::Report) -> bool {
 /// it is to be tried.
 pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
     use OutputError::{
-        CheckpointContent, CheckpointCutShort, CheckpointDamaged, CheckpointUnreadable,
-        CheckpointVersion, Damaged, Foreign, NotACheckpoint, TooShort,
+        CheckpointContent, CheckpointCutShort, CheckpointDamaged, CheckpointUnfit,
+        CheckpointUnreadable, CheckpointVersion, Damaged, Foreign, NotACheckpoint, TooShort,
     };
     let of_file = report.downcast_ref::<OutputError>().is_some_and(|error| {
         matches!(
@@ -229,16 +226,14 @@ pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
                 | CheckpointCutShort { .. }
                 | CheckpointDamaged { .. }
                 | CheckpointContent { .. }
+                | CheckpointUnfit { .. }
                 | Damaged { .. }
                 | Foreign { .. }
                 | TooShort { .. }
         )
     });
     let of_run = report.downcast_ref::<RunError>().is_some_and(|error| {
-        matches!(
-            error,
-            RunError::Content { .. } | RunError::OfAnotherRun { .. } | RunError::BeforeStage
-        )
+        matches!(error, RunError::OfAnotherRun { .. } | RunError::BeforeStage)
     });
     of_file || of_run
 }

@@ -7,6 +7,7 @@
 mod checkpoint;
 mod description;
 mod directory;
+mod draft;
 pub mod drift;
 mod earlier;
 mod error;
@@ -16,6 +17,7 @@ pub mod force_jump;
 mod interrupt;
 mod limits;
 pub mod memory;
+mod names;
 mod progress;
 mod recheck;
 mod replay;
@@ -32,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use self::checkpoint::{last_state, state_from_checkpoint};
+pub use self::checkpoint::last_state;
 use self::description::Provenance;
 pub use self::directory::{LOCK, OutputDirectory};
 pub use self::error::{RunError, quoted};

@@ -10,11 +10,10 @@
 //! within a long segment, which it says.
 use std::path::PathBuf;
 
-use super::checkpoint::put_state;
 use super::{OutputDirectory, RunError};
 use crate::engine::{self, Engine, EngineError, ExactState, StageContext};
 use crate::integrator::ThermostatState;
-use crate::output::Checkpoint;
+use crate::output::{Checkpoint, put_state};
 use crate::plan::{IntegrityPlan, Plan};
 
 /// States that are kept within a segment at most, besides the first.

@@ -3,7 +3,7 @@ mod arrays;
 mod files;
 
 use self::arrays::{load_arrays, save_arrays};
-pub(super) use self::files::{DAMAGED, faults_of_ended};
+pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
 use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
@@ -12,7 +12,7 @@ use super::schedule::Schedule;
 use crate::engine::{self, Engine, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::dynamics::terms::for_engines;
+use crate::observable::dynamics::source::for_engines;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
     Structure,

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use supercool_analysis::analyze::VISIBLE_CHANGE;
 use supercool_analysis::results::ResultsFile;
-use supercool_analysis::statistics::Halves;
+use supercool_statistics::Halves;
 
 use super::{Simulation, drift, force_jump};
 use crate::engine::EngineError;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use super::RunError;
-use super::checkpoint::Draft;
+use super::draft::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
 use crate::engine::{Pending, PendingSnapshot, Thermodynamics};

@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
-use supercool::output::Checkpoint;
-use supercool::run::state_from_checkpoint;
+use supercool::output::{Checkpoint, state_from_checkpoint};
 use supercool_analysis::results::ResultsFile;
 
 use self::mutate::{Corpus, mutated};

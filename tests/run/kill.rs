@@ -12,8 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use supercool::engine::ExactState;
-use supercool::output::{Checkpoint, checkpoints_in, latest_valid};
-use supercool::run::state_from_checkpoint;
+use supercool::output::{Checkpoint, checkpoints_in, latest_valid, state_from_checkpoint};
 use supercool_analysis::results::ResultsFile;
 
 use crate::common::job::{Ended, Job, kob_andersen};

@@ -9,7 +9,7 @@ use crate::command::say;
 use crate::engine::domain::Ranks;
 use crate::engine::{Engine, EngineError, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
-use crate::observable::dynamics::terms::for_engines;
+use crate::observable::dynamics::source::for_engines;
 use crate::observable::{Correlations, Macroscopic, SampleContext};
 use crate::plan::{
     CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,

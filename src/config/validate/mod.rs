@@ -3,9 +3,9 @@
 //! Every section is checked by itself as far as possible, so that one reading finds several
 //! mistakes; then what the sections say of each other.
 mod checker;
+mod consistency;
 mod correlation;
 mod inherent;
-mod limits;
 mod neighbors;
 mod potential;
 mod run;
@@ -62,10 +62,10 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     let integrity = safeguards::integrity(document.integrity.as_ref(), checker);
     let limits = safeguards::limits(document.limits.as_ref(), checker);
     if let (Some(system), Some(potential)) = (&system, &potential) {
-        limits::check_box(system, potential, run.as_ref(), document, checker);
+        consistency::check_box(system, potential, run.as_ref(), document, checker);
     }
     let timestep =
-        limits::timestep(system.as_ref(), potential.as_ref(), run.as_ref(), document, checker);
+        consistency::timestep(system.as_ref(), potential.as_ref(), run.as_ref(), document, checker);
     let stages = stage::check_all(&document.stage, system.as_ref(), timestep, checker);
     let plan = Plan {
         system: system?,
@@ -77,7 +77,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
         integrity: integrity?,
         limits: limits?,
     };
-    limits::check_plan(&plan, timestep, document, checker);
+    consistency::check_plan(&plan, timestep, document, checker);
     inherent::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     Some(plan)

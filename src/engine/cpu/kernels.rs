@@ -1,11 +1,11 @@
 //! The table of kernels: one for each precision, potential, truncation and instruction set.
 use super::bodies::{self, LangevinHalfStep};
-use super::cells::CellGrid;
 use super::chunk::Chunk;
 use super::forces::{EnergyAndVirial, PairEntry, Targets, energies, find_too_close, forces};
 use super::gather::STRIDE;
 use super::neighbors::{self, ListOf, NeighborList, SortedParticles};
 use crate::arithmetic::Real;
+use crate::engine::cells::CellGrid;
 use crate::engine::precision::{ExactSum, Policy};
 use crate::potential::{
     Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,

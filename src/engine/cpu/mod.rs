@@ -5,7 +5,6 @@
 //! passes: kick, drift and displacement check; then (after a rebuild of the lists where a particle has
 //! moved by half the skin) forces and the second kick. No sum depends on the number of threads.
 mod bodies;
-pub(in crate::engine) mod cells;
 mod chunk;
 mod export;
 mod faults;
@@ -22,7 +21,6 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::cells::{CellGrid, WHOLE};
 use self::chunk::{CHUNK, Chunk};
 use self::forces::Targets;
 use self::gather::Sites;
@@ -31,6 +29,7 @@ pub use self::minimize::CpuMinimizer;
 use self::neighbors::{ListOf, SortedParticles};
 pub use self::rank::create_on_rank;
 use crate::arithmetic::Real;
+use crate::engine::cells::{CellGrid, WHOLE};
 use crate::engine::domain::{Domain, Part, Start};
 use crate::engine::precision::Policy;
 use crate::engine::{
@@ -76,9 +75,6 @@ pub struct CpuEngine<P: Policy> {
     sort_interval: u64,
     rebuilds: u64,
 }
-
-/// Half the skin less what rounding of distances may take.
-pub(in crate::engine) const SKIN_SHARE: f64 = 0.5 * (1.0 - 1e-3);
 
 /// The widest instructions of this processor that the loops are compiled for.
 pub fn instruction_set() -> &'static str {
@@ -146,7 +142,6 @@ impl<P: Policy> CpuEngine<P> {
         let simulation_box = start.simulation_box;
         let policy = P::new(&simulation_box, plan.run.timestep, &species);
         let set = InstructionSet::detect();
-        let cutoff = plan.potential.largest_cutoff();
         let reach2 = plan
             .potential
             .pairs
@@ -160,7 +155,7 @@ impl<P: Policy> CpuEngine<P> {
         let mut plan = plan.clone();
         plan.system.simulation_box = simulation_box;
         CpuEngine {
-            grid: CellGrid::new(&simulation_box, cutoff + skin, particles, bounds),
+            grid: CellGrid::new(&simulation_box, plan.reach(skin), particles, bounds),
             policy,
             simulation_box,
             species,
@@ -179,7 +174,7 @@ impl<P: Policy> CpuEngine<P> {
             repeated: 0,
             skin,
             reach2,
-            limit2: P::Real::from_f64((SKIN_SHARE * skin).powi(2)),
+            limit2: P::Real::from_f64((skin::SHARE * skin).powi(2)),
             sort_interval: u64::from(plan.run.sort_interval.max(1)),
             rebuilds: 0,
             plan,

@@ -1,7 +1,7 @@
-use super::cells::CellGrid;
 use super::gather::Sites;
 use super::kernels::InstructionSet;
 use crate::arithmetic::Real;
+use crate::engine::cells::CellGrid;
 use crate::engine::precision::Policy;
 
 /// Lanes that the pair loop works on at once: every segment of a list is a multiple of this long.

@@ -66,7 +66,7 @@ impl<P: Policy> CpuEngine<P> {
         let skin = skin::on_cpu(plan);
         let total = plan.system.particle_count();
         let simulation_box = &start.simulation_box;
-        let reach = plan.potential.largest_cutoff() + skin;
+        let reach = plan.reach(skin);
         let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(&*communicator));
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let bounds = std::array::from_fn(|axis| domain.grid().bounds(domain.rank(), axis));

@@ -1,25 +1,12 @@
 //! Finding the driver and NVRTC at run time: one binary runs with and without a GPU.
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use libloading::Library;
 
+pub use crate::engine::CudaVersion;
 use crate::engine::EngineError;
-
-/// A version of CUDA, such as 13.0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CudaVersion {
-    pub major: i32,
-    pub minor: i32,
-}
-
-impl fmt::Display for CudaVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
 
 /// The oldest driver that the engine works with.
 pub const LEAST_DRIVER: CudaVersion = CudaVersion { major: 12, minor: 0 };

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use super::buffers::{ListBuffers, System};
 use super::memory::Session;
 use crate::arithmetic::Real;
-use crate::engine::EngineError;
-use crate::engine::cpu::SKIN_SHARE;
-use crate::engine::cpu::cells::{NeighborCell, neighbors_of, number_cells};
+use crate::engine::cells::{NeighborCell, neighbors_of, number_cells};
 use crate::engine::precision::Policy;
+use crate::engine::{EngineError, skin};
 use crate::plan::Plan;
 use crate::system::SimulationBox;
 
@@ -29,7 +28,7 @@ pub struct ListShape {
 /// mean of 69.
 pub fn expected_capacity(plan: &Plan, simulation_box: &SimulationBox, skin: f64) -> usize {
     let count = plan.system.particle_count() as f64;
-    let reach = plan.potential.largest_cutoff() + skin;
+    let reach = plan.reach(skin);
     let pi = std::f64::consts::PI;
     let around = match simulation_box.dimension() {
         2 => pi * reach.powi(2),
@@ -51,7 +50,7 @@ pub fn allocate<P: Policy>(
     system: &mut System,
 ) -> Result<ListBuffers, EngineError> {
     let species = plan.system.species.len();
-    let reach = plan.potential.largest_cutoff() + shape.skin;
+    let reach = plan.reach(shape.skin);
     let (cells, ranks) =
         number_cells(simulation_box, reach, plan.system.particle_count(), shape.domains);
     let group_log2 = group_log2(particles, species);
@@ -76,7 +75,7 @@ pub fn allocate<P: Policy>(
         .collect();
     let buffers = ListBuffers::new(session, words, &ranks, &around, bins, &reach2)?;
     buffers.describe(system);
-    system.limit2 = (SKIN_SHARE * shape.skin).powi(2);
+    system.limit2 = (skin::SHARE * shape.skin).powi(2);
     system.cells = cells;
     describe_cells(simulation_box, system);
     system.bins = bins as u32;

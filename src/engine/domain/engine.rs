@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
+use super::create::rank_engine;
 use super::ranks::Order;
-use super::{Communicator, DomainGrid, Part, RankEngine, Ranks, Start, rank_engine};
+use super::{Communicator, DomainGrid, Part, RankEngine, Ranks, Start};
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
 use crate::engine::skin::{self, Processor};
 use crate::engine::{

@@ -18,76 +18,24 @@
 //! Rank 0 ([`Ranks`], [`DomainEngine`]) holds the run: it gives orders to the others, collects their particles and is the
 //! only one to write. Above it nothing knows of ranks. The others [`serve`].
 mod communicator;
+mod create;
+mod decomposition;
 mod engine;
 mod grid;
-mod halo;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod part;
+mod rank_engine;
 mod ranks;
 mod schedule;
 
 pub use self::communicator::{Communicator, GpuMessage, Message, Threads};
+pub(super) use self::decomposition::Domain;
 pub use self::engine::DomainEngine;
 pub use self::grid::DomainGrid;
-pub(super) use self::halo::Domain;
 #[cfg(feature = "mpi")]
 pub use self::mpi::{Mpi, library as mpi_library};
 pub use self::part::Part;
+pub use self::rank_engine::{RankEngine, Start};
 pub use self::ranks::{Ranks, on_threads, serve};
 pub(super) use self::schedule::LONGEST;
-
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-
-use super::{Engine, EngineError};
-use crate::integrator::ThermostatState;
-use crate::plan::{EngineChoice, Plan};
-use crate::system::SimulationBox;
-
-/// What the engine of a rank can besides. Verbs of [`Engine`] are collective here, and those that hand back particles
-/// or forces are not to be used.
-pub trait RankEngine: Engine {
-    /// This rank's particles.
-    ///
-    /// # Errors
-    /// If a GPU is lost: on a rank but the first all ranks have been ended then.
-    fn part(&self) -> Result<Part, EngineError>;
-
-    /// Forces on them in reduced units, in the same order.
-    ///
-    /// # Errors
-    /// As of [`part`](Self::part).
-    fn part_forces(&self) -> Result<Vec<[f64; 3]>, EngineError>;
-
-    /// What thermostats remember: the same on all ranks.
-    fn thermostat(&self) -> &ThermostatState;
-
-    /// Nanoseconds that this rank has spent in steps, and those of them in which it waited for others or exchanged
-    /// particles with them.
-    fn nanoseconds(&self) -> [i64; 2];
-}
-
-/// What all ranks know of the state that they start from.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Start {
-    pub step: u64,
-    pub simulation_box: SimulationBox,
-    pub thermostat: ThermostatState,
-}
-
-/// The engine of a rank of a plan, holding `part` of a state (particles of other domains migrate). Collective.
-fn rank_engine(
-    plan: &Plan,
-    start: &Start,
-    part: &Part,
-    communicator: Arc<dyn Communicator>,
-) -> Result<Box<dyn RankEngine>, EngineError> {
-    match plan.run.engine {
-        EngineChoice::Cuda => super::cuda::create_on_rank(plan, start, part, communicator),
-        EngineChoice::Cpu | EngineChoice::Auto => {
-            super::cpu::create_on_rank(plan, start, part, communicator)
-        }
-    }
-}

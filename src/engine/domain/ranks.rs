@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Communicator, Part, RankEngine, Start, Threads, rank_engine};
+use super::create::rank_engine;
+use super::{Communicator, Part, RankEngine, Start, Threads};
 use crate::engine::StageContext;
 use crate::plan::Plan;
 

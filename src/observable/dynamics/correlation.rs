@@ -1,19 +1,7 @@
 //! What a time correlation has to say about itself.
-use super::coherent_intermediate_scattering_function::CoherentIntermediateScatteringFunction;
-use super::collective_overlap::CollectiveOverlap;
-use super::mean_quartic_displacement::MeanQuarticDisplacement;
-use super::mean_square_displacement::MeanSquareDisplacement;
-use super::non_gaussian_parameter::NonGaussianParameter;
-use super::pair_chunk::Frame;
-use super::self_intermediate_scattering_function::SelfIntermediateScatteringFunction;
-use super::self_overlap::SelfOverlap;
-use super::self_van_hove_function::SelfVanHoveFunction;
-use super::stress_autocorrelation::{ShearViscosity, StressAutocorrelation};
-use super::susceptibility::Susceptibility;
-use super::terms::Source;
-use super::velocity_autocorrelation::VelocityAutocorrelation;
+use super::source::Source;
 use crate::observable::{SampleContext, species_pairs};
-use crate::plan::{CorrelationPlan, DynamicObservable};
+use crate::plan::DynamicObservable;
 
 /// What a function of time is averaged over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,55 +120,4 @@ pub trait Correlation: Send + Sync {
     fn samples_per_origin(&self, particles: usize, _vectors: u64) -> u64 {
         particles as u64
     }
-}
-
-/// The registry: every observable of the plan, in its order.
-pub(super) fn build(plan: &CorrelationPlan, context: &SampleContext) -> Vec<Box<dyn Correlation>> {
-    let dimension = context.simulation_box.dimension();
-    let make = |&kind: &DynamicObservable| -> Box<dyn Correlation> {
-        match kind {
-            DynamicObservable::MeanSquareDisplacement => {
-                Box::new(MeanSquareDisplacement(Frame::Laboratory))
-            }
-            DynamicObservable::CageRelativeMeanSquareDisplacement => {
-                Box::new(MeanSquareDisplacement(Frame::Cage))
-            }
-            DynamicObservable::MeanQuarticDisplacement => Box::new(MeanQuarticDisplacement),
-            DynamicObservable::NonGaussianParameter => {
-                Box::new(NonGaussianParameter::new(dimension))
-            }
-            DynamicObservable::VelocityAutocorrelation => Box::new(VelocityAutocorrelation),
-            DynamicObservable::SelfIntermediateScatteringFunction => {
-                Box::new(SelfIntermediateScatteringFunction(Frame::Laboratory))
-            }
-            DynamicObservable::CoherentIntermediateScatteringFunction => {
-                Box::new(CoherentIntermediateScatteringFunction)
-            }
-            DynamicObservable::SelfOverlap => {
-                Box::new(SelfOverlap::new(Frame::Laboratory, plan.overlap_length))
-            }
-            DynamicObservable::CageRelativeSelfIntermediateScatteringFunction => {
-                Box::new(SelfIntermediateScatteringFunction(Frame::Cage))
-            }
-            DynamicObservable::CageRelativeSelfOverlap => {
-                Box::new(SelfOverlap::new(Frame::Cage, plan.overlap_length))
-            }
-            DynamicObservable::CollectiveOverlap => {
-                Box::new(CollectiveOverlap::new(plan.overlap_length))
-            }
-            DynamicObservable::SelfVanHoveFunction => Box::new(SelfVanHoveFunction::new(dimension)),
-            DynamicObservable::StressAutocorrelation => {
-                Box::new(StressAutocorrelation::new(&context.simulation_box))
-            }
-            DynamicObservable::ShearViscosity => {
-                Box::new(ShearViscosity::new(&context.simulation_box))
-            }
-            DynamicObservable::SelfOverlapSusceptibility
-            | DynamicObservable::CollectiveOverlapSusceptibility
-            | DynamicObservable::SelfScatteringSusceptibility => {
-                Box::new(Susceptibility::new(kind, plan.overlap_length))
-            }
-        }
-    };
-    plan.observables.iter().map(make).collect()
 }

@@ -10,9 +10,10 @@ mod saved;
 mod series;
 
 use super::blocking::BlockingScheme;
-use super::correlation::{self, Correlation, Part};
+use super::correlation::{Correlation, Part};
+use super::registry::{self, Terms};
+use super::source::{self, Source};
 use super::stress_correlator::StressCorrelator;
-use super::terms::{self, Source, Terms};
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::density_modes::DensityModes;
 use crate::observable::particle_order::ParticleOrder;
@@ -88,12 +89,12 @@ impl Correlations {
         lags.truncate(lags.partition_point(|&lag| lag <= longest));
         let mut terms: Vec<(Source, Terms)> = Vec::new();
         let mut channels = Vec::new();
-        for observable in correlation::build(plan, context) {
+        for observable in registry::correlations(plan, context) {
             let source = observable.source();
             let index = match terms.iter().position(|(other, _)| *other == source) {
                 Some(index) => index,
                 None => {
-                    terms.push((source, terms::build(source, plan, context)?));
+                    terms.push((source, registry::terms(source, plan, context)?));
                     terms.len() - 1
                 }
             };
@@ -116,7 +117,7 @@ impl Correlations {
             .collect();
         let contents = terms
             .iter()
-            .map(|(source, terms)| terms::contents(*source, terms.rows().wave_vectors().len()))
+            .map(|(source, terms)| source::contents(*source, terms.rows().wave_vectors().len()))
             .fold(
                 Contents { center_of_mass: plan.remove_drift, ..Contents::default() },
                 Contents::and,

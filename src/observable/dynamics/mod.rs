@@ -2,6 +2,7 @@
 //! samples are kept and paired ([`blocking`], [`Correlations`]).
 pub mod blocking;
 pub mod cage;
+mod cages;
 pub mod coherent_intermediate_scattering_function;
 pub mod collective_overlap;
 pub mod correlation;
@@ -12,10 +13,12 @@ pub mod mean_quartic_displacement;
 pub mod mean_square_displacement;
 pub mod non_gaussian_parameter;
 pub mod pair_chunk;
+mod registry;
 pub mod sampled;
 pub mod self_intermediate_scattering_function;
 pub mod self_overlap;
 pub mod self_van_hove_function;
+pub mod source;
 pub mod stress_autocorrelation;
 pub mod stress_correlator;
 pub mod susceptibility;

@@ -1,7 +1,7 @@
 //! Particles at two times, as terms of time correlations read them.
 use std::ops::Range;
 
-use super::cage::Cages;
+use super::cages::Cages;
 use crate::observable::cells::Cells;
 use crate::observable::particle_order::{CHUNK, LANES};
 use crate::observable::sample::Sample;

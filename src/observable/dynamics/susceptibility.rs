@@ -1,5 +1,5 @@
 use super::correlation::{Correlation, Part};
-use super::terms::Source;
+use super::source::Source;
 use crate::plan::DynamicObservable;
 
 /// Four-point susceptibility `chi_4(t) = N (<x^2> - <x>^2)` with `x` the mean over `N` particles at one time

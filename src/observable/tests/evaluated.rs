@@ -1,6 +1,6 @@
 //! Correlations whose pairs an engine evaluates are those that are evaluated here.
 use super::*;
-use crate::observable::dynamics::terms::for_engines;
+use crate::observable::dynamics::source::for_engines;
 use crate::observable::host_evaluator::HostEvaluator;
 
 const PARTICLES: usize = 0;

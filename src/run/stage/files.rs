@@ -13,10 +13,8 @@ use crate::output::{
 use crate::plan::StagePlan;
 use crate::run::RunError;
 use crate::run::directory::OutputDirectory;
+use crate::run::names::DAMAGED;
 use crate::system::Snapshot;
-
-/// What is added to the names of damaged files.
-pub const DAMAGED: &str = ".damaged";
 
 /// Those that the stage does not need are `None`; what is appended to them is nothing.
 #[derive(Default)]

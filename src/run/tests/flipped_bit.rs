@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::fault::{Fault, Faulty};
 use super::*;
-use crate::output::Checkpoint;
+use crate::output::{Checkpoint, state_from_checkpoint};
 
 const TOML: &str = r#"
 [system]

@@ -86,7 +86,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         // The same on all ranks.
         let total = plan.system.particle_count();
         let skin = skin::on_ranks(plan, simulation_box, communicator.size(), Processor::Gpu);
-        let reach = plan.potential.largest_cutoff() + skin;
+        let reach = plan.reach(skin);
         let gpu = gpu_of(&*communicator);
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let made = gpu.and_then(|gpu| Self::of_domain(plan, start, part, gpu, skin, &domain));

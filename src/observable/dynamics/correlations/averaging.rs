@@ -8,7 +8,9 @@ use crate::observable::accumulator::{BlockAverage, MAX_COMPONENTS};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::correlation::{Correlation, Part};
 use crate::observable::dynamics::pair_chunk::{Origin, PairChunk};
-use crate::observable::dynamics::terms::{self, ParticleTerms, SampleTerms, Source, Terms};
+use crate::observable::dynamics::registry::{self, Terms};
+use crate::observable::dynamics::source::Source;
+use crate::observable::dynamics::terms::{ParticleTerms, SampleTerms};
 use crate::observable::particle_order::CHUNK;
 use crate::observable::sample::Sample;
 use crate::observable::shear_stress::Macroscopic;
@@ -40,7 +42,7 @@ impl Correlations {
             };
             let pairs: Vec<_> = entries.iter().enumerate().filter_map(lag_of).collect();
             let sources = self.terms.iter().map(|(source, _)| *source);
-            let search = terms::search(sources, &self.plan);
+            let search = registry::search(sources, &self.plan);
             let origin = Origin::new(&entries[0], search, &self.context.simulation_box);
             for pairs in pairs.chunks(PAIRS_AT_ONCE) {
                 self.correlate_pairs(&origin, pairs);

@@ -7,8 +7,9 @@ use crate::observable::dynamics::evaluation::{
     DensityEvaluation, Evaluated, EvaluatedPairs, Evaluation, Offloaded, SampledDensities,
     SampledStress, StressEvaluation,
 };
+use crate::observable::dynamics::registry::Terms;
 use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
-use crate::observable::dynamics::terms::{Evaluator, Source, Terms};
+use crate::observable::dynamics::source::{Evaluator, Source};
 use crate::observable::sample::{CenterOfMass, Sample};
 
 impl Correlations {

@@ -1,6 +1,6 @@
 //! What comes out: averages over time origins, with their axes and errors.
 use supercool_analysis::drift::is_moved;
-use supercool_analysis::statistics::FEWEST_INDEPENDENT;
+use supercool_statistics::FEWEST_INDEPENDENT;
 
 use super::Correlations;
 use crate::observable::accumulator::BlockAverage;

@@ -77,7 +77,7 @@ fn about_a_line(half: &[f64]) -> Mean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::tests::autoregressive;
+    use crate::tests::autoregressive;
 
     #[test]
     fn what_fluctuates_does_not_differ_and_what_ages_does() {

@@ -1,4 +1,6 @@
 //! Means of correlated series with their errors.
+#![warn(missing_docs)]
+
 mod halves;
 
 use statrs::statistics::Statistics;
@@ -184,7 +186,33 @@ fn block_average_with_memory(series: &[f64], memory: f64) -> Mean {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::correlation::tests::Normal;
+
+    /// Gaussian random numbers (polar method over a 64-bit congruential generator).
+    struct Normal(u64);
+
+    impl Normal {
+        fn new(seed: u64) -> Self {
+            Normal(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        }
+
+        fn uniform(&mut self) -> f64 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        }
+
+        fn next(&mut self) -> f64 {
+            loop {
+                let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
+                let s = x * x + y * y;
+                if s > 0.0 && s < 1.0 {
+                    return x * (-2.0 * s.ln() / s).sqrt();
+                }
+            }
+        }
+    }
 
     /// x' = a x + sqrt(1 - a^2) g has unit variance and correlation time (1+a)/(1-a) samples.
     pub(crate) fn autoregressive(a: f64, count: usize, seed: u64) -> Vec<f64> {

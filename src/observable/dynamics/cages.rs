@@ -1,0 +1,43 @@
+//! The cage of every particle.
+use rayon::prelude::*;
+
+use crate::observable::cells::Cells;
+
+/// Neighbors of every particle at a time origin: those within the cage radius.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cages {
+    /// First neighbor of every particle in `neighbors`, and the end.
+    starts: Vec<usize>,
+    neighbors: Vec<u32>,
+}
+
+impl Cages {
+    /// Of the particles with these `positions`, which `cells` holds.
+    pub fn new(positions: &[Vec<f64>; 3], cells: &Cells, radius: f64) -> Self {
+        let of_particle = |particle: usize| {
+            let mut neighbors = Vec::new();
+            let place = [0, 1, 2].map(|k| positions[k][particle]);
+            cells.near(place, radius, |other, _| {
+                if other as usize != particle {
+                    neighbors.push(other);
+                }
+            });
+            // Sums over neighbors must not depend on the cells.
+            neighbors.sort_unstable();
+            neighbors
+        };
+        let lists: Vec<Vec<u32>> =
+            (0..positions[0].len()).into_par_iter().with_min_len(64).map(of_particle).collect();
+        let mut starts = vec![0];
+        let mut end = 0;
+        for list in &lists {
+            end += list.len();
+            starts.push(end);
+        }
+        Cages { starts, neighbors: lists.concat() }
+    }
+
+    pub fn of(&self, particle: usize) -> &[u32] {
+        &self.neighbors[self.starts[particle]..self.starts[particle + 1]]
+    }
+}
