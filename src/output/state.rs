@@ -93,7 +93,7 @@ pub fn state_from_checkpoint(
             for &id in &order {
                 match seen.get_mut(id as usize) {
                     Some(seen) if !*seen => *seen = true,
-                    _ => return Err(wrong("the order in memory is no permutation").into()),
+                    _ => return Err(wrong("the order in memory is no permutation")),
                 }
             }
             let reference =
