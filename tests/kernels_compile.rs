@@ -21,7 +21,7 @@ use supercool::plan::{
     CheckpointPlan, CorrelationPlan, DynamicObservable, EngineChoice, InitialPlan, Lattice,
     ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, VanHovePlan,
 };
-use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::potential::{KAPPA, PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Species};
 
 fn nvrtc_is_there() -> bool {
@@ -47,7 +47,7 @@ fn plan(
 ) -> Plan {
     let pair = |epsilon, sigma: f64| {
         let cutoff = if form == PairPotential::HarmonicSpheres { sigma } else { 2.5 * sigma };
-        PairParameters { epsilon, sigma, cutoff, kappa: 3.0 }
+        PairParameters::of_epsilon_and_sigma(epsilon, sigma, cutoff).with(&KAPPA, 3.0)
     };
     let (aa, ab, bb) = (pair(1.0, 1.0), pair(1.5, 0.8), pair(0.5, 0.88));
     let species = |name: &str, count, mass| Species { name: name.into(), count, mass };

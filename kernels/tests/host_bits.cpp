@@ -7,10 +7,15 @@
 #include <vector>
 
 #define POLICY FixedPoint
+#define EVALUATOR_HEADER "potential/lennard_jones.cuh"
 #define EVALUATOR LennardJones<float>
 #define TRUNCATION TRUNCATION_SHIFTED
 #define SATURATING 1
 #include "run.cuh"
+#include "potential/gaussian_core.cuh"
+#include "potential/harmonic_spheres.cuh"
+#include "potential/inverse_powers.cuh"
+#include "potential/yukawa.cuh"
 #include "hilbert.cuh"
 #include "minimize/fire.cuh"
 #include "observable/cells.cuh"

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use super::library::{CudaVersion, Nvrtc};
-use super::sources::HEADERS;
+use super::sources::headers;
 use crate::announce;
 use crate::engine::EngineError;
 
@@ -170,7 +170,7 @@ pub fn compile_in(
     let kept = if cache.is_some() { ", kept for later runs" } else { "" };
     let what = format!("compiling GPU kernels for {architecture} ({}{kept})", program.name);
     let output = announce::while_slow(what, || {
-        nvrtc.compile(&program.name, &program.text, HEADERS, &options).map_err(|log| {
+        nvrtc.compile(&program.name, &program.text, headers(), &options).map_err(|log| {
             EngineError::Compilation {
                 program: program.name.clone(),
                 architecture: architecture.to_string(),
@@ -221,7 +221,7 @@ fn key(program: &Program, options: &[String], version: CudaVersion) -> String {
     part(&program.name);
     part(&program.text);
     options.iter().for_each(|option| part(option));
-    for (name, text) in HEADERS {
+    for (name, text) in headers() {
         part(name);
         part(text);
     }

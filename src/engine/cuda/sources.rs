@@ -1,4 +1,7 @@
 //! The text of the kernels, part of this binary.
+use std::sync::LazyLock;
+
+use crate::potential::kernel_headers;
 
 /// A file of `kernels/` with its name.
 macro_rules! header {
@@ -7,8 +10,17 @@ macro_rules! header {
     };
 }
 
-/// Headers by the names with which they are included.
-pub const HEADERS: &[(&str, &str)] = &[
+/// Headers by the names with which they are included, those of the potentials among them.
+pub fn headers() -> &'static [(&'static str, &'static str)] {
+    static ALL: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
+        let of_potentials = kernel_headers().map(|header| (header.name, header.text));
+        HEADERS.iter().copied().chain(of_potentials).collect()
+    });
+    &ALL
+}
+
+/// Those of the engine.
+const HEADERS: &[(&str, &str)] = &[
     header!("arithmetic/double_single.cuh"),
     header!("arithmetic/elementary.cuh"),
     header!("arithmetic/exact_sum.cuh"),
@@ -51,12 +63,7 @@ pub const HEADERS: &[(&str, &str)] = &[
     header!("observable/pair_terms.cuh"),
     header!("observable/records.cuh"),
     header!("observable/sampled.cuh"),
-    header!("potential/gaussian_core.cuh"),
-    header!("potential/harmonic_spheres.cuh"),
-    header!("potential/inverse_powers.cuh"),
-    header!("potential/lennard_jones.cuh"),
     header!("potential/truncation.cuh"),
-    header!("potential/yukawa.cuh"),
     header!("precision/box_fraction.cuh"),
     header!("precision/double.cuh"),
     header!("precision/double_single.cuh"),
