@@ -684,6 +684,14 @@ fn potentials_agree<P: Numbers>() {
         (PairPotential::Mie { m: 63, n: 62 }, pair),
         (PairPotential::InversePower { n: 18 }, pair),
         (PairPotential::InversePower { n: 9 }, pair),
+        (
+            PairPotential::Buckingham,
+            PairParameters::of_form(PairPotential::Buckingham, 2.2, &[4e5, 0.08, 2.1]),
+        ),
+        (
+            PairPotential::Buckingham,
+            PairParameters::of_form(PairPotential::Buckingham, 2.2, &[1.5, 0.3, 0.0]),
+        ),
     ] {
         form.visit(PairAgrees::<P> { form, pair, policy: PhantomData });
     }

@@ -12,6 +12,7 @@
 #define TRUNCATION TRUNCATION_SHIFTED
 #define SATURATING 1
 #include "run.cuh"
+#include "potential/buckingham.cuh"
 #include "potential/gaussian_core.cuh"
 #include "potential/harmonic_spheres.cuh"
 #include "potential/inverse_powers.cuh"
@@ -323,6 +324,7 @@ static std::vector<Function> functions() {
     EVALUATORS(HarmonicSpheres<R>) \
     EVALUATORS(Yukawa<R>) \
     EVALUATORS(GaussianCore<R>) \
+    EVALUATORS(Buckingham<R>) \
     EVALUATORS(InversePowers<R, false, 6, 3>) \
     EVALUATORS(InversePowers<R, true, 11, 7>) \
     EVALUATORS(InversePowers<R, false, 9, 0>) \

@@ -4,6 +4,7 @@
 //! implements [`PairForm`] with its words in the configuration, their documentation, its parameters with units and
 //! bounds, its [`Evaluator`] and the text of its kernel, and is listed below in `potentials!`. Configuration, plans,
 //! engines, `supercool check` and the generated documents read that.
+mod buckingham;
 mod description;
 mod evaluator;
 mod form;
@@ -75,6 +76,7 @@ potentials! {
     HarmonicSpheres => harmonic_spheres::Form;
     Yukawa => yukawa::Form;
     GaussianCore => gaussian_core::Form;
+    Buckingham => buckingham::Form;
 }
 
 /// All words of the configuration.
