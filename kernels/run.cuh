@@ -1,6 +1,7 @@
 // What this run's kernels are compiled for; the macros are given by the engine.
 //
 //   POLICY       FixedPoint, DoubleSingles, Double or Single
+//   EVALUATOR_HEADER   file of the potential, such as "potential/lennard_jones.cuh"
 //   EVALUATOR    such as LennardJones<float>, over the arithmetic of the policy
 //   TRUNCATION   a TruncationKind
 //   DIMENSION    2 or 3
@@ -11,12 +12,8 @@
 #pragma once
 #include "arithmetic/exact_sum.cuh"
 #include "arithmetic/random.cuh"
-#include "potential/gaussian_core.cuh"
-#include "potential/harmonic_spheres.cuh"
-#include "potential/inverse_powers.cuh"
-#include "potential/lennard_jones.cuh"
+#include EVALUATOR_HEADER
 #include "potential/truncation.cuh"
-#include "potential/yukawa.cuh"
 #include "precision/double.cuh"
 #include "precision/double_single.cuh"
 #include "precision/fixed_point.cuh"

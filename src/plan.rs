@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::potential::PotentialPlan;
-use crate::system::{SimulationBox, Species};
+use crate::system::{SimulationBox, Species, species_of_particles};
 
 /// Everything that is needed to run, in validated form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,14 @@ impl Plan {
     /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
     pub fn reach(&self, skin: f64) -> f64 {
         self.potential.largest_cutoff() + skin
+    }
+
+    /// Distance of the inner maximum of two particles' potential, by their ids, if `distance` is inside it.
+    pub fn inner_maximum_beyond(&self, first: u32, second: u32, distance: f64) -> Option<f64> {
+        let species = species_of_particles(&self.system.species);
+        let [a, b] = [first, second].map(|id| usize::from(species[id as usize]));
+        let maximum = self.potential.form.inner_maximum(&self.potential.pairs[a][b]);
+        maximum.filter(|&maximum| distance < maximum)
     }
 }
 

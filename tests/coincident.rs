@@ -4,7 +4,7 @@ mod common;
 use common::{begin, exact, plan_of};
 use supercool::engine::{self, EngineError};
 use supercool::plan::{Plan, Precision};
-use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::potential::{KAPPA, PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species};
 
 const TRUNCATIONS: [Truncation; 4] = [
@@ -41,7 +41,7 @@ fn pair_at(
 }
 
 fn pair(epsilon: f64) -> PairParameters {
-    PairParameters { epsilon, sigma: 1.0, cutoff: 2.0, kappa: 1.0 }
+    PairParameters::of_epsilon_and_sigma(epsilon, 1.0, 2.0).with(&KAPPA, 1.0)
 }
 
 /// Formulas of README and REFERENCE at r = 0, with U and U' at the cutoff by hand.
@@ -80,7 +80,7 @@ fn finite_potentials_give_their_value_and_no_force() {
             for precision in Precision::ALL {
                 // The second and third are so near that their squares are zero, or lost their digits, in some precisions.
                 for apart in [0.0, 1e-170, 1e-25] {
-                    let pair = PairParameters { cutoff, ..pair(1.5) };
+                    let pair = pair(1.5).with_cutoff(cutoff);
                     let (plan, snapshot) = pair_at(form, truncation, pair, precision, apart);
                     let mut engine = engine::create(&plan, &exact(&plan, &snapshot)).unwrap();
                     begin(engine.as_mut(), None);
@@ -153,7 +153,7 @@ fn pairs_of_no_energy_do_not_interact_at_any_distance() {
         for truncation in TRUNCATIONS {
             for precision in Precision::ALL {
                 for apart in [0.0, 1e-4, 0.1] {
-                    let none = PairParameters { cutoff: 1.0, ..pair(0.0) };
+                    let none = pair(0.0).with_cutoff(1.0);
                     let (plan, snapshot) = pair_at(form, truncation, none, precision, apart);
                     let mut engine = engine::create(&plan, &exact(&plan, &snapshot)).unwrap();
                     begin(engine.as_mut(), None);

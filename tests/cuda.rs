@@ -7,7 +7,9 @@ use supercool::plan::{
     CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
     SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
 };
-use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::potential::{
+    KAPPA, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
+};
 use supercool::system::{SimulationBox, Species};
 
 /// False, with a word, where there is no GPU.
@@ -22,7 +24,7 @@ fn gpu() -> bool {
 }
 
 fn pair(epsilon: f64, sigma: f64) -> PairParameters {
-    PairParameters { epsilon, sigma, cutoff: 2.5 * sigma, kappa: 0.0 }
+    PairParameters::of_epsilon_and_sigma(epsilon, sigma, 2.5 * sigma)
 }
 
 /// Kob-Andersen mixture, 80:20 in three and 65:35 in two dimensions.
@@ -330,9 +332,11 @@ fn every_potential_and_truncation_gives_the_bits_of_the_cpu() {
         plan.potential.form = form;
         plan.potential.truncation = truncation;
         for pair in plan.potential.pairs.iter_mut().flatten() {
-            pair.kappa = if form == PairPotential::Yukawa { 3.0 } else { 0.0 };
+            if form == PairPotential::Yukawa {
+                *pair = pair.with(&KAPPA, 3.0);
+            }
             if form == PairPotential::HarmonicSpheres {
-                pair.cutoff = pair.sigma;
+                pair.cutoff = pair.of(&SIGMA);
             }
         }
         assert_same_bits(&plan, None, 200);

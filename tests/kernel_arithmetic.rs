@@ -2,6 +2,7 @@
 //!
 //! A C++ compiler is needed (`$CXX`, else `c++`); without one the tests say so and pass, but not in CI.
 use std::io::Write;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -14,8 +15,8 @@ use supercool::engine::cuda::sources;
 use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, Policy, Single};
 use supercool::integrator::fire::{Fire, Iteration};
 use supercool::potential::{
-    Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
-    PairPotential, PairUnits, PotentialPlan, Truncated, Truncation, TruncationKind, Yukawa,
+    FormVisitor, KAPPA, PairForm, PairParameters, PairPotential, PairUnits, PotentialPlan,
+    Truncated, Truncation, TruncationKind,
 };
 use supercool::system::{SimulationBox, Species, hilbert_index};
 
@@ -607,109 +608,100 @@ fn every_policy_agrees() {
     policy_agrees::<FixedPoint>(14);
 }
 
-const PAIR: PairParameters = PairParameters { epsilon: 1.5, sigma: 0.88, cutoff: 2.2, kappa: 3.1 };
-
-fn pair_agrees<P: Numbers, V: Evaluator<P::Real>, W: Evaluator<f64>>(
+/// Compares the header of a potential with its evaluator, in all truncations.
+struct PairAgrees<P> {
     form: PairPotential,
-    evaluator: impl Fn(&PairParameters) -> V,
-    exact: impl Fn(&PairParameters) -> W,
-) {
-    let policy = P::new(&SimulationBox::new(&[9.4, 9.4, 9.4]), 0.004, &three_species());
-    let cutoff = if form == PairPotential::HarmonicSpheres { PAIR.sigma } else { PAIR.cutoff };
-    let pair = PairParameters { cutoff, ..PAIR };
-    for truncation in [
-        Truncation::Sharp,
-        Truncation::Shifted,
-        Truncation::ForceShifted,
-        Truncation::Smooth { width: 0.005 },
-    ] {
-        let plan = PotentialPlan { form, truncation, pairs: vec![vec![pair]] };
-        let table = PairTable::new(&policy, &plan);
-        let function = format!("{} {}", table.evaluator, table.truncation_name());
-        let units = PairUnits::of::<P::Real>(truncation.kind(), policy.pair_units());
-        let nearest = 0.1 / units.length;
-        let mut arguments =
-            records(15, |inputs| [P::real(inputs.uniform(nearest, cutoff / units.length).powi(2))]);
-        // The same place, and where squares have lost their digits.
-        let coincident2 = P::Real::COINCIDENT2.to_f64();
-        arguments.extend([0.0, 0.5 * coincident2, 5e-324].map(|r2| [P::real(r2)]));
-        let truncated = Truncated::new(&evaluator, &exact, &pair, &truncation, policy.pair_units());
-        let bytes = table.bytes();
-        let core2 = &bytes[bytes.len() - size_of::<P::Real>()..];
-        let core2 = match *core2 {
-            [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
-            _ => u64::from_ne_bytes(core2.try_into().expect("eight bytes")),
-        };
-        let of_pair = |force: P::Real, energy: P::Real, too_close: bool| {
-            [P::real_word(force), P::real_word(energy), Word::Bits(u64::from(too_close))]
-        };
-        compare(&function, &bytes, &arguments, |&[r2]| {
-            let r2 = P::real_of(r2);
-            let at_contact = r2 < P::Real::COINCIDENT2;
-            let (force, energy) = match truncation.kind() {
-                TruncationKind::Shifted => {
-                    truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r2)
-                }
-                TruncationKind::ForceShifted => {
-                    truncated.evaluate::<{ TruncationKind::ForceShifted as usize }>(r2)
-                }
-                TruncationKind::Smooth => {
-                    truncated.evaluate::<{ TruncationKind::Smooth as usize }>(r2)
-                }
+    pair: PairParameters,
+    policy: PhantomData<P>,
+}
+
+impl<P: Numbers> FormVisitor for PairAgrees<P> {
+    type Output = ();
+
+    fn visit<F: PairForm>(self, evaluated: F) {
+        let PairAgrees { form, pair, .. } = self;
+        let policy = P::new(&SimulationBox::new(&[9.4, 9.4, 9.4]), 0.004, &three_species());
+        for truncation in [
+            Truncation::Sharp,
+            Truncation::Shifted,
+            Truncation::ForceShifted,
+            Truncation::Smooth { width: 0.005 },
+        ] {
+            let plan = PotentialPlan { form, truncation, pairs: vec![vec![pair]] };
+            let table = PairTable::new(&policy, &plan);
+            let function = format!("{} {}", table.evaluator, table.truncation_name());
+            let units = PairUnits::of::<P::Real>(truncation.kind(), policy.pair_units());
+            let nearest = 0.1 / units.length;
+            let mut arguments = records(15, |inputs| {
+                [P::real(inputs.uniform(nearest, pair.cutoff / units.length).powi(2))]
+            });
+            // The same place, and where squares have lost their digits.
+            let coincident2 = P::Real::COINCIDENT2.to_f64();
+            arguments.extend([0.0, 0.5 * coincident2, 5e-324].map(|r2| [P::real(r2)]));
+            let truncated: Truncated<P::Real, F::Evaluator<P::Real>> =
+                Truncated::new(&evaluated, &pair, &truncation, policy.pair_units());
+            let bytes = table.bytes();
+            let core2 = &bytes[bytes.len() - size_of::<P::Real>()..];
+            let core2 = match *core2 {
+                [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
+                _ => u64::from_ne_bytes(core2.try_into().expect("eight bytes")),
             };
-            let zero = P::Real::ZERO;
-            let contact = truncated.contact_energy().unwrap_or(zero);
-            let inside = r2 < truncated.cutoff2();
-            let too_close = inside && r2 < P::real_of(core2);
-            let (force, energy) =
-                if inside && !at_contact { (force, energy) } else { (zero, zero) };
-            let with_itself = of_pair(force, energy, false);
-            let with_another = of_pair(force, if at_contact { contact } else { energy }, too_close);
-            let constants = [P::real_word(truncated.cutoff2()), Word::Bits(core2)];
-            constants.into_iter().chain(with_itself).chain(with_another).collect()
-        });
+            let of_pair = |force: P::Real, energy: P::Real, too_close: bool| {
+                [P::real_word(force), P::real_word(energy), Word::Bits(u64::from(too_close))]
+            };
+            compare(&function, &bytes, &arguments, |&[r2]| {
+                let r2 = P::real_of(r2);
+                let at_contact = r2 < P::Real::COINCIDENT2;
+                let (force, energy) = match truncation.kind() {
+                    TruncationKind::Shifted => {
+                        truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r2)
+                    }
+                    TruncationKind::ForceShifted => {
+                        truncated.evaluate::<{ TruncationKind::ForceShifted as usize }>(r2)
+                    }
+                    TruncationKind::Smooth => {
+                        truncated.evaluate::<{ TruncationKind::Smooth as usize }>(r2)
+                    }
+                };
+                let zero = P::Real::ZERO;
+                let contact = truncated.contact_energy().unwrap_or(zero);
+                let inside = r2 < truncated.cutoff2();
+                let too_close = inside && r2 < P::real_of(core2);
+                let (force, energy) =
+                    if inside && !at_contact { (force, energy) } else { (zero, zero) };
+                let with_itself = of_pair(force, energy, false);
+                let with_another =
+                    of_pair(force, if at_contact { contact } else { energy }, too_close);
+                let constants = [P::real_word(truncated.cutoff2()), Word::Bits(core2)];
+                constants.into_iter().chain(with_itself).chain(with_another).collect()
+            });
+        }
     }
 }
 
 fn potentials_agree<P: Numbers>() {
-    pair_agrees::<P, _, _>(
-        PairPotential::LennardJones,
-        LennardJones::<P::Real>::new,
-        LennardJones::<f64>::new,
-    );
-    pair_agrees::<P, _, _>(
-        PairPotential::HarmonicSpheres,
-        HarmonicSpheres::<P::Real>::new,
-        HarmonicSpheres::<f64>::new,
-    );
-    pair_agrees::<P, _, _>(PairPotential::Yukawa, Yukawa::<P::Real>::new, Yukawa::<f64>::new);
-    pair_agrees::<P, _, _>(
-        PairPotential::GaussianCore,
-        GaussianCore::<P::Real>::new,
-        GaussianCore::<f64>::new,
-    );
-    pair_agrees::<P, _, _>(
-        PairPotential::Mie { m: 12, n: 6 },
-        |pair| InversePowers::<P::Real, false>::mie(pair, 12, 6),
-        |pair| InversePowers::<f64, false>::mie(pair, 12, 6),
-    );
-    for (m, n) in [(11, 7), (63, 62)] {
-        pair_agrees::<P, _, _>(
-            PairPotential::Mie { m, n },
-            |pair| InversePowers::<P::Real, true>::mie(pair, m, n),
-            |pair| InversePowers::<f64, true>::mie(pair, m, n),
-        );
+    let pair = PairParameters::of_epsilon_and_sigma(1.5, 0.88, 2.2);
+    for (form, pair) in [
+        (PairPotential::LennardJones, pair),
+        (PairPotential::HarmonicSpheres, pair.with_cutoff(0.88)),
+        (PairPotential::Yukawa, pair.with(&KAPPA, 3.1)),
+        (PairPotential::GaussianCore, pair),
+        (PairPotential::Mie { m: 12, n: 6 }, pair),
+        (PairPotential::Mie { m: 11, n: 7 }, pair),
+        (PairPotential::Mie { m: 63, n: 62 }, pair),
+        (PairPotential::InversePower { n: 18 }, pair),
+        (PairPotential::InversePower { n: 9 }, pair),
+        (
+            PairPotential::Buckingham,
+            PairParameters::of_form(PairPotential::Buckingham, 2.2, &[4e5, 0.08, 2.1]),
+        ),
+        (
+            PairPotential::Buckingham,
+            PairParameters::of_form(PairPotential::Buckingham, 2.2, &[1.5, 0.3, 0.0]),
+        ),
+    ] {
+        form.visit(PairAgrees::<P> { form, pair, policy: PhantomData });
     }
-    pair_agrees::<P, _, _>(
-        PairPotential::InversePower { n: 18 },
-        |pair| InversePowers::<P::Real, false>::inverse_power(pair, 18),
-        |pair| InversePowers::<f64, false>::inverse_power(pair, 18),
-    );
-    pair_agrees::<P, _, _>(
-        PairPotential::InversePower { n: 9 },
-        |pair| InversePowers::<P::Real, true>::inverse_power(pair, 9),
-        |pair| InversePowers::<f64, true>::inverse_power(pair, 9),
-    );
 }
 
 #[test]

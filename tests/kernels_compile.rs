@@ -21,7 +21,7 @@ use supercool::plan::{
     CheckpointPlan, CorrelationPlan, DynamicObservable, EngineChoice, InitialPlan, Lattice,
     ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, VanHovePlan,
 };
-use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::potential::{KAPPA, PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Species};
 
 fn nvrtc_is_there() -> bool {
@@ -47,7 +47,10 @@ fn plan(
 ) -> Plan {
     let pair = |epsilon, sigma: f64| {
         let cutoff = if form == PairPotential::HarmonicSpheres { sigma } else { 2.5 * sigma };
-        PairParameters { epsilon, sigma, cutoff, kappa: 3.0 }
+        if form == PairPotential::Buckingham {
+            return PairParameters::of_form(form, cutoff, &[4e5 * epsilon, 0.08 * sigma, epsilon]);
+        }
+        PairParameters::of_epsilon_and_sigma(epsilon, sigma, cutoff).with(&KAPPA, 3.0)
     };
     let (aa, ab, bb) = (pair(1.0, 1.0), pair(1.5, 0.8), pair(0.5, 0.88));
     let species = |name: &str, count, mass| Species { name: name.into(), count, mass };
@@ -126,7 +129,7 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
     static CASES: OnceLock<Vec<(String, Vec<Resources>)>> = OnceLock::new();
     CASES.get_or_init(|| {
         use PairPotential::{
-            GaussianCore, HarmonicSpheres, InversePower, LennardJones, Mie, Yukawa,
+            Buckingham, GaussianCore, HarmonicSpheres, InversePower, LennardJones, Mie, Yukawa,
         };
         let mut cases = Vec::new();
         let mut add = |number: usize, precision: Precision, dimension, form, truncation| {
@@ -155,6 +158,7 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             (Yukawa, Truncation::ForceShifted),
             (GaussianCore, SMOOTH),
             (LennardJones, TOO_WIDE_TO_SATURATE),
+            (Buckingham, SMOOTH),
         ];
         for (number, (form, truncation)) in others.into_iter().enumerate() {
             // From fixed point on, the policy for long runs.

@@ -7,10 +7,16 @@
 #include <vector>
 
 #define POLICY FixedPoint
+#define EVALUATOR_HEADER "potential/lennard_jones.cuh"
 #define EVALUATOR LennardJones<float>
 #define TRUNCATION TRUNCATION_SHIFTED
 #define SATURATING 1
 #include "run.cuh"
+#include "potential/buckingham.cuh"
+#include "potential/gaussian_core.cuh"
+#include "potential/harmonic_spheres.cuh"
+#include "potential/inverse_powers.cuh"
+#include "potential/yukawa.cuh"
 #include "hilbert.cuh"
 #include "minimize/fire.cuh"
 #include "observable/cells.cuh"
@@ -318,6 +324,7 @@ static std::vector<Function> functions() {
     EVALUATORS(HarmonicSpheres<R>) \
     EVALUATORS(Yukawa<R>) \
     EVALUATORS(GaussianCore<R>) \
+    EVALUATORS(Buckingham<R>) \
     EVALUATORS(InversePowers<R, false, 6, 3>) \
     EVALUATORS(InversePowers<R, true, 11, 7>) \
     EVALUATORS(InversePowers<R, false, 9, 0>) \

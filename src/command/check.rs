@@ -9,7 +9,7 @@ use crate::plan::{
     EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision, StagePlan, Thermostat,
     ThermostatPlan, TotalEnergy,
 };
-use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use crate::potential::{PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation};
 use crate::run::{drift, force_jump};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
@@ -120,25 +120,23 @@ fn potential(plan: &Plan, energy: Option<PlainEnergy<'_>>, report: &mut String) 
     let _ = writeln!(
         report,
         "\npotential\n  U(r) = {}\n  for r < r_c: {}; zero beyond",
-        formula(form),
-        ending(truncation)
+        form.formula(),
+        ending(truncation, form.description().has_sigma())
     );
     let species = &plan.system.species;
     for a in 0..species.len() {
         for b in a..species.len() {
             let pair = &pairs[a][b];
-            let _ = write!(
-                report,
-                "  {}-{}: epsilon {}, sigma {}, r_c {} = {:.6} sigma",
-                species[a].name,
-                species[b].name,
-                pair.epsilon,
-                pair.sigma,
-                pair.cutoff,
-                pair.cutoff / pair.sigma
-            );
-            if *form == PairPotential::Yukawa {
-                let _ = write!(report, ", kappa {}", pair.kappa);
+            let _ = write!(report, "  {}-{}: ", species[a].name, species[b].name);
+            for (parameter, value) in pair.all() {
+                let _ = write!(report, "{} {value}, ", parameter.name);
+            }
+            let _ = write!(report, "r_c {}", pair.cutoff);
+            if let Some(sigma) = pair.get(&SIGMA) {
+                let _ = write!(report, " = {:.6} sigma", pair.cutoff / sigma);
+            }
+            if let Some(maximum) = form.inner_maximum(pair) {
+                let _ = write!(report, ", inner maximum at {maximum:.6}");
             }
             if let Some(energy) = energy {
                 let _ = write!(report, ", U(r_c) = {:.10e}", energy(form, pair, pair.cutoff));
@@ -153,26 +151,14 @@ fn potential(plan: &Plan, energy: Option<PlainEnergy<'_>>, report: &mut String) 
     }
 }
 
-fn formula(form: &PairPotential) -> String {
-    match form {
-        PairPotential::LennardJones => "4 epsilon [(sigma/r)^12 - (sigma/r)^6]".to_owned(),
-        PairPotential::Mie { m, n } => {
-            format!("C epsilon [(sigma/r)^{m} - (sigma/r)^{n}], minimum -epsilon")
-        }
-        PairPotential::InversePower { n } => format!("epsilon (sigma/r)^{n}"),
-        PairPotential::HarmonicSpheres => "epsilon/2 (1 - r/sigma)^2 for r < sigma".to_owned(),
-        PairPotential::Yukawa => "epsilon (sigma/r) exp(-kappa (r - sigma))".to_owned(),
-        PairPotential::GaussianCore => "epsilon exp(-(r/sigma)^2)".to_owned(),
-    }
-}
-
-fn ending(truncation: &Truncation) -> String {
+fn ending(truncation: &Truncation, has_sigma: bool) -> String {
     match truncation {
         Truncation::Sharp => "U(r) (sharp)".to_owned(),
         Truncation::Shifted => "U(r) - U(r_c) (shifted)".to_owned(),
         Truncation::ForceShifted => "U(r) - U(r_c) - (r - r_c) U'(r_c) (force-shifted)".to_owned(),
         Truncation::Smooth { width } => {
-            format!("[U(r) - U(r_c)] x^4/(1 + x^4) with x = (r - r_c)/({width} sigma) (smooth)")
+            let width = if has_sigma { format!("({width} sigma)") } else { width.to_string() };
+            format!("[U(r) - U(r_c)] x^4/(1 + x^4) with x = (r - r_c)/{width} (smooth)")
         }
     }
 }

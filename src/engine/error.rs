@@ -83,12 +83,20 @@ pub enum EngineError {
     #[diagnostic(help("`nvidia-smi` and the system log (\"Xid\") say what became of it"))]
     GpuLost { what: String, message: String },
 
-    #[error("step {step}: particles {first} and {second} {}", too_close(*distance, precision))]
+    #[error("step {step}: particles {first} and {second} {}", too_close(*distance, *inner_maximum, precision))]
     #[diagnostic(help(
         "the state is not one of this potential at a reasonable temperature, or run.timestep is too long{}",
-        wider(*distance, precision)
+        wider(*distance, *inner_maximum, precision)
     ))]
-    TooClose { step: u64, first: u32, second: u32, distance: f64, precision: &'static str },
+    TooClose {
+        step: u64,
+        first: u32,
+        second: u32,
+        distance: f64,
+        /// Of a potential that turns over to minus infinity, if the pair is inside it.
+        inner_maximum: Option<f64>,
+        precision: &'static str,
+    },
 
     #[error(
         "step {step}: particle {particle} at ({}, {}, {}) has velocity ({:e}, {:e}, {:e}): it would cross a \
@@ -155,12 +163,18 @@ fn list(numbers: &[u32]) -> String {
 }
 
 /// How a pair is too close.
-fn too_close(distance: f64, precision: &str) -> String {
+fn too_close(distance: f64, inner_maximum: Option<f64>, precision: &str) -> String {
     if distance == 0.0 {
         return "are at the same place, where their potential has a pole".to_owned();
     }
     let distance =
         if distance < 1e-3 { format!("{distance:.2e}") } else { format!("{distance:.4}") };
+    if let Some(maximum) = inner_maximum {
+        return format!(
+            "are at a distance of {distance}: their potential has its maximum at {maximum:.4} and falls to minus infinity \
+             inside"
+        );
+    }
     format!(
         "are at a distance of {distance}: their force does not fit into the number format of precision \
          \"{precision}\""
@@ -168,10 +182,10 @@ fn too_close(distance: f64, precision: &str) -> String {
 }
 
 /// A precision that would hold the force, if there is one.
-fn wider(distance: f64, precision: &str) -> &'static str {
+fn wider(distance: f64, inner_maximum: Option<f64>, precision: &str) -> &'static str {
     match precision {
         "double" => "",
-        _ if distance == 0.0 => "",
+        _ if distance == 0.0 || inner_maximum.is_some() => "",
         _ => "; precision = \"double\" holds larger forces",
     }
 }

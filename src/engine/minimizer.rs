@@ -82,10 +82,9 @@ impl Descent {
         plan.run.skin = None;
         plan.run.sort_interval = 1;
         let masses = plan.system.species.iter().map(|species| species.mass);
-        let sigmas = plan.potential.pairs.iter().flatten().map(|pair| pair.sigma);
         Descent {
             inertia: masses.fold(f64::INFINITY, f64::min),
-            furthest: FURTHEST * sigmas.fold(f64::INFINITY, f64::min),
+            furthest: FURTHEST * plan.potential.smallest_length(),
             settings: *settings,
             cancel: None,
             plan,

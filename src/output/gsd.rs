@@ -49,7 +49,7 @@ const NAMES: [&str; 13] = [
 ///
 /// 32-bit floats, so this is for looking and analysing, not for continuing. The box is centred at the
 /// origin: positions are shifted by half the box and lie in `[-L/2, L/2)`. In two dimensions the
-/// third edge is zero, which is how HOOMD-blue says so. The diameter is the sigma of the species
+/// third edge is zero, which is how HOOMD-blue says so. The diameter is the natural length (sigma) of the species
 /// with itself.
 pub struct GsdWriter {
     path: PathBuf,
@@ -443,8 +443,8 @@ fn fixed_chunks(run: &RunDescription) -> Vec<Chunk> {
     let typeid: Vec<u32> = species.iter().map(|&species| species as u32).collect();
     let mass: Vec<f32> =
         species.iter().map(|&species| system.species[species].mass as f32).collect();
-    let diameter: Vec<f32> =
-        species.iter().map(|&species| potential.pairs[species][species].sigma as f32).collect();
+    let length = |species: usize| potential.form.scale(&potential.pairs[species][species]).length;
+    let diameter: Vec<f32> = species.iter().map(|&species| length(species) as f32).collect();
     vec![
         Chunk::new("configuration/box", 1, &edges),
         Chunk::new("configuration/dimensions", 1, &[system.simulation_box.dimension() as u8]),

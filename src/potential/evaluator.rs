@@ -5,7 +5,7 @@ use crate::arithmetic::Real;
 pub struct ReducedUnits {
     /// Lengths in units of `sigma`, or else of the cutoff.
     pub sigma: bool,
-    /// Of force over distance, and of energy, in units of `epsilon` and the length.
+    /// Of force over distance, and of energy, in units of the amplitude (`epsilon`) and the length.
     pub force: f64,
     pub energy: f64,
 }

@@ -1,8 +1,34 @@
-use super::PairParameters;
+use super::description::{Description, EPSILON, SIGMA};
 use super::evaluator::Evaluator;
+use super::form::{KernelHeader, PairForm, kernel_header};
+use super::{PairParameters, PairPotential};
 use crate::arithmetic::Real;
 
 /// `U(r) = epsilon exp(-(r/sigma)^2)` (Stillinger 1976).
+#[derive(Clone, Copy)]
+pub struct Form;
+
+impl PairForm for Form {
+    const DESCRIPTIONS: &'static [Description] = &[Description::of_epsilon_and_sigma(
+        "gaussian-core",
+        "`epsilon exp(-(r/sigma)^2)`.",
+        |_| Ok(PairPotential::GaussianCore),
+    )];
+
+    const HEADER: KernelHeader = kernel_header!("gaussian_core.cuh");
+
+    type Evaluator<R: Real> = GaussianCore<R>;
+
+    fn evaluator<R: Real>(&self, pair: &PairParameters) -> GaussianCore<R> {
+        GaussianCore::new(pair)
+    }
+
+    fn kernel_type(&self) -> String {
+        "GaussianCore<R>".to_owned()
+    }
+}
+
+/// The constants of a pair.
 #[derive(Clone, Copy)]
 pub struct GaussianCore<R> {
     epsilon: R,
@@ -11,10 +37,11 @@ pub struct GaussianCore<R> {
 }
 
 impl<R: Real> GaussianCore<R> {
-    pub fn new(pair: &PairParameters) -> Self {
-        let inv_sigma2 = 1.0 / (pair.sigma * pair.sigma);
+    fn new(pair: &PairParameters) -> Self {
+        let (epsilon, sigma) = (pair.of(&EPSILON), pair.of(&SIGMA));
+        let inv_sigma2 = 1.0 / (sigma * sigma);
         GaussianCore {
-            epsilon: R::from_f64(pair.epsilon),
+            epsilon: R::from_f64(epsilon),
             minus_inv_sigma2: R::from_f64(-inv_sigma2),
             two_inv_sigma2: R::from_f64(2.0 * inv_sigma2),
         }

@@ -1,8 +1,42 @@
-use super::PairParameters;
+use super::description::{Description, EPSILON, OwnEnd, SIGMA};
 use super::evaluator::Evaluator;
+use super::form::{KernelHeader, PairForm, kernel_header};
+use super::{PairParameters, PairPotential, Truncation};
 use crate::arithmetic::Real;
 
 /// `U(r) = epsilon/2 (1 - r/sigma)^2` for `r < sigma`, else zero (its cutoff is at most `sigma`).
+#[derive(Clone, Copy)]
+pub struct Form;
+
+impl PairForm for Form {
+    const DESCRIPTIONS: &'static [Description] = &[Description {
+        own_end: Some(OwnEnd {
+            cutoff: 1.0,
+            cutoff_in_words: "1 (each pair's sigma)",
+            // It ends at zero by itself.
+            truncation: Truncation::Sharp,
+        }),
+        ..Description::of_epsilon_and_sigma(
+            "harmonic-spheres",
+            "`epsilon/2 (1 - r/sigma)^2` for `r < sigma`.",
+            |_| Ok(PairPotential::HarmonicSpheres),
+        )
+    }];
+
+    const HEADER: KernelHeader = kernel_header!("harmonic_spheres.cuh");
+
+    type Evaluator<R: Real> = HarmonicSpheres<R>;
+
+    fn evaluator<R: Real>(&self, pair: &PairParameters) -> HarmonicSpheres<R> {
+        HarmonicSpheres::new(pair)
+    }
+
+    fn kernel_type(&self) -> String {
+        "HarmonicSpheres<R>".to_owned()
+    }
+}
+
+/// The constants of a pair.
 #[derive(Clone, Copy)]
 pub struct HarmonicSpheres<R> {
     inv_sigma: R,
@@ -11,11 +45,12 @@ pub struct HarmonicSpheres<R> {
 }
 
 impl<R: Real> HarmonicSpheres<R> {
-    pub fn new(pair: &PairParameters) -> Self {
+    fn new(pair: &PairParameters) -> Self {
+        let (epsilon, sigma) = (pair.of(&EPSILON), pair.of(&SIGMA));
         HarmonicSpheres {
-            inv_sigma: R::from_f64(1.0 / pair.sigma),
-            half_epsilon: R::from_f64(0.5 * pair.epsilon),
-            epsilon_over_sigma: R::from_f64(pair.epsilon / pair.sigma),
+            inv_sigma: R::from_f64(1.0 / sigma),
+            half_epsilon: R::from_f64(0.5 * epsilon),
+            epsilon_over_sigma: R::from_f64(epsilon / sigma),
         }
     }
 }

@@ -1,8 +1,51 @@
-use super::PairParameters;
+use super::description::{Description, EPSILON, OwnEnd, SIGMA};
 use super::evaluator::{Evaluator, ReducedUnits};
+use super::form::{KernelHeader, PairForm, kernel_header};
+use super::{PairParameters, PairPotential, Truncation};
 use crate::arithmetic::Real;
 
+/// 2^(1/6), rounded to nearest: the minimum in units of sigma.
+const MINIMUM: f64 = 1.122_462_048_309_373;
+
 /// Lennard-Jones 12-6, `U(r) = 4 epsilon [(sigma/r)^12 - (sigma/r)^6]`; also WCA by its cutoff.
+#[derive(Clone, Copy)]
+pub struct Form;
+
+impl PairForm for Form {
+    const DESCRIPTIONS: &'static [Description] = &[
+        Description::of_epsilon_and_sigma(
+            "lennard-jones",
+            "`4 epsilon [(sigma/r)^12 - (sigma/r)^6]`.",
+            |_| Ok(PairPotential::LennardJones),
+        ),
+        Description {
+            own_end: Some(OwnEnd {
+                cutoff: MINIMUM,
+                cutoff_in_words: "2^(1/6) of each pair's sigma",
+                truncation: Truncation::Shifted,
+            }),
+            ..Description::of_epsilon_and_sigma(
+                "wca",
+                "Lennard-Jones, cut at its minimum `2^(1/6) sigma` and shifted to zero there.",
+                |_| Ok(PairPotential::LennardJones),
+            )
+        },
+    ];
+
+    const HEADER: KernelHeader = kernel_header!("lennard_jones.cuh");
+
+    type Evaluator<R: Real> = LennardJones<R>;
+
+    fn evaluator<R: Real>(&self, pair: &PairParameters) -> LennardJones<R> {
+        LennardJones::new(pair)
+    }
+
+    fn kernel_type(&self) -> String {
+        "LennardJones<R>".to_owned()
+    }
+}
+
+/// The constants of a pair.
 #[derive(Clone, Copy)]
 pub struct LennardJones<R> {
     force_12: R,
@@ -12,11 +55,12 @@ pub struct LennardJones<R> {
 }
 
 impl<R: Real> LennardJones<R> {
-    pub fn new(pair: &PairParameters) -> Self {
+    fn new(pair: &PairParameters) -> Self {
+        let (epsilon, sigma) = (pair.of(&EPSILON), pair.of(&SIGMA));
         // Written out: `powi` may differ by a bit between a constant and a variable.
-        let sigma_2 = pair.sigma * pair.sigma;
+        let sigma_2 = sigma * sigma;
         let sigma_6 = sigma_2 * (sigma_2 * sigma_2);
-        let four_epsilon = 4.0 * pair.epsilon;
+        let four_epsilon = 4.0 * epsilon;
         LennardJones {
             force_12: R::from_f64(12.0 * four_epsilon * sigma_6 * sigma_6),
             force_6: R::from_f64(-6.0 * four_epsilon * sigma_6),

@@ -1,49 +1,199 @@
 //! Pair potentials and their truncation: formulas and parameters.
 //!
-//! All energies and lengths in reduced units; `r` is the distance of a pair, `sigma` and `epsilon`
-//! belong to the pair of species. Adding a potential: one file here with the evaluator, one variant
-//! of [`PairPotential`] and one line in [`evaluate_exactly`] and in the engine's table of kernels.
+//! All energies and lengths in reduced units; `r` is the distance of a pair. A potential is one module: it
+//! implements [`PairForm`] with its words in the configuration, their documentation, its parameters with units and
+//! bounds, its [`Evaluator`] and the text of its kernel, and is listed below in `potentials!`. Configuration, plans,
+//! engines, `supercool check` and the generated documents read that.
+mod buckingham;
+mod description;
 mod evaluator;
+mod form;
 mod gaussian_core;
 mod harmonic_spheres;
 mod inverse_powers;
 mod jump;
 mod lennard_jones;
+mod parameters;
 mod smoothing;
 mod truncation;
 mod yukawa;
+
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
 use crate::arithmetic::Real;
 
+pub use description::{
+    Description, EPSILON, Exponent, Fault, OwnEnd, Parameter, SIGMA, Scale, ScaleNames,
+};
 pub use evaluator::Evaluator;
-pub use gaussian_core::GaussianCore;
-pub use harmonic_spheres::HarmonicSpheres;
-pub use inverse_powers::{InversePowers, LARGEST_EXPONENT, mie_prefactor};
+pub use form::{FormVisitor, KernelHeader, PairForm};
+pub use inverse_powers::{LARGEST_EXPONENT, mie_prefactor};
 pub use jump::Jumps;
-pub use lennard_jones::LennardJones;
+pub use parameters::{PairParameters, PotentialPlan};
 pub use smoothing::SmoothingChange;
 pub use truncation::{PairUnits, Truncated, TruncationKind, is_reduced};
-pub use yukawa::Yukawa;
+pub use yukawa::KAPPA;
 
-/// Functional form shared by all pairs of species.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum PairPotential {
-    /// `4 epsilon [(sigma/r)^12 - (sigma/r)^6]`.
-    LennardJones,
-    /// `C epsilon [(sigma/r)^m - (sigma/r)^n]` with `C = m/(m-n) (m/n)^(n/(m-n))`, `m > n >= 1`:
-    /// the minimum is `-epsilon`.
-    Mie { m: u32, n: u32 },
-    /// `epsilon (sigma/r)^n`.
-    InversePower { n: u32 },
-    /// `epsilon/2 (1 - r/sigma)^2` for `r < sigma`.
-    HarmonicSpheres,
-    /// `epsilon (sigma/r) exp(-kappa (r - sigma))`: `epsilon` is the energy at `r = sigma`.
-    Yukawa,
-    /// `epsilon exp(-(r/sigma)^2)`.
-    GaussianCore,
+/// The table of potentials: name, exponents, module and type of each.
+macro_rules! potentials {
+    ($($name:ident $({ $($exponent:ident),+ })? => $module:ident::$form:ident;)+) => {
+        /// Functional form shared by all pairs of species.
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        pub enum PairPotential {
+            $(
+                #[doc = concat!("`", stringify!($module), ".rs`")]
+                $name $({ $($exponent: u32),+ })?,
+            )+
+        }
+
+        impl PairPotential {
+            /// Shows a visitor the type of the form: the only place that tells potentials apart.
+            pub fn visit<V: FormVisitor>(self, visitor: V) -> V::Output {
+                match self {
+                    $(PairPotential::$name $({ $($exponent),+ })? => {
+                        $module::$form $({ $($exponent),+ })?.accept(visitor)
+                    })+
+                }
+            }
+        }
+
+        /// All words of the configuration, by potential.
+        const DESCRIPTIONS: &[&[Description]] =
+            &[$(<$module::$form as PairForm>::DESCRIPTIONS),+];
+
+        /// Their kernels; one may serve several potentials.
+        const KERNEL_HEADERS: &[KernelHeader] = &[$(<$module::$form as PairForm>::HEADER),+];
+    };
+}
+
+potentials! {
+    LennardJones => lennard_jones::Form;
+    Mie { m, n } => inverse_powers::Mie;
+    InversePower { n } => inverse_powers::InversePower;
+    HarmonicSpheres => harmonic_spheres::Form;
+    Yukawa => yukawa::Form;
+    GaussianCore => gaussian_core::Form;
+    Buckingham => buckingham::Form;
+}
+
+/// All words of the configuration.
+pub fn descriptions() -> impl Iterator<Item = &'static Description> {
+    DESCRIPTIONS.iter().copied().flatten()
+}
+
+/// Parameters of pairs of any potential, each once.
+pub fn parameters() -> &'static [&'static Parameter] {
+    static ALL: LazyLock<Vec<&'static Parameter>> = LazyLock::new(|| {
+        let mut all: Vec<&'static Parameter> = Vec::new();
+        for parameter in descriptions().flat_map(|description| description.parameters) {
+            if !all.contains(parameter) {
+                all.push(parameter);
+            }
+        }
+        all
+    });
+    &ALL
+}
+
+/// Exponents of any potential, each once.
+pub fn exponents() -> &'static [&'static Exponent] {
+    static ALL: LazyLock<Vec<&'static Exponent>> = LazyLock::new(|| {
+        let mut all: Vec<&'static Exponent> = Vec::new();
+        for &exponent in descriptions().flat_map(|description| description.exponents) {
+            if all.iter().all(|other| other.name != exponent.name) {
+                all.push(exponent);
+            }
+        }
+        all
+    });
+    &ALL
+}
+
+/// Headers of `kernels/potential` that hold evaluators, each once.
+pub fn kernel_headers() -> impl Iterator<Item = KernelHeader> {
+    let is_first =
+        |at: usize| KERNEL_HEADERS[..at].iter().all(|other| other.name != KERNEL_HEADERS[at].name);
+    (0..KERNEL_HEADERS.len()).filter(move |&at| is_first(at)).map(|at| KERNEL_HEADERS[at])
+}
+
+impl PairPotential {
+    /// Of the word that is its own.
+    pub fn description(self) -> &'static Description {
+        struct OwnDescription;
+
+        impl FormVisitor for OwnDescription {
+            type Output = &'static Description;
+
+            fn visit<F: PairForm>(self, _: F) -> Self::Output {
+                &F::DESCRIPTIONS[0]
+            }
+        }
+
+        self.visit(OwnDescription)
+    }
+
+    /// [`PairForm::formula`].
+    pub fn formula(self) -> String {
+        struct Formula;
+
+        impl FormVisitor for Formula {
+            type Output = String;
+
+            fn visit<F: PairForm>(self, form: F) -> String {
+                form.formula()
+            }
+        }
+
+        self.visit(Formula)
+    }
+
+    /// [`PairForm::scale`].
+    pub fn scale(self, pair: &PairParameters) -> Scale {
+        struct ScaleOf<'a>(&'a PairParameters);
+
+        impl FormVisitor for ScaleOf<'_> {
+            type Output = Scale;
+
+            fn visit<F: PairForm>(self, form: F) -> Scale {
+                form.scale(self.0)
+            }
+        }
+
+        self.visit(ScaleOf(pair))
+    }
+
+    /// [`PairForm::inner_maximum`].
+    pub fn inner_maximum(self, pair: &PairParameters) -> Option<f64> {
+        struct InnerMaximum<'a>(&'a PairParameters);
+
+        impl FormVisitor for InnerMaximum<'_> {
+            type Output = Option<f64>;
+
+            fn visit<F: PairForm>(self, form: F) -> Option<f64> {
+                form.inner_maximum(self.0)
+            }
+        }
+
+        self.visit(InnerMaximum(pair))
+    }
+
+    /// [`PairForm::fault`].
+    pub fn fault(self, pair: &PairParameters) -> Option<Fault> {
+        struct FaultOf<'a>(&'a PairParameters);
+
+        impl FormVisitor for FaultOf<'_> {
+            type Output = Option<Fault>;
+
+            fn visit<F: PairForm>(self, form: F) -> Option<Fault> {
+                form.fault(self.0)
+            }
+        }
+
+        self.visit(FaultOf(pair))
+    }
 }
 
 /// How the potential ends at the cutoff `r_c`. Beyond `r_c` energy and force are zero in all.
@@ -61,40 +211,9 @@ pub enum Truncation {
     Smooth { width: f64 },
 }
 
-/// Parameters of one (unordered) pair of species. WCA is Lennard-Jones with `cutoff = 2^(1/6) sigma`
-/// and [`Truncation::Shifted`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PairParameters {
-    pub epsilon: f64,
-    pub sigma: f64,
-    /// Absolute cutoff distance.
-    pub cutoff: f64,
-    /// Inverse screening length of the Yukawa potential; zero for others.
-    pub kappa: f64,
-}
-
-/// The complete definition of the interaction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PotentialPlan {
-    pub form: PairPotential,
-    pub truncation: Truncation,
-    /// `pairs[a][b] == pairs[b][a]`, in the order of the species.
-    pub pairs: Vec<Vec<PairParameters>>,
-}
-
-impl PotentialPlan {
-    pub fn largest_cutoff(&self) -> f64 {
-        self.pairs.iter().flatten().map(|pair| pair.cutoff).fold(0.0, f64::max)
-    }
-
-    pub fn smallest_sigma(&self) -> f64 {
-        self.pairs.iter().flatten().map(|pair| pair.sigma).fold(f64::INFINITY, f64::min)
-    }
-}
-
 /// `U(r)` of the form itself, without truncation.
 pub fn bare_energy(form: &PairPotential, pair: &PairParameters, r: f64) -> f64 {
-    let endless = PairParameters { cutoff: f64::MAX.sqrt(), ..*pair };
+    let endless = pair.with_cutoff(f64::MAX.sqrt());
     evaluate_exactly(*form, &Truncation::Sharp, &endless, r).1
 }
 
@@ -106,41 +225,37 @@ pub fn evaluate_exactly(
     pair: &PairParameters,
     r: f64,
 ) -> (f64, f64) {
-    fn cut<V: Evaluator<f64>>(
-        form: impl Fn(&PairParameters) -> V,
-        truncation: &Truncation,
-        pair: &PairParameters,
+    struct At<'a> {
+        truncation: &'a Truncation,
+        pair: &'a PairParameters,
         r: f64,
-    ) -> (f64, f64) {
-        let truncated = Truncated::new(&form, &form, pair, truncation, PairUnits::default());
-        if r * r < f64::COINCIDENT2 {
-            return (0.0, truncated.contact_energy().unwrap_or(f64::INFINITY));
-        }
-        match truncation.kind() {
-            TruncationKind::Shifted => {
-                truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r * r)
+    }
+
+    impl FormVisitor for At<'_> {
+        type Output = (f64, f64);
+
+        fn visit<F: PairForm>(self, form: F) -> (f64, f64) {
+            let At { truncation, pair, r } = self;
+            let truncated = Truncated::new(&form, pair, truncation, PairUnits::default());
+            if r * r < f64::COINCIDENT2 {
+                return (0.0, truncated.contact_energy().unwrap_or(f64::INFINITY));
             }
-            TruncationKind::ForceShifted => {
-                truncated.evaluate::<{ TruncationKind::ForceShifted as usize }>(r * r)
-            }
-            TruncationKind::Smooth => {
-                truncated.evaluate::<{ TruncationKind::Smooth as usize }>(r * r)
+            match truncation.kind() {
+                TruncationKind::Shifted => {
+                    truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r * r)
+                }
+                TruncationKind::ForceShifted => {
+                    truncated.evaluate::<{ TruncationKind::ForceShifted as usize }>(r * r)
+                }
+                TruncationKind::Smooth => {
+                    truncated.evaluate::<{ TruncationKind::Smooth as usize }>(r * r)
+                }
             }
         }
     }
+
     if r >= pair.cutoff {
         return (0.0, 0.0);
     }
-    match form {
-        PairPotential::LennardJones => cut(LennardJones::new, truncation, pair, r),
-        PairPotential::Mie { m, n } => {
-            cut(|pair| InversePowers::<f64, true>::mie(pair, m, n), truncation, pair, r)
-        }
-        PairPotential::InversePower { n } => {
-            cut(|pair| InversePowers::<f64, true>::inverse_power(pair, n), truncation, pair, r)
-        }
-        PairPotential::HarmonicSpheres => cut(HarmonicSpheres::new, truncation, pair, r),
-        PairPotential::Yukawa => cut(Yukawa::new, truncation, pair, r),
-        PairPotential::GaussianCore => cut(GaussianCore::new, truncation, pair, r),
-    }
+    form.visit(At { truncation, pair, r })
 }

@@ -13,16 +13,18 @@ use super::{PairParameters, PotentialPlan, Truncation, evaluate_exactly};
 pub struct SmoothingChange {
     /// In units of `V(r)`, at any distance: no mean energy of a potential of one sign changes by more of itself.
     pub relative: f64,
-    /// In units of `epsilon`, where `|V(r)|` is up to `epsilon`.
+    /// In units of `epsilon` (of the pair's natural energy), where `|V(r)|` is up to that.
     pub of_epsilon: f64,
+    /// What that energy is called.
+    pub energy: &'static str,
 }
 
 impl Display for SmoothingChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SmoothingChange { relative, of_epsilon } = self;
+        let SmoothingChange { relative, of_epsilon, energy } = self;
         write!(
             f,
-            "changes by up to {relative:.1e} of itself, and by up to {of_epsilon:.1e} epsilon where it is up to epsilon"
+            "changes by up to {relative:.1e} of itself, and by up to {of_epsilon:.1e} {energy} where it is up to {energy}"
         )
     }
 }
@@ -40,23 +42,28 @@ impl PotentialPlan {
     /// Of a pair; `None` where the truncation is another one, which is the same in all precisions, or there is no energy.
     pub fn change_by_smoothing(&self, pair: &PairParameters) -> Option<SmoothingChange> {
         let Truncation::Smooth { width } = self.truncation else { return None };
-        if pair.epsilon == 0.0 {
+        if pair.is_zero() {
             return None;
         }
-        let width = width * pair.sigma;
-        // `|V(r)|` in units of epsilon, and its change in units of itself.
+        let width = width * pair.width_unit();
+        let epsilon = self.form.scale(pair).energy;
+        // `|V(r)|` in units of that energy, and its change in units of itself.
         let at = |r: f64| {
             let (s, x) = (r / pair.cutoff, (pair.cutoff - r) / width);
             let ratio = (0.5 * (1.0 + s)).powi(4) / (s * s);
             let (documented, taken) = (x.powi(4), x.powi(4) * ratio);
             let (_, shifted) = evaluate_exactly(self.form, &Truncation::Shifted, pair, r);
             let energy = shifted.abs() * documented / (1.0 + documented);
-            (energy / pair.epsilon, (ratio - 1.0) / (1.0 + taken))
+            (energy / epsilon, (ratio - 1.0) / (1.0 + taken))
         };
         let over = |count: u32| (1..count).map(move |k| f64::from(k) / f64::from(count));
         let anywhere = over(DISTANCES).map(|share| share * pair.cutoff);
         let near = over(DISTANCES_NEAR_CUTOFF).map(|share| pair.cutoff - WIDTHS * width * share);
-        let mut change = SmoothingChange { relative: 0.0, of_epsilon: 0.0 };
+        let mut change = SmoothingChange {
+            relative: 0.0,
+            of_epsilon: 0.0,
+            energy: self.form.description().scale.energy,
+        };
         for r in anywhere.clone().chain(near.filter(|&r| r > 0.0)) {
             let (energy, relative) = at(r);
             change.relative = change.relative.max(relative);
@@ -76,6 +83,7 @@ impl PotentialPlan {
         Some(SmoothingChange {
             relative: rounded_up(change.relative),
             of_epsilon: rounded_up(change.of_epsilon),
+            ..change
         })
     }
 }

@@ -1,4 +1,6 @@
+use super::description::SIGMA;
 use super::evaluator::{Evaluator, ReducedUnits};
+use super::form::PairForm;
 use super::{PairParameters, Truncation};
 use crate::arithmetic::Real;
 
@@ -83,29 +85,27 @@ pub struct Truncated<R, V> {
 }
 
 impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
-    /// `exact` is the same form in 64 bits, from which the constants come.
-    pub fn new<W: Evaluator<f64>>(
-        form: impl Fn(&PairParameters) -> V,
-        exact: impl Fn(&PairParameters) -> W,
+    /// The constants come from the same form in 64 bits.
+    pub fn new<F: PairForm<Evaluator<R> = V>>(
+        form: &F,
         pair: &PairParameters,
         truncation: &Truncation,
         units: PairUnits,
     ) -> Self {
         let units = PairUnits::of::<R>(truncation.kind(), units);
         let is_reduced = is_reduced::<R>(truncation.kind() as usize);
-        Self::with_units(form, exact, pair, truncation, units, is_reduced)
+        Self::with_units(form, pair, truncation, units, is_reduced)
     }
 
-    fn with_units<W: Evaluator<f64>>(
-        form: impl Fn(&PairParameters) -> V,
-        exact: impl Fn(&PairParameters) -> W,
+    fn with_units<F: PairForm<Evaluator<R> = V>>(
+        form: &F,
         pair: &PairParameters,
         truncation: &Truncation,
         units: PairUnits,
         is_reduced: bool,
     ) -> Self {
         let width = match truncation {
-            Truncation::Smooth { width } => width * pair.sigma,
+            Truncation::Smooth { width } => width * pair.width_unit(),
             _ => f64::INFINITY,
         };
         let scale = if is_reduced {
@@ -114,9 +114,10 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             ReducedUnits { sigma: false, force: 1.0, energy: 1.0 }
         };
         // In units of the pair's cutoff.
-        let unit = if scale.sigma { rounded(pair.sigma / pair.cutoff) } else { 1.0 };
-        let of = if is_reduced { reduced(pair, unit) } else { *pair };
-        let (force_over_r, energy) = exact(&of).evaluate(of.cutoff * of.cutoff);
+        let unit = if scale.sigma { rounded(pair.of(&SIGMA) / pair.cutoff) } else { 1.0 };
+        let of = if is_reduced { pair.reduced(unit, rounded) } else { *pair };
+        let (_, amplitude) = pair.amplitude();
+        let (force_over_r, energy) = form.evaluator::<f64>(&of).evaluate(of.cutoff * of.cutoff);
         let energy_shift = if *truncation == Truncation::Sharp { 0.0 } else { energy };
         // The constants that follow from the depth go by what it is after rounding.
         let depth = match is_reduced {
@@ -132,9 +133,9 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         let inv_unit2 = R::from_f64(1.0 / (cutoff * cutoff * (unit * unit)));
         let minus_slope = R::from_f64(-depth.to_f64() * (unit * unit));
         let cutoff2 = R::from_f64(cutoff * cutoff);
-        let force = pair.epsilon * scale.force / (pair.cutoff * pair.cutoff * (unit * unit));
+        let force = amplitude * scale.force / (pair.cutoff * pair.cutoff * (unit * unit));
         Truncated {
-            potential: form(&of),
+            potential: form.evaluator::<R>(&of),
             energy_shift: R::from_f64(raise.to_f64() * energy_shift / scale.energy),
             depth,
             minus_slope,
@@ -142,7 +143,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             bend,
             // A pair of no energy ends at zero: with others, zero times what is NaN any more at small distances would
             // be its force.
-            cutoff2: if pair.epsilon == 0.0 {
+            cutoff2: if pair.is_zero() {
                 R::ZERO
             } else if is_reduced {
                 first_outside(inv_unit2, minus_slope, depth, cutoff2)
@@ -151,12 +152,17 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             },
             inv_unit2,
             force_unit: R::from_f64(force * units.impulse),
-            energy_unit: R::from_f64(pair.epsilon * scale.energy / raise.to_f64()),
+            energy_unit: R::from_f64(amplitude * scale.energy / raise.to_f64()),
             cutoff: R::from_f64(pair.cutoff),
             force_at_cutoff: R::from_f64(force_over_r * of.cutoff),
             inv_width: R::from_f64(1.0 / width),
-            contact_energy: contact_energy(&exact(pair), pair, truncation, is_reduced)
-                .map(R::from_f64),
+            contact_energy: contact_energy(
+                &form.evaluator::<f64>(pair),
+                pair,
+                truncation,
+                is_reduced,
+            )
+            .map(R::from_f64),
         }
     }
 
@@ -269,7 +275,7 @@ fn contact_energy<W: Evaluator<f64>>(
     is_reduced: bool,
 ) -> Option<f64> {
     // Without an amplitude there is no pole.
-    let no_energy = (pair.epsilon == 0.0).then_some(0.0);
+    let no_energy = pair.is_zero().then_some(0.0);
     let bare = no_energy.or(exact.contact_energy())?;
     let (force_over_r, at_cutoff) = exact.evaluate(pair.cutoff * pair.cutoff);
     Some(match truncation {
@@ -279,20 +285,10 @@ fn contact_energy<W: Evaluator<f64>>(
         // There `d^4 / rho`, which stands for x^4, is infinite: g = 1.
         Truncation::Smooth { .. } if is_reduced => bare - at_cutoff,
         Truncation::Smooth { width } => {
-            let x4 = (pair.cutoff / (width * pair.sigma)).powi(4);
+            let x4 = (pair.cutoff / (width * pair.width_unit())).powi(4);
             (bare - at_cutoff) * x4 / (1.0 + x4)
         }
     })
-}
-
-/// A pair in units of so much of its cutoff and its epsilon.
-fn reduced(pair: &PairParameters, unit: f64) -> PairParameters {
-    PairParameters {
-        epsilon: 1.0,
-        sigma: rounded(pair.sigma / pair.cutoff) / unit,
-        cutoff: 1.0 / unit,
-        kappa: rounded(pair.kappa * pair.cutoff) * unit,
-    }
 }
 
 /// To 40 bits, so that equal ratios of rounded numbers are equal.

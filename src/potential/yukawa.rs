@@ -1,8 +1,50 @@
-use super::PairParameters;
+use super::description::{Description, EPSILON, Parameter, SIGMA};
 use super::evaluator::Evaluator;
+use super::form::{KernelHeader, PairForm, kernel_header};
+use super::{PairParameters, PairPotential};
 use crate::arithmetic::Real;
 
-/// `U(r) = epsilon (sigma/r) exp(-kappa (r - sigma))`.
+/// Inverse screening length.
+pub static KAPPA: Parameter = Parameter {
+    name: "kappa",
+    doc: "Inverse screening length of this pair (`yukawa`), in place of the potential's.",
+    may_be_zero: false,
+    energy: 0,
+    length: -1,
+    of_all_pairs: Some(
+        "Inverse screening length of `yukawa`, for all pairs that do not give their own.",
+    ),
+    example: 3.0,
+};
+
+/// `U(r) = epsilon (sigma/r) exp(-kappa (r - sigma))`: `epsilon` is the energy at `r = sigma`.
+#[derive(Clone, Copy)]
+pub struct Form;
+
+impl PairForm for Form {
+    const DESCRIPTIONS: &'static [Description] = &[Description {
+        parameters: &[&EPSILON, &SIGMA, &KAPPA],
+        ..Description::of_epsilon_and_sigma(
+            "yukawa",
+            "`epsilon (sigma/r) exp(-kappa (r - sigma))`.",
+            |_| Ok(PairPotential::Yukawa),
+        )
+    }];
+
+    const HEADER: KernelHeader = kernel_header!("yukawa.cuh");
+
+    type Evaluator<R: Real> = Yukawa<R>;
+
+    fn evaluator<R: Real>(&self, pair: &PairParameters) -> Yukawa<R> {
+        Yukawa::new(pair)
+    }
+
+    fn kernel_type(&self) -> String {
+        "Yukawa<R>".to_owned()
+    }
+}
+
+/// The constants of a pair.
 #[derive(Clone, Copy)]
 pub struct Yukawa<R> {
     epsilon_sigma: R,
@@ -11,11 +53,12 @@ pub struct Yukawa<R> {
 }
 
 impl<R: Real> Yukawa<R> {
-    pub fn new(pair: &PairParameters) -> Self {
+    fn new(pair: &PairParameters) -> Self {
+        let (epsilon, sigma, kappa) = (pair.of(&EPSILON), pair.of(&SIGMA), pair.of(&KAPPA));
         Yukawa {
-            epsilon_sigma: R::from_f64(pair.epsilon * pair.sigma),
-            kappa: R::from_f64(pair.kappa),
-            kappa_sigma: R::from_f64(pair.kappa * pair.sigma),
+            epsilon_sigma: R::from_f64(epsilon * sigma),
+            kappa: R::from_f64(kappa),
+            kappa_sigma: R::from_f64(kappa * sigma),
         }
     }
 }

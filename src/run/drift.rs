@@ -16,7 +16,7 @@ pub fn of_thermostat(plan: &Plan, stage: &StagePlan) -> Option<String> {
     let time = lag as f64 * plan.run.timestep;
     let gained = drift.mean_square_displacement(time);
     let coefficient = drift.diffusion_coefficient();
-    let visible = VISIBLE_MOTION * plan.potential.smallest_sigma();
+    let visible = VISIBLE_MOTION * plan.potential.smallest_length();
     (gained > visible * visible).then(|| {
         let [coefficient, gained, time] = [coefficient, gained, time].map(|x| significant(x, 3));
         format!(

@@ -95,9 +95,8 @@ impl Simulation {
         let Truncation::Smooth { width } = self.plan.potential.truncation else { return Ok(()) };
         if self.plan.run.precision != Precision::Double && self.stage == 0 {
             // The shorter the cutoff, the larger is the share.
-            let shortest = |pair: &&PairParameters| pair.cutoff / pair.sigma;
-            let pairs =
-                self.plan.potential.pairs.iter().flatten().filter(|pair| pair.epsilon > 0.0);
+            let shortest = |pair: &&PairParameters| pair.cutoff / pair.width_unit();
+            let pairs = self.plan.potential.pairs.iter().flatten().filter(|pair| !pair.is_zero());
             let most = pairs.min_by(|a, b| shortest(a).total_cmp(&shortest(b)));
             let change = most.and_then(|pair| self.plan.potential.change_by_smoothing(pair));
             if let Some(change) = change.filter(|change| change.relative > VISIBLE_SMOOTHING) {
@@ -115,13 +114,13 @@ impl Simulation {
         let lightest = masses.fold(f64::INFINITY, f64::min);
         let way = self.plan.run.timestep * (2.0 * temperature / lightest).sqrt();
         let pairs = self.plan.potential.pairs.iter().flatten();
-        let sigma = pairs.map(|pair| pair.sigma).fold(0.0, f64::max);
-        if way > width * sigma {
+        let unit = pairs.map(PairParameters::width_unit).fold(0.0, f64::max);
+        if way > width * unit {
             tracing::warn!(
                 "stage \"{}\": pairs move by {way:.4} in a step, further than the width of the smoothing at the cutoff, \
                  {:.4}: energy is conserved less well than with \"shifted\"; give a larger width, or a shorter timestep",
                 self.plan.stages[self.stage].name,
-                width * sigma
+                width * unit
             );
         }
         Ok(())
@@ -154,7 +153,7 @@ impl Simulation {
         let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
         let velocity = self.engine.thermodynamics()?.center_of_mass_velocity;
         let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
-        if way > VISIBLE_MOTION * self.plan.potential.smallest_sigma() {
+        if way > VISIBLE_MOTION * self.plan.potential.smallest_length() {
             tracing::warn!(
                 "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin thermostats \
                  set it in motion, initial files may bring it); displacements contain that: give remove_drift = true \

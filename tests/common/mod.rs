@@ -63,7 +63,7 @@ pub fn plan_of(
 }
 
 pub fn pair(epsilon: f64, sigma: f64, cutoff: f64) -> PairParameters {
-    PairParameters { epsilon, sigma, cutoff: cutoff * sigma, kappa: 0.0 }
+    PairParameters::of_epsilon_and_sigma(epsilon, sigma, cutoff * sigma)
 }
 
 /// Kob-Andersen's interactions; cutoff in units of sigma.

@@ -60,11 +60,8 @@ pub struct Case {
 
 impl Case {
     pub fn new(dimension: usize, particles: usize, precision: Precision, steps: u64) -> Self {
-        let pair = |epsilon: f64, sigma: f64| PairParameters {
-            epsilon,
-            sigma,
-            cutoff: 2.5 * sigma,
-            kappa: 0.0,
+        let pair = |epsilon: f64, sigma: f64| {
+            PairParameters::of_epsilon_and_sigma(epsilon, sigma, 2.5 * sigma)
         };
         let (aa, ab, bb) = (pair(1.0, 1.0), pair(1.5, 0.8), pair(0.5, 0.88));
         let species = |name: &str, count, mass| Species { name: name.into(), count, mass };

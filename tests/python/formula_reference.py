@@ -18,6 +18,7 @@ from models import (
     SHARP,
     SHIFTED,
     SOFT_SPHERES,
+    exp_6_mixture,
     mixture,
     one_component,
     smooth,
@@ -80,6 +81,9 @@ def form_cases():
             name = " ".join(words + [truncation["kind"]])
             definition = mixture(form, truncation, **extra)
             yield case(name, "kob_andersen_3d.xyz", configuration, definition)
+    for truncation in TRUNCATIONS:
+        name = f"buckingham {truncation['kind']}"
+        yield case(name, "kob_andersen_3d.xyz", configuration, exp_6_mixture(truncation))
 
 
 def tail_energy(configuration, cutoff):

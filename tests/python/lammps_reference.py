@@ -16,7 +16,7 @@ import numpy as np
 import extended_xyz
 import lammps_session
 from lammps_session import pair_commands
-from models import FORCE_SHIFTED, LENNARD_JONES, SHARP, SHIFTED, mixture, smooth
+from models import FORCE_SHIFTED, LENNARD_JONES, SHARP, SHIFTED, exp_6_mixture, mixture, smooth
 from pair_sum import VIRIAL_MEANING, evaluate, write_cases
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -36,6 +36,7 @@ CASES = [
     ("yukawa shifted", "kob_andersen_3d", mixture({"kind": "yukawa"}, SHIFTED, kappa=2.0), 50),
     ("gaussian core shifted", "kob_andersen_3d", mixture({"kind": "gaussian-core"}, SHIFTED), 50),
     ("harmonic spheres", "kob_andersen_3d", mixture({"kind": "harmonic-spheres"}, SHARP, cutoff=1.0), 50),
+    ("buckingham shifted", "kob_andersen_3d", exp_6_mixture(SHIFTED), 50),
     ("kob-andersen 2d shifted", "kob_andersen_2d", mixture(LENNARD_JONES, SHIFTED), None),
     ("kob-andersen 2d force-shifted", "kob_andersen_2d", mixture(LENNARD_JONES, FORCE_SHIFTED), 50),
 ]

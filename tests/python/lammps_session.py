@@ -48,10 +48,14 @@ STYLES = {
     ("gaussian-core", "sharp"): "gauss",
     ("gaussian-core", "shifted"): "gauss",
     ("harmonic-spheres", "sharp"): "harmonic/cut",
+    ("buckingham", "sharp"): "buck",
+    ("buckingham", "shifted"): "buck",
 }
 
 
 def coefficients(form, pair):
+    if form["kind"] == "buckingham":
+        return pair["A"], pair["rho"], pair["C"]
     e, s, k = pair["epsilon"], pair["sigma"], pair["kappa"]
     return {
         "lennard-jones": (e, s),
@@ -103,7 +107,7 @@ def pair_commands(potential):
     style = STYLES.get((form["kind"], truncation["kind"]), "lepton")
     largest = max(pair["cutoff"] for row in pairs for pair in row)
     first = {
-        "yukawa": f"pair_style yukawa {pairs[0][0]['kappa']!r} {largest!r}",
+        "yukawa": f"pair_style yukawa {pairs[0][0].get('kappa')!r} {largest!r}",
         "harmonic/cut": "pair_style harmonic/cut",
     }
     commands = [first.get(style, f"pair_style {style} {largest!r}")]

@@ -1,5 +1,7 @@
 """The potentials for which tests/data holds expected values, in the form of the plan's JSON."""
 
+import math
+
 from pair_sum import pair, potential
 
 SHARP, SHIFTED, FORCE_SHIFTED = ({"kind": kind} for kind in ("sharp", "shifted", "force-shifted"))
@@ -25,6 +27,21 @@ def kob_andersen_pairs(cutoff=2.5, kappa=0.0):
 def mixture(form, truncation, cutoff=2.5, kappa=0.0):
     """Any form with the Kob-Andersen energies and diameters."""
     return potential(form, truncation, kob_andersen_pairs(cutoff, kappa))
+
+
+def exp_6_mixture(truncation, alpha=13.0, cutoff=2.5):
+    """Buckingham potentials of the Kob-Andersen depths, with minima at 2^(1/6) of its diameters."""
+    def exp_6(epsilon, sigma):
+        minimum = 2 ** (1 / 6) * sigma
+        return {
+            "cutoff": cutoff * sigma,
+            "A": 6 / (alpha - 6) * math.exp(alpha) * epsilon,
+            "rho": minimum / alpha,
+            "C": alpha / (alpha - 6) * minimum**6 * epsilon,
+        }
+
+    pairs = [[exp_6(EPSILON[a][b], SIGMA[a][b]) for b in range(2)] for a in range(2)]
+    return potential({"kind": "buckingham"}, truncation, pairs)
 
 
 def one_component(form, truncation, cutoff):

@@ -24,9 +24,13 @@ def potential(form, truncation, pairs):
 
 def bare(form, parameters, r):
     """U(r) and U'(r), not truncated."""
+    kind = form["kind"]
+    if kind == "buckingham":
+        a, rho, c = (REAL(parameters[key]) for key in ("A", "rho", "C"))
+        repulsion, attraction = a * np.exp(-r / rho), c / r**6
+        return repulsion - attraction, 6 * attraction / r - repulsion / rho
     epsilon, sigma, kappa = (REAL(parameters[key]) for key in ("epsilon", "sigma", "kappa"))
     x = sigma / r
-    kind = form["kind"]
     if kind == "lennard-jones":
         return 4 * epsilon * (x**12 - x**6), 4 * epsilon * (6 * x**6 - 12 * x**12) / r
     if kind == "mie":
@@ -51,7 +55,7 @@ def bare(form, parameters, r):
 
 def truncated(form, truncation, parameters, r):
     """U(r) and U'(r) inside the cutoff."""
-    cutoff, sigma = REAL(parameters["cutoff"]), REAL(parameters["sigma"])
+    cutoff, unit = REAL(parameters["cutoff"]), REAL(parameters.get("sigma", 1))
     u, du = bare(form, parameters, r)
     u_cut, du_cut = bare(form, parameters, cutoff)
     kind = truncation["kind"]
@@ -62,7 +66,7 @@ def truncated(form, truncation, parameters, r):
     if kind == "force-shifted":
         return u - u_cut - (r - cutoff) * du_cut, du - du_cut
     if kind == "smooth":
-        scale = REAL(truncation["width"]) * sigma
+        scale = REAL(truncation["width"]) * unit
         x = (r - cutoff) / scale
         g = x**4 / (1 + x**4)
         dg = 4 * x**3 / (1 + x**4) ** 2 / scale

@@ -95,11 +95,8 @@ impl Model {
     /// Without stages; the velocities are drawn by the benchmark.
     pub fn plan(self, particles: usize, precision: Precision, arguments: &BenchArguments) -> Plan {
         let state = self.state();
-        let pair = |epsilon: f64, sigma: f64| PairParameters {
-            epsilon,
-            sigma,
-            cutoff: state.cutoff * sigma,
-            kappa: 0.0,
+        let pair = |epsilon: f64, sigma: f64| {
+            PairParameters::of_epsilon_and_sigma(epsilon, sigma, state.cutoff * sigma)
         };
         let species = |name: &str, count| Species { name: name.into(), count, mass: 1.0 };
         let (species, pairs) = match self {

@@ -2,6 +2,7 @@
 //!
 //! The doc comments of the fields are the documentation of the keys, in the JSON schema and in the
 //! key reference. Nothing is checked here but names and types.
+mod keys;
 mod potential;
 mod run;
 mod stage;

@@ -1,30 +1,33 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde::de::{self, Deserializer, EnumAccess, MapAccess, VariantAccess, Visitor};
+use serde_json::{Map, Value, json};
 
+use super::keys::{Keys, word_of};
 use super::{Integer, Number, OrPlain, PlainOr, Table, Written};
-use crate::potential::LARGEST_EXPONENT;
+use crate::potential::{
+    Description, LARGEST_EXPONENT, Parameter, descriptions, exponents, parameters,
+};
 
 /// Pair potential, its truncation and its parameters.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields, transform = with_keys_of_potentials)]
 pub struct Potential {
     /// Form of the pair potential, the same for all pairs of species.
     pub kind: Written<PotentialKind>,
-    /// Exponent of the repulsion of `mie`, greater than `n`.
-    #[schemars(extend("minimum" = 2, "maximum" = LARGEST_EXPONENT))]
-    pub m: Option<Written<Integer>>,
-    /// Exponent of the attraction of `mie`, or of `inverse-power`.
-    #[schemars(extend("minimum" = 1, "maximum" = LARGEST_EXPONENT))]
-    pub n: Option<Written<Integer>>,
-    /// Inverse screening length of `yukawa`, for all pairs that do not give their own.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub kappa: Option<Written<Number>>,
+    /// Exponents by their keys.
+    #[schemars(skip)]
+    pub exponents: BTreeMap<&'static str, Written<Integer>>,
+    /// Parameters of all pairs that do not give their own, by their keys.
+    #[schemars(skip)]
+    pub parameters: BTreeMap<&'static str, Written<Number>>,
     /// Distance at which the potential ends, in units of each pair's sigma. Exactly one of `cutoff`
     /// and `cutoff_absolute` is given, here or for every pair; none with `wca` and
-    /// `harmonic-spheres`, which bring their own.
+    /// `harmonic-spheres`, which bring their own. Potentials without sigma take `cutoff_absolute`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cutoff: Option<Written<Number>>,
     /// Distance at which the potential ends, the same for all pairs.
@@ -38,37 +41,136 @@ pub struct Potential {
     pub pairs: Table<BTreeMap<String, Table<Pair>>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PotentialKind {
-    /// `4 epsilon [(sigma/r)^12 - (sigma/r)^6]`.
-    LennardJones,
-    /// `C epsilon [(sigma/r)^m - (sigma/r)^n]`, `C = m/(m-n) (m/n)^(n/(m-n))`.
-    Mie,
-    /// `epsilon (sigma/r)^n`.
-    InversePower,
-    /// Lennard-Jones, cut at its minimum `2^(1/6) sigma` and shifted to zero there.
-    Wca,
-    /// `epsilon/2 (1 - r/sigma)^2` for `r < sigma`.
-    HarmonicSpheres,
-    /// `epsilon (sigma/r) exp(-kappa (r - sigma))`.
-    Yukawa,
-    /// `epsilon exp(-(r/sigma)^2)`.
-    GaussianCore,
+impl<'de> Deserialize<'de> for Potential {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const OWN: [&str; 5] = ["kind", "cutoff", "cutoff_absolute", "truncation", "pairs"];
+        static KEYS: Keys = Keys::new(|| {
+            let of_all_pairs = |parameter: &&&Parameter| parameter.of_all_pairs.is_some();
+            let mut keys = vec![OWN[0]];
+            keys.extend(exponents().iter().map(|exponent| exponent.name));
+            keys.extend(parameters().iter().filter(of_all_pairs).map(|parameter| parameter.name));
+            keys.extend(&OWN[1..]);
+            keys
+        });
+
+        struct PotentialVisitor;
+
+        impl<'de> Visitor<'de> for PotentialVisitor {
+            type Value = Potential;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Potential, A::Error> {
+                let (mut kind, mut pairs) = (None, None);
+                let (mut cutoff, mut cutoff_absolute, mut truncation) = (None, None, None);
+                let (mut of_pairs, mut of_form) = (BTreeMap::new(), BTreeMap::new());
+                while let Some(key) = map.next_key_seed(&KEYS)? {
+                    match key {
+                        "kind" => kind = Some(map.next_value()?),
+                        "cutoff" => cutoff = map.next_value()?,
+                        "cutoff_absolute" => cutoff_absolute = map.next_value()?,
+                        "truncation" => truncation = map.next_value()?,
+                        "pairs" => pairs = Some(map.next_value()?),
+                        _ if exponents().iter().any(|exponent| exponent.name == key) => {
+                            of_form.insert(key, map.next_value()?);
+                        }
+                        _ => {
+                            of_pairs.insert(key, map.next_value()?);
+                        }
+                    }
+                }
+                Ok(Potential {
+                    kind: kind.ok_or_else(|| de::Error::missing_field("kind"))?,
+                    exponents: of_form,
+                    parameters: of_pairs,
+                    cutoff,
+                    cutoff_absolute,
+                    truncation,
+                    pairs: pairs.ok_or_else(|| de::Error::missing_field("pairs"))?,
+                })
+            }
+        }
+
+        deserializer.deserialize_map(PotentialVisitor)
+    }
+}
+
+/// A word for a potential.
+#[derive(Clone, Copy, Debug)]
+pub struct PotentialKind(pub &'static Description);
+
+impl<'de> Deserialize<'de> for PotentialKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        static WORDS: Keys =
+            Keys::new(|| descriptions().map(|description| description.word).collect());
+
+        struct KindVisitor;
+
+        impl<'de> Visitor<'de> for KindVisitor {
+            type Value = PotentialKind;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<PotentialKind, A::Error> {
+                let (word, rest) = data.variant_seed(word_of(&WORDS))?;
+                rest.unit_variant()?;
+                let found = descriptions().find(|description| description.word == word);
+                Ok(PotentialKind(found.expect("the word is one of them")))
+            }
+        }
+
+        deserializer.deserialize_enum("PotentialKind", WORDS.all(), KindVisitor)
+    }
 }
 
 impl Display for PotentialKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PotentialKind::LennardJones => "lennard-jones",
-            PotentialKind::Mie => "mie",
-            PotentialKind::InversePower => "inverse-power",
-            PotentialKind::Wca => "wca",
-            PotentialKind::HarmonicSpheres => "harmonic-spheres",
-            PotentialKind::Yukawa => "yukawa",
-            PotentialKind::GaussianCore => "gaussian-core",
-        })
+        f.write_str(self.0.word)
     }
+}
+
+impl JsonSchema for PotentialKind {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "PotentialKind".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let word =
+            |of: &Description| json!({"type": "string", "const": of.word, "description": of.doc});
+        json_schema!({ "oneOf": descriptions().map(word).collect::<Vec<Value>>() })
+    }
+}
+
+/// Adds the keys that belong to potentials, and which of them each needs.
+fn with_keys_of_potentials(schema: &mut Schema) {
+    let exponent = |least: u32, doc: &str| json!({"type": "integer", "description": doc, "minimum": least, "maximum": LARGEST_EXPONENT});
+    let exponents = exponents().iter().map(|of| (of.name.to_owned(), exponent(of.least, of.doc)));
+    let of_all_pairs = parameters().iter().filter_map(|&parameter| {
+        let doc = parameter.of_all_pairs?;
+        Some((parameter.name.to_owned(), schema_of(parameter, doc.to_owned())))
+    });
+    insert_after(schema, Some("kind"), exponents.chain(of_all_pairs).collect());
+    let needs: Vec<Value> = descriptions()
+        .map(|description| {
+            let own = description.parameters.iter().filter(|of| of.of_all_pairs.is_none());
+            let of_pair: Vec<&str> = own.map(|of| of.name).collect();
+            let of_form: Vec<&str> = description.exponents.iter().map(|of| of.name).collect();
+            let pairs = json!({"additionalProperties": {"required": of_pair}});
+            json!({
+                "if": {"properties": {"kind": {"const": description.word}}},
+                "then": {"properties": {"pairs": pairs}, "required": of_form},
+            })
+        })
+        .collect();
+    schema.insert("allOf".to_owned(), needs.into());
 }
 
 /// How the potential ends at the cutoff.
@@ -77,7 +179,7 @@ impl Display for PotentialKind {
 pub struct Truncation {
     /// How the potential ends at the cutoff `r_c`.
     pub kind: Written<TruncationKind>,
-    /// Width `h` of `smooth`, in units of each pair's sigma; the smaller, the nearer to `shifted`. Pairs should take several
+    /// Width `h` of `smooth`, in units of each pair's sigma, or of the unit of length for potentials without sigma; the smaller, the nearer to `shifted`. Pairs should take several
     /// steps to cross it (`timestep` times sqrt(2 T / m) each): over a width that they cross in one, energy is conserved less
     /// well than with `shifted`.
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -109,22 +211,96 @@ pub enum TruncationKind {
 }
 
 /// Parameters of a pair of species, here of A and B.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields, transform = with_parameters_of_pairs)]
 pub struct Pair {
-    /// Energy of the pair. The largest is between 1e-9 and 1e6, in `fixed-point` between 1e-6 and 1e5.
-    #[schemars(extend("minimum" = 0))]
-    pub epsilon: Written<Number>,
-    /// Length of the pair: between 0.01 and 100, but in `double`.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub sigma: Written<Number>,
+    /// By their keys.
+    #[schemars(skip)]
+    pub parameters: BTreeMap<&'static str, Written<Number>>,
     /// Cutoff of this pair in units of its sigma, in place of the potential's.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cutoff: Option<Written<Number>>,
     /// Cutoff of this pair as a distance, in place of the potential's.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cutoff_absolute: Option<Written<Number>>,
-    /// Inverse screening length of this pair (`yukawa`), in place of the potential's.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub kappa: Option<Written<Number>>,
+}
+
+impl<'de> Deserialize<'de> for Pair {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        static KEYS: Keys = Keys::new(|| {
+            let of_pairs = parameters().iter().map(|parameter| parameter.name);
+            of_pairs.chain(["cutoff", "cutoff_absolute"]).collect()
+        });
+
+        struct PairVisitor;
+
+        impl<'de> Visitor<'de> for PairVisitor {
+            type Value = Pair;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pair, A::Error> {
+                let mut pair =
+                    Pair { parameters: BTreeMap::new(), cutoff: None, cutoff_absolute: None };
+                while let Some(key) = map.next_key_seed(&KEYS)? {
+                    match key {
+                        "cutoff" => pair.cutoff = map.next_value()?,
+                        "cutoff_absolute" => pair.cutoff_absolute = map.next_value()?,
+                        _ => {
+                            pair.parameters.insert(key, map.next_value()?);
+                        }
+                    }
+                }
+                Ok(pair)
+            }
+        }
+
+        deserializer.deserialize_map(PairVisitor)
+    }
+}
+
+fn with_parameters_of_pairs(schema: &mut Schema) {
+    let all = parameters().iter().map(|&parameter| {
+        let takers = descriptions().filter(|description| description.takes(parameter.name));
+        let doc = match parameter.of_all_pairs {
+            Some(_) => parameter.doc.to_owned(),
+            None => format!("{} Needed by {}.", parameter.doc, quoted(takers)),
+        };
+        (parameter.name.to_owned(), schema_of(parameter, doc))
+    });
+    insert_after(schema, None, all.collect());
+}
+
+fn schema_of(parameter: &Parameter, doc: String) -> Value {
+    let bound = if parameter.may_be_zero { "minimum" } else { "exclusiveMinimum" };
+    json!({"type": "number", "description": doc, bound: 0})
+}
+
+/// `` `a`, `b` and `c` ``
+fn quoted(all: impl Iterator<Item = &'static Description>) -> String {
+    let words: Vec<String> = all.map(|description| format!("`{}`", description.word)).collect();
+    match &words[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        words => words.concat(),
+    }
+}
+
+/// Puts properties after one of a table, or first.
+fn insert_after(schema: &mut Schema, key: Option<&str>, inserted: Vec<(String, Value)>) {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    let mut all = Map::new();
+    let mut inserted = Some(inserted);
+    if key.is_none() {
+        all.extend(inserted.take().into_iter().flatten());
+    }
+    for (name, property) in std::mem::take(properties) {
+        let is_place = Some(name.as_str()) == key;
+        all.insert(name, property);
+        if is_place {
+            all.extend(inserted.take().into_iter().flatten());
+        }
+    }
+    *properties = all;
 }

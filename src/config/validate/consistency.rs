@@ -6,7 +6,7 @@ use super::stage_checks::rounded_down;
 use crate::config::document::{Document, Pair, PlainOr, Potential, Table};
 use crate::config::estimate::{bytes, memory};
 use crate::plan::{InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan};
-use crate::potential::{PairParameters, PotentialPlan, Truncation};
+use crate::potential::{PairParameters, PotentialPlan, SIGMA, ScaleNames, Truncation};
 
 /// Cells of the neighbor search, as wide as the largest cutoff, that a box may hold.
 const MAXIMUM_CELLS: f64 = 1e8;
@@ -30,7 +30,7 @@ const LENGTHS: Range<f64> = 1e-2..1e2;
 const ENERGIES: Range<f64> = 1e-9..1e6;
 const ENERGIES_OF_FIXED_POINT: Range<f64> = 1e-6..1e5;
 
-/// Furthest thermal flight in a step, in units of the smallest sigma.
+/// Furthest thermal flight in a step, in units of the smallest length of a pair.
 const FURTHEST_FLIGHT: f64 = 0.25;
 
 /// What box, cutoffs and truncation say of each other.
@@ -46,7 +46,7 @@ pub fn check_box(
     box_is_not_empty(system, potential, document, checker);
     smoothing_is_narrow(potential, run, document, checker);
     if let Some(run) = run {
-        units_are_reduced(potential, run, document, checker);
+        units_are_reduced(system, potential, run, document, checker);
     }
 }
 
@@ -64,11 +64,13 @@ pub fn timestep(
     };
     let mass = lightest(system);
     let period = all_pairs(potential)
-        .map(|pair| pair.sigma * (mass / pair.epsilon).sqrt())
+        .map(|pair| potential.form.scale(pair))
+        .map(|scale| scale.length * (mass / scale.energy).sqrt())
         .fold(f64::INFINITY, f64::min);
     let span = &document.run.timestep.span;
+    let ScaleNames { energy, length } = potential.form.description().scale;
     let help = format!(
-        "sqrt(mass sigma^2 / epsilon) is {period:.4} for the fastest pair; \
+        "sqrt(mass {length}^2 / {energy}) is {period:.4} for the fastest pair; \
          a few thousandths of it are usual"
     );
     if timestep > LONGEST_STEP * period {
@@ -150,26 +152,43 @@ fn farthest_pair<'a>(
     potential: &PotentialPlan,
     document: &'a Document,
 ) -> Option<(&'a Table<Pair>, f64)> {
-    let names: Vec<&str> = system.species.iter().map(|species| species.name.as_str()).collect();
-    let (a, b) = (0..names.len()).flat_map(|a| (a..names.len()).map(move |b| (a, b))).max_by(
-        |&(a, b), &(c, d)| potential.pairs[a][b].cutoff.total_cmp(&potential.pairs[c][d].cutoff),
-    )?;
+    let (a, b) = species_pairs(system).max_by(|&(a, b), &(c, d)| {
+        potential.pairs[a][b].cutoff.total_cmp(&potential.pairs[c][d].cutoff)
+    })?;
+    Some((typed_pair(system, document, (a, b))?, potential.pairs[a][b].cutoff))
+}
+
+fn species_pairs(system: &SystemPlan) -> impl Iterator<Item = (usize, usize)> {
+    let count = system.species.len();
+    (0..count).flat_map(move |a| (a..count).map(move |b| (a, b)))
+}
+
+/// What was typed for a pair of species.
+fn typed_pair<'a>(
+    system: &SystemPlan,
+    document: &'a Document,
+    (a, b): (usize, usize),
+) -> Option<&'a Table<Pair>> {
     let keys = [(a, b), (b, a)].map(|(first, second)| {
-        let (first, second) = (names[first], names[second]);
+        let (first, second) = (&system.species[first].name, &system.species[second].name);
         [format!("{first}{second}"), format!("{first}-{second}")]
     });
-    let typed = keys.iter().flatten().find_map(|key| document.potential.pairs.get(key))?;
-    Some((typed, potential.pairs[a][b].cutoff))
+    keys.iter().flatten().find_map(|key| document.potential.pairs.get(key))
+}
+
+/// Where a parameter of a pair was typed; the pair, if it has no such parameter.
+fn parameter_place<'a>(pair: &'a Table<Pair>, name: &str) -> &'a Range<usize> {
+    pair.parameters.get(name).map_or(&pair.span, |typed| &typed.span)
 }
 
 /// The key that determines the cutoff of a pair.
-fn cutoff_place<'a>(pair: &'a Pair, potential: &'a Potential) -> &'a Range<usize> {
+fn cutoff_place<'a>(pair: &'a Table<Pair>, potential: &'a Potential) -> &'a Range<usize> {
     [&pair.cutoff, &pair.cutoff_absolute, &potential.cutoff, &potential.cutoff_absolute]
         .into_iter()
         .flatten()
         .map(|number| &number.span)
         .next()
-        .unwrap_or(&pair.sigma.span)
+        .unwrap_or_else(|| parameter_place(pair, SIGMA.name))
 }
 
 fn box_is_not_empty(
@@ -206,13 +225,17 @@ fn smoothing_is_narrow(
     let Truncation::Smooth { width } = potential.truncation else {
         return;
     };
-    let shortest =
-        all_pairs(potential).map(|pair| pair.cutoff / pair.sigma).fold(f64::INFINITY, f64::min);
+    let shortest = all_pairs(potential)
+        .map(|pair| pair.cutoff / pair.width_unit())
+        .fold(f64::INFINITY, f64::min);
     if let Some(typed) = &document.potential.truncation
         && let PlainOr::Table(table) = &typed.value
         && let Some(number) = &table.width
     {
-        let help = "in units of sigma: 0.005 is usual";
+        let help = match potential.form.description().has_sigma() {
+            true => "in units of sigma: 0.005 is usual",
+            false => "in units of length: 0.005 is usual",
+        };
         if width > shortest / 2.0 {
             let message = format!("{width:?} smooths more than half of the potential away");
             checker.reject(&number.span, message, help);
@@ -225,50 +248,60 @@ fn smoothing_is_narrow(
 
 /// Numbers have ranges and units of their own in each precision, made for energies and lengths about one.
 fn units_are_reduced(
+    system: &SystemPlan,
     potential: &PotentialPlan,
     run: &RunPlan,
     document: &Document,
     checker: &mut Checker<'_>,
 ) {
-    let help = "choose units in which the largest epsilon and sigma are about one, and scale temperatures, density and \
-                timestep with them";
+    let ScaleNames { energy, length } = potential.form.description().scale;
+    let help = format!(
+        "choose units in which the largest {energy} and {length} are about one, and scale temperatures, density and \
+         timestep with them"
+    );
     let name = run.precision.name();
     let energies = match run.precision {
         Precision::FixedPoint => ENERGIES_OF_FIXED_POINT,
         _ => ENERGIES,
     };
-    let typed = || document.potential.pairs.values();
-    let strongest = typed().max_by(|a, b| a.epsilon.value.0.total_cmp(&b.epsilon.value.0));
-    if let Some(pair) = strongest {
-        let epsilon = pair.epsilon.value.0;
-        if epsilon > 0.0 && !energies.contains(&epsilon) {
+    let scale = |&(a, b): &(usize, usize)| potential.form.scale(&potential.pairs[a][b]);
+    let strongest = species_pairs(system)
+        .max_by(|one, other| scale(one).energy.total_cmp(&scale(other).energy));
+    if let Some(strongest) = strongest
+        && let Some(pair) = typed_pair(system, document, strongest)
+    {
+        let found = scale(&strongest).energy;
+        if found > 0.0 && !energies.contains(&found) {
             let message = format!(
-                "the largest epsilon is {epsilon:?}: {name:?} holds energies of {:e} to {:e}",
+                "the largest {energy} is {found:?}: {name:?} holds energies of {:e} to {:e}",
                 energies.start, energies.end
             );
-            checker.reject(&pair.epsilon.span, message, help);
+            checker.reject(parameter_place(pair, energy), message, &help[..]);
         }
     }
-    let others = |sigma: f64| !LENGTHS.contains(&sigma);
+    let other = species_pairs(system).find(|pair| !LENGTHS.contains(&scale(pair).length));
     if run.precision != Precision::Double
-        && let Some(pair) = typed().find(|pair| others(pair.sigma.value.0))
-        && all_pairs(potential).any(|pair| others(pair.sigma))
+        && let Some(other) = other
+        && let Some(pair) = typed_pair(system, document, other)
     {
         let message = format!(
-            "sigma is {:?}: {name:?} takes powers of lengths in 32-bit floats, and holds {:e} to {:e}",
-            pair.sigma.value.0, LENGTHS.start, LENGTHS.end
+            "{length} is {:?}: {name:?} takes powers of lengths in 32-bit floats, and holds {:e} to {:e}",
+            scale(&other).length,
+            LENGTHS.start,
+            LENGTHS.end
         );
-        checker.reject(&pair.sigma.span, message, help);
+        checker.reject(parameter_place(pair, length), message, help);
     }
 }
 
 fn step_resolves_the_velocities(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
-    let sigma = all_pairs(&plan.potential).map(|pair| pair.sigma).fold(f64::INFINITY, f64::min);
-    let hottest = lightest(&plan.system) * (FURTHEST_FLIGHT * sigma / plan.run.timestep).powi(2);
+    let length = plan.potential.smallest_length();
+    let hottest = lightest(&plan.system) * (FURTHEST_FLIGHT * length / plan.run.timestep).powi(2);
+    let name = plan.potential.form.description().scale.length;
     let mut too_hot = |span: &Range<usize>, temperature: f64| {
         if temperature > hottest {
             let message = format!(
-                "at temperature {temperature:?} particles fly further than a quarter of sigma in a step"
+                "at temperature {temperature:?} particles fly further than a quarter of {name} in a step"
             );
             checker.reject(span, message, format!("at most {hottest:.4} with this timestep"));
         }

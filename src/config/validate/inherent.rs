@@ -51,7 +51,7 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         };
         let Some(table) = &observe.inherent_structures else { continue };
         // A force below the tolerance changes the energy by no more over a distance of sigma.
-        if jump >= settings.force_tolerance * plan.potential.smallest_sigma() {
+        if jump >= settings.force_tolerance * plan.potential.smallest_length() {
             let message = format!(
                 "the energy jumps by {jump:.2e} at the cutoff: between minima it would go up and down in steps"
             );

@@ -5,16 +5,12 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::system::{MAXIMUM_SPECIES, is_species_name};
 use crate::config::document::{
-    Integer, Number, Pair, PlainOr, Potential, PotentialKind, System, Table, TruncationKind,
-    Written,
+    Number, Pair, PlainOr, Potential, PotentialKind, System, Table, TruncationKind, Written,
 };
 use crate::config::reword::nearest;
 use crate::potential::{
-    LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, Truncation,
+    LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation, descriptions,
 };
-
-/// 2^(1/6), rounded to nearest: the minimum of the Lennard-Jones potential in units of sigma.
-const LENNARD_JONES_MINIMUM: f64 = 1.122_462_048_309_373;
 
 /// Missing pairs named in one message.
 const PAIRS_NAMED: usize = 6;
@@ -27,90 +23,84 @@ pub fn check(
     let form = form(document, checker);
     let truncation = truncation(document, checker);
     let cutoff = Cutoff::of_potential(document, checker);
-    let kappa = match &document.kappa {
-        Some(kappa) => Some(checker.positive(kappa)?),
-        None => None,
-    };
-    if let Some(kappa) = &document.kappa {
-        only_with(document, PotentialKind::Yukawa, &kappa.span, checker);
-    }
-    let pairs = pairs(document, system, cutoff?, kappa, checker);
+    let common = common_parameters(document, checker);
+    let pairs = pairs(document, system, form, cutoff?, &common?, checker);
     Some(PotentialPlan { form: form?, truncation: truncation?, pairs: pairs? })
 }
 
 fn form(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPotential> {
     let kind = document.kind.value;
-    let takes_m = kind == PotentialKind::Mie;
-    let takes_n = takes_m || kind == PotentialKind::InversePower;
-    let m = exponent(document, "m", document.m.as_ref(), takes_m, 2, checker);
-    let n = exponent(document, "n", document.n.as_ref(), takes_n, 1, checker);
-    match kind {
-        PotentialKind::LennardJones | PotentialKind::Wca => Some(PairPotential::LennardJones),
-        PotentialKind::Mie => {
-            let (m, n) = (m?, n?);
-            if m <= n {
-                let message = format!("must be greater than n = {n}, not {m}");
-                let help = "m is the exponent of the repulsion, n of the attraction";
-                checker.reject(&document.m.as_ref()?.span, message, help);
-                return None;
-            }
-            Some(PairPotential::Mie { m, n })
-        }
-        PotentialKind::InversePower => Some(PairPotential::InversePower { n: n? }),
-        PotentialKind::HarmonicSpheres => Some(PairPotential::HarmonicSpheres),
-        PotentialKind::Yukawa => Some(PairPotential::Yukawa),
-        PotentialKind::GaussianCore => Some(PairPotential::GaussianCore),
-    }
-}
-
-fn exponent(
-    document: &Table<Potential>,
-    key: &str,
-    exponent: Option<&Written<Integer>>,
-    taken: bool,
-    least: u64,
-    checker: &mut Checker<'_>,
-) -> Option<u32> {
-    let kind = document.kind.value;
-    match (exponent, taken) {
-        (Some(exponent), true) => {
-            let range = least..=u64::from(LARGEST_EXPONENT);
-            checker.integer(exponent, range).map(|exponent| exponent as u32)
-        }
-        (None, true) => {
-            let example = if (kind, key) == (PotentialKind::Mie, "n") { 6 } else { 12 };
-            let help = format!("\"{kind}\" needs it, for example {key} = {example}");
-            checker.missing(&document.span, key, help);
-            None
-        }
-        (Some(exponent), false) => {
+    let taken = kind.0.exponents;
+    for (&key, exponent) in &document.exponents {
+        if taken.iter().all(|other| other.name != key) {
             let message = format!("\"{kind}\" has no exponent {key}");
             checker.reject(&exponent.span, message, "leave it out, or take kind = \"mie\"");
+        }
+    }
+    let mut exponents = Vec::new();
+    for of in taken {
+        let value = match document.exponents.get(of.name) {
+            Some(typed) => {
+                let range = u64::from(of.least)..=u64::from(LARGEST_EXPONENT);
+                checker.integer(typed, range).map(|exponent| exponent as u32)
+            }
+            None => {
+                let help = format!("\"{kind}\" needs it, for example {} = {}", of.name, of.example);
+                checker.missing(&document.span, of.name, help);
+                None
+            }
+        };
+        exponents.push(value);
+    }
+    let exponents: Option<Vec<u32>> = exponents.into_iter().collect();
+    match (kind.0.form)(&exponents?) {
+        Ok(form) => Some(form),
+        Err(fault) => {
+            let span = &document.exponents.get(fault.key)?.span;
+            checker.reject(span, fault.message, fault.help);
             None
         }
-        (None, false) => None,
     }
 }
 
-fn only_with(
+/// Parameters that are given for all pairs; `None` if one is wrong.
+fn common_parameters(
     document: &Table<Potential>,
-    wanted: PotentialKind,
-    span: &Range<usize>,
     checker: &mut Checker<'_>,
-) {
-    let kind = document.kind.value;
-    if kind != wanted {
-        let message = format!("belongs to \"{wanted}\", not to \"{kind}\"");
-        checker.reject(span, message, "leave it out");
+) -> Option<HashMap<&'static str, f64>> {
+    let mut values = HashMap::new();
+    let mut all_right = true;
+    for (&key, typed) in &document.parameters {
+        if !document.kind.value.0.takes(key) {
+            not_taken(key, document.kind.value, &typed.span, checker);
+            continue;
+        }
+        match checker.positive(typed) {
+            Some(value) => _ = values.insert(key, value),
+            None => all_right = false,
+        }
     }
+    all_right.then_some(values)
+}
+
+/// Rejects a parameter of other potentials.
+fn not_taken(key: &str, kind: PotentialKind, span: &Range<usize>, checker: &mut Checker<'_>) {
+    let takers: Vec<&str> = descriptions().filter(|of| of.takes(key)).map(|of| of.word).collect();
+    let message = match takers[..] {
+        [only] => format!("belongs to \"{only}\", not to \"{kind}\""),
+        _ => format!("\"{kind}\" has no parameter {key}"),
+    };
+    checker.reject(span, message, "leave it out");
 }
 
 fn truncation(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<Truncation> {
-    let own = match document.kind.value {
-        PotentialKind::Wca => Some((Truncation::Shifted, TruncationKind::Shifted, "shifted")),
-        PotentialKind::HarmonicSpheres => Some((Truncation::Sharp, TruncationKind::Sharp, "sharp")),
-        _ => None,
-    };
+    let own = document.kind.value.0.own_end.map(|end| match end.truncation {
+        Truncation::Sharp => (end.truncation, TruncationKind::Sharp, "sharp"),
+        Truncation::Shifted => (end.truncation, TruncationKind::Shifted, "shifted"),
+        Truncation::ForceShifted | Truncation::Smooth { .. } => {
+            (end.truncation, TruncationKind::ForceShifted, "force-shifted")
+        }
+    });
     let Some(typed) = &document.truncation else {
         let Some((truncation, _, word)) = own else {
             let help = "one of \"sharp\", \"shifted\", \"force-shifted\" and { kind = \"smooth\", width = 0.005 }";
@@ -172,16 +162,12 @@ impl Cutoff {
             document.kind.value,
             checker,
         )?;
-        Some(match document.kind.value {
-            PotentialKind::Wca => {
-                checker.filled_in(&document.span, "cutoff", "2^(1/6) of each pair's sigma");
-                Some(Cutoff::Relative(LENNARD_JONES_MINIMUM))
+        Some(match document.kind.value.0.own_end {
+            Some(end) => {
+                checker.filled_in(&document.span, "cutoff", end.cutoff_in_words);
+                Some(Cutoff::Relative(end.cutoff))
             }
-            PotentialKind::HarmonicSpheres => {
-                checker.filled_in(&document.span, "cutoff", "1 (each pair's sigma)");
-                Some(Cutoff::Relative(1.0))
-            }
-            _ => typed,
+            None => typed,
         })
     }
 
@@ -192,10 +178,14 @@ impl Cutoff {
         kind: PotentialKind,
         checker: &mut Checker<'_>,
     ) -> Option<Option<Cutoff>> {
-        let own = matches!(kind, PotentialKind::Wca | PotentialKind::HarmonicSpheres);
-        if let (true, Some(typed)) = (own, relative.or(absolute)) {
+        if let (Some(_), Some(typed)) = (kind.0.own_end, relative.or(absolute)) {
             let message = format!("\"{kind}\" has its own cutoff");
             checker.reject(&typed.span, message, "leave it out");
+            return None;
+        }
+        if let (false, Some(typed)) = (kind.0.has_sigma(), relative) {
+            let message = format!("is in units of sigma, and \"{kind}\" has none");
+            checker.reject(&typed.span, message, "give cutoff_absolute, a distance");
             return None;
         }
         match (relative, absolute) {
@@ -219,8 +209,9 @@ impl Cutoff {
 fn pairs(
     document: &Table<Potential>,
     system: &Table<System>,
+    form: Option<PairPotential>,
     cutoff: Option<Cutoff>,
-    kappa: Option<f64>,
+    common: &HashMap<&'static str, f64>,
     checker: &mut Checker<'_>,
 ) -> Option<Vec<Vec<PairParameters>>> {
     let names: Vec<&str> =
@@ -249,7 +240,7 @@ fn pairs(
             all_right = false;
             continue;
         }
-        let parameters = parameters(pair, document.kind.value, cutoff, kappa, checker);
+        let parameters = parameters(pair, document.kind.value, form, cutoff, common, checker);
         all_right &= parameters.is_some();
         matrix[a][b] = Some(parameters);
         matrix[b][a] = Some(parameters);
@@ -269,7 +260,7 @@ fn pairs(
         checker.reject(
             &document.pairs.span,
             format!("{noun} missing: {list}"),
-            format!("for example {} = {{ epsilon = 1.0, sigma = 1.0 }}", missing[0]),
+            format!("for example {} = {{ {} }}", missing[0], example(document.kind.value)),
         );
         return None;
     }
@@ -277,6 +268,13 @@ fn pairs(
         return None;
     }
     matrix.into_iter().map(|row| row.into_iter().map(Option::flatten).collect()).collect()
+}
+
+/// The parameters that a pair has in its table at least.
+fn example(kind: PotentialKind) -> String {
+    let own = kind.0.parameters.iter().filter(|parameter| parameter.of_all_pairs.is_none());
+    let keys: Vec<String> = own.map(|of| format!("{} = {:?}", of.name, of.example)).collect();
+    keys.join(", ")
 }
 
 /// How a pair is called in the file.
@@ -342,36 +340,59 @@ fn nearest_pair(key: &str, names: &[&str]) -> Option<String> {
 fn parameters(
     pair: &Table<Pair>,
     kind: PotentialKind,
+    form: Option<PairPotential>,
     common_cutoff: Option<Cutoff>,
-    common_kappa: Option<f64>,
+    common: &HashMap<&'static str, f64>,
     checker: &mut Checker<'_>,
 ) -> Option<PairParameters> {
-    let epsilon = checker.not_negative(&pair.epsilon);
-    let sigma = checker.positive(&pair.sigma);
+    let mut values = Vec::new();
+    for &parameter in kind.0.parameters {
+        let value = match (pair.parameters.get(parameter.name), common.get(parameter.name)) {
+            (Some(typed), _) if parameter.may_be_zero => checker.not_negative(typed),
+            (Some(typed), _) => checker.positive(typed),
+            (None, Some(&value)) => Some(value),
+            (None, None) => {
+                let help = match parameter.of_all_pairs {
+                    Some(_) => format!("give {} here or in [potential]", parameter.name),
+                    None => String::new(),
+                };
+                checker.missing(&pair.span, parameter.name, help);
+                None
+            }
+        };
+        values.push(value.map(|value| (parameter, value)));
+    }
+    let mut all_right = true;
+    for (&key, typed) in pair.parameters.iter().filter(|(key, _)| !kind.0.takes(key)) {
+        not_taken(key, kind, &typed.span, checker);
+        all_right = false;
+    }
     let (relative, absolute) = (pair.cutoff.as_ref(), pair.cutoff_absolute.as_ref());
     let Some(cutoff) = Cutoff::typed(relative, absolute, kind, checker)?.or(common_cutoff) else {
-        let help =
-            "give cutoff (in units of the pair's sigma) or cutoff_absolute, here or in [potential]";
+        let help = match kind.0.has_sigma() {
+            true => {
+                "give cutoff (in units of the pair's sigma) or cutoff_absolute, here or in [potential]"
+            }
+            false => "give cutoff_absolute here or in [potential]",
+        };
         checker.missing(&pair.span, "cutoff", help);
         return None;
     };
-    let kappa = match &pair.kappa {
-        Some(kappa) if kind != PotentialKind::Yukawa => {
-            let message = format!("belongs to \"yukawa\", not to \"{kind}\"");
-            checker.reject(&kappa.span, message, "leave it out");
-            None
-        }
-        Some(kappa) => checker.positive(kappa),
-        None if kind == PotentialKind::Yukawa && common_kappa.is_none() => {
-            checker.missing(&pair.span, "kappa", "give kappa here or in [potential]");
-            None
-        }
-        None => Some(common_kappa.unwrap_or(0.0)),
-    };
-    let (epsilon, sigma, kappa) = (epsilon?, sigma?, kappa?);
+    let values: Option<Vec<_>> = values.into_iter().collect();
+    let parameters = PairParameters::new(0.0, values.filter(|_| all_right)?);
     let cutoff = match cutoff {
-        Cutoff::Relative(cutoff) => cutoff * sigma,
+        Cutoff::Relative(cutoff) => cutoff * parameters.of(&SIGMA),
         Cutoff::Absolute(cutoff) => cutoff,
     };
-    Some(PairParameters { epsilon, sigma, cutoff, kappa })
+    let parameters = parameters.with_cutoff(cutoff);
+    if let Some(fault) = form?.fault(&parameters) {
+        let typed = match fault.key {
+            "cutoff_absolute" => absolute,
+            key => pair.parameters.get(key),
+        };
+        let span = typed.map_or(&pair.span, |typed| &typed.span);
+        checker.reject(span, fault.message, fault.help);
+        return None;
+    }
+    Some(parameters)
 }

@@ -1,6 +1,7 @@
 //! What is wrong with a state, found after a loop over all particles has seen that something is.
 use super::CpuEngine;
 use super::chunk::CHUNK;
+use super::kernels::ClosePair;
 use crate::engine::EngineError;
 use crate::engine::precision::Policy;
 
@@ -53,12 +54,13 @@ impl<P: Policy> CpuEngine<P> {
         };
         for index in 0..self.chunks.len() {
             let found = self.kernels.find_too_close(&self.policy, &self.targets(index));
-            if let Some((first, second, distance)) = found {
+            if let Some(ClosePair { places: [first, second], distance, inner_maximum }) = found {
                 return EngineError::TooClose {
                     step: self.step,
                     first: id(first).min(id(second)),
                     second: id(first).max(id(second)),
                     distance,
+                    inner_maximum,
                     precision: P::PRECISION.name(),
                 };
             }

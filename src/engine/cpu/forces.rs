@@ -213,13 +213,13 @@ pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
     }
 }
 
-/// A pair whose force does not fit: places in memory and distance. For error messages.
+/// A pair that is too close: places in memory, distance, and place of its entry in the table. For error messages.
 pub fn find_too_close<P, V, const KIND: usize>(
     policy: &P,
     table: &[PairEntry<P::Real, V>],
     species_count: usize,
     targets: &Targets<P>,
-) -> Option<(usize, usize, f64)>
+) -> Option<([usize; 2], f64, usize)>
 where
     P: Policy,
     V: Evaluator<P::Real>,
@@ -228,14 +228,15 @@ where
         let i = targets.first + local;
         let site = targets.site(i);
         for other in 0..species_count {
-            let entry = table[species as usize * species_count + other];
+            let at = species as usize * species_count + other;
+            let entry = table[at];
             for &j in targets.neighbors.segment(local, other, species_count) {
                 let other = targets.site(j as usize);
                 let pair = pair::<P, V, KIND>(policy, &entry, site, other, j as usize != i);
                 if pair.too_close {
                     let length = |axis| policy.length(pair.displacement[axis], axis).to_f64();
                     let r2: f64 = (0..3).map(|axis| length(axis).powi(2)).sum();
-                    return Some((i, j as usize, r2.sqrt()));
+                    return Some(([i, j as usize], r2.sqrt(), at));
                 }
             }
         }

@@ -8,8 +8,8 @@ use crate::arithmetic::Real;
 use crate::engine::cells::CellGrid;
 use crate::engine::precision::{ExactSum, Policy};
 use crate::potential::{
-    Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
-    PairPotential, PairUnits, PotentialPlan, Truncated, TruncationKind, Yukawa, evaluate_exactly,
+    Evaluator, FormVisitor, PairForm, PairParameters, PairUnits, PotentialPlan, Truncated,
+    TruncationKind, evaluate_exactly,
 };
 
 /// Instructions that the loops are compiled for; the results are the same bits in all.
@@ -51,14 +51,23 @@ impl InstructionSet {
     }
 }
 
+/// Two particles that are too close.
+pub struct ClosePair {
+    /// In memory.
+    pub places: [usize; 2],
+    pub distance: f64,
+    /// Of the potential of the pair, if they are inside it.
+    pub inner_maximum: Option<f64>,
+}
+
 /// The pair loops of one potential and truncation.
 pub trait PairKernels<P: Policy>: Send + Sync {
     /// Forces on the targets; returns whether a pair was too close for its force to fit.
     fn forces(&self, policy: &P, targets: &Targets<P>, out: &mut [Vec<P::Force>; 3]) -> bool;
     /// Energy and virial of each target's pairs.
     fn energies(&self, policy: &P, targets: &Targets<P>) -> Vec<EnergyAndVirial>;
-    /// A pair whose force does not fit: places in memory and distance.
-    fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<(usize, usize, f64)>;
+    /// A pair whose force does not fit, or that is inside the inner maximum.
+    fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<ClosePair>;
 }
 
 /// Calls `$body` compiled for the instruction set `$set`.
@@ -201,6 +210,8 @@ struct Kernels<P: Policy, V, const KIND: usize> {
     set: InstructionSet,
     species_count: usize,
     table: Vec<PairEntry<P::Real, V>>,
+    /// [`PairForm::inner_maximum`] of each entry.
+    inner_maxima: Vec<Option<f64>>,
 }
 
 /// 64-bit lanes are half as many.
@@ -227,8 +238,12 @@ impl<P: Policy, V: Evaluator<P::Real>, const KIND: usize> PairKernels<P> for Ker
         out
     }
 
-    fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<(usize, usize, f64)> {
-        find_too_close::<P, V, KIND>(policy, &self.table, self.species_count, targets)
+    fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<ClosePair> {
+        let found = find_too_close::<P, V, KIND>(policy, &self.table, self.species_count, targets);
+        found.map(|(places, distance, entry)| {
+            let inner_maximum = self.inner_maxima[entry].filter(|&maximum| distance < maximum);
+            ClosePair { places, distance, inner_maximum }
+        })
     }
 }
 
@@ -238,91 +253,51 @@ pub fn pair_kernels<P: Policy>(
     potential: &PotentialPlan,
     set: InstructionSet,
 ) -> Box<dyn PairKernels<P>> {
-    match potential.form {
-        PairPotential::LennardJones => {
-            with_form(policy, potential, set, LennardJones::new, LennardJones::new)
-        }
-        PairPotential::Mie { m, n } if m % 2 == 0 && n % 2 == 0 => with_form(
-            policy,
-            potential,
-            set,
-            |pair| InversePowers::<P::Real, false>::mie(pair, m, n),
-            |pair| InversePowers::<f64, false>::mie(pair, m, n),
-        ),
-        PairPotential::Mie { m, n } => with_form(
-            policy,
-            potential,
-            set,
-            |pair| InversePowers::<P::Real, true>::mie(pair, m, n),
-            |pair| InversePowers::<f64, true>::mie(pair, m, n),
-        ),
-        PairPotential::InversePower { n } if n % 2 == 0 => with_form(
-            policy,
-            potential,
-            set,
-            |pair| InversePowers::<P::Real, false>::inverse_power(pair, n),
-            |pair| InversePowers::<f64, false>::inverse_power(pair, n),
-        ),
-        PairPotential::InversePower { n } => with_form(
-            policy,
-            potential,
-            set,
-            |pair| InversePowers::<P::Real, true>::inverse_power(pair, n),
-            |pair| InversePowers::<f64, true>::inverse_power(pair, n),
-        ),
-        PairPotential::HarmonicSpheres => {
-            with_form(policy, potential, set, HarmonicSpheres::new, HarmonicSpheres::new)
-        }
-        PairPotential::Yukawa => with_form(policy, potential, set, Yukawa::new, Yukawa::new),
-        PairPotential::GaussianCore => {
-            with_form(policy, potential, set, GaussianCore::new, GaussianCore::new)
+    potential.form.visit(KernelsOf { policy, potential, set })
+}
+
+struct KernelsOf<'a, P> {
+    policy: &'a P,
+    potential: &'a PotentialPlan,
+    set: InstructionSet,
+}
+
+impl<P: Policy> FormVisitor for KernelsOf<'_, P> {
+    type Output = Box<dyn PairKernels<P>>;
+
+    fn visit<F: PairForm>(self, form: F) -> Self::Output {
+        match self.potential.truncation.kind() {
+            TruncationKind::Shifted => {
+                Box::new(self.kernels::<F, { TruncationKind::Shifted as usize }>(&form))
+            }
+            TruncationKind::ForceShifted => {
+                Box::new(self.kernels::<F, { TruncationKind::ForceShifted as usize }>(&form))
+            }
+            TruncationKind::Smooth => {
+                Box::new(self.kernels::<F, { TruncationKind::Smooth as usize }>(&form))
+            }
         }
     }
 }
 
-fn with_form<P: Policy, V: Evaluator<P::Real>, W: Evaluator<f64>>(
-    policy: &P,
-    potential: &PotentialPlan,
-    set: InstructionSet,
-    form: impl Fn(&PairParameters) -> V,
-    exact: impl Fn(&PairParameters) -> W,
-) -> Box<dyn PairKernels<P>> {
-    let species_count = potential.pairs.len();
-    let table = potential
-        .pairs
-        .iter()
-        .flatten()
-        .map(|pair| PairEntry {
-            interaction: Truncated::new(
-                &form,
-                &exact,
-                pair,
-                &potential.truncation,
-                policy.pair_units(),
-            ),
+impl<P: Policy> KernelsOf<'_, P> {
+    fn kernels<F: PairForm, const KIND: usize>(
+        &self,
+        form: &F,
+    ) -> Kernels<P, F::Evaluator<P::Real>, KIND> {
+        let KernelsOf { policy, potential, set } = *self;
+        let units = policy.pair_units();
+        let entry = |pair: &PairParameters| PairEntry {
+            interaction: Truncated::new(form, pair, &potential.truncation, units),
             core2: core2(policy, potential, core_distance(policy, potential, pair)),
-        })
-        .collect();
-    match potential.truncation.kind() {
-        TruncationKind::Shifted => {
-            Box::new(Kernels::<P, V, { TruncationKind::Shifted as usize }> {
-                set,
-                species_count,
-                table,
-            })
-        }
-        TruncationKind::ForceShifted => {
-            Box::new(Kernels::<P, V, { TruncationKind::ForceShifted as usize }> {
-                set,
-                species_count,
-                table,
-            })
-        }
-        TruncationKind::Smooth => Box::new(Kernels::<P, V, { TruncationKind::Smooth as usize }> {
+        };
+        let pairs = || potential.pairs.iter().flatten();
+        Kernels {
             set,
-            species_count,
-            table,
-        }),
+            species_count: potential.pairs.len(),
+            table: pairs().map(entry).collect(),
+            inner_maxima: pairs().map(|pair| form.inner_maximum(pair)).collect(),
+        }
     }
 }
 
@@ -341,8 +316,8 @@ pub(in crate::engine) fn core2<P: Policy>(
     P::Real::from_f64(core2.max(P::Real::COINCIDENT2.to_f64()))
 }
 
-/// Largest distance at which a pair's force or energy does not fit into the policy's sums; zero if
-/// there is none, which takes a potential that is finite at zero.
+/// Largest distance at which a pair's force or energy does not fit into the policy's sums, or the potential has turned
+/// over ([`PairForm::inner_maximum`]); zero if there is none, which takes a potential that is finite at zero.
 ///
 /// Cores are intervals that begin at zero: they are looked for on a coarse grid, and their edge on a fine one, or, where
 /// it lies below, by bisection over the orders of magnitude.
@@ -352,10 +327,16 @@ pub(in crate::engine) fn core_distance<P: Policy>(
     pair: &PairParameters,
 ) -> f64 {
     // Of a pair of no energy: where its terms overflow, so that nothing is made of them.
-    let pair = &match pair.epsilon {
-        0.0 => PairParameters { epsilon: 1.0, ..*pair },
-        _ => *pair,
-    };
+    let pair = &pair.with_some_energy();
+    let inner_maximum = potential.form.inner_maximum(pair).unwrap_or(0.0);
+    inner_maximum.max(unrepresentable_within(policy, potential, pair))
+}
+
+fn unrepresentable_within<P: Policy>(
+    policy: &P,
+    potential: &PotentialPlan,
+    pair: &PairParameters,
+) -> f64 {
     const STEPS: u32 = 20_000;
     const COARSE: u32 = 100;
     let (force_limit, energy_limit) = (policy.largest_pair_force(), policy.largest_pair_energy());

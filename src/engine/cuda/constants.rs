@@ -4,8 +4,7 @@ use crate::arithmetic::{DoubleSingle, Real};
 use crate::engine::cpu::kernels::{core_distance, core2};
 use crate::engine::precision::{DoubleSingles, FixedPoint, Floats, Policy};
 use crate::potential::{
-    Evaluator, GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairParameters,
-    PairPotential, PairUnits, PotentialPlan, Truncated, TruncationKind, Yukawa,
+    FormVisitor, PairForm, PairUnits, PotentialPlan, Truncated, TruncationKind,
 };
 
 /// A struct of the kernels with its values: as bytes for the device's memory, and as text of a C++
@@ -188,7 +187,9 @@ impl DevicePolicy for FixedPoint {
 /// The interactions of all pairs of species in the kernels' form.
 #[derive(Clone, Debug)]
 pub struct PairTable {
-    /// Type of the evaluator in the kernels, such as `LennardJones<float>`.
+    /// Header of the evaluator in the kernels.
+    pub header: &'static str,
+    /// Its type there, such as `LennardJones<float>`.
     pub evaluator: String,
     pub truncation: TruncationKind,
     /// One `PairEntry` per ordered pair, `[species of the particle][species of the neighbour]`.
@@ -201,61 +202,10 @@ pub struct PairTable {
 
 impl PairTable {
     pub fn new<P: DevicePolicy>(policy: &P, potential: &PotentialPlan) -> Self {
-        match potential.form {
-            PairPotential::LennardJones => {
-                Self::of(policy, potential, "LennardJones<R>", LennardJones::new, LennardJones::new)
-            }
-            PairPotential::Mie { m, n } if m % 2 == 0 && n % 2 == 0 => Self::of(
-                policy,
-                potential,
-                &format!("InversePowers<R, false, {}, {}>", m / 2, n / 2),
-                |pair| InversePowers::<P::Real, false>::mie(pair, m, n),
-                |pair| InversePowers::<f64, false>::mie(pair, m, n),
-            ),
-            PairPotential::Mie { m, n } => Self::of(
-                policy,
-                potential,
-                &format!("InversePowers<R, true, {m}, {n}>"),
-                |pair| InversePowers::<P::Real, true>::mie(pair, m, n),
-                |pair| InversePowers::<f64, true>::mie(pair, m, n),
-            ),
-            PairPotential::InversePower { n } if n % 2 == 0 => Self::of(
-                policy,
-                potential,
-                &format!("InversePowers<R, false, {}, 0>", n / 2),
-                |pair| InversePowers::<P::Real, false>::inverse_power(pair, n),
-                |pair| InversePowers::<f64, false>::inverse_power(pair, n),
-            ),
-            PairPotential::InversePower { n } => Self::of(
-                policy,
-                potential,
-                &format!("InversePowers<R, true, {n}, 0>"),
-                |pair| InversePowers::<P::Real, true>::inverse_power(pair, n),
-                |pair| InversePowers::<f64, true>::inverse_power(pair, n),
-            ),
-            PairPotential::HarmonicSpheres => Self::of(
-                policy,
-                potential,
-                "HarmonicSpheres<R>",
-                HarmonicSpheres::new,
-                HarmonicSpheres::new,
-            ),
-            PairPotential::Yukawa => {
-                Self::of(policy, potential, "Yukawa<R>", Yukawa::new, Yukawa::new)
-            }
-            PairPotential::GaussianCore => {
-                Self::of(policy, potential, "GaussianCore<R>", GaussianCore::new, GaussianCore::new)
-            }
-        }
+        potential.form.visit(TableOf { policy, potential })
     }
 
-    fn of<P: DevicePolicy, V: Evaluator<P::Real>, W: Evaluator<f64>>(
-        policy: &P,
-        potential: &PotentialPlan,
-        evaluator: &str,
-        form: impl Fn(&PairParameters) -> V,
-        exact: impl Fn(&PairParameters) -> W,
-    ) -> Self {
+    fn of<P: DevicePolicy, F: PairForm>(policy: &P, potential: &PotentialPlan, form: &F) -> Self {
         let mut common = Vec::new();
         let mut saturates_within = f64::INFINITY;
         let unit =
@@ -265,8 +215,8 @@ impl PairTable {
             .iter()
             .flatten()
             .map(|pair| {
-                let truncated =
-                    Truncated::new(&form, &exact, pair, &potential.truncation, policy.pair_units());
+                let truncated: Truncated<P::Real, F::Evaluator<P::Real>> =
+                    Truncated::new(form, pair, &potential.truncation, policy.pair_units());
                 let mut first = DeviceStruct::default();
                 truncated.common_constants().into_iter().for_each(|x| x.append(&mut first));
                 common.push(first);
@@ -281,7 +231,10 @@ impl PairTable {
             })
             .collect();
         PairTable {
-            evaluator: evaluator.replace("<R", &format!("<{}", <P::Real as DeviceReal>::NAME)),
+            header: F::HEADER.name,
+            evaluator: form
+                .kernel_type()
+                .replace("<R", &format!("<{}", <P::Real as DeviceReal>::NAME)),
             truncation: potential.truncation.kind(),
             entries,
             have_common_constants: potential.truncation.kind() == TruncationKind::Smooth
@@ -308,5 +261,18 @@ impl PairTable {
             TruncationKind::ForceShifted => "TRUNCATION_FORCE_SHIFTED",
             TruncationKind::Smooth => "TRUNCATION_SMOOTH",
         }
+    }
+}
+
+struct TableOf<'a, P> {
+    policy: &'a P,
+    potential: &'a PotentialPlan,
+}
+
+impl<P: DevicePolicy> FormVisitor for TableOf<'_, P> {
+    type Output = PairTable;
+
+    fn visit<F: PairForm>(self, form: F) -> PairTable {
+        PairTable::of(self.policy, self.potential, &form)
     }
 }

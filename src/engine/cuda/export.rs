@@ -136,13 +136,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let culprit = self.control.culprit;
         match self.control.status {
             status::TOO_CLOSE => match self.closest_pair() {
-                Ok(Some((first, second))) => EngineError::TooClose {
-                    step: self.step,
-                    first,
-                    second,
-                    distance: self.distance(first, second),
-                    precision: P::PRECISION.name(),
-                },
+                Ok(Some((first, second))) => {
+                    let distance = self.distance(first, second);
+                    EngineError::TooClose {
+                        step: self.step,
+                        first,
+                        second,
+                        distance,
+                        inner_maximum: self.plan.inner_maximum_beyond(first, second, distance),
+                        precision: P::PRECISION.name(),
+                    }
+                }
                 // Among ranks a launch continues after the fault: the pair may have flown apart.
                 Ok(None) => self.range_error(status::TOO_CLOSE, culprit),
                 Err(error) => error,

@@ -163,6 +163,7 @@ pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
     let half_diagonal = 0.5 * edges.iter().map(|edge| edge * edge).sum::<f64>().sqrt();
     let macros = [
         ("POLICY", P::NAME.to_owned()),
+        ("EVALUATOR_HEADER", format!("\"{}\"", pairs.header)),
         ("EVALUATOR", pairs.evaluator.clone()),
         ("TRUNCATION", pairs.truncation_name().to_owned()),
         ("DIMENSION", dimension.to_string()),

@@ -2,6 +2,7 @@
 use std::sync::LazyLock;
 
 use super::declare::SharedHeader;
+use crate::potential::kernel_headers;
 
 /// A file of `kernels/` with its name.
 macro_rules! header {
@@ -21,11 +22,12 @@ const SHARED: &[&[SharedHeader]] = &[
     super::rank::SHARED,
 ];
 
-/// All headers by the names with which they are included.
+/// All headers by the names with which they are included, those of the potentials among them.
 pub fn headers() -> &'static [(&'static str, &'static str)] {
     static ALL: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
+        let of_potentials = kernel_headers().map(|header| (header.name, header.text));
         let shared = shared_headers().iter().map(|(name, text)| (*name, text.as_str()));
-        WRITTEN.iter().copied().chain(shared).collect()
+        WRITTEN.iter().copied().chain(of_potentials).chain(shared).collect()
     });
     &ALL
 }
@@ -39,7 +41,7 @@ pub fn shared_headers() -> &'static [(&'static str, String)] {
     &TEXTS
 }
 
-/// Files of `kernels/`.
+/// Files of `kernels/`; potentials have theirs.
 const WRITTEN: &[(&str, &str)] = &[
     header!("arithmetic/double_single.cuh"),
     header!("arithmetic/elementary.cuh"),
@@ -83,12 +85,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("observable/pair_terms.cuh"),
     header!("observable/records.cuh"),
     header!("observable/sampled.cuh"),
-    header!("potential/gaussian_core.cuh"),
-    header!("potential/harmonic_spheres.cuh"),
-    header!("potential/inverse_powers.cuh"),
-    header!("potential/lennard_jones.cuh"),
     header!("potential/truncation.cuh"),
-    header!("potential/yukawa.cuh"),
     header!("precision/box_fraction.cuh"),
     header!("precision/double.cuh"),
     header!("precision/double_single.cuh"),

@@ -1,23 +1,18 @@
 use super::*;
 use crate::potential::{
-    GaussianCore, HarmonicSpheres, InversePowers, LennardJones, PairPotential, PotentialPlan,
-    evaluate_exactly,
+    FormVisitor, PairPotential, PotentialPlan, evaluate_exactly, inverse_powers, lennard_jones,
 };
 
 const WIDTH: f64 = 0.005;
 const SMOOTH: Truncation = Truncation::Smooth { width: WIDTH };
 
 fn pair(cutoff: f64) -> PairParameters {
-    PairParameters { epsilon: 1.0, sigma: 1.0, cutoff, kappa: 0.0 }
+    PairParameters::of_epsilon_and_sigma(1.0, 1.0, cutoff)
 }
 
 /// Of one form in an arithmetic, as if that had 32 bits.
-fn reduced<R: Real, V: Evaluator<R>, W: Evaluator<f64>>(
-    form: impl Fn(&PairParameters) -> V,
-    exact: impl Fn(&PairParameters) -> W,
-    cutoff: f64,
-) -> Truncated<R, V> {
-    Truncated::with_units(form, exact, &pair(cutoff), &SMOOTH, PairUnits::default(), true)
+fn reduced<R: Real, F: PairForm>(form: F, cutoff: f64) -> Truncated<R, F::Evaluator<R>> {
+    Truncated::with_units(&form, &pair(cutoff), &SMOOTH, PairUnits::default(), true)
 }
 
 /// Distances up to the cutoff, more of them near it.
@@ -45,7 +40,7 @@ fn deviation(
 /// The bound of the doc comment; the force changes by it over a fraction of the width.
 #[test]
 fn form_without_a_root_is_near_the_exact_one() {
-    let lennard_jones = reduced::<f64, _, _>(LennardJones::new, LennardJones::new, 2.5);
+    let lennard_jones = reduced::<f64, _>(lennard_jones::Form, 2.5);
     let form = PairPotential::LennardJones;
     let (energy, force) = deviation(
         2.5,
@@ -54,8 +49,8 @@ fn form_without_a_root_is_near_the_exact_one() {
         |r| evaluate_exactly(form, &SMOOTH, &pair(2.5), r),
     );
     assert!(energy < 2e-10 && force < 1e-7, "{energy:e} {force:e}");
-    let twelve = |pair: &PairParameters| InversePowers::<f64, false>::inverse_power(pair, 12);
-    let inverse_power = reduced::<f64, _, _>(twelve, twelve, 1.25);
+    let twelve = inverse_powers::InversePowerForm::<false> { n: 12 };
+    let inverse_power = reduced::<f64, _>(twelve, 1.25);
     let form = PairPotential::InversePower { n: 12 };
     let (energy, force) = deviation(
         1.25,
@@ -71,8 +66,8 @@ fn form_without_a_root_is_near_the_exact_one() {
 /// 8e-8, over which the force changes by up to `5 (r_c - r) 0.04 / h^2`, 40 times as much.
 #[test]
 fn rounding_to_32_bits_is_small_near_the_cutoff() {
-    let wide = reduced::<f64, _, _>(LennardJones::new, LennardJones::new, 2.5);
-    let narrow = reduced::<f32, _, _>(LennardJones::new, LennardJones::new, 2.5);
+    let wide = reduced::<f64, _>(lennard_jones::Form, 2.5);
+    let narrow = reduced::<f32, _>(lennard_jones::Form, 2.5);
     let rounded = |r: f64| {
         let (force, energy) = narrow.smooth_in_reduced_units((r * r) as f32);
         (f64::from(force), f64::from(energy))
@@ -85,7 +80,7 @@ fn rounding_to_32_bits_is_small_near_the_cutoff() {
 #[test]
 fn cutoff_is_where_the_depth_ends() {
     for cutoff in [1.0, 1.3, 2.5, 3.7] {
-        let truncated = reduced::<f32, _, _>(LennardJones::new, LennardJones::new, cutoff);
+        let truncated = reduced::<f32, _>(lennard_jones::Form, cutoff);
         let cutoff2 = truncated.cutoff2();
         assert!((f64::from(cutoff2) / (cutoff * cutoff) - 1.0).abs() < 3e-7);
         let (_, inside) = truncated.smooth_in_reduced_units(cutoff2.next_down());
@@ -97,9 +92,7 @@ fn cutoff_is_where_the_depth_ends() {
 /// The first factor is below 1 inside where that is claimed, and is not where it is not.
 #[test]
 fn saturation_needs_a_cutoff_that_is_not_short() {
-    let within = |cutoff| {
-        reduced::<f32, _, _>(LennardJones::new, LennardJones::new, cutoff).saturates_within()
-    };
+    let within = |cutoff| reduced::<f32, _>(lennard_jones::Form, cutoff).saturates_within();
     assert_eq!(within(0.3), 0.0);
     assert!(within(1.13) > 1000.0 && within(2.5) > 5000.0);
     for (ratio, cutoff2) in [(2.0, 1.0), (2.5, 1.0), (250.0, 1.0), (2.0, 6.0), (400.0, 6.0)] {
@@ -114,15 +107,19 @@ fn saturation_needs_a_cutoff_that_is_not_short() {
 /// What `check` and the reference say of the difference to the documented function is no less than it is, and not much more.
 #[test]
 fn change_by_smoothing_is_covered_by_what_is_said_of_it() {
-    fn energy<V: Evaluator<f64>>(
-        form: impl Fn(&PairParameters) -> V + Copy,
-        pair: &PairParameters,
-        smooth: &Truncation,
-    ) -> impl Fn(f64) -> f64 {
-        let truncated = Truncated::with_units(form, form, pair, smooth, PairUnits::default(), true);
-        move |r| truncated.smooth_in_reduced_units(r * r).1
+    struct Taken<'a>(&'a PairParameters, &'a Truncation);
+
+    impl FormVisitor for Taken<'_> {
+        type Output = Box<dyn Fn(f64) -> f64>;
+
+        fn visit<F: PairForm>(self, form: F) -> Self::Output {
+            let Taken(pair, smooth) = self;
+            let truncated: Truncated<f64, F::Evaluator<f64>> =
+                Truncated::with_units(&form, pair, smooth, PairUnits::default(), true);
+            Box::new(move |r| truncated.smooth_in_reduced_units(r * r).1)
+        }
     }
-    let twelve = |pair: &PairParameters| InversePowers::<f64, true>::inverse_power(pair, 12);
+
     // A narrower one changes less than constants in 40 bits do.
     for width in [0.02, 0.05, 0.1, 0.3] {
         let smooth = Truncation::Smooth { width };
@@ -134,16 +131,9 @@ fn change_by_smoothing_is_covered_by_what_is_said_of_it() {
             (PairPotential::GaussianCore, 3.0),
         ] {
             // Of another length and energy, which the figures do not depend on.
-            let pair =
-                PairParameters { epsilon: 1.5, sigma: 0.8, cutoff: 0.8 * cutoff, kappa: 0.0 };
-            let taken: Box<dyn Fn(f64) -> f64> = match form {
-                PairPotential::LennardJones => Box::new(energy(LennardJones::new, &pair, &smooth)),
-                PairPotential::HarmonicSpheres => {
-                    Box::new(energy(HarmonicSpheres::new, &pair, &smooth))
-                }
-                PairPotential::GaussianCore => Box::new(energy(GaussianCore::new, &pair, &smooth)),
-                _ => Box::new(energy(twelve, &pair, &smooth)),
-            };
+            let (epsilon, sigma) = (1.5, 0.8);
+            let pair = PairParameters::of_epsilon_and_sigma(epsilon, sigma, sigma * cutoff);
+            let taken = form.visit(Taken(&pair, &smooth));
             let plan = PotentialPlan { form, truncation: smooth, pairs: vec![vec![pair]] };
             let said = plan.change_by_smoothing(&pair).expect("it is smooth");
             let (mut relative, mut of_epsilon) = (0.0f64, 0.0f64);
@@ -153,11 +143,11 @@ fn change_by_smoothing_is_covered_by_what_is_said_of_it() {
                 let documented = evaluate_exactly(form, &smooth, &pair, r).1;
                 let change = (taken(r) - documented).abs();
                 // Within a hundredth of a width it is rounding of what is nearly zero.
-                if pair.cutoff - r > 0.01 * width * pair.sigma {
+                if pair.cutoff - r > 0.01 * width * sigma {
                     relative = relative.max(change / documented.abs());
                 }
-                if documented.abs() <= pair.epsilon {
-                    of_epsilon = of_epsilon.max(change / pair.epsilon);
+                if documented.abs() <= epsilon {
+                    of_epsilon = of_epsilon.max(change / epsilon);
                 }
             }
             let case =
@@ -165,7 +155,7 @@ fn change_by_smoothing_is_covered_by_what_is_said_of_it() {
             assert!((1.0..1.15).contains(&(said.relative / relative)), "{case}");
             // The last distance below epsilon in a steep core is not on the coarse grid.
             assert!((1.0..1.5).contains(&(said.of_epsilon / of_epsilon)), "{case}");
-            let estimate = (width * pair.sigma / pair.cutoff).powi(2) / 4.0;
+            let estimate = (width * sigma / pair.cutoff).powi(2) / 4.0;
             assert!(width > 0.1 || (0.9..1.4).contains(&(relative / estimate)), "{case}");
         }
     }

@@ -63,9 +63,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// What the GPU has met at a step.
     fn error_at(&self, step: u64) -> EngineError {
         match (self.control.status, self.error()) {
-            (_, EngineError::TooClose { first, second, distance, precision, .. }) => {
-                EngineError::TooClose { step, first, second, distance, precision }
-            }
+            (
+                _,
+                EngineError::TooClose { first, second, distance, inner_maximum, precision, .. },
+            ) => EngineError::TooClose { step, first, second, distance, inner_maximum, precision },
             (_, EngineError::Runaway { particle, position, velocity, .. }) => {
                 EngineError::Runaway { step, particle, position, velocity }
             }
