@@ -15,7 +15,7 @@ use super::launch::{Grid, Kernel, Kernels, kernels, program};
 use super::measure::MeasureKernels;
 use super::memory::Session;
 use super::neighbor_lists::{self, ListShape};
-use super::rank::GpuDomain;
+use super::rank::{GpuDomain, RankKernels};
 use super::thermostat::{Geometry, Kind, StepKernel, Thermostat, single_lane_pays};
 use super::transfer::Transfer;
 use super::tuning::{self, Choice, Trial};
@@ -40,8 +40,10 @@ pub struct CudaEngine<P: DevicePolicy> {
     pub(super) session: Arc<Session>,
     pub(super) kernels: Kernels,
     pub(super) measure_kernels: MeasureKernels,
-    /// Of a whole system; ranks have kernels of their own.
+    /// Of a whole system.
     advance_kernels: Option<AdvanceKernels>,
+    /// Of a rank.
+    pub(super) rank_kernels: Option<RankKernels>,
     pub(super) element_sizes: ElementSizes,
     pub(super) capacity: Capacity,
     /// `None`: the whole system is here.
@@ -220,6 +222,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             session,
             measure_kernels: MeasureKernels::load(&kernels)?,
             advance_kernels: None,
+            rank_kernels: None,
             kernels,
             element_sizes,
             capacity,

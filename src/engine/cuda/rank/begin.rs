@@ -68,7 +68,6 @@ struct HaloMemory {
     messages: Messages,
     transport: Box<ThroughHost>,
     reports: Reports,
-    kernels: RankKernels,
 }
 
 impl<P: DevicePolicy> CudaEngine<P> {
@@ -130,6 +129,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             domains: domain.grid().count(),
         };
         let mut engine = Self::empty(plan, start.clone(), session, program, shape, capacity)?;
+        engine.rank_kernels = Some(RankKernels::load(&engine.kernels)?);
         engine.load_part(part)?;
         let tiles = capacity.particles.div_ceil(32 >> shape.lanes_log2);
         let halo_capacity =
@@ -144,7 +144,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
             transport: Box::new(ThroughHost::new(session, &messages)?),
             messages,
             reports: Reports::new(session)?,
-            kernels: RankKernels::load(&engine.kernels)?,
         };
         Ok((engine, memory))
     }
@@ -161,12 +160,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
 impl GpuDomain {
     fn new(domain: Domain, mut halo: Halo, memory: HaloMemory) -> Self {
-        let HaloMemory { capacity, buffers, messages, transport, reports, kernels } = memory;
+        let HaloMemory { capacity, buffers, messages, transport, reports } = memory;
         let neighbors = domain.neighbors().count();
         buffers.describe(capacity, &mut halo);
         GpuDomain {
             domain,
-            kernels,
             halo,
             buffers,
             capacity,

@@ -82,7 +82,7 @@ impl RankKernels {
 
 impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn rank_kernels(&self) -> RankKernels {
-        self.multi_rank().kernels
+        self.rank_kernels.expect("a rank among others")
     }
 
     /// Registers and bytes of local memory of the kernel that takes the steps.

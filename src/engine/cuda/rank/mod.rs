@@ -24,7 +24,9 @@ pub use self::begin::program;
 
 use self::gpu_times::GpuTimes;
 use self::halo::{Halo, HaloBuffers, HaloCapacity, HaloControl};
-use self::kernels::{RankKernels, present};
+pub use self::kernels::RankKernels;
+
+use self::kernels::present;
 use self::rebuild_with_peers::Rebuilding;
 use self::report::Reports;
 use self::transport::{Messages, Transport};
@@ -53,7 +55,6 @@ enum Present {
 /// What a rank's engine knows of the others.
 pub struct GpuDomain {
     pub domain: Domain,
-    kernels: RankKernels,
     halo: Halo,
     buffers: HaloBuffers,
     capacity: HaloCapacity,
