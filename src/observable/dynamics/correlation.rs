@@ -1,4 +1,5 @@
 //! What a time correlation has to say about itself.
+use super::bond_breaking::{self, BondBreaking};
 use super::coherent_intermediate_scattering_function::CoherentIntermediateScatteringFunction;
 use super::collective_overlap::CollectiveOverlap;
 use super::mean_quartic_displacement::MeanQuarticDisplacement;
@@ -137,6 +138,7 @@ pub trait Correlation: Send + Sync {
 /// The registry: every observable of the plan, in its order.
 pub(super) fn build(plan: &CorrelationPlan, context: &SampleContext) -> Vec<Box<dyn Correlation>> {
     let dimension = context.simulation_box.dimension();
+    let bonds = bond_breaking::radii(plan);
     let make = |&kind: &DynamicObservable| -> Box<dyn Correlation> {
         match kind {
             DynamicObservable::MeanSquareDisplacement => {
@@ -175,10 +177,12 @@ pub(super) fn build(plan: &CorrelationPlan, context: &SampleContext) -> Vec<Box<
             DynamicObservable::ShearViscosity => {
                 Box::new(ShearViscosity::new(&context.simulation_box))
             }
+            DynamicObservable::BondBreaking => Box::new(BondBreaking(bonds)),
             DynamicObservable::SelfOverlapSusceptibility
             | DynamicObservable::CollectiveOverlapSusceptibility
+            | DynamicObservable::BondBreakingSusceptibility
             | DynamicObservable::SelfScatteringSusceptibility => {
-                Box::new(Susceptibility::new(kind, plan.overlap_length))
+                Box::new(Susceptibility::new(kind, plan.overlap_length, bonds))
             }
         }
     };

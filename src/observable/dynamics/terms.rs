@@ -1,4 +1,5 @@
 //! What one time origin contributes: sums that several observables share.
+use super::bond_breaking::{self, BondsKept};
 use super::cage::CageRelative;
 use super::coherent_intermediate_scattering_function::DensityProduct;
 use super::collective_overlap::PlacesTaken;
@@ -29,6 +30,8 @@ pub enum Source {
     SelfOverlap(Frame),
     /// Number of places of particles within `a`, for each particle.
     CollectiveOverlap,
+    /// Share of the bonds of particles that are not broken.
+    BondBreaking,
     /// 1 over its volume for the bin of `|dr|`.
     DisplacementHistogram,
     /// `rho_a(q, t) rho_b(-q, 0)` of pairs of species, averaged over shells of wave vectors.
@@ -51,6 +54,7 @@ impl Source {
             }
             D::SelfOverlap | D::SelfOverlapSusceptibility => Source::SelfOverlap(Frame::Laboratory),
             D::CollectiveOverlap | D::CollectiveOverlapSusceptibility => Source::CollectiveOverlap,
+            D::BondBreaking | D::BondBreakingSusceptibility => Source::BondBreaking,
             D::CoherentIntermediateScatteringFunction => Source::DensityProduct,
             D::SelfVanHoveFunction => Source::DisplacementHistogram,
             D::StressAutocorrelation | D::ShearViscosity => Source::StressProduct,
@@ -72,6 +76,8 @@ pub enum Evaluator {
     Cages,
     /// Numbers of particles near places of others.
     Places,
+    /// Neighbors that particles keep.
+    Bonds,
     /// Density modes of every sample.
     Densities,
     /// The stress of every sample.
@@ -79,10 +85,11 @@ pub enum Evaluator {
 }
 
 impl Evaluator {
-    const ALL: [Evaluator; 5] = [
+    const ALL: [Evaluator; 6] = [
         Evaluator::Particles,
         Evaluator::Cages,
         Evaluator::Places,
+        Evaluator::Bonds,
         Evaluator::Densities,
         Evaluator::Stress,
     ];
@@ -100,6 +107,7 @@ impl Source {
             | Source::SelfScattering(Frame::Cage)
             | Source::SelfOverlap(Frame::Cage) => Evaluator::Cages,
             Source::CollectiveOverlap => Evaluator::Places,
+            Source::BondBreaking => Evaluator::Bonds,
             Source::DensityProduct => Evaluator::Densities,
             Source::StressProduct => Evaluator::Stress,
         }
@@ -113,8 +121,9 @@ pub fn for_engines(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
         .map(|evaluator| {
             let is_of = |kind: &DynamicObservable| Source::of(*kind).evaluator() == evaluator;
             let observables = plan.observables.iter().copied().filter(is_of).collect();
-            // The stress is that of the laboratory.
-            let remove_drift = plan.remove_drift && evaluator != Evaluator::Stress;
+            // The stress is that of the laboratory; distances between particles are the same in any frame.
+            let without_drift = matches!(evaluator, Evaluator::Stress | Evaluator::Bonds);
+            let remove_drift = plan.remove_drift && !without_drift;
             CorrelationPlan { observables, remove_drift, ..plan.clone() }
         })
         .filter(|plan| !plan.observables.is_empty())
@@ -124,7 +133,7 @@ pub fn for_engines(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
 /// Whether an engine takes samples of all particles for a part of [`for_engines`]: how many the blocks hold.
 pub fn takes_samples_of_engine(plan: &CorrelationPlan) -> Option<usize> {
     match Source::of(*plan.observables.first()?).evaluator() {
-        Evaluator::Particles | Evaluator::Cages | Evaluator::Places => {
+        Evaluator::Particles | Evaluator::Cages | Evaluator::Places | Evaluator::Bonds => {
             Some(plan.levels * (plan.block_size - 1))
         }
         Evaluator::Densities => Some(0),
@@ -268,6 +277,10 @@ pub(super) fn build(
             let shortest_edge = context.simulation_box.shortest_edge();
             Box::new(PlacesTaken::new(plan.overlap_length, shortest_edge)?)
         }
+        Source::BondBreaking => {
+            let shortest_edge = context.simulation_box.shortest_edge();
+            Box::new(BondsKept::new(bond_breaking::radii(plan), shortest_edge)?)
+        }
         Source::DisplacementHistogram => {
             Box::new(DisplacementHistogram::new(&plan.van_hove, &context.simulation_box)?)
         }
@@ -303,6 +316,7 @@ pub(super) fn search(sources: impl Iterator<Item = Source>, plan: &CorrelationPl
     for source in sources {
         match source {
             Source::CollectiveOverlap => search.cells = true,
+            Source::BondBreaking => search.bond_radius = plan.bonds.map(|bonds| bonds.radius),
             Source::DisplacementMoments(Frame::Cage)
             | Source::SelfScattering(Frame::Cage)
             | Source::SelfOverlap(Frame::Cage) => search.cage_radius = plan.cage_radius,
