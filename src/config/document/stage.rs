@@ -268,8 +268,8 @@ pub struct Correlation {
     /// Bins of the self van Hove function.
     pub van_hove: Option<Table<VanHove>>,
     /// Names of the species whose averages are made; all if not given. Averages over all particles together are
-    /// made beside them where all species are named; those of collective functions, overlaps and
-    /// susceptibilities in any case.
+    /// made beside them where all species are named; those of collective functions, overlaps, bond
+    /// breaking and susceptibilities in any case.
     pub species: Option<Written<Vec<Written<String>>>>,
     /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,

@@ -5,8 +5,8 @@ use crate::plan::{BondPlan, DynamicObservable};
 
 /// Four-point susceptibility `chi_4(t) = N (<x^2> - <x>^2)` with `x` the mean over `N` particles at one time
 /// origin and `< >` the average over origins: the dynamic heterogeneity seen by the overlap (Lacevic et
-/// al., J. Chem. Phys. 119, 7372 (2003), there times `V / (N T)`), by the bonds kept, or by `cos(q . dr)`, of which `x` is the mean over particles
-/// and over the wave vectors of a shell.
+/// al., J. Chem. Phys. 119, 7372 (2003), there times `V / (N T)`), by the bonds that are kept, or by `cos(q . dr)`, of
+/// which `x` is the mean over particles and over the wave vectors of a shell.
 ///
 /// It is the susceptibility of the stage's ensemble: without a thermostat energy does not fluctuate, and
 /// composition never does (Berthier et al., Science 310, 1797 (2005)). The variance is that of the
