@@ -45,7 +45,7 @@ pub(super) fn definition(BondPlan { radius, breaking_radius }: BondPlan) -> Stri
 
 /// `n_i(t) / n_i(0)` in units of `2^-32`, to the nearest: sums of integers do not depend on the order of particles.
 pub fn share_kept(kept: u64, bonds: u64) -> u64 {
-    if bonds == 0 { 1 << 32 } else { ((kept << 32) + bonds / 2) / bonds }
+    ((kept << 32) + bonds / 2).checked_div(bonds).unwrap_or(1 << 32)
 }
 
 /// The sum that shares in units of `2^-32` stand for.
