@@ -356,11 +356,21 @@ pub struct CorrelationPlan {
     pub remove_drift: bool,
     /// Distance of neighbors at the time origin, for cage-relative displacements.
     pub cage_radius: Option<f64>,
+    /// Where bonds are broken, for bond breaking.
+    pub bonds: Option<BondPlan>,
     /// Bins of the self van Hove function.
     pub van_hove: VanHovePlan,
     /// Species (by index) that averages over single species and pairs are made for.
     pub species: Vec<usize>,
     pub observables: Vec<DynamicObservable>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BondPlan {
+    /// Bonds lead to particles closer than this at the time origin.
+    pub radius: f64,
+    /// They are broken when the particles are this far apart.
+    pub breaking_radius: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -411,10 +421,15 @@ pub enum DynamicObservable {
     CageRelativeSelfIntermediateScatteringFunction,
     /// Q_s(t) of cage-relative displacements.
     CageRelativeSelfOverlap,
+    /// C_B(t) = <n_i(t) / n_i(0)>, share of the neighbors within bond_radius that are still within bond_breaking_radius; 1 for a
+    /// particle without neighbors.
+    BondBreaking,
+    /// chi_4(t) = N (<C_B^2> - <C_B>^2), from the fluctuation over time origins.
+    BondBreakingSusceptibility,
 }
 
 impl DynamicObservable {
-    pub const ALL: [DynamicObservable; 17] = [
+    pub const ALL: [DynamicObservable; 19] = [
         DynamicObservable::MeanSquareDisplacement,
         DynamicObservable::MeanQuarticDisplacement,
         DynamicObservable::NonGaussianParameter,
@@ -432,6 +447,8 @@ impl DynamicObservable {
         DynamicObservable::CageRelativeMeanSquareDisplacement,
         DynamicObservable::CageRelativeSelfIntermediateScatteringFunction,
         DynamicObservable::CageRelativeSelfOverlap,
+        DynamicObservable::BondBreaking,
+        DynamicObservable::BondBreakingSusceptibility,
     ];
 
     /// What is correlated where nothing is named.
@@ -474,6 +491,8 @@ impl DynamicObservable {
                 "cage_relative_self_intermediate_scattering_function"
             }
             DynamicObservable::CageRelativeSelfOverlap => "cage_relative_self_overlap",
+            DynamicObservable::BondBreaking => "bond_breaking",
+            DynamicObservable::BondBreakingSusceptibility => "bond_breaking_susceptibility",
             DynamicObservable::SelfVanHoveFunction => "self_van_hove_function",
             DynamicObservable::CoherentIntermediateScatteringFunction => {
                 "coherent_intermediate_scattering_function"
@@ -511,6 +530,14 @@ impl DynamicObservable {
             DynamicObservable::CageRelativeMeanSquareDisplacement
                 | DynamicObservable::CageRelativeSelfIntermediateScatteringFunction
                 | DynamicObservable::CageRelativeSelfOverlap
+        )
+    }
+
+    /// Whether it follows bonds between neighbors.
+    pub fn takes_bonds(self) -> bool {
+        matches!(
+            self,
+            DynamicObservable::BondBreaking | DynamicObservable::BondBreakingSusceptibility
         )
     }
 }

@@ -9,8 +9,8 @@ use common::job::{Job, kob_andersen};
 use common::python::check_with_python;
 use supercool_analysis::Frame;
 use supercool_analysis::correlation::{
-    CageRelative, Correlation, StoredTrajectory, StressSeries, TimePairs,
-    coherent_intermediate_scattering_function, collective_overlap,
+    CageRelative, Correlation, StoredTrajectory, StressSeries, TimePairs, bond_breaking,
+    bond_breaking_susceptibility, coherent_intermediate_scattering_function, collective_overlap,
     collective_overlap_susceptibility, mean_quartic_displacement, mean_square_displacement,
     non_gaussian_parameter, self_intermediate_scattering_function, self_overlap,
     self_overlap_susceptibility, self_scattering_susceptibility, self_van_hove_function,
@@ -24,10 +24,11 @@ const STEPS: u64 = 400;
 const BLOCK_SIZE: u64 = 4;
 const OVERLAP_LENGTH: f64 = 0.2;
 const CAGE_RADIUS: f64 = 1.4;
+const BOND_RADII: [f64; 2] = [1.3, 1.5];
 const BIN_WIDTH: f64 = 0.125;
 
 /// Observables and the number of groups of the file that have them: two species, and all particles.
-const OBSERVABLES: [(&str, usize); 17] = [
+const OBSERVABLES: [(&str, usize); 19] = [
     ("mean-square-displacement", 3),
     ("mean-quartic-displacement", 3),
     ("non-gaussian-parameter", 3),
@@ -44,6 +45,8 @@ const OBSERVABLES: [(&str, usize); 17] = [
     ("cage-relative-mean-square-displacement", 3),
     ("cage-relative-self-intermediate-scattering-function", 3),
     ("cage-relative-self-overlap", 3),
+    ("bond-breaking", 3),
+    ("bond-breaking-susceptibility", 3),
     // Three pairs, and all particles.
     ("coherent-intermediate-scattering-function", 4),
 ];
@@ -80,10 +83,13 @@ wavenumbers = [1.0, 4.0, 7.25]
 vectors_per_shell = 100_000
 overlap_length = {OVERLAP_LENGTH}
 cage_radius = {CAGE_RADIUS}
+bond_radius = {}
+bond_breaking_radius = {}
 remove_drift = {remove_drift}
 van_hove = {{ maximum_distance = 1.0, bin_width = {BIN_WIDTH} }}
 observables = {observables:?}
-"#
+"#,
+            BOND_RADII[0], BOND_RADII[1]
         );
     let job = Job::new(&toml);
     job.succeeds(&["run", "job.toml"]);
@@ -218,6 +224,10 @@ impl Stored {
                     shell.iter().map(|&q| dot(q, d).cos()).sum::<f64>() / shell.len() as f64
                 })
             }
+            "bond_breaking" => bond_breaking(trajectory, &particles, BOND_RADII, pairs),
+            "bond_breaking_susceptibility" => {
+                bond_breaking_susceptibility(trajectory, &particles, BOND_RADII, pairs)
+            }
             "self_overlap" => self_overlap(trajectory, &particles, OVERLAP_LENGTH, pairs),
             "self_overlap_susceptibility" => {
                 self_overlap_susceptibility(trajectory, &particles, OVERLAP_LENGTH, pairs)
@@ -293,6 +303,9 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
                 "non_gaussian_parameter" => 1.0,
                 // A small difference of numbers of order N.
                 "collective_overlap_susceptibility" => 500.0,
+                // Shares are rounded to 2^-32.
+                "bond_breaking" => 10.0,
+                "bond_breaking_susceptibility" => 500.0,
                 "stress_autocorrelation" | "shear_viscosity" => 1.0,
                 "self_overlap_susceptibility" | "self_scattering_susceptibility" => 500.0,
                 _ => 0.0,

@@ -156,6 +156,43 @@ observables = ["mean-square-displacement", "self-intermediate-scattering-functio
     assert_eq!(functions.iter().filter(|each| each.group == "all-particles").count(), 8);
 }
 
+/// Integers are counted: the kernels give what the CPU does, where no distance is a radius to rounding.
+#[test]
+fn places_and_bonds_are_those_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for (dimension, count) in [(3, 256), (2, 400)] {
+        let toml = kob_andersen(dimension, count, "fixed-point", "timestep = 0.004")
+            + r#"
+[[stage]]
+name = "melt"
+steps = 100
+thermostat = { kind = "langevin", temperature = 1.5, friction = 2.0 }
+
+[[stage]]
+name = "nve"
+steps = 160
+[[stage.correlation]]
+every = 4
+block_size = 4
+observables = ["collective-overlap", "bond-breaking", "bond-breaking-susceptibility"]
+bond_radius = 1.3
+bond_breaking_radius = 1.4
+remove_drift = true
+"#;
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        expected.succeeds(&["run", "job.toml"]);
+        run_on_the_gpu(&found);
+        assert_same_functions(&expected, &found, "nve", 1 + 2 * 3);
+        let functions = found.results("nve").dynamics().unwrap();
+        let kept = functions.iter().filter(|function| function.name == "bond_breaking");
+        for function in kept {
+            let value = &function.curves[0].value;
+            assert_eq!(value[0], 1.0, "{}", function.group);
+            assert!(value.last().is_some_and(|last| (0.3..0.99).contains(last)), "{value:?}");
+        }
+    }
+}
+
 /// At least this number of correlation functions of a stage.
 fn assert_same_functions(expected: &Job, found: &Job, stage: &str, least: usize) {
     let file = format!("out/{stage}.h5");

@@ -289,6 +289,7 @@ fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
         overlap_length: 0.3,
         remove_drift: false,
         cage_radius: None,
+        bonds: None,
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
         observables: observables.to_vec(),
@@ -401,7 +402,7 @@ fn kernels_of_correlations_compile_without_spills() {
 }
 
 #[test]
-fn kernels_of_cages_and_places_compile_without_spills() {
+fn kernels_of_cages_bonds_and_places_compile_without_spills() {
     if !nvrtc_is_there() {
         return;
     }
@@ -410,8 +411,8 @@ fn kernels_of_cages_and_places_compile_without_spills() {
         (format!("{dimension}D, {species}"), program, Architecture::Machine(architecture))
     });
     for (name, resources) in compile_all(cases.to_vec()) {
-        assert_eq!(resources.iter().filter(|of| of.is_kernel).count(), 4, "{name}");
-        // Saved around the division of doubles.
+        assert_eq!(resources.iter().filter(|of| of.is_kernel).count(), 5, "{name}");
+        // Saved around the divisions of doubles and of 64-bit integers.
         let fits = |kernel: &Resources| kernel.spills <= 32 && kernel.registers <= 64;
         assert!(resources.iter().all(fits), "{name}: {resources:?}");
     }

@@ -40,7 +40,7 @@ block_size = 5
 
 const OBSERVABLES: &str = r#""mean-square-displacement", "non-gaussian-parameter", "velocity-autocorrelation",
     "self-intermediate-scattering-function", "coherent-intermediate-scattering-function", "self-overlap",
-    "self-overlap-susceptibility", "collective-overlap""#;
+    "self-overlap-susceptibility", "collective-overlap", "bond-breaking""#;
 
 fn job(observables: &str, structure: bool) -> Job {
     let run = "timestep = 0.004\nthreads = 2";

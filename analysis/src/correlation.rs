@@ -24,8 +24,8 @@ pub use collective::{
     collective_overlap_susceptibility,
 };
 pub use overlap::{
-    CageRelative, self_overlap, self_overlap_susceptibility, self_scattering_susceptibility,
-    self_van_hove_function,
+    CageRelative, bond_breaking, bond_breaking_susceptibility, self_overlap,
+    self_overlap_susceptibility, self_scattering_susceptibility, self_van_hove_function,
 };
 use rayon::prelude::*;
 pub use stress::{StressSeries, shear_viscosity, stress_autocorrelation};

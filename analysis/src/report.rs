@@ -37,6 +37,7 @@ const FIGURES: [(&str, &[Quantity]); 4] = [
             Quantity::VelocityAutocorrelation,
             Quantity::SelfOverlap,
             Quantity::CollectiveOverlap,
+            Quantity::BondBreaking,
             Quantity::SelfVanHoveFunction,
             Quantity::CageRelativeMeanSquareDisplacement,
             Quantity::CageRelativeSelfIntermediateScatteringFunction,
@@ -51,6 +52,7 @@ const FIGURES: [(&str, &[Quantity]); 4] = [
             Quantity::SelfOverlapSusceptibility,
             Quantity::SelfScatteringSusceptibility,
             Quantity::CollectiveOverlapSusceptibility,
+            Quantity::BondBreakingSusceptibility,
         ],
     ),
 ];

@@ -47,6 +47,19 @@ struct SortedPoints {
         for (int axis = 0; axis < D; ++axis) unit[axis] = to_float(mul(edge[axis], 1.0 / 4294967296.0));
     }
 
+    // Displacement from a place to the nearest image of a point, and its square.
+    INLINE float displacement(const u32 *point, const u32 (&place)[D], float (&d)[D]) const {
+        float r2 = 0.0f;
+#if defined(__CUDACC__)
+#pragma unroll
+#endif
+        for (int axis = 0; axis < D; ++axis) {
+            d[axis] = mul((float)(i32)(point[axis] - place[axis]), unit[axis]);
+            r2 = axis == 0 ? mul(d[axis], d[axis]) : fused(d[axis], d[axis], r2);
+        }
+        return r2;
+    }
+
     // Calls `visit(number, point, displacement, its square)` for the points within the radius of a place. Of several
     // images the nearest counts. Work may be shared: `part` of `parts` visits every `parts`-th layer of cells.
     template <typename Visit>
@@ -90,14 +103,7 @@ private:
         u32 end = ends[last];
         for (u32 at = first > 0 ? ends[first - 1] : 0; at < end; ++at) {
             Point point = points[at];
-            float d[D], r2 = 0.0f;
-#if defined(__CUDACC__)
-#pragma unroll
-#endif
-            for (int axis = 0; axis < D; ++axis) {
-                d[axis] = mul((float)(i32)(point.fraction[axis] - place[axis]), unit[axis]);
-                r2 = axis == 0 ? mul(d[axis], d[axis]) : fused(d[axis], d[axis], r2);
-            }
+            float d[D], r2 = displacement(point.fraction, place, d);
             if (r2 < grid.squared_radius) visit(at, point, d, r2);
         }
     }

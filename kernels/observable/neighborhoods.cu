@@ -1,5 +1,5 @@
-// What lies around particles, for pairs of samples: how many places of the earlier one are taken again, and displacements
-// relative to the mean of the neighbors in the earlier one (cages).
+// What lies around particles, for pairs of samples: how many places of the earlier one are taken again, which share of the
+// neighbors in the earlier one is still near, and displacements relative to their mean (cages).
 //
 // The particles of the earlier sample, the origin, are sorted by cell. All sums are of integers, so that the order of
 // those in a cell does not matter.
@@ -14,6 +14,21 @@ INLINE i64 drift_of(const ComparedSamples &pair, const Center *centers, int axis
     if (!geometry.remove_drift) return 0;
     double moved = sub(centers[pair.later_slot].position[axis], centers[pair.origin_slot].position[axis]);
     return drift_in_units(moved, geometry.edge[axis]);
+}
+
+// Adds the numbers of a block's particles to `sums` by species. `of_species`: shared by the block, zeros.
+template <typename T>
+INLINE void add_by_species(T number, u32 species, T *of_species, T *sums) {
+#pragma unroll
+    for (u32 k = 0; k < SPECIES_COUNT; ++k) {
+        T sum = species == k ? number : 0;
+        for (u32 offset = 16; offset > 0; offset >>= 1) sum += __shfl_xor_sync(~0u, sum, offset);
+        if ((threadIdx.x & 31) == 0 && sum > 0) atomicAdd(of_species + k, sum);
+    }
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < SPECIES_COUNT; k += THREADS) {
+        if (of_species[k] > 0) atomicAdd(sums + k, of_species[k]);
+    }
 }
 
 // For each particle of the later sample, the number of those of the origin within the radius. Adds to `counts`: by pair,
@@ -40,16 +55,51 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         sorted.near(place, [&](u32, const Point &, const float(&)[DIMENSION], float) { ++found; });
         species = species_of(particle);
     }
+    add_by_species(found, species, of_species, counts + (size_t)blockIdx.y * SPECIES_COUNT);
+}
+
+// Where a particle is along each axis.
+INLINE void fractions_of(const Record &record, u32 (&place)[DIMENSION]) {
 #pragma unroll
-    for (u32 k = 0; k < SPECIES_COUNT; ++k) {
-        u32 sum = species == k ? found : 0;
-        for (u32 offset = 16; offset > 0; offset >>= 1) sum += __shfl_xor_sync(~0u, sum, offset);
-        if ((threadIdx.x & 31) == 0 && sum > 0) atomicAdd(of_species + k, sum);
-    }
+    for (int axis = 0; axis < DIMENSION; ++axis) place[axis] = record.fraction(axis);
+}
+
+// Of the particles within the radius of each particle at the origin, the share that is within another radius in the later
+// sample, in units of 2^-32 to the nearest; 1 where there are none. Adds to `shares`: by pair, species. Blocks as above.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    sum_bonds_kept(const __grid_constant__ Records records, const ComparedSamples *pairs, const u32 *ends, const Point *points,
+                   float squared_breaking_radius, u64 *shares) {
+    __shared__ u64 of_species[SPECIES_COUNT];
+    for (u32 k = threadIdx.x; k < SPECIES_COUNT; k += THREADS) of_species[k] = 0;
     __syncthreads();
-    for (u32 k = threadIdx.x; k < SPECIES_COUNT; k += THREADS) {
-        if (of_species[k] > 0) atomicAdd(counts + (size_t)blockIdx.y * SPECIES_COUNT + k, of_species[k]);
+    ComparedSamples pair = pairs[blockIdx.y];
+    Sorted sorted = sorted_of(ends, points, pair.origin);
+    const u32 *later = sample_of(records, pair.later_slot);
+    u32 at = blockIdx.x * THREADS + threadIdx.x, species = 0;
+    u64 share = 0;
+    if (at < particle_count()) {
+        Point own = sorted.points[at];
+        u32 from[DIMENSION], to[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) from[axis] = own.fraction[axis];
+        Record record;
+        record.load(later + (size_t)own.id * RECORD_WORDS);
+        fractions_of(record, to);
+        u32 bonds = 0, kept = 0;
+        sorted.near(from, [&](u32 other, const Point &point, const float(&)[DIMENSION], float) {
+            if (other == at) return;
+            Record neighbor;
+            neighbor.load(later + (size_t)point.id * RECORD_WORDS);
+            u32 place[DIMENSION];
+            fractions_of(neighbor, place);
+            float d[DIMENSION];
+            ++bonds;
+            if (sorted.displacement(place, to, d) < squared_breaking_radius) ++kept;
+        });
+        share = bonds == 0 ? (u64)1 << 32 : (((u64)kept << 32) + bonds / 2) / bonds;
+        species = species_of(own.id);
     }
+    add_by_species(share, species, of_species, shares + (size_t)blockIdx.y * SPECIES_COUNT);
 }
 
 // A place without periodic boundaries, in 2^-32 of the edge.

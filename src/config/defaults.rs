@@ -51,6 +51,11 @@ pub fn neighbor_radius(simulation_box: &SimulationBox, count: usize) -> f64 {
     (1.45e4 * distance).round() / 1e4
 }
 
+/// Distance at which bonds break, `9/7` of that of neighbors to four decimals.
+pub fn bond_breaking_radius(radius: f64) -> f64 {
+    (9e4 / 7.0 * radius).round() / 1e4
+}
+
 /// Distance up to which g_ab(r) is evaluated: half the shortest edge, but no more than the radius of a sphere (in two
 /// dimensions a circle) that holds 4,000 particles on average, so that the work grows with N and not with its square.
 pub fn pair_distance(simulation_box: &SimulationBox, count: usize) -> f64 {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::density_modes::DensityModes;
 use super::dynamics::blocking::{BlockingScheme, Due};
+use super::dynamics::bond_breaking::{share_kept, sum_of_shares};
 use super::dynamics::evaluation::{
     BondOrderEvaluation, Evaluated, EvaluatedPairs, Evaluation, Offloaded, ParticleSum,
     SampledBondOrder, SampledDensities, SampledStress, SampledStructure, StructureEvaluation,
@@ -15,7 +16,7 @@ use super::sample::{CenterOfMass, Contents, Sample};
 use super::shear_stress::Macroscopic;
 use super::structure::BondOrientationalOrder;
 use super::{SampleContext, species_pairs};
-use crate::plan::BondOrderPlan;
+use crate::plan::{BondOrderPlan, BondPlan};
 use crate::system::Snapshot;
 
 /// What an engine does for a correlation.
@@ -252,16 +253,19 @@ impl PairEvaluator {
         i64::from(words[1] as i32) * (1 << 32) + i64::from(words[0])
     }
 
+    /// Whether the nearest image of a particle is within a distance of a place.
+    fn is_near(&self, sample: &SampledParticles, other: usize, place: &[i64], radius: f64) -> bool {
+        let edges = self.evaluation.simulation_box.padded_edges();
+        let squared = |(axis, place): (usize, &i64)| {
+            let units = self.place(sample, other, axis).wrapping_sub(*place) as i32;
+            (f64::from(units) * edges[axis] / 2f64.powi(32)).powi(2)
+        };
+        place.iter().enumerate().map(squared).sum::<f64>() < radius * radius
+    }
+
     /// Particles of the origin whose nearest image is within a distance of a place.
     fn near(&self, origin: &SampledParticles, place: &[i64], radius: f64) -> Vec<usize> {
-        let edges = self.evaluation.simulation_box.padded_edges();
-        let is_near = |other: &usize| {
-            let squared = |(axis, place): (usize, &i64)| {
-                let units = self.place(origin, *other, axis).wrapping_sub(*place) as i32;
-                (f64::from(units) * edges[axis] / 2f64.powi(32)).powi(2)
-            };
-            place.iter().enumerate().map(squared).sum::<f64>() < radius * radius
-        };
+        let is_near = |other: &usize| self.is_near(origin, *other, place, radius);
         (0..self.evaluation.particles()).filter(is_near).collect()
     }
 
@@ -361,6 +365,16 @@ impl PairEvaluator {
                     })
                     .collect();
                 sums[0] += self.near(origin, &place, *radius).len() as f64;
+            }
+            ParticleSum::BondsKept(BondPlan { radius, breaking_radius }) => {
+                let [from, to] = [origin, later].map(|sample| -> Vec<i64> {
+                    (0..dimension).map(|axis| self.place(sample, particle, axis)).collect()
+                });
+                let mut bonds = self.near(origin, &from, *radius);
+                bonds.retain(|&other| other != particle);
+                let is_kept = |other: &&usize| self.is_near(later, **other, &to, *breaking_radius);
+                let kept = bonds.iter().filter(is_kept).count();
+                sums[0] += sum_of_shares(share_kept(kept as u64, bonds.len() as u64));
             }
             ParticleSum::Within(length) => sums[0] += f64::from(u8::from(r2 < length * length)),
             ParticleSum::Scattering(shells) => {

@@ -1,11 +1,19 @@
-//! What lies around particles: places taken again, and cages.
-use supercool::plan::{CorrelationPlan, DynamicObservable as D, EngineChoice, Precision};
+//! What lies around particles: places taken again, bonds, and cages.
+use supercool::plan::{BondPlan, CorrelationPlan, DynamicObservable as D, EngineChoice, Precision};
 
 use crate::case::{Case, assert_near, bits, correlation, gpu};
 
 fn places(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
     CorrelationPlan {
         observables: vec![D::CollectiveOverlap, D::CollectiveOverlapSusceptibility],
+        ..correlation(every, block_size, levels)
+    }
+}
+
+fn bonds(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
+    CorrelationPlan {
+        bonds: Some(BondPlan { radius: 1.4, breaking_radius: 1.6 }),
+        observables: vec![D::BondBreaking, D::BondBreakingSusceptibility],
         ..correlation(every, block_size, levels)
     }
 }
@@ -23,7 +31,7 @@ fn cages(every: u64, block_size: usize, levels: usize) -> CorrelationPlan {
 }
 
 #[test]
-fn places_and_cages_on_the_gpu_are_those_of_its_samples() {
+fn places_bonds_and_cages_on_the_gpu_are_those_of_its_samples() {
     if !gpu() {
         return;
     }
@@ -36,6 +44,12 @@ fn places_and_cages_on_the_gpu_are_those_of_its_samples() {
             cages(5, 4, 2),
             drift(places(6, 5, 2)),
             drift(cages(6, 5, 2)),
+            bonds(5, 4, 2),
+            // Some have no neighbors.
+            CorrelationPlan {
+                bonds: Some(BondPlan { radius: 0.85, breaking_radius: 0.85 }),
+                ..bonds(6, 5, 2)
+            },
             CorrelationPlan { overlap_length: 0.9, ..places(20, 3, 2) },
             // Some have no neighbors.
             drift(CorrelationPlan { cage_radius: Some(0.85), ..cages(20, 3, 2) }),
@@ -58,12 +72,12 @@ fn places_and_cages_on_the_gpu_are_those_of_its_samples() {
 
 /// Blocks with more pairs than a round has room for.
 #[test]
-fn pairs_in_cages_go_through_as_many_rounds_as_they_need() {
+fn pairs_go_through_as_many_rounds_as_they_need() {
     if !gpu() {
         return;
     }
     let mut case = Case::new(2, 400, Precision::FixedPoint, 900);
-    case.correlations = vec![cages(3, 100, 1), places(3, 150, 1)];
+    case.correlations = vec![cages(3, 100, 1), places(3, 150, 1), bonds(3, 150, 1)];
     let expected = case.on_the_host(EngineChoice::Cpu);
     assert_near(&case.by_the_gpu(&[900], &[]), &expected, 400, "rounds");
 }

@@ -43,6 +43,7 @@ pub fn correlation(every: u64, block_size: usize, levels: usize) -> CorrelationP
         overlap_length: 0.2,
         remove_drift: false,
         cage_radius: None,
+        bonds: None,
         van_hove: VanHovePlan { maximum_distance: 1.0, bin_width: 0.1 },
         species: vec![0, 1],
         observables: OBSERVABLES.to_vec(),
@@ -276,12 +277,14 @@ pub fn assert_near(found: &[Series], expected: &[Series], particles: usize, what
         assert_eq!((&found.path, &found.count), (&expected.path, &expected.count), "{what}");
         let count = particles as f64;
         let bound = match found.path.rsplit('/').next().unwrap() {
-            "self_overlap" | "collective_overlap" => 1.0 / count,
+            "self_overlap" | "collective_overlap" | "bond_breaking" => 1.0 / count,
             // The same for a neighbor at the cage radius.
             path if path.starts_with("cage_relative") => 1.0 / count,
             // Two particles in the smallest bin.
             "self_van_hove_function" => 1000.0 / count,
-            "self_overlap_susceptibility" | "collective_overlap_susceptibility" => 2.0,
+            "self_overlap_susceptibility"
+            | "collective_overlap_susceptibility"
+            | "bond_breaking_susceptibility" => 2.0,
             // A small difference of numbers of order N.
             "self_scattering_susceptibility" => 1e-6 * count,
             "non_gaussian_parameter" => 1e-5,

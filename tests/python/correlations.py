@@ -61,6 +61,36 @@ for index, name in enumerate(names):
             level += 1
 assert compared >= 4 * 2 * block_size, compared
 
+# Bond breaking, of all pairs of particles and frames.
+correlation = stage["correlations"][0]
+square = np.empty((len(step), len(species), len(species)))
+for square_of, r in zip(square, position):
+    apart = r[:, None] - r[None]
+    apart -= edges * np.rint(apart / edges)
+    square_of[:] = (apart**2).sum(axis=2)
+neighbors = square < correlation["bonds"]["radius"] ** 2
+near = square < correlation["bonds"]["breaking_radius"] ** 2
+neighbors[:, np.arange(len(species)), np.arange(len(species))] = False
+lost = 0
+for part in names + ["all-particles"]:
+    own = species == names.index(part) if part in names else species >= 0
+    mean, chi = (results[f"dynamics/{part}/{name}"] for name in ("bond_breaking", "bond_breaking_susceptibility"))
+    lags = np.rint(mean["time"][:] / (plan["run"]["timestep"] * every)).astype(int)
+    for place, lag in enumerate(lags):
+        interval = block_size ** max(level for level in range(10) if level == 0 or lag >= block_size**level)
+        share = []
+        for origin in range(0, len(step) - lag, interval):
+            bonds = neighbors[origin][own]
+            kept = (bonds & near[origin + lag][own]).sum(axis=1)
+            count = bonds.sum(axis=1)
+            share.append(np.where(count > 0, kept / np.maximum(count, 1), 1).mean())
+        np.testing.assert_allclose(mean["value"][place], np.mean(share), atol=1e-9)
+        if len(share) > 1:
+            np.testing.assert_allclose(chi["value"][place], own.sum() * np.var(share), atol=1e-6)
+        assert lag > 0 or set(share) == {1}
+        lost += np.mean(share) < 0.99
+assert lost >= 6, lost
+
 # Pair distributions. freud has 32-bit floats: some pairs change the bin.
 box = freud.box.Box(*edges, *([] if dimension == 3 else [0]))
 frames = wrapped[:: stage["observe"]["structure"]["every"] // every]

@@ -103,6 +103,54 @@ impl CageRelative<'_> {
     }
 }
 
+/// `C_B(t)`: of the particles within `radius` of a particle at the earlier frame, the fraction within `breaking_radius` of it
+/// at the later one, 1 where there are none; nearest images.
+pub fn bond_breaking(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    radii: [f64; 2],
+    pairs: &TimePairs,
+) -> Correlation {
+    trajectory.average(pairs, |pair| of_bond_breaking(trajectory, particles, radii, pair))
+}
+
+/// `chi_4(t) = N (<C_B^2> - <C_B>^2)` over the pairs of every lag. No error is given.
+pub fn bond_breaking_susceptibility(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    radii: [f64; 2],
+    pairs: &TimePairs,
+) -> Correlation {
+    susceptibility(trajectory, particles.len(), pairs, |pair| {
+        of_bond_breaking(trajectory, particles, radii, pair)
+    })
+}
+
+fn of_bond_breaking(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    [radius, breaking_radius]: [f64; 2],
+    (earlier, later): (usize, usize),
+) -> f64 {
+    mean_over(particles, |particle| {
+        let distance = |frame: usize, other: usize| {
+            let positions = &trajectory.position[frame];
+            let apart = std::array::from_fn(|k| {
+                let d = positions[other][k] - positions[particle][k];
+                d - trajectory.edges[k] * (d / trajectory.edges[k]).round()
+            });
+            square(apart).sqrt()
+        };
+        let is_neighbor = |other: &usize| *other != particle && distance(earlier, *other) < radius;
+        let neighbors: Vec<usize> = (0..trajectory.species.len()).filter(is_neighbor).collect();
+        let is_kept = |other: &&usize| distance(later, **other) < breaking_radius;
+        match neighbors.len() {
+            0 => 1.0,
+            count => neighbors.iter().filter(is_kept).count() as f64 / count as f64,
+        }
+    })
+}
+
 fn of_self_overlap(
     trajectory: &StoredTrajectory,
     particles: &[usize],

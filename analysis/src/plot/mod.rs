@@ -58,6 +58,10 @@ pub enum Quantity {
     CollectiveOverlap,
     /// `chi_4(t)` of `Q`.
     CollectiveOverlapSusceptibility,
+    /// `C_B(t)` of bonds.
+    BondBreaking,
+    /// `chi_4(t)` of `C_B`.
+    BondBreakingSusceptibility,
     /// `G_s(r,t)`, one panel for each of a few times.
     SelfVanHoveFunction,
     /// Cage-relative mean-square displacement.
@@ -78,7 +82,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 26] = [
+    pub const ALL: [Quantity; 28] = [
         Quantity::Temperature,
         Quantity::PotentialEnergy,
         Quantity::InternalEnergy,
@@ -97,6 +101,8 @@ impl Quantity {
         Quantity::SelfScatteringSusceptibility,
         Quantity::CollectiveOverlap,
         Quantity::CollectiveOverlapSusceptibility,
+        Quantity::BondBreaking,
+        Quantity::BondBreakingSusceptibility,
         Quantity::SelfVanHoveFunction,
         Quantity::CageRelativeMeanSquareDisplacement,
         Quantity::CageRelativeSelfIntermediateScatteringFunction,
@@ -127,6 +133,8 @@ impl Quantity {
             Quantity::SelfScatteringSusceptibility => "self_scattering_susceptibility",
             Quantity::CollectiveOverlap => "collective_overlap",
             Quantity::CollectiveOverlapSusceptibility => "collective_overlap_susceptibility",
+            Quantity::BondBreaking => "bond_breaking",
+            Quantity::BondBreakingSusceptibility => "bond_breaking_susceptibility",
             Quantity::SelfVanHoveFunction => "self_van_hove_function",
             Quantity::StressAutocorrelation => "stress_autocorrelation",
             Quantity::ShearViscosity => "shear_viscosity",

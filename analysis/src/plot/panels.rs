@@ -138,6 +138,8 @@ pub(super) fn function_panels(quantity: Quantity, functions: &[(usize, Function)
         Q::SelfScatteringSusceptibility => ("t", "χ₄(q,t) of Fₛ", Logarithmic, Linear, vec![0.0]),
         Q::CollectiveOverlap => ("t", "Q(t)", Logarithmic, Linear, vec![0.0, 1.0]),
         Q::CollectiveOverlapSusceptibility => ("t", "χ₄(t) of Q", Logarithmic, Linear, vec![0.0]),
+        Q::BondBreaking => ("t", "C_B(t)", Logarithmic, Linear, vec![0.0, 1.0]),
+        Q::BondBreakingSusceptibility => ("t", "χ₄(t) of C_B", Logarithmic, Linear, vec![0.0]),
         Q::SelfVanHoveFunction => ("r", "Gₛ(r,t)", Linear, Logarithmic, vec![]),
         Q::CageRelativeMeanSquareDisplacement => {
             ("t", "⟨Δr²(t)⟩, cage-relative", Logarithmic, Logarithmic, vec![])

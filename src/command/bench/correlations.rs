@@ -12,7 +12,7 @@ use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::source::for_engines;
 use crate::observable::{Correlations, Macroscopic, SampleContext};
 use crate::plan::{
-    CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,
+    BondPlan, CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,
 };
 use crate::system::species_of_particles;
 
@@ -47,6 +47,7 @@ const CAGES: [D; 3] = [
     D::CageRelativeSelfIntermediateScatteringFunction,
     D::CageRelativeSelfOverlap,
 ];
+const BONDS: [D; 2] = [D::BondBreaking, D::BondBreakingSusceptibility];
 const STRESS: [D; 2] = [D::StressAutocorrelation, D::ShearViscosity];
 
 /// The first of each list is what the others are compared with. Those `of_stress` need other kernels of the steps.
@@ -67,6 +68,7 @@ fn sets(of_stress: bool) -> Vec<(&'static str, Vec<D>)> {
         ("van Hove", vec![D::SelfVanHoveFunction]),
         ("collective Q", PLACES.to_vec()),
         ("cage-relative", CAGES.to_vec()),
+        ("bond breaking", BONDS.to_vec()),
     ]
 }
 
@@ -80,6 +82,7 @@ fn correlation(observables: Vec<D>) -> CorrelationPlan {
         overlap_length: 0.3,
         remove_drift: false,
         cage_radius: Some(1.4),
+        bonds: Some(BondPlan { radius: 1.4, breaking_radius: 1.8 }),
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
         observables,

@@ -257,11 +257,19 @@ pub struct Correlation {
     /// in dense liquids.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cage_radius: Option<Written<Number>>,
+    /// Bonds lead from a particle to those closer than this at the time origin, for bond breaking: the first minimum of
+    /// g(r). If not given `1.45 (V/N)^(1/D)`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub bond_radius: Option<Written<Number>>,
+    /// Bonds are broken when their particles are this far apart, no less than `bond_radius`: larger, so that vibrations break
+    /// none. If not given `9/7 bond_radius`, as 1.8 is of 1.4.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub bond_breaking_radius: Option<Written<Number>>,
     /// Bins of the self van Hove function.
     pub van_hove: Option<Table<VanHove>>,
     /// Names of the species whose averages are made; all if not given. Averages over all particles together are
-    /// made beside them where all species are named; those of collective functions, overlaps and
-    /// susceptibilities in any case.
+    /// made beside them where all species are named; those of collective functions, overlaps, bond
+    /// breaking and susceptibilities in any case.
     pub species: Option<Written<Vec<Written<String>>>>,
     /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,

@@ -82,6 +82,8 @@ pub fn check(
     };
     let cage_radius =
         cage_radius(document, any(DynamicObservable::takes_cage_radius), stage_checks, checker);
+    let bonds =
+        neighbors::bonds(document, any(DynamicObservable::takes_bonds), stage_checks, checker);
     let van_hove =
         van_hove(document, any(|each| each == DynamicObservable::SelfVanHoveFunction), checker);
     let (observables, wavenumbers) = (observables?, wavenumbers?);
@@ -116,6 +118,7 @@ pub fn check(
         overlap_length: overlap_length?,
         remove_drift,
         cage_radius: cage_radius?,
+        bonds: bonds?,
         van_hove: van_hove?,
         species: species?,
         observables,

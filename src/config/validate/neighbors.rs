@@ -4,7 +4,8 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, below_half_the_box, rounded_down};
 use crate::config::defaults;
-use crate::config::document::{Number, Written};
+use crate::config::document::{Correlation, Number, Table, Written};
+use crate::plan::BondPlan;
 
 /// What was typed, or the default; below half the shortest edge of the box.
 pub fn radius(
@@ -32,4 +33,46 @@ pub fn radius(
     }
     checker.filled_in(span, key, radius);
     Some(radius)
+}
+
+/// Where bonds are broken, for bond breaking and only for it.
+pub fn bonds(
+    document: &Table<Correlation>,
+    wanted: bool,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Option<BondPlan>> {
+    let (typed, breaking) = (document.bond_radius.as_ref(), document.bond_breaking_radius.as_ref());
+    if !wanted {
+        let Some(unused) = typed.or(breaking) else { return Some(None) };
+        let message = "this correlation has no bond breaking";
+        let help = "add \"bond-breaking\" to observables, or leave it out";
+        checker.reject(&unused.span, message, help);
+        return None;
+    }
+    let radius = radius(typed, &document.span, "bond_radius", stage_checks, checker)?;
+    let simulation_box = stage_checks.simulation_box?;
+    let Some(breaking) = breaking else {
+        let breaking_radius = defaults::bond_breaking_radius(radius);
+        let half = simulation_box.shortest_edge() / 2.0;
+        if !(breaking_radius < half) {
+            let help = format!(
+                "a distance from bond_radius, {radius}, to below {}; {breaking_radius}, which is taken where none is \
+                 given, is too large for this box",
+                rounded_down(half)
+            );
+            checker.missing(&document.span, "bond_breaking_radius", help);
+            return None;
+        }
+        checker.filled_in(&document.span, "bond_breaking_radius", breaking_radius);
+        return Some(Some(BondPlan { radius, breaking_radius }));
+    };
+    let breaking_radius = below_half_the_box(breaking, Some(simulation_box), checker)?;
+    if breaking_radius < radius {
+        let message = format!("{breaking_radius:?} is less than bond_radius, {radius:?}");
+        let help = "no less than bond_radius";
+        checker.reject(&breaking.span, message, help);
+        return None;
+    }
+    Some(Some(BondPlan { radius, breaking_radius }))
 }

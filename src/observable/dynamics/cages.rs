@@ -3,7 +3,7 @@ use rayon::prelude::*;
 
 use crate::observable::cells::Cells;
 
-/// Neighbors of every particle at a time origin: those within the cage radius.
+/// Neighbors of every particle at a time origin: those within a radius, of cages or of bonds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cages {
     /// First neighbor of every particle in `neighbors`, and the end.

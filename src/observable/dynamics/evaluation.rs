@@ -4,6 +4,7 @@ use super::sampled::HeldSamples;
 use crate::observable::BondOrder;
 use crate::observable::shear_stress::Macroscopic;
 use crate::observable::wavevectors::WaveVectorShell;
+use crate::plan::BondPlan;
 use crate::system::{SimulationBox, Species};
 
 /// Samples that an engine evaluates together, if there is memory for that many.
@@ -22,6 +23,8 @@ pub enum ParticleSum {
     Scattering(Vec<WaveVectorShell>),
     /// Number of particles of the earlier sample within this distance of where a particle is later.
     PlacesTaken(f64),
+    /// Share of the particles within a radius in the earlier sample that are within another one in the later.
+    BondsKept(BondPlan),
     /// For each bin of `|dr|`, its inverse volume for the particles in it.
     Histogram { bin_width: f64, inverse_volumes: Vec<f64> },
 }
@@ -31,9 +34,10 @@ impl ParticleSum {
     pub fn width(&self) -> usize {
         match self {
             ParticleSum::DisplacementMoments => 2,
-            ParticleSum::VelocityProduct | ParticleSum::Within(_) | ParticleSum::PlacesTaken(_) => {
-                1
-            }
+            ParticleSum::VelocityProduct
+            | ParticleSum::Within(_)
+            | ParticleSum::PlacesTaken(_)
+            | ParticleSum::BondsKept(_) => 1,
             ParticleSum::Scattering(shells) => shells.len(),
             ParticleSum::Histogram { inverse_volumes, .. } => inverse_volumes.len(),
         }

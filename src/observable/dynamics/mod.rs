@@ -1,6 +1,7 @@
 //! Time correlations: what they are ([`Correlation`], one file each), what they are made of ([`terms`]), and how
 //! samples are kept and paired ([`blocking`], [`Correlations`]).
 pub mod blocking;
+pub mod bond_breaking;
 pub mod cage;
 mod cages;
 pub mod coherent_intermediate_scattering_function;

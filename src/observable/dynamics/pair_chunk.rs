@@ -3,6 +3,7 @@ use std::ops::Range;
 
 use super::cages::Cages;
 use crate::observable::cells::Cells;
+use crate::observable::cosines::nearest_integer;
 use crate::observable::particle_order::{CHUNK, LANES};
 use crate::observable::sample::Sample;
 use crate::system::SimulationBox;
@@ -30,6 +31,7 @@ impl Frame {
 pub struct Search {
     pub cells: bool,
     pub cage_radius: Option<f64>,
+    pub bond_radius: Option<f64>,
 }
 
 /// A sample that later ones are compared with.
@@ -37,16 +39,19 @@ pub struct Origin<'a> {
     pub(super) sample: &'a Sample,
     cells: Option<Cells>,
     cages: Option<Cages>,
+    bonds: Option<Cages>,
 }
 
 impl<'a> Origin<'a> {
     pub(super) fn new(sample: &'a Sample, search: Search, simulation_box: &SimulationBox) -> Self {
-        let mut origin = Origin { sample, cells: None, cages: None };
+        let mut origin = Origin { sample, cells: None, cages: None, bonds: None };
         let Some(position) = &sample.position else { return origin };
-        if search.cells || search.cage_radius.is_some() {
+        let radii = [search.cage_radius, search.bond_radius];
+        if search.cells || radii.iter().any(Option::is_some) {
             let place = |i: usize| [0, 1, 2].map(|k| position[k][i]);
             let cells = Cells::new(simulation_box, position[0].len(), place);
-            origin.cages = search.cage_radius.map(|radius| Cages::new(position, &cells, radius));
+            [origin.cages, origin.bonds] =
+                radii.map(|radius| Some(Cages::new(position, &cells, radius?)));
             origin.cells = Some(cells);
         }
         origin
@@ -122,7 +127,11 @@ impl<'a> Displacement<'a> {
 /// A chunk of particles at two times, and room for the work on it.
 pub struct PairChunk<'a> {
     count: usize,
+    /// Place of the first particle.
+    start: usize,
+    edges: [f64; 3],
     origin: Option<&'a Origin<'a>>,
+    later: Option<&'a Sample>,
     /// By [`Frame`], axis.
     displacement: [[[f64; CHUNK]; 3]; 2],
     frame: Frame,
@@ -136,7 +145,10 @@ impl<'a> PairChunk<'a> {
     pub(super) fn new() -> Self {
         PairChunk {
             count: 0,
+            start: 0,
+            edges: [1.0; 3],
             origin: None,
+            later: None,
             displacement: [[[0.0; CHUNK]; 3]; 2],
             frame: Frame::Laboratory,
             later_position: [[0.0; CHUNK]; 3],
@@ -149,14 +161,17 @@ impl<'a> PairChunk<'a> {
     pub(super) fn load(
         &mut self,
         origin: &'a Origin<'a>,
-        later: &Sample,
+        later: &'a Sample,
         moved: Option<&[[f64; 3]]>,
         places: Range<usize>,
         edges: [f64; 3],
     ) {
         let count = places.len();
         self.count = count;
+        self.start = places.start;
+        self.edges = edges;
         self.origin = Some(origin);
+        self.later = Some(later);
         let cages = origin.cages.as_ref();
         let origin = origin.sample;
         let drift = origin.drift_until(later);
@@ -223,6 +238,27 @@ impl<'a> PairChunk<'a> {
     /// Unless the source of the terms asks for them.
     pub fn origin_cells(&self) -> &Cells {
         self.origin.and_then(|origin| origin.cells.as_ref()).expect("terms that asked for cells")
+    }
+
+    /// Squared distances, in the later sample, of particle `i` from each of its neighbors of the earlier one; those of the
+    /// nearest images.
+    ///
+    /// # Panics
+    /// Unless the source of the terms asks for them.
+    pub fn squared_lengths_of_bonds(&self, i: usize) -> impl Iterator<Item = f64> {
+        let bonds = self.origin.and_then(|origin| origin.bonds.as_ref());
+        let position = self.later.and_then(|later| later.position.as_ref());
+        let (Some(bonds), Some(position)) = (bonds, position) else {
+            panic!("terms that asked for bonds");
+        };
+        let (particle, edges) = (self.start + i, self.edges);
+        bonds.of(particle).iter().map(move |&neighbor| {
+            let [x, y, z]: [f64; 3] = std::array::from_fn(|k| {
+                let d = position[k][neighbor as usize] - position[k][particle];
+                d - edges[k] * nearest_integer(d * edges[k].recip())
+            });
+            x * x + y * y + z * z
+        })
     }
 
     /// Velocities along one axis at the origin and later; zero unless the observable needs them.

@@ -1,4 +1,5 @@
 //! Which correlation an observable of the plan is, and which terms a source has.
+use super::bond_breaking::{self, BondBreaking, BondsKept};
 use super::cage::CageRelative;
 use super::coherent_intermediate_scattering_function::{
     CoherentIntermediateScatteringFunction, DensityProduct,
@@ -31,6 +32,7 @@ pub(super) fn correlations(
     context: &SampleContext,
 ) -> Vec<Box<dyn Correlation>> {
     let dimension = context.simulation_box.dimension();
+    let bonds = bond_breaking::radii(plan);
     let make = |&kind: &DynamicObservable| -> Box<dyn Correlation> {
         match kind {
             DynamicObservable::MeanSquareDisplacement => {
@@ -69,10 +71,12 @@ pub(super) fn correlations(
             DynamicObservable::ShearViscosity => {
                 Box::new(ShearViscosity::new(&context.simulation_box))
             }
+            DynamicObservable::BondBreaking => Box::new(BondBreaking(bonds)),
             DynamicObservable::SelfOverlapSusceptibility
             | DynamicObservable::CollectiveOverlapSusceptibility
+            | DynamicObservable::BondBreakingSusceptibility
             | DynamicObservable::SelfScatteringSusceptibility => {
-                Box::new(Susceptibility::new(kind, plan.overlap_length))
+                Box::new(Susceptibility::new(kind, plan.overlap_length, bonds))
             }
         }
     };
@@ -126,6 +130,10 @@ pub(super) fn terms(
             let shortest_edge = context.simulation_box.shortest_edge();
             Box::new(PlacesTaken::new(plan.overlap_length, shortest_edge)?)
         }
+        Source::BondBreaking => {
+            let shortest_edge = context.simulation_box.shortest_edge();
+            Box::new(BondsKept::new(bond_breaking::radii(plan), shortest_edge)?)
+        }
         Source::DisplacementHistogram => {
             Box::new(DisplacementHistogram::new(&plan.van_hove, &context.simulation_box)?)
         }
@@ -161,6 +169,7 @@ pub(super) fn search(sources: impl Iterator<Item = Source>, plan: &CorrelationPl
     for source in sources {
         match source {
             Source::CollectiveOverlap => search.cells = true,
+            Source::BondBreaking => search.bond_radius = plan.bonds.map(|bonds| bonds.radius),
             Source::DisplacementMoments(Frame::Cage)
             | Source::SelfScattering(Frame::Cage)
             | Source::SelfOverlap(Frame::Cage) => search.cage_radius = plan.cage_radius,

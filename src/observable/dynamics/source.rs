@@ -16,6 +16,8 @@ pub enum Source {
     SelfOverlap(Frame),
     /// Number of places of particles within `a`, for each particle.
     CollectiveOverlap,
+    /// Share of the bonds of particles that are not broken.
+    BondBreaking,
     /// 1 over its volume for the bin of `|dr|`.
     DisplacementHistogram,
     /// `rho_a(q, t) rho_b(-q, 0)` of pairs of species, averaged over shells of wave vectors.
@@ -38,6 +40,7 @@ impl Source {
             }
             D::SelfOverlap | D::SelfOverlapSusceptibility => Source::SelfOverlap(Frame::Laboratory),
             D::CollectiveOverlap | D::CollectiveOverlapSusceptibility => Source::CollectiveOverlap,
+            D::BondBreaking | D::BondBreakingSusceptibility => Source::BondBreaking,
             D::CoherentIntermediateScatteringFunction => Source::DensityProduct,
             D::SelfVanHoveFunction => Source::DisplacementHistogram,
             D::StressAutocorrelation | D::ShearViscosity => Source::StressProduct,
@@ -59,6 +62,8 @@ pub enum Evaluator {
     Cages,
     /// Numbers of particles near places of others.
     Places,
+    /// Neighbors that particles keep.
+    Bonds,
     /// Density modes of every sample.
     Densities,
     /// The stress of every sample.
@@ -66,10 +71,11 @@ pub enum Evaluator {
 }
 
 impl Evaluator {
-    const ALL: [Evaluator; 5] = [
+    const ALL: [Evaluator; 6] = [
         Evaluator::Particles,
         Evaluator::Cages,
         Evaluator::Places,
+        Evaluator::Bonds,
         Evaluator::Densities,
         Evaluator::Stress,
     ];
@@ -87,6 +93,7 @@ impl Source {
             | Source::SelfScattering(Frame::Cage)
             | Source::SelfOverlap(Frame::Cage) => Evaluator::Cages,
             Source::CollectiveOverlap => Evaluator::Places,
+            Source::BondBreaking => Evaluator::Bonds,
             Source::DensityProduct => Evaluator::Densities,
             Source::StressProduct => Evaluator::Stress,
         }
@@ -100,8 +107,9 @@ pub fn for_engines(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
         .map(|evaluator| {
             let is_of = |kind: &DynamicObservable| Source::of(*kind).evaluator() == evaluator;
             let observables = plan.observables.iter().copied().filter(is_of).collect();
-            // The stress is that of the laboratory.
-            let remove_drift = plan.remove_drift && evaluator != Evaluator::Stress;
+            // The stress is that of the laboratory; distances between particles are the same in any frame.
+            let without_drift = matches!(evaluator, Evaluator::Stress | Evaluator::Bonds);
+            let remove_drift = plan.remove_drift && !without_drift;
             CorrelationPlan { observables, remove_drift, ..plan.clone() }
         })
         .filter(|plan| !plan.observables.is_empty())
@@ -111,7 +119,7 @@ pub fn for_engines(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
 /// Whether an engine takes samples of all particles for a part of [`for_engines`]: how many the blocks hold.
 pub fn takes_samples_of_engine(plan: &CorrelationPlan) -> Option<usize> {
     match Source::of(*plan.observables.first()?).evaluator() {
-        Evaluator::Particles | Evaluator::Cages | Evaluator::Places => {
+        Evaluator::Particles | Evaluator::Cages | Evaluator::Places | Evaluator::Bonds => {
             Some(plan.levels * (plan.block_size - 1))
         }
         Evaluator::Densities => Some(0),

@@ -1,11 +1,12 @@
+use super::bond_breaking;
 use super::correlation::{Correlation, Part};
 use super::source::Source;
-use crate::plan::DynamicObservable;
+use crate::plan::{BondPlan, DynamicObservable};
 
 /// Four-point susceptibility `chi_4(t) = N (<x^2> - <x>^2)` with `x` the mean over `N` particles at one time
 /// origin and `< >` the average over origins: the dynamic heterogeneity seen by the overlap (Lacevic et
-/// al., J. Chem. Phys. 119, 7372 (2003), there times `V / (N T)`) or by `cos(q . dr)`, of which `x` is the mean over particles
-/// and over the wave vectors of a shell.
+/// al., J. Chem. Phys. 119, 7372 (2003), there times `V / (N T)`), by the bonds that are kept, or by `cos(q . dr)`, of
+/// which `x` is the mean over particles and over the wave vectors of a shell.
 ///
 /// It is the susceptibility of the stage's ensemble: without a thermostat energy does not fluctuate, and
 /// composition never does (Berthier et al., Science 310, 1797 (2005)). The variance is that of the
@@ -14,11 +15,12 @@ use crate::plan::DynamicObservable;
 pub struct Susceptibility {
     kind: DynamicObservable,
     overlap_length: f64,
+    bonds: BondPlan,
 }
 
 impl Susceptibility {
-    pub fn new(kind: DynamicObservable, overlap_length: f64) -> Self {
-        Susceptibility { kind, overlap_length }
+    pub fn new(kind: DynamicObservable, overlap_length: f64, bonds: BondPlan) -> Self {
+        Susceptibility { kind, overlap_length, bonds }
     }
 }
 
@@ -36,6 +38,9 @@ impl Correlation for Susceptibility {
                 "Q = sum_i sum_j theta(a - |r_j(t) - r_i(0)|) / N, a = {}",
                 self.overlap_length
             ),
+            Source::BondBreaking => {
+                format!("Q = sum_i [n_i(t) / n_i(0)] / N, {}", bond_breaking::definition(self.bonds))
+            }
             _ => "Q = sum_q sum_i cos(q . [r_i(t) - r_i(0)]) / (n N) over the N particles and the n wave vectors of a \
                   shell, both before it is squared"
                 .into(),

@@ -6,8 +6,9 @@ use crate::observable::host_evaluator::HostEvaluator;
 const PARTICLES: usize = 0;
 const CAGES: usize = 1;
 const PLACES: usize = 2;
-const DENSITIES: usize = 3;
-const STRESS: usize = 4;
+const BONDS: usize = 3;
+const DENSITIES: usize = 4;
+const STRESS: usize = 5;
 
 /// A part of all observables that engines evaluate.
 fn part(number: usize, remove_drift: bool) -> CorrelationPlan {
@@ -40,19 +41,20 @@ fn a_correlation_is_split_into_what_engines_evaluate_together() {
     use DynamicObservable as D;
     let all = plan(3, 4, 4, &[2.0]);
     let parts = for_engines(&all);
-    assert_eq!(parts.len(), 5);
+    assert_eq!(parts.len(), 6);
     assert!(parts[CAGES].observables.iter().all(|kind| kind.group_name().starts_with("cage")));
     assert_eq!(
         parts[PLACES].observables,
         [D::CollectiveOverlap, D::CollectiveOverlapSusceptibility]
     );
+    assert_eq!(parts[BONDS].observables, [D::BondBreaking, D::BondBreakingSusceptibility]);
     assert_eq!(parts[DENSITIES].observables, [D::CoherentIntermediateScatteringFunction]);
     assert_eq!(parts[STRESS].observables, [D::StressAutocorrelation, D::ShearViscosity]);
     let without_drift = CorrelationPlan { remove_drift: true, ..all.clone() };
     let removed: Vec<bool> =
         for_engines(&without_drift).iter().map(|part| part.remove_drift).collect();
-    // The stress has none.
-    assert_eq!(removed, [true, true, true, true, false]);
+    // The stress and distances between particles have none.
+    assert_eq!(removed, [true, true, true, false, true, false]);
     let context = context(&[6.0, 7.0, 8.0], &[30], 3 * 99);
     let evaluated = |plan| Correlations::new(plan, &context).unwrap().hand_over().is_some();
     assert!(parts.iter().all(evaluated) && !evaluated(&all));
@@ -77,6 +79,10 @@ fn what_an_engine_evaluates_is_what_is_evaluated_here() {
         (vec![60.0, 70.0], part(CAGES, true)),
         (vec![6.0, 7.0, 8.0], part(PLACES, true)),
         (vec![16.0, 19.0], part(PLACES, false)),
+        (vec![6.0, 7.0, 8.0], part(BONDS, false)),
+        (vec![16.0, 19.0], part(BONDS, true)),
+        // Particles without neighbors.
+        (vec![60.0, 70.0], part(BONDS, false)),
         (vec![6.0, 7.0, 8.0], part(DENSITIES, false)),
         (vec![6.0, 7.0, 8.0], part(DENSITIES, true)),
         (vec![6.0, 7.0, 8.0], part(STRESS, false)),
@@ -108,6 +114,7 @@ fn a_correlation_moves_to_an_engine_and_back_across_checkpoints() {
         (1, part(PARTICLES, true)),
         (0, part(CAGES, true)),
         (1, part(PLACES, true)),
+        (0, part(BONDS, false)),
         (0, part(DENSITIES, false)),
         (1, part(DENSITIES, true)),
         (0, part(STRESS, false)),

@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use self::structure::structure_plan;
 use super::trajectories::{context, ideal_gas, normal, random_walk, snapshot};
 use super::*;
-use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
+use crate::plan::{BondPlan, CorrelationPlan, DynamicObservable, VanHovePlan};
 use crate::system::Snapshot;
 
 fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> CorrelationPlan {
@@ -25,6 +25,7 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
         overlap_length: 0.6,
         remove_drift: false,
         cage_radius: Some(1.3),
+        bonds: Some(BondPlan { radius: 1.3, breaking_radius: 1.6 }),
         van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
         species: vec![0, 1, 2],
         observables: DynamicObservable::ALL.to_vec(),

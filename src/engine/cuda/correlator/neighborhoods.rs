@@ -1,7 +1,7 @@
-//! Pairs of samples for whose particles it matters what lies around them: places taken again, and cages.
+//! Pairs of samples for whose particles it matters what lies around them: places taken again, bonds, and cages.
 //!
-//! In rounds, for whose samples there is room: the particles of the time origins are sorted by cell; then either places
-//! are counted, or later samples are written anew in the frame of the cages, and correlated with their origins as any
+//! In rounds, for whose samples there is room: the particles of the time origins are sorted by cell; then either places or
+//! bonds are counted, or later samples are written anew in the frame of the cages, and correlated with their origins as any
 //! others.
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,13 +17,14 @@ use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::Due;
+use crate::observable::dynamics::bond_breaking::sum_of_shares;
 use crate::observable::dynamics::evaluation::{
     EvaluatedPairs, Evaluation, ParticleSum, SampleGroup, SamplePair,
 };
 
 /// Bytes that the displacements and samples in the frame of the cages may take.
 const MOST_BYTES: usize = 256 << 20;
-/// Pairs of a round: where places are counted, and in the frame of the cages.
+/// Pairs of a round: where places or bonds are counted, and in the frame of the cages.
 const MOST_PAIRS: usize = 1024;
 const MOST_PAIRS_IN_CAGES: usize = 64;
 
@@ -32,6 +33,8 @@ struct Shape {
     particles: usize,
     cells: Cells,
     radius: f64,
+    /// Distance at which bonds are broken.
+    breaking_radius: Option<f64>,
     in_cages: bool,
     pairs: usize,
 }
@@ -63,6 +66,9 @@ kernels! {
             Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<Const<Center>>,
             Pointer<u32>
         );
+        sum_bonds_kept(
+            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, f32, Pointer<u64>
+        );
         displace(
             Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<i64>
         );
@@ -84,8 +90,41 @@ pub struct NeighborhoodEvaluator {
 }
 
 enum Kind {
-    Places { counts: Buffer, transfer: Transfer },
+    Places(Counted),
+    /// The square of the distance at which bonds are broken.
+    Bonds(Counted, f32),
     Cages(Box<Cages>),
+}
+
+/// Integers by pair, species, that kernels add to.
+struct Counted {
+    buffer: Buffer,
+    /// Bytes of one.
+    size: usize,
+    transfer: Transfer,
+}
+
+impl Counted {
+    fn new(session: &Arc<Session>, most: usize, size: usize) -> Result<Self, EngineError> {
+        let transfer = Transfer::new(session, aligned_size(most * size))?;
+        transfer.reserve(COPIES)?;
+        Ok(Counted { buffer: Buffer::new(session, most * size)?, size, transfer })
+    }
+
+    /// Fetches this many; `value`: what the bytes of one stand for.
+    fn fetch(
+        &self,
+        count: usize,
+        lags: Vec<u32>,
+        value: fn(&[u8]) -> f64,
+    ) -> Result<Pending<EvaluatedPairs>, EngineError> {
+        let (bytes, size) = (count * self.size, self.size);
+        let arriving = self.transfer.begin(&[Piece { buffer: &self.buffer, bytes }])?;
+        Ok(Pending::new(move || {
+            let sums = arriving.wait()?[..bytes].chunks_exact(size).map(value).collect();
+            Ok(EvaluatedPairs { lags, sums })
+        }))
+    }
 }
 
 struct Cages {
@@ -99,11 +138,15 @@ struct Cages {
 impl Shape {
     /// `None` where it does not matter what lies around particles.
     fn of(evaluation: &Evaluation, slot_bytes: usize) -> Option<Self> {
-        let places = evaluation.sums.iter().find_map(|sum| match sum {
-            ParticleSum::PlacesTaken(radius) => Some(*radius),
-            _ => None,
-        });
-        let radius = evaluation.cage_radius.or(places)?;
+        let counted = || {
+            evaluation.sums.iter().find_map(|sum| match sum {
+                ParticleSum::PlacesTaken(radius) => Some((*radius, None)),
+                ParticleSum::BondsKept(bonds) => Some((bonds.radius, Some(bonds.breaking_radius))),
+                _ => None,
+            })
+        };
+        let of_cages = evaluation.cage_radius.map(|radius| (radius, None));
+        let (radius, breaking_radius) = of_cages.or_else(counted)?;
         let in_cages = evaluation.cage_radius.is_some();
         let simulation_box = &evaluation.simulation_box;
         let (particles, dimension) = (evaluation.particles(), simulation_box.dimension());
@@ -114,6 +157,7 @@ impl Shape {
             particles,
             cells: Cells::new(simulation_box, &evaluation.species),
             radius,
+            breaking_radius,
             in_cages,
             pairs: fitting.clamp(1, most),
         })
@@ -214,10 +258,11 @@ impl NeighborhoodEvaluator {
                 first_slot,
             }))
         } else {
-            let counts = shape.pairs * species * 4;
-            let transfer = Transfer::new(session, aligned_size(counts))?;
-            transfer.reserve(COPIES)?;
-            Kind::Places { counts: Buffer::new(session, counts)?, transfer }
+            let counted = |size: usize| Counted::new(session, shape.pairs * species, size);
+            match shape.breaking_radius {
+                Some(radius) => Kind::Bonds(counted(8)?, (radius * radius) as f32),
+                None => Kind::Places(counted(4)?),
+            }
         };
         Ok(NeighborhoodEvaluator {
             species,
@@ -255,7 +300,7 @@ impl NeighborhoodEvaluator {
         let mut work = round.origins.clone();
         let first_slot = match &self.kind {
             Kind::Cages(cages) => cages.first_slot,
-            Kind::Places { .. } => 0,
+            Kind::Places(_) | Kind::Bonds(..) => 0,
         };
         for (&(place, slots, _), target) in round.pairs.iter().zip(first_slot..) {
             work.extend([place, slots[0], slots[1], target]);
@@ -268,19 +313,22 @@ impl NeighborhoodEvaluator {
         let kernels = &self.origins.kernels;
         let blocks = ((self.shape.particles as u32).div_ceil(THREADS), round.pairs.len() as u32);
         let grid = Grid::in_two_dimensions(blocks, THREADS);
+        let count = round.pairs.len() * self.species;
+        let lags = || round.pairs.iter().map(|&(_, _, lag)| lag).collect();
         match &self.kind {
-            Kind::Places { counts, transfer } => {
-                let bytes = round.pairs.len() * self.species * 4;
-                counts.clear(bytes)?;
-                let arguments = (records, pairs, ends, points, centers.pointer(), counts.pointer());
+            Kind::Places(places) => {
+                let Counted { buffer, size, .. } = places;
+                buffer.clear(count * size)?;
+                let arguments = (records, pairs, ends, points, centers.pointer(), buffer.pointer());
                 kernels.launch(self.kernels.count_places, grid, arguments)?;
-                let arriving = transfer.begin(&[Piece { buffer: counts, bytes }])?;
-                let lags = round.pairs.iter().map(|&(_, _, lag)| lag).collect();
-                Ok(Pending::new(move || {
-                    let counts = arriving.wait()?[..bytes].as_chunks::<4>().0;
-                    let sums = counts.iter().map(|&count| f64::from(u32::from_ne_bytes(count)));
-                    Ok(EvaluatedPairs { lags, sums: sums.collect() })
-                }))
+                places.fetch(count, lags(), |bytes| f64::from(u32::from_ne_bytes(array(bytes))))
+            }
+            Kind::Bonds(bonds, squared_radius) => {
+                let Counted { buffer, size, .. } = bonds;
+                buffer.clear(count * size)?;
+                let arguments = (records, pairs, ends, points, *squared_radius, buffer.pointer());
+                kernels.launch(self.kernels.sum_bonds_kept, grid, arguments)?;
+                bonds.fetch(count, lags(), |bytes| sum_of_shares(u64::from_ne_bytes(array(bytes))))
             }
             Kind::Cages(cages) => {
                 let moved = cages.moved.pointer::<i64>();
@@ -293,6 +341,10 @@ impl NeighborhoodEvaluator {
             }
         }
     }
+}
+
+fn array<const SIZE: usize>(bytes: &[u8]) -> [u8; SIZE] {
+    bytes.try_into().expect("the bytes of one number")
 }
 
 /// The pairs of a round with later samples from `first_slot` on, in groups of at most `most` samples, in their order.

@@ -125,7 +125,7 @@ pub fn centers_program(dimension: usize, species: usize) -> Program {
     plain_program("centers.cu", text, dimension, species).checked(&checks)
 }
 
-/// The kernels of places taken again and of cages.
+/// The kernels of places taken again, of bonds and of cages.
 pub fn neighborhoods_program(dimension: usize, species: usize) -> Program {
     let text = include_str!("../../../../kernels/observable/neighborhoods.cu");
     let checks = [SortingKernels::checks(), super::neighborhoods::NeighborhoodKernels::checks()];
@@ -157,7 +157,9 @@ pub fn columns(evaluation: &Evaluation) -> Vec<Column> {
         ParticleSum::Within(_) => 2,
         ParticleSum::Scattering(_) => 3,
         ParticleSum::Histogram { .. } => 4,
-        ParticleSum::PlacesTaken(_) => unreachable!("these are counted apart"),
+        ParticleSum::PlacesTaken(_) | ParticleSum::BondsKept(_) => {
+            unreachable!("these are counted apart")
+        }
     };
     let of_sum = |sum: &ParticleSum| -> Vec<Column> {
         if let ParticleSum::Histogram { inverse_volumes, .. } = sum {

@@ -90,6 +90,7 @@ mod tests {
                 overlap_length,
                 remove_drift: false,
                 cage_radius: None,
+                bonds: None,
                 van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
                 species: vec![0],
                 observables: vec![observable],
