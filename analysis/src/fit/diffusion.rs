@@ -33,7 +33,7 @@ const SHORTEST: f64 = 2.5;
 
 /// Later beginnings of a window that are tried follow each other by this factor.
 const BEGINNINGS: f64 = 1.2;
-/// A later beginning may change `D` by so many standard errors of the difference.
+/// A later beginning may change `D` by this number of standard errors of the difference.
 const CONSISTENT: f64 = 2.0;
 
 /// Diffusion coefficient from a mean-square displacement (Einstein): weighted line `2 d D t + c`

@@ -117,7 +117,7 @@ fn integrals(components: &[Vec<f64>], interval: f64, most: usize) -> [Vec<f64>; 
     columns
 }
 
-/// Runs of stresses of so many components and samples.
+/// Runs of stresses, by number of components and samples.
 struct Runs<'a> {
     parts: &'a [[f64; 2]],
     components: usize,

@@ -153,7 +153,7 @@ impl StructureEvaluator {
         self.origins.kernels.launch(self.kernels.count_distances, grid, arguments)?;
         let arriving = self.transfer.begin(&[Piece { buffer: &self.counts, bytes }])?;
         let mut densities = self.densities.evaluate(samples, records, centers)?;
-        let densities = densities.pop().expect("so many at once");
+        let densities = densities.pop().expect("as many as were asked for");
         let bins = self.bins;
         Ok(Pending::new(move || {
             let counts: Vec<u64> = words(&arriving, bytes)?;
