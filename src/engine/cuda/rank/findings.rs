@@ -1,6 +1,7 @@
 //! What a GPU has met in its steps: noted for all ranks, or the end of them.
 use super::halo::HaloControl;
-use super::report::{Asked, Report};
+use super::halo::Report;
+use super::report::Asked;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::status;
 use crate::engine::cuda::constants::DevicePolicy;

@@ -1,5 +1,5 @@
 //! Where the time of a GPU goes that works with its peers, by its own clock.
-use super::report::Report;
+use super::halo::Report;
 
 /// Nanoseconds in the parts of rebuildings and of steps.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,6 @@
 //! The halo of a domain in the GPU's memory.
 use std::sync::Arc;
 
-use super::report::Report;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::{Capacity, ElementSizes, MOST_BLOCKS, SplitSum};
 use crate::engine::cuda::declare::{
@@ -111,6 +110,27 @@ impl HaloControl {
     };
 }
 
+device_struct! {
+    /// What all ranks have found, if all are neighbors: the first of the steps, the largest of the others.
+    pub struct Agreed {
+        pub needs_rebuild: u64,
+        pub fault: u64,
+        pub moved2: u64,
+        pub failed: u64,
+    }
+}
+
+device_struct! {
+    /// What a kernel reports to the host, and which report it is.
+    pub struct Report {
+        pub control: HaloControl,
+        pub agreed: Agreed,
+        /// When it was written, in nanoseconds of the GPU's clock.
+        pub written: u64,
+        pub number: u64,
+    }
+}
+
 device_constants! {
     /// Kinds of signals, in words for each neighbor: the number of the step whose ghosts have been written; number of a
     /// rebuilding (upper half) and count of migrants; the same of ghosts; number of a launch (upper half) and how many sums
@@ -209,6 +229,7 @@ device_struct! {
 
 shared_header!(pub SHARED = "shared/halo.cuh":
     neighbors::Declaration, Starts, FirstSteps, time_stamp::Declaration, HaloControl, signal::Declaration);
+shared_header!(pub REPORT = "shared/report.cuh": Agreed, Report);
 shared_header!(pub HALO = "shared/halo_constant.cuh": Halo);
 
 impl Halo {

@@ -40,7 +40,7 @@ use crate::integrator::ThermostatState;
 
 /// What the kernels of ranks share with the host.
 pub const SHARED: &[SharedHeader] =
-    &[halo::HALO, halo::SHARED, kernels::SHARED, report::SHARED, steps_with_peers::SHARED];
+    &[halo::HALO, halo::SHARED, kernels::SHARED, halo::REPORT, steps_with_peers::SHARED];
 
 /// What is there of a step: forces and velocities; or only sites after its drift, with those of the ghosts or of the own
 /// particles alone.

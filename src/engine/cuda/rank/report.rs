@@ -6,34 +6,11 @@ use std::sync::atomic::{Ordering, fence};
 use cudarc::driver::sys::{self, CUdeviceptr, CUresult};
 use cudarc::driver::{DriverError, result};
 
-use super::halo::HaloControl;
+use super::halo::Report;
 use crate::engine::EngineError;
-use crate::engine::cuda::declare::{Pointer, device_struct, shared_header};
+use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::device::failed;
 use crate::engine::cuda::memory::Session;
-
-device_struct! {
-    /// What all ranks have found, if all are neighbors: the first of the steps, the largest of the others.
-    pub struct Agreed {
-        pub needs_rebuild: u64,
-        pub fault: u64,
-        pub moved2: u64,
-        pub failed: u64,
-    }
-}
-
-device_struct! {
-    /// What a kernel reports to the host, and which report it is.
-    pub struct Report {
-        pub control: HaloControl,
-        pub agreed: Agreed,
-        /// When it was written, in nanoseconds of the GPU's clock.
-        pub written: u64,
-        number: u64,
-    }
-}
-
-shared_header!(pub SHARED = "shared/report.cuh": Agreed, Report);
 
 /// A report that has been asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 use std::time::Instant;
 
 use super::Present;
-use super::report::Agreed;
+use super::halo::Agreed;
 use super::steps_of_host::Region;
 use super::steps_with_peers::{End, Taken};
 use crate::engine::EngineError;

@@ -1,7 +1,7 @@
 //! Steps that the GPUs of neighbors take by themselves, many in a launch.
 use super::Present;
+use super::halo::Report;
 use super::rebuild_with_peers::Rebuilding;
-use super::report::Report;
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::declare::{device_struct, shared_header};
