@@ -11,7 +11,7 @@ import gsd.hoomd
 import h5py
 import numpy as np
 
-FIRST = {"melt": 0, "bath": 600, "production": 1100}
+FIRST = {"melt": 0, "thermostat": 600, "production": 1100}
 
 
 def open_killed(path):
