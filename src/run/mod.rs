@@ -437,7 +437,7 @@ impl Simulation {
         }
         progress.finish();
         self.summary.seconds = self.seconds();
-        self.summary.engine = self.engine.report();
+        self.summary.engine = Some(self.engine.report());
         Ok(Outcome::Finished(Box::new(self.summary.clone())))
     }
 
