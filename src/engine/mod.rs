@@ -20,6 +20,7 @@ pub mod skin;
 mod stage;
 mod state;
 mod thermodynamics;
+mod thermostats;
 
 pub use correlator::Correlator;
 pub use create::{create, create_on, is_on_cpu};

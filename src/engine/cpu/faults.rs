@@ -2,21 +2,19 @@
 use super::CpuEngine;
 use super::chunk::CHUNK;
 use super::kernels::ClosePair;
+use super::stepper::Stepper;
 use crate::engine::EngineError;
 use crate::engine::precision::Policy;
 
-impl<P: Policy> CpuEngine<P> {
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// An error here; where there are other ranks it is kept until all can agree on it.
     pub(super) fn unless_noted<T: Default>(
         &mut self,
         result: Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        match (result, &mut self.domain) {
-            (Err(error), Some(domain)) => {
-                domain.note_fault(self.step, error);
-                Ok(T::default())
-            }
-            (result, _) => result,
+        match result {
+            Err(error) => self.stepper.note(self.step, error).map(|()| T::default()),
+            result => result,
         }
     }
 
@@ -48,9 +46,9 @@ impl<P: Policy> CpuEngine<P> {
 
     pub(super) fn find_too_close(&self) -> EngineError {
         let own = self.own_count();
-        let id = |place: usize| match &self.domain {
-            Some(domain) if place >= own => domain.ghost_id[place - own],
-            _ => self.chunks[place / CHUNK].id[place % CHUNK],
+        let id = |place: usize| match place.checked_sub(own) {
+            Some(ghost) => self.stepper.ghosts().0[ghost],
+            None => self.chunks[place / CHUNK].id[place % CHUNK],
         };
         for index in 0..self.chunks.len() {
             let found = self.kernels.find_too_close(&self.policy, &self.targets(index));

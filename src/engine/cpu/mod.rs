@@ -8,12 +8,14 @@ mod bodies;
 mod chunk;
 mod export;
 mod faults;
+mod force_pass;
 mod forces;
 mod gather;
 pub(in crate::engine) mod kernels;
 mod minimize;
 mod neighbors;
 mod rank;
+mod stepper;
 mod sums;
 mod thermostats;
 
@@ -22,17 +24,21 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use self::chunk::{CHUNK, Chunk};
+use self::force_pass::ForcePass;
 use self::forces::Targets;
 use self::gather::Sites;
 use self::kernels::{InstructionSet, PairKernels, build_list, pair_kernels};
 pub use self::minimize::CpuMinimizer;
 use self::neighbors::{ListOf, SortedParticles};
 pub use self::rank::create_on_rank;
+use self::stepper::{SingleRank, Stepper};
 use crate::arithmetic::Real;
+use crate::arithmetic::random::Purpose;
 use crate::engine::cells::{CellGrid, WHOLE};
-use crate::engine::domain::{Domain, Part, Start};
+use crate::engine::domain::{Part, Start};
 use crate::engine::precision::Policy;
 use crate::engine::report::{DeviceReport, EngineReport, Execution, Hardware, ProcessorReport};
+use crate::engine::thermostats::{draw_velocities, scale_velocities};
 use crate::engine::{
     Engine, EngineError, ExactState, MemoryLayout, Pending, PendingSnapshot, PendingState,
     StageContext, Thermodynamics, skin,
@@ -41,8 +47,9 @@ use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot, Species};
 
-/// All particles of a system, or those of a rank's domain, in one precision.
-pub struct CpuEngine<P: Policy> {
+/// Particles in one precision: all of a system ([`SingleRank`]), or those of a rank's domain
+/// ([`MultiRank`](stepper::MultiRank)).
+pub struct CpuEngine<P: Policy, S = SingleRank> {
     /// Its box is the present one.
     plan: Plan,
     policy: P,
@@ -60,12 +67,8 @@ pub struct CpuEngine<P: Policy> {
     chunks: Vec<Chunk<P>>,
     /// Sites of all particles, in the order of memory; those of ghosts after them.
     sites: Sites<P>,
-    /// `None`: the whole system is here.
-    domain: Option<Box<Domain>>,
-    /// Nanoseconds in steps, and those of them in which it waited for other ranks.
-    stepping: [i64; 2],
-    /// Steps that were taken again with other lists.
-    repeated: u64,
+    /// Who takes the steps.
+    stepper: S,
 
     grid: CellGrid,
     skin: f64,
@@ -117,7 +120,7 @@ impl<P: Policy> CpuEngine<P> {
             thermostat: state.thermostat.clone(),
         };
         let pool = threads(plan.run.threads.unwrap_or(0))?;
-        let mut engine = Self::empty(plan, &start, skin, pool, WHOLE);
+        let mut engine = Self::empty(plan, &start, skin, pool, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
         let layout = layout.filter(|memory| memory.skin == skin);
         engine.load(state, layout);
@@ -130,7 +133,9 @@ impl<P: Policy> CpuEngine<P> {
         })?;
         Ok(engine)
     }
+}
 
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// An engine without particles, for a part of the box with these bounds as fractions of the edges.
     fn empty(
         plan: &Plan,
@@ -138,6 +143,7 @@ impl<P: Policy> CpuEngine<P> {
         skin: f64,
         pool: Arc<rayon::ThreadPool>,
         bounds: [[f64; 2]; 3],
+        stepper: S,
     ) -> Self {
         let species = plan.system.species.clone();
         let simulation_box = start.simulation_box;
@@ -170,9 +176,7 @@ impl<P: Policy> CpuEngine<P> {
             thermostat: start.thermostat.clone(),
             chunks: Vec::new(),
             sites: Default::default(),
-            domain: None,
-            stepping: [0; 2],
-            repeated: 0,
+            stepper,
             skin,
             reach2,
             limit2: P::Real::from_f64((skin::SHARE * skin).powi(2)),
@@ -189,13 +193,13 @@ impl<P: Policy> CpuEngine<P> {
     }
 
     fn step_once(&mut self) -> Result<(), EngineError> {
-        self.thermostat_before_step()?;
+        self.thermostat_half(0)?;
         self.step += 1;
         if self.kick_and_drift()? {
             self.rebuild();
         }
         self.compute_forces(true, &|_| true)?;
-        self.thermostat_after_step()
+        self.thermostat_half(1)
     }
 
     /// `v += F dt/2m; x += v dt`; returns whether the lists must be rebuilt.
@@ -223,40 +227,15 @@ impl<P: Policy> CpuEngine<P> {
         kick: bool,
         wanted: &(dyn Fn(&Chunk<P>) -> bool + Sync),
     ) -> Result<(), EngineError> {
-        let sites = std::mem::take(&mut self.sites);
-        let too_close = self.forces_among(&sites, kick, wanted);
-        self.sites = sites;
+        let pass = ForcePass {
+            policy: &self.policy,
+            pairs: &*self.kernels,
+            set: self.set,
+            dimension: self.simulation_box.dimension(),
+            kick,
+        };
+        let too_close = pass.over(&mut self.chunks, &self.sites, wanted);
         if too_close { Err(self.find_too_close()) } else { Ok(()) }
-    }
-
-    /// The same with these sites; returns whether a pair was too close for its force to fit.
-    fn forces_among(
-        &mut self,
-        sites: &Sites<P>,
-        kick: bool,
-        wanted: &(dyn Fn(&Chunk<P>) -> bool + Sync),
-    ) -> bool {
-        let (policy, pairs) = (&self.policy, &self.kernels);
-        let set = self.set;
-        let dimension = self.simulation_box.dimension();
-        self.chunks
-            .par_iter_mut()
-            .enumerate()
-            .filter(|(_, chunk)| wanted(chunk))
-            .map(|(index, chunk)| {
-                let targets = Targets {
-                    first: index * CHUNK,
-                    species: &chunk.species,
-                    neighbors: &chunk.neighbors,
-                    sites,
-                };
-                let too_close = pairs.forces(policy, &targets, &mut chunk.force);
-                if kick {
-                    kernels::half_kick(set, policy, chunk, dimension);
-                }
-                too_close
-            })
-            .reduce(|| false, |a, b| a | b)
     }
 
     fn targets(&self, index: usize) -> Targets<'_, P> {
@@ -315,10 +294,7 @@ impl<P: Policy> CpuEngine<P> {
 
     /// Particles and ghosts.
     fn sorted_particles(&self) -> SortedParticles<P> {
-        let (ghost_ids, ghost_species): (&[u32], &[u8]) = match &self.domain {
-            Some(domain) => (&domain.ghost_id, &domain.ghost_species),
-            None => (&[], &[]),
-        };
+        let (ghost_ids, ghost_species) = self.stepper.ghosts();
         let species = self.chunks.iter().flat_map(|chunk| chunk.species.iter().copied());
         let ids = self.chunks.iter().flat_map(|chunk| chunk.id.iter().copied());
         SortedParticles::new(
@@ -334,11 +310,11 @@ impl<P: Policy> CpuEngine<P> {
     fn build_lists(&mut self, sorted: &SortedParticles<P>) {
         let (policy, grid, sites, reach2) = (&self.policy, &self.grid, &self.sites, &self.reach2);
         let set = self.set;
-        let (own, alone) = (self.own_count() as u32, self.domain.is_none());
+        let (own, has_ghosts) = (self.own_count() as u32, !self.stepper.ghosts().0.is_empty());
         self.chunks.par_iter_mut().enumerate().for_each(|(index, chunk)| {
             let of = ListOf { first: index * CHUNK, species: &chunk.species, sites };
             build_list(set, &mut chunk.neighbors, &of, policy, grid, sorted, reach2);
-            chunk.interior = alone || chunk.neighbors.is_below(own);
+            chunk.interior = !has_ghosts || chunk.neighbors.is_below(own);
         });
     }
 
@@ -357,7 +333,12 @@ impl<P: Policy> CpuEngine<P> {
 
     /// Particles of the whole system.
     fn particle_count(&self) -> usize {
-        self.domain.as_ref().map_or(self.sites.len(), |domain| domain.total)
+        self.plan.system.particle_count()
+    }
+
+    /// Particles here.
+    fn own_count(&self) -> usize {
+        self.sites.len() - self.stepper.ghosts().0.len()
     }
 
     fn load(&mut self, state: &ExactState, layout: Option<&MemoryLayout>) {
@@ -369,6 +350,52 @@ impl<P: Policy> CpuEngine<P> {
             ids.chunks(CHUNK).flat_map(|ids| Chunk::all_of(&Part::of_state(state, ids))).collect();
         self.update_sites();
     }
+
+    /// What both kinds of engines report.
+    fn common_report(&self) -> EngineReport {
+        let entries: usize = self.chunks.iter().map(|chunk| chunk.neighbors.entries()).sum();
+        let processor = ProcessorReport {
+            processor: processor(),
+            threads: self.pool.current_num_threads(),
+            instructions: self.set.name(),
+        };
+        EngineReport {
+            hardware: Hardware::of("cpu", DeviceReport::Processor(processor)),
+            precision: P::PRECISION,
+            execution: Execution {
+                skin: self.skin,
+                sort_interval: self.sort_interval,
+                list_entries_per_particle: entries as f64 / self.own_count().max(1) as f64,
+                list_rebuilds: self.rebuilds,
+                effective_timestep: self.policy.effective_timestep(),
+                ..Execution::default()
+            },
+        }
+    }
+
+    fn enter_stage(&mut self, stage: &StageContext) {
+        self.stage = stage.clone();
+        self.stage.prepare(&mut self.thermostat, self.step);
+    }
+
+    fn negate_velocities(&mut self) {
+        for chunk in &mut self.chunks {
+            for velocity in chunk.velocity.iter_mut().flatten() {
+                *velocity = P::negate(*velocity);
+            }
+        }
+    }
+
+    /// Draws first velocities.
+    fn draw_first_velocities(
+        &mut self,
+        temperature: f64,
+        exactly: bool,
+    ) -> Result<(), EngineError> {
+        self.parallel(|engine| {
+            draw_velocities(engine, temperature, exactly, Purpose::InitialVelocity)
+        })
+    }
 }
 
 impl<P: Policy> Engine for CpuEngine<P> {
@@ -377,15 +404,11 @@ impl<P: Policy> Engine for CpuEngine<P> {
     }
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
-        self.stage = stage.clone();
-        self.stage.prepare(&mut self.thermostat, self.step);
+        self.enter_stage(stage);
         Ok(())
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
-        if self.domain.is_some() {
-            return self.advance_multi_rank(steps);
-        }
         self.parallel(|engine| {
             for _ in 0..steps {
                 engine.step_once()?;
@@ -421,28 +444,15 @@ impl<P: Policy> Engine for CpuEngine<P> {
     }
 
     fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
-        self.parallel(|engine| {
-            let purpose = crate::arithmetic::random::Purpose::InitialVelocity;
-            engine.draw_boltzmann_velocities(temperature, exactly, purpose)?;
-            engine.verify_now()
-        })
+        self.draw_first_velocities(temperature, exactly)
     }
 
     fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
-        self.parallel(|engine| {
-            let before = engine.kinetic2()?;
-            engine.scale_all(factor)?;
-            engine.thermostat.heat += 0.5 * (engine.kinetic2()? - before);
-            engine.verify_now()
-        })
+        self.parallel(|engine| scale_velocities(engine, factor))
     }
 
     fn reverse_velocities(&mut self) -> Result<(), EngineError> {
-        for chunk in &mut self.chunks {
-            for velocity in chunk.velocity.iter_mut().flatten() {
-                *velocity = P::negate(*velocity);
-            }
-        }
+        self.negate_velocities();
         Ok(())
     }
 
@@ -451,7 +461,8 @@ impl<P: Policy> Engine for CpuEngine<P> {
         let state = state.map_err(|particle| EngineError::velocity_range(self.step, particle))?;
         let (step, thermostat) = (self.step, self.thermostat.clone());
         let start = Start { step, simulation_box, thermostat };
-        let mut engine = Self::empty(&self.plan, &start, self.skin, self.pool.clone(), WHOLE);
+        let mut engine =
+            Self::empty(&self.plan, &start, self.skin, self.pool.clone(), WHOLE, SingleRank);
         engine.stage = self.stage.clone();
         engine.rebuilds = self.rebuilds;
         engine.load(&state, None);
@@ -464,24 +475,6 @@ impl<P: Policy> Engine for CpuEngine<P> {
     }
 
     fn report(&self) -> EngineReport {
-        let entries: usize = self.chunks.iter().map(|chunk| chunk.neighbors.entries()).sum();
-        let processor = ProcessorReport {
-            processor: processor(),
-            threads: self.pool.current_num_threads(),
-            instructions: self.set.name(),
-        };
-        EngineReport {
-            hardware: Hardware::of("cpu", DeviceReport::Processor(processor)),
-            precision: P::PRECISION,
-            execution: Execution {
-                skin: self.skin,
-                sort_interval: self.sort_interval,
-                list_entries_per_particle: entries as f64 / self.own_count().max(1) as f64,
-                list_rebuilds: self.rebuilds,
-                effective_timestep: self.policy.effective_timestep(),
-                steps_repeated: self.domain.is_some().then_some(self.repeated),
-                ..Execution::default()
-            },
-        }
+        self.common_report()
     }
 }

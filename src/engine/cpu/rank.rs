@@ -6,11 +6,14 @@ use rayon::prelude::*;
 
 use super::CpuEngine;
 use super::chunk::{CHUNK, Chunk};
+use super::force_pass::ForcePass;
 use super::gather::STRIDE;
+use super::stepper::MultiRank;
 use crate::arithmetic::Real;
 use crate::engine::domain::{Communicator, Domain, Part, RankEngine, Start};
 use crate::engine::precision::{Policy, in_precision};
-use crate::engine::{EngineError, skin};
+use crate::engine::thermostats::scale_velocities;
+use crate::engine::{EngineError, EngineReport, StageContext, Thermodynamics, skin};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 
@@ -25,7 +28,7 @@ pub fn create_on_rank(
     ranks: Arc<dyn Communicator>,
 ) -> Result<Box<dyn RankEngine>, EngineError> {
     Ok(in_precision!(plan.run.precision, |P| {
-        Box::new(CpuEngine::<P>::on_rank(plan, start, part, ranks)?)
+        Box::new(CpuEngine::<P, MultiRank>::on_rank(plan, start, part, ranks)?)
     }))
 }
 
@@ -55,7 +58,7 @@ fn threads_of_rank(communicator: &dyn Communicator) -> usize {
     (allowed / communicator.place_among(&cores).1).max(1)
 }
 
-impl<P: Policy> CpuEngine<P> {
+impl<P: Policy> CpuEngine<P, MultiRank> {
     /// The engine of a rank with some of the particles of a state. Collective.
     pub fn on_rank(
         plan: &Plan,
@@ -71,8 +74,8 @@ impl<P: Policy> CpuEngine<P> {
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let bounds = std::array::from_fn(|axis| domain.grid().bounds(domain.rank(), axis));
         let pool = domain.all_or_none(start.step, super::threads(threads))?;
-        let mut engine = Self::empty(plan, start, skin, pool, bounds);
-        engine.domain = Some(Box::new(domain));
+        let stepper = MultiRank { domain, stepping: [0; 2], repeated: 0 };
+        let mut engine = Self::empty(plan, start, skin, pool, bounds, stepper);
         engine.chunks = Chunk::all_of(part);
         engine.update_sites();
         engine.parallel(|engine| {
@@ -85,38 +88,28 @@ impl<P: Policy> CpuEngine<P> {
         Ok(engine)
     }
 
-    /// Particles that belong to this rank.
-    pub(super) fn own_count(&self) -> usize {
-        let ghosts = self.domain.as_ref().map_or(0, |domain| domain.ghost_id.len());
-        self.sites.len() - ghosts
-    }
-
-    fn domain(&mut self) -> &mut Domain {
-        self.domain.as_mut().expect("a rank among others")
-    }
-
     /// Takes steps, with all ranks.
     pub(super) fn advance_multi_rank(&mut self, steps: u64) -> Result<(), EngineError> {
         let start = Instant::now();
-        let waited = self.domain().waited();
+        let waited = self.stepper.domain.waited();
         let result = self.parallel(|engine| {
             let end = engine.step + steps;
             let mut verified = true;
             while engine.step < end || !verified {
                 let step = engine.step;
-                if step < end && engine.domain().schedule.rebuilds_in(step + 1) {
+                if step < end && engine.stepper.domain.schedule.rebuilds_in(step + 1) {
                     engine.rebuilding_step()?;
                     verified = false;
                 } else {
-                    let stop = engine.domain().schedule.verify_at(step).min(end);
+                    let stop = engine.stepper.domain.schedule.verify_at(step).min(end);
                     engine.steps_to(stop)?;
                     verified = true;
                 }
             }
             Ok(())
         });
-        self.stepping[0] += start.elapsed().as_nanos() as i64;
-        self.stepping[1] += self.domain().waited() - waited;
+        self.stepper.stepping[0] += start.elapsed().as_nanos() as i64;
+        self.stepper.stepping[1] += self.stepper.domain.waited() - waited;
         result
     }
 
@@ -128,68 +121,70 @@ impl<P: Policy> CpuEngine<P> {
             if let Err(error) = self.step_with_ghosts() {
                 // All ranks have met it.
                 let step = self.step;
-                self.domain().note_fault(step, error);
+                self.stepper.domain.note_fault(step, error);
                 break;
             }
         }
         let moved2 = self.maximum_displacement2();
-        let verdict = self.domain().verify(moved2);
+        let verdict = self.stepper.domain.verify(moved2);
         if let Some(needs_rebuild) = verdict.needs_rebuild
             && verdict.fault.is_none()
         {
             self.go_back(saved);
-            self.domain().schedule.needs_rebuild(needs_rebuild);
+            self.stepper.domain.schedule.needs_rebuild(needs_rebuild);
             return Ok(());
         }
         if let Some((_, error)) = verdict.fault {
             return Err(error);
         }
-        for heat in self.domain().take_heat() {
+        for heat in self.stepper.domain.take_heat() {
             self.thermostat.heat += heat;
         }
         let (step, limit2) = (self.step, self.limit2.to_f64());
-        self.domain().schedule.compared(step, (verdict.moved2 / limit2).sqrt());
+        self.stepper.domain.schedule.compared(step, (verdict.moved2 / limit2).sqrt());
         Ok(())
     }
 
     /// Whether no rank has met an error, outside of steps.
-    pub(super) fn verify_now(&mut self) -> Result<(), EngineError> {
-        match &mut self.domain {
-            Some(domain) => domain.verify(0.0).fault.map_or(Ok(()), |(_, error)| Err(error)),
-            None => Ok(()),
-        }
+    fn verify_now(&mut self) -> Result<(), EngineError> {
+        self.stepper.domain.verify(0.0).fault.map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// # Errors
     /// Those that all ranks meet together; others are noted.
     fn step_with_ghosts(&mut self) -> Result<(), EngineError> {
-        self.thermostat_before_step()?;
+        self.thermostat_half(0)?;
         self.step += 1;
         let drifted = self.kick_and_drift();
         if self.unless_noted(drifted)? {
             let step = self.step;
-            self.domain().note_needs_rebuild(step);
+            self.stepper.domain.note_needs_rebuild(step);
         }
-        let mut domain = self.domain.take().expect("a rank among others");
-        let mut sites = std::mem::take(&mut self.sites);
-        let own = sites.len() - domain.ghost_id.len();
+        let own = self.own_count();
+        let interior = ForcePass {
+            policy: &self.policy,
+            pairs: &*self.kernels,
+            set: self.set,
+            dimension: self.simulation_box.dimension(),
+            kick: true,
+        };
+        let (chunks, domain) = (&mut self.chunks, &mut self.stepper.domain);
         let mut too_close = false;
-        domain.exchange_sites::<P, STRIDE>(&mut sites, own, |sites| {
-            too_close = self.forces_among(sites, true, &|chunk| chunk.interior);
+        domain.exchange_sites::<P, STRIDE>(&mut self.sites, own, |sites| {
+            too_close = interior.over(chunks, sites, &|chunk| chunk.interior);
         });
-        (self.sites, self.domain) = (sites, Some(domain));
         if too_close {
             let error = self.find_too_close();
             self.unless_noted::<()>(Err(error))?;
         }
         let boundary = self.compute_forces(true, &|chunk| !chunk.interior);
         self.unless_noted(boundary)?;
-        self.thermostat_after_step()
+        self.thermostat_half(1)
     }
 
     /// A step in which the lists are rebuilt.
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
-        self.thermostat_before_step()?;
+        self.thermostat_half(0)?;
         self.step += 1;
         let drifted = self.kick_and_drift();
         self.unless_noted(drifted)?;
@@ -197,7 +192,7 @@ impl<P: Policy> CpuEngine<P> {
         self.rebuild_with_ghosts();
         let done = self.compute_forces(true, &|_| true);
         self.unless_noted(done)?;
-        self.thermostat_after_step()
+        self.thermostat_half(1)
     }
 
     /// Squared displacement of the furthest particle since the lists were built.
@@ -222,7 +217,7 @@ impl<P: Policy> CpuEngine<P> {
                 })
                 .collect(),
             thermostat: self.thermostat.clone(),
-            heats: self.domain.as_ref().map_or(0, |domain| domain.heat.len()),
+            heats: self.stepper.domain.heat.len(),
         }
     }
 
@@ -233,10 +228,10 @@ impl<P: Policy> CpuEngine<P> {
             chunk.velocity = moving.velocity;
             chunk.force = moving.force;
         }
-        self.repeated += self.step - saved.step;
+        self.stepper.repeated += self.step - saved.step;
         self.step = saved.step;
         self.thermostat = saved.thermostat;
-        let domain = self.domain();
+        let domain = &mut self.stepper.domain;
         domain.heat.truncate(saved.heats);
         domain.forget_after(saved.step);
     }
@@ -244,29 +239,20 @@ impl<P: Policy> CpuEngine<P> {
     /// Hands over particles that have left the domain, and takes those that have come.
     fn migrate(&mut self) -> Result<(), EngineError> {
         self.sites.truncate(self.own_count());
-        let mut domain = self.domain.take().expect("a rank among others");
-        let migrated = self.migrate_in(&mut domain);
-        self.domain = Some(domain);
-        migrated
-    }
-
-    fn migrate_in(&mut self, domain: &mut Domain) -> Result<(), EngineError> {
+        let domain = &mut self.stepper.domain;
         domain.ghost_id.clear();
         domain.ghost_species.clear();
         let rank = domain.rank();
-        let owners = |engine: &Self, domain: &Domain| -> Vec<usize> {
-            let (grid, policy) = (domain.grid(), &engine.policy);
-            let owner = |[x, y, z, _]: &[P::Site; STRIDE]| grid.owner(policy, [*x, *y, *z]);
-            engine.sites.par_iter().map(owner).collect()
-        };
-        let mut owner = owners(self, domain);
+        let mut owner = self.owners();
+        let domain = &mut self.stepper.domain;
         let here = owner.iter().map(|&owner| domain.grid().hops(rank, owner)).max();
         let rounds = domain.largest_unless_fault(here.unwrap_or(0))?;
         let neighbors: Vec<usize> = domain.neighbors().collect();
         for round in 0..rounds {
             if round > 0 {
-                owner = owners(self, domain);
+                owner = self.owners();
             }
+            let domain = &self.stepper.domain;
             let mut leaving = vec![Part::default(); neighbors.len()];
             let mut places: Vec<u32> = Vec::with_capacity(owner.len());
             for (place, &owner) in owner.iter().enumerate() {
@@ -281,7 +267,7 @@ impl<P: Policy> CpuEngine<P> {
             }
             let leaving = leaving.iter().map(Part::to_bytes).collect();
             let mut old = std::mem::take(&mut self.chunks);
-            for bytes in domain.hand_over(leaving) {
+            for bytes in self.stepper.domain.hand_over(leaving) {
                 for chunk in Chunk::all_of(&Part::from_bytes(&bytes)) {
                     let first = (old.len() * CHUNK) as u32;
                     places.extend(first..first + chunk.len() as u32);
@@ -291,6 +277,13 @@ impl<P: Policy> CpuEngine<P> {
             self.gather_chunks(&places, &old);
         }
         Ok(())
+    }
+
+    /// Ranks whose domains the particles are in.
+    fn owners(&self) -> Vec<usize> {
+        let (grid, policy) = (self.stepper.domain.grid(), &self.policy);
+        let owner = |[x, y, z, _]: &[P::Site; STRIDE]| grid.owner(policy, [*x, *y, *z]);
+        self.sites.par_iter().map(owner).collect()
     }
 
     /// Takes the particles at some places of others' memory.
@@ -317,22 +310,52 @@ impl<P: Policy> CpuEngine<P> {
             .iter()
             .flat_map(|chunk| (0..chunk.len()).map(move |i| position(chunk, i)))
             .collect();
-        let mut domain = self.domain.take().expect("a rank among others");
-        let chunks = &self.chunks;
+        let (chunks, domain) = (&self.chunks, &mut self.stepper.domain);
         let describe = |place: u32| {
             let (chunk, i) = (&chunks[place as usize / CHUNK], place as usize % CHUNK);
             (chunk.id[i], chunk.species[i])
         };
         domain.choose_ghosts::<P, STRIDE>(&positions, describe, &mut self.sites);
         domain.schedule.rebuilt(self.step);
-        self.domain = Some(domain);
         self.keep_reference();
         let sorted = self.sorted_particles();
         self.build_lists(&sorted);
     }
 }
 
-impl<P: Policy> RankEngine for CpuEngine<P> {
+impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
+    fn step(&self) -> u64 {
+        self.step
+    }
+
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
+        self.enter_stage(stage);
+        Ok(())
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        self.advance_multi_rank(steps)
+    }
+
+    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
+        self.parallel(|engine| engine.measure())
+    }
+
+    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
+        self.draw_first_velocities(temperature, exactly)?;
+        self.verify_now()
+    }
+
+    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
+        self.parallel(|engine| scale_velocities(engine, factor))?;
+        self.verify_now()
+    }
+
+    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
+        self.negate_velocities();
+        Ok(())
+    }
+
     fn part(&self) -> Result<Part, EngineError> {
         let mut part = Part::default();
         for chunk in &self.chunks {
@@ -355,6 +378,12 @@ impl<P: Policy> RankEngine for CpuEngine<P> {
     }
 
     fn nanoseconds(&self) -> [i64; 2] {
-        self.stepping
+        self.stepper.stepping
+    }
+
+    fn report(&self) -> EngineReport {
+        let mut report = self.common_report();
+        report.execution.steps_repeated = Some(self.stepper.repeated);
+        report
     }
 }

@@ -1,6 +1,7 @@
 //! Sums over the particles of the whole system: of all chunks, and of all ranks where there are several.
 use rayon::prelude::*;
 
+use super::stepper::Stepper;
 use super::{CpuEngine, bodies};
 use crate::engine::precision::{ExactSum, Policy};
 use crate::engine::{EngineError, SystemSums, Thermodynamics};
@@ -15,7 +16,7 @@ fn merged<const N: usize>(
     Ok(a)
 }
 
-impl<P: Policy> CpuEngine<P> {
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// Sums over all particles of `m v_a v_b` for ab = xx, yy, zz, xy, xz, yz.
     pub(super) fn kinetic_tensor(&self) -> Result<[f64; 6], EngineError> {
         let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
@@ -27,12 +28,6 @@ impl<P: Policy> CpuEngine<P> {
             .reduce(|| Ok([ExactSum::default(); 6]), merged);
         let sums = self.combined("the kinetic energy", sums)?;
         Ok(sums.map(ExactSum::value))
-    }
-
-    /// Twice the kinetic energy of the whole system.
-    pub(super) fn kinetic2(&self) -> Result<f64, EngineError> {
-        let tensor = self.kinetic_tensor()?;
-        Ok(tensor[0] + tensor[1] + tensor[2])
     }
 
     /// Potential energy of the whole system and virial `sum_pairs r_a F_b` in the same order.
@@ -55,12 +50,8 @@ impl<P: Policy> CpuEngine<P> {
         Ok(sums.map(|sum| 0.5 * sum.value()))
     }
 
-    pub(super) fn degrees_of_freedom(&self) -> u64 {
-        self.stage.degrees_of_freedom(self.simulation_box.dimension(), self.particle_count())
-    }
-
     /// Total momentum over total mass.
-    pub(super) fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
+    pub(super) fn momentum_over_mass(&self) -> Result<[f64; 3], EngineError> {
         let dimension = self.simulation_box.dimension();
         let sums = self
             .chunks
@@ -85,7 +76,7 @@ impl<P: Policy> CpuEngine<P> {
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
         let kinetic = self.kinetic_tensor()?;
         let [potential, virial @ ..] = self.energy_and_virial()?;
-        let center_of_mass_velocity = self.center_of_mass_velocity()?;
+        let center_of_mass_velocity = self.momentum_over_mass()?;
         let sums = SystemSums { kinetic, potential, virial, center_of_mass_velocity };
         Ok(Thermodynamics::new(
             self.step,
@@ -103,10 +94,6 @@ impl<P: Policy> CpuEngine<P> {
         quantity: &'static str,
         here: Result<[ExactSum; K], u32>,
     ) -> Result<[ExactSum; K], EngineError> {
-        let all = match &self.domain {
-            Some(domain) => domain.combine(here),
-            None => here,
-        };
-        all.map_err(|particle| self.out_of_range(quantity, particle))
+        self.stepper.combine(here).map_err(|particle| self.out_of_range(quantity, particle))
     }
 }

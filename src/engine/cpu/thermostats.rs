@@ -1,79 +1,32 @@
-//! Thermostats on the particles of the CPU engine.
+//! Velocities of the CPU engine's particles, as thermostats change them.
 use rayon::prelude::*;
 
 use super::bodies::LangevinHalfStep;
 use super::chunk::Chunk;
+use super::stepper::Stepper;
 use super::{CpuEngine, kernels};
 use crate::arithmetic::random::{Purpose, normals3};
 use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
-use crate::integrator::NoseHooverChain;
+use crate::engine::thermostats::{Context, Velocities, half_step};
+use crate::integrator::ThermostatState;
 use crate::integrator::langevin::OrnsteinUhlenbeck;
-use crate::integrator::{andersen, bussi};
-use crate::plan::{Thermostat, ThermostatPlan};
+use crate::system::Species;
 
-impl<P: Policy> CpuEngine<P> {
-    pub(super) fn thermostat_before_step(&mut self) -> Result<(), EngineError> {
-        let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
-        match thermostat.kind {
-            Thermostat::NoseHoover { .. } => {
-                let chain = self.stage.chain(self.step, self.degrees_of_freedom());
-                self.chain_half_step(&chain.expect("a chain"))
-            }
-            Thermostat::Langevin { friction } => self.langevin_half_step(&thermostat, friction, 0),
-            Thermostat::Andersen { .. } | Thermostat::Bussi { .. } => Ok(()),
-        }
-    }
-
-    pub(super) fn thermostat_after_step(&mut self) -> Result<(), EngineError> {
-        let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
-        let temperature = self.stage.target_temperature(&thermostat, self.step);
-        match thermostat.kind {
-            Thermostat::NoseHoover { .. } => {
-                let (step, degrees) = (self.step, self.degrees_of_freedom());
-                let chain = self.stage.chain_after(step, degrees, &mut self.thermostat);
-                self.chain_half_step(&chain.expect("a chain"))
-            }
-            Thermostat::Langevin { friction } => self.langevin_half_step(&thermostat, friction, 1),
-            Thermostat::Andersen { rate, exact } => {
-                let interval = andersen::interval(rate, self.nominal_timestep);
-                if (self.step - self.stage.first_step).is_multiple_of(interval) {
-                    let purpose = Purpose::AndersenVelocity;
-                    self.draw_boltzmann_velocities(temperature, exact, purpose)?;
-                }
-                Ok(())
-            }
-            Thermostat::Bussi { time } => {
-                let kinetic2 = self.kinetic2()?;
-                let factor = bussi::factor(
-                    kinetic2,
-                    self.degrees_of_freedom(),
-                    temperature,
-                    time,
-                    self.nominal_timestep,
-                    self.seed,
-                    self.step,
-                );
-                self.scale_all(factor)?;
-                self.thermostat.heat += 0.5 * kinetic2 * (factor * factor - 1.0);
-                Ok(())
-            }
-        }
-    }
-
-    fn chain_half_step(&mut self, chain: &NoseHooverChain) -> Result<(), EngineError> {
-        let kinetic2 = self.kinetic2()?;
-        let factor = chain.half_step(&mut self.thermostat, kinetic2, self.nominal_timestep);
-        self.scale_all(factor)
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
+    /// What the stage's thermostat does before a step's drift (0) and at its end (1).
+    pub(super) fn thermostat_half(&mut self, half: u64) -> Result<(), EngineError> {
+        half_step(self, half, |engine, friction, temperature| {
+            engine.langevin_half_step(friction, temperature, half)
+        })
     }
 
     fn langevin_half_step(
         &mut self,
-        thermostat: &ThermostatPlan,
         friction: f64,
+        temperature: f64,
         half: u64,
     ) -> Result<(), EngineError> {
-        let temperature = self.stage.target_temperature(thermostat, self.step);
         let ornstein_uhlenbeck =
             OrnsteinUhlenbeck::half_step(friction, temperature, self.nominal_timestep);
         // The step after the drift counts as the next one: each half has numbers of its own.
@@ -97,24 +50,8 @@ impl<P: Policy> CpuEngine<P> {
             )
             .map_err(|particle| self.out_of_range("the velocity", particle));
         let heat = self.unless_noted(heat)?;
-        match &mut self.domain {
-            // Heat is needed less often than it is given.
-            Some(domain) => domain.heat.push(heat),
-            None => self.thermostat.heat += heat.value(),
-        }
+        self.stepper.add_heat(heat, &mut self.thermostat);
         Ok(())
-    }
-
-    /// Multiplies all velocities.
-    pub(super) fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
-        let dimension = self.simulation_box.dimension();
-        self.change_velocities(|chunk, i| {
-            for axis in 0..dimension {
-                let velocity = &mut chunk.velocity[axis][i];
-                *velocity = P::scale(*velocity, factor)?;
-            }
-            Some(())
-        })
     }
 
     /// Changes the velocity of every particle of a chunk; `None` where it does not fit.
@@ -130,15 +67,45 @@ impl<P: Policy> CpuEngine<P> {
             .map_err(|particle| self.out_of_range("the velocity", particle));
         self.unless_noted(changed)
     }
+}
 
-    /// Boltzmann velocities with zero total momentum; `exactly` scales them to the temperature.
-    pub(super) fn draw_boltzmann_velocities(
-        &mut self,
-        temperature: f64,
-        exactly: bool,
-        purpose: Purpose,
-    ) -> Result<(), EngineError> {
-        let before = self.kinetic2()?;
+impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
+    fn context(&self) -> Context {
+        Context {
+            step: self.step,
+            stage: self.stage.clone(),
+            timestep: self.nominal_timestep,
+            seed: self.seed,
+            dimension: self.simulation_box.dimension(),
+            particles: self.particle_count(),
+        }
+    }
+
+    fn species(&self) -> &[Species] {
+        &self.species
+    }
+
+    fn memory(&mut self) -> &mut ThermostatState {
+        &mut self.thermostat
+    }
+
+    fn kinetic2(&self) -> Result<f64, EngineError> {
+        let tensor = self.kinetic_tensor()?;
+        Ok(tensor[0] + tensor[1] + tensor[2])
+    }
+
+    fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
+        let dimension = self.simulation_box.dimension();
+        self.change_velocities(|chunk, i| {
+            for axis in 0..dimension {
+                let velocity = &mut chunk.velocity[axis][i];
+                *velocity = P::scale(*velocity, factor)?;
+            }
+            Some(())
+        })
+    }
+
+    fn draw_each(&mut self, temperature: f64, purpose: Purpose) -> Result<(), EngineError> {
         let dimension = self.simulation_box.dimension();
         let width: Vec<f64> =
             self.species.iter().map(|species| (temperature / species.mass).sqrt()).collect();
@@ -150,48 +117,43 @@ impl<P: Policy> CpuEngine<P> {
                 chunk.velocity[axis][i] = policy.velocity_from_f64(velocity, axis)?;
             }
             Some(())
-        })?;
-        self.remove_center_of_mass_velocity()?;
-        if exactly && self.particle_count() > 1 {
-            let degrees = dimension as f64 * (self.particle_count() - 1) as f64;
-            let kinetic2 = self.kinetic2()?;
-            if kinetic2 > 0.0 {
-                self.scale_all((degrees * temperature / kinetic2).sqrt())?;
-                self.remove_center_of_mass_velocity()?;
-            }
-        }
-        self.thermostat.heat += 0.5 * (self.kinetic2()? - before);
-        Ok(())
+        })
     }
 
-    /// Makes the total momentum zero; to the bit where the policy and equal masses allow it.
-    fn remove_center_of_mass_velocity(&mut self) -> Result<(), EngineError> {
+    fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
+        self.momentum_over_mass()
+    }
+
+    fn shift_all(&mut self, by: [f64; 3]) -> Result<(), EngineError> {
         let dimension = self.simulation_box.dimension();
-        let center = self.center_of_mass_velocity()?;
         let policy = self.policy.clone();
         self.change_velocities(|chunk, i| {
             for axis in 0..dimension {
                 let v = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
-                chunk.velocity[axis][i] = policy.velocity_from_f64(v - center[axis], axis)?;
+                chunk.velocity[axis][i] = policy.velocity_from_f64(v - by[axis], axis)?;
             }
             Some(())
-        })?;
-        let equal_masses = self.species.windows(2).all(|pair| pair[0].mass == pair[1].mass);
-        if equal_masses {
-            for axis in 0..dimension {
-                let velocities =
-                    self.chunks.iter().flat_map(|chunk| chunk.velocity[axis].iter().copied());
-                let Some(here) = P::exact_sum(velocities) else { return Ok(()) };
-                let total = self.domain.as_ref().map_or(here, |domain| domain.sum_units(here));
-                // The same for all, and one unit more for the first ids.
-                let count = self.particle_count() as i128;
-                let (share, rest) = (total.div_euclid(count), total.rem_euclid(count));
-                for chunk in &mut self.chunks {
-                    for i in 0..chunk.len() {
-                        let more = i128::from(i128::from(chunk.id[i]) < rest);
-                        let velocity = &mut chunk.velocity[axis][i];
-                        *velocity = P::subtract_units(*velocity, (share + more) as i64);
-                    }
+        })
+    }
+
+    fn total_units(&self) -> Result<Option<[i128; 3]>, EngineError> {
+        let mut totals = [0; 3];
+        for (axis, total) in totals.iter_mut().enumerate().take(self.simulation_box.dimension()) {
+            let velocities =
+                self.chunks.iter().flat_map(|chunk| chunk.velocity[axis].iter().copied());
+            let Some(here) = P::exact_sum(velocities) else { return Ok(None) };
+            *total = self.stepper.combine_units(here);
+        }
+        Ok(Some(totals))
+    }
+
+    fn subtract_units(&mut self, share: [i64; 3], rest: [u64; 3]) -> Result<(), EngineError> {
+        for chunk in &mut self.chunks {
+            for axis in 0..self.simulation_box.dimension() {
+                for i in 0..chunk.len() {
+                    let more = i64::from(u64::from(chunk.id[i]) < rest[axis]);
+                    let velocity = &mut chunk.velocity[axis][i];
+                    *velocity = P::subtract_units(*velocity, share[axis] + more);
                 }
             }
         }

@@ -4,14 +4,15 @@ use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
 use super::memory::Buffer;
 use super::raw_state::RawSnapshot;
+use super::stepper::Stepper;
 use super::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, ExactState, Pending, PendingSnapshot, PendingState};
 use crate::system::Snapshot;
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
     /// Ids in the order of memory, those of ghosts last.
     fn order(&self) -> Result<Vec<u32>, EngineError> {
-        let places = self.own_count() + self.ghost_count();
+        let places = self.own_count() + self.stepper.ghosts();
         self.buffers.particles[self.control.copy as usize].id.read(places)
     }
 

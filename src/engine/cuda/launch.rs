@@ -11,14 +11,17 @@ use super::compile::{Architecture, Program, compile, compile_ahead};
 use super::constants::{DevicePolicy, DeviceReal, PairTable};
 use super::declare::{DeviceType, Pointer};
 use super::device::failed;
-use super::engine::AdvanceKernels;
 use super::library::Nvrtc;
 use super::measure::MeasureKernels;
 use super::memory::Session;
+use super::single_rank::AdvanceKernels;
 use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE};
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::plan::Plan;
+
+/// Threads of a block of kernels that only go over items.
+const THREADS: u32 = 256;
 
 /// Code on the GPU.
 pub struct Kernels {
@@ -286,6 +289,21 @@ impl Kernels {
         let function = unsafe { result::module::get_function(self.module, text(name)) }
             .map_err(|error| failed(&format!("find the kernel {name}"), error))?;
         Ok(Kernel { function, arguments: PhantomData })
+    }
+
+    /// Launches an ordinary kernel over at most a number of threads: its threads take items in turn.
+    ///
+    /// # Errors
+    /// If the GPU is lost.
+    pub fn launch_over<A: Arguments>(
+        &self,
+        threads: usize,
+        kernel: Kernel<A>,
+        arguments: A,
+    ) -> Result<(), EngineError> {
+        let blocks = threads.div_ceil(THREADS as usize).max(1) as u32;
+        let most = 8 * self.session.gpu.multiprocessors;
+        self.launch(kernel, Grid::of(blocks.min(most), THREADS), arguments)
     }
 
     /// Registers of a thread, and bytes of local memory.

@@ -3,13 +3,15 @@ use super::buffers::{Control, SplitSum, status};
 use super::constants::DevicePolicy;
 use super::declare::{Pointer, device_constants, device_struct, shared_header};
 use super::engine::CudaEngine;
-use super::launch::{Arguments, Grid, Kernel, kernels};
+use super::launch::{Arguments, Kernel, kernels};
+use super::stepper::{Fault, Stepper};
 use crate::arithmetic::random::Purpose;
 use crate::engine::precision::ExactSum;
+use crate::engine::thermostats::{Context, Velocities};
 use crate::engine::{EngineError, SystemSums, Thermodynamics};
+use crate::integrator::ThermostatState;
+use crate::system::Species;
 use measured::{STRESS_SUMS, VELOCITY_SUMS};
-
-const THREADS: u32 = 256;
 
 device_struct! {
     /// Added to all velocities, with the other sign.
@@ -52,7 +54,7 @@ kernels! {
     }
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
     /// Launches an ordinary kernel over all particles.
     pub(super) fn over_particles<A: Arguments>(
         &self,
@@ -74,9 +76,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         kernel: Kernel<A>,
         arguments: A,
     ) -> Result<(), EngineError> {
-        let blocks = threads.div_ceil(THREADS as usize).max(1) as u32;
-        let most = 8 * self.session.gpu.multiprocessors;
-        self.kernels.launch(kernel, Grid::of(blocks.min(most), THREADS), arguments)
+        self.kernels.launch_over(threads, kernel, arguments)
     }
 
     /// Sums that a kernel makes, over all ranks.
@@ -97,22 +97,18 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let sums = self.buffers.sums.read::<SplitSum>(COUNT)?;
         let sums = std::array::from_fn(|k| ExactSum::from_units(sums[k].units()));
         let control = self.buffers.control.read::<Control>(1)?[0];
-        let ok = control.status == status::DONE;
-        match &self.domain {
-            None if ok => Ok(sums),
-            None => Err(self.range_error(control.status, control.culprit)),
-            Some(multi_rank) => {
-                let here = if ok { Ok(sums) } else { Err(control.culprit) };
-                let error = |particle| self.range_error(status::KINETIC_RANGE, particle);
-                multi_rank.domain.combine(here).map_err(error)
-            }
-        }
+        let here = match control.status {
+            status::DONE => Ok(sums),
+            status => Err(Fault { status, particle: control.culprit }),
+        };
+        let combined = self.stepper.combine(here);
+        combined.map_err(|fault| self.range_error(fault.status, fault.particle))
     }
 
     /// # Errors
     /// If a number of the last kernel did not fit; among other ranks it is found when all compare.
     fn check_ranges(&self) -> Result<(), EngineError> {
-        if self.domain.is_some() {
+        if !self.stepper.fails_at_once() {
             return Ok(());
         }
         let control = self.buffers.control.read::<Control>(1)?[0];
@@ -150,25 +146,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.over_lanes(self.measure_kernels.measure_pairs, (pairs,))
     }
 
-    /// Twice the kinetic energy of the whole system.
-    pub(super) fn kinetic2(&self) -> Result<f64, EngineError> {
-        let sums =
-            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
-        Ok(sums[0].value() + sums[1].value() + sums[2].value())
-    }
-
-    pub(super) fn scale_all(&self, factor: f64) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.scale_velocities, (factor,))?;
-        self.check_ranges()
-    }
-
-    /// The same; returns the kinetic energy that it gives.
-    pub(super) fn scale_measured(&self, factor: f64) -> Result<f64, EngineError> {
-        let before = self.kinetic2()?;
-        self.scale_all(factor)?;
-        Ok(0.5 * (self.kinetic2()? - before))
-    }
-
     pub(super) fn reverse_all(&self) -> Result<(), EngineError> {
         self.over_particles(self.measure_kernels.reverse_velocities, ())?;
         self.session.wait()
@@ -176,54 +153,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     fn total_mass(&self) -> f64 {
         self.species.iter().map(|s| s.mass * s.count as f64).sum()
-    }
-
-    /// Boltzmann velocities with zero total momentum; `exactly` scales them to the temperature.
-    pub(super) fn draw_boltzmann_velocities(
-        &mut self,
-        temperature: f64,
-        exactly: bool,
-        purpose: Purpose,
-    ) -> Result<(), EngineError> {
-        let before = self.kinetic2()?;
-        let (seed, step, purpose) = (self.plan.system.random_key(), self.step, purpose as u32);
-        let arguments = (seed, step, purpose, temperature);
-        self.over_particles(self.measure_kernels.draw_velocities, arguments)?;
-        self.check_ranges()?;
-        self.remove_center_of_mass_velocity()?;
-        if exactly && self.particle_count() > 1 {
-            let dimension = self.simulation_box.dimension() as f64;
-            let degrees = dimension * (self.particle_count() - 1) as f64;
-            let kinetic2 = self.kinetic2()?;
-            if kinetic2 > 0.0 {
-                self.scale_all((degrees * temperature / kinetic2).sqrt())?;
-                self.remove_center_of_mass_velocity()?;
-            }
-        }
-        self.thermostat.heat += 0.5 * (self.kinetic2()? - before);
-        Ok(())
-    }
-
-    /// Makes the total momentum zero; to the bit where the policy and equal masses allow it.
-    fn remove_center_of_mass_velocity(&self) -> Result<(), EngineError> {
-        let sums =
-            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
-        let mass = self.total_mass();
-        let center = Shift { x: std::array::from_fn(|axis| sums[6 + axis].value() / mass) };
-        self.over_particles(self.measure_kernels.shift_velocities, (center,))?;
-        self.check_ranges()?;
-        let equal_masses = self.species.windows(2).all(|pair| pair[0].mass == pair[1].mass);
-        let integers = P::exact_sum(std::iter::empty()).is_some();
-        if !(equal_masses && integers) {
-            return Ok(());
-        }
-        let count = self.particle_count() as i128;
-        let totals = self.sums::<3>(self.measure_kernels.sum_units)?.map(ExactSum::to_units);
-        let shares = Shares {
-            share: totals.map(|total| total.div_euclid(count) as i64),
-            rest: totals.map(|total| total.rem_euclid(count) as u64),
-        };
-        self.over_particles(self.measure_kernels.subtract_units, (shares,))
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
@@ -259,5 +188,69 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.over_particles(self.measure_kernels.find_too_close, ())?;
         let pair = self.buffers.control.read::<Control>(1)?[0].closest_pair;
         Ok((pair != u64::MAX).then_some(((pair >> 32) as u32, pair as u32)))
+    }
+}
+
+impl<P: DevicePolicy, S: Stepper> Velocities for CudaEngine<P, S> {
+    fn context(&self) -> Context {
+        Context {
+            step: self.step,
+            stage: self.stage.clone(),
+            timestep: self.plan.run.timestep,
+            seed: self.plan.system.random_key(),
+            dimension: self.simulation_box.dimension(),
+            particles: self.particle_count(),
+        }
+    }
+
+    fn species(&self) -> &[Species] {
+        &self.species
+    }
+
+    fn memory(&mut self) -> &mut ThermostatState {
+        &mut self.thermostat
+    }
+
+    fn kinetic2(&self) -> Result<f64, EngineError> {
+        let sums =
+            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
+        Ok(sums[0].value() + sums[1].value() + sums[2].value())
+    }
+
+    fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
+        self.over_particles(self.measure_kernels.scale_velocities, (factor,))?;
+        self.check_ranges()
+    }
+
+    fn draw_each(&mut self, temperature: f64, purpose: Purpose) -> Result<(), EngineError> {
+        let (seed, step, purpose) = (self.plan.system.random_key(), self.step, purpose as u32);
+        let arguments = (seed, step, purpose, temperature);
+        self.over_particles(self.measure_kernels.draw_velocities, arguments)?;
+        self.check_ranges()
+    }
+
+    fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
+        let sums =
+            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
+        let mass = self.total_mass();
+        Ok(std::array::from_fn(|axis| sums[6 + axis].value() / mass))
+    }
+
+    fn shift_all(&mut self, by: [f64; 3]) -> Result<(), EngineError> {
+        self.over_particles(self.measure_kernels.shift_velocities, (Shift { x: by },))?;
+        self.check_ranges()
+    }
+
+    fn total_units(&self) -> Result<Option<[i128; 3]>, EngineError> {
+        // Integers have exact sums.
+        if P::exact_sum(std::iter::empty()).is_none() {
+            return Ok(None);
+        }
+        let totals = self.sums::<3>(self.measure_kernels.sum_units)?;
+        Ok(Some(totals.map(ExactSum::to_units)))
+    }
+
+    fn subtract_units(&mut self, share: [i64; 3], rest: [u64; 3]) -> Result<(), EngineError> {
+        self.over_particles(self.measure_kernels.subtract_units, (Shares { share, rest },))
     }
 }

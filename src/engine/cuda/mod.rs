@@ -16,7 +16,9 @@ mod minimize;
 mod neighbor_lists;
 mod rank;
 mod raw_state;
+mod single_rank;
 pub mod sources;
+mod stepper;
 mod streams;
 mod thermostat;
 mod transfer;
@@ -25,6 +27,7 @@ mod tuning;
 use std::sync::Arc;
 
 use self::engine::CudaEngine;
+use self::rank::MultiRank;
 use crate::engine::domain::{Communicator, Part, RankEngine, Start};
 use crate::engine::precision::{Policy, in_precision};
 use crate::engine::{Engine, EngineError, ExactState};
@@ -50,7 +53,7 @@ pub fn create_on_rank(
     ranks: Arc<dyn Communicator>,
 ) -> Result<Box<dyn RankEngine>, EngineError> {
     Ok(in_precision!(plan.run.precision, |P| {
-        Box::new(CudaEngine::<P>::on_rank(plan, start, part, ranks)?)
+        Box::new(CudaEngine::<P, MultiRank>::on_rank(plan, start, part, ranks)?)
     }))
 }
 

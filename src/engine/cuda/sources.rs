@@ -14,7 +14,7 @@ macro_rules! header {
 /// What host and kernels share, declared in Rust: one list a module.
 const SHARED: &[&[SharedHeader]] = &[
     &[super::buffers::SHARED],
-    &[super::engine::SHARED],
+    &[super::single_rank::SHARED],
     &[super::measure::SHARED],
     &[super::minimize::FIRE, super::minimize::SHARED],
     &[super::thermostat::SHARED],

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::buffers::{ElementSizes, bytes_per_particle};
 use super::constants::DevicePolicy;
-use super::engine::{CudaEngine, LaunchSamples};
+use super::engine::CudaEngine;
 use super::memory::{Buffer, Session};
 use super::neighbor_lists::{self, ListShape};
+use super::single_rank::LaunchSamples;
 use super::thermostat::SMALL_BLOCK;
 use crate::engine::report::Trial;
 use crate::engine::{EngineError, skin};
@@ -213,7 +214,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         // For lists of the first choice there was memory.
         self.take(best).or_else(|_| self.take(start))?;
         self.put_back(&saved)?;
-        self.trials = trials;
+        self.stepper.trials = trials;
         Ok(())
     }
 

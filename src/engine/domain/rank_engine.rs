@@ -2,13 +2,52 @@
 use serde::{Deserialize, Serialize};
 
 use super::Part;
-use crate::engine::{Engine, EngineError};
+use crate::engine::{EngineError, EngineReport, StageContext, Thermodynamics};
 use crate::integrator::ThermostatState;
 use crate::system::SimulationBox;
 
-/// What the engine of a rank can besides. Verbs of [`Engine`] are collective here, and those that hand back particles
-/// or forces are not to be used.
-pub trait RankEngine: Engine {
+/// The engine of a rank: holds the particles of its domain and moves them, together with the other ranks. All verbs are
+/// collective.
+pub trait RankEngine: Send {
+    /// Steps since the start of the run.
+    fn step(&self) -> u64;
+
+    /// As [`Engine::begin_stage`](crate::engine::Engine::begin_stage).
+    ///
+    /// # Errors
+    /// Those that all ranks meet together; an error of one rank alone ends all of them. So in what follows.
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError>;
+
+    /// Takes `steps` steps.
+    ///
+    /// # Errors
+    /// When a number would not fit or is none; the state is then no longer to be trusted.
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError>;
+
+    /// Energies, pressure and so on of the whole system.
+    ///
+    /// # Errors
+    /// If a number does not fit.
+    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError>;
+
+    /// As [`Engine::draw_velocities`](crate::engine::Engine::draw_velocities).
+    ///
+    /// # Errors
+    /// If a velocity does not fit its precision.
+    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError>;
+
+    /// Multiplies all velocities.
+    ///
+    /// # Errors
+    /// If a velocity does not fit its precision.
+    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError>;
+
+    /// Turns all velocities round.
+    ///
+    /// # Errors
+    /// If a GPU is lost.
+    fn reverse_velocities(&mut self) -> Result<(), EngineError>;
+
     /// This rank's particles.
     ///
     /// # Errors
@@ -27,6 +66,9 @@ pub trait RankEngine: Engine {
     /// Nanoseconds that this rank has spent in steps, and those of them in which it waited for others or exchanged
     /// particles with them.
     fn nanoseconds(&self) -> [i64; 2];
+
+    /// The machine of this rank, and how it takes its steps.
+    fn report(&self) -> EngineReport;
 }
 
 /// What all ranks know of the state that they start from.

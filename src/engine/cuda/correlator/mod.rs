@@ -29,8 +29,9 @@ use self::particles::ParticleSampling;
 use self::stress::StressSampling;
 use super::constants::DevicePolicy;
 use super::declare::SharedHeader;
-use super::engine::{CudaEngine, LaunchSamples};
+use super::engine::CudaEngine;
 use super::memory::Session;
+use super::single_rank::LaunchSamples;
 use crate::engine::{Correlator, EngineError, Pending};
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -149,7 +150,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         most: u64,
     ) -> Result<(u64, LaunchSamples), EngineError> {
         let step_in_stage = self.step_in_stage();
-        let Some(sampling) = &mut self.sampling else { return Ok((most, LaunchSamples::NONE)) };
+        let Some(sampling) = &mut self.stepper.sampling else {
+            return Ok((most, LaunchSamples::NONE));
+        };
         let steps = sampling.launch_steps(step_in_stage, most);
         let mut turns = LaunchSamples::NONE;
         if let Some(particles) = &mut sampling.particles {
@@ -164,7 +167,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// While a launch runs: has evaluated, after it, what samples before it complete.
     pub(super) fn evaluate_waiting(&mut self) -> Result<(), EngineError> {
         let first_step = self.stage.first_step;
-        match self.sampling.as_mut().and_then(|sampling| sampling.particles.as_mut()) {
+        match self.stepper.sampling.as_mut().and_then(|sampling| sampling.particles.as_mut()) {
             Some(particles) => particles.evaluate_waiting(first_step),
             None => Ok(()),
         }
@@ -173,7 +176,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// After a launch: notes its samples, and takes those of the present step that it does not take.
     pub(super) fn count_samples(&mut self) -> Result<(), EngineError> {
         let step_in_stage = self.step_in_stage();
-        let Some(sampling) = &mut self.sampling else { return Ok(()) };
+        let Some(sampling) = &mut self.stepper.sampling else { return Ok(()) };
         if let Some(particles) = &mut sampling.particles {
             particles.end_launch(self.step, step_in_stage);
         }
@@ -187,7 +190,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Takes the samples that are due of the present state; after a launch those that it does not take by itself.
     fn take_samples(&mut self, launched: bool) -> Result<(), EngineError> {
         let (step, step_in_stage) = (self.step, self.step_in_stage());
-        let Some(sampling) = &mut self.sampling else { return Ok(()) };
+        let Some(sampling) = &mut self.stepper.sampling else { return Ok(()) };
         let is_due = |every: u64| step_in_stage.is_multiple_of(every);
         let slot = sampling.particles.as_mut().filter(|of| {
             let of_passes = of.every.is_some_and(is_due);
@@ -208,7 +211,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     fn evaluate_full_batches(&mut self) -> Result<(), EngineError> {
         let first_step = self.stage.first_step;
-        let Some(sampling) = &mut self.sampling else { return Ok(()) };
+        let Some(sampling) = &mut self.stepper.sampling else { return Ok(()) };
         if let Some(particles) = sampling.particles.as_mut().filter(|of| of.capacity() == 0) {
             particles.end_batch(first_step)?;
         }
@@ -221,7 +224,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
 impl<P: DevicePolicy> Correlator for CudaEngine<P> {
     fn begin(&mut self, correlations: Vec<Offloaded>) -> Result<(), EngineError> {
-        self.sampling = None;
+        self.stepper.sampling = None;
         if correlations.is_empty() {
             return Ok(());
         }
@@ -257,7 +260,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
             self.kernels.set("sampling", &particles.constant())?;
             sampling.particles = Some(particles);
         }
-        self.sampling = Some(sampling);
+        self.stepper.sampling = Some(sampling);
         if at_start {
             self.take_samples(false)?;
         }
@@ -265,7 +268,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
     }
 
     fn evaluated(&mut self) -> Vec<(usize, Pending<Evaluated>)> {
-        let Some(sampling) = &mut self.sampling else { return Vec::new() };
+        let Some(sampling) = &mut self.stepper.sampling else { return Vec::new() };
         let particles = sampling.particles.as_mut().map(|of| std::mem::take(&mut of.evaluated));
         let stress = sampling.stress.as_mut().map(|of| std::mem::take(&mut of.evaluated));
         particles.into_iter().chain(stress).flatten().collect()
@@ -273,7 +276,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
 
     fn flush(&mut self) -> Result<(), EngineError> {
         let first_step = self.stage.first_step;
-        let Some(sampling) = &mut self.sampling else { return Ok(()) };
+        let Some(sampling) = &mut self.stepper.sampling else { return Ok(()) };
         if let Some(particles) = &mut sampling.particles {
             particles.evaluate_all(first_step)?;
         }
@@ -284,7 +287,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
     }
 
     fn held(&mut self) -> Result<Vec<Option<HeldSamples>>, EngineError> {
-        let Some(sampling) = &self.sampling else { return Ok(Vec::new()) };
+        let Some(sampling) = &self.stepper.sampling else { return Ok(Vec::new()) };
         let mut held: Vec<Option<HeldSamples>> = vec![None; sampling.correlations];
         if let Some(particles) = &sampling.particles {
             for (index, samples) in particles.held()? {
@@ -296,7 +299,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P> {
 
     fn finish(&mut self) -> Result<(), EngineError> {
         self.flush()?;
-        match self.sampling.as_mut().and_then(|sampling| sampling.particles.as_mut()) {
+        match self.stepper.sampling.as_mut().and_then(|sampling| sampling.particles.as_mut()) {
             Some(particles) => particles.evaluate_rest(),
             None => Ok(()),
         }

@@ -12,9 +12,9 @@ use super::structure::{self, BondOrderEvaluator, StructureEvaluator};
 use super::{common_interval, launch_samples, until_next};
 use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
-use crate::engine::cuda::engine::SampleTimes;
 use crate::engine::cuda::launch::{Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::single_rank::SampleTimes;
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::{BlockingScheme, Due};
 use crate::observable::dynamics::evaluation::{

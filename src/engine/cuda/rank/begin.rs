@@ -5,7 +5,7 @@ use super::halo::{Halo, HaloBuffers, HaloCapacity, record_bytes};
 use super::kernels::{REBUILDING_BLOCK, RankKernels};
 use super::report::Reports;
 use super::transport::{Messages, ThroughHost};
-use super::{GpuDomain, GpuTimes, Present};
+use super::{GpuTimes, MultiRank, Present};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::Capacity;
 use crate::engine::cuda::compile::Program;
@@ -63,6 +63,7 @@ fn expected_capacity(domain: &Domain, simulation_box: &SimulationBox) -> (Capaci
 
 /// What a halo takes on the GPU before the ranks are joined.
 struct HaloMemory {
+    kernels: RankKernels,
     capacity: HaloCapacity,
     buffers: HaloBuffers,
     messages: Messages,
@@ -70,7 +71,7 @@ struct HaloMemory {
     reports: Reports,
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// The engine of a rank with some of the particles of a state. Collective.
     ///
     /// # Errors
@@ -89,11 +90,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let gpu = gpu_of(&*communicator);
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let made = gpu.and_then(|gpu| Self::of_domain(plan, start, part, gpu, skin, &domain));
-        let (mut engine, memory) = domain.all_or_none(start.step, made)?;
+        let (engine, memory) = domain.all_or_none(start.step, made)?;
         let mut halo = Halo::new(&domain, simulation_box);
         let report = memory.reports.pointer();
         halo.report = domain.all_or_none(start.step, report)?;
-        engine.domain = Some(Box::new(GpuDomain::new(domain, halo, memory)));
+        let mut engine = engine.with(MultiRank::new(domain, halo, memory));
         let begun = engine.begin_multi_rank();
         engine.or_end_all(begun)?;
         Ok(engine)
@@ -107,7 +108,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         gpu: Gpu,
         skin: f64,
         domain: &Domain,
-    ) -> Result<(Self, HaloMemory), EngineError> {
+    ) -> Result<(CudaEngine<P, ()>, HaloMemory), EngineError> {
         let simulation_box = start.simulation_box;
         let session = Session::open(gpu)?;
         let (mut capacity, sent) = expected_capacity(domain, &simulation_box);
@@ -128,8 +129,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
             capacity: neighbor_lists::expected_capacity(plan, &simulation_box, skin),
             domains: domain.grid().count(),
         };
-        let mut engine = Self::empty(plan, start.clone(), session, program, shape, capacity)?;
-        engine.rank_kernels = Some(RankKernels::load(&engine.kernels)?);
+        let mut engine = CudaEngine::empty(plan, start.clone(), session, program, shape, capacity)?;
+        let kernels = RankKernels::load(&engine.kernels)?;
         engine.load_part(part)?;
         let tiles = capacity.particles.div_ceil(32 >> shape.lanes_log2);
         let halo_capacity =
@@ -139,6 +140,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let messages =
             Messages::new(session, neighbors, sent * record_bytes(engine.element_sizes)[1])?;
         let memory = HaloMemory {
+            kernels,
             capacity: halo_capacity,
             buffers: HaloBuffers::new(session, halo_capacity)?,
             transport: Box::new(ThroughHost::new(session, &messages)?),
@@ -149,7 +151,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     fn begin_multi_rank(&mut self) -> Result<(), EngineError> {
-        self.multi_rank_mut().halo.extent = self.system.count;
+        self.stepper.halo.extent = self.system.count;
         self.connect()?;
         self.migrate()?;
         self.rebuild_with_ghosts()?;
@@ -158,12 +160,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 }
 
-impl GpuDomain {
+impl MultiRank {
     fn new(domain: Domain, mut halo: Halo, memory: HaloMemory) -> Self {
-        let HaloMemory { capacity, buffers, messages, transport, reports } = memory;
+        let HaloMemory { kernels, capacity, buffers, messages, transport, reports } = memory;
         let neighbors = domain.neighbors().count();
         buffers.describe(capacity, &mut halo);
-        GpuDomain {
+        MultiRank {
+            kernels,
             domain,
             halo,
             buffers,

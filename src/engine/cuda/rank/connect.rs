@@ -1,5 +1,5 @@
 //! Which way messages take from GPU to GPU: found by a test at the start.
-use super::GpuDomain;
+use super::MultiRank;
 use super::peer::ThroughPeers;
 use super::transport::{Lengths, ThroughHost, ThroughMpi, Transport};
 use crate::engine::EngineError;
@@ -16,7 +16,7 @@ fn pattern(from: usize, to: usize, round: usize) -> Vec<u8> {
     (0..TRIED).map(|k| (251 * from + 17 * to + 5 * k + 101 * round + 1) as u8).collect()
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Joins the ranks by the first way that works, the fastest first. Collective; also after memory has moved.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn connect(&mut self) -> Result<(), EngineError> {
         let session = self.session.clone();
         let wanted = self.plan.run.transport;
-        let multi_rank = self.domain.as_deref_mut().expect("a rank among others");
+        let multi_rank = &mut self.stepper;
         let allowed = |kind| wanted == TransportChoice::Auto || wanted == kind;
         let mut found: Option<Box<dyn Transport>> = None;
         if allowed(TransportChoice::PeerMemory) {
@@ -61,15 +61,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Gives up the neighbors' memory: it may move. Collective.
     pub(super) fn disconnect(&mut self) -> Result<(), EngineError> {
         self.session.wait()?;
-        let host = ThroughHost::new(&self.session, &self.multi_rank().messages)?;
-        let multi_rank = self.multi_rank_mut();
+        let host = ThroughHost::new(&self.session, &self.stepper.messages)?;
+        let multi_rank = &mut self.stepper;
         multi_rank.take_transport(Box::new(host));
         multi_rank.domain.largest([0]);
         Ok(())
     }
 }
 
-impl GpuDomain {
+impl MultiRank {
     /// A transport, if it brings what was sent: twice, since what comes in has two halves. Collective.
     fn tried(
         &self,

@@ -1,4 +1,5 @@
 //! What a GPU has met in its steps: noted for all ranks, or the end of them.
+use super::MultiRank;
 use super::halo::HaloControl;
 use super::halo::Report;
 use super::report::Asked;
@@ -7,7 +8,7 @@ use crate::engine::cuda::buffers::status;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Takes over what the GPU has found and counted since the last time; it begins anew.
     pub(super) fn note_findings(&mut self) -> Result<HaloControl, EngineError> {
         let found = self.halo_control()?;
@@ -17,14 +18,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// The same of a kernel that reports to the host.
     pub(super) fn take_report(&mut self, asked: Asked) -> Result<Report, EngineError> {
-        let report = self.multi_rank().reports.wait(asked)?;
+        let report = self.stepper.reports.wait(asked)?;
         self.note(report.control)?;
         Ok(report)
     }
 
     fn note(&mut self, found: HaloControl) -> Result<HaloControl, EngineError> {
         if found.lost > 0 {
-            let neighbor = self.multi_rank().domain.neighbors().nth(found.lost as usize - 1);
+            let neighbor = self.stepper.domain.neighbors().nth(found.lost as usize - 1);
             return Err(EngineError::Cuda {
                 what: "continue".into(),
                 message: format!("rank {} sends no ghosts", neighbor.unwrap_or_default()),
@@ -33,10 +34,10 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if found.first.fault != u64::MAX {
             self.read_control()?;
             let error = self.error_at(found.first.fault);
-            self.multi_rank_mut().domain.note_fault(found.first.fault, error);
+            self.stepper.domain.note_fault(found.first.fault, error);
         }
         if found.first.needs_rebuild != u64::MAX {
-            self.multi_rank_mut().domain.note_needs_rebuild(found.first.needs_rebuild);
+            self.stepper.domain.note_needs_rebuild(found.first.needs_rebuild);
         }
         Ok(found)
     }
@@ -45,16 +46,13 @@ impl<P: DevicePolicy> CudaEngine<P> {
     ///
     /// # Errors
     /// That of a rank where one did not.
-    pub(in crate::engine::cuda) fn verify_changes(&mut self) -> Result<(), EngineError> {
-        if self.domain.is_none() {
-            return Ok(());
-        }
+    pub(super) fn verify_changes(&mut self) -> Result<(), EngineError> {
         let found = self.read_control();
         self.or_end_all(found)?;
         if self.control.status != status::DONE {
             let error = self.error();
             let step = self.step;
-            self.multi_rank_mut().domain.note_fault(step, error);
+            self.stepper.domain.note_fault(step, error);
         }
         let cleared = self.clear_halo_control();
         self.or_end_all(cleared)?;
@@ -79,22 +77,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
     }
 
-    /// Ends all ranks on an error that only this one has met: no rank could continue. Does nothing where there are no others.
-    pub(in crate::engine::cuda) fn or_end_all<T>(
-        &self,
-        result: Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        if let (
-            Some(multi_rank),
-            Err(
-                error @ (EngineError::Cuda { .. }
-                | EngineError::GpuLost { .. }
-                | EngineError::OutOfDeviceMemory { .. }),
-            ),
-        ) = (&self.domain, &result)
+    /// Ends all ranks on an error that only this one has met: no rank could continue.
+    pub(super) fn or_end_all<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+        if let Err(
+            error @ (EngineError::Cuda { .. }
+            | EngineError::GpuLost { .. }
+            | EngineError::OutOfDeviceMemory { .. }),
+        ) = &result
         {
-            tracing::error!("rank {}: {error}", multi_rank.domain.rank());
-            multi_rank.domain.communicator().abort();
+            let domain = &self.stepper.domain;
+            tracing::error!("rank {}: {error}", domain.rank());
+            domain.communicator().abort();
         }
         result
     }

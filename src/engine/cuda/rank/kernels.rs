@@ -1,4 +1,5 @@
 //! The kernels of a rank (`kernels/domain`), and the constants that they share with the host.
+use super::MultiRank;
 use super::halo::Starts;
 use super::steps_with_peers::PeerLaunch;
 use crate::engine::EngineError;
@@ -80,15 +81,11 @@ impl RankKernels {
     }
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
-    pub(super) fn rank_kernels(&self) -> RankKernels {
-        self.rank_kernels.expect("a rank among others")
-    }
-
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Registers and bytes of local memory of the kernel that takes the steps.
-    pub(in crate::engine::cuda) fn resources_on_rank(&self, kernel: StepKernel) -> (i32, i32) {
-        let kernels = self.rank_kernels();
-        if self.multi_rank().writes_to_peers {
+    pub(super) fn resources_on_rank(&self, kernel: StepKernel) -> (i32, i32) {
+        let kernels = self.stepper.kernels;
+        if self.stepper.writes_to_peers {
             self.kernels.resources(kernels.with_peers(kernel))
         } else {
             self.kernels.resources(kernels.forces_of_region)

@@ -29,14 +29,17 @@ pub use self::kernels::RankKernels;
 use self::kernels::present;
 use self::rebuild_with_peers::Rebuilding;
 use self::report::Reports;
+use self::steps_of_host::Region;
 use self::transport::{Messages, Transport};
-use super::buffers::{Control, status};
+use super::buffers::Control;
 use super::constants::DevicePolicy;
 use super::declare::SharedHeader;
 use super::engine::CudaEngine;
-use crate::engine::EngineError;
+use super::thermostat::{Geometry, Kind};
 use crate::engine::domain::{Domain, Part, RankEngine};
-use crate::engine::report::Execution;
+use crate::engine::report::{EngineReport, Execution};
+use crate::engine::thermostats::scale_velocities;
+use crate::engine::{EngineError, StageContext, Thermodynamics};
 use crate::integrator::ThermostatState;
 
 /// What the kernels of ranks share with the host.
@@ -53,8 +56,9 @@ enum Present {
     OwnSites = present::OWN_SITES,
 }
 
-/// What a rank's engine knows of the others.
-pub struct GpuDomain {
+/// A rank's domain is on this GPU: its kernels, and what it knows of the others.
+pub struct MultiRank {
+    kernels: RankKernels,
     pub domain: Domain,
     halo: Halo,
     buffers: HaloBuffers,
@@ -90,33 +94,13 @@ pub struct GpuDomain {
     repeated: u64,
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
-    /// Ghosts on this GPU.
-    pub(super) fn ghost_count(&self) -> usize {
-        self.domain.as_ref().map_or(0, |multi_rank| multi_rank.halo.ghosts as usize)
-    }
-
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// The share of its passes with peers in which the first block has waited for ghosts.
-    pub(super) fn waiting_in_passes(&self) -> f64 {
+    fn waiting_in_passes(&self) -> f64 {
         let control = self.buffers.control.read::<Control>(1);
         let cycles = control.map_or([0; 4], |control| control[0].cycles);
         let [all, waited, ..] = cycles.map(|cycles| cycles as f64);
         waited / all.max(1.0)
-    }
-
-    fn multi_rank(&self) -> &GpuDomain {
-        self.domain.as_ref().expect("a rank among others")
-    }
-
-    fn multi_rank_mut(&mut self) -> &mut GpuDomain {
-        self.domain.as_mut().expect("a rank among others")
-    }
-
-    fn write_control(&mut self) -> Result<(), EngineError> {
-        self.control.barrier = [0; 2];
-        self.control.status = status::DONE;
-        self.control.list_need = 0;
-        self.buffers.control.write(&[self.control])
     }
 
     fn read_control(&mut self) -> Result<(), EngineError> {
@@ -129,7 +113,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// Whether the GPUs agree on what they have found without the host.
     fn agrees(&self) -> bool {
-        self.multi_rank().domain.all_are_neighbors()
+        self.stepper.domain.all_are_neighbors()
     }
 
     /// Makes the barrier ready for the next cooperative launch; kernels that work with peers leave it so.
@@ -138,66 +122,59 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 
     fn set_halo(&mut self) -> Result<(), EngineError> {
-        self.multi_rank_mut().halo_changed = false;
-        self.kernels.set("halo", &self.multi_rank().halo)
+        self.stepper.halo_changed = false;
+        self.kernels.set("halo", &self.stepper.halo)
     }
 
     /// Has the kernels know the halo: only those that the host leads need it.
     fn set_changed_halo(&mut self) -> Result<(), EngineError> {
-        if self.multi_rank().halo_changed { self.set_halo() } else { Ok(()) }
+        if self.stepper.halo_changed { self.set_halo() } else { Ok(()) }
     }
 
     fn halo_control(&self) -> Result<HaloControl, EngineError> {
-        Ok(self.multi_rank().buffers.control.read::<HaloControl>(1)?[0])
+        Ok(self.stepper.buffers.control.read::<HaloControl>(1)?[0])
     }
 
     /// As [`HaloControl::CLEAR`], after what was launched before.
     fn clear_halo_control(&self) -> Result<(), EngineError> {
-        let control = &self.multi_rank().buffers.control;
+        let control = &self.stepper.buffers.control;
         let steps = std::mem::offset_of!(HaloControl, moved2);
         control.fill(0..steps, 0xFF)?;
         control.fill(steps..size_of::<HaloControl>(), 0)
     }
 
     /// Whether no rank has met an error, outside of steps.
-    pub(super) fn verify_now(&mut self) -> Result<(), EngineError> {
-        match &mut self.domain {
-            Some(multi_rank) => {
-                multi_rank.domain.verify(0.0).fault.map_or(Ok(()), |(_, error)| Err(error))
-            }
-            None => Ok(()),
-        }
+    fn verify_now(&mut self) -> Result<(), EngineError> {
+        self.stepper.domain.verify(0.0).fault.map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Exchanges the outgoing messages.
+    /// Exchanges the outgoing messages; while they travel, forces of a step are computed in a `region`.
     fn exchange(
         &mut self,
         lengths: &transport::Lengths,
-        meanwhile: impl FnOnce(&mut Self) -> Result<(), EngineError>,
+        mut region: Option<Region>,
     ) -> Result<(), EngineError> {
-        let mut multi_rank = self.domain.take().expect("a rank among others");
-        let mut meanwhile = Some(meanwhile);
-        let exchanged = {
-            let GpuDomain { domain, messages, transport, .. } = &mut *multi_rank;
-            let mut work = || meanwhile.take().map_or(Ok(()), |work| work(self));
-            transport.exchange(domain, messages, lengths, &mut work)
+        let (lanes, step) = (self.own_count() << self.shape.lanes_log2, self.step);
+        let (kernels, stepper) = (&self.kernels, &mut self.stepper);
+        let of_region = stepper.kernels.forces_of_region;
+        let mut compute = || match region.take().filter(|_| lanes > 0) {
+            Some(region) => kernels.launch_over(lanes, of_region, (region as u32, 1, step)),
+            None => Ok(()),
         };
-        if let Ok(half) = &exchanged {
-            multi_rank.half = *half;
-        }
-        self.domain = Some(multi_rank);
-        exchanged.map(drop)
+        let MultiRank { domain, messages, transport, .. } = stepper;
+        stepper.half = transport.exchange(domain, messages, lengths, &mut compute)?;
+        Ok(())
     }
 }
 
-impl GpuDomain {
-    /// The parts of the GPU's time are those of a stage.
-    pub fn begin_times(&mut self) {
-        self.times = GpuTimes::default();
+impl MultiRank {
+    /// Ghosts on this GPU.
+    pub(super) fn ghost_count(&self) -> usize {
+        self.halo.ghosts as usize
     }
 
     /// Adds how the ranks work together, of whose passes this share was waiting.
-    pub fn add_to(&self, report: &mut Execution, waiting: f64) {
+    fn add_to(&self, report: &mut Execution, waiting: f64) {
         report.transport = Some(self.transport.name());
         report.steps_with_peers = Some(self.sequence);
         report.steps_repeated = Some(self.repeated);
@@ -206,7 +183,44 @@ impl GpuDomain {
     }
 }
 
-impl<P: DevicePolicy> RankEngine for CudaEngine<P> {
+impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
+    fn step(&self) -> u64 {
+        self.step
+    }
+
+    fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
+        self.enter_stage(stage);
+        // The parts of the GPU's time are those of a stage.
+        self.stepper.times = GpuTimes::default();
+        Ok(())
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        self.advance_multi_rank(steps)
+    }
+
+    fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
+        let measured = self.measure();
+        self.or_end_all(measured)
+    }
+
+    fn draw_velocities(&mut self, temperature: f64, exactly: bool) -> Result<(), EngineError> {
+        let drawn = self.draw_first_velocities(temperature, exactly);
+        self.or_end_all(drawn)?;
+        self.verify_changes()
+    }
+
+    fn scale_velocities(&mut self, factor: f64) -> Result<(), EngineError> {
+        let scaled = scale_velocities(self, factor);
+        self.or_end_all(scaled)?;
+        self.verify_changes()
+    }
+
+    fn reverse_velocities(&mut self) -> Result<(), EngineError> {
+        let reversed = self.reverse_all();
+        self.or_end_all(reversed)
+    }
+
     fn part(&self) -> Result<Part, EngineError> {
         self.or_end_all(self.read_part())
     }
@@ -220,11 +234,18 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P> {
     }
 
     fn nanoseconds(&self) -> [i64; 2] {
-        let multi_rank = self.multi_rank();
+        let multi_rank = &self.stepper;
         // Where kernels work with peers, the host does not see what they wait for.
         match multi_rank.times.all_and_communication(self.waiting_in_passes()) {
             [0, _] => multi_rank.stepping,
             times => times,
         }
+    }
+
+    fn report(&self) -> EngineReport {
+        let Geometry { kernel, .. } = self.geometry(Kind::None);
+        let mut report = self.common_report(self.resources_on_rank(kernel));
+        self.stepper.add_to(&mut report.execution, self.waiting_in_passes());
+        report
     }
 }

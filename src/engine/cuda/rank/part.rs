@@ -1,10 +1,11 @@
 //! The particles of a rank to the GPU and back.
+use super::MultiRank;
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::domain::Part;
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, ()> {
     /// Copies the particles of a part to the GPU.
     pub(super) fn load_part(&mut self, part: &Part) -> Result<(), EngineError> {
         let to = &self.buffers.particles[0];
@@ -30,7 +31,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.set_count(part.count() as u32)?;
         self.write_control()
     }
+}
 
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// This rank's particles.
     pub(super) fn read_part(&self) -> Result<Part, EngineError> {
         let count = self.own_count();

@@ -1,4 +1,5 @@
 //! Particles that leave and come, ghosts, and the lists with them.
+use super::MultiRank;
 use super::halo::{HaloControl, Starts, record_bytes};
 use super::transport::{Lengths, Messages};
 use super::{HaloBuffers, HaloCapacity};
@@ -20,7 +21,7 @@ struct Need {
     segment: usize,
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Hands over particles that have left the domain, and takes those that have come. The present ghosts are given up.
     ///
     /// # Errors
@@ -30,14 +31,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.set_changed_halo()?;
         let mut control = self.find_destinations()?;
         // The lists are given up anyway.
-        self.multi_rank_mut().domain.clear_needs_rebuild();
+        self.stepper.domain.clear_needs_rebuild();
         let mut left = 0;
-        let rounds = self.multi_rank_mut().domain.largest_unless_fault(control.hops)?;
+        let rounds = self.stepper.domain.largest_unless_fault(control.hops)?;
         for round in 0..rounds {
             if round > 0 {
                 control = self.find_destinations()?;
             }
-            let multi_rank = self.multi_rank();
+            let multi_rank = &self.stepper;
             let neighbors = multi_rank.send_to.len();
             let leaving = &control.for_neighbor[..neighbors];
             let coming = multi_rank.domain.swap_counts(leaving);
@@ -46,29 +47,23 @@ impl<P: DevicePolicy> CudaEngine<P> {
             let places = (multi_rank.halo.extent + arrivals) as usize;
             let need = Need { particles: places, ghosts: 0, sent: 0, segment: most * migrant };
             self.grow(&need)?;
-            self.over(self.multi_rank().halo.extent, self.rank_kernels().pack_migrants, ())?;
+            self.over(self.stepper.halo.extent, self.stepper.kernels.pack_migrants, ())?;
             let bytes = |counts: &[u32]| counts.iter().map(|&n| n as usize * migrant).collect();
             let lengths = Lengths { outgoing: bytes(leaving), incoming: bytes(&coming) };
-            self.exchange(&lengths, |_| Ok(()))?;
-            let (starts, half) = (Starts::of(&coming), self.multi_rank().half);
-            self.over(arrivals, self.rank_kernels().take_migrants, (starts, half))?;
+            self.exchange(&lengths, None)?;
+            let (starts, half) = (Starts::of(&coming), self.stepper.half);
+            self.over(arrivals, self.stepper.kernels.take_migrants, (starts, half))?;
             left += leaving.iter().sum::<u32>();
-            self.multi_rank_mut().halo.extent += arrivals;
+            self.stepper.halo.extent += arrivals;
             self.set_halo()?;
         }
-        let count = self.multi_rank().halo.extent - left;
+        let count = self.stepper.halo.extent - left;
         self.set_count(count)
-    }
-
-    /// Takes a number of particles as those of this rank.
-    pub(super) fn set_count(&mut self, count: u32) -> Result<(), EngineError> {
-        self.system.count = count;
-        self.kernels.set("system", &self.system)
     }
 
     /// Who goes where; takes over what the steps before have found.
     fn find_destinations(&mut self) -> Result<HaloControl, EngineError> {
-        self.over(self.multi_rank().halo.extent, self.rank_kernels().find_destinations, ())?;
+        self.over(self.stepper.halo.extent, self.stepper.kernels.find_destinations, ())?;
         self.note_findings()
     }
 
@@ -78,24 +73,24 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// If the GPU is lost or has no room.
     pub(super) fn rebuild_with_ghosts(&mut self) -> Result<(), EngineError> {
         let [_, record] = record_bytes(self.element_sizes);
-        self.on_all_blocks(self.rank_kernels().sort_own, ())?;
+        self.on_all_blocks(self.stepper.kernels.sort_own, ())?;
         self.clear_barrier()?;
         // Whatever was at other places has left.
         let count = self.system.count;
-        self.multi_rank_mut().halo.extent = count;
-        self.multi_rank().buffers.destination.clear(count as usize)?;
+        self.stepper.halo.extent = count;
+        self.stepper.buffers.destination.clear(count as usize)?;
 
         let moved = self.count_ghosts(record)?;
         self.set_halo()?;
-        self.over_particles(self.rank_kernels().choose_sent, ())?;
-        self.over(self.multi_rank().halo.sent, self.rank_kernels().pack_ghosts, ())?;
-        self.exchange(&self.lengths(record), |_| Ok(()))?;
+        self.over_particles(self.stepper.kernels.choose_sent, ())?;
+        self.over(self.stepper.halo.sent, self.stepper.kernels.pack_ghosts, ())?;
+        self.exchange(&self.lengths(record), None)?;
         self.build_lists(moved)?;
-        if self.multi_rank().writes_to_peers {
+        if self.stepper.writes_to_peers {
             self.tell_places()?;
         }
         let step = self.step;
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;
         multi_rank.domain.schedule.rebuilt(step);
         self.control.rebuilds += 1;
@@ -107,9 +102,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let count = self.own_count();
         let mut moved = false;
         loop {
-            self.over_particles(self.rank_kernels().count_sent, ())?;
+            self.over_particles(self.stepper.kernels.count_sent, ())?;
             let control = self.note_findings()?;
-            let multi_rank = self.multi_rank_mut();
+            let multi_rank = &mut self.stepper;
             let send_to = control.for_neighbor[..multi_rank.send_to.len()].to_vec();
             let ghosts_from = multi_rank.domain.swap_counts(&send_to);
             let most = send_to.iter().chain(&ghosts_from).copied().max().unwrap_or(0) as usize;
@@ -132,19 +127,19 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// Tells the neighbors where their particles' ghosts lie here, and learns where those of its own do.
     fn tell_places(&mut self) -> Result<(), EngineError> {
-        let halo = &self.multi_rank().halo;
+        let halo = &self.stepper.halo;
         let (sent, ghosts) = (halo.sent, halo.ghosts);
-        self.over(ghosts, self.rank_kernels().pack_places, ())?;
+        self.over(ghosts, self.stepper.kernels.pack_places, ())?;
         let Lengths { outgoing, incoming } = self.lengths(size_of::<u32>());
-        self.exchange(&Lengths { outgoing: incoming, incoming: outgoing }, |_| Ok(()))?;
-        let half = self.multi_rank().half;
-        self.over(sent, self.rank_kernels().take_places, (half,))
+        self.exchange(&Lengths { outgoing: incoming, incoming: outgoing }, None)?;
+        let half = self.stepper.half;
+        self.over(sent, self.stepper.kernels.take_places, (half,))
     }
 
     /// Lengths of messages of one record for each ghost.
     pub(super) fn lengths(&self, record: usize) -> Lengths {
         let bytes = |counts: &[u32]| counts.iter().map(|&n| n as usize * record).collect();
-        let multi_rank = self.multi_rank();
+        let multi_rank = &self.stepper;
         Lengths { outgoing: bytes(&multi_rank.send_to), incoming: bytes(&multi_rank.ghosts_from) }
     }
 
@@ -153,8 +148,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
     fn build_lists(&mut self, moved: bool) -> Result<(), EngineError> {
         let mut recount = u32::from(moved);
         loop {
-            let half = self.multi_rank().half;
-            self.on_all_blocks(self.rank_kernels().build_with_ghosts, (recount, half))?;
+            let half = self.stepper.half;
+            self.on_all_blocks(self.stepper.kernels.build_with_ghosts, (recount, half))?;
             self.clear_barrier()?;
             self.read_control()?;
             if self.control.status != status::LISTS_FULL {
@@ -168,7 +163,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     /// Has all ranks take more memory where one needs it; returns whether one did. Collective.
     fn grow(&mut self, need: &Need) -> Result<bool, EngineError> {
-        let multi_rank = self.multi_rank();
+        let multi_rank = &self.stepper;
         let capacity = multi_rank.capacity;
         let too_small = need.particles > capacity.places.particles
             || need.ghosts > capacity.places.ghosts
@@ -191,7 +186,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
         let session = self.session.clone();
         if segment > 0 {
-            let multi_rank = self.multi_rank_mut();
+            let multi_rank = &mut self.stepper;
             let neighbors = multi_rank.send_to.len();
             let segment = (segment as f64 * GROWTH) as usize;
             multi_rank.messages = Messages::new(&session, neighbors, segment)?;
@@ -222,7 +217,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let tiles = places.particles.div_ceil(32 >> self.shape.lanes_log2);
         let capacity = HaloCapacity { places, sent, bins: self.system.bins as usize, tiles };
         let halo_buffers = HaloBuffers::new(&self.session, capacity)?;
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         halo_buffers.take_from(&multi_rank.buffers)?;
         halo_buffers.describe(capacity, &mut multi_rank.halo);
         (multi_rank.buffers, multi_rank.capacity) = (halo_buffers, capacity);

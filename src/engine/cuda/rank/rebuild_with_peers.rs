@@ -1,5 +1,6 @@
 //! Rebuilding by kernels that write into the neighbors' memory (`kernels/domain/rebuild.cu`): the host launches them, and
 //! the steps after them, and hears meanwhile what has become of it.
+use super::MultiRank;
 use super::halo::{HaloControl, Starts};
 use super::report::Asked;
 use crate::engine::EngineError;
@@ -17,23 +18,23 @@ pub struct Rebuilding {
     asked: Asked,
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Launches migration, ghosts and lists at a step, after its kick and drift, if it still `drifts`.
     ///
     /// # Errors
     /// If the GPU is lost.
     pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<Rebuilding, EngineError> {
         let (step, drifts) = (self.step, u32::from(drifts));
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         multi_rank.rebuilt_with_peers += 1;
         let number = multi_rank.rebuilt_with_peers;
-        let kernels = self.rank_kernels();
+        let kernels = self.stepper.kernels;
         self.over_particles(kernels.leave_with_peers, (step, number, drifts))?;
         self.over(ENTERING_BLOCKS * 256, kernels.enter_with_peers, (number,))?;
-        let control = self.multi_rank().buffers.control.address();
+        let control = self.stepper.buffers.control.address();
         let count = Pointer::at(control + std::mem::offset_of!(HaloControl, count) as u64);
         self.kernels.copy_word("system", std::mem::offset_of!(System, count), count)?;
-        let asked = self.multi_rank_mut().reports.ask();
+        let asked = self.stepper.reports.ask();
         self.on_all_blocks(kernels.list_with_peers, (number, asked.number))?;
         Ok(Rebuilding { asked })
     }
@@ -43,7 +44,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         self.control.copy ^= 1;
         self.control.site_copy ^= 1;
         let step = self.step;
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;
         multi_rank.domain.schedule.rebuilt(step);
     }
@@ -55,7 +56,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     pub(super) fn complete(&mut self, rebuilding: Rebuilding) -> Result<bool, EngineError> {
         let report = self.take_report(rebuilding.asked)?;
         let (agrees, made) = (self.agrees(), report.control);
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         multi_rank.times.rebuilt(&report);
         // The lists are new.
         let domain = &mut multi_rank.domain;
@@ -73,7 +74,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         }
         self.control.rebuilds += 1;
         self.system.count = made.count;
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         let neighbors = multi_rank.send_to.len();
         multi_rank.send_to.copy_from_slice(&made.send_to[..neighbors]);
         multi_rank.ghosts_from.copy_from_slice(&made.ghosts_from[..neighbors]);
@@ -88,14 +89,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// Something had no room on a rank: from the state after the drift, led by the host, with more memory.
     pub(super) fn rebuild_again(&mut self) -> Result<(), EngineError> {
         tracing::debug!("step {}: rebuilding needs more room", self.step);
-        self.multi_rank().buffers.halt.clear(size_of::<u32>())?;
+        self.stepper.buffers.halt.clear(size_of::<u32>())?;
         self.write_control()?;
         let count = self.system.count;
         self.set_count(count)?;
-        self.multi_rank_mut().halo.extent = count;
-        self.multi_rank().buffers.destination.clear(count as usize)?;
+        self.stepper.halo.extent = count;
+        self.stepper.buffers.destination.clear(count as usize)?;
         self.set_halo()?;
-        self.over_particles(self.rank_kernels().renew_sites, ())?;
+        self.over_particles(self.stepper.kernels.renew_sites, ())?;
         self.migrate()?;
         self.rebuild_with_ghosts()
     }

@@ -1,6 +1,7 @@
 //! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
 use std::time::Instant;
 
+use super::MultiRank;
 use super::Present;
 use super::halo::Agreed;
 use super::steps_of_host::Region;
@@ -23,7 +24,7 @@ struct Saved {
     copy: u32,
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Takes steps, with all ranks.
     ///
     /// # Errors
@@ -33,11 +34,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
         steps: u64,
     ) -> Result<(), EngineError> {
         let start = Instant::now();
-        let waited = self.multi_rank().domain.waited();
+        let waited = self.stepper.domain.waited();
         // What has come between is not part of the steps.
-        self.multi_rank_mut().times.interrupt();
+        self.stepper.times.interrupt();
         let result = self.advance_to(self.step + steps);
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         multi_rank.stepping[0] += start.elapsed().as_nanos() as i64;
         multi_rank.stepping[1] += multi_rank.domain.waited() - waited;
         self.or_end_all(result)
@@ -47,7 +48,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let mut verified = true;
         while self.step < end || !verified {
             let step = self.step;
-            let multi_rank = self.multi_rank();
+            let multi_rank = &self.stepper;
             let schedule = &multi_rank.domain.schedule;
             // What was begun is completed first.
             let rebuilds = match multi_rank.present {
@@ -78,7 +79,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
                     End::Last { drifts }
                 };
                 self.steps_to(stop, row_ends)?;
-                verified = self.multi_rank().present == Present::Forces;
+                verified = self.stepper.present == Present::Forces;
             }
         }
         Ok(())
@@ -90,8 +91,8 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let saved = Saved {
             step: self.step,
             thermostat: self.thermostat.clone(),
-            heats: self.multi_rank().domain.heat.len(),
-            present: self.multi_rank().present,
+            heats: self.stepper.domain.heat.len(),
+            present: self.stepper.present,
             copy: self.control.copy,
         };
         let mut half_steps = 0;
@@ -129,7 +130,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             moved2 = moved2.max(self.note_findings()?.moved2);
         }
         let agrees = self.agrees();
-        let domain = &mut self.multi_rank_mut().domain;
+        let domain = &mut self.stepper.domain;
         let verdict = match report.map(|report| report.agreed) {
             Some(Agreed { needs_rebuild, fault, moved2, .. }) if agrees && !collided => {
                 domain.verdict(needs_rebuild, fault, f64::from_bits(moved2))
@@ -142,17 +143,17 @@ impl<P: DevicePolicy> CudaEngine<P> {
         {
             self.forget(rebuilding_behind)?;
             self.go_back(saved)?;
-            self.multi_rank_mut().domain.schedule.needs_rebuild(needs_rebuild);
+            self.stepper.domain.schedule.needs_rebuild(needs_rebuild);
             return Ok(());
         }
         if let Some((_, error)) = verdict.fault {
             return Err(error);
         }
-        for heat in self.multi_rank_mut().domain.take_heat() {
+        for heat in self.stepper.domain.take_heat() {
             self.thermostat.heat += heat;
         }
         let share = (verdict.moved2 / self.system.limit2).sqrt();
-        let schedule = &mut self.multi_rank_mut().domain.schedule;
+        let schedule = &mut self.stepper.domain.schedule;
         match end {
             End::Last { .. } => schedule.compared(stop, share),
             End::Lists { .. } => schedule.good_until(stop),
@@ -164,7 +165,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             schedule.needs_rebuild(stop + 1);
         }
         self.step += 1;
-        self.multi_rank_mut().present = Present::OwnSites;
+        self.stepper.present = Present::OwnSites;
         if let Some(rebuilding) = rebuilding_behind {
             self.expect_rebuilding(rebuilding);
         }
@@ -173,24 +174,24 @@ impl<P: DevicePolicy> CudaEngine<P> {
 
     fn go_back(&mut self, saved: Saved) -> Result<(), EngineError> {
         tracing::debug!("lists were too old before step {}: back to {}", self.step, saved.step);
-        self.multi_rank_mut().repeated += self.step - saved.step;
+        self.stepper.repeated += self.step - saved.step;
         self.step = saved.step;
         self.thermostat = saved.thermostat;
-        let domain = &mut self.multi_rank_mut().domain;
+        let domain = &mut self.stepper.domain;
         domain.heat.truncate(saved.heats);
         domain.forget_after(saved.step);
         self.set_changed_halo()?;
         if self.control.copy == saved.copy {
             // The host led: what was saved is in the other copy.
             self.write_control()?;
-            self.over_particles(self.rank_kernels().restore_particles, ())?;
+            self.over_particles(self.stepper.kernels.restore_particles, ())?;
         } else {
             self.control.copy = saved.copy;
             self.write_control()?;
-            self.over_particles(self.rank_kernels().renew_sites, ())?;
+            self.over_particles(self.stepper.kernels.renew_sites, ())?;
         }
-        self.exchange_sites(|_| Ok(()))?;
-        self.multi_rank_mut().present = match saved.present {
+        self.exchange_sites(None)?;
+        self.stepper.present = match saved.present {
             Present::Forces => {
                 self.forces(Region::Everywhere, false)?;
                 Present::Forces
@@ -199,7 +200,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         };
         // Neighbors may rebuild at once, and write their next messages over those that are read here.
         self.session.wait()?;
-        self.multi_rank_mut().domain.largest([0]);
+        self.stepper.domain.largest([0]);
         Ok(())
     }
 
@@ -208,14 +209,14 @@ impl<P: DevicePolicy> CudaEngine<P> {
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
         let mut half_steps = 0;
         self.clear_heat(0)?;
-        let drifts = self.multi_rank().present == Present::Forces;
+        let drifts = self.stepper.present == Present::Forces;
         if drifts {
             self.thermostat_half(0, &mut half_steps)?;
             self.step += 1;
         }
         let step = self.step;
         tracing::trace!("rebuilding in step {step}");
-        if self.multi_rank().writes_to_peers {
+        if self.stepper.writes_to_peers {
             let rebuilding = self.rebuild_with_peers(drifts)?;
             if self.agrees() && self.peer_kind().is_some() {
                 self.expect_rebuilding(rebuilding);
@@ -226,12 +227,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
                 self.rebuild_again()?;
             }
         } else {
-            self.over_particles(self.rank_kernels().kick_and_drift, (step,))?;
+            self.over_particles(self.stepper.kernels.kick_and_drift, (step,))?;
             self.migrate()?;
             self.rebuild_with_ghosts()?;
         }
         if self.peer_kind().is_some() {
-            self.multi_rank_mut().present = Present::AllSites;
+            self.stepper.present = Present::AllSites;
             return Ok(());
         }
         self.forces(Region::Everywhere, true)?;

@@ -1,14 +1,15 @@
 //! Steps that the host leads: it has the sites of ghosts sent, and thermostats act between kernels.
+use super::MultiRank;
 use super::halo::HALF_STEPS;
 use super::kernels::region;
-use crate::arithmetic::random::Purpose;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::thermostat::Thermostat;
 use crate::engine::precision::ExactSum;
-use crate::integrator::{andersen, bussi};
+use crate::engine::thermostats::half_step;
+use crate::integrator::andersen;
 use crate::plan;
 
 /// Tiles that a force kernel works on.
@@ -20,7 +21,7 @@ pub enum Region {
     Everywhere = region::EVERYWHERE,
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Steps in which the host has the sites of ghosts sent.
     pub(super) fn steps_of_host(
         &mut self,
@@ -28,41 +29,38 @@ impl<P: DevicePolicy> CudaEngine<P> {
         half_steps: &mut usize,
     ) -> Result<(), EngineError> {
         self.set_changed_halo()?;
-        self.over_particles(self.rank_kernels().save_particles, ())?;
+        self.over_particles(self.stepper.kernels.save_particles, ())?;
         while self.step < stop {
             self.step_with_ghosts(half_steps)?;
         }
-        self.over_particles(self.rank_kernels().find_maximum_displacement, ())
+        self.over_particles(self.stepper.kernels.find_maximum_displacement, ())
     }
 
     fn step_with_ghosts(&mut self, half_steps: &mut usize) -> Result<(), EngineError> {
         self.thermostat_half(0, half_steps)?;
         self.step += 1;
         let step = self.step;
-        self.over_particles(self.rank_kernels().kick_and_drift, (step,))?;
-        self.exchange_sites(|engine| engine.forces(Region::Interior, true))?;
+        self.over_particles(self.stepper.kernels.kick_and_drift, (step,))?;
+        self.exchange_sites(Some(Region::Interior))?;
         self.forces(Region::Boundary, true)?;
         self.thermostat_half(1, half_steps)
     }
 
-    /// Sends the sites of what is sent, and takes those of ghosts.
-    pub(super) fn exchange_sites(
-        &mut self,
-        meanwhile: impl FnOnce(&mut Self) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        let halo = &self.multi_rank().halo;
+    /// Sends the sites of what is sent, and takes those of ghosts; forces of a step are computed meanwhile in a `region`.
+    pub(super) fn exchange_sites(&mut self, region: Option<Region>) -> Result<(), EngineError> {
+        let halo = &self.stepper.halo;
         let (sent, ghosts) = (halo.sent, halo.ghosts);
-        self.over(sent, self.rank_kernels().pack_sites, ())?;
+        self.over(sent, self.stepper.kernels.pack_sites, ())?;
         let site = self.element_sizes.site * self.element_sizes.site_stride();
-        self.exchange(&self.lengths(site), meanwhile)?;
-        let half = self.multi_rank().half;
-        self.over(ghosts, self.rank_kernels().take_sites, (half,))
+        self.exchange(&self.lengths(site), region)?;
+        let half = self.stepper.half;
+        self.over(ghosts, self.stepper.kernels.take_sites, (half,))
     }
 
     pub(super) fn forces(&self, region: Region, kick: bool) -> Result<(), EngineError> {
         let (region, kick, step) = (region as u32, u32::from(kick), self.step);
         let lanes = self.system.count << self.shape.lanes_log2;
-        self.over(lanes, self.rank_kernels().forces_of_region, (region, kick, step))
+        self.over(lanes, self.stepper.kernels.forces_of_region, (region, kick, step))
     }
 
     /// Forces of all particles, as they are needed before a first step.
@@ -79,57 +77,20 @@ impl<P: DevicePolicy> CudaEngine<P> {
         half: u64,
         half_steps: &mut usize,
     ) -> Result<(), EngineError> {
-        let Some(thermostat) = self.stage.thermostat else { return Ok(()) };
+        half_step(self, half, |engine, _, _| engine.langevin_half_step(half, half_steps))
+    }
+
+    /// The heat that it gives stays on the GPU.
+    fn langevin_half_step(&mut self, half: u64, half_steps: &mut usize) -> Result<(), EngineError> {
+        let (degrees, seed) = (self.degrees_of_freedom(), self.plan.system.random_key());
         let timestep = self.plan.run.timestep;
-        match thermostat.kind {
-            plan::Thermostat::NoseHoover { .. } => {
-                let kinetic2 = self.kinetic2()?;
-                let degrees = self.degrees_of_freedom();
-                let chain = match half {
-                    0 => self.stage.chain(self.step, degrees),
-                    _ => self.stage.chain_after(self.step, degrees, &mut self.thermostat),
-                };
-                let chain = chain.expect("a chain");
-                let factor = chain.half_step(&mut self.thermostat, kinetic2, timestep);
-                self.scale_all(factor)
-            }
-            plan::Thermostat::Langevin { .. } => {
-                let degrees = self.degrees_of_freedom();
-                let seed = self.plan.system.random_key();
-                let (_, thermostat) =
-                    Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
-                let heat = &self.multi_rank().buffers.heat;
-                let to = heat.pointer::<SplitSum>().add(*half_steps);
-                *half_steps += 1;
-                let step = self.step;
-                let kernel = self.rank_kernels().langevin_half_step;
-                self.over_particles(kernel, (thermostat, step, half, to))
-            }
-            _ if half == 0 => Ok(()),
-            plan::Thermostat::Andersen { exact, .. } => {
-                if self.collides_at(self.step) {
-                    let temperature = self.stage.target_temperature(&thermostat, self.step);
-                    let purpose = Purpose::AndersenVelocity;
-                    self.draw_boltzmann_velocities(temperature, exact, purpose)?;
-                }
-                Ok(())
-            }
-            plan::Thermostat::Bussi { time } => {
-                let kinetic2 = self.kinetic2()?;
-                let factor = bussi::factor(
-                    kinetic2,
-                    self.degrees_of_freedom(),
-                    self.stage.target_temperature(&thermostat, self.step),
-                    time,
-                    timestep,
-                    self.plan.system.random_key(),
-                    self.step,
-                );
-                self.scale_all(factor)?;
-                self.thermostat.heat += 0.5 * kinetic2 * (factor * factor - 1.0);
-                Ok(())
-            }
-        }
+        let (_, thermostat) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
+        let heat = &self.stepper.buffers.heat;
+        let to = heat.pointer::<SplitSum>().add(*half_steps);
+        *half_steps += 1;
+        let step = self.step;
+        let kernel = self.stepper.kernels.langevin_half_step;
+        self.over_particles(kernel, (thermostat, step, half, to))
     }
 
     /// Steps between collisions of an Andersen thermostat.
@@ -157,7 +118,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         match self.stage.thermostat.map(|thermostat| thermostat.kind) {
             Some(plan::Thermostat::Langevin { .. }) => {
                 let bytes = [first, HALF_STEPS].map(|half_step| half_step * size_of::<SplitSum>());
-                self.multi_rank().buffers.heat.fill(bytes[0]..bytes[1], 0)
+                self.stepper.buffers.heat.fill(bytes[0]..bytes[1], 0)
             }
             _ => Ok(()),
         }
@@ -168,9 +129,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         if half_steps == 0 {
             return Ok(());
         }
-        let sums = self.multi_rank().buffers.heat.read::<SplitSum>(half_steps)?;
+        let sums = self.stepper.buffers.heat.read::<SplitSum>(half_steps)?;
         let heat = sums.into_iter().map(|sum| ExactSum::from_units(sum.units()));
-        self.multi_rank_mut().domain.heat.extend(heat);
+        self.stepper.domain.heat.extend(heat);
         Ok(())
     }
 }

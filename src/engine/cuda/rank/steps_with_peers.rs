@@ -1,4 +1,5 @@
 //! Steps that the GPUs of neighbors take by themselves, many in a launch.
+use super::MultiRank;
 use super::Present;
 use super::halo::Report;
 use super::rebuild_with_peers::Rebuilding;
@@ -58,7 +59,7 @@ pub struct Taken {
     pub rebuilding: Option<Rebuilding>,
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// What acts on the velocities within a launch, if the GPUs take steps by themselves: where kernels reach the
     /// neighbors' memory; for sums over the system in each step all ranks must be neighbors.
     pub(super) fn peer_kind(&self) -> Option<Kind> {
@@ -71,7 +72,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             Some(plan::Thermostat::Bussi { .. }) if all_are_neighbors => Kind::Bussi,
             Some(_) => return None,
         };
-        self.multi_rank().writes_to_peers.then_some(kind)
+        self.stepper.writes_to_peers.then_some(kind)
     }
 
     /// Whether the GPUs can find out within a launch when lists are no longer good.
@@ -92,9 +93,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let (seed, timestep) = (self.plan.system.random_key(), self.plan.run.timestep);
         let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
         let (_, thermostat) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
-        let (steps, present) = (stop - self.step, self.multi_rank().present);
+        let (steps, present) = (stop - self.step, self.stepper.present);
         if of_all {
-            self.multi_rank_mut().launches += 1;
+            self.stepper.launches += 1;
         }
         let (drifts, looks_after) = match end {
             End::Last { drifts } => (drifts, NEVER),
@@ -103,27 +104,27 @@ impl<P: DevicePolicy> CudaEngine<P> {
         };
         // What a thermostat has left is read before what comes next.
         let rebuilds = u64::from(looks_after) < steps && kind == Kind::None;
-        let asked = self.multi_rank_mut().reports.ask();
+        let asked = self.stepper.reports.ask();
         let launch = PeerLaunch {
             first_step: self.step,
-            sequence: self.multi_rank().sequence,
+            sequence: self.stepper.sequence,
             steps: steps as u32,
             present: present as u32,
             drifts: drifts.into(),
-            names: u32::from(self.multi_rank().unnamed),
-            number: self.multi_rank().launches,
+            names: u32::from(self.stepper.unnamed),
+            number: self.stepper.launches,
             report: asked.number,
             looks_after,
             rebuilds: rebuilds.into(),
         };
         tracing::trace!("{launch:?}");
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
-        let kernel = self.rank_kernels().with_peers(kernel);
+        let kernel = self.stepper.kernels.with_peers(kernel);
         if of_all {
             self.lend_thermostat()?;
         }
         self.kernels.launch(kernel, Grid::cooperative(blocks, threads), (launch, thermostat))?;
-        if let Some(rebuilding) = self.multi_rank_mut().under_way.take()
+        if let Some(rebuilding) = self.stepper.under_way.take()
             && !self.complete(rebuilding)?
         {
             self.take_report(asked)?;
@@ -132,7 +133,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let rebuilding = if rebuilds { Some(self.rebuild_with_peers(false)?) } else { None };
         let report = self.take_report(asked)?;
         let (steps, drifted) = (u64::from(report.control.steps), report.control.drifted != 0);
-        self.multi_rank_mut().times.stepped(&report);
+        self.stepper.times.stepped(&report);
         if of_all {
             self.read_control()?;
             self.take_thermostat();
@@ -146,7 +147,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
             let completed = usize::from(present != Present::Forces);
             *half_steps += 2 * (steps as usize + completed) + usize::from(drifted);
         }
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         (multi_rank.present, multi_rank.unnamed) = (Present::Forces, false);
         // Where the ranks look, sites are sent before.
         let sent = steps + u64::from(drifted && looks_after != NEVER);
@@ -157,7 +158,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     /// A rebuilding in the present step is under way; steps are to be launched after it.
     pub(super) fn expect_rebuilding(&mut self, rebuilding: Rebuilding) {
         self.expect_lists();
-        let multi_rank = self.multi_rank_mut();
+        let multi_rank = &mut self.stepper;
         (multi_rank.under_way, multi_rank.present) = (Some(rebuilding), Present::AllSites);
     }
 
@@ -167,6 +168,6 @@ impl<P: DevicePolicy> CudaEngine<P> {
             return Ok(());
         }
         tracing::trace!("step {}: the rebuilding after is left out", self.step);
-        self.multi_rank().buffers.halt.clear(size_of::<u32>())
+        self.stepper.buffers.halt.clear(size_of::<u32>())
     }
 }
