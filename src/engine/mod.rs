@@ -13,6 +13,7 @@ pub mod domain;
 mod error;
 mod interface;
 mod minimizer;
+mod pair_core;
 mod pending;
 pub mod precision;
 pub mod report;

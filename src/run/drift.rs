@@ -3,9 +3,11 @@ use serde_json::json;
 use supercool_analysis::drift::Drift;
 use supercool_analysis::significant;
 
-use super::warnings::VISIBLE_MOTION;
 use crate::observable::dynamics::blocking::BlockingScheme;
 use crate::plan::{CorrelationPlan, Plan, StagePlan};
+
+/// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
+pub(super) const VISIBLE_MOTION: f64 = 0.01;
 
 /// What there is to say of a stage; `None` where displacements do not contain the motion, or it is too small to be seen.
 pub fn of_thermostat(plan: &Plan, stage: &StagePlan) -> Option<String> {

@@ -466,8 +466,7 @@ impl Simulation {
                     stage: stage.name.clone(),
                     energy,
                     potential: now.potential_energy,
-                }
-                .into());
+                });
             }
             self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
         }

@@ -164,8 +164,7 @@ impl Segment {
                 verdict,
                 files,
                 directory: directory.path().to_owned(),
-            }
-            .into());
+            });
         }
         tracing::debug!("steps {} to {} repeated", self.start.step, second.step());
         Ok(())

@@ -10,9 +10,6 @@ use crate::engine::EngineError;
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
 use crate::potential::{PairParameters, Truncation};
 
-/// Way of the centre of mass in a stage, in units of the smallest sigma, that is seen in displacements.
-pub(super) const VISIBLE_MOTION: f64 = 0.01;
-
 /// Share of the kinetic energy that may be motion of the centre of mass: more than a thermostat leaves behind.
 const VISIBLE_HEAT: f64 = 0.01;
 
@@ -153,7 +150,7 @@ impl Simulation {
         let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
         let velocity = self.engine.thermodynamics()?.center_of_mass_velocity;
         let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
-        if way > VISIBLE_MOTION * self.plan.potential.smallest_length() {
+        if way > drift::VISIBLE_MOTION * self.plan.potential.smallest_length() {
             tracing::warn!(
                 "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin thermostats \
                  set it in motion, initial files may bring it); displacements contain that: give remove_drift = true \

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 use super::chunk::{CHUNK, Chunk};
 use super::forces::Targets;
 use super::gather::Sites;
-use super::kernels::{self, InstructionSet, PairKernels};
+use super::instruction_set::InstructionSet;
+use super::kernels::{self, PairKernels};
 use crate::engine::precision::Policy;
 
 /// What a pass needs beside particles and sites.

@@ -2,7 +2,7 @@
 //!
 //! A site is one aligned load of its padded components; rows of loads are transposed in registers. Gather
 //! instructions, which fetch every component by itself, take three times as long on processors of today.
-use super::kernels::InstructionSet;
+use super::instruction_set::InstructionSet;
 use crate::engine::precision::Policy;
 
 /// Components of a site in memory: padded so that one load fetches it.
@@ -181,7 +181,7 @@ mod x86 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernels::InstructionSet;
+    use super::super::instruction_set::InstructionSet;
     use super::gather;
     use crate::engine::precision::{Double, FixedPoint, Policy};
 

@@ -3,53 +3,14 @@ use super::bodies::{self, LangevinHalfStep};
 use super::chunk::Chunk;
 use super::forces::{EnergyAndVirial, PairEntry, Targets, energies, find_too_close, forces};
 use super::gather::STRIDE;
+use super::instruction_set::InstructionSet;
 use super::neighbors::{self, ListOf, NeighborList, SortedParticles};
-use crate::arithmetic::Real;
 use crate::engine::cells::CellGrid;
+use crate::engine::pair_core::{core_distance, core2};
 use crate::engine::precision::{ExactSum, Policy};
 use crate::potential::{
-    Evaluator, FormVisitor, PairForm, PairParameters, PairUnits, PotentialPlan, Truncated,
-    TruncationKind, evaluate_exactly,
+    Evaluator, FormVisitor, PairForm, PairParameters, PotentialPlan, Truncated, TruncationKind,
 };
-
-/// Instructions that the loops are compiled for; the results are the same bits in all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InstructionSet {
-    Avx512,
-    Avx2,
-    /// Whatever the build is for. On x86-64 without FMA it is slow: fused operations are emulated.
-    Baseline,
-}
-
-impl InstructionSet {
-    /// The widest of this processor.
-    pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            if avx2
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-            {
-                return InstructionSet::Avx512;
-            }
-            if avx2 {
-                return InstructionSet::Avx2;
-            }
-        }
-        InstructionSet::Baseline
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            InstructionSet::Avx512 => "AVX-512",
-            InstructionSet::Avx2 => "AVX2 and FMA",
-            InstructionSet::Baseline => "baseline",
-        }
-    }
-}
 
 /// Two particles that are too close.
 pub struct ClosePair {
@@ -299,71 +260,4 @@ impl<P: Policy> KernelsOf<'_, P> {
             inner_maxima: pairs().map(|pair| form.inner_maximum(pair)).collect(),
         }
     }
-}
-
-/// The square of [`core_distance`], in the units of the pair loop; large enough to hold two particles at the same place
-/// where there is a core at all.
-pub(in crate::engine) fn core2<P: Policy>(
-    policy: &P,
-    potential: &PotentialPlan,
-    core_distance: f64,
-) -> P::Real {
-    let units = PairUnits::of::<P::Real>(potential.truncation.kind(), policy.pair_units());
-    if core_distance == 0.0 {
-        return P::Real::ZERO;
-    }
-    let core2 = (core_distance / units.length).powi(2);
-    P::Real::from_f64(core2.max(P::Real::COINCIDENT2.to_f64()))
-}
-
-/// Largest distance at which a pair's force or energy does not fit into the policy's sums, or the potential has turned
-/// over ([`PairForm::inner_maximum`]); zero if there is none, which takes a potential that is finite at zero.
-///
-/// Cores are intervals that begin at zero: they are looked for on a coarse grid, and their edge on a fine one, or, where
-/// it lies below, by bisection over the orders of magnitude.
-pub(in crate::engine) fn core_distance<P: Policy>(
-    policy: &P,
-    potential: &PotentialPlan,
-    pair: &PairParameters,
-) -> f64 {
-    // Of a pair of no energy: where its terms overflow, so that nothing is made of them.
-    let pair = &pair.with_some_energy();
-    let inner_maximum = potential.form.inner_maximum(pair).unwrap_or(0.0);
-    inner_maximum.max(unrepresentable_within(policy, potential, pair))
-}
-
-fn unrepresentable_within<P: Policy>(
-    policy: &P,
-    potential: &PotentialPlan,
-    pair: &PairParameters,
-) -> f64 {
-    const STEPS: u32 = 20_000;
-    const COARSE: u32 = 100;
-    let (force_limit, energy_limit) = (policy.largest_pair_force(), policy.largest_pair_energy());
-    let distance = |step: u32| pair.cutoff * f64::from(step) / f64::from(STEPS);
-    let fits_at = |r: f64| {
-        let (force_over_r, energy) =
-            evaluate_exactly(potential.form, &potential.truncation, pair, r);
-        // The virial of a pair is summed in the units of energy.
-        let virial = force_over_r * r * r;
-        (force_over_r * r).abs() < force_limit
-            && energy.abs() < energy_limit
-            && virial.abs() < energy_limit
-    };
-    let fits = |step: u32| fits_at(distance(step));
-    let inside = (1..STEPS / COARSE).rev().map(|step| step * COARSE).find(|&step| !fits(step));
-    let lowest = inside.unwrap_or(1);
-    let edge = (lowest..lowest + COARSE).rev().find(|&step| !fits(step));
-    if let Some(step) = edge {
-        return distance(step);
-    }
-    if fits_at(0.0) {
-        return 0.0;
-    }
-    let (mut low, mut high) = (1e-100, distance(1));
-    for _ in 0..40 {
-        let middle = (low * high).sqrt();
-        *(if fits_at(middle) { &mut high } else { &mut low }) = middle;
-    }
-    low
 }

@@ -1,5 +1,5 @@
 use super::gather::Sites;
-use super::kernels::InstructionSet;
+use super::instruction_set::InstructionSet;
 use crate::arithmetic::Real;
 use crate::engine::cells::CellGrid;
 use crate::engine::precision::Policy;

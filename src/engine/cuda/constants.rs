@@ -1,7 +1,7 @@
 //! The constants of a run as the kernels' structs hold them: `Constants` of a policy
 //! (`kernels/precision`) and `PairEntry` of a pair of species (`kernels/potential/truncation.cuh`).
 use crate::arithmetic::{DoubleSingle, Real};
-use crate::engine::cpu::kernels::{core_distance, core2};
+use crate::engine::pair_core::{core_distance, core2};
 use crate::engine::precision::{DoubleSingles, FixedPoint, Floats, Policy};
 use crate::potential::{
     FormVisitor, PairForm, PairUnits, PotentialPlan, Truncated, TruncationKind,

@@ -18,6 +18,7 @@ use super::single_rank::AdvanceKernels;
 use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE};
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
+use crate::engine::pair_core::{core_distance, core2};
 use crate::plan::Plan;
 
 /// Threads of a block of kernels that only go over items.
@@ -381,8 +382,8 @@ fn largest_core2<P: DevicePolicy>(policy: &P, plan: &Plan) -> P::Real {
         .pairs
         .iter()
         .flatten()
-        .map(|pair| crate::engine::cpu::kernels::core_distance(policy, &plan.potential, pair))
+        .map(|pair| core_distance(policy, &plan.potential, pair))
         .fold(0.0, f64::max);
-    let core2 = crate::engine::cpu::kernels::core2(policy, &plan.potential, largest).to_f64();
+    let core2 = core2(policy, &plan.potential, largest).to_f64();
     P::Real::from_f64(core2.max(P::Real::COINCIDENT2.to_f64()))
 }
