@@ -91,6 +91,9 @@ described! {
         BondBreakingSusceptibility:
             Descriptor::susceptibility("bond_breaking_susceptibility", "χ₄(t) of C_B")
                 .without_drift();
+        /// <|dr|>, the mean distance moved.
+        MeanDisplacement:
+            Descriptor::of_time("mean_displacement", "⟨|Δr(t)|⟩").unit("sigma").logarithmic();
     }
 }
 

@@ -346,6 +346,7 @@ impl PairEvaluator {
                     sums[0] += r2;
                     sums[1] += r2 * r2;
                 }
+                ("distances moved", _) => sums[0] += r2.sqrt(),
                 ("velocity product", _) => {
                     let velocity = |sample: &SampledParticles, axis| {
                         f64::from(f32::from_bits(word(sample, axis, 2))) - drift(1, axis, sample)

@@ -16,6 +16,7 @@ mod correlations;
 mod displacement_moments;
 pub mod evaluation;
 pub mod kernel_sum;
+pub mod mean_displacement;
 pub mod mean_quartic_displacement;
 pub mod mean_square_displacement;
 pub mod non_gaussian_parameter;
@@ -55,4 +56,5 @@ registry::observables! {
     CageRelativeSelfOverlap => self_overlap::IN_CAGE;
     BondBreaking => bond_breaking::DEFINITION;
     BondBreakingSusceptibility => bond_breaking::SUSCEPTIBILITY;
+    MeanDisplacement => mean_displacement::DEFINITION;
 }
