@@ -50,7 +50,7 @@ fn any_number_of_ranks_gives_the_bits_of_one_while_particles_migrate() {
         for ranks in [2, 3, 4, 6, 8] {
             on_threads(ranks, |all| {
                 let mut engine = engine_on(&all, &plan, 1.5);
-                assert_eq!(engine.report()["ranks"], ranks);
+                assert_eq!(engine.report().hardware.ranks.unwrap().ranks, ranks);
                 engine.advance(STEPS).unwrap();
                 let state = engine.export().unwrap();
                 assert_eq!(state.hash(), expected.hash(), "{dimension}D on {ranks} ranks");
@@ -163,7 +163,7 @@ fn steps_with_lists_that_were_too_old_are_taken_again() {
     let (expected, _) = run(&Ranks::default(), &[300]);
     for parts in [&[300][..], &[1, 7, 50, 2, 90, 150]] {
         let (state, report) = on_threads(4, |ranks| run(&ranks, parts));
-        assert!(report["steps_repeated"].as_u64().unwrap() > 0, "{report}");
+        assert!(report.execution.steps_repeated.unwrap() > 0, "{report:?}");
         assert_eq!(state, expected);
     }
 }

@@ -12,6 +12,7 @@ use super::choices::{Tune, engine_choice};
 use super::say;
 use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
 use crate::engine::domain::Ranks;
+use crate::engine::report::{EngineReport, RanksReport};
 use crate::engine::{self, Engine, EngineError, StageContext};
 use crate::initial;
 use crate::plan::{
@@ -135,7 +136,7 @@ pub struct Measurement {
     pub energy_change: f64,
     /// Memory on the GPU, where the engine has one and reports it.
     pub device_bytes_per_particle: Option<f64>,
-    pub engine: serde_json::Value,
+    pub engine: EngineReport,
 }
 
 /// Thermodynamics are evaluated this often, as a run would.
@@ -226,9 +227,10 @@ pub fn measure(
         temperature: after.temperature,
         potential_energy: after.potential_energy,
         energy_change: after.conserved_energy - before.conserved_energy,
-        device_bytes_per_particle: report["device_bytes"]
-            .as_u64()
-            .map(|bytes| bytes as f64 / particles as f64),
+        device_bytes_per_particle: report
+            .execution
+            .launch
+            .map(|launch| launch.device_bytes as f64 / particles as f64),
         engine: report,
     })
 }
@@ -328,8 +330,8 @@ pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
 fn line(measurement: &Measurement) -> String {
     let memory = measurement.device_bytes_per_particle;
     let engine = &measurement.engine;
-    let ranks = match (engine["ranks"].as_u64(), engine["communication_share"].as_f64()) {
-        (Some(ranks), Some(share)) => {
+    let ranks = match (&engine.hardware.ranks, engine.execution.communication_share) {
+        (Some(RanksReport { ranks, .. }), Some(share)) => {
             format!(" x {ranks} ranks, {:.1} % of the time in communication", 100.0 * share)
         }
         _ => String::new(),
@@ -344,8 +346,8 @@ fn line(measurement: &Measurement) -> String {
         measurement.temperature,
         measurement.energy_change,
         memory.map_or("-".to_owned(), |bytes| format!("{bytes:.0}")),
-        engine["engine"].as_str().unwrap_or("?"),
-        engine["instructions"].as_str().unwrap_or("?"),
-        engine["threads"],
+        engine.hardware.engine,
+        engine.hardware.instructions(),
+        engine.threads(),
     )
 }

@@ -156,17 +156,17 @@ fn table(directory: &Path, summary: &Summary) -> String {
             stage.drift()
         );
     }
-    let word = |key: &str| summary.engine[key].as_str().unwrap_or("?").to_owned();
+    let engine = summary.engine.as_ref().map_or_else(String::new, |report| {
+        let (hardware, precision) = (&report.hardware, report.precision.name());
+        format!(" on {} ({}), precision {precision}", hardware.engine, hardware.instructions())
+    });
     let _ = writeln!(
         text,
-        "{} particles, {} steps in {:.1} s after {:.1} s of setup on {} ({}), precision {}\nResults are in {}",
+        "{} particles, {} steps in {:.1} s after {:.1} s of setup{engine}\nResults are in {}",
         summary.particles,
         summary.steps,
         summary.seconds,
         summary.setup_seconds,
-        word("engine"),
-        word("instructions"),
-        word("precision"),
         directory.display()
     );
     text

@@ -67,11 +67,8 @@ macro_rules! delegate {
         }
     };
     (@reports $field:ident) => {
-        fn report(&self) -> serde_json::Value {
+        fn report(&self) -> $crate::engine::EngineReport {
             self.$field.report()
-        }
-        fn hardware(&self) -> serde_json::Value {
-            self.$field.hardware()
         }
     };
 }

@@ -1,6 +1,6 @@
 //! The interface of engines.
 use super::{
-    Correlator, EngineError, ExactState, PendingSnapshot, PendingState, StageContext,
+    Correlator, EngineError, EngineReport, ExactState, PendingSnapshot, PendingState, StageContext,
     Thermodynamics,
 };
 use crate::system::{SimulationBox, Snapshot};
@@ -79,9 +79,6 @@ pub trait Engine: Send {
         None
     }
 
-    /// What runs and how: name, threads, instruction set, skin and so on.
-    fn report(&self) -> serde_json::Value;
-
-    /// The machine: name of the engine, processor or GPU, its driver, threads, instruction set.
-    fn hardware(&self) -> serde_json::Value;
+    /// The machine, and how the steps are carried out.
+    fn report(&self) -> EngineReport;
 }

@@ -1,14 +1,13 @@
 //! A run as a checkpoint and back.
 use std::path::Path;
 
-use miette::miette;
 use serde::{Deserialize, Serialize};
 
 use super::description::Provenance;
 use super::draft::Draft;
 use super::stage::StageOutput;
 use super::writer::Writer;
-use super::{OutputDirectory, RunOptions, Simulation, memory};
+use super::{OutputDirectory, RunError, RunOptions, Simulation, memory};
 use crate::engine::{self, ExactState, StageContext};
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
@@ -24,13 +23,13 @@ struct Place {
 }
 
 /// Whether the stage of a checkpoint had begun.
-pub(super) fn is_within_stage(checkpoint: &Checkpoint) -> miette::Result<bool> {
+pub(super) fn is_within_stage(checkpoint: &Checkpoint) -> Result<bool, RunError> {
     Ok(checkpoint.get_json::<Place>("place")?.begun)
 }
 
 impl Simulation {
     /// The checkpoint of this moment.
-    pub(super) fn draft(&mut self, directory: &OutputDirectory) -> miette::Result<Draft> {
+    pub(super) fn draft(&mut self, directory: &OutputDirectory) -> Result<Draft, RunError> {
         let mut checkpoint = Checkpoint::new();
         directory.mark(&mut checkpoint)?;
         let mut plan = self.plan.clone();
@@ -61,7 +60,7 @@ impl Simulation {
         path: &Path,
         directory: &OutputDirectory,
         options: &RunOptions,
-    ) -> miette::Result<Self> {
+    ) -> Result<Self, RunError> {
         let mut plan: Plan = checkpoint.get_json("plan")?;
         let toml_text: String = checkpoint.get_json("toml")?;
         let place: Place = checkpoint.get_json("place")?;
@@ -110,9 +109,9 @@ impl Simulation {
 }
 
 /// That of the last checkpoint in a directory.
-pub fn last_state(directory: &Path) -> miette::Result<ExactState> {
+pub fn last_state(directory: &Path) -> Result<ExactState, RunError> {
     let found = latest_valid(directory)?;
     let (_, path, checkpoint) =
-        found.checkpoint.ok_or_else(|| miette!("{}: no checkpoint", directory.display()))?;
+        found.checkpoint.ok_or_else(|| RunError::NoCheckpoint { path: directory.to_owned() })?;
     Ok(state_from_checkpoint(&checkpoint, &path)?)
 }

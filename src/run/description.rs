@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineReport};
 use crate::output::RunDescription;
 use crate::plan::Plan;
 
@@ -18,13 +18,9 @@ pub struct Provenance {
 
 impl Provenance {
     pub fn of(engine: &dyn Engine) -> Self {
-        let hardware = engine.hardware();
-        let mut tuning = engine.report();
-        if let (Some(tuning), Some(hardware)) = (tuning.as_object_mut(), hardware.as_object()) {
-            // The precision stands in the files by itself.
-            tuning.retain(|key, _| !hardware.contains_key(key) && key != "precision");
-        }
-        Provenance { author: author(), hardware, tuning }
+        let EngineReport { hardware, execution, .. } = engine.report();
+        // The precision stands in the files by itself.
+        Provenance { author: author(), hardware: json!(hardware), tuning: json!(execution) }
     }
 
     /// Of what is evaluated on a file of another run.

@@ -113,14 +113,14 @@ impl OutputDirectory {
 
     /// Moves what an earlier run has left aside, and gives the new one a name. Nothing of the earlier run is touched before: a
     /// run that cannot start takes nothing away. It is put back if the new one is not [`has_begun`](Self::has_begun).
-    pub fn begin(&mut self) -> miette::Result<()> {
+    pub fn begin(&mut self) -> Result<(), RunError> {
         let earlier = std::mem::take(&mut self.earlier);
         if !earlier.is_empty() {
             let aside = earlier::set_aside(&self.path, &earlier, &self.run);
-            self.or_put_back(aside.map_err(miette::Report::new))?;
+            self.or_put_back(aside)?;
         }
         let named = self.name_run(format!("{:016x}", rand::random::<u64>()));
-        self.or_put_back(named.map_err(miette::Report::new))
+        self.or_put_back(named.map_err(RunError::from))
     }
 
     /// The new run can be resumed, or has its results: what lies aside of the earlier one goes.
@@ -133,7 +133,7 @@ impl OutputDirectory {
     }
 
     /// The result; after an error, the earlier run is back.
-    pub(super) fn or_put_back<T>(&mut self, result: miette::Result<T>) -> miette::Result<T> {
+    pub(super) fn or_put_back<T>(&mut self, result: Result<T, RunError>) -> Result<T, RunError> {
         if result.is_err()
             && let Err(error) = self.recover()
         {
@@ -253,7 +253,7 @@ impl OutputDirectory {
     }
 
     /// Says in a checkpoint that it is of this directory's run.
-    pub(super) fn mark(&self, checkpoint: &mut Checkpoint) -> miette::Result<()> {
+    pub(super) fn mark(&self, checkpoint: &mut Checkpoint) -> Result<(), RunError> {
         Ok(checkpoint.put_json(RUN, &self.run)?)
     }
 
@@ -263,12 +263,12 @@ impl OutputDirectory {
         &mut self,
         checkpoint: &Checkpoint,
         path: &Path,
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         let run: String = checkpoint.get_json(RUN)?;
         if self.run.is_empty() {
             self.name_run(run)?;
         } else if self.run != run {
-            return Err(RunError::OfAnotherRun { path: path.to_owned() }.into());
+            return Err(RunError::OfAnotherRun { path: path.to_owned() });
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ impl Draft {
     }
 
     /// Brings the stage's files to the disk, and then the checkpoint, which counts on them.
-    pub fn write(self, output: Option<&mut StageOutput>) -> miette::Result<()> {
+    pub fn write(self, output: Option<&mut StageOutput>) -> Result<(), RunError> {
         let Draft { mut checkpoint, state, held, step, directory, identity, full_disk } = self;
         let mut output = output;
         if let Some(output) = &mut output {

@@ -5,7 +5,11 @@ use miette::Diagnostic;
 use supercool_analysis::significant;
 use thiserror::Error;
 
+use super::memory::Shortage;
+use super::replay::ReplayError;
 use crate::engine::EngineError;
+use crate::initial::InitialError;
+use crate::observable::ObservableError;
 use crate::output::OutputError;
 
 /// Why a run cannot start, continue or be resumed.
@@ -142,6 +146,38 @@ pub enum RunError {
 
     #[error("the thread that writes files could not be started: {source}")]
     Writer { source: io::Error },
+
+    #[error("the files of this stage are not written any more")]
+    WriterHasEnded,
+
+    #[error(
+        "SUPERCOOL_FLIP_BIT is STEP:PARTICLE:AXIS:BIT with particles below {particles}, axes below 3 and bits below 64, \
+         not {text}"
+    )]
+    Fault { text: String, particles: usize },
+
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Engine(#[from] EngineError),
+
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Output(#[from] OutputError),
+
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Initial(#[from] InitialError),
+
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Memory(#[from] Shortage),
+
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Replay(#[from] ReplayError),
+
+    #[error(transparent)]
+    Observable(#[from] ObservableError),
 }
 
 /// A path as a shell takes it.
@@ -156,7 +192,7 @@ fn seen_in(file: &Option<PathBuf>) -> String {
 
 impl RunError {
     /// The reason is given for the last checkpoint.
-    pub(super) fn all_refused(path: &Path, why: &miette::Report) -> Self {
+    pub(super) fn all_refused(path: &Path, why: &RunError) -> Self {
         let help = why.help().map_or_else(
             || "the errors above say what is wrong with each".to_owned(),
             |help| help.to_string(),
@@ -166,7 +202,7 @@ impl RunError {
 
     /// An engine's error in a stage that has begun: of a state that no sound run comes to, with the stage and the file that
     /// shows how it came there.
-    pub(super) fn in_stage(error: EngineError, stage: &str, directory: &Path) -> miette::Report {
+    pub(super) fn in_stage(error: EngineError, stage: &str, directory: &Path) -> Self {
         let broken = matches!(
             error,
             EngineError::TooClose { .. }
@@ -179,14 +215,50 @@ impl RunError {
         let files = ["h5", "h5md", "gsd"].map(|ending| directory.join(format!("{stage}.{ending}")));
         let help = error.help().map_or_else(String::new, |help| help.to_string());
         let file = files.into_iter().find(|file| file.exists());
-        RunError::Broken { error: Box::new(error), stage: stage.to_owned(), file, help }.into()
+        RunError::Broken { error: Box::new(error), stage: stage.to_owned(), file, help }
+    }
+
+    /// Whether it is not the checkpoint that is wrong, but a file that it counts on.
+    pub(super) fn is_of_files(&self) -> bool {
+        matches!(
+            self,
+            RunError::Output(
+                OutputError::Foreign { .. }
+                    | OutputError::TooShort { .. }
+                    | OutputError::Damaged { .. }
+            )
+        )
+    }
+
+    /// Whether an error met on restoring a checkpoint says that the run cannot continue from this one, so that the one
+    /// before it is to be tried.
+    pub(super) fn refuses_checkpoint(&self) -> bool {
+        use OutputError::{
+            CheckpointContent, CheckpointCutShort, CheckpointDamaged, CheckpointUnfit,
+            CheckpointUnreadable, CheckpointVersion, NotACheckpoint,
+        };
+        let of_checkpoint = matches!(
+            self,
+            RunError::OfAnotherRun { .. }
+                | RunError::BeforeStage
+                | RunError::Output(
+                    CheckpointUnreadable { .. }
+                        | NotACheckpoint { .. }
+                        | CheckpointVersion { .. }
+                        | CheckpointCutShort { .. }
+                        | CheckpointDamaged { .. }
+                        | CheckpointContent { .. }
+                        | CheckpointUnfit { .. }
+                )
+        );
+        of_checkpoint || self.is_of_files()
     }
 
     /// An engine's error in a run whose files reach to `step`.
-    pub(super) fn of_engine(error: EngineError, step: u64, directory: &Path) -> miette::Report {
+    pub(super) fn of_engine(error: EngineError, step: u64, directory: &Path) -> Self {
         match error {
             EngineError::GpuLost { .. } => {
-                RunError::GpuLost { error, step, directory: directory.to_owned() }.into()
+                RunError::GpuLost { error, step, directory: directory.to_owned() }
             }
             error => error.into(),
         }
@@ -195,45 +267,4 @@ impl RunError {
 
 fn names(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether it is not the checkpoint that is wrong, but a file that it counts on.
-pub(super) fn is_of_files(report: &miette::Report) -> bool {
-    let error = report.downcast_ref::<OutputError>();
-    error.is_some_and(|error| {
-        matches!(
-            error,
-            OutputError::Foreign { .. }
-                | OutputError::TooShort { .. }
-                | OutputError::Damaged { .. }
-        )
-    })
-}
-
-/// Whether an error met on restoring a checkpoint says that the run cannot continue from this one, so that the one before
-/// it is to be tried.
-pub(super) fn refuses_checkpoint(report: &miette::Report) -> bool {
-    use OutputError::{
-        CheckpointContent, CheckpointCutShort, CheckpointDamaged, CheckpointUnfit,
-        CheckpointUnreadable, CheckpointVersion, Damaged, Foreign, NotACheckpoint, TooShort,
-    };
-    let of_file = report.downcast_ref::<OutputError>().is_some_and(|error| {
-        matches!(
-            error,
-            CheckpointUnreadable { .. }
-                | NotACheckpoint { .. }
-                | CheckpointVersion { .. }
-                | CheckpointCutShort { .. }
-                | CheckpointDamaged { .. }
-                | CheckpointContent { .. }
-                | CheckpointUnfit { .. }
-                | Damaged { .. }
-                | Foreign { .. }
-                | TooShort { .. }
-        )
-    });
-    let of_run = report.downcast_ref::<RunError>().is_some_and(|error| {
-        matches!(error, RunError::OfAnotherRun { .. } | RunError::BeforeStage)
-    });
-    of_file || of_run
 }

@@ -1,5 +1,7 @@
 //! An engine with a defect: it flips one bit of one velocity, once. For tests, and for builds with the feature
 //! `fault-injection`, in which `SUPERCOOL_FLIP_BIT=STEP:PARTICLE:AXIS:BIT` says which.
+#[cfg(feature = "fault-injection")]
+use super::RunError;
 use crate::engine::delegate::delegate;
 use crate::engine::{self, Correlator, Engine, EngineError, StageContext};
 use crate::plan::Plan;
@@ -52,15 +54,12 @@ impl Faulty {
     pub fn from_environment(
         engine: Box<dyn Engine>,
         plan: &Plan,
-    ) -> miette::Result<Box<dyn Engine>> {
+    ) -> Result<Box<dyn Engine>, RunError> {
         let Ok(text) = std::env::var("SUPERCOOL_FLIP_BIT") else { return Ok(engine) };
         let particles = plan.system.particle_count();
         match Fault::parse(&text).filter(|fault| fault.particle < particles) {
             Some(fault) => Ok(Box::new(Faulty::new(engine, plan, fault))),
-            None => Err(miette::miette!(
-                "SUPERCOOL_FLIP_BIT is STEP:PARTICLE:AXIS:BIT with particles below {particles}, axes below 3 and bits \
-                 below 64, not {text}"
-            )),
+            None => Err(RunError::Fault { text, particles }),
         }
     }
 }

@@ -43,7 +43,7 @@ pub use self::interrupt::{Interrupt, Watch, parse_walltime};
 use self::limits::Limits;
 use self::progress::Progress;
 use self::recheck::Recheck;
-pub use self::replay::{ReplayOptions, Replayed, replay};
+pub use self::replay::{ReplayError, ReplayOptions, Replayed, replay};
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use self::writer::Writer;
@@ -117,7 +117,7 @@ struct Simulation {
 }
 
 /// Runs a plan from its start.
-pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> miette::Result<Outcome> {
+pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outcome, RunError> {
     let started = Instant::now();
     let watch = watch(options)?;
     let ends_waits = end_waits_of_setup(&watch)?;
@@ -174,20 +174,20 @@ pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(),
 }
 
 /// Goes on from the last good checkpoint of a directory. Says which later ones were refused, and sets them aside.
-pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
+pub fn resume(path: &Path, options: &RunOptions) -> Result<Outcome, RunError> {
     let watch = watch(options)?;
     let no_checkpoint = || RunError::NoCheckpoint { path: path.to_owned() };
     if path.is_file() {
-        return Err(RunError::NotADirectory { path: path.to_owned() }.into());
+        return Err(RunError::NotADirectory { path: path.to_owned() });
     }
     if !OutputDirectory::may_be_of_run(path) {
-        return Err(no_checkpoint().into());
+        return Err(no_checkpoint());
     }
     let mut directory = OutputDirectory::open(path)?;
     // Not before: a run that had the lock has written others and removed these.
     let checkpoints = checkpoints_in(path)?;
     if checkpoints.is_empty() {
-        return Err(no_checkpoint().into());
+        return Err(no_checkpoint());
     }
     let ends_waits = end_waits_of_restoring(&watch, &checkpoints[0].1)?;
     let mut refused: Vec<PathBuf> = Vec::new();
@@ -208,16 +208,16 @@ pub fn resume(path: &Path, options: &RunOptions) -> miette::Result<Outcome> {
                 drop(ends_waits);
                 return simulation.drive(&directory, &watch, options);
             }
-            Err(report) if error::refuses_checkpoint(&report) => {
-                tracing::warn!("{} is not used: {report}", file.display());
-                within_stage |= error::is_of_files(&report);
+            Err(error) if error.refuses_checkpoint() => {
+                tracing::warn!("{} is not used: {error}", file.display());
+                within_stage |= error.is_of_files();
                 refused.push(file);
-                why.get_or_insert(report);
+                why.get_or_insert(error);
             }
-            Err(report) => return Err(report),
+            Err(error) => return Err(error),
         }
     }
-    Err(why.map_or_else(no_checkpoint, |why| RunError::all_refused(path, &why)).into())
+    Err(why.map_or_else(no_checkpoint, |why| RunError::all_refused(path, &why)))
 }
 
 /// The run that a checkpoint holds, if it is one of this directory's.
@@ -227,11 +227,11 @@ fn restore(
     watch: &Watch,
     options: &RunOptions,
     within_stage: bool,
-) -> miette::Result<Simulation> {
+) -> Result<Simulation, RunError> {
     watch.is_at(format!("reading {}", file.display()));
     let checkpoint = Checkpoint::read(file)?;
     if within_stage && !checkpoint::is_within_stage(&checkpoint)? {
-        return Err(RunError::BeforeStage.into());
+        return Err(RunError::BeforeStage);
     }
     directory.check_owner(&checkpoint, file)?;
     directory.on_full_disk(full_disk(&checkpoint.get_json("plan")?, watch));
@@ -320,10 +320,10 @@ impl Simulation {
         directory: &OutputDirectory,
         interrupts: &interrupt::Watch,
         options: &RunOptions,
-    ) -> miette::Result<Outcome> {
-        let report = match self.go(directory, interrupts, options) {
+    ) -> Result<Outcome, RunError> {
+        let error = match self.go(directory, interrupts, options) {
             Ok(outcome) => return Ok(outcome),
-            Err(report) => report,
+            Err(error) => error,
         };
         // What was measured before stays readable.
         let step = self.engine.step();
@@ -332,25 +332,23 @@ impl Simulation {
         {
             tracing::debug!("after an error: {error}");
         }
-        let full = matches!(report.downcast_ref(), Some(OutputError::DiskFull { .. }));
+        let full = matches!(error, RunError::Output(OutputError::DiskFull { .. }));
         if full
             && self.plan.output.on_full_disk == OnFullDisk::Wait
             && interrupts.pending().is_some()
         {
-            return self.left(directory, interrupts, report);
+            return self.left(directory, interrupts, error);
         }
-        match report.downcast::<EngineError>() {
-            Ok(EngineError::GivenUp) => {
-                self.left(directory, interrupts, EngineError::GivenUp.into())
-            }
-            Ok(error @ EngineError::GpuLost { .. }) => {
+        match error {
+            RunError::Engine(EngineError::GivenUp) => self.left(directory, interrupts, error),
+            RunError::Engine(error @ EngineError::GpuLost { .. }) => {
                 Err(RunError::of_engine(error, step, directory.path()))
             }
-            Ok(error) => match self.plan.stages.get(self.stage) {
+            RunError::Engine(error) => match self.plan.stages.get(self.stage) {
                 Some(stage) => Err(RunError::in_stage(error, &stage.name, directory.path())),
                 None => Err(error.into()),
             },
-            Err(report) => Err(report),
+            error => Err(error),
         }
     }
 
@@ -359,16 +357,16 @@ impl Simulation {
         &self,
         directory: &OutputDirectory,
         interrupts: &Watch,
-        report: miette::Report,
-    ) -> miette::Result<Outcome> {
+        error: RunError,
+    ) -> Result<Outcome, RunError> {
         let checkpoints = checkpoints_in(directory.path())?;
         let (Some((step, checkpoint)), Some(why)) =
             (checkpoints.into_iter().next(), interrupts.pending())
         else {
-            return Err(report);
+            return Err(error);
         };
         tracing::warn!(
-            "{report}: there is no checkpoint of step {}; the steps after step {step} are taken again",
+            "{error}: there is no checkpoint of step {}; the steps after step {step} are taken again",
             self.engine.step()
         );
         Ok(Outcome::Stopped { step, checkpoint, why })
@@ -379,7 +377,7 @@ impl Simulation {
         directory: &OutputDirectory,
         interrupts: &interrupt::Watch,
         options: &RunOptions,
-    ) -> miette::Result<Outcome> {
+    ) -> Result<Outcome, RunError> {
         let mut progress = Progress::new(&self.plan, self.engine.step(), options.quiet);
         let every = Duration::try_from_secs_f64(60.0 * self.plan.checkpoint.minutes)
             .unwrap_or(Duration::MAX);
@@ -439,12 +437,12 @@ impl Simulation {
         }
         progress.finish();
         self.summary.seconds = self.seconds();
-        self.summary.engine = self.engine.report();
+        self.summary.engine = Some(self.engine.report());
         Ok(Outcome::Finished(Box::new(self.summary.clone())))
     }
 
     /// Starts the present stage, unless a checkpoint has put us into its middle.
-    fn enter_stage(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
+    fn enter_stage(&mut self, directory: &OutputDirectory) -> Result<(), RunError> {
         if self.writer.is_some() {
             return self.recheck(directory);
         }
@@ -498,7 +496,7 @@ impl Simulation {
     }
 
     /// Keeps or compares the states of steps that are repeated.
-    fn recheck(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
+    fn recheck(&mut self, directory: &OutputDirectory) -> Result<(), RunError> {
         let stage = self.stage_context();
         match &mut self.recheck {
             Some(recheck) => recheck.at(self.engine.as_ref(), &stage, &self.plan, directory),
@@ -525,7 +523,7 @@ impl Simulation {
         interrupts: &interrupt::Watch,
         files_due: impl Fn() -> bool,
         progress: &mut Progress,
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         let target = self.engine.step() + steps;
         let first = self.engine.step();
         while self.engine.step() < target
@@ -544,7 +542,7 @@ impl Simulation {
     }
 
     /// Gives the writer what the engine has evaluated.
-    fn pass_on_evaluated(&mut self) -> miette::Result<()> {
+    fn pass_on_evaluated(&mut self) -> Result<(), RunError> {
         let step = self.engine.step();
         let (Some(correlator), Some(writer)) = (self.engine.correlator(), &mut self.writer) else {
             return Ok(());
@@ -556,7 +554,7 @@ impl Simulation {
     }
 
     /// Has the engine evaluate what it has sampled so far.
-    fn evaluate_samples(&mut self) -> miette::Result<()> {
+    fn evaluate_samples(&mut self) -> Result<(), RunError> {
         if self.writer.is_some()
             && let Some(correlator) = self.engine.correlator()
         {
@@ -566,7 +564,7 @@ impl Simulation {
     }
 
     /// Measures what is due at the present step.
-    fn observe(&mut self, progress: &Progress) -> miette::Result<()> {
+    fn observe(&mut self, progress: &Progress) -> Result<(), RunError> {
         self.sample_due()?;
         if let Some(row) = self.summary.last_row() {
             progress.state(row.temperature, row.total_energy());
@@ -574,7 +572,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn sample_due(&mut self) -> miette::Result<()> {
+    fn sample_due(&mut self) -> Result<(), RunError> {
         let writer = self.writer.as_mut().expect("a stage is running");
         let step = self.engine.step();
         let step_in_stage = step - self.plan.first_step(self.stage);
@@ -609,7 +607,7 @@ impl Simulation {
         self.summary.seconds + self.started.elapsed().as_secs_f64()
     }
 
-    fn leave_stage(&mut self) -> miette::Result<()> {
+    fn leave_stage(&mut self) -> Result<(), RunError> {
         if let Some(correlator) = self.engine.correlator() {
             correlator.finish()?;
         }
@@ -622,7 +620,7 @@ impl Simulation {
     }
 
     /// Has the files brought to the disk and a checkpoint written; between stages it is there at once.
-    fn save(&mut self, directory: &OutputDirectory) -> miette::Result<()> {
+    fn save(&mut self, directory: &OutputDirectory) -> Result<(), RunError> {
         self.evaluate_samples()?;
         let draft = self.draft(directory)?;
         match &mut self.writer {

@@ -68,7 +68,7 @@ impl Recheck {
         stage: &StageContext,
         plan: &Plan,
         directory: &OutputDirectory,
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         if let Some(segment) = &mut self.running {
             let taken = engine.step() - segment.begin;
             if taken.is_multiple_of(self.part) || taken == self.segment {
@@ -115,7 +115,7 @@ impl Recheck {
         engine: &dyn Engine,
         plan: &Plan,
         directory: &OutputDirectory,
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         let Some(mut segment) = self.running.take() else { return Ok(()) };
         if engine.step() == segment.start.step {
             self.running = Some(segment);
@@ -140,7 +140,7 @@ impl Segment {
         Ok(())
     }
 
-    fn compare(self, plan: &Plan, directory: &OutputDirectory) -> miette::Result<()> {
+    fn compare(self, plan: &Plan, directory: &OutputDirectory) -> Result<(), RunError> {
         let mut second = self.engine(plan)?;
         for (index, found) in self.after.iter().enumerate() {
             second.advance(found.step - second.step())?;
@@ -189,9 +189,9 @@ impl Segment {
         found: &ExactState,
         repeated: &ExactState,
         directory: &OutputDirectory,
-    ) -> miette::Result<Vec<PathBuf>> {
+    ) -> Result<Vec<PathBuf>, RunError> {
         let states = [("start", &self.start), ("run", found), ("repeated", repeated)];
-        let files = states.map(|(what, state)| -> miette::Result<PathBuf> {
+        let files = states.map(|(what, state)| -> Result<PathBuf, RunError> {
             let mut checkpoint = Checkpoint::new();
             put_state(&mut checkpoint, state)?;
             let path = directory.path().join(format!("recheck-{}-{what}.scp", state.step));

@@ -1,4 +1,5 @@
 //! The observables of a stage, evaluated on a stored trajectory as a run would have.
+mod error;
 mod identity;
 mod unwrap;
 
@@ -7,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use miette::{IntoDiagnostic, miette};
 use supercool_analysis::{Frame, TrajectoryReader};
 
 use super::RunError;
@@ -17,8 +17,9 @@ use super::stage::StageOutput;
 use crate::observable::dynamics::source::{Held, Source, is_of_stress};
 use crate::plan::{DynamicObservable, ObservePlan, Plan, StagePlan};
 use crate::system::{SimulationBox, Snapshot};
+pub use error::ReplayError;
 use identity::{check_ids, check_masses, note_of_types, order_of};
-use unwrap::Unwrapping;
+use unwrap::{FAR, TooFar, Unwrapping};
 
 /// How a trajectory is to be evaluated.
 #[derive(Clone, Debug, Default)]
@@ -62,16 +63,13 @@ pub fn replay(
     toml_text: &str,
     trajectory: &Path,
     options: &ReplayOptions,
-) -> miette::Result<Replayed> {
-    let reader = supercool_analysis::open(trajectory).into_diagnostic()?;
+) -> Result<Replayed, RunError> {
+    let reader = supercool_analysis::open(trajectory).map_err(ReplayError::from)?;
     let per_count = steps_per_count(&plan, reader.as_ref(), options.steps_per_frame)?;
     let last = reader.steps().last().copied().unwrap_or(0);
     if last.checked_mul(per_count).is_none() {
-        return Err(miette!(
-            help = "it is the number of steps from one frame to the next",
-            "--steps-per-frame {per_count}: {} frames have no step numbers of 64 bits then",
-            reader.len()
-        ));
+        let frames = reader.len();
+        return Err(ReplayError::StepsOverflow { given: per_count, frames }.into());
     }
     let spacing = spacing(reader.as_ref())? * per_count;
     let index = chosen_stage(&plan, options.stage.as_deref())?;
@@ -83,17 +81,17 @@ pub fn replay(
     stage.observe.bond_order = observe.bond_order;
     stage.observe.inherent_structures = observe.inherent_structures;
     check_intervals(stage, spacing)?;
-    let first = reader.read(0).into_diagnostic()?;
+    let first = reader.read(0).map_err(ReplayError::from)?;
     check_ids(stage, reader.as_ref(), &first)?;
     check_contents(stage)?;
     // Some programs write velocities with the first frame only.
     for due in velocities_due(stage).into_iter().flat_map(|every| [0, every]) {
         if let Ok(index) = steps.binary_search(&(steps[0] + due / per_count)) {
-            check_velocity(&reader.read(index).into_diagnostic()?, trajectory)?;
+            check_velocity(&reader.read(index).map_err(ReplayError::from)?, trajectory)?;
         }
     }
     plan.system.simulation_box = box_of(&plan, &first, trajectory)?;
-    check_time(&plan, &reader.read(1).into_diagnostic()?, &first, per_count, trajectory)?;
+    check_time(&plan, &reader.read(1).map_err(ReplayError::from)?, &first, per_count, trajectory)?;
     let species = &plan.system.species;
     let order = order_of(species, &first, trajectory)?;
     check_masses(species, &first, &order, trajectory)?;
@@ -167,13 +165,13 @@ impl Replay<'_> {
         reader: Box<dyn TrajectoryReader>,
         mut output: StageOutput,
         quiet: bool,
-    ) -> miette::Result<Unwrapping> {
+    ) -> Result<Unwrapping, RunError> {
         let (steps, per_count) = (reader.steps().to_vec(), self.reference.per_count);
         let bar = ProgressBar::new(steps.len() as u64);
         if quiet {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        std::thread::scope(|scope| -> miette::Result<()> {
+        std::thread::scope(|scope| -> Result<(), RunError> {
             let (sender, receiver) = sync_channel(AHEAD);
             scope.spawn(move || {
                 for index in 0..reader.len() {
@@ -184,7 +182,7 @@ impl Replay<'_> {
                 }
             });
             for frame in receiver {
-                let mut frame = frame.into_diagnostic()?;
+                let mut frame = frame.map_err(ReplayError::from)?;
                 frame.step *= per_count;
                 let since_first = frame.step - steps[0] * per_count;
                 self.reference.check(&frame, since_first)?;
@@ -198,14 +196,14 @@ impl Replay<'_> {
         Ok(self.unwrapping)
     }
 
-    fn snapshot(&mut self, frame: Frame) -> miette::Result<Snapshot> {
+    fn snapshot(&mut self, frame: Frame) -> Result<Snapshot, ReplayError> {
         let Reference { order, path, .. } = self.reference;
         let step = frame.step;
         let position: Vec<[f64; 3]> = order.iter().map(|&place| frame.position[place]).collect();
         let image = frame.image.map(|image| order.iter().map(|&place| image[place]).collect());
-        let image = self.unwrapping.images(&position, image).map_err(|report| {
-            let help = report.help().map(|help| help.to_string()).unwrap_or_default();
-            miette!(help = help, "{}, step {step}: {report}", path.display())
+        let image = self.unwrapping.images(&position, image).map_err(|too_far| {
+            let TooFar { far, all } = too_far;
+            ReplayError::TooFar { path: path.to_owned(), step, far, all, limit: FAR }
         })?;
         let velocity = match &frame.velocity {
             Some(velocity) => order.iter().map(|&place| velocity[place]).collect(),
@@ -218,31 +216,32 @@ impl Replay<'_> {
 
 impl Reference<'_> {
     /// A frame must be of the particles, the box and the clock of the first one.
-    fn check(&self, frame: &Frame, since_first: u64) -> miette::Result<()> {
+    fn check(&self, frame: &Frame, since_first: u64) -> Result<(), ReplayError> {
         let (first, step) = (self.first, frame.step);
-        let changed =
-            |what: &str| miette!("{}: {what} changes at step {step}", self.path.display());
+        let changed = |what| ReplayError::Changes { path: self.path.to_owned(), what, step };
         if frame.particle_count() != self.order.len()
             || frame.species != first.species
             || frame.id != first.id
         {
-            return Err(changed("what the particles are"));
+            return Err(changed("what the particles are changes"));
         }
         if frame.box_edges != first.box_edges {
-            return Err(changed("the box"));
+            return Err(changed("the box changes"));
         }
         if let (Some(from), Some(to)) = (first.time, frame.time) {
             let expected = since_first as f64 * self.timestep;
             // Text files may give six digits.
             let tolerance = 1e-3 * expected + 1e-5 * to.abs();
             if (to - from - expected).abs() > tolerance {
-                return Err(miette!(
-                    help = "steps and times of all frames must fit run.timestep",
-                    "{}: step {step} is at time {to}, {} after the first frame; {since_first} steps of {} take {expected}",
-                    self.path.display(),
-                    to - from,
-                    self.timestep
-                ));
+                return Err(ReplayError::OtherTime {
+                    path: self.path.to_owned(),
+                    step,
+                    time: to,
+                    after: to - from,
+                    steps: since_first,
+                    timestep: self.timestep,
+                    expected,
+                });
             }
         }
         match self.velocities.iter().any(|every| since_first.is_multiple_of(*every)) {
@@ -272,28 +271,24 @@ fn note_of_unwrapping(unwrapping: &Unwrapping, frames: usize) -> Vec<String> {
     notes
 }
 
-/// An occupied directory with the ways out that there are here: nothing can be continued.
-fn without_resume(error: RunError) -> miette::Report {
+/// An occupied directory cannot be resumed here.
+fn without_resume(error: RunError) -> RunError {
     match error {
-        RunError::Occupied { .. } => {
-            miette!(help = "--force removes it; --output chooses another directory", "{error}")
-        }
-        error => error.into(),
+        RunError::Occupied { path, example } => ReplayError::Occupied { path, example }.into(),
+        error => error,
     }
 }
 
 /// The trajectory must not lie among files that may be removed.
-fn check_place(directory: &Path, trajectory: &Path) -> miette::Result<()> {
+fn check_place(directory: &Path, trajectory: &Path) -> Result<(), ReplayError> {
     let folder = match trajectory.canonicalize() {
         Ok(path) => path.parent().map(Path::to_owned),
         Err(_) => None,
     };
     match directory.canonicalize() {
-        Ok(directory) if Some(&directory) == folder.as_ref() => Err(miette!(
-            help = "results of a trajectory go to a directory of their own, which --output names",
-            "--output {}: the trajectory itself lies there",
-            directory.display()
-        )),
+        Ok(directory) if Some(&directory) == folder.as_ref() => {
+            Err(ReplayError::InItsDirectory { directory })
+        }
         _ => Ok(()),
     }
 }
@@ -303,12 +298,12 @@ fn steps_per_count(
     plan: &Plan,
     reader: &dyn TrajectoryReader,
     given: Option<NonZeroU64>,
-) -> miette::Result<u64> {
-    let path = reader.path().display();
+) -> Result<u64, ReplayError> {
+    let path = reader.path().to_owned();
     if !reader.counts_frames() {
         return match given {
             None => Ok(1),
-            Some(_) => Err(miette!("--steps-per-frame: {path} says the steps of its frames")),
+            Some(_) => Err(ReplayError::StepsAreKnown { path }),
         };
     }
     if let Some(given) = given {
@@ -317,31 +312,24 @@ fn steps_per_count(
     if reader.len() < 2 {
         return Ok(1);
     }
-    let time = |frame| -> miette::Result<_> { Ok(reader.read(frame).into_diagnostic()?.time) };
+    let time = |frame| -> Result<_, ReplayError> { Ok(reader.read(frame)?.time) };
     match (time(0)?, time(1)?) {
         (Some(from), Some(to)) => Ok(((to - from) / plan.run.timestep).round().max(1.0) as u64),
-        _ => Err(miette!(
-            help = "--steps-per-frame N, with steps of run.timestep; or Step=... in the second lines of its frames",
-            "{path}: says neither the steps nor the times of its frames"
-        )),
+        _ => Err(ReplayError::NoSteps { path }),
     }
 }
 
 /// The shortest interval in steps at which frames follow the first one to the end of the file. There may be further frames
 /// in between, as of a trajectory at logarithmic times.
-fn spacing(reader: &dyn TrajectoryReader) -> miette::Result<u64> {
-    let (path, steps) = (reader.path().display(), reader.steps());
+fn spacing(reader: &dyn TrajectoryReader) -> Result<u64, ReplayError> {
+    let (path, steps) = (reader.path().to_owned(), reader.steps());
     let [first, second, ..] = *steps else {
-        return Err(miette!("{path}: {} frames; at least two are needed", steps.len()));
+        return Err(ReplayError::TooFewFrames { path, frames: steps.len() });
     };
     let last = steps[steps.len() - 1];
     let irregular = |frame: usize| {
-        miette!(
-            help = "correlations need frames at equal intervals; others may lie between them",
-            "{path}: frame {frame} is at step {}, the one before at {}; the first two are at {first} and {second}",
-            steps[frame],
-            steps[frame - 1]
-        )
+        let (step, before) = (steps[frame], steps[frame - 1]);
+        ReplayError::Irregular { path, frame, step, before, first, second }
     };
     if let Some(back) = steps.windows(2).position(|pair| pair[1] <= pair[0]) {
         return Err(irregular(back + 1));
@@ -363,7 +351,7 @@ fn spacing(reader: &dyn TrajectoryReader) -> miette::Result<u64> {
     }
 }
 
-fn chosen_stage(plan: &Plan, name: Option<&str>) -> miette::Result<usize> {
+fn chosen_stage(plan: &Plan, name: Option<&str>) -> Result<usize, ReplayError> {
     let observes = |stage: &StagePlan| {
         !stage.correlations.is_empty()
             || stage.observe.structure.is_some()
@@ -381,24 +369,16 @@ fn chosen_stage(plan: &Plan, name: Option<&str>) -> miette::Result<usize> {
             .iter()
             .copied()
             .find(|&index| plan.stages[index].name == name)
-            .ok_or_else(|| {
-                miette!(
-                    "--stage {name}: no such stage with correlations or structure; there are: {all}"
-                )
-            }),
+            .ok_or_else(|| ReplayError::NoSuchStage { name: name.to_owned(), all }),
         None => match candidates[..] {
-            [] => Err(miette!(
-                "no stage of the configuration has correlations, structure, bond_order or inherent_structures"
-            )),
+            [] => Err(ReplayError::NothingToEvaluate),
             [only] => Ok(only),
-            _ => Err(miette!(
-                "several stages have correlations or structure; choose one with --stage: {all}"
-            )),
+            _ => Err(ReplayError::SeveralStages { all }),
         },
     }
 }
 
-fn check_intervals(stage: &StagePlan, spacing: u64) -> miette::Result<()> {
+fn check_intervals(stage: &StagePlan, spacing: u64) -> Result<(), ReplayError> {
     let correlations = stage.correlations.iter().map(|plan| ("correlation.every", plan.every));
     let structure =
         stage.observe.structure.iter().map(|plan| ("observe.structure.every", plan.every));
@@ -408,26 +388,18 @@ fn check_intervals(stage: &StagePlan, spacing: u64) -> miette::Result<()> {
     let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
     for (key, every) in correlations.chain(structure).chain(order).chain(inherent) {
         if every % spacing != 0 {
-            return Err(miette!(
-                help =
-                    format!("a multiple of {spacing}, such as {}", every.next_multiple_of(spacing)),
-                "stage \"{}\": {key} = {every}, but frames at equal intervals are {spacing} steps apart",
-                stage.name
-            ));
+            let stage = stage.name.clone();
+            return Err(ReplayError::Interval { stage, key, every, spacing });
         }
     }
     Ok(())
 }
 
 /// The observables must be those of positions and velocities.
-fn check_contents(stage: &StagePlan) -> miette::Result<()> {
+fn check_contents(stage: &StagePlan) -> Result<(), ReplayError> {
     let observables = || stage.correlations.iter().flat_map(|plan| &plan.observables);
     if let Some(of_stress) = observables().find(|&&observable| is_of_stress(observable)) {
-        return Err(miette!(
-            help = "leave it out; a run evaluates it while it continues",
-            "{} needs the stress tensor, which a trajectory does not have",
-            of_stress.group_name()
-        ));
+        return Err(ReplayError::NoStress { observable: of_stress.group_name() });
     }
     Ok(())
 }
@@ -443,20 +415,15 @@ fn velocities_due(stage: &StagePlan) -> Vec<u64> {
         .collect()
 }
 
-fn check_velocity(frame: &Frame, path: &Path) -> miette::Result<()> {
+fn check_velocity(frame: &Frame, path: &Path) -> Result<(), ReplayError> {
     if frame.velocity.is_some() {
         return Ok(());
     }
-    Err(miette!(
-        help = "leave velocity-autocorrelation out of the observables",
-        "{}: no velocities of step {}, which the velocity autocorrelation needs",
-        path.display(),
-        frame.step
-    ))
+    Err(ReplayError::NoVelocities { path: path.to_owned(), step: frame.step })
 }
 
 /// The box of the file, if it is that of the configuration.
-fn box_of(plan: &Plan, frame: &Frame, path: &Path) -> miette::Result<SimulationBox> {
+fn box_of(plan: &Plan, frame: &Frame, path: &Path) -> Result<SimulationBox, ReplayError> {
     let expected = plan.system.simulation_box.edges();
     let agree = |tolerance: f64| {
         let close = |(a, b): (&f64, &f64)| (a / b - 1.0).abs() < tolerance;
@@ -466,12 +433,11 @@ fn box_of(plan: &Plan, frame: &Frame, path: &Path) -> miette::Result<SimulationB
         return Ok(plan.system.simulation_box);
     }
     if !agree(EDGE_TOLERANCE) {
-        return Err(miette!(
-            help = "give system.box (or density and counts) as in the trajectory",
-            "{}: a box of {:?}, but the configuration has {expected:?}",
-            path.display(),
-            frame.box_edges
-        ));
+        return Err(ReplayError::OtherBox {
+            path: path.to_owned(),
+            found: frame.box_edges.clone(),
+            expected: expected.to_vec(),
+        });
     }
     Ok(SimulationBox::new(&frame.box_edges))
 }
@@ -483,16 +449,15 @@ fn check_time(
     first: &Frame,
     per_count: u64,
     path: &Path,
-) -> miette::Result<()> {
+) -> Result<(), ReplayError> {
     let (Some(from), Some(to)) = (first.time, second.time) else { return Ok(()) };
     let timestep = (to - from) / ((second.step - first.step) * per_count) as f64;
     if (timestep / plan.run.timestep - 1.0).abs() < 1e-3 {
         return Ok(());
     }
-    Err(miette!(
-        help = format!("run.timestep = {timestep}"),
-        "{}: a step takes {timestep}, but the configuration says run.timestep = {}",
-        path.display(),
-        plan.run.timestep
-    ))
+    Err(ReplayError::OtherTimestep {
+        path: path.to_owned(),
+        found: timestep,
+        expected: plan.run.timestep,
+    })
 }

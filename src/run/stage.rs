@@ -5,6 +5,7 @@ mod files;
 use self::arrays::{load_arrays, save_arrays};
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
+use super::RunError;
 use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
 use super::limits::{self, Limits};
@@ -70,7 +71,7 @@ impl StageOutput {
         stage: usize,
         directory: &OutputDirectory,
         provenance: &Provenance,
-    ) -> miette::Result<Self> {
+    ) -> Result<Self, RunError> {
         let mut output = Self::observables(plan, stage)?;
         output.give_up_as(directory);
         let stage = &output.plan;
@@ -88,7 +89,7 @@ impl StageOutput {
         directory: &OutputDirectory,
         provenance: &Provenance,
         checkpoint: &Checkpoint,
-    ) -> miette::Result<Self> {
+    ) -> Result<Self, RunError> {
         let mut output = Self::observables(plan, stage)?;
         for (index, correlations) in output.correlations.iter_mut().enumerate() {
             let (state, arrays) = load_arrays(checkpoint, &format!("correlation-{index}"))?;
@@ -115,7 +116,7 @@ impl StageOutput {
         Ok(output)
     }
 
-    fn observables(plan: &Plan, stage: usize) -> miette::Result<Self> {
+    fn observables(plan: &Plan, stage: usize) -> Result<Self, RunError> {
         let stage = plan.stages[stage].clone();
         let context = SampleContext {
             simulation_box: plan.system.simulation_box,
@@ -129,16 +130,13 @@ impl StageOutput {
             .iter()
             .flat_map(for_engines)
             .map(|plan| Correlations::new(&plan, &context))
-            .collect::<Result<_, _>>()
-            .map_err(observable_error)?;
+            .collect::<Result<_, _>>()?;
         let structure = match &stage.observe.structure {
-            Some(plan) => Some(Structure::new(plan, &context).map_err(observable_error)?),
+            Some(plan) => Some(Structure::new(plan, &context)?),
             None => None,
         };
         let bond_order = match &stage.observe.bond_order {
-            Some(plan) => {
-                Some(BondOrientationalOrder::new(plan, &context).map_err(observable_error)?)
-            }
+            Some(plan) => Some(BondOrientationalOrder::new(plan, &context)?),
             None => None,
         };
         let minimizer = match &stage.observe.inherent_structures {
@@ -187,7 +185,7 @@ impl StageOutput {
     }
 
     /// Leaves to the engine what it evaluates by itself.
-    pub fn hand_over(&mut self, engine: &mut dyn Engine) -> miette::Result<()> {
+    pub fn hand_over(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
         let Some(correlator) = engine.correlator() else { return Ok(()) };
         let mut offloaded = Vec::new();
         for (index, correlations) in self.correlations.iter_mut().enumerate() {
@@ -222,7 +220,7 @@ impl StageOutput {
         &mut self,
         observable: usize,
         evaluated: &Evaluated,
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         match (self.of_engine[observable], evaluated) {
             (OfEngine::Correlation(index), evaluated) => {
                 self.correlations[index].add_evaluated(evaluated);
@@ -241,7 +239,7 @@ impl StageOutput {
         Ok(())
     }
 
-    fn append_bond_order(&mut self, step: u64, order: BondOrder) -> miette::Result<()> {
+    fn append_bond_order(&mut self, step: u64, order: BondOrder) -> Result<(), RunError> {
         let BondOrder { global, local } = order;
         let (time, values) = (step as f64 * self.timestep, vec![global, local]);
         self.files.append_scalars(Scalars::BondOrder, ScalarRow { step, time, values })?;
@@ -257,7 +255,7 @@ impl StageOutput {
         &self.schedule
     }
 
-    pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> miette::Result<()> {
+    pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> Result<(), RunError> {
         self.files.append_thermodynamics(&ThermodynamicsRow {
             step: row.step,
             time: row.step as f64 * self.timestep,
@@ -279,7 +277,7 @@ impl StageOutput {
         step: u64,
         snapshot: &Snapshot,
         macroscopic: Option<&Macroscopic>,
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         for correlations in &mut self.correlations {
             if correlations.is_due(step) {
                 correlations.sample(snapshot, macroscopic);
@@ -302,7 +300,7 @@ impl StageOutput {
     }
 
     /// The inherent structure of a snapshot, if it is due.
-    fn minimize(&mut self, step: u64, snapshot: &Snapshot) -> miette::Result<()> {
+    fn minimize(&mut self, step: u64, snapshot: &Snapshot) -> Result<(), RunError> {
         let (Some(minimizer), Some(settings)) =
             (&mut self.minimizer, &self.plan.observe.inherent_structures)
         else {
@@ -341,7 +339,7 @@ impl StageOutput {
     }
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
-    pub fn flush(&mut self, step: u64) -> miette::Result<()> {
+    pub fn flush(&mut self, step: u64) -> Result<(), RunError> {
         if let Some(directory) = &self.directory {
             directory.check()?;
         }
@@ -350,7 +348,7 @@ impl StageOutput {
     }
 
     /// Ends the stage: remaining blocks are correlated, files are marked as complete.
-    pub fn finish(mut self, step: u64) -> miette::Result<()> {
+    pub fn finish(mut self, step: u64) -> Result<(), RunError> {
         for correlations in &mut self.correlations {
             correlations.finish();
         }
@@ -365,7 +363,7 @@ impl StageOutput {
         step: u64,
         checkpoint: &mut Checkpoint,
         held: &[Option<HeldSamples>],
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         for (index, correlations) in self.correlations.iter().enumerate() {
             let of = OfEngine::Correlation(index);
             let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == of);
@@ -405,10 +403,6 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
         unit: layout.unit.to_owned(),
         description: layout.formula.clone(),
     }
-}
-
-fn observable_error(error: observable::ObservableError) -> miette::Report {
-    miette::miette!("{error}")
 }
 
 /// What a checkpoint holds of an observable is not what the plan has.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Thermodynamics;
+use crate::engine::{EngineReport, Thermodynamics};
 use crate::plan::Plan;
 
 /// Sums over the thermodynamic samples of a stage.
@@ -54,7 +54,7 @@ pub struct Summary {
     pub particles: usize,
     pub steps: u64,
     /// The engine's report at the end.
-    pub engine: serde_json::Value,
+    pub engine: Option<EngineReport>,
     last: Option<Thermodynamics>,
 }
 

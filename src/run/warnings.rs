@@ -5,7 +5,7 @@ use supercool_analysis::analyze::VISIBLE_CHANGE;
 use supercool_analysis::results::ResultsFile;
 use supercool_statistics::Halves;
 
-use super::{Simulation, drift, force_jump};
+use super::{RunError, Simulation, drift, force_jump};
 use crate::engine::EngineError;
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
 use crate::potential::{PairParameters, Truncation};
@@ -31,7 +31,7 @@ impl Simulation {
     ///
     /// # Errors
     /// Of the engine.
-    pub(super) fn warn(&mut self, directory: &Path) -> miette::Result<()> {
+    pub(super) fn warn(&mut self, directory: &Path) -> Result<(), RunError> {
         if let Some(of_jump) = force_jump::in_minima(&self.plan, &self.plan.stages[self.stage]) {
             tracing::warn!("{of_jump}");
         }
@@ -91,7 +91,7 @@ impl Simulation {
     }
 
     /// Says so if the smoothing at the cutoff is too wide for 32 bits or, at constant energy, pairs cross it within a step.
-    fn warn_of_width(&mut self) -> miette::Result<()> {
+    fn warn_of_width(&mut self) -> Result<(), RunError> {
         let Truncation::Smooth { width } = self.plan.potential.truncation else { return Ok(()) };
         if self.plan.run.precision != Precision::Double && self.stage == 0 {
             // The shorter the cutoff, the larger is the share.
@@ -127,7 +127,7 @@ impl Simulation {
     }
 
     /// Says so if the centre of mass moves where displacements are correlated that contain it.
-    fn warn_of_motion(&mut self) -> miette::Result<()> {
+    fn warn_of_motion(&mut self) -> Result<(), RunError> {
         let stage = &self.plan.stages[self.stage];
         let keeps_momentum = match stage.thermostat.map(|thermostat| thermostat.kind) {
             None | Some(Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. }) => true,

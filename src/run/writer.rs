@@ -15,7 +15,6 @@ use super::stage::StageOutput;
 use crate::engine::{Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
-use crate::output::OutputError;
 
 /// Jobs that wait at most. What an engine evaluates in one part of its steps comes at once, and is averaged during the
 /// next one.
@@ -35,7 +34,7 @@ pub struct Writer {
     /// Full while as many samples wait as may.
     samples: SyncSender<()>,
     /// `None` once it was joined.
-    thread: Option<JoinHandle<miette::Result<()>>>,
+    thread: Option<JoinHandle<Result<(), RunError>>>,
 }
 
 struct Job {
@@ -62,7 +61,7 @@ impl Writer {
         first_step: u64,
         step: u64,
         directory: &Path,
-    ) -> miette::Result<Self> {
+    ) -> Result<Self, RunError> {
         let schedule = output.schedule().clone();
         let (queue, jobs) = sync_channel(QUEUE);
         let (samples, waiting) = sync_channel(SAMPLES);
@@ -75,7 +74,7 @@ impl Writer {
         Ok(Writer { schedule, rows: Vec::new(), queue, samples, thread: Some(thread) })
     }
 
-    pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> miette::Result<()> {
+    pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> Result<(), RunError> {
         self.rows.push(*row);
         if self.rows.len() < ROWS { Ok(()) } else { self.send(row.step, Task::Nothing) }
     }
@@ -86,7 +85,7 @@ impl Writer {
         step: u64,
         snapshot: PendingSnapshot,
         macroscopic: Option<Macroscopic>,
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         match self.samples.send(()) {
             Ok(()) => self.send(step, Task::Sample(snapshot, macroscopic)),
             // As in `send`.
@@ -100,40 +99,40 @@ impl Writer {
         step: u64,
         correlation: usize,
         evaluated: Pending<Evaluated>,
-    ) -> miette::Result<()> {
+    ) -> Result<(), RunError> {
         self.send(step, Task::Evaluated(correlation, evaluated))
     }
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
-    pub fn flush(&mut self, step: u64) -> miette::Result<()> {
+    pub fn flush(&mut self, step: u64) -> Result<(), RunError> {
         self.send(step, Task::Flush)
     }
 
     /// The same onto the disk, and the checkpoint after it.
-    pub fn checkpoint(&mut self, draft: Draft) -> miette::Result<()> {
+    pub fn checkpoint(&mut self, draft: Draft) -> Result<(), RunError> {
         self.send(draft.step(), Task::Checkpoint(Box::new(draft)))
     }
 
     /// Ends the stage; waits until everything is on the disk.
-    pub fn finish(mut self, step: u64) -> miette::Result<()> {
+    pub fn finish(mut self, step: u64) -> Result<(), RunError> {
         self.send(step, Task::Finish)?;
         self.close()
     }
 
     /// Waits until all jobs are done.
-    pub fn close(mut self) -> miette::Result<()> {
+    pub fn close(mut self) -> Result<(), RunError> {
         self.queue = None;
         self.join()
     }
 
     /// # Errors
     /// That of the thread, if it has met one.
-    pub fn check(&mut self) -> miette::Result<()> {
+    pub fn check(&mut self) -> Result<(), RunError> {
         let ended = self.thread.as_ref().is_none_or(JoinHandle::is_finished);
         if ended { self.join() } else { Ok(()) }
     }
 
-    fn send(&mut self, step: u64, task: Task) -> miette::Result<()> {
+    fn send(&mut self, step: u64, task: Task) -> Result<(), RunError> {
         let job = Job { step, rows: std::mem::take(&mut self.rows), task };
         let queue = self.queue.as_ref().expect("it is not closed");
         match queue.send(job) {
@@ -143,11 +142,11 @@ impl Writer {
         }
     }
 
-    fn join(&mut self) -> miette::Result<()> {
+    fn join(&mut self) -> Result<(), RunError> {
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => Err(miette::miette!("the files of this stage are written no more")),
+            None => Err(RunError::WriterHasEnded),
         }
     }
 }
@@ -169,7 +168,7 @@ fn work(
     first_step: u64,
     mut reached: u64,
     directory: &Path,
-) -> miette::Result<()> {
+) -> Result<(), RunError> {
     for Job { step, rows, task } in jobs {
         rows.iter().try_for_each(|row| output.append_thermodynamics(row))?;
         match task {
@@ -208,12 +207,12 @@ fn work(
 /// After an error that is not one of the files, a bound that was passed above all, what was measured up to there stays
 /// readable.
 fn or_keep_readable(
-    result: miette::Result<()>,
+    result: Result<(), RunError>,
     output: &mut StageOutput,
     step: u64,
-) -> miette::Result<()> {
-    if let Err(report) = &result
-        && !report.is::<OutputError>()
+) -> Result<(), RunError> {
+    if let Err(error) = &result
+        && !matches!(error, RunError::Output(_))
     {
         output.flush(step)?;
     }

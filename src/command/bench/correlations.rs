@@ -218,10 +218,9 @@ pub fn measure(
     // Chosen once, so that all sets are measured with the same choice.
     let mut plan = Plan { stages: stages(false), ..plan.clone() };
     if plan.run.tune {
-        let report = prepared(&plan, arguments, ranks)?.report();
-        plan.run.skin = report["skin"].as_f64().or(plan.run.skin);
-        plan.run.threads_per_particle =
-            report["threads_per_particle"].as_u64().map(|threads| threads as u32);
+        let chosen = prepared(&plan, arguments, ranks)?.report().execution;
+        plan.run.skin = Some(chosen.skin);
+        plan.run.threads_per_particle = chosen.launch.map(|launch| launch.threads_per_particle);
         plan.run.tune = false;
     }
     let mut costs = Vec::new();

@@ -32,6 +32,7 @@ use crate::arithmetic::Real;
 use crate::engine::cells::{CellGrid, WHOLE};
 use crate::engine::domain::{Domain, Part, Start};
 use crate::engine::precision::Policy;
+use crate::engine::report::{DeviceReport, EngineReport, Execution, Hardware, ProcessorReport};
 use crate::engine::{
     Engine, EngineError, ExactState, MemoryLayout, Pending, PendingSnapshot, PendingState,
     StageContext, Thermodynamics, skin,
@@ -462,31 +463,25 @@ impl<P: Policy> Engine for CpuEngine<P> {
         Ok(())
     }
 
-    fn report(&self) -> serde_json::Value {
+    fn report(&self) -> EngineReport {
         let entries: usize = self.chunks.iter().map(|chunk| chunk.neighbors.entries()).sum();
-        let mut report = serde_json::json!({
-            "engine": "cpu",
-            "precision": P::PRECISION.name(),
-            "threads": self.pool.current_num_threads(),
-            "instructions": self.set.name(),
-            "skin": self.skin,
-            "sort_interval": self.sort_interval,
-            "list_entries_per_particle": entries as f64 / self.own_count().max(1) as f64,
-            "list_rebuilds": self.rebuilds,
-            "effective_timestep": self.policy.effective_timestep(),
-        });
-        if self.domain.is_some() {
-            report["steps_repeated"] = self.repeated.into();
+        let processor = ProcessorReport {
+            processor: processor(),
+            threads: self.pool.current_num_threads(),
+            instructions: self.set.name(),
+        };
+        EngineReport {
+            hardware: Hardware::of("cpu", DeviceReport::Processor(processor)),
+            precision: P::PRECISION,
+            execution: Execution {
+                skin: self.skin,
+                sort_interval: self.sort_interval,
+                list_entries_per_particle: entries as f64 / self.own_count().max(1) as f64,
+                list_rebuilds: self.rebuilds,
+                effective_timestep: self.policy.effective_timestep(),
+                steps_repeated: self.domain.is_some().then_some(self.repeated),
+                ..Execution::default()
+            },
         }
-        report
-    }
-
-    fn hardware(&self) -> serde_json::Value {
-        serde_json::json!({
-            "engine": "cpu",
-            "processor": processor(),
-            "threads": self.pool.current_num_threads(),
-            "instructions": self.set.name(),
-        })
     }
 }

@@ -5,6 +5,7 @@ use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
 
 use super::library::{CudaVersion, Nvrtc, driver_version};
 use crate::engine::EngineError;
+use crate::engine::report::{DeviceReport, GpuReport, Hardware};
 
 /// A GPU that the driver shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,17 +23,17 @@ pub struct Gpu {
 
 impl Gpu {
     /// The GPU and what drives it, for the files of a run.
-    pub fn hardware(&self) -> serde_json::Value {
+    pub fn hardware(&self) -> Hardware {
         let version = |version: Option<CudaVersion>| version.map(|version| version.to_string());
-        serde_json::json!({
-            "engine": "cuda",
-            "GPU": self.name,
-            "instructions": format!("sm_{}", self.compute_capability),
-            "multiprocessors": self.multiprocessors,
-            "memory_bytes": self.memory,
-            "driver": version(driver_version().ok()),
-            "nvrtc": version(Nvrtc::get().ok().map(Nvrtc::version)),
-        })
+        let gpu = GpuReport {
+            name: self.name.clone(),
+            instructions: format!("sm_{}", self.compute_capability),
+            multiprocessors: self.multiprocessors,
+            memory_bytes: self.memory,
+            driver: version(driver_version().ok()),
+            nvrtc: version(Nvrtc::get().ok().map(Nvrtc::version)),
+        };
+        Hardware::of("cuda", DeviceReport::Gpu(gpu))
     }
 }
 

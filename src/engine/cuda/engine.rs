@@ -18,8 +18,9 @@ use super::neighbor_lists::{self, ListShape};
 use super::rank::{GpuDomain, RankKernels};
 use super::thermostat::{Geometry, Kind, StepKernel, Thermostat, single_lane_pays};
 use super::transfer::Transfer;
-use super::tuning::{self, Choice, Trial};
+use super::tuning::{self, Choice};
 use crate::engine::domain::Start;
+use crate::engine::report::{EngineReport, Execution, LaunchReport, TimeShares, Trial};
 use crate::engine::{
     Correlator, Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState,
     StageContext, Thermodynamics,
@@ -548,46 +549,42 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         Some(self)
     }
 
-    fn report(&self) -> serde_json::Value {
+    fn report(&self) -> EngineReport {
         let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
         let (registers, local) = match &self.advance_kernels {
             Some(kernels) => self.kernels.resources(kernels.get(kernel)),
             None => self.resources_on_rank(kernel),
         };
-        let mut report = serde_json::json!({
-            "engine": "cuda",
-            "precision": P::PRECISION.name(),
-            "GPU": self.session.gpu.name,
-            "instructions": format!("sm_{}", self.session.gpu.compute_capability),
-            "threads": blocks * threads,
-            "blocks": blocks,
-            "threads_per_block": threads,
-            "threads_per_particle": 1 << self.shape.lanes_log2,
-            "registers": registers,
-            "local_bytes": local,
-            "device_bytes": tuning::device_bytes(self.own_count(), self.species.len(), self.element_sizes, self.shape),
-            "skin": self.shape.skin,
-            "trials": self.trials,
-            "sort_interval": 1,
-            "list_entries_per_particle": self.mean_entries(),
-            "list_capacity": self.shape.capacity,
-            "list_rebuilds": self.control.rebuilds,
-            "effective_timestep": self.policy.effective_timestep(),
-        });
+        let launch = LaunchReport {
+            threads: blocks * threads,
+            blocks,
+            threads_per_block: threads,
+            threads_per_particle: 1 << self.shape.lanes_log2,
+            registers,
+            local_bytes: local,
+            device_bytes: tuning::device_bytes(
+                self.own_count(),
+                self.species.len(),
+                self.element_sizes,
+                self.shape,
+            ),
+        };
+        let mut execution = Execution {
+            launch: Some(launch),
+            skin: self.shape.skin,
+            trials: Some(self.trials.clone()),
+            sort_interval: 1,
+            list_entries_per_particle: self.mean_entries(),
+            list_capacity: Some(self.shape.capacity),
+            list_rebuilds: self.control.rebuilds,
+            effective_timestep: self.policy.effective_timestep(),
+            ..Execution::default()
+        };
         match &self.domain {
-            Some(multi_rank) => multi_rank.report(self.waiting_in_passes(), &mut report),
-            None => {
-                let cycles = self.control.cycles.map(|cycles| cycles as f64);
-                let [pass, wait, sort, build] =
-                    cycles.map(|part| part / cycles.iter().sum::<f64>().max(1.0));
-                report["time"] =
-                    serde_json::json!({"pass": pass, "wait": wait, "sort": sort, "build": build});
-            }
+            Some(multi_rank) => multi_rank.add_to(&mut execution, self.waiting_in_passes()),
+            None => execution.time = Some(TimeShares::of(self.control.cycles)),
         }
-        report
-    }
-
-    fn hardware(&self) -> serde_json::Value {
-        self.session.gpu.hardware()
+        let hardware = self.session.gpu.hardware();
+        EngineReport { hardware, precision: P::PRECISION, execution }
     }
 }

@@ -3,14 +3,13 @@
 //! At the start of a long stage they are timed on the present state, which is then put back to the bit.
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
 use super::buffers::{ElementSizes, bytes_per_particle};
 use super::constants::DevicePolicy;
 use super::engine::{CudaEngine, LaunchSamples};
 use super::memory::{Buffer, Session};
 use super::neighbor_lists::{self, ListShape};
 use super::thermostat::SMALL_BLOCK;
+use crate::engine::report::Trial;
 use crate::engine::{EngineError, skin};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
@@ -85,14 +84,6 @@ pub fn check_memory(
 pub struct Choice {
     pub skin: f64,
     pub lanes_log2: u32,
-}
-
-/// A choice that was timed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Trial {
-    pub skin: f64,
-    pub threads_per_particle: u32,
-    pub steps_per_second: f64,
 }
 
 /// Within what choices are looked for.

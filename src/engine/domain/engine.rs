@@ -4,6 +4,7 @@ use super::create::rank_engine;
 use super::ranks::Order;
 use super::{Communicator, DomainGrid, Part, RankEngine, Ranks, Start};
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
+use crate::engine::report::{EngineReport, RanksReport};
 use crate::engine::skin::{self, Processor};
 use crate::engine::{
     Engine, EngineError, ExactState, Pending, PendingSnapshot, PendingState, StageContext,
@@ -231,25 +232,19 @@ impl Engine for DomainEngine {
         stage.map_or(Ok(()), |stage| self.begin_stage(&stage))
     }
 
-    /// That of rank 0, with the ranks, their domains and the share of all ranks' time in steps in which they waited
-    /// for each other or exchanged particles.
-    fn report(&self) -> serde_json::Value {
+    /// That of rank 0, with the ranks and their domains.
+    fn report(&self) -> EngineReport {
         self.ranks.order(&Order::Times);
         let mut times = self.own.nanoseconds();
         self.communicator().sum(&mut times);
         let [stepping, waiting] = times.map(|time| time as f64);
         let mut report = self.own.report();
-        report["ranks"] = self.ranks.count().into();
-        report["domains"] = self.grid.count()[..self.empty.simulation_box.dimension()].into();
+        let communication = self.communicator().name();
+        report.hardware.ranks = Some(RanksReport { ranks: self.ranks.count(), communication });
+        let domains = &self.grid.count()[..self.empty.simulation_box.dimension()];
+        report.execution.domains = Some(domains.to_vec());
         let share = if stepping > 0.0 { waiting / stepping } else { 0.0 };
-        report["communication_share"] = share.into();
+        report.execution.communication_share = Some(share);
         report
-    }
-
-    fn hardware(&self) -> serde_json::Value {
-        let mut hardware = self.own.hardware();
-        hardware["ranks"] = self.ranks.count().into();
-        hardware["communication"] = self.communicator().name().into();
-        hardware
     }
 }

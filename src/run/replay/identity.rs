@@ -1,9 +1,9 @@
 //! Which particles of a file are which of the configuration.
 use std::path::Path;
 
-use miette::miette;
 use supercool_analysis::{Frame, TrajectoryReader};
 
+use super::ReplayError;
 use crate::plan::StagePlan;
 use crate::system::{Species, is_numbered, species_for_names};
 
@@ -15,7 +15,7 @@ pub(super) fn order_of(
     species: &[Species],
     frame: &Frame,
     path: &Path,
-) -> miette::Result<Vec<usize>> {
+) -> Result<Vec<usize>, ReplayError> {
     let names: Vec<&str> = frame.species_names.iter().map(String::as_str).collect();
     let stands_for = species_for_names(species, &names);
     let mut order = Vec::with_capacity(frame.particle_count());
@@ -23,22 +23,22 @@ pub(super) fn order_of(
         let is_of = |particle: &usize| stands_for[frame.species[*particle] as usize] == Some(index);
         let places: Vec<usize> = (0..frame.particle_count()).filter(is_of).collect();
         if places.len() != *count {
-            return Err(miette!(
-                help = format!("species of the trajectory: {}", names.join(", ")),
-                "{}: {} particles of species {name}, but the configuration has {count}",
-                path.display(),
-                places.len()
-            ));
+            return Err(ReplayError::OtherSpecies {
+                path: path.to_owned(),
+                found: places.len(),
+                species: name.clone(),
+                expected: *count,
+                names: names.join(", "),
+            });
         }
         order.extend(places);
     }
     if order.len() != frame.particle_count() {
-        return Err(miette!(
-            "{}: {} particles, but the configuration has {}",
-            path.display(),
-            frame.particle_count(),
-            order.len()
-        ));
+        return Err(ReplayError::OtherCount {
+            path: path.to_owned(),
+            found: frame.particle_count(),
+            expected: order.len(),
+        });
     }
     Ok(order)
 }
@@ -64,20 +64,19 @@ pub(super) fn check_masses(
     frame: &Frame,
     order: &[usize],
     path: &Path,
-) -> miette::Result<()> {
+) -> Result<(), ReplayError> {
     let Some(masses) = &frame.mass else { return Ok(()) };
     let of_particles =
         species.iter().flat_map(|species| std::iter::repeat_n(species, species.count));
     for (species, &place) in of_particles.zip(order) {
         let (found, Species { name, mass, .. }) = (masses[place], species);
         if (found - mass).abs() > MASS_TOLERANCE * mass {
-            return Err(miette!(
-                help = format!(
-                    "mass = {found} for species {name} in system.species, if it is this system"
-                ),
-                "{}: particles of species {name} have mass {found}, in system.species {mass}",
-                path.display()
-            ));
+            return Err(ReplayError::OtherMass {
+                path: path.to_owned(),
+                species: name.clone(),
+                found,
+                expected: *mass,
+            });
         }
     }
     Ok(())
@@ -88,14 +87,9 @@ pub(super) fn check_ids(
     stage: &StagePlan,
     reader: &dyn TrajectoryReader,
     first: &Frame,
-) -> miette::Result<()> {
+) -> Result<(), ReplayError> {
     if stage.correlations.is_empty() || first.id.is_some() || reader.keeps_order() {
         return Ok(());
     }
-    Err(miette!(
-        help = "dump custom ... id type x y z ix iy iz",
-        "{}: no ids; the order of particles changes from frame to frame in a {}, and they cannot be correlated",
-        reader.path().display(),
-        reader.format()
-    ))
+    Err(ReplayError::NoIds { path: reader.path().to_owned(), format: reader.format() })
 }

@@ -1,5 +1,5 @@
 //! States of observables in checkpoints: a small part as JSON and arrays of numbers.
-use crate::output::Checkpoint;
+use crate::output::{Checkpoint, OutputError};
 
 type Arrays = Vec<(String, Vec<f64>)>;
 
@@ -8,7 +8,7 @@ pub fn save_arrays(
     checkpoint: &mut Checkpoint,
     name: &str,
     (state, arrays): (serde_json::Value, Arrays),
-) -> miette::Result<()> {
+) -> Result<(), OutputError> {
     checkpoint.put_json(name, &state)?;
     let names: Vec<&str> = arrays.iter().map(|(name, _)| name.as_str()).collect();
     checkpoint.put_json(&format!("{name}/arrays"), &names)?;
@@ -23,7 +23,7 @@ pub fn save_arrays(
 pub fn load_arrays(
     checkpoint: &Checkpoint,
     name: &str,
-) -> miette::Result<(serde_json::Value, Arrays)> {
+) -> Result<(serde_json::Value, Arrays), OutputError> {
     let names: Vec<String> = checkpoint.get_json(&format!("{name}/arrays"))?;
     let arrays = names
         .into_iter()
@@ -31,6 +31,6 @@ pub fn load_arrays(
             let values = checkpoint.get_f64(&format!("{name}/{array}"))?;
             Ok((array, values))
         })
-        .collect::<miette::Result<_>>()?;
+        .collect::<Result<_, OutputError>>()?;
     Ok((checkpoint.get_json(name)?, arrays))
 }

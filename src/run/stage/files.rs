@@ -137,7 +137,7 @@ fn begun_anew<W>(
     step: u64,
     reopened: Result<W, OutputError>,
     create: impl FnOnce() -> Result<W, OutputError>,
-) -> miette::Result<W> {
+) -> Result<W, RunError> {
     let error = match reopened {
         Err(error) if can_be_begun_anew(path, &error) => error,
         reopened => return Ok(reopened?),
@@ -162,13 +162,13 @@ impl StageFiles {
         description: &RunDescription<'_>,
         stage: &StagePlan,
         layout: &StageLayout,
-    ) -> miette::Result<Self> {
+    ) -> Result<Self, RunError> {
         let paths = Paths::new(directory, description.stage);
         for path in [&paths.results, &paths.trajectory, &paths.gsd, &paths.inherent] {
             match std::fs::remove_file(path) {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                     let (path, what) = (path.clone(), "replaced");
-                    return Err(RunError::Directory { path, what, source }.into());
+                    return Err(RunError::Directory { path, what, source });
                 }
                 _ => {}
             }
@@ -203,7 +203,7 @@ impl StageFiles {
         layout: &StageLayout,
         step: u64,
         known: &InFiles,
-    ) -> miette::Result<Self> {
+    ) -> Result<Self, RunError> {
         let paths = Paths::new(directory, description.stage);
         // All are looked at before one is changed.
         let mut lost: BTreeMap<&PathBuf, OutputError> = BTreeMap::new();

@@ -199,7 +199,7 @@ fn quiet() -> RunOptions {
     RunOptions { quiet: true, ..RunOptions::default() }
 }
 
-fn start(plan: Plan, engine: Box<dyn Engine>) -> miette::Result<Outcome> {
+fn start(plan: Plan, engine: Box<dyn Engine>) -> Result<Outcome, RunError> {
     let mut output = OutputDirectory::create(&plan, false).unwrap();
     output.begin().unwrap();
     let simulation = Simulation::new(plan, EngineChoice::Cpu, toml(), engine);

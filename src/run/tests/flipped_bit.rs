@@ -1,6 +1,8 @@
 //! A bit that the hardware flips is seen by the steps that are computed twice.
 use std::path::Path;
 
+use miette::Diagnostic;
+
 use super::fault::{Fault, Faulty};
 use super::*;
 use crate::output::{Checkpoint, state_from_checkpoint};
@@ -38,7 +40,7 @@ segment = SEGMENT
 "#;
 
 /// A run in `directory` on an engine with a defect.
-fn run_with(directory: &Path, toml: &str, fault: Option<Fault>) -> miette::Result<Outcome> {
+fn run_with(directory: &Path, toml: &str, fault: Option<Fault>) -> Result<Outcome, RunError> {
     let file = directory.join("job.toml");
     std::fs::write(&file, toml).unwrap();
     let mut plan = crate::config::load(&file).unwrap().plan;

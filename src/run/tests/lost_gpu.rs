@@ -1,6 +1,8 @@
 //! What a run does when its engine fails: an engine that loses its GPU at a step.
 use std::path::Path;
 
+use miette::Diagnostic;
+
 use super::*;
 use crate::engine::delegate::delegate;
 use crate::engine::{Pending, PendingSnapshot};

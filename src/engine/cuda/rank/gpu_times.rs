@@ -1,5 +1,6 @@
 //! Where the time of a GPU goes that works with its peers, by its own clock.
 use super::halo::Report;
+use crate::engine::report::GpuSeconds;
 
 /// Nanoseconds in the parts of rebuildings and of steps.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,17 +63,17 @@ impl GpuTimes {
     }
 
     /// Seconds; of the passes this share was waiting.
-    pub fn report(&self, waiting: f64) -> serde_json::Value {
+    pub fn report(&self, waiting: f64) -> GpuSeconds {
         let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9;
-        serde_json::json!({
-            "passes": seconds(self.passes),
-            "waiting_in_passes": seconds(self.passes) * waiting,
-            "comparing": seconds(self.comparing),
-            "migration": seconds(self.migration),
-            "sorting": seconds(self.sorting),
-            "ghosts": seconds(self.ghosts),
-            "lists": seconds(self.lists),
-            "between": seconds(self.between),
-        })
+        GpuSeconds {
+            passes: seconds(self.passes),
+            waiting_in_passes: seconds(self.passes) * waiting,
+            comparing: seconds(self.comparing),
+            migration: seconds(self.migration),
+            sorting: seconds(self.sorting),
+            ghosts: seconds(self.ghosts),
+            lists: seconds(self.lists),
+            between: seconds(self.between),
+        }
     }
 }

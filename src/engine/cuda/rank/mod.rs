@@ -36,6 +36,7 @@ use super::declare::SharedHeader;
 use super::engine::CudaEngine;
 use crate::engine::EngineError;
 use crate::engine::domain::{Domain, Part, RankEngine};
+use crate::engine::report::Execution;
 use crate::integrator::ThermostatState;
 
 /// What the kernels of ranks share with the host.
@@ -196,12 +197,12 @@ impl GpuDomain {
     }
 
     /// Adds how the ranks work together, of whose passes this share was waiting.
-    pub fn report(&self, waiting: f64, report: &mut serde_json::Value) {
-        report["transport"] = self.transport.name().into();
-        report["steps_with_peers"] = self.sequence.into();
-        report["steps_repeated"] = self.repeated.into();
-        report["ghosts"] = self.halo.ghosts.into();
-        report["gpu_seconds"] = self.times.report(waiting);
+    pub fn add_to(&self, report: &mut Execution, waiting: f64) {
+        report.transport = Some(self.transport.name());
+        report.steps_with_peers = Some(self.sequence);
+        report.steps_repeated = Some(self.repeated);
+        report.ghosts = Some(self.halo.ghosts);
+        report.gpu_seconds = Some(self.times.report(waiting));
     }
 }
 
