@@ -113,7 +113,7 @@ impl Figure {
     }
 }
 
-/// Descriptors are written as what is special of them: `Descriptor::of_time("self_overlap", "Qₛ(t)").from_one()`.
+/// Descriptors are written as what is special of them: `Descriptor::of_time("self_overlap", "Qₛ(t)").starting_at_one()`.
 impl Descriptor {
     const fn new(
         name: &'static str,
@@ -175,7 +175,7 @@ impl Descriptor {
     }
 
     /// It decays from one.
-    pub(crate) const fn from_one(self) -> Descriptor {
+    pub(crate) const fn starting_at_one(self) -> Descriptor {
         Descriptor { starts_at_one: true, ..self }
     }
 

@@ -26,9 +26,9 @@ described! {
         SelfIntermediateScatteringFunction:
             Descriptor::of_time("self_intermediate_scattering_function", "Fₛ(q,t)")
                 .of_wavenumbers()
-                .from_one();
+                .starting_at_one();
         /// Q_s(t), fraction of particles with |dr| < a.
-        SelfOverlap: Descriptor::of_time("self_overlap", "Qₛ(t)").from_one();
+        SelfOverlap: Descriptor::of_time("self_overlap", "Qₛ(t)").starting_at_one();
         /// chi_4(t) = N (<Q_s^2> - <Q_s>^2), from the fluctuation over time origins.
         SelfOverlapSusceptibility:
             Descriptor::susceptibility("self_overlap_susceptibility", "χ₄(t) of Qₛ");
@@ -38,7 +38,7 @@ described! {
             Descriptor::susceptibility("self_scattering_susceptibility", "χ₄(q,t) of Fₛ")
                 .of_wavenumbers();
         /// Q(t), fraction of places taken again within a, by any particle; of all particles.
-        CollectiveOverlap: Descriptor::of_time("collective_overlap", "Q(t)").from_one();
+        CollectiveOverlap: Descriptor::of_time("collective_overlap", "Q(t)").starting_at_one();
         /// `chi_4(t) = N (<Q^2> - <Q>^2)`, from the fluctuation over time origins.
         CollectiveOverlapSusceptibility:
             Descriptor::susceptibility("collective_overlap_susceptibility", "χ₄(t) of Q");
@@ -77,16 +77,16 @@ described! {
                 "Fₛ(q,t), cage-relative",
             )
             .of_wavenumbers()
-            .from_one()
+            .starting_at_one()
             .without_drift();
         /// Q_s(t) of cage-relative displacements.
         CageRelativeSelfOverlap:
             Descriptor::of_time("cage_relative_self_overlap", "Qₛ(t), cage-relative")
-                .from_one()
+                .starting_at_one()
                 .without_drift();
         /// C_B(t) = <n_i(t) / n_i(0)>, share of the neighbors within bond_radius that are still within bond_breaking_radius; 1 for a
         /// particle without neighbors.
-        BondBreaking: Descriptor::of_time("bond_breaking", "C_B(t)").from_one().without_drift();
+        BondBreaking: Descriptor::of_time("bond_breaking", "C_B(t)").starting_at_one().without_drift();
         /// chi_4(t) = N (<C_B^2> - <C_B>^2), from the fluctuation over time origins.
         BondBreakingSusceptibility:
             Descriptor::susceptibility("bond_breaking_susceptibility", "χ₄(t) of C_B")
