@@ -9,12 +9,12 @@ use common::job::{Job, kob_andersen};
 use common::python::check_with_python;
 use supercool_analysis::Frame;
 use supercool_analysis::correlation::{
-    CageRelative, Correlation, StoredTrajectory, StressSeries, TimePairs, bond_breaking,
-    bond_breaking_susceptibility, coherent_intermediate_scattering_function, collective_overlap,
-    collective_overlap_susceptibility, mean_quartic_displacement, mean_square_displacement,
-    non_gaussian_parameter, self_intermediate_scattering_function, self_overlap,
-    self_overlap_susceptibility, self_scattering_susceptibility, self_van_hove_function,
-    shear_viscosity, stress_autocorrelation, velocity_autocorrelation,
+    CageRelative, Correlation, StoredTrajectory, StressSeries, TimePairs, average_of_displacements,
+    bond_breaking, bond_breaking_susceptibility, coherent_intermediate_scattering_function,
+    collective_overlap, collective_overlap_susceptibility, mean_quartic_displacement,
+    mean_square_displacement, non_gaussian_parameter, self_intermediate_scattering_function,
+    self_overlap, self_overlap_susceptibility, self_scattering_susceptibility,
+    self_van_hove_function, shear_viscosity, stress_autocorrelation, velocity_autocorrelation,
 };
 use supercool_analysis::results::{Curve, Function};
 use supercool_analysis::structure::{pair_distribution, structure_factor, wave_vectors};
@@ -28,8 +28,9 @@ const BOND_RADII: [f64; 2] = [1.3, 1.5];
 const BIN_WIDTH: f64 = 0.125;
 
 /// Observables and the number of groups of the file that have them: two species, and all particles.
-const OBSERVABLES: [(&str, usize); 19] = [
+const OBSERVABLES: [(&str, usize); 20] = [
     ("mean-square-displacement", 3),
+    ("mean-displacement", 3),
     ("mean-quartic-displacement", 3),
     ("non-gaussian-parameter", 3),
     ("velocity-autocorrelation", 3),
@@ -179,6 +180,9 @@ impl Stored {
         let cage_relative = CageRelative { trajectory, radius: CAGE_RADIUS };
         match name {
             "mean_square_displacement" => mean_square_displacement(trajectory, &particles, pairs),
+            "mean_displacement" => {
+                average_of_displacements(trajectory, &particles, pairs, |d| dot(d, d).sqrt())
+            }
             "mean_quartic_displacement" => mean_quartic_displacement(trajectory, &particles, pairs),
             "non_gaussian_parameter" => {
                 let mut all = non_gaussian_parameter(trajectory, &particles, pairs);

@@ -145,15 +145,15 @@ wavenumbers = [7.25]
 vectors_per_shell = 12
 observables = ["mean-square-displacement", "self-intermediate-scattering-function", "non-gaussian-parameter",
                "mean-quartic-displacement", "self-van-hove-function", "velocity-autocorrelation", "self-overlap",
-               "stress-autocorrelation"]
+               "mean-displacement", "stress-autocorrelation"]
 "#;
     let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
     expected.succeeds(&["run", "job.toml"]);
     run_on_the_gpu(&found);
     // Each but that of the stress of A, B and all particles.
-    assert_same_functions(&expected, &found, "nve", 7 * 3 + 1);
+    assert_same_functions(&expected, &found, "nve", 8 * 3 + 1);
     let functions = found.results("nve").dynamics().unwrap();
-    assert_eq!(functions.iter().filter(|each| each.group == "all-particles").count(), 8);
+    assert_eq!(functions.iter().filter(|each| each.group == "all-particles").count(), 9);
 }
 
 /// Integers are counted: the kernels give what the CPU does, where no distance is a radius to rounding.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use common::mounted::Mounted;
 use common::python::{check_with_python, python, script};
 use serde_json::{Value, json};
+use supercool::observable::AxisName;
 use supercool::output::{
     Axis, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, SeriesLayout, StageLayout,
     ThermodynamicsRow, TrajectoryWriter,
@@ -133,6 +134,10 @@ fn rows(thermodynamics: u64) -> Rows {
 
 fn layout() -> StageLayout {
     let times = vec![0.001, 0.002, 0.004, 0.1];
+    let axis =
+        |name, values: &[f64]| Axis { name, values: values.to_vec(), vectors_per_shell: None };
+    let vectors_per_shell = Some(vec![6, 24]);
+    let wavenumbers = Axis { vectors_per_shell, ..axis(AxisName::Wavenumber, &[7.2, 9.5]) };
     let series = |path: &str, axes, unit: &str, description: &str| SeriesLayout {
         path: path.into(),
         axes,
@@ -143,16 +148,16 @@ fn layout() -> StageLayout {
         thermodynamics: true,
         scalars: Vec::new(),
         series: vec![
-            series(MSD, vec![Axis::time(times.clone())], "sigma2", "<|r(t) - r(0)|^2>"),
+            series(MSD, vec![axis(AxisName::Time, &times)], "sigma2", "<|r(t) - r(0)|^2>"),
             series(
                 FS,
-                vec![Axis::wavenumber(vec![7.2, 9.5], vec![6, 24]), Axis::time(times)],
+                vec![wavenumbers, axis(AxisName::Time, &times)],
                 "",
                 "<exp(i q [r(t) - r(0)])>",
             ),
             series(
                 RDF,
-                vec![Axis::distance(vec![0.05, 0.15, 0.25])],
+                vec![axis(AxisName::Distance, &[0.05, 0.15, 0.25])],
                 "",
                 "V/(N_a N_b) <sum delta(r - r_ij)>",
             ),
@@ -215,7 +220,7 @@ fn results_open_in_h5py_and_pyh5md(edges: &[f64]) {
         results.update_series(&of_series.path, &vec![0.0; value.len()], &error, &count);
         results.flush(6990).unwrap();
         results.update_series(&of_series.path, &value, &error, &count);
-        let axes: Vec<&str> = of_series.axes.iter().map(|axis| axis.name.as_str()).collect();
+        let axes: Vec<&str> = of_series.axes.iter().map(|axis| axis.name.name()).collect();
         series.push(json!({
             "path": of_series.path, "axes": axes, "value": value, "error": error, "count": count,
         }));

@@ -364,6 +364,7 @@ fn kernels_of_correlations_compile_without_spills() {
             D::SelfIntermediateScatteringFunction,
             D::MeanSquareDisplacement,
             D::SelfOverlapSusceptibility,
+            D::MeanDisplacement,
         ],
     ]
     .into_iter()

@@ -38,7 +38,7 @@ block_size = 5
     )
 }
 
-const OBSERVABLES: &str = r#""mean-square-displacement", "non-gaussian-parameter", "velocity-autocorrelation",
+const OBSERVABLES: &str = r#""mean-square-displacement", "mean-displacement", "non-gaussian-parameter", "velocity-autocorrelation",
     "self-intermediate-scattering-function", "coherent-intermediate-scattering-function", "self-overlap",
     "self-overlap-susceptibility", "collective-overlap", "bond-breaking""#;
 

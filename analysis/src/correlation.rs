@@ -232,6 +232,18 @@ fn mean_over(particles: &[usize], quantity: impl Fn(usize) -> f64) -> f64 {
     particles.iter().map(|&particle| quantity(particle)).sum::<f64>() / particles.len() as f64
 }
 
+/// Mean of `quantity(r(t) - r(0))` over particles and pairs of frames.
+pub fn average_of_displacements(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    pairs: &TimePairs,
+    quantity: impl Fn([f64; 3]) -> f64 + Sync,
+) -> Correlation {
+    trajectory.average(pairs, |pair| {
+        mean_over(particles, |particle| quantity(trajectory.displacement(particle, pair)))
+    })
+}
+
 /// `<|r(t) - r(0)|^2>`.
 pub fn mean_square_displacement(
     trajectory: &StoredTrajectory,

@@ -6,6 +6,7 @@
 //! of every species is that relative to the centre of mass, plus this; `F_s(q,t)` is that relative to it, times
 //! `exp(-q^2 <|R(t) - R(0)|^2> / 2 d)`.
 use serde_json::Value;
+use supercool_observables::DynamicObservable;
 
 /// The centre of mass in a stage with a Langevin thermostat, and which functions of the stage contain its motion.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,11 +21,11 @@ pub struct Drift {
     moved: Vec<String>,
 }
 
-/// Whether a function of this name depends on the motion of the centre of mass: neither those of the stress nor those of
-/// displacements relative to neighbors do.
+/// Whether a function of this name depends on the motion of the centre of mass; one that this version does not know is
+/// taken to.
 pub fn is_moved(name: &str) -> bool {
-    !name.starts_with("cage_relative")
-        && !matches!(name, "stress_autocorrelation" | "shear_viscosity")
+    DynamicObservable::of_name(name)
+        .is_none_or(|observable| observable.descriptor().is_moved_by_drift)
 }
 
 impl Drift {

@@ -39,5 +39,6 @@ pub use plot::{Quantity, plot, plot_analysis};
 pub use read_consistent::read_consistent;
 pub use readable::check_readable;
 pub use report::report;
+pub use supercool_observables as observables;
 pub use supercool_statistics as statistics;
 pub use trajectory::{Frame, TrajectoryReader, open};

@@ -3,6 +3,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::Value;
+use supercool_observables::Section;
 
 use crate::info::hdf5_info;
 use crate::numbers::named;
@@ -10,52 +11,6 @@ use crate::overview::Overview;
 use crate::plot::svg_of_file;
 use crate::results::ResultsFile;
 use crate::{AnalysisError, Quantity, Result, read_consistent};
-
-/// Sections of figures.
-const FIGURES: [(&str, &[Quantity]); 4] = [
-    (
-        "Thermodynamics",
-        &[
-            Quantity::Temperature,
-            Quantity::PotentialEnergy,
-            Quantity::InternalEnergy,
-            Quantity::ConservedEnergy,
-            Quantity::Pressure,
-            Quantity::BondOrientationalOrder,
-            Quantity::LocalBondOrientationalOrder,
-            Quantity::InherentStructureEnergy,
-        ],
-    ),
-    ("Structure", &[Quantity::PairDistribution, Quantity::StructureFactor]),
-    (
-        "Dynamics",
-        &[
-            Quantity::MeanSquareDisplacement,
-            Quantity::NonGaussianParameter,
-            Quantity::SelfIntermediateScatteringFunction,
-            Quantity::CoherentIntermediateScatteringFunction,
-            Quantity::VelocityAutocorrelation,
-            Quantity::SelfOverlap,
-            Quantity::CollectiveOverlap,
-            Quantity::BondBreaking,
-            Quantity::SelfVanHoveFunction,
-            Quantity::CageRelativeMeanSquareDisplacement,
-            Quantity::CageRelativeSelfIntermediateScatteringFunction,
-            Quantity::CageRelativeSelfOverlap,
-            Quantity::StressAutocorrelation,
-            Quantity::ShearViscosity,
-        ],
-    ),
-    (
-        "Four-point susceptibility",
-        &[
-            Quantity::SelfOverlapSusceptibility,
-            Quantity::SelfScatteringSusceptibility,
-            Quantity::CollectiveOverlapSusceptibility,
-            Quantity::BondBreakingSusceptibility,
-        ],
-    ),
-];
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:1180px;margin:2em auto;padding:0 1em}\
 h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px solid #ccc}\
@@ -85,8 +40,9 @@ fn page(path: &Path) -> Result<String> {
     let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head><body>", text(&title));
     let _ = writeln!(page, "<h1>{}</h1>", text(&title));
     let _ = writeln!(page, "<pre>{}</pre>", text(&hdf5_info(&file, &overview)?));
-    for (heading, quantities) in FIGURES {
-        if let Some(svg) = svg_of_file(&overview, quantities) {
+    for section in Section::ALL {
+        if let Some(svg) = svg_of_file(&overview, &figures(section)) {
+            let heading = section.heading();
             let _ = writeln!(page, "<h2>{heading}</h2>\n{}", without_prologue(&svg));
         }
     }
@@ -106,6 +62,14 @@ fn page(path: &Path) -> Result<String> {
     }
     page.push_str("</body></html>\n");
     Ok(page)
+}
+
+/// What a section shows.
+fn figures(section: Section) -> Vec<Quantity> {
+    let is_of = |quantity: &Quantity| {
+        quantity.descriptor().figure.is_some_and(|figure| figure.section == section)
+    };
+    Quantity::all().into_iter().filter(is_of).collect()
 }
 
 /// What stands for itself in text of HTML.
@@ -182,11 +146,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_quantity_has_one_place() {
-        for quantity in Quantity::ALL {
-            let places = FIGURES.iter().flat_map(|(_, figures)| *figures);
-            assert_eq!(places.filter(|&&figure| figure == quantity).count(), 1, "{quantity:?}");
-        }
+    fn susceptibilities_have_a_section_of_their_own() {
+        let [dynamics, fluctuations] = [Section::Dynamics, Section::Susceptibility].map(figures);
+        assert!(dynamics.iter().all(|of| !of.name().ends_with("susceptibility")));
+        assert!(fluctuations.iter().all(|of| of.name().ends_with("susceptibility")));
+        let all: usize = Section::ALL.into_iter().map(|section| figures(section).len()).sum();
+        assert!(fluctuations.len() >= 4 && all == Quantity::all().len());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 use std::path::{Path, PathBuf};
 
 use hdf5::{Extent, Extents, SimpleExtents};
+use supercool_analysis::observables::{DynamicObservable, TimeSeries};
 use supercool_analysis::results::ResultsFile;
 use supercool_analysis::{Quantity, info, plot, report};
 
@@ -100,7 +101,12 @@ fn figures_are_complete_svg_and_png_on_a_machine_without_fonts() {
     assert!(text.trim_end().ends_with("</svg>"));
 
     let png = folder.path().join("figure.png");
-    plot(&[results(), results()], &png, &[Quantity::MeanSquareDisplacement]).unwrap();
+    plot(
+        &[results(), results()],
+        &png,
+        &[Quantity::Dynamics(DynamicObservable::MeanSquareDisplacement)],
+    )
+    .unwrap();
     let bytes = std::fs::read(&png).unwrap();
     assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
     // Text was drawn: the same figure without it is smaller.
@@ -111,7 +117,9 @@ fn figures_are_complete_svg_and_png_on_a_machine_without_fonts() {
 fn nothing_to_plot_is_an_error_that_names_the_quantity() {
     let folder = tempfile::tempdir().unwrap();
     let data = results().with_file_name("matrix.hdf5");
-    let error = plot(&[data], &folder.path().join("a.svg"), &[Quantity::Pressure]).unwrap_err();
+    let error =
+        plot(&[data], &folder.path().join("a.svg"), &[Quantity::TimeSeries(TimeSeries::Pressure)])
+            .unwrap_err();
     assert!(error.to_string().contains("pressure") && error.to_string().contains("matrix.hdf5"));
 }
 
@@ -228,7 +236,8 @@ fn pages_and_figures_of_long_series_are_not_longer_for_it() {
         let page = report(&path).unwrap();
         assert_eq!(page.matches("<svg").count(), 1, "temperature");
         let svg = folder.path().join("long.svg");
-        plot(std::slice::from_ref(&path), &svg, &[Quantity::Temperature]).unwrap();
+        plot(std::slice::from_ref(&path), &svg, &[Quantity::TimeSeries(TimeSeries::Temperature)])
+            .unwrap();
         (page.len(), std::fs::metadata(&svg).unwrap().len() as usize)
     });
     for (short, long) in [(lengths[0].0, lengths[1].0), (lengths[0].1, lengths[1].1)] {

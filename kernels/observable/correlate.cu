@@ -5,11 +5,14 @@
 // them and of their sums: results do not depend on blocks, threads or batches.
 //
 //   DIMENSION, SPECIES_COUNT
-//   MOMENTS, VELOCITIES, OVERLAP   1 for the terms that are wanted
-//   BINS                           number of bins of |dr|, counted
-//   SHELLS                         number of shells of wave vectors; the engine writes `add_scattering` before this text
-//   MOST_SLOTS                     samples of a group
-//   REMOVE_DRIFT                   displacements and velocities relative to the centre of mass
+//   WIDTH          number of sums
+//   BINS           number of bins of |dr|, counted
+//   SHELLS         number of shells of wave vectors; the engine writes `add_scattering` before this text
+//   MOST_SLOTS     samples of a group
+//   REMOVE_DRIFT   displacements and velocities relative to the centre of mass
+//
+// In place of ADD_TERMS and ADD_TERMS_AT_LAG_ZERO the engine writes the statements of what is wanted, which stand in the
+// modules of src/observable/dynamics.
 #include "observable/pair_terms.cuh"
 #include "observable/records.cuh"
 #include "shared/blocks.cuh"
@@ -19,7 +22,6 @@
 #include "shared/pairs.cuh"
 
 #define RECORD UNPACKED_WORDS
-#define WIDTH (2 * MOMENTS + VELOCITIES + OVERLAP + SHELLS)
 // No array is empty.
 #define SUMS (WIDTH > 0 ? WIDTH : 1)
 
@@ -57,70 +59,15 @@ INLINE void add_terms(const u32 *origin, const u32 *later, const Edge (&edge)[DI
         moved[axis].turns -= drift.turns[axis];
 #endif
     }
-    int column = 0;
-#if MOMENTS || OVERLAP || BINS
     float r2 = mul(moved[0].length, moved[0].length);
 #pragma unroll
     for (int axis = 1; axis < DIMENSION; ++axis) r2 = fused(moved[axis].length, moved[axis].length, r2);
-#endif
-#if MOMENTS
-    sums[0] = add(sums[0], r2);
-    sums[1] = fused(r2, r2, sums[1]);
-    column += 2;
-#endif
-#if VELOCITIES
-    float product = sums[column];
-#pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) {
-        float before = float_from_bits(origin[SAMPLED_WORDS * axis + 2]);
-        float after = float_from_bits(later[SAMPLED_WORDS * axis + 2]);
-#if REMOVE_DRIFT
-        before = sub(before, drift.velocity[0][axis]);
-        after = sub(after, drift.velocity[1][axis]);
-#endif
-        product = fused(before, after, product);
-    }
-    sums[column] = product;
-    column += 1;
-#endif
-#if OVERLAP
-    sums[column] = add(sums[column], r2 < geometry.squared_overlap ? 1.0f : 0.0f);
-    column += 1;
-#endif
-#if BINS
-    float bin = mul(square_root(r2), geometry.inverse_bin_width);
-    if (bin < (float)BINS) atomicAdd(counts + (u32)bin, 1u);
-#endif
-#if SHELLS
-    u32 turns[3] = {moved[0].turns, moved[1].turns, 0};
-#if DIMENSION == 3
-    turns[2] = moved[2].turns;
-#endif
-    add_scattering(turns, sums + column);
-#endif
+    ADD_TERMS;
 }
 
 // The same for a sample with itself.
 INLINE void add_terms_at_lag_zero(const u32 *origin, const Drift &drift, float (&sums)[SUMS], u32 *counts) {
-    int column = 2 * MOMENTS;
-#if VELOCITIES
-    float product = sums[column];
-#pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) {
-        float velocity = float_from_bits(origin[SAMPLED_WORDS * axis + 2]);
-#if REMOVE_DRIFT
-        velocity = sub(velocity, drift.velocity[0][axis]);
-#endif
-        product = fused(velocity, velocity, product);
-    }
-    sums[column] = product;
-    column += 1;
-#endif
-#pragma unroll
-    for (int k = 0; k < OVERLAP + SHELLS; ++k) sums[column + k] = add(sums[column + k], 1.0f);
-#if BINS
-    atomicAdd(counts, 1u);
-#endif
+    ADD_TERMS_AT_LAG_ZERO;
 }
 
 INLINE u32 species_of(u32 chunk) {

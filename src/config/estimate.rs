@@ -7,6 +7,8 @@ use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
 use crate::observable::dynamics::source::{for_engines, sample_bytes, takes_samples_of_engine};
+use supercool_observables::Axis;
+
 use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
@@ -183,12 +185,13 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
             observables.join(", "),
             shells(plan, blocks)
         );
-        let rows = |&observable: &DynamicObservable| match observable {
-            DynamicObservable::SelfVanHoveFunction => {
-                blocks.van_hove.maximum_distance / blocks.van_hove.bin_width
-            }
-            each if each.takes_wavenumbers() => blocks.wavenumbers.len() as f64,
-            _ => 1.0,
+        let rows = |&observable: &DynamicObservable| {
+            let of_axis = |axis: &Axis| match axis {
+                Axis::Time => 1.0,
+                Axis::Wavenumber => blocks.wavenumbers.len() as f64,
+                Axis::Distance => blocks.van_hove.maximum_distance / blocks.van_hove.bin_width,
+            };
+            observable.descriptor().axes.iter().map(of_axis).product::<f64>()
         };
         let series: f64 = blocks.observables.iter().map(rows).sum();
         files.push((name, 24.0 * lags as f64 * series * (species + 1.0)));

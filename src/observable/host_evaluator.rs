@@ -10,6 +10,7 @@ use super::dynamics::evaluation::{
     SampledBondOrder, SampledDensities, SampledStress, SampledStructure, StructureEvaluation,
     groups,
 };
+use super::dynamics::kernel_sum::Results;
 use super::dynamics::sampled::{HeldSamples, SampledParticles, WORDS};
 use super::particle_order::ParticleOrder;
 use super::sample::{CenterOfMass, Contents, Sample};
@@ -340,24 +341,43 @@ impl PairEvaluator {
         let moved: Vec<f64> = (0..dimension).map(along).collect();
         let r2: f64 = moved.iter().map(|d| d * d).sum();
         match sum {
-            ParticleSum::DisplacementMoments => {
-                sums[0] += r2;
-                sums[1] += r2 * r2;
-            }
-            ParticleSum::VelocityProduct => {
-                let velocity = |sample: &SampledParticles, axis| {
-                    f64::from(f32::from_bits(word(sample, axis, 2))) - drift(1, axis, sample)
-                };
-                sums[0] += (0..dimension)
-                    .map(|axis| velocity(origin, axis) * velocity(later, axis))
-                    .sum::<f64>();
-            }
-            ParticleSum::Histogram { bin_width, inverse_volumes } => {
-                let bin = (r2.sqrt() / bin_width) as usize;
-                if let Some(sum) = sums.get_mut(bin) {
-                    *sum += inverse_volumes[bin];
+            ParticleSum::Kernel(sum) => match (sum.name, &sum.results) {
+                ("displacement moments", _) => {
+                    sums[0] += r2;
+                    sums[1] += r2 * r2;
                 }
-            }
+                ("distances moved", _) => sums[0] += r2.sqrt(),
+                ("velocity product", _) => {
+                    let velocity = |sample: &SampledParticles, axis| {
+                        f64::from(f32::from_bits(word(sample, axis, 2))) - drift(1, axis, sample)
+                    };
+                    sums[0] += (0..dimension)
+                        .map(|axis| velocity(origin, axis) * velocity(later, axis))
+                        .sum::<f64>();
+                }
+                ("displacement histogram", Results::Counts(inverse_volumes)) => {
+                    let bin = (r2.sqrt() * f64::from(sum.constants[0].1)) as usize;
+                    if let Some(sum) = sums.get_mut(bin) {
+                        *sum += inverse_volumes[bin];
+                    }
+                }
+                ("self overlap", _) => {
+                    sums[0] += f64::from(u8::from(r2 < f64::from(sum.constants[0].1)));
+                }
+                ("self scattering", Results::Shells(shells)) => {
+                    for (sum, shell) in sums.iter_mut().zip(shells) {
+                        let phase = |n: &[i32; 3]| -> f64 {
+                            (0..dimension)
+                                .map(|k| TAU * f64::from(n[k]) * moved[k] / edges[k])
+                                .sum()
+                        };
+                        let vectors = shell.lattice_vectors();
+                        let cosines: f64 = vectors.iter().map(|n| phase(n).cos()).sum();
+                        *sum += cosines / vectors.len() as f64;
+                    }
+                }
+                (name, _) => panic!("{name} is not known here"),
+            },
             ParticleSum::PlacesTaken(radius) => {
                 let place: Vec<i64> = (0..dimension)
                     .map(|axis| {
@@ -375,17 +395,6 @@ impl PairEvaluator {
                 let is_kept = |other: &&usize| self.is_near(later, **other, &to, *breaking_radius);
                 let kept = bonds.iter().filter(is_kept).count();
                 sums[0] += sum_of_shares(share_kept(kept as u64, bonds.len() as u64));
-            }
-            ParticleSum::Within(length) => sums[0] += f64::from(u8::from(r2 < length * length)),
-            ParticleSum::Scattering(shells) => {
-                for (sum, shell) in sums.iter_mut().zip(shells) {
-                    let phase = |n: &[i32; 3]| -> f64 {
-                        (0..dimension).map(|k| TAU * f64::from(n[k]) * moved[k] / edges[k]).sum()
-                    };
-                    let vectors = shell.lattice_vectors();
-                    let cosines: f64 = vectors.iter().map(|n| phase(n).cos()).sum();
-                    *sum += cosines / vectors.len() as f64;
-                }
             }
         }
     }

@@ -22,9 +22,8 @@
 //! threads, and `save` / `restore` carry the complete state, so that a resumed run ends with the same
 //! bits.
 //!
-//! Adding a time correlation: one file that implements [`Correlation`] and, unless there is a
-//! [`dynamics::source::Source`] to share, its terms; one variant of
-//! [`DynamicObservable`](crate::plan::DynamicObservable), one line in `dynamics/registry.rs`.
+//! A time correlation is one module, registered in `observables!` of [`dynamics`]; its words, unit, axes and figure are a line
+//! in `observables/src/dynamics.rs`.
 pub mod accumulator;
 pub mod cells;
 mod cosines;

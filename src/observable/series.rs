@@ -1,4 +1,5 @@
 //! What an observable hands out: averages with their axes, errors and numbers of samples.
+pub use supercool_observables::Axis as AxisName;
 
 /// Shape and meaning of one series; fixed from the start of the stage.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,26 +21,6 @@ pub struct SeriesLayout {
 pub struct Axis {
     pub name: AxisName,
     pub values: Vec<f64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AxisName {
-    /// Lag time.
-    Time,
-    /// Mean length of the wave vectors of a shell.
-    Wavenumber,
-    /// Centre of a distance bin.
-    Distance,
-}
-
-impl AxisName {
-    pub fn name(self) -> &'static str {
-        match self {
-            AxisName::Time => "time",
-            AxisName::Wavenumber => "wavenumber",
-            AxisName::Distance => "distance",
-        }
-    }
 }
 
 impl SeriesLayout {

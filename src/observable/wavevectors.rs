@@ -6,7 +6,8 @@
 //! need products of cosines only.
 use std::f64::consts::TAU;
 
-use super::ObservableError;
+use super::{ObservableError, SampleContext};
+use crate::plan::CorrelationPlan;
 use crate::system::SimulationBox;
 
 /// Relative half-width of a shell around the length that exists nearest to the wanted one.
@@ -59,6 +60,21 @@ pub fn signed_members(orbit: [u32; 3]) -> Vec<[i32; 3]> {
         }
     }
     members
+}
+
+/// Shells of a plan's wave numbers.
+///
+/// # Errors
+/// If it has none, and as [`shells`].
+pub fn shells_of(
+    plan: &CorrelationPlan,
+    context: &SampleContext,
+) -> Result<Vec<WaveVectorShell>, ObservableError> {
+    if plan.wavenumbers.is_empty() {
+        let expected = "at least one for functions of the wave number";
+        return Err(ObservableError::value("correlation.wavenumbers", "[]", expected));
+    }
+    shells(&context.simulation_box, &plan.wavenumbers, plan.vectors_per_shell)
 }
 
 /// One shell for each wanted wave number, ascending; wanted numbers with the same nearest shell give

@@ -1,5 +1,7 @@
-use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
 use hdf5::{File, Group, Result};
+use supercool_observables::TimeSeries;
+
+use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
 
 /// Rows in a chunk of the file.
 const CHUNK_ROWS: usize = 512;
@@ -25,52 +27,44 @@ pub struct ScalarRow {
 }
 
 struct Column {
-    /// Under `/observables`.
-    name: &'static str,
-    /// In two and in three dimensions, as the unit.
+    of: TimeSeries,
+    /// In two and in three dimensions.
     description: [&'static str; 2],
-    unit: [&'static str; 2],
 }
 
 const BOND_ORDER: &[Column] = &[
     Column {
-        name: "bond_orientational_order",
+        of: TimeSeries::BondOrientationalOrder,
         description: [
             "|psi_6|, mean over particles of the mean of exp(6 i theta) over their bonds",
             "Q_6 of all bonds (Steinhardt, Nelson & Ronchetti 1983)",
         ],
-        unit: [""; 2],
     },
     Column {
-        name: "local_bond_orientational_order",
+        of: TimeSeries::LocalBondOrientationalOrder,
         description: [
             "mean over particles of |mean of exp(6 i theta) over their bonds|",
             "mean over particles of Q_6 of their bonds",
         ],
-        unit: [""; 2],
     },
 ];
 
 const INHERENT_STRUCTURES: &[Column] = &[
     Column {
-        name: "inherent_structure_energy",
+        of: TimeSeries::InherentStructureEnergy,
         description: ["e_IS, potential energy per particle of the minimum below the state"; 2],
-        unit: ["epsilon"; 2],
     },
     Column {
-        name: "inherent_structure_pressure",
+        of: TimeSeries::InherentStructurePressure,
         description: ["pressure of the potential energy in the minimum"; 2],
-        unit: ["epsilon sigma-2", "epsilon sigma-3"],
     },
     Column {
-        name: "inherent_structure_residual_force",
+        of: TimeSeries::InherentStructureResidualForce,
         description: ["modulus of the largest force on a particle in the minimum"; 2],
-        unit: ["epsilon sigma-1"; 2],
     },
     Column {
-        name: "inherent_structure_iterations",
+        of: TimeSeries::InherentStructureIterations,
         description: ["iterations of the minimisation"; 2],
-        unit: [""; 2],
     },
 ];
 
@@ -92,16 +86,16 @@ impl Scalars {
 
     /// Path of a dataset of the first column, which holds `step` and `time`.
     fn shared(self, dataset: &str) -> String {
-        path(self.columns()[0].name, dataset)
+        path(self.columns()[0].of.group_name(), dataset)
     }
 
     /// Empty time series.
     pub(super) fn create(self, file: &File, observables: &Group, dimension: usize) -> Result<()> {
         for (number, column) in self.columns().iter().enumerate() {
-            let group = observables.create_group(column.name)?;
+            let group = observables.create_group(column.of.group_name())?;
             string_attribute(&group, "description", column.description[dimension - 2])?;
             let value = create_rows::<f64>(&group, "value", &[], vec![CHUNK_ROWS], false)?;
-            let unit = column.unit[dimension - 2];
+            let unit = column.of.descriptor().unit.text(dimension);
             if !unit.is_empty() {
                 string_attribute(&value, "unit", unit)?;
             }
@@ -113,7 +107,7 @@ impl Scalars {
             }
             for shared in ["step", "time"] {
                 let target = format!("/{}", self.shared(shared));
-                file.link_hard(&target, &path(column.name, shared))?;
+                file.link_hard(&target, &path(column.of.group_name(), shared))?;
             }
         }
         Ok(())
@@ -135,7 +129,7 @@ impl Scalars {
         }
         for (number, column) in self.columns().iter().enumerate() {
             let values: Vec<f64> = rows.iter().map(|row| row.values[number]).collect();
-            write_rows(file, &path(column.name, "value"), start, &values)?;
+            write_rows(file, &path(column.of.group_name(), "value"), start, &values)?;
         }
         let times: Vec<f64> = rows.iter().map(|row| row.time).collect();
         let steps: Vec<i64> = rows.iter().map(|row| row.step as i64).collect();
@@ -153,7 +147,8 @@ impl Scalars {
         for shared in ["step", "time"] {
             truncate_rows(file, &self.shared(shared), rows)?;
         }
-        let value = |column: &Column| truncate_rows(file, &path(column.name, "value"), rows);
+        let value =
+            |column: &Column| truncate_rows(file, &path(column.of.group_name(), "value"), rows);
         self.columns().iter().try_for_each(value)
     }
 }

@@ -1,34 +1,17 @@
 use hdf5::{Dataset, File, Group, Result};
+use supercool_observables::Axis as AxisName;
 
 use super::h5md::{string_attribute, strings_attribute, write_again, write_array};
 
 /// Grid along one axis of a [`SeriesLayout`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// Name of the dataset: "time", "wavenumber", "distance".
-    pub name: String,
+    /// Gives the name of the dataset and its unit. Of wave numbers the grid is the mean modulus of the wave vectors of each
+    /// shell, of distances the centres of the bins.
+    pub name: AxisName,
     pub values: Vec<f64>,
-    pub unit: String,
     /// For wave numbers: wave vectors in each shell (dataset `vectors_per_shell`).
     pub vectors_per_shell: Option<Vec<u64>>,
-}
-
-impl Axis {
-    /// Lag times of a correlation function.
-    pub fn time(values: Vec<f64>) -> Self {
-        Axis { name: "time".into(), values, unit: "tau".into(), vectors_per_shell: None }
-    }
-
-    /// Distances of a pair distribution: centres of the bins.
-    pub fn distance(values: Vec<f64>) -> Self {
-        Axis { name: "distance".into(), values, unit: "sigma".into(), vectors_per_shell: None }
-    }
-
-    /// Wave numbers: mean modulus of the wave vectors of each shell, and their number.
-    pub fn wavenumber(values: Vec<f64>, vectors_per_shell: Vec<u64>) -> Self {
-        let vectors_per_shell = Some(vectors_per_shell);
-        Axis { name: "wavenumber".into(), values, unit: "sigma-1".into(), vectors_per_shell }
-    }
 }
 
 /// A finished average on a fixed grid, rewritten in place while it accumulates: a time correlation
@@ -64,8 +47,8 @@ impl SeriesLayout {
         string_attribute(&group, "description", &self.description)?;
         for axis in &self.axes {
             let length = [axis.values.len()];
-            let dataset = write_array(&group, &axis.name, &length, &axis.values)?;
-            string_attribute(&dataset, "unit", &axis.unit)?;
+            let dataset = write_array(&group, axis.name.name(), &length, &axis.values)?;
+            string_attribute(&dataset, "unit", axis.name.unit())?;
             if let Some(vectors) = &axis.vectors_per_shell {
                 write_array(&group, "vectors_per_shell", &length, vectors)?;
             }
@@ -78,7 +61,7 @@ impl SeriesLayout {
             string_attribute(&value, "unit", &self.unit)?;
             string_attribute(&error, "unit", &self.unit)?;
         }
-        let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
+        let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.name()).collect();
         for dataset in [value, error, count] {
             strings_attribute(&dataset, "axes", &names)?;
         }
@@ -89,7 +72,7 @@ impl SeriesLayout {
     pub(super) fn is_in(&self, file: &File) -> bool {
         let dataset = |name: &str| file.dataset(&format!("{}/{name}", self.path));
         let same_grid = |axis: &Axis| {
-            dataset(&axis.name)
+            dataset(axis.name.name())
                 .and_then(|grid| grid.read_raw::<f64>())
                 .is_ok_and(|values| values == axis.values)
         };

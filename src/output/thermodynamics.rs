@@ -1,5 +1,7 @@
-use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
 use hdf5::{File, Group, Result};
+use supercool_observables::TimeSeries;
+
+use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
 
 /// Rows kept in memory at most.
 pub(super) const BUFFERED_ROWS: usize = 16_384;
@@ -28,9 +30,7 @@ pub struct ThermodynamicsRow {
 
 /// One dataset under `/observables`.
 struct Observable {
-    name: &'static str,
-    /// In three dimensions and in two.
-    unit: [&'static str; 2],
+    of: TimeSeries,
     /// 0: number, 1: vector, 2: matrix.
     rank: usize,
     values: fn(&ThermodynamicsRow, usize, &mut Vec<f64>),
@@ -39,52 +39,40 @@ struct Observable {
 /// Names after the H5MD module "thermodynamics", then ours.
 const OBSERVABLES: [Observable; 8] = [
     Observable {
-        name: "potential_energy",
-        unit: ["epsilon"; 2],
+        of: TimeSeries::PotentialEnergy,
         rank: 0,
         values: |row, _, out| out.push(row.potential_energy),
     },
     Observable {
-        name: "kinetic_energy",
-        unit: ["epsilon"; 2],
+        of: TimeSeries::KineticEnergy,
         rank: 0,
         values: |row, _, out| out.push(row.kinetic_energy),
     },
     Observable {
-        name: "internal_energy",
-        unit: ["epsilon"; 2],
+        of: TimeSeries::InternalEnergy,
         rank: 0,
         values: |row, _, out| out.push(row.internal_energy),
     },
     Observable {
-        name: "conserved_energy",
-        unit: ["epsilon"; 2],
+        of: TimeSeries::ConservedEnergy,
         rank: 0,
         values: |row, _, out| out.push(row.conserved_energy),
     },
     Observable {
-        name: "temperature",
-        unit: ["epsilon kB-1"; 2],
+        of: TimeSeries::Temperature,
         rank: 0,
         values: |row, _, out| out.push(row.temperature),
     },
+    Observable { of: TimeSeries::Pressure, rank: 0, values: |row, _, out| out.push(row.pressure) },
     Observable {
-        name: "pressure",
-        unit: ["epsilon sigma-3", "epsilon sigma-2"],
-        rank: 0,
-        values: |row, _, out| out.push(row.pressure),
-    },
-    Observable {
-        name: "stress_tensor",
-        unit: ["epsilon sigma-3", "epsilon sigma-2"],
+        of: TimeSeries::StressTensor,
         rank: 2,
         values: |row, dimension, out| {
             row.stress[..dimension].iter().for_each(|line| out.extend(&line[..dimension]));
         },
     },
     Observable {
-        name: "center_of_mass_velocity",
-        unit: ["sigma tau-1"; 2],
+        of: TimeSeries::CenterOfMassVelocity,
         rank: 1,
         values: |row, dimension, out| out.extend(&row.center_of_mass_velocity[..dimension]),
     },
@@ -97,22 +85,22 @@ fn path(name: &str, dataset: &str) -> String {
 /// Empty time series; `step` and `time` of all are the same two datasets.
 pub(super) fn create(file: &File, observables: &Group, dimension: usize) -> Result<()> {
     for observable in &OBSERVABLES {
-        let group = observables.create_group(observable.name)?;
-        if observable.name == OBSERVABLES[0].name {
+        let group = observables.create_group(observable.of.group_name())?;
+        if observable.of == OBSERVABLES[0].of {
             create_rows::<i64>(&group, "step", &[], vec![CHUNK_ROWS], false)?;
             let time = create_rows::<f64>(&group, "time", &[], vec![CHUNK_ROWS], false)?;
             string_attribute(&time, "unit", "tau")?;
         } else {
             for shared in ["step", "time"] {
-                let target = format!("/{}", path(OBSERVABLES[0].name, shared));
-                file.link_hard(&target, &path(observable.name, shared))?;
+                let target = format!("/{}", path(OBSERVABLES[0].of.group_name(), shared));
+                file.link_hard(&target, &path(observable.of.group_name(), shared))?;
             }
         }
         let row = vec![dimension; observable.rank];
         let mut chunk = vec![CHUNK_ROWS];
         chunk.extend(&row);
         let value = create_rows::<f64>(&group, "value", &row, chunk, false)?;
-        string_attribute(&value, "unit", observable.unit[3 - dimension])?;
+        string_attribute(&value, "unit", observable.of.descriptor().unit.text(dimension))?;
     }
     Ok(())
 }
@@ -134,24 +122,24 @@ pub(super) fn write(
     for observable in &OBSERVABLES {
         let mut values = Vec::new();
         rows.iter().for_each(|row| (observable.values)(row, dimension, &mut values));
-        write_rows(file, &path(observable.name, "value"), start, &values)?;
+        write_rows(file, &path(observable.of.group_name(), "value"), start, &values)?;
     }
     let times: Vec<f64> = rows.iter().map(|row| row.time).collect();
     let steps: Vec<i64> = rows.iter().map(|row| row.step as i64).collect();
-    write_rows(file, &path(OBSERVABLES[0].name, "time"), start, &times)?;
-    write_rows(file, &path(OBSERVABLES[0].name, "step"), start, &steps)
+    write_rows(file, &path(OBSERVABLES[0].of.group_name(), "time"), start, &times)?;
+    write_rows(file, &path(OBSERVABLES[0].of.group_name(), "step"), start, &steps)
 }
 
 /// Complete rows in the file.
 pub(super) fn row_count(file: &File) -> Result<u64> {
-    super::h5md::row_count(file, &path(OBSERVABLES[0].name, "step"))
+    super::h5md::row_count(file, &path(OBSERVABLES[0].of.group_name(), "step"))
 }
 
 /// Forgets all rows from `rows` on.
 pub(super) fn truncate(file: &File, rows: usize) -> Result<()> {
-    truncate_rows(file, &path(OBSERVABLES[0].name, "step"), rows)?;
-    truncate_rows(file, &path(OBSERVABLES[0].name, "time"), rows)?;
-    OBSERVABLES
-        .iter()
-        .try_for_each(|observable| truncate_rows(file, &path(observable.name, "value"), rows))
+    truncate_rows(file, &path(OBSERVABLES[0].of.group_name(), "step"), rows)?;
+    truncate_rows(file, &path(OBSERVABLES[0].of.group_name(), "time"), rows)?;
+    OBSERVABLES.iter().try_for_each(|observable| {
+        truncate_rows(file, &path(observable.of.group_name(), "value"), rows)
+    })
 }

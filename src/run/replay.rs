@@ -14,6 +14,7 @@ use super::RunError;
 use super::description::Provenance;
 use super::directory::OutputDirectory;
 use super::stage::StageOutput;
+use crate::observable::dynamics::source::{Held, Source, is_of_stress};
 use crate::plan::{DynamicObservable, ObservePlan, Plan, StagePlan};
 use crate::system::{SimulationBox, Snapshot};
 pub use error::ReplayError;
@@ -397,7 +398,7 @@ fn check_intervals(stage: &StagePlan, spacing: u64) -> Result<(), ReplayError> {
 /// The observables must be those of positions and velocities.
 fn check_contents(stage: &StagePlan) -> Result<(), ReplayError> {
     let observables = || stage.correlations.iter().flat_map(|plan| &plan.observables);
-    if let Some(of_stress) = observables().find(|observable| observable.is_of_stress()) {
+    if let Some(of_stress) = observables().find(|&&observable| is_of_stress(observable)) {
         return Err(ReplayError::NoStress { observable: of_stress.group_name() });
     }
     Ok(())
@@ -406,7 +407,7 @@ fn check_contents(stage: &StagePlan) -> Result<(), ReplayError> {
 /// Intervals in steps at which velocities are correlated.
 fn velocities_due(stage: &StagePlan) -> Vec<u64> {
     let of_velocity =
-        |observable: &DynamicObservable| *observable == DynamicObservable::VelocityAutocorrelation;
+        |&observable: &DynamicObservable| Source::of(observable).samples == Held::Velocities;
     let correlations = stage.correlations.iter();
     correlations
         .filter(|plan| plan.observables.iter().any(of_velocity))

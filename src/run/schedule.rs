@@ -1,3 +1,4 @@
+use crate::observable::dynamics::source::is_of_stress;
 use crate::plan::{CorrelationPlan, StagePlan};
 
 /// When a stage measures what; steps are counted from its start.
@@ -25,7 +26,7 @@ impl Schedule {
         let inherent = stage.observe.inherent_structures.iter().map(|settings| settings.every);
         let of_stress = correlations
             .clone()
-            .filter(|plan| plan.observables.iter().any(|observable| observable.is_of_stress()));
+            .filter(|plan| plan.observables.iter().any(|&observable| is_of_stress(observable)));
         let correlations = correlations.map(|correlation| correlation.every);
         Schedule {
             steps: stage.steps,

@@ -388,13 +388,13 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
     let axes = layout
         .axes
         .iter()
-        .map(|axis| match axis.name {
-            AxisName::Time => Axis::time(axis.values.clone()),
-            AxisName::Distance => Axis::distance(axis.values.clone()),
-            AxisName::Wavenumber => {
-                let vectors = layout.vectors_per_shell.clone().unwrap_or_default();
-                Axis::wavenumber(axis.values.clone(), vectors)
-            }
+        .map(|axis| Axis {
+            name: axis.name,
+            values: axis.values.clone(),
+            vectors_per_shell: match axis.name {
+                AxisName::Wavenumber => Some(layout.vectors_per_shell.clone().unwrap_or_default()),
+                AxisName::Time | AxisName::Distance => None,
+            },
         })
         .collect();
     SeriesLayout {

@@ -21,9 +21,10 @@ pub fn gpu() -> bool {
     }
 }
 
-pub const OBSERVABLES: [D; 9] = [
+pub const OBSERVABLES: [D; 10] = [
     D::MeanSquareDisplacement,
     D::MeanQuarticDisplacement,
+    D::MeanDisplacement,
     D::NonGaussianParameter,
     D::VelocityAutocorrelation,
     D::SelfIntermediateScatteringFunction,

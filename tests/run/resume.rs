@@ -25,8 +25,7 @@ fn toml(precision: &str, run: &str) -> String {
         r#"thermostat = { kind = "langevin", temperature = { from = 1.0, to = 1.0 }, friction = 2.0 }"#,
         r#"set_total_energy = "mean of langevin""#,
     ];
-    let observables =
-        DynamicObservable::ALL.map(|observable| observable.group_name().replace('_', "-"));
+    let observables = DynamicObservable::ALL.map(DynamicObservable::word);
     let correlation = format!(
         "every = 4\nblock_size = 4\ncage_radius = 1.4\nremove_drift = true\nobservables = {observables:?}"
     );

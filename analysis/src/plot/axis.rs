@@ -1,17 +1,6 @@
 //! Axes: from numbers to a fraction of the axis, with ticks at round numbers.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
-    Linear,
-    Logarithmic,
-}
-
-impl Scale {
-    /// Whether a number has a place on the axis.
-    pub fn shows(self, x: f64) -> bool {
-        x.is_finite() && (self == Scale::Linear || x > 0.0)
-    }
-}
+pub(super) use supercool_observables::Scale;
 
 #[derive(Clone, Debug)]
 pub(super) struct Axis {

@@ -1,4 +1,6 @@
 //! The figure of an analysis: averages with the curves fitted to them, and D and tau over `1 / T`.
+use supercool_observables::DynamicObservable as D;
+
 use super::Quantity;
 use super::axis::Scale;
 use super::panels::{Line, Mark, Panel, function_panels, same_parameter};
@@ -6,10 +8,10 @@ use crate::analyze::{Analysis, Average, OverTemperature};
 use crate::results::{Curve, Function};
 
 /// What is averaged and fitted, and the name of the fit in the legend.
-const FITTED: [(Quantity, &str); 3] = [
-    (Quantity::MeanSquareDisplacement, "2dDt + c"),
-    (Quantity::SelfIntermediateScatteringFunction, "KWW"),
-    (Quantity::ShearViscosity, "plateau"),
+const FITTED: [(D, &str); 3] = [
+    (D::MeanSquareDisplacement, "2dDt + c"),
+    (D::SelfIntermediateScatteringFunction, "KWW"),
+    (D::ShearViscosity, "plateau"),
 ];
 /// Points of a law over temperature.
 const POINTS: u32 = 100;
@@ -21,8 +23,8 @@ pub(super) fn panels(analysis: &Analysis) -> Vec<Panel> {
         functions.extend(point.averages.iter().map(|average| (index, function(average))));
     }
     let mut panels = Vec::new();
-    for (quantity, name) in FITTED {
-        for mut panel in function_panels(quantity, &functions) {
+    for (observable, name) in FITTED {
+        for mut panel in function_panels(Quantity::Dynamics(observable), &functions) {
             let drawn = |file: usize, part: &str| {
                 panel.lines.iter().any(|line| line.file == file && line.part == part)
             };
@@ -33,7 +35,7 @@ pub(super) fn panels(analysis: &Analysis) -> Vec<Panel> {
                         (Some(a), Some(b)) => same_parameter(a, b),
                         (a, b) => a.is_none() && b.is_none(),
                     };
-                    same && curve.name == quantity.name() && drawn(file, &curve.species)
+                    same && curve.name == observable.group_name() && drawn(file, &curve.species)
                 });
                 fits.extend(of_panel.map(|curve| Line {
                     file,

@@ -11,6 +11,7 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
+use supercool_observables::{Descriptor, DynamicObservable, StructureFunction, TimeSeries};
 pub use text::{Axes, text_plot};
 
 use crate::analyze::Analysis;
@@ -19,138 +20,39 @@ use crate::overview::Overview;
 use crate::results::ResultsFile;
 use crate::{AnalysisError, Result};
 
-/// What can be plotted.
+/// What can be plotted: what has a figure in the tables of [`supercool_observables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Temperature over time.
-    Temperature,
-    /// Potential energy per particle over time.
-    PotentialEnergy,
-    /// Total energy per particle over time.
-    InternalEnergy,
-    /// Change of the conserved energy per particle since the first sample, over time.
-    ConservedEnergy,
-    /// Pressure over time.
-    Pressure,
-    /// Bond-orientational order of all bonds over time.
-    BondOrientationalOrder,
-    /// Mean bond-orientational order of single particles over time.
-    LocalBondOrientationalOrder,
-    /// Energies of inherent structures over time.
-    InherentStructureEnergy,
-    /// `<|dr(t)|^2>`, double logarithmic.
-    MeanSquareDisplacement,
-    /// `F_s(q,t)`, one panel per wave number.
-    SelfIntermediateScatteringFunction,
-    /// `F_ab(q,t)`, one panel per wave number.
-    CoherentIntermediateScatteringFunction,
-    /// `alpha_2(t)`.
-    NonGaussianParameter,
-    /// `<v(t) . v(0)>`.
-    VelocityAutocorrelation,
-    /// `Q_s(t)`.
-    SelfOverlap,
-    /// `chi_4(t)` of `Q_s`.
-    SelfOverlapSusceptibility,
-    /// `chi_4(q,t)` of `F_s`, one panel per wave number.
-    SelfScatteringSusceptibility,
-    /// `Q(t)`.
-    CollectiveOverlap,
-    /// `chi_4(t)` of `Q`.
-    CollectiveOverlapSusceptibility,
-    /// `C_B(t)` of bonds.
-    BondBreaking,
-    /// `chi_4(t)` of `C_B`.
-    BondBreakingSusceptibility,
-    /// `G_s(r,t)`, one panel for each of a few times.
-    SelfVanHoveFunction,
-    /// Cage-relative mean-square displacement.
-    CageRelativeMeanSquareDisplacement,
-    /// Cage-relative `F_s(q,t)`, one panel per wave number.
-    CageRelativeSelfIntermediateScatteringFunction,
-    /// Cage-relative `Q_s(t)`.
-    CageRelativeSelfOverlap,
-    /// `G(t)` of the stress.
-    StressAutocorrelation,
-    /// Green-Kubo integral of `G(t)`.
-    ShearViscosity,
-    /// `g_ab(r)`.
-    PairDistribution,
-    /// `S_ab(q)`.
-    StructureFactor,
+    /// A scalar over time.
+    TimeSeries(TimeSeries),
+    /// A time correlation.
+    Dynamics(DynamicObservable),
+    /// An average over configurations.
+    Structure(StructureFunction),
 }
 
 impl Quantity {
     /// All, in the order of the panels.
-    pub const ALL: [Quantity; 28] = [
-        Quantity::Temperature,
-        Quantity::PotentialEnergy,
-        Quantity::InternalEnergy,
-        Quantity::ConservedEnergy,
-        Quantity::Pressure,
-        Quantity::BondOrientationalOrder,
-        Quantity::LocalBondOrientationalOrder,
-        Quantity::InherentStructureEnergy,
-        Quantity::MeanSquareDisplacement,
-        Quantity::SelfIntermediateScatteringFunction,
-        Quantity::CoherentIntermediateScatteringFunction,
-        Quantity::NonGaussianParameter,
-        Quantity::VelocityAutocorrelation,
-        Quantity::SelfOverlap,
-        Quantity::SelfOverlapSusceptibility,
-        Quantity::SelfScatteringSusceptibility,
-        Quantity::CollectiveOverlap,
-        Quantity::CollectiveOverlapSusceptibility,
-        Quantity::BondBreaking,
-        Quantity::BondBreakingSusceptibility,
-        Quantity::SelfVanHoveFunction,
-        Quantity::CageRelativeMeanSquareDisplacement,
-        Quantity::CageRelativeSelfIntermediateScatteringFunction,
-        Quantity::CageRelativeSelfOverlap,
-        Quantity::StressAutocorrelation,
-        Quantity::ShearViscosity,
-        Quantity::PairDistribution,
-        Quantity::StructureFactor,
-    ];
+    pub fn all() -> Vec<Quantity> {
+        let time_series = TimeSeries::ALL.into_iter().map(Quantity::TimeSeries);
+        let dynamics = DynamicObservable::ALL.into_iter().map(Quantity::Dynamics);
+        let structure = StructureFunction::ALL.into_iter().map(Quantity::Structure);
+        let all = time_series.chain(dynamics).chain(structure);
+        all.filter(|quantity| quantity.descriptor().figure.is_some()).collect()
+    }
+
+    /// What is known of it.
+    pub fn descriptor(self) -> &'static Descriptor {
+        match self {
+            Quantity::TimeSeries(series) => series.descriptor(),
+            Quantity::Dynamics(observable) => observable.descriptor(),
+            Quantity::Structure(function) => function.descriptor(),
+        }
+    }
 
     /// Name of the group in a results file, and the word of the command line (there with `-` for `_`).
     pub fn name(self) -> &'static str {
-        match self {
-            Quantity::Temperature => "temperature",
-            Quantity::PotentialEnergy => "potential_energy",
-            Quantity::InternalEnergy => "internal_energy",
-            Quantity::ConservedEnergy => "conserved_energy",
-            Quantity::Pressure => "pressure",
-            Quantity::MeanSquareDisplacement => "mean_square_displacement",
-            Quantity::SelfIntermediateScatteringFunction => "self_intermediate_scattering_function",
-            Quantity::CoherentIntermediateScatteringFunction => {
-                "coherent_intermediate_scattering_function"
-            }
-            Quantity::NonGaussianParameter => "non_gaussian_parameter",
-            Quantity::VelocityAutocorrelation => "velocity_autocorrelation",
-            Quantity::SelfOverlap => "self_overlap",
-            Quantity::SelfOverlapSusceptibility => "self_overlap_susceptibility",
-            Quantity::SelfScatteringSusceptibility => "self_scattering_susceptibility",
-            Quantity::CollectiveOverlap => "collective_overlap",
-            Quantity::CollectiveOverlapSusceptibility => "collective_overlap_susceptibility",
-            Quantity::BondBreaking => "bond_breaking",
-            Quantity::BondBreakingSusceptibility => "bond_breaking_susceptibility",
-            Quantity::SelfVanHoveFunction => "self_van_hove_function",
-            Quantity::StressAutocorrelation => "stress_autocorrelation",
-            Quantity::ShearViscosity => "shear_viscosity",
-            Quantity::CageRelativeMeanSquareDisplacement => {
-                "cage_relative_mean_square_displacement"
-            }
-            Quantity::CageRelativeSelfIntermediateScatteringFunction => {
-                "cage_relative_self_intermediate_scattering_function"
-            }
-            Quantity::CageRelativeSelfOverlap => "cage_relative_self_overlap",
-            Quantity::BondOrientationalOrder => "bond_orientational_order",
-            Quantity::LocalBondOrientationalOrder => "local_bond_orientational_order",
-            Quantity::InherentStructureEnergy => "inherent_structure_energy",
-            Quantity::PairDistribution => "pair_distribution",
-            Quantity::StructureFactor => "structure_factor",
-        }
+        self.descriptor().name
     }
 }
 
@@ -159,9 +61,10 @@ impl std::str::FromStr for Quantity {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let wanted = text.trim().replace('-', "_").to_lowercase();
-        Quantity::ALL.into_iter().find(|quantity| quantity.name() == wanted).ok_or_else(|| {
+        let all = Quantity::all();
+        all.iter().copied().find(|quantity| quantity.name() == wanted).ok_or_else(|| {
             let names: Vec<String> =
-                Quantity::ALL.iter().map(|quantity| quantity.name().replace('_', "-")).collect();
+                all.iter().map(|quantity| quantity.name().replace('_', "-")).collect();
             format!("unknown quantity `{text}`; there are {}", names.join(", "))
         })
     }
@@ -232,7 +135,8 @@ fn svg_of(files: &[PathBuf], quantities: &[Quantity]) -> Result<String> {
     }
     let overview = |file: &PathBuf| Overview::of(&ResultsFile::open(file)?);
     let overviews = files.iter().map(overview).collect::<Result<Vec<_>>>()?;
-    let wanted = if quantities.is_empty() { &Quantity::ALL[..] } else { quantities };
+    let all = Quantity::all();
+    let wanted = if quantities.is_empty() { &all[..] } else { quantities };
     let panels = panels::collect(&overviews, wanted);
     if panels.is_empty() {
         let names: Vec<&str> = wanted.iter().map(|quantity| quantity.name()).collect();
@@ -289,7 +193,7 @@ mod tests {
 
     #[test]
     fn quantities_are_found_by_name_and_the_message_lists_them() {
-        for quantity in Quantity::ALL {
+        for quantity in Quantity::all() {
             assert_eq!(quantity.name().replace('_', "-").parse(), Ok(quantity));
         }
         assert!("msd".parse::<Quantity>().unwrap_err().contains("mean-square-displacement"));

@@ -1,4 +1,6 @@
 //! From results to panels of curves.
+use supercool_observables::{Axis, Figure, TimeSeries};
+
 use super::Quantity;
 use super::axis::Scale;
 use crate::overview::{Overview, SeriesOverview};
@@ -43,9 +45,6 @@ pub(super) struct Panel {
 
 /// Most panels of wave numbers or times.
 const MOST_PARAMETERS: usize = 4;
-/// A viscosity is drawn as long as its relative error is smaller.
-const VISCOSITY_ERROR: f64 = 0.3;
-
 /// One panel for each quantity (and wave number) of which there are values.
 pub(super) fn collect(files: &[Overview], quantities: &[Quantity]) -> Vec<Panel> {
     let mut series = Vec::new();
@@ -58,44 +57,28 @@ pub(super) fn collect(files: &[Overview], quantities: &[Quantity]) -> Vec<Panel>
     let mut panels = Vec::new();
     for &quantity in quantities {
         match quantity {
-            Quantity::Temperature
-            | Quantity::PotentialEnergy
-            | Quantity::InternalEnergy
-            | Quantity::ConservedEnergy
-            | Quantity::Pressure
-            | Quantity::BondOrientationalOrder
-            | Quantity::LocalBondOrientationalOrder
-            | Quantity::InherentStructureEnergy => {
-                panels.push(time_series_panel(quantity, &series))
+            Quantity::TimeSeries(of) => panels.extend(time_series_panel(of, &series)),
+            Quantity::Dynamics(_) | Quantity::Structure(_) => {
+                panels.extend(function_panels(quantity, &functions));
             }
-            _ => panels.extend(function_panels(quantity, &functions)),
         }
     }
     panels.retain(|panel| !panel.lines.is_empty());
     panels
 }
 
-fn time_series_panel(quantity: Quantity, series: &[(usize, &SeriesOverview)]) -> Panel {
-    let y_label = match quantity {
-        Quantity::Temperature => "temperature T",
-        Quantity::PotentialEnergy => "potential energy / N",
-        Quantity::InternalEnergy => "total energy / N",
-        Quantity::ConservedEnergy => "drift of conserved energy / N",
-        Quantity::InherentStructureEnergy => "inherent structures, e_IS",
-        Quantity::BondOrientationalOrder => "bond order, all bonds",
-        Quantity::LocalBondOrientationalOrder => "bond order, local",
-        _ => "pressure P",
-    };
+fn time_series_panel(of: TimeSeries, series: &[(usize, &SeriesOverview)]) -> Option<Panel> {
+    let Figure { label, scale, .. } = of.descriptor().figure?;
     let named = series.iter().filter(|(_, each)| {
-        each.name == quantity.name() && each.shape.is_empty() && each.samples > 1
+        each.name == of.group_name() && each.shape.is_empty() && each.samples > 1
     });
     let with_time = named.clone().all(|(_, each)| !each.points.time.is_empty());
     let lines = named
         .map(|(file, each)| {
             let points = &each.points;
             // Of what is conserved only the change tells anything.
-            let origin = match quantity {
-                Quantity::ConservedEnergy => each.first.unwrap_or(0.0),
+            let origin = match of {
+                TimeSeries::ConservedEnergy => each.first.unwrap_or(0.0),
                 _ => 0.0,
             };
             let x = if with_time { &points.time } else { &points.step };
@@ -109,52 +92,26 @@ fn time_series_panel(quantity: Quantity, series: &[(usize, &SeriesOverview)]) ->
             }
         })
         .collect();
-    Panel {
+    Some(Panel {
         x_label: if with_time { "t" } else { "step" }.into(),
-        y_label: y_label.into(),
+        y_label: label.into(),
         x_scale: Scale::Linear,
-        y_scale: Scale::Linear,
-        y_include: Vec::new(),
+        y_scale: scale,
+        y_include: of.descriptor().shown_values(),
         parameter: None,
         lines,
-    }
+    })
 }
 
 pub(super) fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<Panel> {
-    use Quantity as Q;
-    use Scale::{Linear, Logarithmic};
-    let (x_label, y_label, x_scale, y_scale, y_include) = match quantity {
-        Q::MeanSquareDisplacement => ("t", "⟨Δr²(t)⟩", Logarithmic, Logarithmic, vec![]),
-        Q::SelfIntermediateScatteringFunction => {
-            ("t", "Fₛ(q,t)", Logarithmic, Linear, vec![0.0, 1.0])
-        }
-        Q::CoherentIntermediateScatteringFunction => {
-            ("t", "F(q,t)", Logarithmic, Linear, vec![0.0])
-        }
-        Q::NonGaussianParameter => ("t", "α₂(t)", Logarithmic, Linear, vec![0.0]),
-        Q::VelocityAutocorrelation => ("t", "⟨v(t)·v(0)⟩", Logarithmic, Linear, vec![0.0]),
-        Q::SelfOverlap => ("t", "Qₛ(t)", Logarithmic, Linear, vec![0.0, 1.0]),
-        Q::SelfOverlapSusceptibility => ("t", "χ₄(t) of Qₛ", Logarithmic, Linear, vec![0.0]),
-        Q::SelfScatteringSusceptibility => ("t", "χ₄(q,t) of Fₛ", Logarithmic, Linear, vec![0.0]),
-        Q::CollectiveOverlap => ("t", "Q(t)", Logarithmic, Linear, vec![0.0, 1.0]),
-        Q::CollectiveOverlapSusceptibility => ("t", "χ₄(t) of Q", Logarithmic, Linear, vec![0.0]),
-        Q::BondBreaking => ("t", "C_B(t)", Logarithmic, Linear, vec![0.0, 1.0]),
-        Q::BondBreakingSusceptibility => ("t", "χ₄(t) of C_B", Logarithmic, Linear, vec![0.0]),
-        Q::SelfVanHoveFunction => ("r", "Gₛ(r,t)", Linear, Logarithmic, vec![]),
-        Q::CageRelativeMeanSquareDisplacement => {
-            ("t", "⟨Δr²(t)⟩, cage-relative", Logarithmic, Logarithmic, vec![])
-        }
-        Q::CageRelativeSelfIntermediateScatteringFunction => {
-            ("t", "Fₛ(q,t), cage-relative", Logarithmic, Linear, vec![0.0, 1.0])
-        }
-        Q::CageRelativeSelfOverlap => {
-            ("t", "Qₛ(t), cage-relative", Logarithmic, Linear, vec![0.0, 1.0])
-        }
-        Q::StressAutocorrelation => ("t", "G(t)", Logarithmic, Linear, vec![0.0]),
-        Q::ShearViscosity => ("t", "η(t)", Logarithmic, Linear, vec![0.0]),
-        Q::PairDistribution => ("r", "g(r)", Linear, Linear, vec![0.0]),
-        _ => ("q", "S(q)", Linear, Linear, vec![0.0]),
+    let descriptor = quantity.descriptor();
+    let Some(Figure { label, scale: y_scale, largest_error, .. }) = descriptor.figure else {
+        return Vec::new();
     };
+    let abscissa = descriptor.abscissa();
+    let x_scale = if abscissa == Axis::Time { Scale::Logarithmic } else { Scale::Linear };
+    // Of each curve.
+    let parameter_axis = descriptor.axes.iter().find(|axis| **axis != abscissa);
     let named: Vec<&(usize, Function)> =
         functions.iter().filter(|(_, function)| function.name == quantity.name()).collect();
     let groups = parameter_groups(&named);
@@ -166,22 +123,22 @@ pub(super) fn function_panels(quantity: Quantity, functions: &[(usize, Function)
                 _ => false,
             };
             let mut curve = function.curves.iter().find(fits)?.clone();
-            if quantity == Q::ShearViscosity {
-                let end = curve.last_within(VISCOSITY_ERROR).map_or(0, |last| last + 1);
+            if let Some(largest) = largest_error {
+                let end = curve.last_within(largest).map_or(0, |last| last + 1);
                 curve.value[end..].fill(f64::NAN);
             }
             function_line(*file, function, &curve, x_scale, y_scale)
         });
         Panel {
-            x_label: x_label.into(),
-            y_label: match parameter {
-                Some(t) if quantity == Q::SelfVanHoveFunction => format!("{y_label},  t = {t:.3}"),
-                Some(q) => format!("{y_label},  q = {q:.2}"),
-                None => y_label.into(),
+            x_label: abscissa.symbol().into(),
+            y_label: match (parameter, parameter_axis) {
+                (Some(t), Some(Axis::Time)) => format!("{label},  t = {t:.3}"),
+                (Some(q), _) => format!("{label},  q = {q:.2}"),
+                (None, _) => label.into(),
             },
             x_scale,
             y_scale,
-            y_include: y_include.clone(),
+            y_include: descriptor.shown_values(),
             parameter,
             lines: lines.collect(),
         }

@@ -9,7 +9,7 @@ use crate::command::say;
 use crate::engine::domain::Ranks;
 use crate::engine::{Engine, EngineError, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
-use crate::observable::dynamics::source::for_engines;
+use crate::observable::dynamics::source::{Evaluator, Source, for_engines};
 use crate::observable::{Correlations, Macroscopic, SampleContext};
 use crate::plan::{
     BondPlan, CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,
@@ -41,19 +41,15 @@ const MOMENTS: [D; 2] = [D::MeanSquareDisplacement, D::NonGaussianParameter];
 const OVERLAP: [D; 2] = [D::SelfOverlap, D::SelfOverlapSusceptibility];
 const SCATTERING: [D; 2] = [D::SelfIntermediateScatteringFunction, D::SelfScatteringSusceptibility];
 
-const PLACES: [D; 2] = [D::CollectiveOverlap, D::CollectiveOverlapSusceptibility];
-const CAGES: [D; 3] = [
-    D::CageRelativeMeanSquareDisplacement,
-    D::CageRelativeSelfIntermediateScatteringFunction,
-    D::CageRelativeSelfOverlap,
-];
-const BONDS: [D; 2] = [D::BondBreaking, D::BondBreakingSusceptibility];
-const STRESS: [D; 2] = [D::StressAutocorrelation, D::ShearViscosity];
+/// All that an engine evaluates in the same way.
+fn of(evaluator: Evaluator) -> Vec<D> {
+    D::ALL.into_iter().filter(|&each| Source::of(each).evaluator == evaluator).collect()
+}
 
 /// The first of each list is what the others are compared with. Those `of_stress` need other kernels of the steps.
 fn sets(of_stress: bool) -> Vec<(&'static str, Vec<D>)> {
     if of_stress {
-        return vec![("none (stress)", Vec::new()), ("stress", STRESS.to_vec())];
+        return vec![("none (stress)", Vec::new()), ("stress", of(Evaluator::Stress))];
     }
     let all = [&MOMENTS[..], &[D::VelocityAutocorrelation], &SCATTERING, &OVERLAP].concat();
     vec![
@@ -63,12 +59,12 @@ fn sets(of_stress: bool) -> Vec<(&'static str, Vec<D>)> {
         ("overlap, chi_4", OVERLAP.to_vec()),
         ("F_s, 3 shells", SCATTERING.to_vec()),
         ("all of these", all.clone()),
-        ("coherent", vec![D::CoherentIntermediateScatteringFunction]),
-        ("all and coherent", [&all[..], &[D::CoherentIntermediateScatteringFunction]].concat()),
+        ("coherent", of(Evaluator::Densities)),
+        ("all and coherent", [all, of(Evaluator::Densities)].concat()),
         ("van Hove", vec![D::SelfVanHoveFunction]),
-        ("collective Q", PLACES.to_vec()),
-        ("cage-relative", CAGES.to_vec()),
-        ("bond breaking", BONDS.to_vec()),
+        ("collective Q", of(Evaluator::Places)),
+        ("cage-relative", of(Evaluator::Cages)),
+        ("bond breaking", of(Evaluator::Bonds)),
     ]
 }
 
@@ -91,7 +87,7 @@ fn correlation(observables: Vec<D>) -> CorrelationPlan {
 
 /// A stage that has correlations, so that the engine is made for them.
 fn stages(of_stress: bool) -> Vec<StagePlan> {
-    let observables = if of_stress { STRESS.to_vec() } else { D::DEFAULT.to_vec() };
+    let observables = if of_stress { of(Evaluator::Stress) } else { D::DEFAULT.to_vec() };
     vec![StagePlan {
         name: "correlations".into(),
         steps: u64::MAX / 2,
@@ -111,7 +107,7 @@ fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlat
         timestep: plan.run.timestep,
         stage_steps: EVERY * (BLOCK_SIZE as u64).pow(LEVELS as u32),
     };
-    let is_coherent = |one: &D| *one == D::CoherentIntermediateScatteringFunction;
+    let is_coherent = |one: &D| Source::of(*one).evaluator == Evaluator::Densities;
     let (coherent, rest): (Vec<D>, Vec<D>) = observables.into_iter().partition(is_coherent);
     let species: Vec<usize> = (0..system.species.len()).collect();
     let rest = CorrelationPlan { species: species.clone(), ..correlation(rest) };

@@ -8,6 +8,7 @@ use super::{neighbors, sampling};
 use crate::config::defaults;
 use crate::config::document::{Correlation, Number, Table, Written};
 use crate::config::reword::nearest;
+use crate::observable::dynamics::source::Need;
 use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
 use crate::system::SimulationBox;
 
@@ -29,11 +30,11 @@ pub fn check(
     let sampling = sampling::check(document, stage_checks, checker);
     let species = species(document, stage_checks, checker);
     let observables = observables(document, checker);
-    let any = |takes: fn(DynamicObservable) -> bool| {
-        observables.as_ref().is_some_and(|all| all.iter().any(|&observable| takes(observable)))
+    let any = |need: Need| {
+        observables.as_ref().is_some_and(|all| all.iter().any(|&observable| need.is_of(observable)))
     };
-    let scattering = any(DynamicObservable::takes_wavenumbers);
-    let overlap = any(DynamicObservable::takes_overlap_length);
+    let scattering = any(Need::Wavenumbers);
+    let overlap = any(Need::OverlapLength);
     let wavenumbers = wavenumbers(document, stage_checks.simulation_box, checker);
     let vectors_per_shell = match &document.vectors_per_shell {
         Some(vectors) => checker.integer(vectors, 1..=MAXIMUM_VECTORS),
@@ -54,15 +55,9 @@ pub fn check(
             Some(defaults::OVERLAP_LENGTH)
         }
     };
-    let collective = any(|each| {
-        matches!(
-            each,
-            DynamicObservable::CollectiveOverlap
-                | DynamicObservable::CollectiveOverlapSusceptibility
-        )
-    });
+    let of_pairs = any(Need::OverlapLengthOfPairs);
     if let (true, Some(length), Some(simulation_box)) =
-        (collective, overlap_length, stage_checks.simulation_box)
+        (of_pairs, overlap_length, stage_checks.simulation_box)
     {
         let place = document.overlap_length.as_ref().map_or(span, |length| &length.span);
         let half = simulation_box.shortest_edge() / 2.0;
@@ -80,12 +75,9 @@ pub fn check(
             defaults::REMOVE_DRIFT
         }
     };
-    let cage_radius =
-        cage_radius(document, any(DynamicObservable::takes_cage_radius), stage_checks, checker);
-    let bonds =
-        neighbors::bonds(document, any(DynamicObservable::takes_bonds), stage_checks, checker);
-    let van_hove =
-        van_hove(document, any(|each| each == DynamicObservable::SelfVanHoveFunction), checker);
+    let cage_radius = cage_radius(document, any(Need::CageRadius), stage_checks, checker);
+    let bonds = neighbors::bonds(document, any(Need::Bonds), stage_checks, checker);
+    let van_hove = van_hove(document, any(Need::Bins), checker);
     let (observables, wavenumbers) = (observables?, wavenumbers?);
     if scattering && wavenumbers.is_empty() {
         let help = "the intermediate scattering functions need them: wavenumbers = [7.25]; \
@@ -95,18 +87,12 @@ pub fn check(
     }
     if let (false, Some(unused)) = (scattering, &document.wavenumbers) {
         let message = "no observable of this correlation takes wave numbers";
-        let help =
-            "add \"self-intermediate-scattering-function\" to observables, or leave them out";
-        checker.reject(&unused.span, message, help);
+        checker.reject(&unused.span, message, add(Need::Wavenumbers, "leave them out"));
         return None;
     }
     if let (false, Some(unused)) = (overlap, &document.overlap_length) {
         let message = "no observable of this correlation takes an overlap length";
-        checker.reject(
-            &unused.span,
-            message,
-            "add \"self-overlap\" to observables, or leave it out",
-        );
+        checker.reject(&unused.span, message, add(Need::OverlapLength, "leave it out"));
         return None;
     }
     Some(CorrelationPlan {
@@ -123,6 +109,11 @@ pub fn check(
         species: species?,
         observables,
     })
+}
+
+/// What can be done about a key that no observable needs.
+pub fn add(need: Need, or: &str) -> String {
+    format!("add \"{}\" to observables, or {or}", need.example().word())
 }
 
 /// Pairs closer than the overlap length are counted in 32 bits; more would take seconds a sample, too.
@@ -162,10 +153,8 @@ fn cage_radius(
         }
         None => Some(None),
         Some(typed) => {
-            let help =
-                "add \"cage-relative-mean-square-displacement\" to observables, or leave it out";
             let message = "this correlation has no cage-relative displacements";
-            checker.reject(&typed.span, message, help);
+            checker.reject(&typed.span, message, add(Need::CageRadius, "leave it out"));
             None
         }
     }
@@ -188,8 +177,8 @@ fn van_hove(
         return Some(plan);
     };
     if !wanted {
-        let help = "add \"self-van-hove-function\" to observables, or leave it out";
-        checker.reject(&table.span, "this correlation has no van Hove function", help);
+        let message = "this correlation has no van Hove function";
+        checker.reject(&table.span, message, add(Need::Bins, "leave it out"));
         return None;
     }
     let (distance, width) = (table.maximum_distance.as_ref(), table.bin_width.as_ref());
@@ -221,7 +210,7 @@ pub fn check_disjoint(
                 .observables
                 .iter()
                 .filter(|observable| other.observables.contains(observable))
-                .map(|observable| observable.group_name().replace('_', "-"))
+                .map(|observable| observable.word())
                 .collect();
             if shared.is_empty() {
                 continue;
@@ -280,7 +269,7 @@ fn observables(
     checker: &mut Checker<'_>,
 ) -> Option<Vec<DynamicObservable>> {
     let Some(typed) = &document.observables else {
-        let names = DynamicObservable::DEFAULT.map(|each| each.group_name().replace('_', "-"));
+        let names = DynamicObservable::DEFAULT.map(DynamicObservable::word);
         checker.filled_in(&document.span, "observables", names.join(", "));
         return Some(DynamicObservable::DEFAULT.to_vec());
     };

@@ -1,7 +1,10 @@
 use super::correlation::{Correlation, Part};
 use super::evaluation::ParticleSum;
 use super::pair_chunk::PairChunk;
-use super::terms::ParticleTerms;
+use super::registry::Definition;
+use super::source::{Evaluator, Need, Source};
+use super::susceptibility::Susceptibility;
+use super::terms::{ParticleTerms, Terms};
 use crate::observable::ObservableError;
 use crate::plan::{BondPlan, CorrelationPlan, DynamicObservable};
 
@@ -15,6 +18,29 @@ use crate::plan::{BondPlan, CorrelationPlan, DynamicObservable};
 ///
 /// Cost: O(N) by cells.
 pub struct BondBreaking(pub BondPlan);
+
+pub(super) static DEFINITION: Definition =
+    Definition { source: &SOURCE, correlation: |plan, _| Box::new(BondBreaking(radii(plan))) };
+
+pub(super) static SUSCEPTIBILITY: Definition = Definition {
+    source: &SOURCE,
+    correlation: |plan, _| {
+        Box::new(Susceptibility {
+            kind: DynamicObservable::BondBreakingSusceptibility,
+            fluctuating: format!("sum_i [n_i(t) / n_i(0)] / N, {}", definition(radii(plan))),
+            parts: Part::species_and_all,
+        })
+    },
+};
+
+static SOURCE: Source = Source {
+    needs: &[Need::Bonds],
+    evaluator: Evaluator::Bonds,
+    ..Source::of_positions("bonds kept", |plan, context| {
+        let shortest_edge = context.simulation_box.shortest_edge();
+        Ok(Terms::of_particles(BondsKept::new(radii(plan), shortest_edge)?))
+    })
+};
 
 impl Correlation for BondBreaking {
     fn kind(&self) -> DynamicObservable {
@@ -31,12 +57,12 @@ impl Correlation for BondBreaking {
 }
 
 /// The radii of a plan; NaN where it has none.
-pub(super) fn radii(plan: &CorrelationPlan) -> BondPlan {
+fn radii(plan: &CorrelationPlan) -> BondPlan {
     plan.bonds.unwrap_or(BondPlan { radius: f64::NAN, breaking_radius: f64::NAN })
 }
 
 /// What `n_i` of formulas is.
-pub(super) fn definition(BondPlan { radius, breaking_radius }: BondPlan) -> String {
+fn definition(BondPlan { radius, breaking_radius }: BondPlan) -> String {
     format!(
         "n_i(0): number of j with |r_j(0) - r_i(0)| < A1, n_i(t): number of these with |r_j(t) - r_i(t)| < A2, 1 in place \
          of n_i(t) / n_i(0) where n_i(0) = 0, A1 = {radius}, A2 = {breaking_radius}"

@@ -1,7 +1,8 @@
 use super::evaluation::ParticleSum;
 use super::pair_chunk::{Frame, PairChunk};
-use super::terms::{ParticleTerms, Rows};
-use crate::observable::ObservableError;
+use super::terms::{ParticleTerms, Rows, Terms};
+use crate::observable::{ObservableError, SampleContext};
+use crate::plan::CorrelationPlan;
 
 /// Terms of cage-relative displacements, `dr_i - <dr_j>_j` with the mean over the particles `j` within the cage
 /// radius of `i` at the time origin: without the long-wavelength motion that two-dimensional systems have
@@ -19,6 +20,17 @@ impl<T: ParticleTerms> CageRelative<T> {
         }
         Ok(CageRelative(terms))
     }
+}
+
+/// Terms in the frame of the cage.
+pub(super) fn in_cage(
+    terms: impl ParticleTerms + 'static,
+    plan: &CorrelationPlan,
+    context: &SampleContext,
+) -> Result<Terms, ObservableError> {
+    let radius = plan.cage_radius.unwrap_or(f64::NAN);
+    let shortest_edge = context.simulation_box.shortest_edge();
+    Ok(Terms::of_particles(CageRelative::new(terms, radius, shortest_edge)?))
 }
 
 impl<T: ParticleTerms> ParticleTerms for CageRelative<T> {

@@ -2,9 +2,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::correlation::{Correlation, Part};
-use super::terms::{Rows, SampleTerms};
+use super::registry::Definition;
+use super::source::{Evaluator, Held, Need, Source};
+use super::terms::{Rows, SampleTerms, Terms};
 use crate::observable::sample::Sample;
-use crate::observable::wavevectors::WaveVectorShell;
+use crate::observable::wavevectors::{WaveVectorShell, shells_of};
 use crate::plan::DynamicObservable;
 
 /// `F_ab(q, t) = <rho_a(q, t) rho_b(-q, 0)> / N` with `rho_a(q) = sum_i^a exp(i q . r_i)` and `N` all particles; real
@@ -15,6 +17,23 @@ use crate::plan::DynamicObservable;
 /// `(a, b)`. Density modes are summed once per sample and kept in the blocks instead of particles, so that a
 /// pair of samples costs one product per wave vector.
 pub struct CoherentIntermediateScatteringFunction;
+
+pub(super) static DEFINITION: Definition = Definition {
+    source: &SOURCE,
+    correlation: |_, _| Box::new(CoherentIntermediateScatteringFunction),
+};
+
+pub(super) static SOURCE: Source = Source {
+    name: "density product",
+    needs: &[Need::Wavenumbers],
+    samples: Held::Modes,
+    evaluator: Evaluator::Densities,
+    constants: &[],
+    terms: |plan, context| {
+        let product = DensityProduct::new(shells_of(plan, context)?, context.species_of.len());
+        Ok(Terms::Samples(Box::new(product)))
+    },
+};
 
 impl Correlation for CoherentIntermediateScatteringFunction {
     fn kind(&self) -> DynamicObservable {

@@ -1,7 +1,10 @@
 use super::correlation::{Correlation, Part};
 use super::evaluation::ParticleSum;
 use super::pair_chunk::PairChunk;
-use super::terms::ParticleTerms;
+use super::registry::Definition;
+use super::source::{Evaluator, Need, Source};
+use super::susceptibility::Susceptibility;
+use super::terms::{ParticleTerms, Terms};
 use crate::observable::ObservableError;
 use crate::plan::DynamicObservable;
 
@@ -15,6 +18,32 @@ use crate::plan::DynamicObservable;
 pub struct CollectiveOverlap {
     length: f64,
 }
+
+pub(super) static DEFINITION: Definition = Definition {
+    source: &SOURCE,
+    correlation: |plan, _| Box::new(CollectiveOverlap::new(plan.overlap_length)),
+};
+
+pub(super) static SUSCEPTIBILITY: Definition = Definition {
+    source: &SOURCE,
+    correlation: |plan, _| {
+        let length = plan.overlap_length;
+        Box::new(Susceptibility {
+            kind: DynamicObservable::CollectiveOverlapSusceptibility,
+            fluctuating: format!("sum_i sum_j theta(a - |r_j(t) - r_i(0)|) / N, a = {length}"),
+            parts: Part::all_particles,
+        })
+    },
+};
+
+static SOURCE: Source = Source {
+    needs: &[Need::OverlapLength, Need::OverlapLengthOfPairs],
+    evaluator: Evaluator::Places,
+    ..Source::of_positions("collective overlap", |plan, context| {
+        let shortest_edge = context.simulation_box.shortest_edge();
+        Ok(Terms::of_particles(PlacesTaken::new(plan.overlap_length, shortest_edge)?))
+    })
+};
 
 impl CollectiveOverlap {
     pub fn new(length: f64) -> Self {
@@ -31,8 +60,8 @@ impl Correlation for CollectiveOverlap {
         format!("<sum_i sum_j theta(a - |r_j(t) - r_i(0)|)> / N, a = {}", self.length)
     }
 
-    fn parts(&self, _species: usize, _listed: &[usize]) -> Vec<Part> {
-        vec![Part::All]
+    fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
+        Part::all_particles(species, listed)
     }
 }
 

@@ -59,9 +59,24 @@ impl Part {
         pairs.chain([Part::All]).collect()
     }
 
+    /// All particles together, whatever is listed.
+    pub fn all_particles(_species: usize, _listed: &[usize]) -> Vec<Part> {
+        vec![Part::All]
+    }
+
     fn of_species(species: usize, listed: &[usize]) -> impl Iterator<Item = Part> {
         (0..species).filter(|index| listed.contains(index)).map(Part::Species)
     }
+}
+
+/// When particles have left their places.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// Their mean square displacement then.
+    pub squared_distance: f64,
+    /// Largest wave number of the function; zero if it has none.
+    pub wavenumber: f64,
+    pub dimension: f64,
 }
 
 /// A function of the lag time, averaged over time origins.
@@ -80,13 +95,8 @@ pub trait Correlation: Send + Sync {
         1
     }
 
-    /// Unit of the value in the notation of H5MD; empty for a pure number.
-    fn unit(&self) -> &'static str {
-        ""
-    }
-
     /// Where its terms come from.
-    fn source(&self) -> Source {
+    fn source(&self) -> &'static Source {
         Source::of(self.kind())
     }
 
@@ -114,6 +124,12 @@ pub trait Correlation: Send + Sync {
     /// Value as a function of the averages, and its gradient.
     fn value(&self, _particles: usize, averages: &[f64]) -> (f64, [f64; 2]) {
         (averages[0], [1.0, 0.0])
+    }
+
+    /// How far particles have left the places of the time origin where the function has a value; one where their mean square
+    /// displacement is [`Places::squared_distance`]. `None`: the function does not tell it.
+    fn departure(&self) -> Option<fn(f64, &Places) -> f64> {
+        None
     }
 
     /// Number of samples that one time origin counts as; `vectors`: those of the shell.

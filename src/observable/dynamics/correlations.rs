@@ -11,9 +11,10 @@ mod series;
 
 use super::blocking::BlockingScheme;
 use super::correlation::{Correlation, Part};
-use super::registry::{self, Terms};
-use super::source::{self, Source};
+use super::registry;
+use super::source::{self, Held, Source};
 use super::stress_correlator::StressCorrelator;
+use super::terms::Terms;
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::density_modes::DensityModes;
 use crate::observable::particle_order::ParticleOrder;
@@ -31,7 +32,7 @@ pub struct Correlations {
     context: SampleContext,
     order: ParticleOrder,
     /// What one time origin gives; observables share it.
-    terms: Vec<(Source, Terms)>,
+    terms: Vec<(&'static Source, Terms)>,
     channels: Vec<Channel>,
     /// Species whose particles are summed over.
     summed: Vec<bool>,
@@ -87,14 +88,14 @@ impl Correlations {
         let longest = context.stage_steps / plan.every;
         let mut lags = scheme.lags();
         lags.truncate(lags.partition_point(|&lag| lag <= longest));
-        let mut terms: Vec<(Source, Terms)> = Vec::new();
+        let mut terms: Vec<(&'static Source, Terms)> = Vec::new();
         let mut channels = Vec::new();
         for observable in registry::correlations(plan, context) {
             let source = observable.source();
             let index = match terms.iter().position(|(other, _)| *other == source) {
                 Some(index) => index,
                 None => {
-                    terms.push((source, registry::terms(source, plan, context)?));
+                    terms.push((source, (source.terms)(plan, context)?));
                     terms.len() - 1
                 }
             };
@@ -117,16 +118,16 @@ impl Correlations {
             .collect();
         let contents = terms
             .iter()
-            .map(|(source, terms)| source::contents(*source, terms.rows().wave_vectors().len()))
+            .map(|(source, terms)| source::contents(source, terms.rows().wave_vectors().len()))
             .fold(
                 Contents { center_of_mass: plan.remove_drift, ..Contents::default() },
                 Contents::and,
             );
         let modes =
-            terms.iter().find(|(source, _)| *source == Source::DensityProduct).map(|(_, terms)| {
+            terms.iter().find(|(source, _)| source.samples == Held::Modes).map(|(_, terms)| {
                 DensityModes::new(&context.simulation_box, terms.rows().wave_vectors())
             });
-        let of_stress = terms.iter().any(|(source, _)| *source == Source::StressProduct);
+        let of_stress = terms.iter().any(|(source, _)| source.is_of_stress());
         let stress = of_stress.then(|| {
             let interval = plan.every as f64 * context.timestep;
             StressCorrelator::new(plan.block_size, lags.len(), interval, &context.simulation_box)

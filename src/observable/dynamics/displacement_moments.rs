@@ -1,9 +1,24 @@
+use super::cage::in_cage;
 use super::evaluation::ParticleSum;
+use super::kernel_sum::{KernelSum, Results};
 use super::pair_chunk::PairChunk;
-use super::terms::ParticleTerms;
+use super::source::{Evaluator, Need, Source};
+use super::terms::{ParticleTerms, Terms};
 
 /// `|dr|^2` and `|dr|^4` with `dr = r(t) - r(0)`.
 pub struct DisplacementMoments;
+
+pub(super) static SOURCE: Source = Source::of_positions("displacement moments", |_, _| {
+    Ok(Terms::of_particles(DisplacementMoments))
+});
+
+pub(super) static IN_CAGE: Source = Source {
+    needs: &[Need::CageRadius],
+    evaluator: Evaluator::Cages,
+    ..Source::of_positions("displacement moments in cages", |plan, context| {
+        in_cage(DisplacementMoments, plan, context)
+    })
+};
 
 impl ParticleTerms for DisplacementMoments {
     fn terms(&self) -> usize {
@@ -16,6 +31,12 @@ impl ParticleTerms for DisplacementMoments {
     }
 
     fn particle_sum(&self) -> Option<ParticleSum> {
-        Some(ParticleSum::DisplacementMoments)
+        Some(ParticleSum::Kernel(KernelSum {
+            name: "displacement moments",
+            results: Results::Sums(2),
+            add: "sum[0] = add(sum[0], r2);\nsum[1] = fused(r2, r2, sum[1]);",
+            add_at_lag_zero: "",
+            constants: Vec::new(),
+        }))
     }
 }

@@ -1,9 +1,9 @@
 //! What an engine has to know to evaluate terms of correlations where the particles are, and what it gives back.
 use super::blocking::Due;
+use super::kernel_sum::KernelSum;
 use super::sampled::HeldSamples;
 use crate::observable::BondOrder;
 use crate::observable::shear_stress::Macroscopic;
-use crate::observable::wavevectors::WaveVectorShell;
 use crate::plan::BondPlan;
 use crate::system::{SimulationBox, Species};
 
@@ -13,33 +13,20 @@ pub const MOST_SAMPLES_OF_BATCH: usize = 256;
 /// Sums over the particles of a species, in the frame of the laboratory or of the centre of mass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParticleSum {
-    /// `|dr|^2` and `|dr|^4`.
-    DisplacementMoments,
-    /// `v(0) . v(t)`.
-    VelocityProduct,
-    /// 1 for `|dr| < a`.
-    Within(f64),
-    /// `cos(q . dr)`, a mean over the wave vectors of each shell.
-    Scattering(Vec<WaveVectorShell>),
+    /// Of what each particle gives by itself.
+    Kernel(KernelSum),
     /// Number of particles of the earlier sample within this distance of where a particle is later.
     PlacesTaken(f64),
     /// Share of the particles within a radius in the earlier sample that are within another one in the later.
     BondsKept(BondPlan),
-    /// For each bin of `|dr|`, its inverse volume for the particles in it.
-    Histogram { bin_width: f64, inverse_volumes: Vec<f64> },
 }
 
 impl ParticleSum {
     /// Sums that it stands for.
     pub fn width(&self) -> usize {
         match self {
-            ParticleSum::DisplacementMoments => 2,
-            ParticleSum::VelocityProduct
-            | ParticleSum::Within(_)
-            | ParticleSum::PlacesTaken(_)
-            | ParticleSum::BondsKept(_) => 1,
-            ParticleSum::Scattering(shells) => shells.len(),
-            ParticleSum::Histogram { inverse_volumes, .. } => inverse_volumes.len(),
+            ParticleSum::Kernel(sum) => sum.results.count(),
+            ParticleSum::PlacesTaken(_) | ParticleSum::BondsKept(_) => 1,
         }
     }
 }
@@ -55,6 +42,8 @@ pub struct Evaluation {
     pub lags: usize,
     /// In the order of the sums.
     pub sums: Vec<ParticleSum>,
+    /// Indices of the sums in the order of kernels, which does not depend on that of the observables of a plan.
+    pub kernel_order: Vec<usize>,
     /// Relative to the centre of mass of all particles.
     pub remove_drift: bool,
     /// Displacements relative to the mean of the neighbors that a particle has within this distance in the earlier
@@ -66,6 +55,14 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// Sums that the kernel `correlate` makes, in its order, with their indices.
+    pub fn kernel_sums(&self) -> impl Iterator<Item = (usize, &KernelSum)> {
+        self.kernel_order.iter().filter_map(|&index| match &self.sums[index] {
+            ParticleSum::Kernel(sum) => Some((index, sum)),
+            ParticleSum::PlacesTaken(_) | ParticleSum::BondsKept(_) => None,
+        })
+    }
+
     /// Sums of one species.
     pub fn width(&self) -> usize {
         self.sums.iter().map(ParticleSum::width).sum()
@@ -314,6 +311,7 @@ mod tests {
             levels,
             lags,
             sums: Vec::new(),
+            kernel_order: Vec::new(),
             remove_drift: false,
             cage_radius: None,
             simulation_box: SimulationBox::cubic(3, 10, 1.0),

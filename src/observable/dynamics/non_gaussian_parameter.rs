@@ -1,4 +1,6 @@
 use super::correlation::Correlation;
+use super::displacement_moments;
+use super::registry::Definition;
 use crate::plan::DynamicObservable;
 
 /// `alpha_2(t) = D <|dr|^4> / ((D + 2) <|dr|^2>^2) - 1` in `D` dimensions, over the particles of a
@@ -10,6 +12,13 @@ use crate::plan::DynamicObservable;
 pub struct NonGaussianParameter {
     dimension: usize,
 }
+
+pub(super) static DEFINITION: Definition = Definition {
+    source: &displacement_moments::SOURCE,
+    correlation: |_, context| {
+        Box::new(NonGaussianParameter::new(context.simulation_box.dimension()))
+    },
+};
 
 impl NonGaussianParameter {
     pub fn new(dimension: usize) -> Self {

@@ -2,10 +2,12 @@
 use std::ops::Range;
 
 use super::cages::Cages;
+use super::source::{Evaluator, Source};
 use crate::observable::cells::Cells;
 use crate::observable::cosines::nearest_integer;
 use crate::observable::particle_order::{CHUNK, LANES};
 use crate::observable::sample::Sample;
+use crate::plan::CorrelationPlan;
 use crate::system::SimulationBox;
 
 /// What displacements are relative to.
@@ -32,6 +34,25 @@ pub struct Search {
     pub cells: bool,
     pub cage_radius: Option<f64>,
     pub bond_radius: Option<f64>,
+}
+
+impl Search {
+    /// For the terms of these sources.
+    pub(super) fn of<'a>(
+        sources: impl Iterator<Item = &'a Source>,
+        plan: &CorrelationPlan,
+    ) -> Search {
+        let mut search = Search::default();
+        for source in sources {
+            match source.evaluator {
+                Evaluator::Places => search.cells = true,
+                Evaluator::Bonds => search.bond_radius = plan.bonds.map(|bonds| bonds.radius),
+                Evaluator::Cages => search.cage_radius = plan.cage_radius,
+                Evaluator::Particles | Evaluator::Densities | Evaluator::Stress => {}
+            }
+        }
+        search
+    }
 }
 
 /// A sample that later ones are compared with.

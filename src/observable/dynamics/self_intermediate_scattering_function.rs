@@ -1,17 +1,62 @@
-use super::correlation::Correlation;
+use super::cage::in_cage;
+use super::correlation::{Correlation, Part, Places};
 use super::evaluation::ParticleSum;
+use super::kernel_sum::{KernelSum, Results};
 use super::pair_chunk::{Frame, PairChunk};
-use super::terms::{ParticleTerms, Rows};
+use super::registry::Definition;
+use super::source::{Evaluator, Need, Source};
+use super::susceptibility::Susceptibility;
+use super::terms::{ParticleTerms, Rows, Terms};
 use crate::observable::cosines::cosine_rows;
 use crate::observable::particle_order::LANES;
 use crate::observable::vectors::{InnerLoop, on_widest_registers};
-use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
-use crate::plan::DynamicObservable;
+use crate::observable::wavevectors::{WaveVectorShell, orbit_size, shells_of};
+use crate::observable::{ObservableError, SampleContext};
+use crate::plan::{CorrelationPlan, DynamicObservable};
 use crate::system::SimulationBox;
 
 /// `F_s(q, t) = <cos(q . [r_i(t) - r_i(0)])>` over the particles of a species and the wave vectors of a
 /// shell; in the frame of the cage, see [`CageRelative`](super::cage::CageRelative).
 pub struct SelfIntermediateScatteringFunction(pub Frame);
+
+pub(super) static DEFINITION: Definition = Definition {
+    source: &SOURCE,
+    correlation: |_, _| Box::new(SelfIntermediateScatteringFunction(Frame::Laboratory)),
+};
+
+pub(super) static IN_CAGE: Definition = Definition {
+    source: &SOURCE_IN_CAGE,
+    correlation: |_, _| Box::new(SelfIntermediateScatteringFunction(Frame::Cage)),
+};
+
+/// Of `F_s` at each time origin, the mean over particles and over the wave vectors of a shell.
+pub(super) static SUSCEPTIBILITY: Definition = Definition {
+    source: &SOURCE,
+    correlation: |_, _| {
+        Box::new(Susceptibility {
+            kind: DynamicObservable::SelfScatteringSusceptibility,
+            fluctuating: "sum_q sum_i cos(q . [r_i(t) - r_i(0)]) / (n N) over the N particles and the n wave vectors of a \
+                          shell, both before it is squared"
+                .into(),
+            parts: Part::species_and_all,
+        })
+    },
+};
+
+static SOURCE: Source = Source {
+    needs: &[Need::Wavenumbers],
+    ..Source::of_positions("self scattering", |plan, context| {
+        Ok(Terms::of_particles(SelfScattering::of_plan(plan, context)?))
+    })
+};
+
+static SOURCE_IN_CAGE: Source = Source {
+    needs: &[Need::Wavenumbers, Need::CageRadius],
+    evaluator: Evaluator::Cages,
+    ..Source::of_positions("self scattering in cages", |plan, context| {
+        in_cage(SelfScattering::of_plan(plan, context)?, plan, context)
+    })
+};
 
 impl Correlation for SelfIntermediateScatteringFunction {
     fn kind(&self) -> DynamicObservable {
@@ -24,6 +69,17 @@ impl Correlation for SelfIntermediateScatteringFunction {
     fn formula(&self) -> String {
         let displacement = self.0.displacement();
         format!("<cos(q . [{displacement}])>, averaged over the wave vectors of a shell")
+    }
+
+    /// Gaussian; beyond 1/e noise rules.
+    fn departure(&self) -> Option<fn(f64, &Places) -> f64> {
+        match self.0 {
+            Frame::Laboratory => Some(|value, places| {
+                let &Places { squared_distance, wavenumber, dimension } = places;
+                -value.ln() / (wavenumber.powi(2) * squared_distance / (2.0 * dimension)).min(1.0)
+            }),
+            Frame::Cage => None,
+        }
     }
 }
 
@@ -41,6 +97,10 @@ pub struct SelfScattering {
 }
 
 impl SelfScattering {
+    fn of_plan(plan: &CorrelationPlan, context: &SampleContext) -> Result<Self, ObservableError> {
+        Ok(Self::new(&context.simulation_box, shells_of(plan, context)?))
+    }
+
     pub fn new(simulation_box: &SimulationBox, shells: Vec<WaveVectorShell>) -> Self {
         let orders: [Vec<u32>; 3] = std::array::from_fn(|axis| {
             let mut orders: Vec<u32> =
@@ -137,7 +197,20 @@ impl ParticleTerms for SelfScattering {
     }
 
     fn particle_sum(&self) -> Option<ParticleSum> {
-        Some(ParticleSum::Scattering(self.shells.clone()))
+        Some(ParticleSum::Kernel(KernelSum {
+            name: "self scattering",
+            results: Results::Shells(self.shells.clone()),
+            add: "\
+u32 turns[3] = {moved[0].turns, moved[1].turns, 0};
+#if DIMENSION == 3
+turns[2] = moved[2].turns;
+#endif
+add_scattering(turns, sum);",
+            add_at_lag_zero: "\
+#pragma unroll
+for (int shell = 0; shell < SHELLS; ++shell) sum[shell] = add(sum[shell], 1.0f);",
+            constants: Vec::new(),
+        }))
     }
 }
 

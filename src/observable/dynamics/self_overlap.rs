@@ -1,7 +1,12 @@
-use super::correlation::{Correlation, Part};
+use super::cage::in_cage;
+use super::correlation::{Correlation, Part, Places};
 use super::evaluation::ParticleSum;
+use super::kernel_sum::{KernelSum, Results};
 use super::pair_chunk::{Frame, PairChunk};
-use super::terms::ParticleTerms;
+use super::registry::Definition;
+use super::source::{Evaluator, Need, Source};
+use super::susceptibility::Susceptibility;
+use super::terms::{ParticleTerms, Terms};
 use crate::observable::ObservableError;
 use crate::plan::DynamicObservable;
 
@@ -13,6 +18,48 @@ pub struct SelfOverlap {
     frame: Frame,
     length: f64,
 }
+
+pub(super) static DEFINITION: Definition = Definition {
+    source: &SOURCE,
+    correlation: |plan, _| Box::new(SelfOverlap::new(Frame::Laboratory, plan.overlap_length)),
+};
+
+pub(super) static IN_CAGE: Definition = Definition {
+    source: &SOURCE_IN_CAGE,
+    correlation: |plan, _| Box::new(SelfOverlap::new(Frame::Cage, plan.overlap_length)),
+};
+
+pub(super) static SUSCEPTIBILITY: Definition = Definition {
+    source: &SOURCE,
+    correlation: |plan, _| {
+        let length = plan.overlap_length;
+        Box::new(Susceptibility {
+            kind: DynamicObservable::SelfOverlapSusceptibility,
+            fluctuating: format!("sum_i theta(a - |r_i(t) - r_i(0)|) / N, a = {length}"),
+            parts: Part::species_and_all,
+        })
+    },
+};
+
+static SOURCE: Source = Source {
+    needs: &[Need::OverlapLength],
+    constants: &[SQUARED_LENGTH],
+    ..Source::of_positions("self overlap", |plan, _| {
+        Ok(Terms::of_particles(WithinDistance::new(plan.overlap_length)?))
+    })
+};
+
+static SOURCE_IN_CAGE: Source = Source {
+    needs: &[Need::OverlapLength, Need::CageRadius],
+    evaluator: Evaluator::Cages,
+    constants: &[SQUARED_LENGTH],
+    ..Source::of_positions("self overlap in cages", |plan, context| {
+        in_cage(WithinDistance::new(plan.overlap_length)?, plan, context)
+    })
+};
+
+/// Of the kernel.
+const SQUARED_LENGTH: &str = "squared_overlap";
 
 impl SelfOverlap {
     pub fn new(frame: Frame, length: f64) -> Self {
@@ -35,11 +82,17 @@ impl Correlation for SelfOverlap {
     fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
         Part::species_and_all(species, listed)
     }
+
+    fn departure(&self) -> Option<fn(f64, &Places) -> f64> {
+        match self.frame {
+            Frame::Laboratory => Some(|value, _| -value.ln()),
+            Frame::Cage => None,
+        }
+    }
 }
 
 /// 1 for particles with `|dr| < a`.
 pub struct WithinDistance {
-    length: f64,
     squared_length: f64,
 }
 
@@ -51,7 +104,7 @@ impl WithinDistance {
             let key = "correlation.overlap_length";
             return Err(ObservableError::value(key, length, "a positive number"));
         }
-        Ok(WithinDistance { length, squared_length: length * length })
+        Ok(WithinDistance { squared_length: length * length })
     }
 }
 
@@ -65,6 +118,12 @@ impl ParticleTerms for WithinDistance {
     }
 
     fn particle_sum(&self) -> Option<ParticleSum> {
-        Some(ParticleSum::Within(self.length))
+        Some(ParticleSum::Kernel(KernelSum {
+            name: "self overlap",
+            results: Results::Sums(1),
+            add: "sum[0] = add(sum[0], r2 < geometry.squared_overlap ? 1.0f : 0.0f);",
+            add_at_lag_zero: "sum[0] = add(sum[0], 1.0f);",
+            constants: vec![(SQUARED_LENGTH, self.squared_length as f32)],
+        }))
     }
 }

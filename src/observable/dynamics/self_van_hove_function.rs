@@ -1,7 +1,10 @@
 use super::correlation::Correlation;
 use super::evaluation::ParticleSum;
+use super::kernel_sum::{KernelSum, Results};
 use super::pair_chunk::PairChunk;
-use super::terms::{ParticleTerms, Rows};
+use super::registry::Definition;
+use super::source::{Need, Source};
+use super::terms::{ParticleTerms, Rows, Terms};
 use crate::observable::ObservableError;
 use crate::plan::{DynamicObservable, VanHovePlan};
 use crate::system::SimulationBox;
@@ -14,6 +17,25 @@ pub struct SelfVanHoveFunction {
     dimension: usize,
 }
 
+pub(super) static DEFINITION: Definition = Definition {
+    source: &SOURCE,
+    correlation: |_, context| {
+        Box::new(SelfVanHoveFunction::new(context.simulation_box.dimension()))
+    },
+};
+
+static SOURCE: Source = Source {
+    needs: &[Need::Bins],
+    constants: &[INVERSE_WIDTH],
+    ..Source::of_positions("displacement histogram", |plan, context| {
+        let histogram = DisplacementHistogram::new(&plan.van_hove, &context.simulation_box)?;
+        Ok(Terms::of_particles(histogram))
+    })
+};
+
+/// Of the kernel.
+const INVERSE_WIDTH: &str = "inverse_bin_width";
+
 impl SelfVanHoveFunction {
     pub fn new(dimension: usize) -> Self {
         SelfVanHoveFunction { dimension }
@@ -23,10 +45,6 @@ impl SelfVanHoveFunction {
 impl Correlation for SelfVanHoveFunction {
     fn kind(&self) -> DynamicObservable {
         DynamicObservable::SelfVanHoveFunction
-    }
-
-    fn unit(&self) -> &'static str {
-        if self.dimension == 2 { "sigma-2" } else { "sigma-3" }
     }
 
     fn formula(&self) -> String {
@@ -84,7 +102,15 @@ impl ParticleTerms for DisplacementHistogram {
     }
 
     fn particle_sum(&self) -> Option<ParticleSum> {
-        let inverse_volumes = self.inverse_volumes.clone();
-        Some(ParticleSum::Histogram { bin_width: self.inverse_width.recip(), inverse_volumes })
+        let width = self.inverse_width.recip();
+        Some(ParticleSum::Kernel(KernelSum {
+            name: "displacement histogram",
+            results: Results::Counts(self.inverse_volumes.clone()),
+            add: "\
+float bin = mul(square_root(r2), geometry.inverse_bin_width);
+if (bin < (float)BINS) atomicAdd(counts + (u32)bin, 1u);",
+            add_at_lag_zero: "atomicAdd(counts, 1u);",
+            constants: vec![(INVERSE_WIDTH, width.recip() as f32)],
+        }))
     }
 }

@@ -1,55 +1,109 @@
-//! Which terms an observable is made from, who evaluates them, and what samples hold for them.
-use super::pair_chunk::Frame;
+//! Which terms an observable is made from, what they need, who evaluates them, and what samples hold for them.
+use std::fmt;
+
+use super::terms::Terms;
 use crate::observable::sample::Contents;
+use crate::observable::{ObservableError, SampleContext};
 use crate::plan::{CorrelationPlan, DynamicObservable};
 
-/// Names the terms that an observable is made from.
+/// Terms that observables are made from; those of one source share them.
+pub struct Source {
+    pub name: &'static str,
+    /// Keys of the configuration that it reads.
+    pub needs: &'static [Need],
+    pub samples: Held,
+    pub evaluator: Evaluator,
+    /// Names of the constants that the text of its kernel reads.
+    pub constants: &'static [&'static str],
+    pub(super) terms: fn(&CorrelationPlan, &SampleContext) -> Result<Terms, ObservableError>,
+}
+
+/// What terms take of a stage beside samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// `|dr|^2` and `|dr|^4` of particles.
-    DisplacementMoments(Frame),
-    /// `v(0) . v(t)` of particles.
-    VelocityProduct,
-    /// `cos(q . dr)` of particles, averaged over shells of wave vectors.
-    SelfScattering(Frame),
-    /// 1 for particles with `|dr| < a`.
-    SelfOverlap(Frame),
-    /// Number of places of particles within `a`, for each particle.
-    CollectiveOverlap,
-    /// Share of the bonds of particles that are not broken.
-    BondBreaking,
-    /// 1 over its volume for the bin of `|dr|`.
-    DisplacementHistogram,
-    /// `rho_a(q, t) rho_b(-q, 0)` of pairs of species, averaged over shells of wave vectors.
-    DensityProduct,
-    /// Products of the shear stress and its integral; see [`stress_correlator`](super::stress_correlator).
-    StressProduct,
+pub enum Need {
+    /// `wavenumbers`.
+    Wavenumbers,
+    /// `overlap_length`.
+    OverlapLength,
+    /// The same below half the shortest edge, and with no more pairs than can be counted.
+    OverlapLengthOfPairs,
+    /// `cage_radius`.
+    CageRadius,
+    /// `bond_radius` and `bond_breaking_radius`.
+    Bonds,
+    /// `van_hove`.
+    Bins,
+}
+
+impl Need {
+    /// Whether an observable has this need.
+    pub fn is_of(self, observable: DynamicObservable) -> bool {
+        Source::of(observable).needs.contains(&self)
+    }
+
+    /// The first observable that has it.
+    pub fn example(self) -> DynamicObservable {
+        let first = DynamicObservable::ALL.into_iter().find(|&observable| self.is_of(observable));
+        first.expect("no need without an observable")
+    }
+}
+
+/// What a sample holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    Positions,
+    Velocities,
+    /// Density modes.
+    Modes,
+    Nothing,
 }
 
 impl Source {
     /// Where the terms of an observable come from.
-    pub fn of(kind: DynamicObservable) -> Source {
-        use DynamicObservable as D;
-        match kind {
-            D::MeanSquareDisplacement | D::MeanQuarticDisplacement | D::NonGaussianParameter => {
-                Source::DisplacementMoments(Frame::Laboratory)
-            }
-            D::VelocityAutocorrelation => Source::VelocityProduct,
-            D::SelfIntermediateScatteringFunction | D::SelfScatteringSusceptibility => {
-                Source::SelfScattering(Frame::Laboratory)
-            }
-            D::SelfOverlap | D::SelfOverlapSusceptibility => Source::SelfOverlap(Frame::Laboratory),
-            D::CollectiveOverlap | D::CollectiveOverlapSusceptibility => Source::CollectiveOverlap,
-            D::BondBreaking | D::BondBreakingSusceptibility => Source::BondBreaking,
-            D::CoherentIntermediateScatteringFunction => Source::DensityProduct,
-            D::SelfVanHoveFunction => Source::DisplacementHistogram,
-            D::StressAutocorrelation | D::ShearViscosity => Source::StressProduct,
-            D::CageRelativeMeanSquareDisplacement => Source::DisplacementMoments(Frame::Cage),
-            D::CageRelativeSelfIntermediateScatteringFunction => {
-                Source::SelfScattering(Frame::Cage)
-            }
-            D::CageRelativeSelfOverlap => Source::SelfOverlap(Frame::Cage),
+    pub fn of(observable: DynamicObservable) -> &'static Source {
+        super::definition(observable).source
+    }
+
+    /// What each particle gives by itself, from positions.
+    pub(super) const fn of_positions(
+        name: &'static str,
+        terms: fn(&CorrelationPlan, &SampleContext) -> Result<Terms, ObservableError>,
+    ) -> Source {
+        Source {
+            name,
+            needs: &[],
+            samples: Held::Positions,
+            evaluator: Evaluator::Particles,
+            constants: &[],
+            terms,
         }
+    }
+
+    /// Whether displacements are relative to cages.
+    pub fn is_in_cages(&self) -> bool {
+        self.evaluator == Evaluator::Cages
+    }
+
+    /// Whether it is made of the stress tensor.
+    pub fn is_of_stress(&self) -> bool {
+        self.evaluator == Evaluator::Stress
+    }
+}
+
+/// Whether an observable is made of the stress tensor.
+pub fn is_of_stress(observable: DynamicObservable) -> bool {
+    Source::of(observable).is_of_stress()
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Source) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
@@ -81,31 +135,12 @@ impl Evaluator {
     ];
 }
 
-impl Source {
-    pub fn evaluator(self) -> Evaluator {
-        match self {
-            Source::DisplacementMoments(Frame::Laboratory)
-            | Source::VelocityProduct
-            | Source::SelfScattering(Frame::Laboratory)
-            | Source::SelfOverlap(Frame::Laboratory)
-            | Source::DisplacementHistogram => Evaluator::Particles,
-            Source::DisplacementMoments(Frame::Cage)
-            | Source::SelfScattering(Frame::Cage)
-            | Source::SelfOverlap(Frame::Cage) => Evaluator::Cages,
-            Source::CollectiveOverlap => Evaluator::Places,
-            Source::BondBreaking => Evaluator::Bonds,
-            Source::DensityProduct => Evaluator::Densities,
-            Source::StressProduct => Evaluator::Stress,
-        }
-    }
-}
-
 /// The correlation in parts that an engine may evaluate, one for each [`Evaluator`] that there is something for.
 pub fn for_engines(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
     Evaluator::ALL
         .into_iter()
         .map(|evaluator| {
-            let is_of = |kind: &DynamicObservable| Source::of(*kind).evaluator() == evaluator;
+            let is_of = |kind: &DynamicObservable| Source::of(*kind).evaluator == evaluator;
             let observables = plan.observables.iter().copied().filter(is_of).collect();
             // The stress is that of the laboratory; distances between particles are the same in any frame.
             let without_drift = matches!(evaluator, Evaluator::Stress | Evaluator::Bonds);
@@ -118,7 +153,7 @@ pub fn for_engines(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
 
 /// Whether an engine takes samples of all particles for a part of [`for_engines`]: how many the blocks hold.
 pub fn takes_samples_of_engine(plan: &CorrelationPlan) -> Option<usize> {
-    match Source::of(*plan.observables.first()?).evaluator() {
+    match Source::of(*plan.observables.first()?).evaluator {
         Evaluator::Particles | Evaluator::Cages | Evaluator::Places | Evaluator::Bonds => {
             Some(plan.levels * (plan.block_size - 1))
         }
@@ -138,12 +173,12 @@ pub fn sample_bytes(plan: &CorrelationPlan, particles: usize, species: usize) ->
 }
 
 /// What samples have to hold for the terms of a source; `modes`: its wave vectors.
-pub(super) fn contents(source: Source, modes: usize) -> Contents {
+pub(super) fn contents(source: &Source, modes: usize) -> Contents {
     let nothing = Contents::default();
-    match source {
-        Source::VelocityProduct => Contents { velocities: true, ..nothing },
-        Source::DensityProduct => Contents { modes, ..nothing },
-        Source::StressProduct => nothing,
-        _ => Contents { positions: true, ..nothing },
+    match source.samples {
+        Held::Positions => Contents { positions: true, ..nothing },
+        Held::Velocities => Contents { velocities: true, ..nothing },
+        Held::Modes => Contents { modes, ..nothing },
+        Held::Nothing => nothing,
     }
 }

@@ -1,4 +1,7 @@
 use super::correlation::{Correlation, Part};
+use super::registry::Definition;
+use super::source::{Evaluator, Held, Source};
+use super::terms::Terms;
 use crate::plan::DynamicObservable;
 use crate::system::SimulationBox;
 
@@ -9,15 +12,31 @@ use crate::system::SimulationBox;
 /// ([`stress_correlator`](super::stress_correlator)).
 pub struct StressAutocorrelation {
     volume: f64,
-    dimension: usize,
 }
+
+pub(super) static DEFINITION: Definition = Definition {
+    source: &SOURCE,
+    correlation: |_, context| Box::new(StressAutocorrelation::new(&context.simulation_box)),
+};
+
+pub(super) static VISCOSITY: Definition = Definition {
+    source: &SOURCE,
+    correlation: |_, context| Box::new(ShearViscosity::new(&context.simulation_box)),
+};
+
+/// Products of the shear stress and its integral; see [`stress_correlator`](super::stress_correlator).
+pub(super) static SOURCE: Source = Source {
+    name: "stress product",
+    needs: &[],
+    samples: Held::Nothing,
+    evaluator: Evaluator::Stress,
+    constants: &[],
+    terms: |_, _| Ok(Terms::Stress),
+};
 
 impl StressAutocorrelation {
     pub fn new(simulation_box: &SimulationBox) -> Self {
-        StressAutocorrelation {
-            volume: simulation_box.volume(),
-            dimension: simulation_box.dimension(),
-        }
+        StressAutocorrelation { volume: simulation_box.volume() }
     }
 }
 
@@ -32,17 +51,13 @@ impl Correlation for StressAutocorrelation {
         DynamicObservable::StressAutocorrelation
     }
 
-    fn unit(&self) -> &'static str {
-        if self.dimension == 2 { "epsilon sigma-2" } else { "epsilon sigma-3" }
-    }
-
     fn formula(&self) -> String {
         "V / <T> <s(0) s(t)>, mean over the independent components s of the traceless stress tensor"
             .into()
     }
 
-    fn parts(&self, _species: usize, _listed: &[usize]) -> Vec<Part> {
-        vec![Part::All]
+    fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
+        Part::all_particles(species, listed)
     }
 
     fn components(&self) -> usize {
@@ -72,12 +87,11 @@ impl Correlation for StressAutocorrelation {
 /// those of an average over time origins, too. Windows as of [`StressAutocorrelation`].
 pub struct ShearViscosity {
     volume: f64,
-    dimension: usize,
 }
 
 impl ShearViscosity {
     pub fn new(simulation_box: &SimulationBox) -> Self {
-        ShearViscosity { volume: simulation_box.volume(), dimension: simulation_box.dimension() }
+        ShearViscosity { volume: simulation_box.volume() }
     }
 }
 
@@ -86,18 +100,14 @@ impl Correlation for ShearViscosity {
         DynamicObservable::ShearViscosity
     }
 
-    fn unit(&self) -> &'static str {
-        if self.dimension == 2 { "epsilon tau sigma-2" } else { "epsilon tau sigma-3" }
-    }
-
     fn formula(&self) -> String {
         "V / <T> int_0^t <s(0) s(t')> dt', mean over the independent components s of the traceless \
          stress tensor"
             .into()
     }
 
-    fn parts(&self, _species: usize, _listed: &[usize]) -> Vec<Part> {
-        vec![Part::All]
+    fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
+        Part::all_particles(species, listed)
     }
 
     fn components(&self) -> usize {

@@ -1,7 +1,5 @@
-use super::bond_breaking;
 use super::correlation::{Correlation, Part};
-use super::source::Source;
-use crate::plan::{BondPlan, DynamicObservable};
+use crate::plan::DynamicObservable;
 
 /// Four-point susceptibility `chi_4(t) = N (<x^2> - <x>^2)` with `x` the mean over `N` particles at one time
 /// origin and `< >` the average over origins: the dynamic heterogeneity seen by the overlap (Lacevic et
@@ -13,15 +11,11 @@ use crate::plan::{BondPlan, DynamicObservable};
 /// sample, smaller than the true one by the squared error of `<x>`. The error is that of
 /// [`BlockAverage`](crate::observable::accumulator::BlockAverage) for `<x>` and `<x^2>` with their covariance.
 pub struct Susceptibility {
-    kind: DynamicObservable,
-    overlap_length: f64,
-    bonds: BondPlan,
-}
-
-impl Susceptibility {
-    pub fn new(kind: DynamicObservable, overlap_length: f64, bonds: BondPlan) -> Self {
-        Susceptibility { kind, overlap_length, bonds }
-    }
+    pub kind: DynamicObservable,
+    /// Definition of `x`, as text for the file.
+    pub fluctuating: String,
+    /// [`Correlation::parts`].
+    pub parts: fn(usize, &[usize]) -> Vec<Part>,
 }
 
 impl Correlation for Susceptibility {
@@ -30,22 +24,7 @@ impl Correlation for Susceptibility {
     }
 
     fn formula(&self) -> String {
-        let x = match self.source() {
-            Source::SelfOverlap(_) => {
-                format!("Q = sum_i theta(a - |r_i(t) - r_i(0)|) / N, a = {}", self.overlap_length)
-            }
-            Source::CollectiveOverlap => format!(
-                "Q = sum_i sum_j theta(a - |r_j(t) - r_i(0)|) / N, a = {}",
-                self.overlap_length
-            ),
-            Source::BondBreaking => {
-                format!("Q = sum_i [n_i(t) / n_i(0)] / N, {}", bond_breaking::definition(self.bonds))
-            }
-            _ => "Q = sum_q sum_i cos(q . [r_i(t) - r_i(0)]) / (n N) over the N particles and the n wave vectors of a \
-                  shell, both before it is squared"
-                .into(),
-        };
-        format!("N (<Q^2> - <Q>^2) over time origins with {x}")
+        format!("N (<Q^2> - <Q>^2) over time origins with Q = {}", self.fluctuating)
     }
 
     /// A variance.
@@ -54,10 +33,7 @@ impl Correlation for Susceptibility {
     }
 
     fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
-        match self.source() {
-            Source::CollectiveOverlap => vec![Part::All],
-            _ => Part::species_and_all(species, listed),
-        }
+        (self.parts)(species, listed)
     }
 
     fn components(&self) -> usize {

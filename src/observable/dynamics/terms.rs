@@ -2,6 +2,7 @@
 use super::correlation::Part;
 use super::evaluation::ParticleSum;
 use super::pair_chunk::PairChunk;
+use super::stress_correlator;
 use crate::observable::sample::Sample;
 use crate::observable::wavevectors::WaveVectorShell;
 
@@ -82,4 +83,35 @@ pub trait SampleTerms: Send + Sync {
 
     /// Writes for every row all terms of one part.
     fn evaluate(&self, origin: &Sample, later: &Sample, part: Part, terms: &mut [f64]);
+}
+
+/// How terms are evaluated.
+pub enum Terms {
+    Particles(Box<dyn ParticleTerms>),
+    Samples(Box<dyn SampleTerms>),
+    /// From a series of their own.
+    Stress,
+}
+
+impl Terms {
+    pub fn of_particles(terms: impl ParticleTerms + 'static) -> Terms {
+        Terms::Particles(Box::new(terms))
+    }
+
+    pub fn rows(&self) -> Rows<'_> {
+        match self {
+            Terms::Particles(terms) => terms.rows(),
+            Terms::Samples(terms) => terms.rows(),
+            Terms::Stress => Rows::One,
+        }
+    }
+
+    /// Numbers that one time origin gives.
+    pub fn width(&self) -> usize {
+        match self {
+            Terms::Particles(terms) => terms.width(),
+            Terms::Samples(terms) => terms.terms() * terms.rows().count(),
+            Terms::Stress => stress_correlator::TERMS,
+        }
+    }
 }

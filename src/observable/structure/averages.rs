@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use supercool_observables::StructureFunction;
 
 use super::pair_distribution::PairDistribution;
 use super::structure_factor::StructureFactor;
@@ -108,21 +109,22 @@ impl Structure {
     /// Series in the order of [`results`](Self::results): by pair, first `g_ab(r)`, then `S_ab(q)`.
     pub fn layouts(&self) -> Vec<SeriesLayout> {
         let shells = self.structure_factor.shells();
+        let dimension = self.context.simulation_box.dimension();
         let of_pair = |pair: &String| {
             let distances = self.pair_distribution.distances();
             let wavenumbers = shells.iter().map(|shell| shell.wavenumber).collect();
             let distribution = SeriesLayout {
-                path: format!("{pair}/{}", PairDistribution::NAME),
+                path: format!("{pair}/{}", StructureFunction::PairDistribution.group_name()),
                 axes: vec![Axis { name: AxisName::Distance, values: distances }],
                 vectors_per_shell: None,
-                unit: "",
+                unit: StructureFunction::PairDistribution.descriptor().unit.text(dimension),
                 formula: PairDistribution::FORMULA.into(),
             };
             let factor = SeriesLayout {
-                path: format!("{pair}/{}", StructureFactor::NAME),
+                path: format!("{pair}/{}", StructureFunction::StructureFactor.group_name()),
                 axes: vec![Axis { name: AxisName::Wavenumber, values: wavenumbers }],
                 vectors_per_shell: Some(shells.iter().map(|shell| shell.count()).collect()),
-                unit: "",
+                unit: StructureFunction::StructureFactor.descriptor().unit.text(dimension),
                 formula: StructureFactor::FORMULA.into(),
             };
             [distribution, factor]
@@ -135,11 +137,17 @@ impl Structure {
         let mut results = Vec::new();
         let shells = self.structure_factor.shells();
         for (pair, name) in self.pair_names.iter().enumerate() {
-            let mut distribution = Series::empty(format!("{name}/{}", PairDistribution::NAME));
+            let mut distribution = Series::empty(format!(
+                "{name}/{}",
+                StructureFunction::PairDistribution.group_name()
+            ));
             for average in &self.pair_distribution.averages[pair] {
                 push(&mut distribution, average, 1);
             }
-            let mut factor = Series::empty(format!("{name}/{}", StructureFactor::NAME));
+            let mut factor = Series::empty(format!(
+                "{name}/{}",
+                StructureFunction::StructureFactor.group_name()
+            ));
             for (average, shell) in self.structure_factor.averages[pair].iter().zip(shells) {
                 push(&mut factor, average, shell.count());
             }

@@ -28,7 +28,6 @@ pub struct PairDistribution {
 }
 
 impl PairDistribution {
-    pub const NAME: &str = "pair_distribution";
     pub const FORMULA: &str = "V / (N_a N_b) <sum_i^a sum_j^b delta(r - |r_j - r_i|)> / (surface of the sphere \
                                or circle); N_a (N_a - 1) instead of N_a N_b for a = b";
 

@@ -26,7 +26,6 @@ pub struct StructureFactor {
 }
 
 impl StructureFactor {
-    pub const NAME: &str = "structure_factor";
     pub const FORMULA: &str = "<rho_a(q) rho_b(-q)> / N with rho_a(q) = sum_i^a exp(i q . r_i) and N all particles, \
                                averaged over the wave vectors of a shell";
 

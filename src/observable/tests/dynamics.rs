@@ -318,6 +318,7 @@ fn averages_over_all_particles_are_those_of_the_species_weighted_by_their_number
     let linear = [
         DynamicObservable::MeanSquareDisplacement,
         DynamicObservable::MeanQuarticDisplacement,
+        DynamicObservable::MeanDisplacement,
         DynamicObservable::VelocityAutocorrelation,
         DynamicObservable::SelfIntermediateScatteringFunction,
         DynamicObservable::SelfVanHoveFunction,

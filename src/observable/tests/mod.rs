@@ -4,7 +4,7 @@ mod dynamics;
 mod evaluated;
 mod structure;
 
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -174,11 +174,16 @@ fn free_particles_move_ballistically_through_the_periodic_boundary() {
     let shell = &wavevectors::shells(&context.simulation_box, &[2.0], 14).unwrap()[0];
     let mean_v2: f64 =
         velocity.iter().flatten().map(|v| v * v).sum::<f64>() / velocity.len() as f64;
+    let speed = |v: &[f64; 3]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let mean_speed = velocity.iter().map(speed).sum::<f64>() / count as f64;
     for (index, &time) in layouts[0].axis(AxisName::Time).unwrap().iter().enumerate() {
         let square = find(&results, "A/mean_square_displacement");
         let tolerance = 1e-11 * (1.0 + mean_v2 * time * time);
         assert!((square.value[index] - mean_v2 * time * time).abs() < tolerance);
         assert!(square.error[index].is_nan() || square.error[index] < 1e3 * tolerance);
+        let distance = find(&results, "A/mean_displacement");
+        let exact = time * mean_speed;
+        assert!((distance.value[index] - exact).abs() < 1e-11 * (1.0 + exact));
         let velocities = find(&results, "A/velocity_autocorrelation");
         assert!((velocities.value[index] - mean_v2).abs() < 1e-12 * mean_v2);
         let mut exact = 0.0;
@@ -213,6 +218,11 @@ fn random_walk_is_gaussian_and_diffusive_within_its_error_bars() {
         for (index, time) in times.iter().enumerate().take(times.len() - 9).skip(1) {
             let steps = (time / (0.002 * every as f64)).round();
             let square = dimension * width * width * steps;
+            // Means of the Maxwell and the Rayleigh distribution.
+            let distance = match dimension == 3.0 {
+                true => (8.0 * square / (3.0 * PI)).sqrt(),
+                false => (PI * square / 4.0).sqrt(),
+            };
             let decay = |n: [i32; 3]| {
                 let q2: f64 = (0..3).map(|k| (TAU * f64::from(n[k]) / edges[k]).powi(2)).sum();
                 (-0.5 * q2 * width * width * steps).exp()
@@ -221,6 +231,7 @@ fn random_walk_is_gaussian_and_diffusive_within_its_error_bars() {
             let scattering = vectors.iter().map(|&n| decay(n)).sum::<f64>() / vectors.len() as f64;
             for (name, place, expected) in [
                 ("mean_square_displacement", index, square),
+                ("mean_displacement", index, distance),
                 ("non_gaussian_parameter", index - 1, 0.0),
                 ("velocity_autocorrelation", index, 0.0),
                 ("self_intermediate_scattering_function", index, scattering),

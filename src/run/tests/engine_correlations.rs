@@ -127,8 +127,7 @@ impl Engine for Evaluating {
 
 /// Observables that engines evaluate and others in one correlation, in two stages.
 fn toml() -> String {
-    let observables =
-        crate::plan::DynamicObservable::ALL.map(|one| one.group_name().replace('_', "-"));
+    let observables = crate::plan::DynamicObservable::ALL.map(crate::plan::DynamicObservable::word);
     let mut text = r#"
 [system]
 dimension = 3

@@ -35,6 +35,7 @@ use super::single_rank::LaunchSamples;
 use crate::engine::{Correlator, EngineError, Pending};
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
+use crate::observable::dynamics::source::is_of_stress;
 use crate::plan::Plan;
 
 /// What the kernels of correlations share with the host.
@@ -70,7 +71,7 @@ pub fn is_wanted(plan: &Plan) -> bool {
 /// Whether some of them are of the stress.
 pub fn is_stress_wanted(plan: &Plan) -> bool {
     let mut correlations = plan.stages.iter().flat_map(|stage| &stage.correlations);
-    correlations.any(|plan| plan.observables.iter().any(|kind| kind.is_of_stress()))
+    correlations.any(|plan| plan.observables.iter().any(|&observable| is_of_stress(observable)))
 }
 
 /// Samples and correlations of a stage.

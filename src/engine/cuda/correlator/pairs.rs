@@ -15,9 +15,9 @@ use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::Due;
-use crate::observable::dynamics::evaluation::{
-    self, EvaluatedPairs, Evaluation, ParticleSum, SampleGroup,
-};
+use crate::observable::dynamics::evaluation::{self, EvaluatedPairs, Evaluation, SampleGroup};
+use crate::observable::dynamics::kernel_sum::KernelSum;
+use crate::observable::dynamics::registry;
 use crate::system::Species;
 
 /// Bytes of sums by chunk that are made at once, if that many pairs are due.
@@ -79,26 +79,24 @@ device_struct! {
     }
 }
 
-/// `Geometry` of the kernels.
-fn geometry(edges: [f64; 3], sums: &[ParticleSum], first_chunk: &[u32]) -> Layout {
-    let length = sums.iter().find_map(|sum| match sum {
-        ParticleSum::Within(length) => Some(*length),
-        _ => None,
-    });
-    let bin_width = sums.iter().find_map(|sum| match sum {
-        ParticleSum::Histogram { bin_width, .. } => Some(*bin_width),
-        _ => None,
-    });
-    Layout::default()
-        .with("edge", &[], edges)
-        .with_array(
-            "first_chunk",
-            "SPECIES_COUNT + 1",
-            &["Chunks before each species, and all."],
-            first_chunk,
-        )
-        .with("squared_overlap", &[], length.map_or(0.0, |length| (length * length) as f32))
-        .with("inverse_bin_width", &[], bin_width.map_or(0.0, |bin_width| bin_width.recip() as f32))
+/// `Geometry` of the kernels: with the constants of all sources, zero where they are not wanted.
+fn geometry<'a>(
+    edges: [f64; 3],
+    sums: impl Iterator<Item = &'a KernelSum>,
+    first_chunk: &[u32],
+) -> Layout {
+    let mut layout = Layout::default().with("edge", &[], edges).with_array(
+        "first_chunk",
+        "SPECIES_COUNT + 1",
+        &["Chunks before each species, and all."],
+        first_chunk,
+    );
+    let values: Vec<(&str, f32)> = sums.flat_map(|sum| sum.constants.iter().copied()).collect();
+    for name in registry::kernel_constants() {
+        let value = values.iter().find(|(of, _)| *of == name);
+        layout = layout.with(name, &[], value.map_or(0.0, |(_, value)| *value));
+    }
+    layout
 }
 
 shared_header!(pub GROUPS = "shared/groups.cuh": Group);
@@ -106,7 +104,7 @@ shared_header!(pub GROUPS = "shared/groups.cuh": Group);
 /// What the kernels include of this module.
 pub const SHARED: SharedHeader = SharedHeader {
     name: "shared/pairs.cuh",
-    text: || geometry([0.0; 3], &[], &[]).declaration("Geometry"),
+    text: || geometry([0.0; 3], std::iter::empty(), &[]).declaration("Geometry"),
 };
 
 kernels! {
@@ -161,7 +159,8 @@ impl PairEvaluator {
         let kernels = Kernels::of(session, &program::program(evaluation, slots))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
         let edges = evaluation.simulation_box.padded_edges();
-        let geometry = geometry(edges, &evaluation.sums, &first_chunk);
+        let sums = evaluation.kernel_sums().map(|(_, sum)| sum);
+        let geometry = geometry(edges, sums, &first_chunk);
         kernels.set_bytes("geometry", &geometry.bytes())?;
         let pair_kernels = PairKernels::load(&kernels)?;
         kernels.allow_shared_memory(pair_kernels.correlate, shared_bytes)?;

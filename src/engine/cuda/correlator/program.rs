@@ -4,7 +4,8 @@ use std::fmt::Write;
 use super::origins::SortingKernels;
 use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::declare::{device_constants, device_struct, shared_header};
-use crate::observable::dynamics::evaluation::{DensityEvaluation, Evaluation, ParticleSum};
+use crate::observable::dynamics::evaluation::{DensityEvaluation, Evaluation};
+use crate::observable::dynamics::kernel_sum::{KernelSum, Results};
 use crate::observable::dynamics::sampled::WORDS;
 use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
 
@@ -64,17 +65,14 @@ const MOST_WRITTEN_OUT: usize = 160;
 
 /// The kernels of a correlation; `slots`: samples of a group.
 pub fn program(evaluation: &Evaluation, slots: usize) -> Program {
-    let has = |wanted: fn(&ParticleSum) -> bool| {
-        u32::from(evaluation.sums.iter().any(wanted)).to_string()
-    };
     let shells = shells(evaluation);
+    let terms = statements(evaluation, |sum| sum.add, false);
+    let at_lag_zero = statements(evaluation, |sum| sum.add_at_lag_zero, true);
     let macros = [
         ("DIMENSION", evaluation.simulation_box.dimension().to_string()),
         ("SPECIES_COUNT", evaluation.species.len().to_string()),
         ("MOST_SLOTS", slots.to_string()),
-        ("MOMENTS", has(|sum| matches!(sum, ParticleSum::DisplacementMoments))),
-        ("VELOCITIES", has(|sum| matches!(sum, ParticleSum::VelocityProduct))),
-        ("OVERLAP", has(|sum| matches!(sum, ParticleSum::Within(_)))),
+        ("WIDTH", sum_count(evaluation).to_string()),
         ("SHELLS", shells.len().to_string()),
         ("BINS", bins(evaluation).to_string()),
         ("REMOVE_DRIFT", u32::from(evaluation.remove_drift).to_string()),
@@ -85,6 +83,8 @@ pub fn program(evaluation: &Evaluation, slots: usize) -> Program {
             "#include \"observable/pair_terms.cuh\"\n{}{}",
             scattering(shells),
             include_str!("../../../../kernels/observable/correlate.cu")
+                .replace("ADD_TERMS_AT_LAG_ZERO;", &at_lag_zero)
+                .replace("ADD_TERMS;", &terms)
         ),
         macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         options: Vec::new(),
@@ -148,46 +148,69 @@ pub enum Column {
     Count(usize, f64),
 }
 
+/// Sums of the kernel, without the counts of histograms.
+fn sum_count(evaluation: &Evaluation) -> usize {
+    evaluation.kernel_sums().map(|(_, sum)| columns_of(sum)).sum()
+}
+
+fn columns_of(sum: &KernelSum) -> usize {
+    match &sum.results {
+        Results::Counts(_) => 0,
+        results => results.count(),
+    }
+}
+
 /// The sums of a correlation in those of the kernels.
 pub fn columns(evaluation: &Evaluation) -> Vec<Column> {
-    // Those that come first in the kernels, with their widths.
-    let rank = |sum: &ParticleSum| match sum {
-        ParticleSum::DisplacementMoments => 0,
-        ParticleSum::VelocityProduct => 1,
-        ParticleSum::Within(_) => 2,
-        ParticleSum::Scattering(_) => 3,
-        ParticleSum::Histogram { .. } => 4,
-        ParticleSum::PlacesTaken(_) | ParticleSum::BondsKept(_) => {
-            unreachable!("these are counted apart")
+    let mut columns = vec![Vec::new(); evaluation.sums.len()];
+    let mut first = 0;
+    for (index, sum) in evaluation.kernel_sums() {
+        let end = first + columns_of(sum);
+        columns[index] = match &sum.results {
+            Results::Counts(each) => {
+                let counts = each.iter().enumerate();
+                counts.map(|(bin, &each)| Column::Count(bin, each)).collect()
+            }
+            _ => (first..end).map(Column::Sum).collect(),
+        };
+        first = end;
+    }
+    columns.concat()
+}
+
+/// Statements of the terms that are wanted, in the order of kernels; or with those of counts last.
+fn statements(evaluation: &Evaluation, text: fn(&KernelSum) -> &str, counts_last: bool) -> String {
+    let mut all = String::new();
+    let mut last = String::new();
+    let mut first = 0;
+    for (_, sum) in evaluation.kernel_sums() {
+        let (target, own) = match &sum.results {
+            Results::Counts(_) if counts_last => (&mut last, String::new()),
+            Results::Counts(_) => (&mut all, String::new()),
+            _ => (&mut all, format!("float *sum = sums + {first};\n")),
+        };
+        if !text(sum).is_empty() {
+            let _ = writeln!(target, "{{ // {}\n{own}{}\n}}", sum.name, text(sum));
         }
-    };
-    let of_sum = |sum: &ParticleSum| -> Vec<Column> {
-        if let ParticleSum::Histogram { inverse_volumes, .. } = sum {
-            let columns = inverse_volumes.iter().enumerate();
-            return columns.map(|(bin, &each)| Column::Count(bin, each)).collect();
-        }
-        let before = evaluation.sums.iter().filter(|other| rank(other) < rank(sum));
-        let first: usize = before.map(ParticleSum::width).sum();
-        (first..first + sum.width()).map(Column::Sum).collect()
-    };
-    evaluation.sums.iter().flat_map(of_sum).collect()
+        first += columns_of(sum);
+    }
+    all + &last
 }
 
 /// Bins of the histogram.
 pub fn bins(evaluation: &Evaluation) -> usize {
-    let of = |sum: &ParticleSum| match sum {
-        ParticleSum::Histogram { inverse_volumes, .. } => Some(inverse_volumes.len()),
+    let of = |(_, sum): (usize, &KernelSum)| match &sum.results {
+        Results::Counts(each) => Some(each.len()),
         _ => None,
     };
-    evaluation.sums.iter().find_map(of).unwrap_or(0)
+    evaluation.kernel_sums().find_map(of).unwrap_or(0)
 }
 
 fn shells(evaluation: &Evaluation) -> &[WaveVectorShell] {
     evaluation
-        .sums
-        .iter()
-        .find_map(|sum| match sum {
-            ParticleSum::Scattering(shells) => Some(shells.as_slice()),
+        .kernel_sums()
+        .find_map(|(_, sum)| match &sum.results {
+            Results::Shells(shells) => Some(shells.as_slice()),
             _ => None,
         })
         .unwrap_or_default()

@@ -7,10 +7,8 @@ use super::{Channel, Correlations};
 use crate::observable::accumulator::{BlockAverage, MAX_COMPONENTS};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::correlation::{Correlation, Part};
-use crate::observable::dynamics::pair_chunk::{Origin, PairChunk};
-use crate::observable::dynamics::registry::{self, Terms};
-use crate::observable::dynamics::source::Source;
-use crate::observable::dynamics::terms::{ParticleTerms, SampleTerms};
+use crate::observable::dynamics::pair_chunk::{Origin, PairChunk, Search};
+use crate::observable::dynamics::terms::{ParticleTerms, SampleTerms, Terms};
 use crate::observable::particle_order::CHUNK;
 use crate::observable::sample::Sample;
 use crate::observable::shear_stress::Macroscopic;
@@ -42,7 +40,7 @@ impl Correlations {
             };
             let pairs: Vec<_> = entries.iter().enumerate().filter_map(lag_of).collect();
             let sources = self.terms.iter().map(|(source, _)| *source);
-            let search = registry::search(sources, &self.plan);
+            let search = Search::of(sources, &self.plan);
             let origin = Origin::new(&entries[0], search, &self.context.simulation_box);
             for pairs in pairs.chunks(PAIRS_AT_ONCE) {
                 self.correlate_pairs(&origin, pairs);
@@ -67,7 +65,7 @@ impl Correlations {
         sums: &[f64],
         evaluate: impl Fn(&dyn SampleTerms, usize, Part, &mut [f64]) + Sync,
     ) {
-        let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
+        let width: usize = self.particle_terms().map(|terms| terms.width()).sum();
         let species = self.context.species.len();
         // Where the sums of particle terms begin.
         let mut first = Vec::new();
@@ -133,9 +131,9 @@ impl Correlations {
         });
     }
 
-    fn particle_terms(&self) -> impl Iterator<Item = (Source, &dyn ParticleTerms)> {
-        self.terms.iter().filter_map(|(source, terms)| match terms {
-            Terms::Particles(terms) => Some((*source, &**terms)),
+    fn particle_terms(&self) -> impl Iterator<Item = &dyn ParticleTerms> {
+        self.terms.iter().filter_map(|(_, terms)| match terms {
+            Terms::Particles(terms) => Some(&**terms),
             Terms::Samples(_) | Terms::Stress => None,
         })
     }
@@ -145,7 +143,7 @@ impl Correlations {
     fn particle_sums(&self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) -> Vec<f64> {
         let mut chunks = self.order.chunks(CHUNK);
         chunks.retain(|(species, _)| self.summed[*species]);
-        let width: usize = self.particle_terms().map(|(_, terms)| terms.width()).sum();
+        let width: usize = self.particle_terms().map(|terms| terms.width()).sum();
         let species = self.context.species.len();
         let mut sums = vec![0.0; pairs.len() * (species + 1) * width];
         if width == 0 || chunks.is_empty() {
@@ -162,7 +160,7 @@ impl Correlations {
                 let (_, later) = &pairs[pair];
                 let (_, places) = &chunks[chunk_of_pair];
                 chunk.load(origin, later, moved[pair].as_deref(), places.clone(), edges);
-                for (_, terms) in self.particle_terms() {
+                for terms in self.particle_terms() {
                     let (own, rest) = sums.split_at_mut(terms.width());
                     terms.add(chunk, own);
                     sums = rest;

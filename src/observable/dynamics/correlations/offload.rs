@@ -7,9 +7,10 @@ use crate::observable::dynamics::evaluation::{
     DensityEvaluation, Evaluated, EvaluatedPairs, Evaluation, Offloaded, SampledDensities,
     SampledStress, StressEvaluation,
 };
-use crate::observable::dynamics::registry::Terms;
+use crate::observable::dynamics::registry;
 use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
-use crate::observable::dynamics::source::{Evaluator, Source};
+use crate::observable::dynamics::source::Evaluator;
+use crate::observable::dynamics::terms::{Rows, Terms};
 use crate::observable::sample::{CenterOfMass, Sample};
 
 impl Correlations {
@@ -17,8 +18,8 @@ impl Correlations {
     /// particles that engines know and evaluate together.
     fn evaluation(&self) -> Option<Evaluation> {
         let mut sources = self.terms.iter().map(|(source, _)| *source);
-        let first = sources.next()?.evaluator();
-        if sources.any(|source| source.evaluator() != first) {
+        let first = sources.next()?.evaluator;
+        if sources.any(|source| source.evaluator != first) {
             return None;
         }
         let in_cages = first == Evaluator::Cages;
@@ -32,6 +33,7 @@ impl Correlations {
             levels: self.plan.levels,
             lags: self.lags.len(),
             sums: sums.collect::<Option<_>>()?,
+            kernel_order: self.kernel_order(),
             remove_drift: self.plan.remove_drift,
             cage_radius: self.plan.cage_radius.filter(|_| in_cages),
             simulation_box: self.context.simulation_box,
@@ -40,14 +42,26 @@ impl Correlations {
         .filter(|_| self.order.ids().is_sorted())
     }
 
-    /// Whether all terms have one source.
-    fn is_of(&self, wanted: Source) -> bool {
-        !self.terms.is_empty() && self.terms.iter().all(|(source, _)| *source == wanted)
+    /// Indices of the terms, those of wave numbers last, each in the order of the sources.
+    fn kernel_order(&self) -> Vec<usize> {
+        let sources = registry::sources();
+        let mut order: Vec<usize> = (0..self.terms.len()).collect();
+        order.sort_by_key(|&index| {
+            let (source, terms) = &self.terms[index];
+            let place = sources.iter().position(|other| other == source);
+            (matches!(terms.rows(), Rows::Shells(_)), place)
+        });
+        order
+    }
+
+    /// Whether all terms are evaluated so.
+    fn is_of(&self, wanted: Evaluator) -> bool {
+        !self.terms.is_empty() && self.terms.iter().all(|(source, _)| source.evaluator == wanted)
     }
 
     /// The density modes of samples, if these are all that is needed.
     fn density_evaluation(&self) -> Option<DensityEvaluation> {
-        if !self.is_of(Source::DensityProduct) || !self.order.ids().is_sorted() {
+        if !self.is_of(Evaluator::Densities) || !self.order.ids().is_sorted() {
             return None;
         }
         Some(DensityEvaluation {
@@ -62,7 +76,7 @@ impl Correlations {
     /// Leaves samples to an engine from now on, if it may evaluate them: no more are taken here.
     pub fn hand_over(&mut self) -> Option<Offloaded> {
         let samples = self.scheme.samples();
-        if self.is_of(Source::StressProduct) && !self.plan.remove_drift {
+        if self.is_of(Evaluator::Stress) && !self.plan.remove_drift {
             self.sampler = Sampler::EngineForWholes;
             let evaluation = StressEvaluation { every: self.plan.every };
             return Some(Offloaded::Stress(evaluation, samples));

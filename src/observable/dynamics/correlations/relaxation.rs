@@ -3,30 +3,27 @@
 //! The mobility of a supercooled liquid fluctuates, of all its particles together, and keeps its value for about as long as
 //! the liquid relaxes. Time origins within that time see the same mobility, whatever their number.
 use super::{Channel, Correlations};
-use crate::observable::dynamics::correlation::Part;
+use crate::observable::dynamics::correlation::{Part, Places};
 use crate::observable::dynamics::terms::Rows;
-use crate::plan::DynamicObservable;
 
 /// Mean square displacement of particles that have left their places, in units of the square of `overlap_length`: about
 /// where the self-overlap is 1/e.
 const LEFT: f64 = 2.0;
-
-/// The functions that tell it, the best one first.
-const TOLD_BY: [DynamicObservable; 3] = [
-    DynamicObservable::MeanSquareDisplacement,
-    DynamicObservable::SelfOverlap,
-    DynamicObservable::SelfIntermediateScatteringFunction,
-];
 
 impl Correlations {
     /// In sampling intervals, that of the slowest species: the lag at which the mean square displacement is twice the square
     /// of the overlap length, or self-overlap or the scattering function of the largest wave number are as small as then.
     /// The longest lag where they do not get there; zero where none of them is observed.
     pub(super) fn relaxation(&self) -> f64 {
-        let of_kind = |kind: &DynamicObservable| {
-            self.channels.iter().find(|channel| channel.observable.kind() == *kind)
+        let tells = |channel: &&Channel| channel.observable.departure().is_some();
+        // The best one first: what has a value for each wave number comes last.
+        let place = |channel: &&Channel| {
+            let rows = self.terms[channel.terms].1.rows();
+            (matches!(rows, Rows::Shells(_)), channel.observable.kind())
         };
-        let Some(channel) = TOLD_BY.iter().find_map(of_kind) else { return 0.0 };
+        let Some(channel) = self.channels.iter().filter(tells).min_by_key(place) else {
+            return 0.0;
+        };
         let parts = channel.parts.iter().enumerate();
         parts
             .filter(|(_, part)| matches!(part, Part::Species(_)))
@@ -36,18 +33,15 @@ impl Correlations {
 
     fn relaxation_of(&self, channel: &Channel, index: usize, part: Part) -> f64 {
         let observable = &*channel.observable;
-        let left = LEFT * self.plan.overlap_length.powi(2);
+        let Some(departure) = observable.departure() else { return 0.0 };
         let wavenumber = match self.terms[channel.terms].1.rows() {
             Rows::Shells(shells) => shells.last().map_or(0.0, |shell| shell.wavenumber),
             _ => 0.0,
         };
-        let dimension = self.context.simulation_box.dimension() as f64;
-        // One where a particle has left.
-        let progress = |value: f64| match observable.kind() {
-            DynamicObservable::MeanSquareDisplacement => value / left,
-            DynamicObservable::SelfOverlap => -value.ln(),
-            // Gaussian; beyond 1/e noise rules.
-            _ => -value.ln() / (wavenumber.powi(2) * left / (2.0 * dimension)).min(1.0),
+        let places = Places {
+            squared_distance: LEFT * self.plan.overlap_length.powi(2),
+            wavenumber,
+            dimension: self.context.simulation_box.dimension() as f64,
         };
         let particles = part.particles(&self.context);
         let (mut time, mut before) = (0.0, 0.0);
@@ -57,7 +51,7 @@ impl Correlations {
                 break;
             }
             let (value, _) = observable.value(particles, average.mean());
-            let (lag, now) = (lag as f64, progress(value));
+            let (lag, now) = (lag as f64, departure(value, &places));
             // What is below zero, or no number, has decayed.
             if !(now < 1.0) {
                 let share = if now.is_finite() { (1.0 - before) / (now - before) } else { 1.0 };
@@ -73,7 +67,7 @@ impl Correlations {
 mod tests {
     use super::*;
     use crate::observable::trajectories::{context, random_walk};
-    use crate::plan::{CorrelationPlan, VanHovePlan};
+    use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
 
     #[test]
     fn particles_leave_their_places_when_the_displacement_says_so() {
@@ -100,7 +94,11 @@ mod tests {
             correlations.finish();
             correlations.relaxation()
         };
-        for observable in TOLD_BY {
+        for observable in [
+            DynamicObservable::MeanSquareDisplacement,
+            DynamicObservable::SelfOverlap,
+            DynamicObservable::SelfIntermediateScatteringFunction,
+        ] {
             let found = relaxation(observable, 0.52);
             assert!((14.0..24.0).contains(&found), "{observable:?}: {found}");
             // The longest lag.

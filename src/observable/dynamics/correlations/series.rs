@@ -20,6 +20,7 @@ impl Correlations {
     /// Series in the order of [`results`](Self::results): by observable, then by part.
     pub fn layouts(&self) -> Vec<SeriesLayout> {
         let time = |lag: &u64| (lag * self.plan.every) as f64 * self.context.timestep;
+        let dimension = self.context.simulation_box.dimension();
         let layout = |SeriesOf { path, observable, rows, .. }: SeriesOf<'_>| {
             let lags = &self.lags[first_lag(observable)..];
             let times = Axis { name: AxisName::Time, values: lags.iter().map(time).collect() };
@@ -38,7 +39,7 @@ impl Correlations {
                 path,
                 axes: row_axis.into_iter().chain([times]).collect(),
                 vectors_per_shell,
-                unit: observable.unit(),
+                unit: observable.kind().descriptor().unit.text(dimension),
                 formula: observable.formula() + &self.windows(observable) + self.frame(observable),
             }
         };
@@ -88,7 +89,7 @@ impl Correlations {
 
     /// Where an observable is one of the stress.
     fn stress_of(&self, observable: &dyn Correlation) -> Option<&StressCorrelator> {
-        self.stress.as_ref().filter(|_| observable.kind().is_of_stress())
+        self.stress.as_ref().filter(|_| observable.source().is_of_stress())
     }
 
     /// Between time origins of a lag, in sampling intervals.

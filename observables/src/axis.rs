@@ -1,0 +1,39 @@
+/// What a function depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Lag time.
+    Time,
+    /// Mean length of the wave vectors of a shell.
+    Wavenumber,
+    /// Distance: the centre of a bin.
+    Distance,
+}
+
+impl Axis {
+    /// Name of the dataset in a results file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Axis::Time => "time",
+            Axis::Wavenumber => "wavenumber",
+            Axis::Distance => "distance",
+        }
+    }
+
+    /// Unit in the notation of H5MD.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Axis::Time => "tau",
+            Axis::Wavenumber => "sigma-1",
+            Axis::Distance => "sigma",
+        }
+    }
+
+    /// Letter of formulas and figures.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Axis::Time => "t",
+            Axis::Wavenumber => "q",
+            Axis::Distance => "r",
+        }
+    }
+}

@@ -1,0 +1,51 @@
+use crate::{Descriptor, described};
+
+/// Of a stress, in two and in three dimensions.
+const STRESS: [&str; 2] = ["epsilon sigma-2", "epsilon sigma-3"];
+
+described! {
+    /// What is sampled while a run goes on: `/observables` of a results file. Energies are per particle.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TimeSeries {
+        /// Temperature.
+        Temperature: Descriptor::scalar("temperature", "temperature T").unit("epsilon kB-1");
+        /// Potential energy.
+        PotentialEnergy:
+            Descriptor::scalar("potential_energy", "potential energy / N").unit("epsilon");
+        /// Total energy: potential and kinetic.
+        InternalEnergy: Descriptor::scalar("internal_energy", "total energy / N").unit("epsilon");
+        /// What the dynamics conserves, of which the change since the first sample is drawn.
+        ConservedEnergy:
+            Descriptor::scalar("conserved_energy", "drift of conserved energy / N").unit("epsilon");
+        /// Pressure.
+        Pressure: Descriptor::scalar("pressure", "pressure P").units(STRESS);
+        /// Bond-orientational order of all bonds.
+        BondOrientationalOrder:
+            Descriptor::scalar("bond_orientational_order", "bond order, all bonds");
+        /// Mean bond-orientational order of single particles.
+        LocalBondOrientationalOrder:
+            Descriptor::scalar("local_bond_orientational_order", "bond order, local");
+        /// Energies of inherent structures.
+        InherentStructureEnergy:
+            Descriptor::scalar("inherent_structure_energy", "inherent structures, e_IS")
+                .unit("epsilon");
+        /// Pressure of the potential energy in inherent structures.
+        InherentStructurePressure:
+            Descriptor::scalar("inherent_structure_pressure", "").units(STRESS).without_figure();
+        /// Modulus of the largest force on a particle in inherent structures.
+        InherentStructureResidualForce:
+            Descriptor::scalar("inherent_structure_residual_force", "")
+                .unit("epsilon sigma-1")
+                .without_figure();
+        /// Iterations of the minimisation.
+        InherentStructureIterations:
+            Descriptor::scalar("inherent_structure_iterations", "").without_figure();
+        /// Kinetic energy.
+        KineticEnergy: Descriptor::scalar("kinetic_energy", "").unit("epsilon").without_figure();
+        /// Stress tensor: the pressure is minus its trace over the dimension.
+        StressTensor: Descriptor::scalar("stress_tensor", "").units(STRESS).without_figure();
+        /// Velocity of the centre of mass.
+        CenterOfMassVelocity:
+            Descriptor::scalar("center_of_mass_velocity", "").unit("sigma tau-1").without_figure();
+    }
+}
