@@ -86,8 +86,8 @@ fn plan(
 const FORCE_KERNELS: [&str; 3] = ["advance_wide", "advance", "advance_single_lane"];
 
 /// Bytes of spills that are known: of what lives across the pair loop, not in it. `double` has twice as much of
-/// everything. The exponential of `Buckingham` in fixed point takes registers (176 bytes on sm_80, 92 on sm_90), and
-/// on sm_100 the same compiler leaves out none on one machine and 12 bytes on another.
+/// everything. The exponential of `Buckingham` in fixed point takes registers: 176 bytes are spilled on sm_80, 92 on sm_90, and
+/// on sm_100 none in one run of the same compiler and 12 in another.
 fn known_spills(case: &str, kernel: &str) -> u32 {
     match case {
         _ if case.contains("Buckingham") && kernel == "advance" => 176,
