@@ -12,7 +12,7 @@ requirements=tests/python/requirements.txt
 if ! cmp -s "$requirements" .venv/installed.txt; then
     rm -rf .venv
     python3 -m venv .venv
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$requirements"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r "$requirements"
     cp "$requirements" .venv/installed.txt
 fi
 # The samples of berni are not kept here, for their licence: see tests/data/README.md.
