@@ -11,24 +11,24 @@ use crate::observable::dynamics::terms::Rows;
 const LEFT: f64 = 2.0;
 
 impl Correlations {
-    /// In sampling intervals, that of the slowest species: the lag at which the mean square displacement is twice the square
-    /// of the overlap length, or self-overlap or the scattering function of the largest wave number are as small as then.
+    /// In sampling intervals, of the slowest species and the slowest function that tells: the lag at which the mean square
+    /// displacement is twice the square of the overlap length, at which the self-overlap is 1/e, or the scattering function
+    /// of the largest wave number 1/e or as small as that displacement makes it, if this is larger. In a glass displacements
+    /// get there first, by the particles that have left their cages.
     /// The longest lag where they do not get there; zero where none of them is observed.
     pub(super) fn relaxation(&self) -> f64 {
         let tells = |channel: &&Channel| channel.observable.departure().is_some();
-        // The best one first: what has a value for each wave number comes last.
-        let place = |channel: &&Channel| {
-            let rows = self.terms[channel.terms].1.rows();
-            (matches!(rows, Rows::Shells(_)), channel.observable.kind())
+        let of_channel = |channel| {
+            let parts = self.parts_of(channel);
+            parts.map(|(index, part)| self.relaxation_of(channel, index, part)).fold(0.0, f64::max)
         };
-        let Some(channel) = self.channels.iter().filter(tells).min_by_key(place) else {
-            return 0.0;
-        };
-        let parts = channel.parts.iter().enumerate();
-        parts
-            .filter(|(_, part)| matches!(part, Part::Species(_)))
-            .map(|(index, &part)| self.relaxation_of(channel, index, part))
-            .fold(0.0, f64::max)
+        self.channels.iter().filter(tells).map(of_channel).fold(0.0, f64::max)
+    }
+
+    /// Species of a channel, with their indices.
+    fn parts_of<'a>(&self, channel: &'a Channel) -> impl Iterator<Item = (usize, Part)> + 'a {
+        let parts = channel.parts.iter().copied().enumerate();
+        parts.filter(|(_, part)| matches!(part, Part::Species(_)))
     }
 
     fn relaxation_of(&self, channel: &Channel, index: usize, part: Part) -> f64 {

@@ -14,7 +14,12 @@ use crate::observable::{Series, SeriesLayout};
 /// their differences tell little of the value's.
 const FEWEST_FOR_ERROR: u64 = FEWEST_INDEPENDENT as u64;
 /// In units of the relaxation time: at shorter lags particles are still in their cages, and what is slower changes little.
-const SHORT: f64 = 0.1;
+const SHORT: f64 = 0.01;
+/// Relaxation times, beside the lag itself, between windows that count as independent.
+const APART: f64 = 1.25;
+/// In units of the relaxation time: at longer lags what is slow shows among neighboring blocks of windows, which are as long
+/// as it is, and need not be known.
+const HIDDEN: f64 = 1.0 / 3.0;
 
 impl Correlations {
     /// Series in the order of [`results`](Self::results): by observable, then by part.
@@ -48,43 +53,50 @@ impl Correlations {
 
     /// Averages over the time origins so far; before [`finish`](Self::finish), those of full blocks.
     ///
-    /// The error is NaN where fewer than eight windows fit after each other, and, beyond lag zero, where all origins give
-    /// the same: no particle counted in any, or all, tell nothing of how often it happens. What is slower than the lag is
-    /// in the error by [`relaxation`](Self::relaxation).
+    /// The error is NaN where fewer than eight independent windows fit into the stage, and, beyond lag zero, where all
+    /// origins give the same: no particle counted in any, or all, tell nothing of how often it happens. What is slower
+    /// than the lag is in the error by [`relaxation`](Self::relaxation).
     pub fn results(&self) -> Vec<Series> {
         let relaxation = self.relaxation();
-        self.series()
-            .map(|SeriesOf { path, observable, rows, particles, averages }| {
-                let mut series = Series::empty(path);
-                let vectors = rows.vectors();
-                for (row, vectors) in averages.iter().zip(vectors) {
-                    for (lag, average) in row.iter().enumerate().skip(first_lag(observable)) {
-                        let origins = average.count();
-                        if origins < observable.fewest_origins() {
-                            series.push(f64::NAN, f64::NAN, 0);
-                            continue;
-                        }
-                        let (value, gradient) = observable.value(particles, average.mean());
-                        let spacing = self.spacing_of_origins(observable, lag);
-                        let memory = relaxation / spacing;
-                        let windows = windows_after_each_other(
-                            self.lags[lag] as f64 / spacing,
-                            memory,
-                            origins,
-                        );
-                        let error = match average.is_constant() {
-                            _ if windows < FEWEST_FOR_ERROR => f64::NAN,
-                            true if lag == 0 => 0.0,
-                            true => f64::NAN,
-                            false => average.error_with_memory(&gradient, memory),
-                        };
-                        let per_origin = observable.samples_per_origin(particles, vectors);
-                        series.push(value, error, origins * per_origin);
+        let series = |of: SeriesOf<'_>| {
+            let mut series = Series::empty(of.path.clone());
+            for (row, vectors) in of.averages.iter().zip(of.rows.vectors()) {
+                for (lag, average) in row.iter().enumerate().skip(first_lag(of.observable)) {
+                    let origins = average.count();
+                    if origins < of.observable.fewest_origins() {
+                        series.push(f64::NAN, f64::NAN, 0);
+                        continue;
                     }
+                    let (value, gradient) = of.observable.value(of.particles, average.mean());
+                    let error = self.error(of.observable, lag, average, &gradient, relaxation);
+                    let per_origin = of.observable.samples_per_origin(of.particles, vectors);
+                    series.push(value, error, origins * per_origin);
                 }
-                series
-            })
-            .collect()
+            }
+            series
+        };
+        self.series().map(series).collect()
+    }
+
+    /// Of the value at a lag; `relaxation` in sampling intervals.
+    fn error(
+        &self,
+        observable: &dyn Correlation,
+        lag: usize,
+        average: &BlockAverage,
+        gradient: &[f64],
+        relaxation: f64,
+    ) -> f64 {
+        let spacing = self.spacing_of_origins(observable, lag);
+        let (time, relaxation) = (self.lags[lag] as f64 / spacing, relaxation / spacing);
+        if independent_windows(time, relaxation, average.count()) < FEWEST_FOR_ERROR {
+            return f64::NAN;
+        }
+        if average.is_constant() {
+            return if lag == 0 { 0.0 } else { f64::NAN };
+        }
+        let memory = if time < HIDDEN * relaxation { relaxation } else { 0.0 };
+        average.error_with_memory(gradient, memory)
     }
 
     /// Where an observable is one of the stress.
@@ -145,9 +157,9 @@ struct SeriesOf<'a> {
 }
 
 /// Of the origins of a lag, those whose windows do not overlap, at most `duration / lag + 1`; where the lag reaches into
-/// the relaxation of the liquid, windows that are a memory apart. Lag and memory are in units of the distance of origins.
-fn windows_after_each_other(lag: f64, memory: f64, origins: u64) -> u64 {
-    let apart = lag + if lag > SHORT * memory { memory } else { 0.0 };
+/// the relaxation of the liquid, those that are relaxation times apart. All times are in units of the distance of origins.
+fn independent_windows(lag: f64, relaxation: f64, origins: u64) -> u64 {
+    let apart = lag + if lag > SHORT * relaxation { APART * relaxation } else { 0.0 };
     // Each is at least one origin.
     let between = (origins.saturating_sub(1) as f64 / apart.max(1.0)) as u64;
     between + u64::from(origins > 0)
