@@ -18,7 +18,7 @@ use crate::plan::Plan;
 const CALIBRATED: [f64; 2] = [0.85, 1.15];
 
 /// Number of its own standard errors by which a root mean square may lie outside.
-const MOST_SIGMA: f64 = 2.0;
+const MOST_SIGMA: f64 = 1.0;
 
 /// Lags of a function that are judged, the longest one with an error among them.
 const LAGS: usize = 5;
@@ -79,13 +79,19 @@ pub fn judge(
         }
     }
     let all = if functions.is_empty() {
-        vec![OfRuns { name: format!("mean {name}"), exact: calibrated.value, found: means }]
+        vec![OfRuns {
+            name: format!("{stage}, mean {name}"),
+            exact: calibrated.value,
+            found: means,
+        }]
     } else {
         let gas = match calibrated.exact {
             Some(Exact::LangevinGas) => Some(LangevinGas::new(plan, stage)?),
             None => None,
         };
-        of_functions(&functions, gas.as_ref())
+        let mut all = of_functions(&functions, gas.as_ref());
+        all.iter_mut().for_each(|one| one.name = format!("{stage}, {}", one.name));
+        all
     };
     Ok(all.into_iter().map(|one| one.judged(&calibrated.source)).collect())
 }
@@ -195,7 +201,7 @@ mod tests {
     fn errors_must_be_those_of_the_scatter() {
         let with_error = |error: f64| [1.0, -1.0].map(|value| (value, error)).repeat(50);
         for (error, verdict) in
-            [(1.0, Verdict::Holds), (0.6, Verdict::Fails), (2.0, Verdict::Fails)]
+            [(1.0, Verdict::Holds), (0.75, Verdict::Fails), (1.4, Verdict::Fails)]
         {
             let judged = of_runs(&with_error(error), Some(0.0)).judged("here");
             assert_eq!(judged.verdict, verdict, "{error}");

@@ -291,7 +291,7 @@ mod tests {
             .map(|q| if *q < 2.1 { 0.67 - 0.1 * q * q + 0.01 * q.powi(4) } else { 3.0 })
             .collect();
         let error = vec![0.01; x.len()];
-        let curve = Curve { wavenumber: None, time: None, value, error, count: Vec::new() };
+        let curve = Curve { value, error, ..Curve::default() };
         let function = Function {
             group: "AA".to_owned(),
             name: "structure_factor".to_owned(),
