@@ -13,8 +13,8 @@ use common::python::{check_with_python, python, script};
 use serde_json::{Value, json};
 use supercool::observable::AxisName;
 use supercool::output::{
-    Axis, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, SeriesLayout, StageLayout,
-    ThermodynamicsRow, TrajectoryWriter,
+    Axis, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, SeriesLayout, SeriesValues,
+    StageLayout, ThermodynamicsRow, TrajectoryWriter,
 };
 use supercool::plan::Plan;
 use supercool::system::{Snapshot, species_of_particles};
@@ -132,6 +132,11 @@ fn rows(thermodynamics: u64) -> Rows {
     Rows { thermodynamics, ..Rows::default() }
 }
 
+fn displacements(step: u64) -> SeriesValues {
+    let change = vec![[0.0, 0.1]; 4];
+    SeriesValues { value: vec![step as f64; 4], error: vec![0.1; 4], count: vec![step; 4], change }
+}
+
 fn layout() -> StageLayout {
     let times = vec![0.001, 0.002, 0.004, 0.1];
     let axis =
@@ -143,6 +148,7 @@ fn layout() -> StageLayout {
         axes,
         unit: unit.into(),
         description: description.into(),
+        has_change: path == MSD,
     };
     StageLayout {
         thermodynamics: true,
@@ -217,13 +223,23 @@ fn results_open_in_h5py_and_pyh5md(edges: &[f64]) {
         let value: Vec<f64> = (0..of_series.size()).map(|i| 1.0 / (i + 1) as f64).collect();
         let error: Vec<f64> = value.iter().map(|value| value / 10.0).collect();
         let count: Vec<u64> = (0..of_series.size() as u64).map(|i| 1000 - i).collect();
-        results.update_series(&of_series.path, &vec![0.0; value.len()], &error, &count);
+        let changes = if of_series.has_change { value.len() } else { 0 };
+        let values = |value: Vec<f64>| {
+            let (error, count) = (error.clone(), count.clone());
+            SeriesValues { value, error, count, change: vec![[-0.5, 0.25]; changes] }
+        };
+        results.update_series(&of_series.path, values(vec![0.0; value.len()]));
         results.flush(6990).unwrap();
-        results.update_series(&of_series.path, &value, &error, &count);
+        results.update_series(&of_series.path, values(value.clone()));
         let axes: Vec<&str> = of_series.axes.iter().map(|axis| axis.name.name()).collect();
-        series.push(json!({
+        let mut expected = json!({
             "path": of_series.path, "axes": axes, "value": value, "error": error, "count": count,
-        }));
+        });
+        if of_series.has_change {
+            expected["change"] = json!(vec![-0.5; changes]);
+            expected["change_error"] = json!(vec![0.25; changes]);
+        }
+        series.push(expected);
     }
     results.finish(7000).unwrap();
 
@@ -361,7 +377,7 @@ fn a_reader_follows_a_running_simulation() {
             results.append_thermodynamics(&row(count)).unwrap();
             count += 1;
         }
-        results.update_series(MSD, &[count as f64; 4], &[0.1; 4], &[count; 4]);
+        results.update_series(MSD, displacements(count));
         results.flush(count).unwrap();
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -405,7 +421,7 @@ impl Files {
     fn step(&mut self, description: &Description, step: u64) {
         let snapshot = snapshot(&description.plan, step);
         self.results.append_thermodynamics(&row(step)).unwrap();
-        self.results.update_series(MSD, &[step as f64; 4], &[0.1; 4], &[step; 4]);
+        self.results.update_series(MSD, displacements(step));
         self.trajectory.append(&snapshot, step as f64).unwrap();
         self.gsd.append(&snapshot).unwrap();
     }

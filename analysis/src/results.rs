@@ -1,7 +1,7 @@
 //! What a results file holds, as plain numbers.
 //!
 //! Layout: `/observables/<name>/{step,time,value}`, `/dynamics/<species>/<name>/{time,value,error,count}`
-//! (with `wavenumber`: `value[q][t]`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
+//! (with `wavenumber`: `value[q][t]`; some with `change` and `change_error`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
 //! `/parameters`. Anything may be missing.
 mod time_series;
 
@@ -46,6 +46,8 @@ pub struct Curve {
     pub error: Vec<f64>,
     /// Samples.
     pub count: Vec<f64>,
+    /// The average over later time origins less that over the first ones, with its standard error; empty if the file has none.
+    pub change: Vec<[f64; 2]>,
 }
 
 impl ResultsFile {
@@ -163,6 +165,7 @@ impl ResultsFile {
             arguments.extend(read(argument)?.map(|x| (argument, x)));
         }
         let (errors, counts) = (read("error")?, read("count")?);
+        let (changes, of_changes) = (read("change")?, read("change_error")?);
         let bad = |what: String| self.file.bad(format!("{}: {what}", element.name()));
         let (argument, x, wavenumbers) = match &arguments[..] {
             [(argument, x)] => (*argument, x, vec![None]),
@@ -194,6 +197,10 @@ impl ResultsFile {
                 value: row(&values, k),
                 error: row(&errors, k),
                 count: row(&counts, k),
+                change: {
+                    let errors = row(&of_changes, k);
+                    row(&changes, k).into_iter().zip(errors).map(|(x, error)| [x, error]).collect()
+                },
             })
             .collect();
         Ok(Some(Function {
@@ -230,6 +237,7 @@ impl ResultsFile {
                 value: column("value", k)?,
                 error: column("error", k)?,
                 count: column("count", k)?,
+                change: Vec::new(),
             })
         };
         let curves = times.iter().enumerate().map(curve).collect::<Result<_>>()?;

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_square_lattice_has_its_neighbours_and_its_bragg_peak() {
+    fn a_square_lattice_has_its_neighbors_and_its_bragg_peak() {
         let n = 6;
         let sites = (0..n * n).map(|k| [f64::from(k % n), f64::from(k / n), 0.0]).collect();
         let mut lattice = frame(2, 6.0, sites);

@@ -283,6 +283,59 @@ fn what_ages_and_what_is_short_is_flagged_in_all_its_rows() {
     }
 }
 
+/// Displacements and F_s that change in the course of a stage: in one run at three lags and more, by eight errors; in each of
+/// five runs by three errors, which shows in their mean.
+#[test]
+fn functions_that_change_in_the_course_of_a_stage_are_flagged() {
+    const MSD: &str = "mean_square_displacement";
+    const FS: &str = "self_intermediate_scattering_function";
+    let folder = tempfile::tempdir().unwrap();
+    let changed = |seed: u64, function: &str, share: f64, errors: f64, lags: usize| {
+        let name = format!("{function}{share}{errors}{lags}{seed}.h5");
+        let path = written(folder.path(), &name, &Liquid::new(0.7, seed));
+        let mut noise = Noise(seed);
+        let file = hdf5::File::append(&path).unwrap();
+        let group = file.group(&format!("dynamics/A/{function}")).unwrap();
+        let value = group.dataset("value").unwrap();
+        // Where F_s has not decayed; late, where particles diffuse.
+        let first = if function == FS { 10 } else { value.size() - 12 };
+        let mut of = |k: usize, value: f64| match (first..first + lags).contains(&k) {
+            true => share * value * (1.0 + 0.1 * noise.normal()),
+            false => 0.0,
+        };
+        let changes: Vec<f64> = value
+            .read_raw::<f64>()
+            .unwrap()
+            .into_iter()
+            .enumerate()
+            .map(|(k, x)| of(k, x))
+            .collect();
+        let sigmas: Vec<f64> = changes.iter().map(|x| x.abs().max(1e-4) / errors).collect();
+        for (name, values) in [("change", changes), ("change_error", sigmas)] {
+            let array = Array1::from(values).into_shape_with_order(value.shape()).unwrap();
+            group.new_dataset_builder().with_data(&array).create(name).unwrap();
+        }
+        path
+    };
+    let notes = |files: &[PathBuf]| {
+        let analysis = analyze(files, None).unwrap();
+        let flagged =
+            analysis.rows().filter(|row| row.flags.contains(&Flag::NotStationary)).count();
+        assert!(flagged == 0 || flagged == analysis.rows().count());
+        (flagged > 0, analysis.text())
+    };
+    let (flagged, text) = notes(&[changed(1, MSD, -0.2, 8.0, 3)]);
+    assert!(flagged && text.contains("mean square displacement of A changes by -"), "{text}");
+    let (flagged, text) = notes(&[changed(1, FS, 0.5, 8.0, 8)]);
+    assert!(flagged && text.contains("F_s of A at q = "), "{text}");
+    for (share, errors, lags) in [(-0.2, 8.0, 2), (-0.2, 3.0, 8), (-0.02, 8.0, 8)] {
+        assert!(!notes(&[changed(2, MSD, share, errors, lags)]).0, "{share}, {errors}, {lags}");
+    }
+    let five: Vec<PathBuf> = (0..5).map(|seed| changed(10 + seed, MSD, -0.2, 3.0, 8)).collect();
+    let (flagged, text) = notes(&five);
+    assert!(flagged && text.contains("on average over the runs"), "{text}");
+}
+
 /// Velocities whose autocorrelation is `3 T cos(w t) exp(-t^2 / 2 s^2)`: D = T s (pi / 2)^(1/2) exp(-(w s)^2 / 2).
 #[test]
 fn velocities_give_d_with_a_jackknife_over_runs() {

@@ -8,6 +8,8 @@ use super::ObservableError;
 
 /// Most quantities averaged together in one [`BlockAverage`].
 pub const MAX_COMPONENTS: usize = 2;
+/// Of the squares of all blocks' deviations, what later ones have at least.
+const LEAST_SHARE: f64 = 0.01;
 
 /// Mean of one or two jointly sampled quantities, with the error of any function of the means.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +18,17 @@ pub struct BlockAverage {
     /// One record per block size 1, 2, 4, ...: number of blocks; mean (one per component); sums of
     /// products of deviations (components squared); 1 if a block waits for its partner; that block.
     records: Vec<f64>,
+    /// The first block of each size.
+    first: Vec<f64>,
+}
+
+/// What came later against what came first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// Mean of the later values less that of the first ones.
+    pub value: f64,
+    /// Its standard error, by the scatter of later blocks.
+    pub error: f64,
 }
 
 impl BlockAverage {
@@ -23,7 +36,7 @@ impl BlockAverage {
     /// Unless `1 <= components <= MAX_COMPONENTS`.
     pub fn new(components: usize) -> Self {
         assert!((1..=MAX_COMPONENTS).contains(&components));
-        BlockAverage { components, records: Vec::new() }
+        BlockAverage { components, records: Vec::new(), first: Vec::new() }
     }
 
     fn record_length(&self) -> usize {
@@ -38,6 +51,7 @@ impl BlockAverage {
         for level in 0.. {
             if self.records.len() == level * length {
                 self.records.resize((level + 1) * length, 0.0);
+                self.first.extend_from_slice(&block[..components]);
             }
             let record = &mut self.records[level * length..(level + 1) * length];
             let (count, record) = record.split_first_mut().expect("records are not empty");
@@ -97,6 +111,38 @@ impl BlockAverage {
         error_of_mean_with_memory(levels.take_while(|blocks| blocks.count > 1.0), memory)
     }
 
+    /// How a function of the means with this gradient has changed in the course of the values: from the first ones, a power of
+    /// two between a quarter and a half of them, to the rest. `None` below eight values, or where the state was saved by a
+    /// version that did not keep the first ones.
+    ///
+    /// The error is that of a mean of four and one of `n - 4` independent blocks, `n = 8 ... 15` the number of the longest
+    /// ones: `[s^2 (1/4 + 1/(n - 4))]^(1/2)`. `s^2` is the variance of the later blocks, as what relaxes at first is change and no noise:
+    /// the sum of the squares of all deviations, less those of the change and of the first two blocks and the next two
+    /// together, over `n - 4`.
+    pub fn change(&self, gradient: &[f64]) -> Option<Change> {
+        // The last level is one block of half the values or more, the fourth but last has 8 to 15.
+        let levels = self.records.len() / self.record_length();
+        let longest = levels.checked_sub(4)?;
+        let along = |values: &[f64]| values.iter().zip(gradient).map(|(x, slope)| x * slope).sum();
+        let of_first = |level: usize| -> f64 {
+            along(&self.first[level * self.components..(level + 1) * self.components])
+        };
+        let [one, two, four] = [longest, longest + 1, longest + 2].map(of_first);
+        let share = 2.0_f64.powi(longest as i32 + 2) / self.blocks(0);
+        let mean: f64 = along(self.mean());
+        let value = (mean - four) / (1.0 - share);
+        let n = self.blocks(longest);
+        let squares = n * (n - 1.0) * self.variance_of_mean(longest, gradient);
+        let among_first =
+            [one, 2.0 * two - one].map(|block| (block - four).powi(2)).iter().sum::<f64>()
+                + 2.0 * (2.0 * four - two - four).powi(2);
+        let of_change = n * share * (1.0 - share) * value * value;
+        // Values beyond the last whole block are in the mean and not among the squares.
+        let later = (squares - of_change - among_first).max(LEAST_SHARE * squares) / (n - 4.0);
+        let error = (later * (0.25 + 1.0 / (n - 4.0))).sqrt();
+        value.is_finite().then_some(Change { value, error })
+    }
+
     /// Whether all values so far are the same, up to rounding.
     pub fn is_constant(&self) -> bool {
         const ROUNDING: f64 = 1e-13;
@@ -125,10 +171,25 @@ impl BlockAverage {
         sum / (blocks * (blocks - 1.0))
     }
 
-    /// Appends the complete state to `array`.
+    /// Appends the state to `array`, that of [`save_first`](Self::save_first) left out.
     pub(super) fn save(&self, array: &mut Vec<f64>) {
         array.push((self.records.len() / self.record_length()) as f64);
         array.extend_from_slice(&self.records);
+    }
+
+    /// Appends the first blocks to `array`.
+    pub(super) fn save_first(&self, array: &mut Vec<f64>) {
+        array.extend_from_slice(&self.first);
+    }
+
+    /// Takes the first blocks, written by [`save_first`](Self::save_first), from the front of `array`; after
+    /// [`restore`](Self::restore), which leaves them unknown.
+    pub(super) fn restore_first(&mut self, array: &mut &[f64]) -> Result<(), ObservableError> {
+        let short = || ObservableError::State("the array of first blocks is too short".into());
+        let (first, rest) = array.split_at_checked(self.first.len()).ok_or_else(short)?;
+        self.first.copy_from_slice(first);
+        *array = rest;
+        Ok(())
     }
 
     /// Takes a state written by [`save`](Self::save) from the front of `array`.
@@ -140,6 +201,7 @@ impl BlockAverage {
         }
         let length = levels as usize * self.record_length();
         self.records = rest.get(..length).ok_or_else(short)?.to_vec();
+        self.first = vec![f64::NAN; levels as usize * self.components];
         *array = &rest[length..];
         Ok(())
     }
@@ -223,6 +285,38 @@ mod tests {
         assert!(average.error(&[-y / (x * x), 1.0 / x]) < 1e-8);
     }
 
+    /// 900 values: the first 256 against the rest.
+    #[test]
+    fn what_changes_is_seen_and_what_fluctuates_is_not() {
+        let mut rng = StdRng::seed_from_u64(8);
+        let mut changed = |change: &dyn Fn(f64) -> f64| {
+            let noise = autoregressive(&mut rng, 0.8, 900);
+            let values: Vec<f64> =
+                (0..900).zip(noise).map(|(k, x)| x + change(f64::from(k))).collect();
+            (average(&values).change(&[2.0]).unwrap(), values)
+        };
+        let (change, values) = changed(&|_| 0.0);
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let expected = 2.0 * (mean(&values[256..]) - mean(&values[..256]));
+        assert!((change.value - expected).abs() < 1e-12, "{change:?} {expected}");
+        // Blocks of 64 values, seven correlation times: independent ones give an error uncertain by a fourth.
+        let mut seen = |change: &dyn Fn(f64) -> f64, squares: &mut f64| {
+            let changes = (0..300).map(|_| changed(change).0);
+            let changes =
+                changes.inspect(|one| *squares += (one.value / one.error).powi(2) / 300.0);
+            changes.filter(|one| one.value.abs() > 6.0 * one.error).count()
+        };
+        let mut squares = 0.0;
+        assert!(seen(&|_| 0.0, &mut squares) < 3);
+        // Student's distribution of ten degrees of freedom has a variance of 1.25.
+        assert!((0.9..2.0).contains(&squares), "{squares}");
+        // A step; what relaxes at first, with most of its change among the first values.
+        assert!(seen(&|k| if k < 256.0 { 2.5 } else { 0.0 }, &mut squares) > 250);
+        assert!(seen(&|k| 12.0 * (-k / 100.0).exp(), &mut squares) > 250);
+        assert_eq!(average(&[1.0; 7]).change(&[1.0]), None);
+        assert_eq!(average(&[1.0; 8]).change(&[1.0]), Some(Change { value: 0.0, error: 0.0 }));
+    }
+
     #[test]
     fn fewer_than_eight_values_have_no_error() {
         assert_eq!(BlockAverage::new(1).count(), 0);
@@ -250,6 +344,14 @@ mod tests {
         let mut resumed = BlockAverage::new(1);
         let mut rest = array.as_slice();
         resumed.restore(&mut rest).unwrap();
+        assert!(rest.is_empty());
+        // As from a version that did not keep the first blocks.
+        assert_eq!(resumed.change(&[1.0]), None);
+        let mut first = Vec::new();
+        average(&values[..617]).save_first(&mut first);
+        assert!(resumed.clone().restore_first(&mut &first[..7]).is_err());
+        let mut rest = first.as_slice();
+        resumed.restore_first(&mut rest).unwrap();
         assert!(rest.is_empty());
         values[617..].iter().for_each(|&value| resumed.push(&[value]));
         assert_eq!(resumed, whole);

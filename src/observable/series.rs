@@ -14,6 +14,8 @@ pub struct SeriesLayout {
     pub unit: &'static str,
     /// Definition, as text for the file.
     pub formula: String,
+    /// Whether it is compared in the course of the stage.
+    pub has_change: bool,
 }
 
 /// One axis of a series, ascending and without duplicates.
@@ -48,11 +50,14 @@ pub struct Series {
     /// Time origins times particles (averages over particles), time origins (susceptibilities), samples
     /// (pair distribution), or samples times wave vectors (structure factor).
     pub count: Vec<u64>,
+    /// Where the layout has it, in the order of the values: the average over the later time origins less that over the first
+    /// ones, and its standard error ([`change`](super::accumulator::BlockAverage::change)); NaN below eight origins.
+    pub change: Vec<[f64; 2]>,
 }
 
 impl Series {
     pub(super) fn empty(path: String) -> Self {
-        Series { path, value: Vec::new(), error: Vec::new(), count: Vec::new() }
+        Series { path, value: Vec::new(), error: Vec::new(), count: Vec::new(), change: Vec::new() }
     }
 
     pub(super) fn push(&mut self, value: f64, error: f64, count: u64) {

@@ -6,7 +6,7 @@ use hdf5::File;
 
 use super::durable::sync_file;
 use super::error::foreign;
-use super::series::PendingSeries;
+use super::series::SeriesValues;
 use super::thermodynamics::{self, BUFFERED_ROWS};
 use super::{
     FullDisk, OutputError, RunDescription, ScalarRow, Scalars, SeriesLayout, ThermodynamicsRow,
@@ -60,7 +60,7 @@ pub struct ResultsWriter {
     written: Rows,
     rows: Vec<ThermodynamicsRow>,
     scalars: Vec<(Scalars, Vec<ScalarRow>)>,
-    pending: BTreeMap<String, PendingSeries>,
+    pending: BTreeMap<String, SeriesValues>,
     full_disk: FullDisk,
     /// Of the stage, before this process.
     seconds_before: f64,
@@ -216,12 +216,13 @@ impl ResultsWriter {
     ///
     /// # Panics
     /// When the layout has no such series, or the lengths differ from its size.
-    pub fn update_series(&mut self, path: &str, value: &[f64], error: &[f64], count: &[u64]) {
+    pub fn update_series(&mut self, path: &str, new: SeriesValues) {
         let series = self.layout.series.iter().find(|series| series.path == path);
-        let size = series.unwrap_or_else(|| panic!("no series {path}")).size();
-        assert_eq!([value.len(), error.len(), count.len()], [size; 3], "size of {path}");
-        let (value, error, count) = (value.to_vec(), error.to_vec(), count.to_vec());
-        self.pending.insert(path.to_owned(), PendingSeries { value, error, count });
+        let series = series.unwrap_or_else(|| panic!("no series {path}"));
+        let (size, changes) = (series.size(), if series.has_change { series.size() } else { 0 });
+        let lengths = [new.value.len(), new.error.len(), new.count.len(), new.change.len()];
+        assert_eq!(lengths, [size, size, size, changes], "size of {path}");
+        self.pending.insert(path.to_owned(), new);
     }
 
     /// Writes everything that has gathered; `step` is the step of the run that it reaches to.

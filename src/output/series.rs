@@ -19,7 +19,7 @@ pub struct Axis {
 ///
 /// The group `path` holds one dataset for each axis, and `value`, `error` (standard error of the
 /// mean), `count` (number of samples), each of the shape of the grid. Nothing measured yet: NaN,
-/// NaN, 0.
+/// NaN, 0. With [`has_change`](Self::has_change) there are `change` and `change_error`, too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesLayout {
     /// "dynamics/A/mean_square_displacement", "structure/AB/pair_distribution".
@@ -30,7 +30,12 @@ pub struct SeriesLayout {
     pub unit: String,
     /// What it is, with its formula.
     pub description: String,
+    /// Whether the average over later time origins is compared with that over the first ones.
+    pub has_change: bool,
 }
+
+const CHANGE: &str = "change";
+const CHANGE_ERROR: &str = "change_error";
 
 impl SeriesLayout {
     pub fn shape(&self) -> Vec<usize> {
@@ -57,14 +62,20 @@ impl SeriesLayout {
         let value = write_array(&group, "value", &shape, &vec![f64::NAN; size])?;
         let error = write_array(&group, "error", &shape, &vec![f64::NAN; size])?;
         let count = write_array(&group, "count", &shape, &vec![0_u64; size])?;
-        if !self.unit.is_empty() {
-            string_attribute(&value, "unit", &self.unit)?;
-            string_attribute(&error, "unit", &self.unit)?;
+        let mut with_unit = vec![value, error];
+        if self.has_change {
+            for name in [CHANGE, CHANGE_ERROR] {
+                with_unit.push(write_array(&group, name, &shape, &vec![f64::NAN; size])?);
+            }
         }
         let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.name()).collect();
-        for dataset in [value, error, count] {
-            strings_attribute(&dataset, "axes", &names)?;
+        for dataset in &with_unit {
+            if !self.unit.is_empty() {
+                string_attribute(dataset, "unit", &self.unit)?;
+            }
+            strings_attribute(dataset, "axes", &names)?;
         }
+        strings_attribute(&count, "axes", &names)?;
         Ok(())
     }
 
@@ -83,19 +94,29 @@ impl SeriesLayout {
     }
 }
 
-/// Values of a series that are not in the file yet.
-pub(super) struct PendingSeries {
+/// Values of a series, slowest axis first.
+pub struct SeriesValues {
     pub value: Vec<f64>,
     pub error: Vec<f64>,
     pub count: Vec<u64>,
+    /// Values and errors; empty where there are none.
+    pub change: Vec<[f64; 2]>,
 }
 
-impl PendingSeries {
+impl SeriesValues {
     pub(super) fn write(&self, file: &File, path: &str) -> Result<()> {
         let group = file.group(path)?;
         write_again(&group, "value", &self.value)?;
         write_again(&group, "error", &self.error)?;
-        write_again(&group, "count", &self.count)
+        write_again(&group, "count", &self.count)?;
+        // Files that an earlier version has begun do not hold them.
+        if !self.change.is_empty() && group.link_exists(CHANGE) {
+            for (column, name) in [CHANGE, CHANGE_ERROR].into_iter().enumerate() {
+                let values: Vec<f64> = self.change.iter().map(|change| change[column]).collect();
+                write_again(&group, name, &values)?;
+            }
+        }
+        Ok(())
     }
 }
 

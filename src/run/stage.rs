@@ -402,6 +402,7 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
         axes,
         unit: layout.unit.to_owned(),
         description: layout.formula.clone(),
+        has_change: layout.has_change,
     }
 }
 

@@ -53,7 +53,10 @@ with h5py.File(path, "r") as f:
     # Series.
     for series in expected["series"]:
         group = f[series["path"]]
-        for name in ["value", "error", "count"]:
+        for name in ["value", "error", "count", "change", "change_error"]:
+            if name not in series:
+                assert name not in group
+                continue
             values = np.array(series[name], dtype=float).reshape(group[name].shape)
             np.testing.assert_array_equal(group[name][()], values)
             assert [axis.decode() for axis in group[name].attrs["axes"]] == series["axes"]

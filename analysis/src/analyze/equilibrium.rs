@@ -1,8 +1,8 @@
-//! Whether a state point was in equilibrium: energies of the halves of its stages, and how long these are in relaxation times.
+//! Whether a state point was in equilibrium: what changed in the course of its stages, and how long these are in relaxation times.
 use serde_json::Value;
 
 use super::runs::{FS, Run};
-use super::{Average, Flag, StatePoint};
+use super::{Average, Flag, StatePoint, aging};
 use crate::Result;
 use crate::fit::time_of_decay;
 use crate::numbers::{short, with_error};
@@ -58,8 +58,9 @@ fn duration(file: &ResultsFile, plan: &Value, stage: &str) -> Result<Option<f64>
 
 /// Flags what was not measured in equilibrium, or over few relaxation times, and says why.
 pub(super) fn flag(point: &mut StatePoint, runs: &[Run]) {
-    if let Some(why) = change(point, runs) {
-        point.notes.push(why);
+    const THEREFORE: &str = "it ages or has not come to rest, and what is averaged over it depends on when it was measured";
+    if let Some(what) = change(point, runs).or_else(|| aging::change(runs)) {
+        point.notes.push(format!("{what}: {THEREFORE}"));
         point.estimates.iter_mut().for_each(|row| row.flags.push(Flag::NotStationary));
     }
     let durations: Option<Vec<f64>> = runs.iter().map(|run| run.course.duration).collect();
@@ -102,16 +103,14 @@ fn change(point: &StatePoint, runs: &[Run]) -> Option<String> {
             });
             format!("{first} in the first half, {second} in the second")
         };
-        const THEREFORE: &str = "it ages or has not come to rest, and what is averaged over it \
-                                 depends on when it was measured";
         if let Some((run, halves)) = alone {
             let said = said(&halves);
-            return Some(format!("{}: {what} {said}: {THEREFORE}", run.file.display()));
+            return Some(format!("{}: {what} {said}", run.file.display()));
         }
         (all.len() > 1 && Halves::differ_together(&all, visible)).then(|| {
             let change = all.iter().map(Halves::change).sum::<f64>() / all.len() as f64;
             let change = short(change);
-            format!("{what} changes by {change} from the first to the second half, on average over the runs: {THEREFORE}")
+            format!("{what} changes by {change} from the first to the second half, on average over the runs")
         })
     })
 }

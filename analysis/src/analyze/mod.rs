@@ -7,6 +7,7 @@
 //! Errors are those of [`crate::fit`] of one run. Of four runs and more they are those of a delete-one jackknife over the runs
 //! with the same window, which counts the correlation between points, times the standard deviation of Student's distribution
 //! `((R - 1) / (R - 3))^(1/2)`, as few runs know their scatter badly. Of two or three runs the larger one is taken.
+mod aging;
 mod average;
 mod drift;
 mod equilibrium;

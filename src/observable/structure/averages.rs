@@ -119,6 +119,7 @@ impl Structure {
                 vectors_per_shell: None,
                 unit: StructureFunction::PairDistribution.descriptor().unit.text(dimension),
                 formula: PairDistribution::FORMULA.into(),
+                has_change: false,
             };
             let factor = SeriesLayout {
                 path: format!("{pair}/{}", StructureFunction::StructureFactor.group_name()),
@@ -126,6 +127,7 @@ impl Structure {
                 vectors_per_shell: Some(shells.iter().map(|shell| shell.count()).collect()),
                 unit: StructureFunction::StructureFactor.descriptor().unit.text(dimension),
                 formula: StructureFactor::FORMULA.into(),
+                has_change: false,
             };
             [distribution, factor]
         };

@@ -8,7 +8,7 @@ use supercool_analysis::results::ResultsFile;
 use crate::observable::Series;
 use crate::output::{
     FullDisk, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, ScalarRow, Scalars,
-    StageLayout, ThermodynamicsRow, TrajectoryWriter, check_hdf5,
+    SeriesValues, StageLayout, ThermodynamicsRow, TrajectoryWriter, check_hdf5,
 };
 use crate::plan::StagePlan;
 use crate::run::RunError;
@@ -313,8 +313,9 @@ impl StageFiles {
     pub fn update(&mut self, group: &str, series: impl IntoIterator<Item = Series>) {
         let Some(results) = &mut self.results else { return };
         for series in series {
-            let path = format!("{group}/{}", series.path);
-            results.update_series(&path, &series.value, &series.error, &series.count);
+            let Series { path, value, error, count, change } = series;
+            let values = SeriesValues { value, error, count, change };
+            results.update_series(&format!("{group}/{path}"), values);
         }
     }
 

@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_start_behind_those_of_the_neighbours_before() {
+    fn entries_start_after_those_of_the_neighbors_before() {
         let starts = Starts::of(&[3, 0, 5]);
         assert_eq!(starts.start[..4], [0, 3, 3, 8]);
     }

@@ -24,6 +24,8 @@ struct SavedState {
 }
 
 const AVERAGES: &str = "averages";
+/// Not in checkpoints of versions that did not keep them.
+const FIRST: &str = "first";
 const STRESS: &str = "stress";
 
 fn sample_name(index: u64) -> String {
@@ -52,12 +54,17 @@ impl Correlations {
             finished: self.finished,
             entries: held.map_or_else(|| self.scheme.entries(), |held| held.entries.clone()),
         };
-        let mut averages = Vec::new();
+        let (mut averages, mut first) = (Vec::new(), Vec::new());
         for average in self.averages() {
             average.save(&mut averages);
+            average.save_first(&mut first);
         }
         let stress = self.stress.as_ref().map(StressCorrelator::save).unwrap_or_default();
-        let mut arrays = vec![(AVERAGES.to_string(), averages), (STRESS.to_string(), stress)];
+        let mut arrays = vec![
+            (AVERAGES.to_string(), averages),
+            (FIRST.to_string(), first),
+            (STRESS.to_string(), stress),
+        ];
         for (index, sample) in self.scheme.held() {
             arrays.push((sample_name(index), sample.to_array()));
         }
@@ -97,10 +104,14 @@ impl Correlations {
             return Err(wrong("blocks that belong to another scheme"));
         }
         let mut averages = state_array(arrays, AVERAGES)?;
+        let mut first = state_array(arrays, FIRST).ok();
         for average in self.averages_mut() {
             average.restore(&mut averages)?;
+            if let Some(first) = &mut first {
+                average.restore_first(first)?;
+            }
         }
-        if !averages.is_empty() {
+        if !averages.is_empty() || first.is_some_and(|first| !first.is_empty()) {
             return Err(wrong("more averages than expected"));
         }
         let stress = state_array(arrays, STRESS)?;

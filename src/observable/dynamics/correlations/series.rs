@@ -46,6 +46,7 @@ impl Correlations {
                 vectors_per_shell,
                 unit: observable.kind().descriptor().unit.text(dimension),
                 formula: observable.formula() + &self.windows(observable) + self.frame(observable),
+                has_change: observable.departure().is_some(),
             }
         };
         self.series().map(layout).collect()
@@ -60,17 +61,24 @@ impl Correlations {
         let relaxation = self.relaxation();
         let series = |of: SeriesOf<'_>| {
             let mut series = Series::empty(of.path.clone());
+            let has_change = of.observable.departure().is_some();
             for (row, vectors) in of.averages.iter().zip(of.rows.vectors()) {
                 for (lag, average) in row.iter().enumerate().skip(first_lag(of.observable)) {
                     let origins = average.count();
                     if origins < of.observable.fewest_origins() {
                         series.push(f64::NAN, f64::NAN, 0);
+                        series.change.extend(has_change.then_some([f64::NAN; 2]));
                         continue;
                     }
                     let (value, gradient) = of.observable.value(of.particles, average.mean());
                     let error = self.error(of.observable, lag, average, &gradient, relaxation);
                     let per_origin = of.observable.samples_per_origin(of.particles, vectors);
                     series.push(value, error, origins * per_origin);
+                    if has_change {
+                        let change = average.change(&gradient);
+                        let change = change.map(|change| [change.value, change.error]);
+                        series.change.push(change.unwrap_or([f64::NAN; 2]));
+                    }
                 }
             }
             series
