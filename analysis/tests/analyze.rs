@@ -351,7 +351,9 @@ fn viscosities_of_what_has_decayed_have_errors_and_others_a_flag() {
         let analysis = analyze(&fast[..runs], None).unwrap();
         let found = row(&analysis, "eta");
         is(found, eta, 3.0, 0.3);
-        assert!(found.flags.is_empty() && found.from >= 1.0 && found.to <= 250.0, "{found:?}");
+        // Noise rules from 195 times the number of runs on, later where it makes the integral larger.
+        let latest = 250.0 * runs as f64;
+        assert!(found.flags.is_empty() && found.from >= 1.0 && found.to <= latest, "{found:?}");
         assert!(found.error_from == error_from || runs == 3, "{found:?}");
     }
     let path = file(7, 60.0);
