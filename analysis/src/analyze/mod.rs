@@ -31,6 +31,7 @@ pub use groups::{Group, state_points};
 pub use runs::{Run, results_files};
 
 use crate::Result;
+use crate::drift::Drift;
 use crate::fit::{AtTemperature, Estimate, ModeCoupling, Vft};
 use crate::results::{Function, ResultsFile};
 
@@ -95,6 +96,9 @@ pub struct StatePoint {
     /// Curves through them.
     #[serde(skip)]
     pub curves: Vec<FittedCurve>,
+    /// Motion of the centre of mass that the averages contain.
+    #[serde(skip)]
+    pub drift: Option<Drift>,
 }
 
 /// A fit over the range of time that it was made on.
