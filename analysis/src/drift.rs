@@ -21,6 +21,9 @@ pub struct Drift {
     moved: Vec<String>,
 }
 
+/// Share of a quantity from which on its motion of the centre of mass is mentioned.
+pub const VISIBLE: f64 = 0.01;
+
 /// Whether a function of this name depends on the motion of the centre of mass; one that this version does not know is
 /// taken to.
 pub fn is_moved(name: &str) -> bool {
@@ -70,6 +73,19 @@ impl Drift {
     pub fn mean_square_displacement(&self, time: f64) -> f64 {
         let damped = -(-self.friction * time).exp_m1() / self.friction;
         2.0 * self.dimension as f64 * self.diffusion_coefficient() * (time - damped)
+    }
+
+    /// Share of the motion in a mean-square displacement, or in `-ln F_s(q,t)`, of this value; `None` of other functions.
+    pub fn share(&self, name: &str, wavenumber: Option<f64>, time: f64, value: f64) -> Option<f64> {
+        match (DynamicObservable::of_name(name)?, wavenumber) {
+            (DynamicObservable::MeanSquareDisplacement, _) => {
+                Some(self.mean_square_displacement(time) / value)
+            }
+            (DynamicObservable::SelfIntermediateScatteringFunction, Some(q)) => {
+                Some(self.decay(q, time) / -value.ln())
+            }
+            _ => None,
+        }
     }
 
     /// What the motion adds to `-ln F_s(q,t)`.

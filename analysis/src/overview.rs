@@ -1,6 +1,7 @@
 //! What is printed and plotted of a results file, read once: its functions, and of its time series, however long they are, a
 //! bounded number of numbers.
 use crate::Result;
+use crate::drift::Drift;
 use crate::results::{Function, ResultsFile, TimeSeries};
 use crate::statistics::{Mean, block_average};
 
@@ -12,6 +13,8 @@ pub(crate) struct Overview {
     pub series: Vec<SeriesOverview>,
     pub dynamics: Vec<Function>,
     pub structure: Vec<Function>,
+    /// Motion of the centre of mass that the dynamics contain.
+    pub drift: Option<Drift>,
 }
 
 /// What is printed and plotted of a time series.
@@ -46,7 +49,9 @@ impl Overview {
     pub fn of(file: &ResultsFile) -> Result<Self> {
         let mut series = Vec::new();
         file.each_series(|each| series.push(SeriesOverview::of(&each)))?;
-        Ok(Overview { series, dynamics: file.dynamics()?, structure: file.structure()? })
+        let plan = file.plan().unwrap_or_default();
+        let drift = Drift::of(&plan, &file.parameter("stage").unwrap_or_default());
+        Ok(Overview { series, dynamics: file.dynamics()?, structure: file.structure()?, drift })
     }
 
     /// Whether there is nothing to tell or draw.

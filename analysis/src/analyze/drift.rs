@@ -1,12 +1,9 @@
 //! The share of the estimates that is motion of the centre of mass.
 use super::{Flag, Row};
-use crate::drift::Drift;
+use crate::drift::{Drift, VISIBLE};
 use crate::numbers::short;
 
 use super::runs::{FS, MSD, VACF};
-
-/// Share of an estimate from which on it is flagged.
-const VISIBLE: f64 = 0.01;
 
 /// Flags coefficients and decays that come from the centre of mass in part, and remarks the share.
 pub(super) fn remark(rows: &mut [Row], drift: &Drift) {

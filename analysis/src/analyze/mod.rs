@@ -9,6 +9,8 @@
 //! `((R - 1) / (R - 3))^(1/2)`, as few runs know their scatter badly. Of two or three runs the larger one is taken.
 mod aging;
 mod average;
+#[cfg(test)]
+mod calibration;
 mod drift;
 mod equilibrium;
 mod flags;
@@ -30,6 +32,7 @@ pub use groups::{Group, state_points};
 pub use runs::{Run, results_files};
 
 use crate::Result;
+use crate::drift::Drift;
 use crate::fit::{AtTemperature, Estimate, ModeCoupling, Vft};
 use crate::results::{Function, ResultsFile};
 
@@ -94,6 +97,9 @@ pub struct StatePoint {
     /// Curves through them.
     #[serde(skip)]
     pub curves: Vec<FittedCurve>,
+    /// Motion of the centre of mass that the averages contain.
+    #[serde(skip)]
+    pub drift: Option<Drift>,
 }
 
 /// A fit over the range of time that it was made on.

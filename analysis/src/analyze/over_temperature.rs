@@ -206,6 +206,7 @@ mod tests {
             notes: Vec::new(),
             averages: Vec::new(),
             curves: Vec::new(),
+            drift: None,
         };
         [1.2, 1.0, 0.85, 0.75, 0.65, 0.6, 0.55].map(point).into()
     }

@@ -60,6 +60,7 @@ pub(super) fn estimates(group: &Group) -> StatePoint {
         notes: Vec::new(),
         averages: Vec::new(),
         curves: Vec::new(),
+        drift: runs[0].drift.clone(),
     };
     point.notes.extend(group.apart.iter().cloned());
     for index in 0..runs[0].functions.len() {

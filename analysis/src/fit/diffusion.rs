@@ -34,13 +34,13 @@ const SHORTEST: f64 = 2.5;
 /// Later beginnings of a window that are tried follow each other by this factor.
 const BEGINNINGS: f64 = 1.2;
 /// A later beginning may change `D` by this number of standard errors of the difference.
-const CONSISTENT: f64 = 2.0;
+const CONSISTENT: f64 = 2.5;
 
 /// Diffusion coefficient from a mean-square displacement (Einstein): weighted line `2 d D t + c`
 /// through the [`diffusive_window`], or the end of it. `None` below three points.
 ///
 /// Short times have the smallest errors and would decide `D` though the displacement is not a straight line there yet. So
-/// the line begins at the first time after which no later beginning changes `D` by more than two standard errors:
+/// the line begins at the first time after which no later beginning changes `D` by more than two and a half standard errors:
 /// that of the difference has the variance `s'^2 - s^2`, as what the longer window has in addition is no noise of the
 /// shorter one (J. A. Hausman, Econometrica 46, 1251 (1978)).
 pub fn diffusion(time: &[f64], msd: &[f64], error: &[f64], dimension: usize) -> Option<Diffusion> {
@@ -174,13 +174,9 @@ fn exponent(points: &Points) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::pulls::Pulls;
+    use super::super::synthetic::{OrnsteinUhlenbeck, displacements, log_times};
     use super::*;
     use crate::correlation::tests::Normal;
-    use crate::statistics::block_average;
-
-    fn log_times() -> Vec<f64> {
-        (0..61).map(|k| 1e-2 * 10_f64.powf(f64::from(k) / 10.0)).collect()
-    }
 
     /// Ballistic, caged, diffusive: 1/MSD = 1/(3 T t^2) + 1/(c + 2 d D t).
     fn caged(t: f64, d: f64, dimension: f64) -> f64 {
@@ -211,66 +207,6 @@ mod tests {
         // A slope that grows through 0.9 only at the very end has no diffusive window.
         let msd: Vec<f64> = time.iter().map(|t| 1.0 + t / 3e3).collect();
         assert!(!diffusion(&time, &msd, &[], 3).unwrap().is_diffusive());
-    }
-
-    /// Velocities `v' = -v / tau + noise` of variance 1: `D = tau`.
-    struct OrnsteinUhlenbeck {
-        /// `exp(-h / tau)` of a sampling interval `h`.
-        keep: f64,
-        tau: f64,
-        /// Root of the covariance of velocity and displacement in an interval (Uhlenbeck & Ornstein,
-        /// Phys. Rev. 36, 823 (1930)).
-        root: [f64; 3],
-    }
-
-    impl OrnsteinUhlenbeck {
-        fn new(tau: f64) -> Self {
-            let keep = (-1.0 / tau).exp();
-            let [vv, vx, xx] = [
-                1.0 - keep * keep,
-                tau * (1.0 - keep).powi(2),
-                tau * tau * (2.0 / tau - 3.0 + 4.0 * keep - keep * keep),
-            ];
-            let first = vv.sqrt();
-            let root = [first, vx / first, (xx - vx * vx / vv).sqrt()];
-            OrnsteinUhlenbeck { keep, tau, root }
-        }
-
-        /// Positions `x[sample][walker]` at intervals of 1.
-        fn run(&self, samples: usize, walkers: usize, normal: &mut Normal) -> Vec<Vec<f64>> {
-            let mut velocity: Vec<f64> = (0..walkers).map(|_| normal.next()).collect();
-            let mut position = vec![0.0; walkers];
-            let step = |_: usize| {
-                for (x, v) in position.iter_mut().zip(&mut velocity) {
-                    let (a, b) = (normal.next(), normal.next());
-                    *x += self.tau * (1.0 - self.keep) * *v + self.root[1] * a + self.root[2] * b;
-                    *v = self.keep * *v + self.root[0] * a;
-                }
-                position.clone()
-            };
-            (0..samples).map(step).collect()
-        }
-    }
-
-    /// Lags `m l^n`, `m < l = 10`, with origins every `l^n` as in a simulation: times, means, errors by
-    /// blocks of origins, and numbers of origins.
-    fn displacements(position: &[Vec<f64>]) -> [Vec<f64>; 4] {
-        let mut columns = [const { Vec::new() }; 4];
-        for interval in [1, 10, 100] {
-            for lag in (1..10).map(|m| m * interval) {
-                let of_origin = |from: usize| {
-                    let pairs = position[from].iter().zip(&position[from + lag]);
-                    let sum: f64 = pairs.map(|(from, to)| (to - from).powi(2)).sum();
-                    sum / position[from].len() as f64
-                };
-                let origins = (0..position.len() - lag).step_by(interval);
-                let squares: Vec<f64> = origins.map(of_origin).collect();
-                let mean = block_average(&squares);
-                let point = [lag as f64, mean.value, mean.error, mean.count as f64];
-                columns.iter_mut().zip(point).for_each(|(column, x)| column.push(x));
-            }
-        }
-        columns
     }
 
     /// Errors of the displacements come of few blocks and fluctuate, most so those of the longest times, which must not add to the scatter of D more than they take away. The

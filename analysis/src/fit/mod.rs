@@ -18,6 +18,8 @@ mod least_squares;
 mod line;
 mod plateau;
 mod points;
+#[cfg(test)]
+pub(crate) mod synthetic;
 mod temperature;
 
 pub use crossing::{Crossing, time_of_decay};
@@ -50,7 +52,7 @@ impl Estimate {
 
 /// Pulls `(found - true) / error` of repeated synthetic measurements, for the tests of all fits.
 #[cfg(test)]
-mod pulls {
+pub(crate) mod pulls {
     use statrs::distribution::{ChiSquared, ContinuousCDF};
 
     use super::Estimate;
@@ -86,47 +88,6 @@ mod pulls {
                 (1e-3..0.999).contains(&below),
                 "{name}: <pull^2> = {mean_square} of {count}, p = {below}"
             );
-        }
-    }
-}
-
-/// Functions that decay, for the tests of fits.
-#[cfg(test)]
-mod synthetic {
-    use super::covariance::of_walk;
-    use crate::correlation::tests::Normal;
-
-    pub fn log_times() -> Vec<f64> {
-        (0..61).map(|k| 1e-2 * 10_f64.powf(f64::from(k) / 10.0)).collect()
-    }
-
-    /// A fast decay from 1 to `a` around t = 0.1, then a stretched exponential.
-    pub fn two_steps(t: f64, a: f64, tau: f64, beta: f64) -> f64 {
-        (a + (1.0 - a) * (-(t / 0.1).powi(2)).exp()) * (-(t / tau).powf(beta)).exp()
-    }
-
-    /// Normal numbers with the correlation of a walk's displacements at these times.
-    pub struct Walk(Vec<Vec<f64>>);
-
-    impl Walk {
-        pub fn new(time: &[f64]) -> Self {
-            let mut factor: Vec<Vec<f64>> = Vec::new();
-            for (i, &t) in time.iter().enumerate() {
-                let mut row: Vec<f64> = Vec::new();
-                for (j, other) in factor.iter().enumerate() {
-                    let inner: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
-                    row.push((of_walk(t, time[j]) - inner) / other[j]);
-                }
-                row.push((1.0 - row.iter().map(|a| a * a).sum::<f64>()).sqrt());
-                assert_eq!(row.len(), i + 1);
-                factor.push(row);
-            }
-            Walk(factor)
-        }
-
-        pub fn next(&self, normal: &mut Normal) -> Vec<f64> {
-            let white: Vec<f64> = self.0.iter().map(|_| normal.next()).collect();
-            self.0.iter().map(|row| row.iter().zip(&white).map(|(a, b)| a * b).sum()).collect()
         }
     }
 }

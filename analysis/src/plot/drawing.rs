@@ -16,6 +16,8 @@ const PANEL_WIDTH: f64 = 380.0;
 const PANEL_HEIGHT: f64 = 270.0;
 const TEXT: f64 = 12.0;
 const MARGIN_TOP: f64 = 12.0;
+/// Space above the frames of a row for notes.
+const NOTE: f64 = 14.0;
 const MARGIN_RIGHT: f64 = 16.0;
 const MARGIN_BOTTOM: f64 = 42.0;
 const HEADER: f64 = 30.0;
@@ -55,6 +57,9 @@ pub(super) fn figure(panels: &[Panel], files: &[String]) -> String {
     let mut canvas = Canvas { backend: SVGBackend::with_string(&mut svg, size) };
     canvas.rectangle((0.0, 0.0), (width, height), &RGBColor(255, 255, 255));
     canvas.header(files, width);
+    let has_note = |row: usize| {
+        panels.iter().skip(row * columns).take(columns).any(|panel| !panel.moved.is_empty())
+    };
     let axes: Vec<(Axis, Axis)> = panels.iter().map(axes_of).collect();
     for (index, panel) in panels.iter().enumerate() {
         let column = index % columns;
@@ -65,10 +70,11 @@ pub(super) fn figure(panels: &[Panel], files: &[String]) -> String {
         let frame = Frame {
             left: left + 36.0 + labels.fold(0.0, f64::max),
             right: left + PANEL_WIDTH - MARGIN_RIGHT,
-            top: top + MARGIN_TOP,
+            top: top + MARGIN_TOP + if has_note(index / columns) { NOTE } else { 0.0 },
             bottom: top + PANEL_HEIGHT - MARGIN_BOTTOM,
         };
         canvas.panel(panel, &frame, &axes[index], files.len() > 1);
+        canvas.note(panel, &frame, files);
     }
     // Drawing into a string cannot fail.
     let _ = canvas.backend.present();
@@ -293,6 +299,29 @@ impl Canvas<'_> {
         if styles.entries().any(|part| !part.is_empty()) {
             self.legend(panel, frame, x_axis, y_axis, &styles);
         }
+    }
+
+    /// Above the frame, which files contain motion of the centre of mass: by name, or by number where names are long.
+    fn note(&mut self, panel: &Panel, frame: &Frame, files: &[String]) {
+        const MOTION: &str = "motion of the centre of mass";
+        if panel.moved.is_empty() {
+            return;
+        }
+        let mut drawn: Vec<usize> = panel.lines.iter().map(|line| line.file).collect();
+        drawn.sort();
+        drawn.dedup();
+        let names: Vec<&str> =
+            panel.moved.iter().filter_map(|&file| Some(files.get(file)?.as_str())).collect();
+        let named = format!("{}: {MOTION}", names.join(", "));
+        let text = if drawn == panel.moved {
+            format!("contains {MOTION}")
+        } else if text_width(&named) < PANEL_WIDTH {
+            named
+        } else {
+            format!("{} of {}: {MOTION}", panel.moved.len(), drawn.len())
+        };
+        let above = (frame.right, frame.top - 0.5 * NOTE);
+        self.text(&text, above, HPos::Right, VPos::Center, false);
     }
 
     fn band(&mut self, line: &Line, frame: &Frame, x_axis: &Axis, y_axis: &Axis, colour: RGBColor) {

@@ -22,9 +22,10 @@ pub(super) fn panels(analysis: &Analysis) -> Vec<Panel> {
     for (index, point) in analysis.state_points.iter().enumerate() {
         functions.extend(point.averages.iter().map(|average| (index, function(average))));
     }
+    let drifts: Vec<_> = analysis.state_points.iter().map(|point| point.drift.as_ref()).collect();
     let mut panels = Vec::new();
     for (observable, name) in FITTED {
-        for mut panel in function_panels(Quantity::Dynamics(observable), &functions) {
+        for mut panel in function_panels(Quantity::Dynamics(observable), &functions, &drifts) {
             let drawn = |file: usize, part: &str| {
                 panel.lines.iter().any(|line| line.file == file && line.part == part)
             };
@@ -93,6 +94,7 @@ fn over_temperature(analysis: &Analysis) -> Vec<Panel> {
                 y_scale: Scale::Logarithmic,
                 y_include: Vec::new(),
                 parameter: None,
+                moved: Vec::new(),
                 lines: lines.collect(),
             }),
         }

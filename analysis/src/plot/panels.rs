@@ -3,6 +3,7 @@ use supercool_observables::{Axis, Figure, TimeSeries};
 
 use super::Quantity;
 use super::axis::Scale;
+use crate::drift::{Drift, VISIBLE};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Curve, Function};
 
@@ -40,6 +41,8 @@ pub(super) struct Panel {
     pub y_include: Vec<f64>,
     /// Wave number or time of all curves.
     pub parameter: Option<f64>,
+    /// Files whose lines contain motion of the centre of mass.
+    pub moved: Vec<usize>,
     pub lines: Vec<Line>,
 }
 
@@ -54,12 +57,13 @@ pub(super) fn collect(files: &[Overview], quantities: &[Quantity]) -> Vec<Panel>
         let all = file.dynamics.iter().chain(&file.structure);
         functions.extend(all.map(|each| (index, each.clone())));
     }
+    let drifts: Vec<Option<&Drift>> = files.iter().map(|file| file.drift.as_ref()).collect();
     let mut panels = Vec::new();
     for &quantity in quantities {
         match quantity {
             Quantity::TimeSeries(of) => panels.extend(time_series_panel(of, &series)),
             Quantity::Dynamics(_) | Quantity::Structure(_) => {
-                panels.extend(function_panels(quantity, &functions));
+                panels.extend(function_panels(quantity, &functions, &drifts));
             }
         }
     }
@@ -99,11 +103,17 @@ fn time_series_panel(of: TimeSeries, series: &[(usize, &SeriesOverview)]) -> Opt
         y_scale: scale,
         y_include: of.descriptor().shown_values(),
         parameter: None,
+        moved: Vec::new(),
         lines,
     })
 }
 
-pub(super) fn function_panels(quantity: Quantity, functions: &[(usize, Function)]) -> Vec<Panel> {
+/// Of functions with the index of their file, and what moves the centre of mass in each file.
+pub(super) fn function_panels(
+    quantity: Quantity,
+    functions: &[(usize, Function)],
+    drifts: &[Option<&Drift>],
+) -> Vec<Panel> {
     let descriptor = quantity.descriptor();
     let Some(Figure { label, scale: y_scale, largest_error, .. }) = descriptor.figure else {
         return Vec::new();
@@ -129,6 +139,7 @@ pub(super) fn function_panels(quantity: Quantity, functions: &[(usize, Function)
             }
             function_line(*file, function, &curve, x_scale, y_scale)
         });
+        let lines: Vec<Line> = lines.collect();
         Panel {
             x_label: abscissa.symbol().into(),
             y_label: match (parameter, parameter_axis) {
@@ -140,10 +151,30 @@ pub(super) fn function_panels(quantity: Quantity, functions: &[(usize, Function)
             y_scale,
             y_include: descriptor.shown_values(),
             parameter,
-            lines: lines.collect(),
+            moved: moved(quantity.name(), parameter, &lines, drifts),
+            lines,
         }
     };
     groups.into_iter().map(panel).collect()
+}
+
+/// Files with visible motion of the centre of mass in their lines: from 1 % on, where the share is known.
+fn moved(
+    name: &str,
+    wavenumber: Option<f64>,
+    lines: &[Line],
+    drifts: &[Option<&Drift>],
+) -> Vec<usize> {
+    let shows = |line: &&Line| {
+        let Some(drift) = drifts[line.file].filter(|drift| drift.moves(name)) else { return false };
+        let share = |(&t, &value): (&f64, &f64)| drift.share(name, wavenumber, t, value);
+        let mut shares = line.x.iter().zip(&line.y).map(share);
+        shares.any(|share| share.is_none_or(|share| share.is_finite() && share > VISIBLE))
+    };
+    let mut files: Vec<usize> = lines.iter().filter(shows).map(|line| line.file).collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// Files of different boxes hold slightly different shells.

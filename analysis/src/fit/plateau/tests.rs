@@ -1,7 +1,7 @@
 use super::super::pulls::Pulls;
+use super::super::synthetic::{integrals, stress};
 use super::*;
 use crate::correlation::tests::Normal;
-use crate::statistics::block_average;
 
 fn log_times() -> Vec<f64> {
     (0..41).map(|k| 1e-2 * 10_f64.powf(f64::from(k) / 10.0)).collect()
@@ -73,48 +73,6 @@ fn errors_of_the_plateau_are_those_of_repeated_measurements() {
     }
     let rms = pulls.mean_square().sqrt();
     assert!((0.75..1.0).contains(&rms) && pulls.count() > 320, "{rms} {}", pulls.count());
-}
-
-/// A stress of Ornstein-Uhlenbeck processes: variance and time of each.
-fn stress(parts: &[[f64; 2]], samples: usize, interval: f64, normal: &mut Normal) -> Vec<f64> {
-    let mut sum = vec![0.0; samples];
-    for [variance, tau] in parts {
-        let keep = (-interval / tau).exp();
-        let mut x = normal.next();
-        for sum in &mut sum {
-            *sum += variance.sqrt() * x;
-            x = keep * x + (1.0 - keep * keep).sqrt() * normal.next();
-        }
-    }
-    sum
-}
-
-/// Running integrals of components with their errors: times, means, errors, with all samples as origins.
-fn integrals(components: &[Vec<f64>], interval: f64, most: usize) -> [Vec<f64>; 3] {
-    let integral = |s: &Vec<f64>| -> Vec<f64> {
-        let steps = s.windows(2).scan(0.0, |sum, s| {
-            *sum += 0.5 * interval * (s[0] + s[1]);
-            Some(*sum)
-        });
-        std::iter::once(0.0).chain(steps).collect()
-    };
-    let integrals: Vec<Vec<f64>> = components.iter().map(integral).collect();
-    let samples = components[0].len();
-    let mut columns = [const { Vec::new() }; 3];
-    let lags = [1, 10, 100, 1000].iter().flat_map(|step| (1..10).map(move |m| m * step));
-    for lag in lags.filter(|&lag| lag <= most) {
-        let of_origin = |k: usize| {
-            let both = components.iter().zip(&integrals);
-            let of = |(s, sum): (&Vec<f64>, &Vec<f64>)| {
-                0.5 * (s[k] + s[k + lag]) * (sum[k + lag] - sum[k])
-            };
-            both.map(of).sum::<f64>() / components.len() as f64
-        };
-        let mean = block_average(&(0..samples - lag).map(of_origin).collect::<Vec<f64>>());
-        let point = [lag as f64 * interval, mean.value, mean.error];
-        columns.iter_mut().zip(point).for_each(|(column, x)| column.push(x));
-    }
-    columns
 }
 
 /// Runs of stresses, by number of components and samples.
