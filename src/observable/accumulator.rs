@@ -1,8 +1,8 @@
 //! Averages of correlated data with their statistical error, by hierarchical blocking.
 //!
-//! Means over blocks of 1, 2, 4, ... successive values and the sums of their squares, of which [`error_of_mean_with_memory`] makes
+//! Means over blocks of 1, 2, 4, ... successive values and the sums of their squares, of which [`error_of_mean_knowing`] makes
 //! the error. One pass, memory and work per value O(log n) and O(1).
-use supercool_statistics::{Blocks, error_of_mean_with_memory};
+use supercool_statistics::{Blocks, Known, error_of_mean_knowing};
 
 use super::ObservableError;
 
@@ -96,19 +96,18 @@ impl BlockAverage {
     ///
     /// By [`error_of_mean`](supercool_statistics::error_of_mean); NaN for fewer than eight values.
     pub fn error(&self, gradient: &[f64]) -> f64 {
-        self.error_with_memory(gradient, 0.0)
+        self.error_knowing(gradient, Known::default())
     }
 
-    /// The same where something slow of a known decay time, in values, has a part in them, by
-    /// [`error_of_mean_with_memory`].
-    pub fn error_with_memory(&self, gradient: &[f64], memory: f64) -> f64 {
+    /// The same where something is known of the correlation of the values.
+    pub fn error_knowing(&self, gradient: &[f64], known: Known) -> f64 {
         let levels = self.records.len() / self.record_length();
         // A level is there as soon as it has one block, of which there is no variance.
         let levels = (0..levels).map(|level| Blocks {
             count: self.blocks(level),
             variance_of_mean: self.variance_of_mean(level, gradient),
         });
-        error_of_mean_with_memory(levels.take_while(|blocks| blocks.count > 1.0), memory)
+        error_of_mean_knowing(levels.take_while(|blocks| blocks.count > 1.0), known)
     }
 
     /// How a function of the means with this gradient has changed in the course of the values: from the first ones, a power of

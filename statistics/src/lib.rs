@@ -31,6 +31,15 @@ const FEWEST_MEMORIES: f64 = 16.0;
 /// In units of the correlation time: blocks this long are taken for independent.
 const LONG: f64 = 50.0;
 
+/// What is known of the correlation of values, in units of their distance.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Known {
+    /// Decay time of something slow that has a part in the values; zero where there is nothing.
+    pub memory: f64,
+    /// The longest correlation time (both sides) that they can have; zero where it is not known.
+    pub longest: f64,
+}
+
 /// Means over blocks of `2^level` successive values of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blocks {
@@ -62,19 +71,22 @@ pub struct Blocks {
 /// four, 2.2 for two, where a third of the series has no error; with white noise of the same error added 0.91 to 1.14 from
 /// six on, 1.2 below. 0.94 to 1.13 for overlapping windows of a random walk, of which 8 to 100 fit into the series.
 pub fn error_of_mean(levels: impl IntoIterator<Item = Blocks>) -> f64 {
-    error_of_mean_with_memory(levels, 0.0)
+    error_of_mean_knowing(levels, Known::default())
 }
 
-/// The same where something slow has a part in the values, whose decay time `memory` is known, in units of their
-/// distance (0 where there is nothing): the mobility of a supercooled liquid, which changes as slowly as it relaxes.
+/// The same where something is known of the correlation.
 ///
+/// Overlapping windows of a random walk are correlated as long as they overlap, and their correlation ends sooner than an
+/// exponential one: with `longest` the decay time is half of that at most.
+///
+/// Something slow may have a part in the values: the mobility of a supercooled liquid changes as slowly as it relaxes.
 /// Neighboring blocks are then more strongly correlated than independent ones because the slow part is large or because
 /// the rest is not much faster. [`error_of_mean`] takes the one for the other, and its single exponential is as good as
 /// gone over a few blocks. Here `s^2` is also corrected for white noise and a part of known decay time, whose amplitude
 /// `a` in units of the noise of these blocks follows from the same neighbors: `(n - 1) s^2` is `1 - 1/n + a [g(x) - g(n x)]`
 /// and the difference to pairs `-1/n + a [c(x) - g(n x)]`, `c` the covariance of neighbors. The larger error holds. A memory
 /// of more than a sixteenth of the series counts as one of a sixteenth: what noise there is could not be told from it.
-pub fn error_of_mean_with_memory(levels: impl IntoIterator<Item = Blocks>, memory: f64) -> f64 {
+pub fn error_of_mean_knowing(levels: impl IntoIterator<Item = Blocks>, known: Known) -> f64 {
     let fewest = FEWEST_INDEPENDENT as f64;
     let mut levels = levels.into_iter().peekable();
     let mut kept: Vec<Blocks> = Vec::new();
@@ -90,12 +102,16 @@ pub fn error_of_mean_with_memory(levels: impl IntoIterator<Item = Blocks>, memor
     let n = blocks.count;
     let shorter = kept.len().saturating_sub(1 + LEVELS_OF_CORRELATION);
     let Some(pairs) = kept.get(shorter + 1).copied().or(after) else { return f64::NAN };
-    let Some(x) = length_of_blocks(&kept[shorter], &pairs) else { return f64::NAN };
-    let whole = x * kept[shorter].count;
+    let length = 2.0_f64.powi(shorter as i32) * kept[shorter].count;
+    let least = if known.longest > 0.0 { 2.0 * length / known.longest } else { 0.0 };
+    let whole = match length_of_blocks(&kept[shorter], &pairs) {
+        Some(x) => least.max(x * kept[shorter].count),
+        None if least > 0.0 => least,
+        None => return f64::NAN,
+    };
     let uncertainty = 1.0 + UNCERTAINTY_OF_CORRELATION / (0.5 * whole);
     let single = correction(n, 0.0, 1.0, whole) * uncertainty;
-    let length = 2.0_f64.powi(shorter as i32) * kept[shorter].count;
-    let whole = (length / memory).max(FEWEST_MEMORIES);
+    let whole = (length / known.memory).max(FEWEST_MEMORIES);
     let amplitude = amplitude_of_slow(&kept[shorter], &pairs, whole);
     let slow = amplitude.map_or(0.0, |a| correction(n, 1.0 / kept[shorter].count, a, whole));
     let freedom = n - 1.0;
@@ -171,11 +187,11 @@ fn length_of_blocks(blocks: &Blocks, pairs: &Blocks) -> Option<f64> {
 
 /// Mean and standard error ([`error_of_mean`]) of a series.
 pub fn block_average(series: &[f64]) -> Mean {
-    block_average_with_memory(series, 0.0)
+    block_average_knowing(series, Known::default())
 }
 
-/// The same where something slow of a known decay time, in samples, has a part in it: [`error_of_mean_with_memory`].
-fn block_average_with_memory(series: &[f64], memory: f64) -> Mean {
+/// The same where something is known of the correlation: [`error_of_mean_knowing`].
+fn block_average_knowing(series: &[f64], known: Known) -> Mean {
     let count = series.len();
     let value = if count == 0 { f64::NAN } else { series.iter().sum::<f64>() / count as f64 };
     let mut blocks = series.to_vec();
@@ -185,7 +201,7 @@ fn block_average_with_memory(series: &[f64], memory: f64) -> Mean {
         levels.push(Blocks { count: blocks.len() as f64, variance_of_mean });
         blocks = blocks.chunks_exact(2).map(|pair| 0.5 * (pair[0] + pair[1])).collect();
     }
-    Mean { value, error: error_of_mean_with_memory(levels, memory), count }
+    Mean { value, error: error_of_mean_knowing(levels, known), count }
 }
 
 #[cfg(test)]
@@ -234,13 +250,13 @@ pub(crate) mod tests {
     /// Root mean square of deviations from zero over errors, the share of series with an error, and the root mean square
     /// of errors over that of deviations.
     fn scores(series: impl Iterator<Item = Vec<f64>>) -> [f64; 3] {
-        scores_with_memory(series, 0.0)
+        scores_knowing(series, Known::default())
     }
 
-    fn scores_with_memory(series: impl Iterator<Item = Vec<f64>>, memory: f64) -> [f64; 3] {
+    fn scores_knowing(series: impl Iterator<Item = Vec<f64>>, known: Known) -> [f64; 3] {
         let (mut all, mut count, mut squares, mut errors, mut deviations) = (0, 0, 0.0, 0.0, 0.0);
         for series in series {
-            let mean = block_average_with_memory(&series, memory);
+            let mean = block_average_knowing(&series, known);
             all += 1;
             deviations += mean.value * mean.value;
             if mean.error.is_finite() {
@@ -296,23 +312,24 @@ pub(crate) mod tests {
                 slow.into_iter().map(|x| x + 5.0 * normal.next()).collect()
             })
         };
+        let slow = Known { memory: 25.0, ..Known::default() };
         let [unknown, _, _] = scores(series());
-        let [known, share, _] = scores_with_memory(series(), 25.0);
+        let [known, share, _] = scores_knowing(series(), slow);
         assert!(unknown > known + 0.06, "{unknown}, {known}");
         assert!(CALIBRATED.contains(&known) && share > 0.99, "{known}, {share}");
         // Where there is nothing slow, and where nothing else is.
         let white = (0..1000).map(|seed| autoregressive(0.0, 400, seed));
-        let [z, share, _] = scores_with_memory(white, 25.0);
+        let [z, share, _] = scores_knowing(white, slow);
         assert!(CALIBRATED.contains(&z) && share > 0.99, "{z}, {share}");
-        let slow = (0..1000).map(|seed| autoregressive((-0.04_f64).exp(), 800, seed));
-        let [z, share, _] = scores_with_memory(slow, 25.0);
+        let alone = (0..1000).map(|seed| autoregressive((-0.04_f64).exp(), 800, seed));
+        let [z, share, _] = scores_knowing(alone, slow);
         assert!(CALIBRATED.contains(&z) && share > 0.99, "{z}, {share}");
     }
 
     /// Squares of displacements over windows of a random walk, less their mean, each from the next origin, as of the longest
     /// lags of a correlation; `windows` after each other.
-    fn squares_of_windows(window: usize, windows: usize, seed: u64) -> Vec<f64> {
-        let (origins, dimension) = ((windows - 1) * window + 1, 10);
+    fn squares_of_windows(window: usize, windows: usize, dimension: usize, seed: u64) -> Vec<f64> {
+        let origins = (windows - 1) * window + 1;
         let mut normal = Normal::new(seed);
         let mut squares = vec![-((dimension * window) as f64); origins];
         for _ in 0..dimension {
@@ -331,11 +348,29 @@ pub(crate) mod tests {
     fn errors_of_overlapping_windows_are_those_of_repeated_series() {
         for (window, windows) in [(9, 8), (9, 14), (9, 40), (5, 8), (3, 8), (2, 8), (1, 8), (1, 60)]
         {
-            let series = (0..1000).map(|seed| squares_of_windows(window, windows, seed));
+            let series = (0..1000).map(|seed| squares_of_windows(window, windows, 10, seed));
             let [z, share, _] = scores(series);
             let range = CALIBRATED.start..CALIBRATED.end + 0.05;
             assert!(range.contains(&z) && share > 0.85, "{window}, {windows}: {z}, {share}");
         }
+    }
+
+    /// Of many particles, whose squares are next to normal. The mean square of the errors is nearer to the truth.
+    #[test]
+    fn windows_that_overlap_have_smaller_errors_where_that_is_known() {
+        for (window, windows) in [(6, 8), (6, 10), (3, 20)] {
+            let series =
+                || (0..1000).map(|seed| squares_of_windows(window, windows, 100, seed + 300));
+            let [unknown, _, large] = scores(series());
+            let longest = 2.0 / 3.0 * window as f64;
+            let [z, share, ratio] = scores_knowing(series(), Known { longest, memory: 0.0 });
+            assert!(CALIBRATED.contains(&z) && share > 0.99, "{window}, {windows}: {z}, {share}");
+            assert!(z > unknown && ratio < large, "{window}, {windows}: {z} {unknown}");
+        }
+        // Where they are independent, it changes little.
+        let white = (0..1000).map(|seed| autoregressive(0.0, 64, seed));
+        let [z, _, _] = scores_knowing(white, Known { longest: 4.0, memory: 0.0 });
+        assert!(CALIBRATED.contains(&z), "{z}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What comes out: averages over time origins, with their axes and errors.
 use supercool_analysis::drift::is_moved;
-use supercool_statistics::FEWEST_INDEPENDENT;
+use supercool_statistics::{FEWEST_INDEPENDENT, Known};
 
 use super::Correlations;
 use crate::observable::accumulator::BlockAverage;
@@ -20,6 +20,8 @@ const APART: f64 = 1.25;
 /// In units of the relaxation time: at longer lags what is slow shows among neighboring blocks of windows, which are as long
 /// as it is, and need not be known.
 const HIDDEN: f64 = 1.0 / 3.0;
+/// In units of the relaxation time: at longer lags displacements are those of random walks.
+const WALK: f64 = 3.0;
 
 impl Correlations {
     /// Series in the order of [`results`](Self::results): by observable, then by part.
@@ -103,8 +105,15 @@ impl Correlations {
         if average.is_constant() {
             return if lag == 0 { 0.0 } else { f64::NAN };
         }
-        let memory = if time < HIDDEN * relaxation { relaxation } else { 0.0 };
-        average.error_with_memory(gradient, memory)
+        // Windows of particles that have left their places long ago are those of random walks, whose squared displacements
+        // have the correlation (1 - t'/t)^2 at origins t' apart; other functions forget sooner.
+        let walks =
+            observable.departure().is_some() && relaxation > 0.0 && time > WALK * relaxation;
+        let known = Known {
+            memory: if time < HIDDEN * relaxation { relaxation } else { 0.0 },
+            longest: if walks { 2.0 / 3.0 * time } else { 0.0 },
+        };
+        average.error_knowing(gradient, known)
     }
 
     /// Where an observable is one of the stress.
