@@ -6,13 +6,13 @@ use super::buffers::{
     Buffers, Capacity, Control, ElementSizes, LONGEST_CHAIN, ListBuffers, MOST_BLOCKS, System,
     status,
 };
-use super::compile::Program;
 use super::constants::DevicePolicy;
 use super::launch::Kernels;
+use super::md_program;
 use super::measure::MeasureKernels;
 use super::memory::Session;
 use super::neighbor_lists::{self, ListShape};
-use super::single_rank::SingleRank;
+use super::program::Program;
 use super::stepper::Stepper;
 use super::thermostat::{Geometry, Kind, single_lane_pays};
 use super::transfer::Transfer;
@@ -26,9 +26,9 @@ use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Species};
 
-/// Particles on one GPU, in one precision: all of a system ([`SingleRank`]), or those of a rank's domain
-/// ([`MultiRank`](super::rank::MultiRank)).
-pub struct CudaEngine<P: DevicePolicy, S = SingleRank> {
+/// Particles on one GPU, in one precision: all of a system ([`SingleRank`](super::single_rank::SingleRank)), or those of a
+/// rank's domain ([`MultiRank`](super::rank::MultiRank)).
+pub struct CudaEngine<P: DevicePolicy, S> {
     pub(super) policy: P,
     pub(super) plan: Plan,
     pub(super) simulation_box: SimulationBox,
@@ -72,7 +72,7 @@ impl<P: DevicePolicy> CudaEngine<P, ()> {
         let element_sizes = ElementSizes::new(P::PRECISION, simulation_box.dimension());
         let places = capacity.particles + capacity.ghosts;
         tuning::check_memory(&session, places, species.len(), element_sizes, shape)?;
-        let kernels = Kernels::load_program(&session, program(&policy, plan), &policy, plan)?;
+        let kernels = md_program::load(&session, program(&policy, plan), &policy, plan)?;
         let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
         let buffers = Buffers::new(&session, capacity, element_sizes, &masses)?;
         let mut system = System::default();

@@ -5,12 +5,14 @@
 //! a minimum depends neither on the GPU nor on the number of its blocks.
 //! Runs beside the engine of the run, on the same stream: launches of both take turns.
 use super::buffers::{Control, status};
-use super::compile::Program;
 use super::declare::{Pointer, device_constants, device_struct, shared_header};
 use super::device::Gpu;
 use super::engine::CudaEngine;
-use super::launch::{Grid, Kernels, kernels, program_of};
+use super::launch::{Grid, Kernels, kernels};
+use super::md_program::{self, md_program};
 use super::memory::Buffer;
+use super::program::Program;
+use super::single_rank::SingleRank;
 use super::thermostat::{Geometry, Kind};
 use super::tuning::default_lanes_log2;
 use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
@@ -29,7 +31,7 @@ pub struct CudaMinimizer {
 }
 
 struct OnGpu {
-    engine: CudaEngine<Double>,
+    engine: CudaEngine<Double, SingleRank>,
     kernels: Kernels,
     descend: DescentKernels,
     progress: Buffer,
@@ -111,7 +113,7 @@ device_constants! {
 }
 
 shared_header!(pub FIRE = "shared/fire.cuh": Fire);
-shared_header!(pub SHARED = "shared/descent.cuh":
+shared_header!(SHARED = "shared/descent.cuh":
     DescentArgument, end::Declaration, Progress, DescentSums, groups::Declaration);
 
 kernels! {
@@ -146,7 +148,9 @@ fn program_over(plan: &Plan) -> Program {
     let system = &plan.system;
     let policy = Double::new(&system.simulation_box, plan.run.timestep, &system.species);
     let text = include_str!("../../../kernels/minimize/descend.cu");
-    program_of("descend.cu", text, &policy, plan).checked(&[DescentKernels::checks()])
+    md_program("descend.cu", text, &policy, plan)
+        .include(&[FIRE, SHARED])
+        .checked(&[DescentKernels::checks()])
 }
 
 impl CudaMinimizer {
@@ -177,9 +181,9 @@ impl Minimizer for CudaMinimizer {
 impl OnGpu {
     fn new(descent: &Descent, state: &ExactState, gpu: &Gpu) -> Result<Self, EngineError> {
         let plan = &descent.plan;
-        let engine = CudaEngine::<Double>::new(plan, state, gpu.clone())?;
+        let engine = CudaEngine::<Double, SingleRank>::new(plan, state, gpu.clone())?;
         let session = engine.session.clone();
-        let kernels = Kernels::load_program(&session, program_over(plan), &engine.policy, plan)?;
+        let kernels = md_program::load(&session, program_over(plan), &engine.policy, plan)?;
         let tiles = engine.particle_count().div_ceil(32 >> engine.shape.lanes_log2);
         Ok(OnGpu {
             descend: DescentKernels::load(&kernels)?,

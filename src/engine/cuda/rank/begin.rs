@@ -1,20 +1,21 @@
 //! The engine of a rank: its GPU, its memory, its first lists.
 use std::sync::Arc;
 
+use super::gpu_times::GpuTimes;
 use super::halo::{Halo, HaloBuffers, HaloCapacity, record_bytes};
-use super::kernels::{REBUILDING_BLOCK, RankKernels};
+use super::kernels::{self, Present, REBUILDING_BLOCK, RankKernels};
+use super::multi_rank::MultiRank;
 use super::report::Reports;
 use super::transport::{Messages, ThroughHost};
-use super::{GpuTimes, MultiRank, Present};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::Capacity;
-use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::device::{Gpu, gpus};
 use crate::engine::cuda::engine::CudaEngine;
-use crate::engine::cuda::launch::{measure_checks, program_of};
+use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::neighbor_lists::{self, ListShape};
+use crate::engine::cuda::program::Program;
 use crate::engine::cuda::tuning;
 use crate::engine::domain::{Communicator, Domain, Part, Start};
 use crate::engine::skin::{self, Processor};
@@ -28,11 +29,9 @@ const SPARE_COUNT: f64 = 1024.0;
 /// The program of a rank of a plan: text and macros.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../../kernels/domain/engine.cu");
-    let mut program = program_of("domain.cu", text, policy, plan);
-    program.macros.push(("REBUILDING_BLOCK".to_owned(), REBUILDING_BLOCK.to_string()));
-    let mut checks = measure_checks(plan);
-    checks.push(RankKernels::checks());
-    program.checked(&checks)
+    stepping_program("domain.cu", text, policy, plan, RankKernels::checks())
+        .define([("REBUILDING_BLOCK", REBUILDING_BLOCK.to_string())])
+        .include(&kernels::SHARED)
 }
 
 /// The GPU of a rank: ranks of one host take its GPUs in turn.

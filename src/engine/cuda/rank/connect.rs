@@ -1,5 +1,5 @@
 //! Which way messages take from GPU to GPU: found by a test at the start.
-use super::MultiRank;
+use super::multi_rank::MultiRank;
 use super::peer::ThroughPeers;
 use super::transport::{Lengths, ThroughHost, ThroughMpi, Transport};
 use crate::engine::EngineError;

@@ -1,7 +1,7 @@
 //! What a GPU has met in its steps: noted for all ranks, or the end of them.
-use super::MultiRank;
 use super::halo::HaloControl;
 use super::halo::Report;
+use super::multi_rank::MultiRank;
 use super::report::Asked;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::status;

@@ -1,5 +1,5 @@
 //! The particles of a rank to the GPU and back.
-use super::MultiRank;
+use super::multi_rank::MultiRank;
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;

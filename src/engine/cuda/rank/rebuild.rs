@@ -1,8 +1,7 @@
 //! Particles that leave and come, ghosts, and the lists with them.
-use super::MultiRank;
-use super::halo::{HaloControl, Starts, record_bytes};
+use super::halo::{HaloBuffers, HaloCapacity, HaloControl, Starts, record_bytes};
+use super::multi_rank::MultiRank;
 use super::transport::{Lengths, Messages};
-use super::{HaloBuffers, HaloCapacity};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::{Buffers, Capacity, status};
 use crate::engine::cuda::constants::DevicePolicy;

@@ -1,8 +1,7 @@
 //! Rebuilding by kernels that write into the neighbors' memory (`kernels/domain/rebuild.cu`): the host launches them, and
 //! the steps after them, and hears meanwhile what has become of it.
-use super::MultiRank;
 use super::halo::{HaloControl, Starts};
-use super::report::Asked;
+use super::multi_rank::{MultiRank, Rebuilding};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::System;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -11,12 +10,6 @@ use crate::engine::cuda::engine::CudaEngine;
 
 /// Blocks of the kernel that takes particles that come: few do.
 const ENTERING_BLOCKS: u32 = 16;
-
-/// A rebuilding that was launched. If it is behind steps that end elsewhere, it does nothing, and is forgotten.
-#[derive(Clone, Copy, Debug)]
-pub struct Rebuilding {
-    asked: Asked,
-}
 
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Launches migration, ghosts and lists at a step, after its kick and drift, if it still `drifts`.

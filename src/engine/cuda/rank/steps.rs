@@ -1,10 +1,9 @@
 //! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
 use std::time::Instant;
 
-use super::MultiRank;
-use super::Present;
 use super::halo::Agreed;
-use super::steps_of_host::Region;
+use super::kernels::{Present, Region};
+use super::multi_rank::MultiRank;
 use super::steps_with_peers::{End, Taken};
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;

@@ -1,7 +1,7 @@
 //! Steps that the host leads: it has the sites of ghosts sent, and thermostats act between kernels.
-use super::MultiRank;
 use super::halo::HALF_STEPS;
-use super::kernels::region;
+use super::kernels::Region;
+use super::multi_rank::MultiRank;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -11,15 +11,6 @@ use crate::engine::precision::ExactSum;
 use crate::engine::thermostats::half_step;
 use crate::integrator::andersen;
 use crate::plan;
-
-/// Tiles that a force kernel works on.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum Region {
-    Interior = region::INTERIOR,
-    Boundary = region::BOUNDARY,
-    Everywhere = region::EVERYWHERE,
-}
 
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Steps in which the host has the sites of ghosts sent.

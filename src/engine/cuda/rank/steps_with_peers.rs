@@ -1,42 +1,13 @@
 //! Steps that the GPUs of neighbors take by themselves, many in a launch.
-use super::MultiRank;
-use super::Present;
 use super::halo::Report;
-use super::rebuild_with_peers::Rebuilding;
+use super::kernels::{PeerLaunch, Present};
+use super::multi_rank::{MultiRank, Rebuilding};
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
-use crate::engine::cuda::declare::{device_struct, shared_header};
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::launch::Grid;
 use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
 use crate::plan;
-
-device_struct! {
-    /// Steps of one launch with peers.
-    pub struct PeerLaunch {
-        first_step: u64,
-        /// Times that all ranks have sent sites since the start.
-        sequence: u64,
-        steps: u32,
-        /// What is there of the first step.
-        present: u32,
-        /// Ends with the first kick and the drift of the next step.
-        drifts: u32,
-        /// Lists are new: only one copy of the particles has ids and species.
-        names: u32,
-        /// Launches with a thermostat of the whole system, this one included.
-        number: u32,
-        /// Number of its report.
-        report: u32,
-        /// From the drift after this number of steps all ranks check whether the lists are good for it, and end with the
-        /// first for which they are not.
-        looks_after: u32,
-        /// Whether a rebuilding is launched after, for this end.
-        rebuilds: u32,
-    }
-}
-
-shared_header!(pub SHARED = "shared/peer_launch.cuh": PeerLaunch);
 
 /// Of `PeerLaunch::looks_after`: not in this launch.
 const NEVER: u32 = u32::MAX;

@@ -1,16 +1,23 @@
 //! A whole system on one GPU: a launch takes many steps.
-use super::buffers::{Capacity, Control, status};
-use super::constants::DevicePolicy;
-use super::correlator::Sampling;
-use super::declare::{device_struct, shared_header};
-use super::device::Gpu;
-use super::engine::CudaEngine;
-use super::launch::{Grid, Kernel, Kernels, kernels, program};
-use super::measure::MeasureKernels;
-use super::memory::Session;
-use super::thermostat::{Geometry, Kind, StepKernel, Thermostat};
-use super::tuning::{self, Choice};
+mod samples;
+mod tune;
+
+use crate::engine::cuda::advance::{AdvanceKernels, Launch, LaunchSamples};
+use crate::engine::cuda::buffers::{Capacity, Control, status};
+use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::correlator::Sampling;
+use crate::engine::cuda::device::Gpu;
+use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::launch::Grid;
+use crate::engine::cuda::md_program::{self, stepping_program};
+use crate::engine::cuda::measure::MeasureKernels;
+use crate::engine::cuda::memory::Session;
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::stepper::{Fault, Stepper};
+use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
+use crate::engine::cuda::tuning::{self, Choice};
 use crate::engine::domain::Start;
+use crate::engine::precision::ExactSum;
 use crate::engine::report::{EngineReport, TimeShares, Trial};
 use crate::engine::thermostats::scale_velocities;
 use crate::engine::{
@@ -24,92 +31,35 @@ use crate::system::{SimulationBox, Snapshot};
 pub struct SingleRank {
     kernels: AdvanceKernels,
     /// Of time correlations.
-    pub(super) sampling: Option<Sampling>,
+    sampling: Option<Sampling>,
     /// What was timed at the start of the stage.
-    pub(super) trials: Vec<Trial>,
+    trials: Vec<Trial>,
 }
 
 /// More steps than this are split into several launches.
 const LONGEST_LAUNCH: u64 = 100_000;
 
-device_struct! {
-    /// After which steps of a launch something is done within it, and its number the first time.
-    pub(super) struct SampleTimes {
-        /// ~0: never.
-        first: u32,
-        every: u32,
-        number: u32,
-        unused: u32,
+impl Stepper for SingleRank {
+    fn ghosts(&self) -> usize {
+        0
+    }
+
+    fn combine<const COUNT: usize>(
+        &self,
+        here: Result<[ExactSum; COUNT], Fault>,
+    ) -> Result<[ExactSum; COUNT], Fault> {
+        here
+    }
+
+    fn fails_at_once(&self) -> bool {
+        true
     }
 }
 
-device_struct! {
-    /// Steps of one launch.
-    pub(super) struct Launch {
-        /// Steps since the start of the run at which the launch begins.
-        first_step: u64,
-        /// Steps of the launch that were complete at its last interruption, and all of them.
-        from: u32,
-        steps: u32,
-        /// Build the lists first.
-        rebuild: u32,
-        /// Sites were those of a checkpoint's lists: take the present ones after building.
-        restore: u32,
-        samples: SampleTimes,
-        stress: SampleTimes,
-    }
-}
-
-shared_header!(pub SHARED = "shared/launch.cuh": SampleTimes, Launch);
-
-kernels! {
-    /// The kernels that take steps of a whole system.
-    pub struct AdvanceKernels {
-        advance(Launch, Thermostat);
-        advance_wide(Launch, Thermostat);
-        advance_single_lane(Launch, Thermostat);
-        advance_langevin(Launch, Thermostat);
-        advance_global(Launch, Thermostat);
-        advance_andersen(Launch, Thermostat);
-        advance_andersen_single_lane(Launch, Thermostat);
-    }
-}
-
-impl AdvanceKernels {
-    fn get(&self, kernel: StepKernel) -> Kernel<(Launch, Thermostat)> {
-        match kernel {
-            StepKernel::Plain => self.advance,
-            StepKernel::Wide => self.advance_wide,
-            StepKernel::SingleLane => self.advance_single_lane,
-            StepKernel::Langevin => self.advance_langevin,
-            StepKernel::Global => self.advance_global,
-            StepKernel::Andersen => self.advance_andersen,
-            StepKernel::AndersenSingleLane => self.advance_andersen_single_lane,
-        }
-    }
-}
-
-impl SampleTimes {
-    pub const NONE: SampleTimes = SampleTimes { first: u32::MAX, every: 1, number: 0, unused: 0 };
-
-    /// `first` lies in the launch.
-    pub fn new(first: u64, every: u64, number: u32) -> Self {
-        // A launch has fewer than 2^32 steps.
-        let every = every.min(u64::from(u32::MAX)) as u32;
-        SampleTimes { first: first as u32, every, number, unused: 0 }
-    }
-}
-
-/// When a launch takes samples of the particles, and sums up the stress.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LaunchSamples {
-    pub particles: SampleTimes,
-    pub stress: SampleTimes,
-}
-
-impl LaunchSamples {
-    pub const NONE: LaunchSamples =
-        LaunchSamples { particles: SampleTimes::NONE, stress: SampleTimes::NONE };
+/// The program of a plan.
+pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
+    let text = include_str!("../../../../kernels/md/engine.cu");
+    stepping_program("engine.cu", text, policy, plan, AdvanceKernels::checks())
 }
 
 /// The choice of a state that this engine has run.
@@ -118,7 +68,7 @@ fn choice_of(memory: &MemoryLayout) -> Option<Choice> {
     Some(Choice { skin: memory.skin, lanes_log2 })
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// # Errors
     /// If the state does not fit the plan or the GPU, or the kernels cannot be compiled.
     pub fn new(plan: &Plan, state: &ExactState, gpu: Gpu) -> Result<Self, EngineError> {
@@ -248,7 +198,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         let kernel = self.stepper.kernels.get(kernel);
         let grid = Grid::cooperative(blocks, threads);
         self.kernels.launch(kernel, grid, (*launch, *thermostat))?;
-        self.evaluate_waiting()?;
+        self.stepper.sampling.as_mut().map_or(Ok(()), Sampling::evaluate_waiting)?;
         self.control = self.buffers.control.read::<Control>(1)?[0];
         self.take_thermostat();
         let control = &self.control;
@@ -260,7 +210,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 }
 
-impl<P: DevicePolicy> Engine for CudaEngine<P> {
+impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
     fn step(&self) -> u64 {
         self.step
     }
@@ -335,11 +285,11 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         self.policy = P::new(&simulation_box, self.plan.run.timestep, &self.species);
         let program = program(&self.policy, &self.plan);
         if program == before {
-            self.kernels.set_run_constants(&self.policy, &self.plan)?;
+            md_program::set_run_constants(&self.kernels, &self.policy, &self.plan)?;
         } else {
             // Its shape or size is part of the code.
             self.session.wait()?;
-            self.kernels = Kernels::load_program(&self.session, program, &self.policy, &self.plan)?;
+            self.kernels = md_program::load(&self.session, program, &self.policy, &self.plan)?;
             self.measure_kernels = MeasureKernels::load(&self.kernels)?;
             self.stepper.kernels = AdvanceKernels::load(&self.kernels)?;
         }
