@@ -8,6 +8,7 @@
 //! with the same window, which counts the correlation between points, times the standard deviation of Student's distribution
 //! `((R - 1) / (R - 3))^(1/2)`, as few runs know their scatter badly. Of two or three runs the larger one is taken.
 mod average;
+mod course;
 mod drift;
 mod equilibrium;
 mod flags;
