@@ -1,9 +1,9 @@
 //! Measurements, and changes of all velocities, between launches.
-use super::buffers::{Control, SplitSum, status};
+use super::buffers::{SplitSum, status};
 use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::engine::CudaEngine;
-use super::launch::{Arguments, Kernel};
+use super::launch::Kernel;
 use super::measure::measured::{STRESS_SUMS, VELOCITY_SUMS};
 use super::measure::{Shares, Shift};
 use super::stepper::{Fault, Stepper};
@@ -15,30 +15,6 @@ use crate::integrator::ThermostatState;
 use crate::system::Species;
 
 impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
-    /// Launches an ordinary kernel over all particles.
-    pub(super) fn over_particles<A: Arguments>(
-        &self,
-        kernel: Kernel<A>,
-        arguments: A,
-    ) -> Result<(), EngineError> {
-        self.over_threads(self.own_count(), kernel, arguments)
-    }
-
-    /// The same over the lanes of all particles' lists.
-    fn over_lanes<A: Arguments>(&self, kernel: Kernel<A>, arguments: A) -> Result<(), EngineError> {
-        self.over_threads(self.own_count() << self.shape.lanes_log2, kernel, arguments)
-    }
-
-    /// The same over at most a number of threads.
-    pub(super) fn over_threads<A: Arguments>(
-        &self,
-        threads: usize,
-        kernel: Kernel<A>,
-        arguments: A,
-    ) -> Result<(), EngineError> {
-        self.kernels.launch_over(threads, kernel, arguments)
-    }
-
     /// Sums that a kernel makes, over all ranks.
     fn sums<const COUNT: usize>(
         &self,
@@ -52,17 +28,14 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         &self,
         launch: impl FnOnce(Pointer<SplitSum>) -> Result<(), EngineError>,
     ) -> Result<[ExactSum; COUNT], EngineError> {
-        self.buffers.sums.clear(COUNT * size_of::<SplitSum>())?;
-        launch(self.buffers.sums.pointer())?;
-        let sums = self.buffers.sums.read::<SplitSum>(COUNT)?;
-        let sums = std::array::from_fn(|k| ExactSum::from_units(sums[k].units()));
-        let control = self.buffers.control.read::<Control>(1)?[0];
+        let sums = self.device.sums_of::<COUNT>(launch)?;
+        let control = self.state.read_control()?;
         let here = match control.status {
-            status::DONE => Ok(sums),
+            status::DONE => Ok(sums.map(|sum| ExactSum::from_units(sum.units()))),
             status => Err(Fault { status, particle: control.culprit }),
         };
         let combined = self.stepper.combine(here);
-        combined.map_err(|fault| self.range_error(fault.status, fault.particle))
+        combined.map_err(|fault| self.state.range_error(fault.status, fault.particle))
     }
 
     /// # Errors
@@ -71,20 +44,11 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         if !self.stepper.fails_at_once() {
             return Ok(());
         }
-        let control = self.buffers.control.read::<Control>(1)?[0];
+        let control = self.state.read_control()?;
         if control.status == status::DONE {
             return Ok(());
         }
-        Err(self.range_error(control.status, control.culprit))
-    }
-
-    pub(super) fn range_error(&self, status: u32, particle: u32) -> EngineError {
-        let quantity = match status {
-            status::VELOCITY_RANGE => "the velocity",
-            status::TOO_CLOSE => "the force",
-            _ => "the energy",
-        };
-        EngineError::OutOfRange { step: self.step, quantity, particle }
+        Err(self.state.range_error(control.status, control.culprit))
     }
 
     /// Adds the sums of `measure_velocities` and `measure_pairs` to those at these addresses.
@@ -102,17 +66,13 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         velocities: Pointer<SplitSum>,
         pairs: Pointer<SplitSum>,
     ) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.measure_velocities, (velocities,))?;
-        self.over_lanes(self.measure_kernels.measure_pairs, (pairs,))
+        self.over_particles(self.device.measure().measure_velocities, (velocities,))?;
+        self.over_lanes(self.device.measure().measure_pairs, (pairs,))
     }
 
     pub(super) fn reverse_all(&self) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.reverse_velocities, ())?;
-        self.session.wait()
-    }
-
-    fn total_mass(&self) -> f64 {
-        self.species.iter().map(|s| s.mass * s.count as f64).sum()
+        self.over_particles(self.device.measure().reverse_velocities, ())?;
+        self.device.wait()
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
@@ -123,7 +83,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         let momentum = [px, py, pz];
         // Each pair was counted with both of its particles.
         let [potential, virial @ ..] = pairs.map(|sum| 0.5 * sum);
-        let mass = self.total_mass();
+        let mass = self.state.total_mass();
         let sums = SystemSums {
             kinetic: [xx, yy, zz, xy, xz, yz],
             potential,
@@ -131,10 +91,10 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
             center_of_mass_velocity: momentum.map(|momentum| momentum / mass),
         };
         Ok(Thermodynamics::new(
-            self.step,
+            self.state.step,
             &sums,
             self.particle_count(),
-            &self.simulation_box,
+            self.state.simulation_box(),
             &self.stage,
             &self.thermostat,
         ))
@@ -142,11 +102,11 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
 
     /// Ids of a pair that is too close, found anew; `None` if none is any more.
     pub(super) fn closest_pair(&self) -> Result<Option<(u32, u32)>, EngineError> {
-        let mut control = self.control;
+        let mut control = self.state.control;
         control.closest_pair = u64::MAX;
-        self.buffers.control.write(&[control])?;
-        self.over_particles(self.measure_kernels.find_too_close, ())?;
-        let pair = self.buffers.control.read::<Control>(1)?[0].closest_pair;
+        self.state.overwrite_control(control)?;
+        self.over_particles(self.device.measure().find_too_close, ())?;
+        let pair = self.state.read_control()?.closest_pair;
         Ok((pair != u64::MAX).then_some(((pair >> 32) as u32, pair as u32)))
     }
 }
@@ -154,17 +114,17 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
 impl<P: DevicePolicy, S: Stepper> Velocities for CudaEngine<P, S> {
     fn context(&self) -> Context {
         Context {
-            step: self.step,
+            step: self.state.step,
             stage: self.stage.clone(),
             timestep: self.plan.run.timestep,
             seed: self.plan.system.random_key(),
-            dimension: self.simulation_box.dimension(),
+            dimension: self.state.dimension(),
             particles: self.particle_count(),
         }
     }
 
     fn species(&self) -> &[Species] {
-        &self.species
+        self.state.species()
     }
 
     fn memory(&mut self) -> &mut ThermostatState {
@@ -172,32 +132,33 @@ impl<P: DevicePolicy, S: Stepper> Velocities for CudaEngine<P, S> {
     }
 
     fn kinetic2(&self) -> Result<f64, EngineError> {
-        let sums =
-            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
+        let kernel = self.device.measure().measure_velocities;
+        let sums = self.sums::<{ VELOCITY_SUMS as usize }>(kernel)?;
         Ok(sums[0].value() + sums[1].value() + sums[2].value())
     }
 
     fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.scale_velocities, (factor,))?;
+        self.over_particles(self.device.measure().scale_velocities, (factor,))?;
         self.check_ranges()
     }
 
     fn draw_each(&mut self, temperature: f64, purpose: Purpose) -> Result<(), EngineError> {
-        let (seed, step, purpose) = (self.plan.system.random_key(), self.step, purpose as u32);
+        let (seed, step, purpose) =
+            (self.plan.system.random_key(), self.state.step, purpose as u32);
         let arguments = (seed, step, purpose, temperature);
-        self.over_particles(self.measure_kernels.draw_velocities, arguments)?;
+        self.over_particles(self.device.measure().draw_velocities, arguments)?;
         self.check_ranges()
     }
 
     fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
-        let sums =
-            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
-        let mass = self.total_mass();
+        let kernel = self.device.measure().measure_velocities;
+        let sums = self.sums::<{ VELOCITY_SUMS as usize }>(kernel)?;
+        let mass = self.state.total_mass();
         Ok(std::array::from_fn(|axis| sums[6 + axis].value() / mass))
     }
 
     fn shift_all(&mut self, by: [f64; 3]) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.shift_velocities, (Shift { x: by },))?;
+        self.over_particles(self.device.measure().shift_velocities, (Shift { x: by },))?;
         self.check_ranges()
     }
 
@@ -206,11 +167,11 @@ impl<P: DevicePolicy, S: Stepper> Velocities for CudaEngine<P, S> {
         if P::exact_sum(std::iter::empty()).is_none() {
             return Ok(None);
         }
-        let totals = self.sums::<3>(self.measure_kernels.sum_units)?;
+        let totals = self.sums::<3>(self.device.measure().sum_units)?;
         Ok(Some(totals.map(ExactSum::to_units)))
     }
 
     fn subtract_units(&mut self, share: [i64; 3], rest: [u64; 3]) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.subtract_units, (Shares { share, rest },))
+        self.over_particles(self.device.measure().subtract_units, (Shares { share, rest },))
     }
 }

@@ -16,6 +16,7 @@ use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::neighbor_lists::{self, ListShape};
 use crate::engine::cuda::program::Program;
+use crate::engine::cuda::state::Source;
 use crate::engine::cuda::tuning;
 use crate::engine::domain::{Communicator, Domain, Part, Start};
 use crate::engine::skin::{self, Processor};
@@ -129,15 +130,20 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             domains: domain.grid().count(),
         };
         let mut engine = CudaEngine::empty(plan, start.clone(), session, program, shape, capacity)?;
-        let kernels = RankKernels::load(&engine.kernels)?;
-        engine.load_part(part)?;
-        let tiles = capacity.particles.div_ceil(32 >> shape.lanes_log2);
-        let halo_capacity =
-            HaloCapacity { places: capacity, sent, bins: engine.system.bins as usize, tiles };
-        let (session, neighbors) = (&engine.session, domain.neighbors().count());
+        let kernels = RankKernels::load(engine.device.kernels())?;
+        engine.state.load(&Source::of_part(part), None)?;
+        engine.state.write_control()?;
+        engine.set_system()?;
+        let tiles = engine.neighbor_list.tiles(capacity.particles);
+        let bins = engine.neighbor_list.bins();
+        let halo_capacity = HaloCapacity { places: capacity, sent, bins, tiles };
+        let (session, neighbors) = (engine.device.session(), domain.neighbors().count());
         // As domains are, so are messages: equally long on all ranks.
-        let messages =
-            Messages::new(session, neighbors, sent * record_bytes(engine.element_sizes)[1])?;
+        let messages = Messages::new(
+            session,
+            neighbors,
+            sent * record_bytes(engine.state.element_sizes())[1],
+        )?;
         let memory = HaloMemory {
             kernels,
             capacity: halo_capacity,
@@ -150,7 +156,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     }
 
     fn begin_multi_rank(&mut self) -> Result<(), EngineError> {
-        self.stepper.halo.extent = self.system.count;
+        self.stepper.halo.extent = self.state.count() as u32;
         self.connect()?;
         self.migrate()?;
         self.rebuild_with_ghosts()?;

@@ -11,7 +11,6 @@ mod gpu_times;
 mod halo;
 mod kernels;
 mod multi_rank;
-mod part;
 mod peer;
 mod rebuild;
 mod rebuild_with_peers;
@@ -36,7 +35,7 @@ use crate::integrator::ThermostatState;
 
 impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
     fn step(&self) -> u64 {
-        self.step
+        self.state.step
     }
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
@@ -73,11 +72,11 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
     }
 
     fn part(&self) -> Result<Part, EngineError> {
-        self.or_end_all(self.read_part())
+        self.or_end_all(self.state.part())
     }
 
     fn part_forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
-        self.or_end_all(self.read_part_forces())
+        self.or_end_all(self.state.forces())
     }
 
     fn thermostat(&self) -> &ThermostatState {

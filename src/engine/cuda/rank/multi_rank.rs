@@ -5,7 +5,7 @@ use super::kernels::{Present, REBUILDING_BLOCK, RankKernels, Region};
 use super::report::{Asked, Reports};
 use super::transport::{Lengths, Messages, Transport};
 use crate::engine::EngineError;
-use crate::engine::cuda::buffers::{Control, status};
+use crate::engine::cuda::buffers::status;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::launch::{Arguments, Grid, Kernel};
@@ -97,17 +97,17 @@ impl Stepper for MultiRank {
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// The share of its passes with peers in which the first block has waited for ghosts.
     pub fn waiting_in_passes(&self) -> f64 {
-        let control = self.buffers.control.read::<Control>(1);
-        let cycles = control.map_or([0; 4], |control| control[0].cycles);
+        let control = self.state.read_control();
+        let cycles = control.map_or([0; 4], |control| control.cycles);
         let [all, waited, ..] = cycles.map(|cycles| cycles as f64);
         waited / all.max(1.0)
     }
 
     pub fn read_control(&mut self) -> Result<(), EngineError> {
         // The host counts them.
-        let rebuilds = self.control.rebuilds;
-        self.control = self.buffers.control.read::<Control>(1)?[0];
-        self.control.rebuilds = rebuilds;
+        let rebuilds = self.state.control.rebuilds;
+        self.state.control = self.state.read_control()?;
+        self.state.control.rebuilds = rebuilds;
         Ok(())
     }
 
@@ -116,14 +116,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.stepper.domain.all_are_neighbors()
     }
 
-    /// Makes the barrier ready for the next cooperative launch; kernels that work with peers leave it so.
-    pub fn clear_barrier(&self) -> Result<(), EngineError> {
-        self.buffers.control.clear(size_of_val(&self.control.barrier))
-    }
-
     pub fn set_halo(&mut self) -> Result<(), EngineError> {
         self.stepper.halo_changed = false;
-        self.kernels.set("halo", &self.stepper.halo)
+        self.device.kernels().set("halo", &self.stepper.halo)
     }
 
     /// Has the kernels know the halo: only those that the host leads need it.
@@ -154,8 +149,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         lengths: &Lengths,
         mut region: Option<Region>,
     ) -> Result<(), EngineError> {
-        let (lanes, step) = (self.own_count() << self.shape.lanes_log2, self.step);
-        let (kernels, stepper) = (&self.kernels, &mut self.stepper);
+        let (lanes, step) = (self.neighbor_list.lanes(self.state.count()), self.state.step);
+        let (kernels, stepper) = (self.device.kernels(), &mut self.stepper);
         let of_region = stepper.kernels.forces_of_region;
         let mut compute = || match region.take().filter(|_| lanes > 0) {
             Some(region) => kernels.launch_over(lanes, of_region, (region as u32, 1, step)),
@@ -170,9 +165,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     pub fn resources_on_rank(&self, kernel: StepKernel) -> (i32, i32) {
         let kernels = self.stepper.kernels;
         if self.stepper.writes_to_peers {
-            self.kernels.resources(kernels.with_peers(kernel))
+            self.device.kernels().resources(kernels.with_peers(kernel))
         } else {
-            self.kernels.resources(kernels.forces_of_region)
+            self.device.kernels().resources(kernels.forces_of_region)
         }
     }
 
@@ -182,8 +177,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         kernel: Kernel<A>,
         arguments: A,
     ) -> Result<(), EngineError> {
-        let blocks = self.session.gpu.multiprocessors;
-        self.kernels.launch(kernel, Grid::cooperative(blocks, REBUILDING_BLOCK), arguments)
+        let blocks = self.device.multiprocessors();
+        self.device.kernels().launch(kernel, Grid::cooperative(blocks, REBUILDING_BLOCK), arguments)
     }
 
     /// Launches an ordinary kernel over a number of items.
@@ -193,6 +188,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         kernel: Kernel<A>,
         arguments: A,
     ) -> Result<(), EngineError> {
-        if items == 0 { Ok(()) } else { self.over_threads(items as usize, kernel, arguments) }
+        if items == 0 {
+            return Ok(());
+        }
+        self.device.launch_over(items as usize, kernel, arguments)
     }
 }

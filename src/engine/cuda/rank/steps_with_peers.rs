@@ -63,21 +63,22 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let degrees = self.degrees_of_freedom();
         let (seed, timestep) = (self.plan.system.random_key(), self.plan.run.timestep);
         let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
-        let (_, thermostat) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
-        let (steps, present) = (stop - self.step, self.stepper.present);
+        let (_, thermostat) =
+            Thermostat::new(&self.stage, seed, timestep, degrees, self.state.species());
+        let (steps, present) = (stop - self.state.step, self.stepper.present);
         if of_all {
             self.stepper.launches += 1;
         }
         let (drifts, looks_after) = match end {
             End::Last { drifts } => (drifts, NEVER),
             // The drift to a step is behind those before it.
-            End::Lists { from } => (false, from.saturating_sub(self.step + 1) as u32),
+            End::Lists { from } => (false, from.saturating_sub(self.state.step + 1) as u32),
         };
         // What a thermostat has left is read before what comes next.
         let rebuilds = u64::from(looks_after) < steps && kind == Kind::None;
         let asked = self.stepper.reports.ask();
         let launch = PeerLaunch {
-            first_step: self.step,
+            first_step: self.state.step,
             sequence: self.stepper.sequence,
             steps: steps as u32,
             present: present as u32,
@@ -92,9 +93,13 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
         let kernel = self.stepper.kernels.with_peers(kernel);
         if of_all {
-            self.lend_thermostat()?;
+            self.state.lend_thermostat(&self.thermostat)?;
         }
-        self.kernels.launch(kernel, Grid::cooperative(blocks, threads), (launch, thermostat))?;
+        self.device.kernels().launch(
+            kernel,
+            Grid::cooperative(blocks, threads),
+            (launch, thermostat),
+        )?;
         if let Some(rebuilding) = self.stepper.under_way.take()
             && !self.complete(rebuilding)?
         {
@@ -107,13 +112,13 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.stepper.times.stepped(&report);
         if of_all {
             self.read_control()?;
-            self.take_thermostat();
+            self.state.control.give_back(&mut self.thermostat);
         } else {
             // The particles are in the other copy; each drift writes the other copy of the sites.
-            self.control.copy ^= 1;
-            self.control.site_copy ^= ((steps + u64::from(drifted)) & 1) as u32;
+            self.state.control.copy ^= 1;
+            self.state.control.site_copy ^= ((steps + u64::from(drifted)) & 1) as u32;
         }
-        self.step += steps;
+        self.state.step += steps;
         if kind == Kind::Langevin {
             let completed = usize::from(present != Present::Forces);
             *half_steps += 2 * (steps as usize + completed) + usize::from(drifted);
@@ -138,7 +143,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         if rebuilding.is_none() {
             return Ok(());
         }
-        tracing::trace!("step {}: the rebuilding after is left out", self.step);
+        tracing::trace!("step {}: the rebuilding after is left out", self.state.step);
         self.stepper.buffers.halt.clear(size_of::<u32>())
     }
 }

@@ -15,7 +15,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         &mut self,
         most: u64,
     ) -> Result<(u64, LaunchSamples), EngineError> {
-        let step = self.step;
+        let step = self.state.step;
         match &mut self.stepper.sampling {
             Some(sampling) => sampling.begin_launch(step, most),
             None => Ok((most, LaunchSamples::NONE)),
@@ -24,7 +24,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
     /// After a launch: notes its samples, and takes those of the present step that it does not take.
     pub(super) fn count_samples(&mut self) -> Result<(), EngineError> {
-        let step = self.step;
+        let step = self.state.step;
         let Some(sampling) = &mut self.stepper.sampling else { return Ok(()) };
         sampling.end_launch(step);
         self.take_samples(true)
@@ -32,11 +32,11 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
     /// Takes the samples that are due of the present state; after a launch those that it does not take by itself.
     fn take_samples(&mut self, launched: bool) -> Result<(), EngineError> {
-        let step = self.step;
+        let step = self.state.step;
         let Some(sampling) = &mut self.stepper.sampling else { return Ok(()) };
         let DueSamples { slot, sums } = sampling.take(step, launched);
         if let Some(slot) = slot {
-            let kernel = SampleKernels::load(&self.kernels)?.take_sample;
+            let kernel = SampleKernels::load(self.device.kernels())?.take_sample;
             self.over_particles(kernel, (slot,))?;
         }
         if let Some([velocities, pairs]) = sums {
@@ -56,13 +56,13 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P, SingleRank> {
         if correlations.is_empty() {
             return Ok(());
         }
-        let at_start = self.step == self.stage.first_step
+        let at_start = self.state.step == self.stage.first_step
             && correlations.iter().all(|offloaded| offloaded.samples() == 0);
         self.stepper.sampling = Some(Sampling::new(
-            &self.session,
-            &self.kernels,
+            self.device.session(),
+            self.device.kernels(),
             correlations,
-            &self.simulation_box,
+            self.state.simulation_box(),
             self.degrees_of_freedom(),
             self.stage.first_step,
         )?);

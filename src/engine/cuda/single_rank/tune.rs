@@ -7,7 +7,7 @@ use crate::engine::cuda::advance::LaunchSamples;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::memory::Buffer;
-use crate::engine::cuda::neighbor_lists::{self, ListShape};
+use crate::engine::cuda::neighbor_lists::{ListShape, expected_capacity};
 use crate::engine::cuda::tuning::{Choice, Freedom, LONG_STAGE, fastest};
 use crate::engine::report::Trial;
 use crate::integrator::ThermostatState;
@@ -33,7 +33,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// # Errors
     /// If the state cannot be put back.
     pub fn tune(&mut self) -> Result<(), EngineError> {
-        let start = Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 };
+        let shape = self.neighbor_list.shape();
+        let start = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let cutoff = self.plan.potential.largest_cutoff();
         let freedom = Freedom {
             skin: match self.plan.run.skin {
@@ -87,41 +88,41 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         Some(start.elapsed().as_secs_f64() / steps as f64)
     }
 
+    /// Takes lists of a choice, if they are not the present ones.
     fn take(&mut self, choice: Choice) -> Result<(), EngineError> {
-        let present = Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 };
-        if choice == present && self.lists.is_some() {
+        let shape = self.neighbor_list.shape();
+        let present = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
+        if choice == present && self.neighbor_list.has_lists() {
             return Ok(());
         }
-        let capacity =
-            neighbor_lists::expected_capacity(&self.plan, &self.simulation_box, choice.skin);
         let Choice { skin, lanes_log2 } = choice;
-        self.set_shape(ListShape { skin, lanes_log2, capacity, ..self.shape })
+        let capacity = expected_capacity(&self.plan, self.state.simulation_box(), skin);
+        self.neighbor_list.set_shape(ListShape { skin, lanes_log2, capacity, ..shape })?;
+        self.set_system()
     }
 
     fn save(&self) -> Result<Saved, EngineError> {
         let copy = |buffer: &Buffer| buffer.duplicate();
-        let particles = &self.buffers.particles[self.control.copy as usize];
         Ok(Saved {
-            particles: particles.all().map(copy).collect::<Result<_, _>>()?,
-            sites: copy(&self.buffers.sites[self.control.site_copy as usize])?,
-            step: self.step,
+            particles: self.state.particles().all().map(copy).collect::<Result<_, _>>()?,
+            sites: copy(self.state.sites())?,
+            step: self.state.step,
             thermostat: self.thermostat.clone(),
-            rebuilds: self.control.rebuilds,
+            rebuilds: self.state.control.rebuilds,
         })
     }
 
     /// The saved state again, with lists of the present shape, and its forces.
     fn put_back(&mut self, saved: &Saved) -> Result<(), EngineError> {
-        let particles = &self.buffers.particles[self.control.copy as usize];
-        for (to, from) in particles.all().zip(&saved.particles) {
+        for (to, from) in self.state.particles().all().zip(&saved.particles) {
             to.copy_from(from)?;
         }
-        self.buffers.sites[self.control.site_copy as usize].copy_from(&saved.sites)?;
-        self.step = saved.step;
+        self.state.sites().copy_from(&saved.sites)?;
+        self.state.step = saved.step;
         self.thermostat.clone_from(&saved.thermostat);
         self.run(0, true, false, LaunchSamples::NONE)?;
-        self.control.rebuilds = saved.rebuilds + 1;
-        self.control.cycles = Default::default();
+        self.state.control.rebuilds = saved.rebuilds + 1;
+        self.state.control.cycles = Default::default();
         Ok(())
     }
 }
