@@ -11,7 +11,7 @@ use supercool::arithmetic::Real;
 use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, uniform};
 use supercool::arithmetic::{DoubleSingle, double_single, elementary, fixed_point, reciprocal};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
-use supercool::engine::cuda::sources;
+use supercool::engine::cuda::{FIRE_HEADER, structure_program};
 use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, Policy, Single};
 use supercool::integrator::fire::{Fire, Iteration};
 use supercool::potential::{
@@ -33,10 +33,12 @@ fn build() -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = folder.path().join("host_bits");
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
-    for (name, text) in sources::shared_headers() {
-        let path = folder.path().join(name);
+    // Those that the tested headers include.
+    let of_samples = structure_program(3, 1).shared;
+    for header in of_samples.iter().chain([&FIRE_HEADER]) {
+        let path = folder.path().join(header.name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder for it");
-        std::fs::write(path, text).expect("the header is written");
+        std::fs::write(path, (header.text)()).expect("the header is written");
     }
     let mut command = Command::new(&compiler);
     command.arg("-I").arg(folder.path());

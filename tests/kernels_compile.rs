@@ -7,9 +7,10 @@ use std::sync::{Mutex, OnceLock};
 
 use supercool::engine::EngineError;
 use supercool::engine::cuda::arithmetic;
-use supercool::engine::cuda::compile::{Architecture, Program, Resources, compile_in};
+use supercool::engine::cuda::compile::{Architecture, Resources, compile_in};
 use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
 use supercool::engine::cuda::library::Nvrtc;
+use supercool::engine::cuda::program::Program;
 use supercool::engine::cuda::{
     centers_program, correlation_program, density_program, domain_program, minimizer_program,
     neighborhoods_program, program, structure_program,

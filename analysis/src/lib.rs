@@ -23,6 +23,7 @@ mod hdf5_file;
 pub mod info;
 mod numbers;
 mod overview;
+pub mod plan;
 pub mod plot;
 mod read_consistent;
 mod readable;

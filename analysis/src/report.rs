@@ -8,6 +8,7 @@ use supercool_observables::Section;
 use crate::info::hdf5_info;
 use crate::numbers::named;
 use crate::overview::Overview;
+use crate::plan::stage_steps;
 use crate::plot::svg_of_file;
 use crate::results::ResultsFile;
 use crate::{AnalysisError, Quantity, Result, read_consistent};
@@ -128,19 +129,6 @@ pub fn speed(file: &ResultsFile) -> Option<Speed> {
     Some(Speed { steps, seconds })
 }
 
-/// First step of a stage of a plan since the start of the run, and the stage's number of steps.
-pub fn stage_steps(plan: &Value, stage: &str) -> Option<(u64, u64)> {
-    let mut first = 0;
-    for each in plan["stages"].as_array()? {
-        let steps = each["steps"].as_u64()?;
-        if each["name"] == stage {
-            return Some((first, steps));
-        }
-        first = steps.checked_add(first)?;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,15 +145,5 @@ mod tests {
     #[test]
     fn text_cannot_become_markup() {
         assert_eq!(text("a < b & \"c\">"), "a &lt; b &amp; &quot;c&quot;&gt;");
-    }
-
-    #[test]
-    fn stages_follow_each_other() {
-        let plan = serde_json::json!({"stages": [
-            {"name": "melt", "steps": 10}, {"name": "cold", "steps": 30},
-        ]});
-        assert_eq!(stage_steps(&plan, "melt"), Some((0, 10)));
-        assert_eq!(stage_steps(&plan, "cold"), Some((10, 30)));
-        assert_eq!(stage_steps(&plan, "hot"), None);
     }
 }

@@ -4,12 +4,6 @@
 #include "domain/advance.cu"
 #include "md/velocities.cuh"
 
-// The thermostat's bookkeeping, alike in all blocks of all ranks.
-struct SharedThermostat {
-    Memory memory;
-    double factor;
-};
-
 // A pass over the velocities of the block's tiles in one region.
 template <int ACTION>
 static __device__ __noinline__ Findings velocities_of_region(const Work &work, double factor, SplitSum (&sums)[3]) {
@@ -75,31 +69,30 @@ static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
     return kinetic2;
 }
 
-// Sums over all ranks, and what the thermostat makes of them: the factor on all velocities. `arrives`: the step has just been
-// taken.
-INLINE double thermostat_half_step(const PeerLaunch &launch, const Thermostat &thermostat, SharedThermostat &shared, u64 step,
-                                bool arrives, u32 &turn) {
-    synchronize(false);
-    if (threadIdx.x == 0) {
-        double kinetic2 = kinetic2_of_ranks(launch.number, turn);
-        if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
-            if (arrives) follow_target_temperature(thermostat, step, shared.memory);
-            shared.factor = chain_half_step(thermostat, target_temperature(thermostat, step), shared.memory, kinetic2);
-        } else {
-            shared.factor = bussi_factor(thermostat, kinetic2, step);
-            shared.memory.heat += 0.5 * kinetic2 * (shared.factor * shared.factor - 1.0);
-        }
+// Passes of `thermostat_between_steps` over the block's particles, with sums over all ranks.
+struct PassesOfRanks {
+    Work &work;
+    u32 launch;
+    u64 step;
+    u32 turn;
+
+    INLINE bool sum() {
+        change_velocities<SUM_ONLY>(work, 1.0, turn, step);
+        synchronize(false);
+        return true;
     }
-    ++turn;
-    __syncthreads();
-    double factor = shared.factor;
-    __syncthreads();
-    return factor;
-}
+    INLINE bool scale_and_sum(double factor) {
+        change_velocities<SCALE_AND_SUM>(work, factor, turn, step);
+        synchronize(false);
+        return true;
+    }
+    INLINE double kinetic2() const { return kinetic2_of_ranks(launch, turn); }
+    INLINE void next_turn() { ++turn; }
+};
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_with_peers_global(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
-    __shared__ SharedThermostat shared;
+    __shared__ GlobalThermostat shared;
     __shared__ u32 warps_done;
     __shared__ TileShares shares;
     __shared__ Work of_warp[MOST_WARPS];
@@ -107,18 +100,15 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     i64 begun = clock64(), waited = 0;
     if (threadIdx.x == 0) {
         warps_done = 0;
-        shared.memory.heat = control->heat;
-        for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-            shared.memory.position[link] = control->chain_position[link];
-            shared.memory.velocity[link] = control->chain_velocity[link];
-        }
+        shared.load(control);
     }
     if (is_halted(launch)) return;
     begin_grid();
     Work &work = of_warp[threadIdx.x >> 5];
     begin_work(launch, shares, work);
-    bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER, drifted = false;
-    u32 turn = 0, done = 0;
+    bool drifted = false;
+    u32 done = 0;
+    PassesOfRanks passes = {work, launch.number, 0, 0};
     if (launch.present == OWN_SITES) {
         work.go_to(BOUNDARY);
         send_sites(work, work.site_copy, warps_done, 1, launch.sequence + 1);
@@ -146,18 +136,10 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
             }
             work.stay();
         }
-        double factor = 1.0;
-        if (after || chain) {
-            change_velocities<SUM_ONLY>(work, 1.0, turn, step);
-            factor = thermostat_half_step(launch, thermostat, shared, step, after, turn);
-        }
-        if (chain && after && moves) {
-            // The chain's half step after this step, then the one before the next.
-            change_velocities<SCALE_AND_SUM>(work, factor, turn, step);
-            factor = thermostat_half_step(launch, thermostat, shared, step, false, turn);
-        }
+        passes.step = step;
+        double factor = thermostat_between_steps(thermostat, shared, passes, step, after, moves);
         if (!moves) {
-            change_velocities<SCALE_ONLY>(work, factor, turn, step);
+            change_velocities<SCALE_ONLY>(work, factor, passes.turn, step);
             break;
         }
         Findings findings = {false, false};
@@ -180,12 +162,6 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
         if (drifted) break;
         work.take_new_sites();
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        control->heat = shared.memory.heat;
-        for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-            control->chain_position[link] = shared.memory.position[link];
-            control->chain_velocity[link] = shared.memory.velocity[link];
-        }
-    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared.store(control);
     end_work(launch, work, done, drifted, begun, waited);
 }

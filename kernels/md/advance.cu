@@ -13,9 +13,7 @@
 #include "md/velocities.cuh"
 
 // The steps' bookkeeping of a thermostat, alike in all blocks.
-struct SharedThermostat {
-    Memory memory;
-    double factor;
+struct SharedThermostat : GlobalThermostat {
     // Sums of the grid in use: one of four, so that none is cleared while another block reads it.
     u32 turn;
     // Clock at the start of the pass.
@@ -91,50 +89,43 @@ INLINE SplitSum start_step(const Thermostat &thermostat, const Work &work, u64 s
     return started.heat;
 }
 
-// Between the second kick of one step and the first of the next: returns findings; `failed` if the launch ends. The
-// sample and the stress of the step (where its sums go, or null) are taken in between.
-static __device__ __noinline__ Findings global_thermostat(const Thermostat &thermostat, Work work, SharedThermostat &shared, u64 step,
-                                                          SplitSum *stress, bool after, bool before, bool &failed) {
-    bool chain = thermostat.kind == THERMOSTAT_NOSE_HOOVER;
-    double factor = 1.0;
-    if (after || chain) {
-        Findings found = velocity_pass<SUM_ONLY>(work, 1.0, shared.turn);
+// Passes of `thermostat_between_steps` over the block's particles. The sample and the stress of the step (where its sums go,
+// or null) are taken with the last change of its velocities.
+struct PassesOfBlock {
+    Work &work;
+    SharedThermostat &shared;
+    SplitSum *stress;
+    Findings found;
+    bool failed;
+
+    INLINE bool sum() {
+        found = velocity_pass<SUM_ONLY>(work, 1.0, shared.turn);
         failed = synchronize(found.error);
-        if (failed) return found;
-        if (threadIdx.x == 0) {
-            double kinetic2 = read_kinetic2(shared.turn);
-            if (chain) {
-                if (after) follow_target_temperature(thermostat, step, shared.memory);
-                shared.factor = chain_half_step(thermostat, target_temperature(thermostat, step), shared.memory, kinetic2);
-            } else {
-                shared.factor = bussi_factor(thermostat, kinetic2, step);
-                shared.memory.heat += 0.5 * kinetic2 * (shared.factor * shared.factor - 1.0);
-            }
-        }
-        __syncthreads();
-        factor = shared.factor;
-        __syncthreads();
-        if (threadIdx.x == 0) shared.turn += 1;
-        __syncthreads();
+        return !failed;
     }
-    if (chain && after && before) {
-        // The chain's half step after this step, then the one before the next.
-        Findings found = velocity_pass<SCALE_AND_SUM>(work, factor, shared.turn);
+    INLINE bool scale_and_sum(double factor) {
+        found = velocity_pass<SCALE_AND_SUM>(work, factor, shared.turn);
         if (stress) found.error |= sum_stress(work.copy, work.site_copy, stress);
         work.sample = nullptr;
         stress = nullptr;
         failed = synchronize(found.error);
-        if (failed) return found;
-        if (threadIdx.x == 0) {
-            double kinetic2 = read_kinetic2(shared.turn);
-            shared.factor = chain_half_step(thermostat, target_temperature(thermostat, step), shared.memory, kinetic2);
-        }
-        __syncthreads();
-        factor = shared.factor;
-        __syncthreads();
+        return !failed;
+    }
+    INLINE double kinetic2() const { return read_kinetic2(shared.turn); }
+    INLINE void next_turn() {
         if (threadIdx.x == 0) shared.turn += 1;
         __syncthreads();
     }
+};
+
+// Between the second kick of one step and the first of the next: returns findings; `failed` if the launch ends.
+static __device__ __noinline__ Findings global_thermostat(const Thermostat &thermostat, Work work, SharedThermostat &shared, u64 step,
+                                                          SplitSum *stress, bool after, bool before, bool &failed) {
+    PassesOfBlock passes = {work, shared, stress, {false, false}, false};
+    double factor = thermostat_between_steps(thermostat, shared, passes, step, after, before);
+    failed = passes.failed;
+    if (failed) return passes.found;
+    stress = passes.stress;
     if (before && !stress) return velocity_pass<SCALE_AND_DRIFT>(work, factor, shared.turn);
     Findings found = velocity_pass<SCALE_ONLY>(work, factor, shared.turn);
     if (stress) found.error |= sum_stress(work.copy, work.site_copy, stress);
@@ -169,11 +160,7 @@ INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_d
     control->copy = work.copy;
     control->site_copy = work.site_copy;
     control->steps_done = steps_done;
-    control->heat = shared.memory.heat;
-    for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-        control->chain_position[link] = shared.memory.position[link];
-        control->chain_velocity[link] = shared.memory.velocity[link];
-    }
+    shared.store(control);
 }
 
 // What acts on the velocities between the steps of a launch: nothing, a Langevin thermostat, one of the whole system
@@ -195,11 +182,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         work.sample = nullptr;
     });
     if (threadIdx.x == 0) {
-        shared.memory.heat = system.control->heat;
-        for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
-            shared.memory.position[link] = system.control->chain_position[link];
-            shared.memory.velocity[link] = system.control->chain_velocity[link];
-        }
+        shared.load(system.control);
         shared.turn = 0;
     }
     __syncthreads();

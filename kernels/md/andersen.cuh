@@ -1,5 +1,5 @@
 // Andersen's thermostat within a launch: all particles get new velocities of the Boltzmann distribution, with zero total
-// momentum. Mirrors `draw_boltzmann_velocities` in src/engine/cpu/thermostats.rs.
+// momentum. As `draw_velocities` in src/engine/thermostats.rs.
 //
 // The block's particles are passed over several times, with sums over the system and a barrier between: each thread
 // has the same particles in all passes.

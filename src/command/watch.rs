@@ -9,9 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use miette::{IntoDiagnostic, miette};
 use serde_json::Value;
+use supercool_analysis::plan::stage_steps;
 use supercool_analysis::plot::{Axes, text_plot};
 use supercool_analysis::read_consistent;
-use supercool_analysis::report::{speed, stage_steps};
+use supercool_analysis::report::speed;
 use supercool_analysis::results::ResultsFile;
 
 use super::say;

@@ -1,60 +1,18 @@
 //! Whether a state point was in equilibrium: what changed in the course of its stages, and how long these are in relaxation times.
-use serde_json::Value;
-
+use super::course::ENERGIES;
 use super::runs::{FS, Run};
 use super::{Average, Flag, StatePoint, aging};
-use crate::Result;
 use crate::fit::time_of_decay;
 use crate::numbers::{short, with_error};
-use crate::report::stage_steps;
-use crate::results::ResultsFile;
 use crate::statistics::Halves;
 
 /// Change of an energy per particle between the halves of a stage, in units of temperature, below which nothing is flagged:
 /// relaxation times of fragile liquids change by a per cent with it.
 pub const VISIBLE_CHANGE: f64 = 1e-3;
-/// Energies that age.
-const ENERGIES: [&str; 2] = ["potential_energy", "inherent_structure_energy"];
 /// Relaxation times that a stage should last.
 const ENOUGH: f64 = 10.0;
 /// The wave number of the structural relaxation is within this factor of that of the mean distance between particles.
 const STRUCTURAL: f64 = 1.5;
-
-/// What one file says of equilibrium.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Course {
-    energies: Vec<(&'static str, Halves)>,
-    /// Time that the stage has covered.
-    duration: Option<f64>,
-}
-
-impl Course {
-    pub fn of(file: &ResultsFile, plan: &Value, stage: &str) -> Result<Self> {
-        let mut energies = Vec::new();
-        for name in ENERGIES {
-            let series = file.observable(name)?;
-            // The first sample is the end of the stage before.
-            let halves =
-                series.and_then(|series| Halves::of(series.value.get(1..).unwrap_or_default()));
-            energies.extend(halves.map(|halves| (name, halves)));
-        }
-        Ok(Course { energies, duration: duration(file, plan, stage)? })
-    }
-}
-
-/// Steps that the stage has taken, else the time between its first and last sample.
-fn duration(file: &ResultsFile, plan: &Value, stage: &str) -> Result<Option<f64>> {
-    let by_steps = || {
-        let timestep = plan["run"]["timestep"].as_f64()?;
-        let taken = file.number("progress/step")? - stage_steps(plan, stage)?.0 as f64;
-        (taken > 0.0).then_some(taken * timestep)
-    };
-    if let Some(duration) = by_steps() {
-        return Ok(Some(duration));
-    }
-    let series = file.sampled("temperature", 2)?;
-    Ok(series.and_then(|series| Some(series.time.last()? - series.time.first()?)))
-}
 
 /// Flags what was not measured in equilibrium, or over few relaxation times, and says why.
 pub(super) fn flag(point: &mut StatePoint, runs: &[Run]) {

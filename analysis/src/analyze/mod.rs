@@ -11,6 +11,7 @@ mod aging;
 mod average;
 #[cfg(test)]
 mod calibration;
+mod course;
 mod drift;
 mod equilibrium;
 mod flags;

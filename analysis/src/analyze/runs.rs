@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::equilibrium::Course;
+use super::course::Course;
 use super::state::{SetState, without_seed};
 use crate::drift::Drift;
 use crate::fit::Estimate;

@@ -7,11 +7,11 @@ mod langevin_gas;
 use std::path::PathBuf;
 
 use miette::{IntoDiagnostic, miette};
-use serde::Deserialize;
 use supercool_analysis::results::{Curve, Function, ResultsFile};
 
 use self::langevin_gas::LangevinGas;
 use super::judge::{Found, Judged, Verdict, mean};
+use super::suite::{Calibrated, Exact};
 use crate::plan::Plan;
 
 /// What root mean squares of deviations over errors have to lie between.
@@ -22,29 +22,6 @@ const MOST_SIGMA: f64 = 1.0;
 
 /// Lags of a function that are judged, the longest one with an error among them.
 const LAGS: usize = 5;
-
-/// A quantity whose errors are judged over all runs of a case.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Calibrated {
-    pub stage: String,
-    /// A scalar under `/observables`, or a function under `/dynamics`.
-    pub observable: String,
-    /// Of a function; the first one if not given.
-    species: Option<String>,
-    /// The exact mean of a scalar.
-    value: Option<f64>,
-    /// What is known of a function.
-    exact: Option<Exact>,
-    source: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Exact {
-    /// Particles without forces in a Langevin thermostat.
-    LangevinGas,
-}
 
 /// A number of every run.
 struct OfRuns {

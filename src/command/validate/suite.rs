@@ -6,7 +6,6 @@ use miette::miette;
 use serde::Deserialize;
 
 use super::Size;
-use super::calibration::Calibrated;
 
 /// A file of `validation/suites`.
 #[derive(Debug, Deserialize)]
@@ -49,6 +48,29 @@ pub struct Case {
     /// of a run, from 1.
     #[serde(default)]
     pub calibrate: Vec<Calibrated>,
+}
+
+/// A quantity whose errors are judged over all runs of a case.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibrated {
+    pub stage: String,
+    /// A scalar under `/observables`, or a function under `/dynamics`.
+    pub observable: String,
+    /// Of a function; the first one if not given.
+    pub species: Option<String>,
+    /// The exact mean of a scalar.
+    pub value: Option<f64>,
+    /// What is known of a function.
+    pub exact: Option<Exact>,
+    pub source: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exact {
+    /// Particles without forces in a Langevin thermostat.
+    LangevinGas,
 }
 
 /// What should come out: a `value` with an `error` or a `tolerance`, the value of an earlier case (`as`), or a bound

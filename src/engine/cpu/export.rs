@@ -1,5 +1,5 @@
 //! The state out of the order of memory into that of ids.
-use super::CpuEngine;
+use super::engine::CpuEngine;
 use crate::engine::precision::Policy;
 use crate::engine::{ExactState, MemoryLayout};
 use crate::integrator::ThermostatState;
@@ -28,12 +28,12 @@ pub struct CopiedLayout<P: Policy> {
 
 impl<P: Policy> CpuEngine<P> {
     pub(super) fn copied(&self) -> Copied<P> {
-        let chunks = &self.chunks;
+        let chunks = &self.state.chunks;
         Copied {
-            policy: self.policy.clone(),
-            simulation_box: self.simulation_box,
-            timestep: self.nominal_timestep,
-            step: self.step,
+            policy: self.state.policy().clone(),
+            simulation_box: *self.state.simulation_box(),
+            timestep: self.state.timestep(),
+            step: self.state.step,
             id: joined(chunks.iter().map(|chunk| &chunk.id)),
             position: std::array::from_fn(|axis| {
                 joined(chunks.iter().map(|chunk| &chunk.position[axis]))
@@ -49,24 +49,21 @@ impl<P: Policy> CpuEngine<P> {
 
     pub(super) fn copied_layout(&self) -> CopiedLayout<P> {
         CopiedLayout {
-            species: joined(self.chunks.iter().map(|chunk| &chunk.species)),
+            species: joined(self.state.chunks.iter().map(|chunk| &chunk.species)),
             reference: std::array::from_fn(|axis| {
-                joined(self.chunks.iter().map(|chunk| &chunk.reference[axis]))
+                joined(self.state.chunks.iter().map(|chunk| &chunk.reference[axis]))
             }),
             thermostat: self.thermostat.clone(),
-            skin: self.skin,
-            rebuilds: self.rebuilds,
+            skin: self.neighbor_lists.skin(),
+            rebuilds: self.neighbor_lists.rebuilds(),
         }
     }
 
     pub(super) fn forces_by_id(&self) -> Vec<[f64; 3]> {
         let mut all = vec![[0.0; 3]; self.particle_count()];
-        for chunk in &self.chunks {
-            for (i, &id) in chunk.id.iter().enumerate() {
-                all[id as usize] = std::array::from_fn(|axis| {
-                    self.policy.force_to_f64(chunk.force[axis][i], axis)
-                });
-            }
+        let ids = self.state.chunks.iter().flat_map(|chunk| &chunk.id);
+        for (&id, force) in ids.zip(self.state.forces()) {
+            all[id as usize] = force;
         }
         all
     }

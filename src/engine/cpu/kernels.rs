@@ -1,6 +1,7 @@
 //! The table of kernels: one for each precision, potential, truncation and instruction set.
 use super::bodies::{self, LangevinHalfStep};
 use super::chunk::Chunk;
+use super::force_term::{ClosePair, ForceTerm};
 use super::forces::{EnergyAndVirial, PairEntry, Targets, energies, find_too_close, forces};
 use super::gather::STRIDE;
 use super::instruction_set::InstructionSet;
@@ -11,25 +12,6 @@ use crate::engine::precision::{ExactSum, Policy};
 use crate::potential::{
     Evaluator, FormVisitor, PairForm, PairParameters, PotentialPlan, Truncated, TruncationKind,
 };
-
-/// Two particles that are too close.
-pub struct ClosePair {
-    /// In memory.
-    pub places: [usize; 2],
-    pub distance: f64,
-    /// Of the potential of the pair, if they are inside it.
-    pub inner_maximum: Option<f64>,
-}
-
-/// The pair loops of one potential and truncation.
-pub trait PairKernels<P: Policy>: Send + Sync {
-    /// Forces on the targets; returns whether a pair was too close for its force to fit.
-    fn forces(&self, policy: &P, targets: &Targets<P>, out: &mut [Vec<P::Force>; 3]) -> bool;
-    /// Energy and virial of each target's pairs.
-    fn energies(&self, policy: &P, targets: &Targets<P>) -> Vec<EnergyAndVirial>;
-    /// A pair whose force does not fit, or that is inside the inner maximum.
-    fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<ClosePair>;
-}
 
 /// Calls `$body` compiled for the instruction set `$set`.
 macro_rules! dispatch {
@@ -180,7 +162,7 @@ const fn is_wide<R>() -> bool {
     size_of::<R>() == 8
 }
 
-impl<P: Policy, V: Evaluator<P::Real>, const KIND: usize> PairKernels<P> for Kernels<P, V, KIND> {
+impl<P: Policy, V: Evaluator<P::Real>, const KIND: usize> ForceTerm<P> for Kernels<P, V, KIND> {
     fn forces(&self, policy: &P, targets: &Targets<P>, out: &mut [Vec<P::Force>; 3]) -> bool {
         if is_wide::<P::Real>() {
             dispatch!(self.set, forces[P, V; KIND, 8](policy, &self.table, self.species_count, targets, out))
@@ -213,7 +195,7 @@ pub fn pair_kernels<P: Policy>(
     policy: &P,
     potential: &PotentialPlan,
     set: InstructionSet,
-) -> Box<dyn PairKernels<P>> {
+) -> Box<dyn ForceTerm<P>> {
     potential.form.visit(KernelsOf { policy, potential, set })
 }
 
@@ -224,7 +206,7 @@ struct KernelsOf<'a, P> {
 }
 
 impl<P: Policy> FormVisitor for KernelsOf<'_, P> {
-    type Output = Box<dyn PairKernels<P>>;
+    type Output = Box<dyn ForceTerm<P>>;
 
     fn visit<F: PairForm>(self, form: F) -> Self::Output {
         match self.potential.truncation.kind() {

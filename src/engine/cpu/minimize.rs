@@ -3,8 +3,8 @@
 //! Sums are made chunk by chunk in the order of memory: the same bits with any number of threads.
 use rayon::prelude::*;
 
-use super::CpuEngine;
 use super::chunk::{CHUNK, Chunk};
+use super::engine::CpuEngine;
 use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
 use crate::engine::{EngineError, ExactState};
@@ -67,8 +67,8 @@ impl Minimizer for CpuMinimizer {
 impl CpuEngine<Double> {
     /// Takes another state, as if this engine were made for it.
     fn start_again(&mut self, state: &ExactState) -> Result<(), EngineError> {
-        self.step = state.step;
-        self.rebuilds = 0;
+        self.state.step = state.step;
+        self.neighbor_lists.set_rebuilds(0);
         self.load(state, None);
         self.parallel(|engine| {
             engine.rebuild();
@@ -84,7 +84,7 @@ impl CpuEngine<Double> {
         for iterations in 0.. {
             let sums = self.fire_sums();
             if !sums.force2.is_finite() {
-                return Err(self.out_of_range("the force", self.particle_without_force()));
+                return Err(self.state.out_of_range("the force", self.particle_without_force()));
             }
             let residual = sums.largest_force2.sqrt();
             if residual < settings.force_tolerance || iterations == settings.maximum_iterations {
@@ -106,9 +106,9 @@ impl CpuEngine<Double> {
     }
 
     fn fire_sums(&self) -> Sums {
-        let dimension = self.simulation_box.dimension();
+        let dimension = self.state.dimension();
         let of_chunks: Vec<Sums> =
-            self.chunks.par_iter().map(|chunk| Sums::of(chunk, dimension)).collect();
+            self.state.chunks.par_iter().map(|chunk| Sums::of(chunk, dimension)).collect();
         let mut all = Sums::default();
         for sums in of_chunks {
             all.power += sums.power;
@@ -124,8 +124,9 @@ impl CpuEngine<Double> {
         let kick = iteration.timestep / inertia;
         let keep = 1.0 - iteration.mixing;
         let turn = iteration.mixing * (sums.velocity2 / sums.force2).sqrt();
-        let dimension = self.simulation_box.dimension();
+        let dimension = self.state.dimension();
         let fastest2 = self
+            .state
             .chunks
             .par_iter_mut()
             .map(|chunk| {
@@ -148,11 +149,11 @@ impl CpuEngine<Double> {
 
     /// `x += v t`; whether the lists must be rebuilt.
     fn move_for(&mut self, time: f64) -> bool {
-        let (policy, limit2) = (&self.policy, self.limit2);
-        let dimension = self.simulation_box.dimension();
-        self.chunks
+        let (dimension, limit2) = (self.state.dimension(), self.neighbor_lists.limit2());
+        let (policy, chunks, sites) = self.state.split();
+        chunks
             .par_iter_mut()
-            .zip(self.sites.par_chunks_mut(CHUNK))
+            .zip(sites.par_chunks_mut(CHUNK))
             .map(|(chunk, sites)| {
                 let mut needs_rebuild = false;
                 for (i, site) in sites.iter_mut().enumerate() {
@@ -180,7 +181,7 @@ impl CpuEngine<Double> {
         };
         let find =
             |chunk: &Chunk<Double>| (0..chunk.len()).find(|&i| wild(chunk, i)).map(|i| chunk.id[i]);
-        self.chunks.iter().find_map(find).unwrap_or(0)
+        self.state.chunks.iter().find_map(find).unwrap_or(0)
     }
 }
 

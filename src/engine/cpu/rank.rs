@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::CpuEngine;
 use super::chunk::{CHUNK, Chunk};
-use super::force_pass::ForcePass;
+use super::engine::CpuEngine;
 use super::gather::STRIDE;
-use super::stepper::MultiRank;
+use super::processor::Processor;
+use super::stepper::{MultiRank, Stepper};
 use crate::arithmetic::Real;
 use crate::engine::domain::{Communicator, Domain, Part, RankEngine, Start};
 use crate::engine::precision::{Policy, in_precision};
@@ -73,11 +73,10 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(&*communicator));
         let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
         let bounds = std::array::from_fn(|axis| domain.grid().bounds(domain.rank(), axis));
-        let pool = domain.all_or_none(start.step, super::threads(threads))?;
+        let processor = domain.all_or_none(start.step, Processor::new(threads))?;
         let stepper = MultiRank { domain, stepping: [0; 2], repeated: 0 };
-        let mut engine = Self::empty(plan, start, skin, pool, bounds, stepper);
-        engine.chunks = Chunk::all_of(part);
-        engine.update_sites();
+        let mut engine = Self::empty(plan, start, skin, processor, bounds, stepper);
+        engine.state.load(Chunk::all_of(part));
         engine.parallel(|engine| {
             engine.migrate()?;
             engine.rebuild_with_ghosts();
@@ -93,10 +92,10 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         let start = Instant::now();
         let waited = self.stepper.domain.waited();
         let result = self.parallel(|engine| {
-            let end = engine.step + steps;
+            let end = engine.state.step + steps;
             let mut verified = true;
-            while engine.step < end || !verified {
-                let step = engine.step;
+            while engine.state.step < end || !verified {
+                let step = engine.state.step;
                 if step < end && engine.stepper.domain.schedule.rebuilds_in(step + 1) {
                     engine.rebuilding_step()?;
                     verified = false;
@@ -117,10 +116,10 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     /// the lists to be rebuilt at the right step.
     fn steps_to(&mut self, stop: u64) -> Result<(), EngineError> {
         let saved = self.saved();
-        while self.step < stop {
+        while self.state.step < stop {
             if let Err(error) = self.step_with_ghosts() {
                 // All ranks have met it.
-                let step = self.step;
+                let step = self.state.step;
                 self.stepper.domain.note_fault(step, error);
                 break;
             }
@@ -140,7 +139,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         for heat in self.stepper.domain.take_heat() {
             self.thermostat.heat += heat;
         }
-        let (step, limit2) = (self.step, self.limit2.to_f64());
+        let (step, limit2) = (self.state.step, self.neighbor_lists.limit2().to_f64());
         self.stepper.domain.schedule.compared(step, (verdict.moved2 / limit2).sqrt());
         Ok(())
     }
@@ -154,23 +153,18 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     /// Those that all ranks meet together; others are noted.
     fn step_with_ghosts(&mut self) -> Result<(), EngineError> {
         self.thermostat_half(0)?;
-        self.step += 1;
+        self.state.step += 1;
         let drifted = self.kick_and_drift();
         if self.unless_noted(drifted)? {
-            let step = self.step;
+            let step = self.state.step;
             self.stepper.domain.note_needs_rebuild(step);
         }
-        let own = self.own_count();
-        let interior = ForcePass {
-            policy: &self.policy,
-            pairs: &*self.kernels,
-            set: self.set,
-            dimension: self.simulation_box.dimension(),
-            kick: true,
-        };
-        let (chunks, domain) = (&mut self.chunks, &mut self.stepper.domain);
+        let (own, dimension) = (self.state.count(), self.state.dimension());
+        let (policy, chunks, sites) = self.state.split();
+        let interior = self.force_field.pass(policy, dimension, true);
+        let domain = &mut self.stepper.domain;
         let mut too_close = false;
-        domain.exchange_sites::<P, STRIDE>(&mut self.sites, own, |sites| {
+        domain.exchange_sites::<P, STRIDE>(sites, own, |sites| {
             too_close = interior.over(chunks, sites, &|chunk| chunk.interior);
         });
         if too_close {
@@ -185,7 +179,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     /// A step in which the lists are rebuilt.
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
         self.thermostat_half(0)?;
-        self.step += 1;
+        self.state.step += 1;
         let drifted = self.kick_and_drift();
         self.unless_noted(drifted)?;
         self.migrate()?;
@@ -200,13 +194,14 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         let of_chunk = |chunk: &Chunk<P>| {
             chunk.moved2.iter().map(|moved2| moved2.to_f64()).fold(0.0, f64::max)
         };
-        self.chunks.par_iter().map(of_chunk).reduce(|| 0.0, f64::max)
+        self.state.chunks.par_iter().map(of_chunk).reduce(|| 0.0, f64::max)
     }
 
     fn saved(&self) -> Saved<P> {
         Saved {
-            step: self.step,
+            step: self.state.step,
             chunks: self
+                .state
                 .chunks
                 .par_iter()
                 .map(|chunk| Moving {
@@ -222,14 +217,14 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     }
 
     fn go_back(&mut self, saved: Saved<P>) {
-        for (chunk, moving) in self.chunks.iter_mut().zip(saved.chunks) {
+        for (chunk, moving) in self.state.chunks.iter_mut().zip(saved.chunks) {
             chunk.position = moving.position;
             chunk.image = moving.image;
             chunk.velocity = moving.velocity;
             chunk.force = moving.force;
         }
-        self.stepper.repeated += self.step - saved.step;
-        self.step = saved.step;
+        self.stepper.repeated += self.state.step - saved.step;
+        self.state.step = saved.step;
         self.thermostat = saved.thermostat;
         let domain = &mut self.stepper.domain;
         domain.heat.truncate(saved.heats);
@@ -238,7 +233,8 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
 
     /// Hands over particles that have left the domain, and takes those that have come.
     fn migrate(&mut self) -> Result<(), EngineError> {
-        self.sites.truncate(self.own_count());
+        let own = self.state.count();
+        self.state.sites.truncate(own);
         let domain = &mut self.stepper.domain;
         domain.ghost_id.clear();
         domain.ghost_species.clear();
@@ -263,10 +259,10 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
                 let next = domain.grid().towards(rank, owner);
                 let to = neighbors.iter().position(|&neighbor| neighbor == next);
                 let part = &mut leaving[to.expect("the way leads through neighbors")];
-                self.chunks[place / CHUNK].copy_to(place % CHUNK, part);
+                self.state.chunks[place / CHUNK].copy_to(place % CHUNK, part);
             }
             let leaving = leaving.iter().map(Part::to_bytes).collect();
-            let mut old = std::mem::take(&mut self.chunks);
+            let mut old = std::mem::take(&mut self.state.chunks);
             for bytes in self.stepper.domain.hand_over(leaving) {
                 for chunk in Chunk::all_of(&Part::from_bytes(&bytes)) {
                     let first = (old.len() * CHUNK) as u32;
@@ -274,58 +270,54 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
                     old.push(chunk);
                 }
             }
-            self.gather_chunks(&places, &old);
+            self.state.gather(&places, &old);
         }
         Ok(())
     }
 
     /// Ranks whose domains the particles are in.
     fn owners(&self) -> Vec<usize> {
-        let (grid, policy) = (self.stepper.domain.grid(), &self.policy);
+        let (grid, policy) = (self.stepper.domain.grid(), self.state.policy());
         let owner = |[x, y, z, _]: &[P::Site; STRIDE]| grid.owner(policy, [*x, *y, *z]);
-        self.sites.par_iter().map(owner).collect()
-    }
-
-    /// Takes the particles at some places of others' memory.
-    fn gather_chunks(&mut self, places: &[u32], old: &[Chunk<P>]) {
-        self.chunks = places.par_chunks(CHUNK).map(|places| Chunk::gathered(places, old)).collect();
-        self.update_sites();
+        self.state.sites.par_iter().map(owner).collect()
     }
 
     /// Sorts the particles, chooses ghosts, and builds the lists. No ghosts are held before.
     fn rebuild_with_ghosts(&mut self) {
-        if self.rebuilds.is_multiple_of(self.sort_interval) {
-            let sorted = self.sorted_particles();
-            let old = std::mem::take(&mut self.chunks);
-            self.gather_chunks(&sorted.place, &old);
+        if self.neighbor_lists.begin_rebuild() {
+            let sorted = self.neighbor_lists.sorted(&self.state, self.stepper.ghosts());
+            let old = std::mem::take(&mut self.state.chunks);
+            self.state.gather(&sorted.place, &old);
         }
-        self.rebuilds += 1;
+        let state = &self.state;
         let position = |chunk: &Chunk<P>, i: usize| {
-            let dimension = self.simulation_box.dimension();
-            let along = |axis: usize| self.policy.coordinate_to_f64(chunk.position[axis][i], axis);
+            let dimension = state.dimension();
+            let along =
+                |axis: usize| state.policy().coordinate_to_f64(chunk.position[axis][i], axis);
             std::array::from_fn(|axis| if axis < dimension { along(axis) } else { 0.0 })
         };
-        let positions: Vec<[f64; 3]> = self
+        let positions: Vec<[f64; 3]> = state
             .chunks
             .iter()
             .flat_map(|chunk| (0..chunk.len()).map(move |i| position(chunk, i)))
             .collect();
-        let (chunks, domain) = (&self.chunks, &mut self.stepper.domain);
+        let (_, chunks, sites) = self.state.split();
+        let domain = &mut self.stepper.domain;
         let describe = |place: u32| {
             let (chunk, i) = (&chunks[place as usize / CHUNK], place as usize % CHUNK);
             (chunk.id[i], chunk.species[i])
         };
-        domain.choose_ghosts::<P, STRIDE>(&positions, describe, &mut self.sites);
-        domain.schedule.rebuilt(self.step);
-        self.keep_reference();
-        let sorted = self.sorted_particles();
-        self.build_lists(&sorted);
+        domain.choose_ghosts::<P, STRIDE>(&positions, describe, sites);
+        domain.schedule.rebuilt(self.state.step);
+        let (set, ghosts) = (self.processor.instruction_set(), self.stepper.ghosts());
+        let sorted = self.neighbor_lists.sorted(&self.state, ghosts);
+        self.neighbor_lists.build(set, &mut self.state, ghosts, &sorted);
     }
 }
 
 impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
     fn step(&self) -> u64 {
-        self.step
+        self.state.step
     }
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
@@ -352,25 +344,16 @@ impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
     }
 
     fn reverse_velocities(&mut self) -> Result<(), EngineError> {
-        self.negate_velocities();
+        self.state.negate_velocities();
         Ok(())
     }
 
     fn part(&self) -> Result<Part, EngineError> {
-        let mut part = Part::default();
-        for chunk in &self.chunks {
-            (0..chunk.len()).for_each(|i| chunk.copy_to(i, &mut part));
-        }
-        Ok(part)
+        Ok(self.state.part())
     }
 
     fn part_forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
-        let force = |chunk: &Chunk<P>, i: usize| {
-            let along = |axis: usize| self.policy.force_to_f64(chunk.force[axis][i], axis);
-            std::array::from_fn(along)
-        };
-        let of_chunk = |chunk| (0..Chunk::len(chunk)).map(move |i| force(chunk, i));
-        Ok(self.chunks.iter().flat_map(of_chunk).collect())
+        Ok(self.state.forces())
     }
 
     fn thermostat(&self) -> &ThermostatState {

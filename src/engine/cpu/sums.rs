@@ -1,8 +1,9 @@
 //! Sums over the particles of the whole system: of all chunks, and of all ranks where there are several.
 use rayon::prelude::*;
 
+use super::bodies;
+use super::engine::CpuEngine;
 use super::stepper::Stepper;
-use super::{CpuEngine, bodies};
 use crate::engine::precision::{ExactSum, Policy};
 use crate::engine::{EngineError, SystemSums, Thermodynamics};
 
@@ -19,12 +20,13 @@ fn merged<const N: usize>(
 impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// Sums over all particles of `m v_a v_b` for ab = xx, yy, zz, xy, xz, yz.
     pub(super) fn kinetic_tensor(&self) -> Result<[f64; 6], EngineError> {
-        let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
-        let dimension = self.simulation_box.dimension();
+        let masses: Vec<f64> = self.state.species().iter().map(|species| species.mass).collect();
+        let dimension = self.state.dimension();
         let sums = self
+            .state
             .chunks
             .par_iter()
-            .map(|chunk| bodies::kinetic_tensor(&self.policy, chunk, &masses, dimension))
+            .map(|chunk| bodies::kinetic_tensor(self.state.policy(), chunk, &masses, dimension))
             .reduce(|| Ok([ExactSum::default(); 6]), merged);
         let sums = self.combined("the kinetic energy", sums)?;
         Ok(sums.map(ExactSum::value))
@@ -32,14 +34,15 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
 
     /// Potential energy of the whole system and virial `sum_pairs r_a F_b` in the same order.
     pub(super) fn energy_and_virial(&self) -> Result<[f64; 7], EngineError> {
-        let sums = (0..self.chunks.len())
+        let sums = (0..self.state.chunks.len())
             .into_par_iter()
             .map(|index| {
                 let mut sums = [ExactSum::default(); 7];
-                let particles = self.kernels.energies(&self.policy, &self.targets(index));
+                let targets = self.state.targets(index);
+                let particles = self.force_field.energies(self.state.policy(), &targets);
                 for (local, particle) in particles.iter().enumerate() {
                     for (sum, term) in sums.iter_mut().zip(particle) {
-                        sum.add(*term).ok_or(self.chunks[index].id[local])?;
+                        sum.add(*term).ok_or(self.state.chunks[index].id[local])?;
                     }
                 }
                 Ok(sums)
@@ -52,15 +55,16 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
 
     /// Total momentum over total mass.
     pub(super) fn momentum_over_mass(&self) -> Result<[f64; 3], EngineError> {
-        let dimension = self.simulation_box.dimension();
+        let dimension = self.state.dimension();
         let sums = self
+            .state
             .chunks
             .par_iter()
             .map(|chunk| {
                 let mut sums = [ExactSum::default(); 3];
                 for i in 0..chunk.len() {
-                    let mass = self.species[chunk.species[i] as usize].mass;
-                    let v = bodies::velocity(&self.policy, chunk, i, dimension);
+                    let mass = self.state.species()[chunk.species[i] as usize].mass;
+                    let v = bodies::velocity(self.state.policy(), chunk, i, dimension);
                     for (sum, v) in sums.iter_mut().zip(v) {
                         sum.add(mass * v).ok_or(chunk.id[i])?;
                     }
@@ -69,7 +73,7 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
             })
             .reduce(|| Ok([ExactSum::default(); 3]), merged);
         let sums = self.combined("the momentum", sums)?;
-        let mass: f64 = self.species.iter().map(|s| s.mass * s.count as f64).sum();
+        let mass: f64 = self.state.species().iter().map(|s| s.mass * s.count as f64).sum();
         Ok(sums.map(|sum| sum.value() / mass))
     }
 
@@ -79,10 +83,10 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         let center_of_mass_velocity = self.momentum_over_mass()?;
         let sums = SystemSums { kinetic, potential, virial, center_of_mass_velocity };
         Ok(Thermodynamics::new(
-            self.step,
+            self.state.step,
             &sums,
             self.particle_count(),
-            &self.simulation_box,
+            self.state.simulation_box(),
             &self.stage,
             &self.thermostat,
         ))
@@ -94,6 +98,6 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         quantity: &'static str,
         here: Result<[ExactSum; K], u32>,
     ) -> Result<[ExactSum; K], EngineError> {
-        self.stepper.combine(here).map_err(|particle| self.out_of_range(quantity, particle))
+        self.stepper.combine(here).map_err(|particle| self.state.out_of_range(quantity, particle))
     }
 }

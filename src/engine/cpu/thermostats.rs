@@ -3,8 +3,9 @@ use rayon::prelude::*;
 
 use super::bodies::LangevinHalfStep;
 use super::chunk::Chunk;
+use super::engine::CpuEngine;
+use super::kernels;
 use super::stepper::Stepper;
-use super::{CpuEngine, kernels};
 use crate::arithmetic::random::{Purpose, normals3};
 use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
@@ -28,16 +29,15 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         half: u64,
     ) -> Result<(), EngineError> {
         let ornstein_uhlenbeck =
-            OrnsteinUhlenbeck::half_step(friction, temperature, self.nominal_timestep);
+            OrnsteinUhlenbeck::half_step(friction, temperature, self.state.timestep());
         // The step after the drift counts as the next one: each half has numbers of its own.
-        let draw = 2 * self.step + half;
-        let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
-        let half_step =
-            LangevinHalfStep { ornstein_uhlenbeck, masses: &masses, seed: self.seed, draw };
-        let dimension = self.simulation_box.dimension();
-        let (policy, set) = (&self.policy, self.set);
-        let heat = self
-            .chunks
+        let draw = 2 * self.state.step + half;
+        let masses: Vec<f64> = self.state.species().iter().map(|species| species.mass).collect();
+        let seed = self.plan.system.random_key();
+        let half_step = LangevinHalfStep { ornstein_uhlenbeck, masses: &masses, seed, draw };
+        let (dimension, set) = (self.state.dimension(), self.processor.instruction_set());
+        let (policy, chunks, _) = self.state.split();
+        let heat = chunks
             .par_iter_mut()
             .map(|chunk| kernels::langevin(set, policy, chunk, &half_step, dimension))
             .reduce(
@@ -48,7 +48,7 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
                     Ok(sum)
                 },
             )
-            .map_err(|particle| self.out_of_range("the velocity", particle));
+            .map_err(|particle| self.state.out_of_range("the velocity", particle));
         let heat = self.unless_noted(heat)?;
         self.stepper.add_heat(heat, &mut self.thermostat);
         Ok(())
@@ -59,12 +59,8 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         &mut self,
         change: impl Fn(&mut Chunk<P>, usize) -> Option<()> + Sync,
     ) -> Result<(), EngineError> {
-        let changed = self
-            .chunks
-            .par_iter_mut()
-            .map(|chunk| (0..chunk.len()).try_for_each(|i| change(chunk, i).ok_or(chunk.id[i])))
-            .reduce(|| Ok(()), |a, b| a.and(b))
-            .map_err(|particle| self.out_of_range("the velocity", particle));
+        let changed = self.state.change_velocities(change);
+        let changed = changed.map_err(|particle| self.state.out_of_range("the velocity", particle));
         self.unless_noted(changed)
     }
 }
@@ -72,17 +68,17 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
 impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
     fn context(&self) -> Context {
         Context {
-            step: self.step,
+            step: self.state.step,
             stage: self.stage.clone(),
-            timestep: self.nominal_timestep,
-            seed: self.seed,
-            dimension: self.simulation_box.dimension(),
+            timestep: self.state.timestep(),
+            seed: self.plan.system.random_key(),
+            dimension: self.state.dimension(),
             particles: self.particle_count(),
         }
     }
 
     fn species(&self) -> &[Species] {
-        &self.species
+        self.state.species()
     }
 
     fn memory(&mut self) -> &mut ThermostatState {
@@ -95,7 +91,7 @@ impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
     }
 
     fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
-        let dimension = self.simulation_box.dimension();
+        let dimension = self.state.dimension();
         self.change_velocities(|chunk, i| {
             for axis in 0..dimension {
                 let velocity = &mut chunk.velocity[axis][i];
@@ -106,10 +102,15 @@ impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
     }
 
     fn draw_each(&mut self, temperature: f64, purpose: Purpose) -> Result<(), EngineError> {
-        let dimension = self.simulation_box.dimension();
-        let width: Vec<f64> =
-            self.species.iter().map(|species| (temperature / species.mass).sqrt()).collect();
-        let (policy, seed, step) = (self.policy.clone(), self.seed, self.step);
+        let dimension = self.state.dimension();
+        let width: Vec<f64> = self
+            .state
+            .species()
+            .iter()
+            .map(|species| (temperature / species.mass).sqrt())
+            .collect();
+        let (policy, seed, step) =
+            (self.state.policy().clone(), self.plan.system.random_key(), self.state.step);
         self.change_velocities(|chunk, i| {
             let normal = normals3(seed, chunk.id[i], step, purpose);
             for axis in 0..dimension {
@@ -125,8 +126,8 @@ impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
     }
 
     fn shift_all(&mut self, by: [f64; 3]) -> Result<(), EngineError> {
-        let dimension = self.simulation_box.dimension();
-        let policy = self.policy.clone();
+        let dimension = self.state.dimension();
+        let policy = self.state.policy().clone();
         self.change_velocities(|chunk, i| {
             for axis in 0..dimension {
                 let v = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
@@ -138,9 +139,9 @@ impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
 
     fn total_units(&self) -> Result<Option<[i128; 3]>, EngineError> {
         let mut totals = [0; 3];
-        for (axis, total) in totals.iter_mut().enumerate().take(self.simulation_box.dimension()) {
+        for (axis, total) in totals.iter_mut().enumerate().take(self.state.dimension()) {
             let velocities =
-                self.chunks.iter().flat_map(|chunk| chunk.velocity[axis].iter().copied());
+                self.state.chunks.iter().flat_map(|chunk| chunk.velocity[axis].iter().copied());
             let Some(here) = P::exact_sum(velocities) else { return Ok(None) };
             *total = self.stepper.combine_units(here);
         }
@@ -148,8 +149,9 @@ impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
     }
 
     fn subtract_units(&mut self, share: [i64; 3], rest: [u64; 3]) -> Result<(), EngineError> {
-        for chunk in &mut self.chunks {
-            for axis in 0..self.simulation_box.dimension() {
+        let dimension = self.state.dimension();
+        for chunk in &mut self.state.chunks {
+            for axis in 0..dimension {
                 for i in 0..chunk.len() {
                     let more = i64::from(u64::from(chunk.id[i]) < rest[axis]);
                     let velocity = &mut chunk.velocity[axis][i];

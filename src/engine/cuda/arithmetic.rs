@@ -2,10 +2,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::compile::Program;
 use super::declare::Pointer;
 use super::launch::{Grid, Kernels, kernels};
 use super::memory::{Buffer, Session};
+use super::program::Program;
 use crate::engine::EngineError;
 
 /// Macros by name and value.
@@ -53,13 +53,8 @@ kernels! {
 
 /// The program that tries the reciprocals.
 pub fn check_program() -> Program {
-    Program {
-        name: "check_reciprocal.cu".into(),
-        text: include_str!("../../../kernels/arithmetic/check_reciprocal.cu").into(),
-        macros: Vec::new(),
-        options: Vec::new(),
-    }
-    .checked(&[CheckKernels::checks()])
+    let text = include_str!("../../../kernels/arithmetic/check_reciprocal.cu");
+    Program::new("check_reciprocal.cu", text).checked(&[CheckKernels::checks()])
 }
 
 /// Number of arguments in 2^-100 ... 2^100 whose reciprocal is not rounded correctly.

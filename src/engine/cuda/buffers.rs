@@ -1,12 +1,11 @@
 //! What lies in the GPU's memory, as host and kernels see it.
-use std::sync::Arc;
-
 use super::declare::{
     Coordinate, Force, HalfBits, Pointer, Site, Velocity, device_constants, device_struct,
     shared_header,
 };
-use super::memory::{Buffer, Session};
+use super::memory::Buffer;
 use crate::engine::EngineError;
+use crate::integrator::ThermostatState;
 use crate::plan::Precision;
 
 device_constants! {
@@ -20,41 +19,41 @@ pub const LONGEST_CHAIN: usize = limits::LONGEST_CHAIN as usize;
 device_struct! {
     /// Particles in the order of memory: sorted by cell along the Hilbert curve, species and id.
     pub struct Particles {
-        position: [Pointer<Coordinate>; 3],
-        velocity: [Pointer<Velocity>; 3],
-        image: [Pointer<i32>; 3],
-        id: Pointer<u32>,
-        species: Pointer<u8>,
+        pub position: [Pointer<Coordinate>; 3],
+        pub velocity: [Pointer<Velocity>; 3],
+        pub image: [Pointer<i32>; 3],
+        pub id: Pointer<u32>,
+        pub species: Pointer<u8>,
     }
 }
 
 device_struct! {
     /// Where everything lies: a constant of all kernels.
     pub struct System {
-        particles: [Particles; 2],
-        sites: [Pointer<Site>; 2],
+        pub particles: [Particles; 2],
+        pub sites: [Pointer<Site>; 2],
         /// Sites at the last building of the lists.
-        reference: Pointer<Site>,
-        force: [Pointer<Force>; 3],
-        list: Pointer<u32>,
+        pub reference: Pointer<Site>,
+        pub force: [Pointer<Force>; 3],
+        pub list: Pointer<u32>,
         /// Row after the last one of each segment of each list.
-        row_ends: Pointer<u32>,
-        cell_rank: Pointer<u32>,
+        pub row_ends: Pointer<u32>,
+        pub cell_rank: Pointer<u32>,
         /// Cells around each cell, itself included, as many for all: rank, and above RANK_BITS the offset with two bits
         /// (0, 1, 2 for -1, 0, 1) for each axis, x lowest.
-        around: Pointer<u32>,
-        bin_count: Pointer<u32>,
-        bin_start: Pointer<u32>,
-        block_total: Pointer<u32>,
-        bin_of: Pointer<u32>,
-        slot_of: Pointer<u32>,
-        sorted: Pointer<u64>,
+        pub around: Pointer<u32>,
+        pub bin_count: Pointer<u32>,
+        pub bin_start: Pointer<u32>,
+        pub block_total: Pointer<u32>,
+        pub bin_of: Pointer<u32>,
+        pub slot_of: Pointer<u32>,
+        pub sorted: Pointer<u64>,
         /// Places in the cells as 16-bit floats (`coarse.cuh`).
-        coarse_place: [Pointer<HalfBits>; 3],
+        pub coarse_place: [Pointer<HalfBits>; 3],
         /// Squared reach of the lists of each pair of species.
-        reach2: Pointer<f64>,
-        mass: Pointer<f64>,
-        control: Pointer<Control>,
+        pub reach2: Pointer<f64>,
+        pub mass: Pointer<f64>,
+        pub control: Pointer<Control>,
         /// Squared displacement up to which the lists are good.
         pub limit2: f64,
         pub count: u32,
@@ -146,6 +145,42 @@ device_struct! {
     }
 }
 
+impl Control {
+    /// Ready for the next launch.
+    pub fn clear(&mut self) {
+        self.barrier = [0; 2];
+        self.status = status::DONE;
+        self.list_need = 0;
+    }
+
+    /// Holds what a thermostat remembers, for a launch.
+    ///
+    /// # Errors
+    /// If its chain is too long.
+    pub fn lend(&mut self, memory: &ThermostatState) -> Result<(), EngineError> {
+        let length = memory.chain_position.len();
+        if length > LONGEST_CHAIN {
+            return Err(EngineError::Cuda {
+                what: "hold the thermostat".into(),
+                message: format!("chain_length is at most {LONGEST_CHAIN} with this engine"),
+            });
+        }
+        self.sums = Default::default();
+        self.heat = memory.heat;
+        self.chain_position[..length].copy_from_slice(&memory.chain_position);
+        self.chain_velocity[..length].copy_from_slice(&memory.chain_velocity);
+        Ok(())
+    }
+
+    /// Gives it back.
+    pub fn give_back(&self, memory: &mut ThermostatState) {
+        memory.heat = self.heat;
+        let length = memory.chain_position.len();
+        memory.chain_position.copy_from_slice(&self.chain_position[..length]);
+        memory.chain_velocity.copy_from_slice(&self.chain_velocity[..length]);
+    }
+}
+
 shared_header!(pub SHARED = "shared/system.cuh":
     limits::Declaration, status::Declaration, SplitSum, Control, Particles, System);
 
@@ -167,6 +202,10 @@ impl ElementSizes {
             Precision::DoubleSingle | Precision::FixedPoint => (8, 4, 8),
         };
         ElementSizes { precision, dimension, coordinate, site, force }
+    }
+
+    pub fn dimension(self) -> usize {
+        self.dimension
     }
 
     /// Components of a site, with padding.
@@ -223,15 +262,6 @@ impl ElementSizes {
     }
 }
 
-/// One copy of all particles.
-pub struct ParticleBuffers {
-    pub position: Vec<Buffer>,
-    pub velocity: Vec<Buffer>,
-    pub image: Vec<Buffer>,
-    pub id: Buffer,
-    pub species: Buffer,
-}
-
 /// Places in memory: for particles, and after them for ghosts, of which there are only sites, ids and species.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
@@ -240,67 +270,9 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    fn places(self) -> usize {
+    pub fn places(self) -> usize {
         self.particles + self.ghosts
     }
-}
-
-impl ParticleBuffers {
-    fn new(
-        session: &Arc<Session>,
-        capacity: Capacity,
-        element_sizes: ElementSizes,
-    ) -> Result<Self, EngineError> {
-        let count = capacity.particles;
-        let per_axis = |bytes: usize| {
-            (0..element_sizes.dimension).map(|_| Buffer::new(session, count * bytes)).collect()
-        };
-        let all: Result<Vec<Buffer>, EngineError> = per_axis(element_sizes.coordinate);
-        Ok(ParticleBuffers {
-            position: all?,
-            velocity: per_axis(element_sizes.coordinate)?,
-            image: per_axis(4)?,
-            id: Buffer::new(session, capacity.places() * 4)?,
-            species: Buffer::new(session, capacity.places())?,
-        })
-    }
-
-    /// All arrays, in an order of their own.
-    pub fn all(&self) -> impl Iterator<Item = &Buffer> {
-        let axes = [&self.position, &self.velocity, &self.image];
-        axes.into_iter().flatten().chain([&self.id, &self.species])
-    }
-
-    fn pointers(&self) -> Particles {
-        Particles {
-            position: pointers(&self.position),
-            velocity: pointers(&self.velocity),
-            image: pointers(&self.image),
-            id: self.id.pointer(),
-            species: self.species.pointer(),
-        }
-    }
-}
-
-fn pointers<T>(axes: &[Buffer]) -> [Pointer<T>; 3] {
-    std::array::from_fn(|axis| axes.get(axis).map_or(Pointer::NULL, Buffer::pointer))
-}
-
-/// All of an engine's memory on the GPU but the neighbor lists and what depends on their reach.
-pub struct Buffers {
-    pub particles: [ParticleBuffers; 2],
-    pub sites: [Buffer; 2],
-    pub reference: Buffer,
-    pub force: Vec<Buffer>,
-    pub row_ends: Buffer,
-    bin_of: Buffer,
-    slot_of: Buffer,
-    sorted: Buffer,
-    coarse_place: Vec<Buffer>,
-    block_total: Buffer,
-    mass: Buffer,
-    pub control: Buffer,
-    pub sums: Buffer,
 }
 
 /// Bytes that a particle takes besides its neighbor list.
@@ -314,123 +286,3 @@ pub fn bytes_per_particle(element_sizes: ElementSizes) -> usize {
 
 /// More blocks than any launch has.
 pub const MOST_BLOCKS: usize = 4096;
-
-impl Buffers {
-    pub fn new(
-        session: &Arc<Session>,
-        capacity: Capacity,
-        element_sizes: ElementSizes,
-        masses: &[f64],
-    ) -> Result<Self, EngineError> {
-        let buffer = |bytes: usize| Buffer::new(session, bytes);
-        let (count, places) = (capacity.particles, capacity.places());
-        let site = element_sizes.site * element_sizes.site_stride();
-        // Those of ghosts are written by other ranks.
-        let sites = || match capacity.ghosts {
-            0 => buffer(places * site),
-            _ => Buffer::shared(session, places * site),
-        };
-        Ok(Buffers {
-            particles: [
-                ParticleBuffers::new(session, capacity, element_sizes)?,
-                ParticleBuffers::new(session, capacity, element_sizes)?,
-            ],
-            sites: [sites()?, sites()?],
-            reference: buffer(count * site)?,
-            force: (0..element_sizes.dimension)
-                .map(|_| buffer(count * element_sizes.force))
-                .collect::<Result<_, _>>()?,
-            row_ends: buffer(count * 4 * masses.len())?,
-            bin_of: buffer(count * 4)?,
-            slot_of: buffer(count * 4)?,
-            sorted: buffer(count * 8)?,
-            // Read in eights from multiples of four on.
-            coarse_place: (0..element_sizes.dimension)
-                .map(|_| buffer((places + 8) * 2))
-                .collect::<Result<_, _>>()?,
-            block_total: buffer(MOST_BLOCKS * 4)?,
-            mass: Buffer::holding(session, masses)?,
-            control: buffer(size_of::<Control>())?,
-            sums: buffer(16 * size_of::<SplitSum>())?,
-        })
-    }
-
-    /// Copies all that smaller ones hold.
-    pub fn take_from(&self, smaller: &Buffers) -> Result<(), EngineError> {
-        for (buffer, from) in self.all().zip(smaller.all()) {
-            buffer.take_from(from)?;
-        }
-        Ok(())
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Buffer> {
-        let particles = self.particles.iter().flat_map(ParticleBuffers::all);
-        let axes = self.sites.iter().chain(&self.force).chain(&self.coarse_place);
-        particles.chain(axes).chain([
-            &self.reference,
-            &self.row_ends,
-            &self.bin_of,
-            &self.slot_of,
-            &self.sorted,
-            &self.block_total,
-            &self.mass,
-            &self.control,
-            &self.sums,
-        ])
-    }
-
-    /// Fills in where things lie.
-    pub fn describe(&self, system: &mut System) {
-        system.particles = [self.particles[0].pointers(), self.particles[1].pointers()];
-        system.sites = [self.sites[0].pointer(), self.sites[1].pointer()];
-        system.reference = self.reference.pointer();
-        system.force = pointers(&self.force);
-        system.row_ends = self.row_ends.pointer();
-        system.bin_of = self.bin_of.pointer();
-        system.slot_of = self.slot_of.pointer();
-        system.sorted = self.sorted.pointer();
-        system.coarse_place = pointers(&self.coarse_place);
-        system.block_total = self.block_total.pointer();
-        system.mass = self.mass.pointer();
-        system.control = self.control.pointer();
-    }
-}
-
-/// What depends on the reach of the neighbor lists.
-pub struct ListBuffers {
-    list: Buffer,
-    cell_rank: Buffer,
-    around: Buffer,
-    bin_count: Buffer,
-    bin_start: Buffer,
-    reach2: Buffer,
-}
-
-impl ListBuffers {
-    pub fn new(
-        session: &Arc<Session>,
-        words: usize,
-        ranks: &[u32],
-        around: &[u32],
-        bins: usize,
-        reach2: &[f64],
-    ) -> Result<Self, EngineError> {
-        Ok(ListBuffers {
-            list: Buffer::new(session, words * 4)?,
-            cell_rank: Buffer::holding(session, ranks)?,
-            around: Buffer::holding(session, around)?,
-            bin_count: Buffer::new(session, bins * 4)?,
-            bin_start: Buffer::new(session, (bins + 1) * 4)?,
-            reach2: Buffer::holding(session, reach2)?,
-        })
-    }
-
-    pub fn describe(&self, system: &mut System) {
-        system.list = self.list.pointer();
-        system.cell_rank = self.cell_rank.pointer();
-        system.around = self.around.pointer();
-        system.bin_count = self.bin_count.pointer();
-        system.bin_start = self.bin_start.pointer();
-        system.reach2 = self.reach2.pointer();
-    }
-}

@@ -10,31 +10,10 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use super::library::{CudaVersion, Nvrtc};
-use super::sources::headers;
+use super::program::Program;
+use super::sources;
 use crate::announce;
 use crate::engine::EngineError;
-
-/// What to compile: a text that includes headers of `kernels/`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Name in the compiler's messages.
-    pub name: String,
-    pub text: String,
-    /// Macros that are defined before the text.
-    pub macros: Vec<(String, String)>,
-    /// Options beside those that all programs have.
-    pub options: Vec<String>,
-}
-
-impl Program {
-    /// The same with the assertion that its kernels have the parameters that the host launches them with.
-    pub fn checked(mut self, checks: &[String]) -> Self {
-        self.text += "\ntemplate <class A, class B> struct SameType { static constexpr bool value = false; };\n\
-                      template <class A> struct SameType<A, A> { static constexpr bool value = true; };\n";
-        checks.iter().for_each(|check| self.text += check);
-        self
-    }
-}
 
 /// What code is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,13 +131,8 @@ pub fn compile_ahead(programs: &[Program], architecture: Architecture) {
 /// # Errors
 /// As [`compile`].
 pub fn trial(architecture: Architecture) -> Result<Compiled, EngineError> {
-    let program = Program {
-        name: "trial.cu".into(),
-        text: "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = __fmaf_rn(x[0], x[1], x[2]); }"
-            .into(),
-        macros: Vec::new(),
-        options: Vec::new(),
-    };
+    let text = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = __fmaf_rn(x[0], x[1], x[2]); }";
+    let program = Program::new("trial.cu", text);
     compile_in(&program, architecture, None)
 }
 
@@ -170,7 +144,11 @@ pub fn compile_in(
 ) -> Result<Compiled, EngineError> {
     let nvrtc = Nvrtc::get()?;
     let options = options(program, architecture, nvrtc.version());
-    let entry = cache.map(|folder| folder.join(key(program, &options, nvrtc.version())));
+    let shared: Vec<(&str, String)> =
+        program.shared.iter().map(|header| (header.name, (header.text)())).collect();
+    let shared = shared.iter().map(|(name, text)| (*name, text.as_str()));
+    let headers: Vec<(&str, &str)> = sources::headers().iter().copied().chain(shared).collect();
+    let entry = cache.map(|folder| folder.join(key(program, &headers, &options, nvrtc.version())));
     if let Some(entry) = &entry
         && let Some(compiled) = read(entry)
     {
@@ -180,7 +158,7 @@ pub fn compile_in(
     let kept = if cache.is_some() { ", kept for later runs" } else { "" };
     let what = format!("compiling GPU kernels for {architecture} ({}{kept})", program.name);
     let output = announce::while_slow(what, || {
-        nvrtc.compile(&program.name, &program.text, headers(), &options).map_err(|log| {
+        nvrtc.compile(&program.name, &program.text, &headers, &options).map_err(|log| {
             EngineError::Compilation {
                 program: program.name.clone(),
                 architecture: architecture.to_string(),
@@ -217,11 +195,15 @@ fn options(program: &Program, architecture: Architecture, version: CudaVersion) 
         }
     }
     options.extend(program.macros.iter().map(|(name, value)| format!("-D{name}={value}")));
-    options.extend_from_slice(&program.options);
     options
 }
 
-fn key(program: &Program, options: &[String], version: CudaVersion) -> String {
+fn key(
+    program: &Program,
+    headers: &[(&str, &str)],
+    options: &[String],
+    version: CudaVersion,
+) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
@@ -231,7 +213,7 @@ fn key(program: &Program, options: &[String], version: CudaVersion) -> String {
     part(&program.name);
     part(&program.text);
     options.iter().for_each(|option| part(option));
-    for (name, text) in headers() {
+    for (name, text) in headers {
         part(name);
         part(text);
     }

@@ -1,8 +1,8 @@
 //! Types that the host and the kernels share, declared once, in Rust. A declaration here is also the text of the C++ one,
 //! which the compiler of the kernels gets as a header (`shared/NAME.cuh`).
 //!
-//! [`device_struct!`] declares a struct, [`device_constants!`] numbers by name, [`shared_header!`] collects them to a header.
-//! The text repeats the comments, and asserts the size of every struct.
+//! [`device_struct!`] declares a struct, [`device_constants!`] numbers by name, [`shared_header!`] collects them to a header,
+//! which [`Program::include`](super::program::Program::include) gives to a program. The text repeats the comments, and asserts the size of every struct.
 use std::marker::PhantomData;
 
 use cudarc::driver::sys::CUdeviceptr;
@@ -310,10 +310,20 @@ impl Layout {
 }
 
 /// A header of the kernels, by the name with which they include it.
+#[derive(Clone, Copy, Debug)]
 pub struct SharedHeader {
     pub name: &'static str,
     pub text: fn() -> String,
 }
+
+/// No two have one name.
+impl PartialEq for SharedHeader {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for SharedHeader {}
 
 /// The header of these declarations, in their order.
 macro_rules! shared_header {

@@ -1,4 +1,4 @@
-//! The compiled kernels of a run, and their launches.
+//! Compiled kernels, and their launches.
 use std::ffi::{CString, c_void};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -6,20 +6,13 @@ use std::sync::Arc;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule};
 
-use super::arithmetic;
-use super::compile::{Architecture, Program, compile, compile_ahead};
-use super::constants::{DevicePolicy, DeviceReal, PairTable};
+use super::compile::{Architecture, compile, compile_ahead};
 use super::declare::{DeviceType, Pointer};
 use super::device::failed;
 use super::library::Nvrtc;
-use super::measure::MeasureKernels;
 use super::memory::Session;
-use super::single_rank::AdvanceKernels;
-use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE};
-use crate::arithmetic::Real;
+use super::program::Program;
 use crate::engine::EngineError;
-use crate::engine::pair_core::{core_distance, core2};
-use crate::plan::Plan;
 
 /// Threads of a block of kernels that only go over items.
 const THREADS: u32 = 256;
@@ -107,7 +100,7 @@ macro_rules! kernels {
                 Ok($name { $( $kernel: module.find(stringify!($kernel))?, )* })
             }
 
-            /// What [`Program::checked`](crate::engine::cuda::compile::Program::checked) adds to the text.
+            /// What [`Program::checked`](crate::engine::cuda::program::Program::checked) adds to the text.
             pub fn checks() -> String {
                 let mut text = String::new();
                 $(
@@ -150,53 +143,6 @@ impl Grid {
     }
 }
 
-/// The program of a plan: text and macros.
-pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
-    let text = include_str!("../../../kernels/md/engine.cu");
-    let mut checks = measure_checks(plan);
-    checks.push(AdvanceKernels::checks());
-    program_of("engine.cu", text, policy, plan).checked(&checks)
-}
-
-/// A text over the headers of `kernels/md`, with the macros of a plan.
-pub fn program_of<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Plan) -> Program {
-    let pairs = PairTable::new(policy, &plan.potential);
-    let dimension = plan.system.simulation_box.dimension();
-    let edges = plan.system.simulation_box.edges();
-    // No two images that are nearest are farther apart.
-    let half_diagonal = 0.5 * edges.iter().map(|edge| edge * edge).sum::<f64>().sqrt();
-    let macros = [
-        ("POLICY", P::NAME.to_owned()),
-        ("EVALUATOR_HEADER", format!("\"{}\"", pairs.header)),
-        ("EVALUATOR", pairs.evaluator.clone()),
-        ("TRUNCATION", pairs.truncation_name().to_owned()),
-        ("DIMENSION", dimension.to_string()),
-        ("SPECIES_COUNT", plan.system.species.len().to_string()),
-        ("CUBIC", u32::from(plan.system.simulation_box.is_cubic()).to_string()),
-        ("COMMON_CONSTANTS", u32::from(pairs.have_common_constants).to_string()),
-        ("SATURATING", u32::from(half_diagonal < pairs.saturates_within).to_string()),
-        ("SAMPLING", u32::from(super::correlator::is_wanted(plan)).to_string()),
-        ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
-        ("LARGEST_BLOCK_SINGLE_LANE", LARGEST_BLOCK_SINGLE_LANE.to_string()),
-        ("STRESS", u32::from(super::correlator::is_stress_wanted(plan)).to_string()),
-    ];
-    Program {
-        name: name.into(),
-        text: text.into(),
-        macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        options: Vec::new(),
-    }
-}
-
-/// What programs assert that hold the kernels of `measure.cu` and, where the plan wants it, take samples.
-pub fn measure_checks(plan: &Plan) -> Vec<String> {
-    let mut checks = vec![MeasureKernels::checks()];
-    if super::correlator::is_wanted(plan) {
-        checks.push(super::correlator::SampleKernels::checks());
-    }
-    checks
-}
-
 /// What kernels are compiled to for the GPU of a session.
 fn architecture(session: &Session) -> Result<Architecture, EngineError> {
     let known = Nvrtc::get()?.architectures();
@@ -218,33 +164,6 @@ impl Kernels {
         let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
             .map_err(|error| failed("load the kernels", error))?;
         Ok(Kernels { session: session.clone(), module })
-    }
-
-    /// Compiles and loads a program over the headers of `kernels/md`, and gives it the constants of a run.
-    pub fn load_program<P: DevicePolicy>(
-        session: &Arc<Session>,
-        mut program: Program,
-        policy: &P,
-        plan: &Plan,
-    ) -> Result<Self, EngineError> {
-        program.macros.extend(arithmetic::macros(session)?);
-        let kernels = Kernels::of(session, &program)?;
-        kernels.set_run_constants(policy, plan)?;
-        Ok(kernels)
-    }
-
-    /// Gives a program over the headers of `kernels/md` the constants of a run.
-    pub fn set_run_constants<P: DevicePolicy>(
-        &self,
-        policy: &P,
-        plan: &Plan,
-    ) -> Result<(), EngineError> {
-        self.set_bytes("policy", &policy.constants().bytes())?;
-        let pairs = PairTable::new(policy, &plan.potential);
-        self.set_bytes("pairs", &pairs.bytes())?;
-        let mut largest = super::constants::DeviceStruct::default();
-        largest_core2(policy, plan).append(&mut largest);
-        self.set_bytes("largest_core2", &largest.bytes())
     }
 
     /// Writes a constant.
@@ -372,18 +291,4 @@ impl Drop for Kernels {
 
 fn text(name: &str) -> CString {
     CString::new(name).expect("names of kernels hold no zero")
-}
-
-/// Squared distance below which pairs are looked at one by one: those too close, those at the same place, and particles
-/// that meet themselves in their list.
-fn largest_core2<P: DevicePolicy>(policy: &P, plan: &Plan) -> P::Real {
-    let largest = plan
-        .potential
-        .pairs
-        .iter()
-        .flatten()
-        .map(|pair| core_distance(policy, &plan.potential, pair))
-        .fold(0.0, f64::max);
-    let core2 = core2(policy, &plan.potential, largest).to_f64();
-    P::Real::from_f64(core2.max(P::Real::COINCIDENT2.to_f64()))
 }

@@ -1,30 +1,20 @@
-//! Measurements, and changes of all velocities, between launches.
-use super::buffers::{Control, SplitSum, status};
-use super::constants::DevicePolicy;
+//! Kernels over all particles between launches (`kernels/md/measure.cu`): they measure, and change velocities.
+use super::buffers::SplitSum;
 use super::declare::{Pointer, device_constants, device_struct, shared_header};
-use super::engine::CudaEngine;
-use super::launch::{Arguments, Kernel, kernels};
-use super::stepper::{Fault, Stepper};
-use crate::arithmetic::random::Purpose;
-use crate::engine::precision::ExactSum;
-use crate::engine::thermostats::{Context, Velocities};
-use crate::engine::{EngineError, SystemSums, Thermodynamics};
-use crate::integrator::ThermostatState;
-use crate::system::Species;
-use measured::{STRESS_SUMS, VELOCITY_SUMS};
+use super::launch::kernels;
 
 device_struct! {
     /// Added to all velocities, with the other sign.
     pub struct Shift {
-        x: [f64; 3],
+        pub x: [f64; 3],
     }
 }
 
 device_struct! {
     /// Units of the last digit that all velocities lose; the first ids, up to `rest`, lose one more.
     pub struct Shares {
-        share: [i64; 3],
-        rest: [u64; 3],
+        pub share: [i64; 3],
+        pub rest: [u64; 3],
     }
 }
 
@@ -51,206 +41,5 @@ kernels! {
         scale_velocities(f64);
         reverse_velocities();
         find_too_close();
-    }
-}
-
-impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
-    /// Launches an ordinary kernel over all particles.
-    pub(super) fn over_particles<A: Arguments>(
-        &self,
-        kernel: Kernel<A>,
-        arguments: A,
-    ) -> Result<(), EngineError> {
-        self.over_threads(self.own_count(), kernel, arguments)
-    }
-
-    /// The same over the lanes of all particles' lists.
-    fn over_lanes<A: Arguments>(&self, kernel: Kernel<A>, arguments: A) -> Result<(), EngineError> {
-        self.over_threads(self.own_count() << self.shape.lanes_log2, kernel, arguments)
-    }
-
-    /// The same over at most a number of threads.
-    pub(super) fn over_threads<A: Arguments>(
-        &self,
-        threads: usize,
-        kernel: Kernel<A>,
-        arguments: A,
-    ) -> Result<(), EngineError> {
-        self.kernels.launch_over(threads, kernel, arguments)
-    }
-
-    /// Sums that a kernel makes, over all ranks.
-    fn sums<const COUNT: usize>(
-        &self,
-        kernel: Kernel<(Pointer<SplitSum>,)>,
-    ) -> Result<[ExactSum; COUNT], EngineError> {
-        self.sums_of(|sums| self.over_particles(kernel, (sums,)))
-    }
-
-    /// Sums over all ranks that kernels make, which are launched with the address of the first.
-    fn sums_of<const COUNT: usize>(
-        &self,
-        launch: impl FnOnce(Pointer<SplitSum>) -> Result<(), EngineError>,
-    ) -> Result<[ExactSum; COUNT], EngineError> {
-        self.buffers.sums.clear(COUNT * size_of::<SplitSum>())?;
-        launch(self.buffers.sums.pointer())?;
-        let sums = self.buffers.sums.read::<SplitSum>(COUNT)?;
-        let sums = std::array::from_fn(|k| ExactSum::from_units(sums[k].units()));
-        let control = self.buffers.control.read::<Control>(1)?[0];
-        let here = match control.status {
-            status::DONE => Ok(sums),
-            status => Err(Fault { status, particle: control.culprit }),
-        };
-        let combined = self.stepper.combine(here);
-        combined.map_err(|fault| self.range_error(fault.status, fault.particle))
-    }
-
-    /// # Errors
-    /// If a number of the last kernel did not fit; among other ranks it is found when all compare.
-    fn check_ranges(&self) -> Result<(), EngineError> {
-        if !self.stepper.fails_at_once() {
-            return Ok(());
-        }
-        let control = self.buffers.control.read::<Control>(1)?[0];
-        if control.status == status::DONE {
-            return Ok(());
-        }
-        Err(self.range_error(control.status, control.culprit))
-    }
-
-    pub(super) fn range_error(&self, status: u32, particle: u32) -> EngineError {
-        let quantity = match status {
-            status::VELOCITY_RANGE => "the velocity",
-            status::TOO_CLOSE => "the force",
-            _ => "the energy",
-        };
-        EngineError::OutOfRange { step: self.step, quantity, particle }
-    }
-
-    /// Adds the sums of `measure_velocities` and `measure_pairs` to those at these addresses.
-    pub(super) fn measure_into(
-        &self,
-        velocities: Pointer<SplitSum>,
-        pairs: Pointer<SplitSum>,
-    ) -> Result<(), EngineError> {
-        self.launch_measuring(velocities, pairs)?;
-        self.check_ranges()
-    }
-
-    fn launch_measuring(
-        &self,
-        velocities: Pointer<SplitSum>,
-        pairs: Pointer<SplitSum>,
-    ) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.measure_velocities, (velocities,))?;
-        self.over_lanes(self.measure_kernels.measure_pairs, (pairs,))
-    }
-
-    pub(super) fn reverse_all(&self) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.reverse_velocities, ())?;
-        self.session.wait()
-    }
-
-    fn total_mass(&self) -> f64 {
-        self.species.iter().map(|s| s.mass * s.count as f64).sum()
-    }
-
-    pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let sums = self.sums_of::<{ STRESS_SUMS as usize }>(|sums| {
-            self.launch_measuring(sums, sums.add(VELOCITY_SUMS as usize))
-        })?;
-        let [xx, yy, zz, xy, xz, yz, px, py, pz, pairs @ ..] = sums.map(ExactSum::value);
-        let momentum = [px, py, pz];
-        // Each pair was counted with both of its particles.
-        let [potential, virial @ ..] = pairs.map(|sum| 0.5 * sum);
-        let mass = self.total_mass();
-        let sums = SystemSums {
-            kinetic: [xx, yy, zz, xy, xz, yz],
-            potential,
-            virial,
-            center_of_mass_velocity: momentum.map(|momentum| momentum / mass),
-        };
-        Ok(Thermodynamics::new(
-            self.step,
-            &sums,
-            self.particle_count(),
-            &self.simulation_box,
-            &self.stage,
-            &self.thermostat,
-        ))
-    }
-
-    /// Ids of a pair that is too close, found anew; `None` if none is any more.
-    pub(super) fn closest_pair(&self) -> Result<Option<(u32, u32)>, EngineError> {
-        let mut control = self.control;
-        control.closest_pair = u64::MAX;
-        self.buffers.control.write(&[control])?;
-        self.over_particles(self.measure_kernels.find_too_close, ())?;
-        let pair = self.buffers.control.read::<Control>(1)?[0].closest_pair;
-        Ok((pair != u64::MAX).then_some(((pair >> 32) as u32, pair as u32)))
-    }
-}
-
-impl<P: DevicePolicy, S: Stepper> Velocities for CudaEngine<P, S> {
-    fn context(&self) -> Context {
-        Context {
-            step: self.step,
-            stage: self.stage.clone(),
-            timestep: self.plan.run.timestep,
-            seed: self.plan.system.random_key(),
-            dimension: self.simulation_box.dimension(),
-            particles: self.particle_count(),
-        }
-    }
-
-    fn species(&self) -> &[Species] {
-        &self.species
-    }
-
-    fn memory(&mut self) -> &mut ThermostatState {
-        &mut self.thermostat
-    }
-
-    fn kinetic2(&self) -> Result<f64, EngineError> {
-        let sums =
-            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
-        Ok(sums[0].value() + sums[1].value() + sums[2].value())
-    }
-
-    fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.scale_velocities, (factor,))?;
-        self.check_ranges()
-    }
-
-    fn draw_each(&mut self, temperature: f64, purpose: Purpose) -> Result<(), EngineError> {
-        let (seed, step, purpose) = (self.plan.system.random_key(), self.step, purpose as u32);
-        let arguments = (seed, step, purpose, temperature);
-        self.over_particles(self.measure_kernels.draw_velocities, arguments)?;
-        self.check_ranges()
-    }
-
-    fn center_of_mass_velocity(&self) -> Result<[f64; 3], EngineError> {
-        let sums =
-            self.sums::<{ VELOCITY_SUMS as usize }>(self.measure_kernels.measure_velocities)?;
-        let mass = self.total_mass();
-        Ok(std::array::from_fn(|axis| sums[6 + axis].value() / mass))
-    }
-
-    fn shift_all(&mut self, by: [f64; 3]) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.shift_velocities, (Shift { x: by },))?;
-        self.check_ranges()
-    }
-
-    fn total_units(&self) -> Result<Option<[i128; 3]>, EngineError> {
-        // Integers have exact sums.
-        if P::exact_sum(std::iter::empty()).is_none() {
-            return Ok(None);
-        }
-        let totals = self.sums::<3>(self.measure_kernels.sum_units)?;
-        Ok(Some(totals.map(ExactSum::to_units)))
-    }
-
-    fn subtract_units(&mut self, share: [i64; 3], rest: [u64; 3]) -> Result<(), EngineError> {
-        self.over_particles(self.measure_kernels.subtract_units, (Shares { share, rest },))
     }
 }

@@ -4,13 +4,15 @@
 //! iterations and takes their decisions, many a launch. Threads per particle are those of one kind of GPU, so that
 //! a minimum depends neither on the GPU nor on the number of its blocks.
 //! Runs beside the engine of the run, on the same stream: launches of both take turns.
-use super::buffers::{Control, status};
-use super::compile::Program;
+use super::buffers::status;
 use super::declare::{Pointer, device_constants, device_struct, shared_header};
 use super::device::Gpu;
 use super::engine::CudaEngine;
-use super::launch::{Grid, Kernels, kernels, program_of};
+use super::launch::{Grid, Kernels, kernels};
+use super::md_program::{self, md_program};
 use super::memory::Buffer;
+use super::program::Program;
+use super::single_rank::SingleRank;
 use super::thermostat::{Geometry, Kind};
 use super::tuning::default_lanes_log2;
 use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
@@ -29,7 +31,7 @@ pub struct CudaMinimizer {
 }
 
 struct OnGpu {
-    engine: CudaEngine<Double>,
+    engine: CudaEngine<Double, SingleRank>,
     kernels: Kernels,
     descend: DescentKernels,
     progress: Buffer,
@@ -111,7 +113,7 @@ device_constants! {
 }
 
 shared_header!(pub FIRE = "shared/fire.cuh": Fire);
-shared_header!(pub SHARED = "shared/descent.cuh":
+shared_header!(SHARED = "shared/descent.cuh":
     DescentArgument, end::Declaration, Progress, DescentSums, groups::Declaration);
 
 kernels! {
@@ -146,7 +148,9 @@ fn program_over(plan: &Plan) -> Program {
     let system = &plan.system;
     let policy = Double::new(&system.simulation_box, plan.run.timestep, &system.species);
     let text = include_str!("../../../kernels/minimize/descend.cu");
-    program_of("descend.cu", text, &policy, plan).checked(&[DescentKernels::checks()])
+    md_program("descend.cu", text, &policy, plan)
+        .include(&[FIRE, SHARED])
+        .checked(&[DescentKernels::checks()])
 }
 
 impl CudaMinimizer {
@@ -160,7 +164,7 @@ impl Minimizer for CudaMinimizer {
         let state = self.descent.at_rest(snapshot)?;
         let on_gpu = match &mut self.on_gpu {
             Some(on_gpu) => {
-                on_gpu.engine.step = state.step;
+                on_gpu.engine.state.step = state.step;
                 on_gpu.engine.load(&state, None)?;
                 on_gpu
             }
@@ -177,10 +181,11 @@ impl Minimizer for CudaMinimizer {
 impl OnGpu {
     fn new(descent: &Descent, state: &ExactState, gpu: &Gpu) -> Result<Self, EngineError> {
         let plan = &descent.plan;
-        let engine = CudaEngine::<Double>::new(plan, state, gpu.clone())?;
-        let session = engine.session.clone();
-        let kernels = Kernels::load_program(&session, program_over(plan), &engine.policy, plan)?;
-        let tiles = engine.particle_count().div_ceil(32 >> engine.shape.lanes_log2);
+        let engine = CudaEngine::<Double, SingleRank>::new(plan, state, gpu.clone())?;
+        let session = engine.device.session().clone();
+        let (policy, force_field) = (engine.state.policy(), &engine.force_field);
+        let kernels = md_program::load(&session, program_over(plan), policy, force_field)?;
+        let tiles = engine.neighbor_list.tiles(engine.particle_count());
         Ok(OnGpu {
             descend: DescentKernels::load(&kernels)?,
             kernels,
@@ -224,13 +229,13 @@ impl OnGpu {
             descent.go_on()?;
             let progress = self.launch(&argument)?;
             argument.rebuild = 0;
-            match self.engine.control.status {
+            match self.engine.state.control.status {
                 status::DONE if progress.end == end::NOT_ENDED => {
                     argument.pause = progress.fire.iterations + part;
                 }
                 status::DONE => break progress,
                 status::LISTS_FULL => {
-                    self.engine.grow_lists()?;
+                    self.engine.lengthen_lists()?;
                     argument.rebuild = 1;
                 }
                 _ => return Err(self.engine.error()),
@@ -240,7 +245,7 @@ impl OnGpu {
             let forces = self.engine.forces()?;
             let wild = |force: &[f64; 3]| !force.iter().map(|f| f * f).sum::<f64>().is_finite();
             let particle = forces.iter().position(wild).unwrap_or(0) as u32;
-            let step = self.engine.step;
+            let step = self.engine.state.step;
             return Err(EngineError::OutOfRange { step, quantity: "the force", particle });
         }
         let measured = self.engine.measure()?;
@@ -259,11 +264,8 @@ impl OnGpu {
 
     fn launch(&mut self, descent: &DescentArgument) -> Result<Progress, EngineError> {
         let engine = &mut self.engine;
-        engine.control.barrier = [0; 2];
-        engine.control.status = status::DONE;
-        engine.control.list_need = 0;
-        engine.buffers.control.write(&[engine.control])?;
-        self.kernels.set("system", &engine.system)?;
+        engine.state.write_control()?;
+        self.kernels.set("system", &engine.system())?;
         let Geometry { blocks, threads, .. } = engine.geometry(Kind::None);
         let arguments = (
             *descent,
@@ -273,7 +275,7 @@ impl OnGpu {
             self.of_group.pointer(),
         );
         self.kernels.launch(self.descend.descend, Grid::cooperative(blocks, threads), arguments)?;
-        engine.control = engine.buffers.control.read::<Control>(1)?[0];
+        engine.state.control = engine.state.read_control()?;
         Ok(self.progress.read::<Progress>(1)?[0])
     }
 }

@@ -1,4 +1,5 @@
 //! The CUDA engine: kernels compiled at start for the GPU and for this run.
+mod advance;
 pub mod arithmetic;
 mod buffers;
 pub mod compile;
@@ -8,26 +9,35 @@ mod declare;
 pub mod device;
 mod engine;
 mod export;
+mod force_field;
 mod launch;
 pub mod library;
+mod md_program;
 mod measure;
 mod memory;
 mod minimize;
 mod neighbor_lists;
+pub mod program;
 mod rank;
 mod raw_state;
+mod run_device;
+mod samples;
 mod single_rank;
 pub mod sources;
+mod state;
 mod stepper;
 mod streams;
 mod thermostat;
 mod transfer;
 mod tuning;
+mod velocities;
 
 use std::sync::Arc;
 
 use self::engine::CudaEngine;
+use self::program::Program;
 use self::rank::MultiRank;
+use self::single_rank::SingleRank;
 use crate::engine::domain::{Communicator, Part, RankEngine, Start};
 use crate::engine::precision::{Policy, in_precision};
 use crate::engine::{Engine, EngineError, ExactState};
@@ -39,7 +49,9 @@ use crate::plan::Plan;
 /// If there is no GPU, or the state does not fit it or the precision.
 pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
     let gpu = device::gpus()?.swap_remove(0);
-    Ok(in_precision!(plan.run.precision, |P| Box::new(CudaEngine::<P>::new(plan, state, gpu)?)))
+    Ok(in_precision!(plan.run.precision, |P| Box::new(CudaEngine::<P, SingleRank>::new(
+        plan, state, gpu
+    )?)))
 }
 
 /// The engine of a rank of a plan on a GPU, holding some of the particles of a state. Collective.
@@ -61,16 +73,16 @@ pub use correlator::{
     centers_program, density_program, neighborhoods_program, program as correlation_program,
     structure_program,
 };
-pub use minimize::{CudaMinimizer, program as minimizer_program};
+pub use minimize::{CudaMinimizer, FIRE as FIRE_HEADER, program as minimizer_program};
 
 /// The kernels of a plan, ready to be compiled: as the engine does for its GPU, and as tests do for
 /// GPUs that are not there.
-pub fn program(plan: &Plan) -> compile::Program {
-    in_precision!(plan.run.precision, |P| launch::program(&policy::<P>(plan), plan))
+pub fn program(plan: &Plan) -> Program {
+    in_precision!(plan.run.precision, |P| single_rank::program(&policy::<P>(plan), plan))
 }
 
 /// The same of a rank among others.
-pub fn domain_program(plan: &Plan) -> compile::Program {
+pub fn domain_program(plan: &Plan) -> Program {
     in_precision!(plan.run.precision, |P| rank::program(&policy::<P>(plan), plan))
 }
 

@@ -1,8 +1,9 @@
-//! Cells and room for the neighbor lists.
+//! Neighbor lists: their memory, the cells that particles are sorted by, and the displacement up to which lists are good.
 use std::sync::Arc;
 
-use super::buffers::{ListBuffers, System};
-use super::memory::Session;
+use super::buffers::{Capacity, ElementSizes, MOST_BLOCKS, System};
+use super::memory::{Buffer, Session};
+use super::state::pointers;
 use crate::arithmetic::Real;
 use crate::engine::cells::{NeighborCell, neighbors_of, number_cells};
 use crate::engine::precision::Policy;
@@ -40,50 +41,287 @@ pub fn expected_capacity(plan: &Plan, simulation_box: &SimulationBox, skin: f64)
     dense.max(thin) as usize
 }
 
-/// Cells and room of a shape, for lists of at most `particles`; fills in what the kernels must know of them.
-pub fn allocate<P: Policy>(
-    session: &Arc<Session>,
-    plan: &Plan,
-    simulation_box: &SimulationBox,
-    shape: ListShape,
-    particles: usize,
-    system: &mut System,
-) -> Result<ListBuffers, EngineError> {
-    let species = plan.system.species.len();
-    let reach = plan.reach(shape.skin);
-    let (cells, ranks) =
-        number_cells(simulation_box, reach, plan.system.particle_count(), shape.domains);
-    let group_log2 = group_log2(particles, species);
-    let bins = ranks.len().next_multiple_of(1 << group_log2) * species;
-    let mut flat_of = vec![0; ranks.len()];
-    for (flat, &rank) in ranks.iter().enumerate() {
-        flat_of[rank as usize] = flat as u32;
+/// What sorting and building of lists need for each particle.
+struct SortBuffers {
+    /// Sites at the last building.
+    reference: Buffer,
+    row_ends: Buffer,
+    bin_of: Buffer,
+    slot_of: Buffer,
+    sorted: Buffer,
+    coarse_place: Vec<Buffer>,
+    block_total: Buffer,
+}
+
+impl SortBuffers {
+    fn new(
+        session: &Arc<Session>,
+        system: &ListedSystem,
+        capacity: Capacity,
+    ) -> Result<Self, EngineError> {
+        let buffer = |bytes: usize| Buffer::new(session, bytes);
+        let (count, sizes) = (capacity.particles, system.element_sizes);
+        Ok(SortBuffers {
+            reference: buffer(count * sizes.site * sizes.site_stride())?,
+            row_ends: buffer(count * 4 * system.species)?,
+            bin_of: buffer(count * 4)?,
+            slot_of: buffer(count * 4)?,
+            sorted: buffer(count * 8)?,
+            // Read in eights from multiples of four on.
+            coarse_place: (0..sizes.dimension())
+                .map(|_| buffer((capacity.places() + 8) * 2))
+                .collect::<Result<_, _>>()?,
+            block_total: buffer(MOST_BLOCKS * 4)?,
+        })
     }
-    let around: Vec<u32> = flat_of
-        .iter()
-        .flat_map(|&flat| neighbors_of(flat, cells, &ranks))
-        .map(rank_and_offset)
-        .collect();
-    let (rows, words) = size(particles, species, shape);
-    // Rounded to the precision of the pair loop, as on the CPU.
-    let reach2: Vec<f64> = plan
-        .potential
-        .pairs
-        .iter()
-        .flatten()
-        .map(|pair| P::Real::from_f64((pair.cutoff + shape.skin).powi(2)).to_f64())
-        .collect();
-    let buffers = ListBuffers::new(session, words, &ranks, &around, bins, &reach2)?;
-    buffers.describe(system);
-    system.limit2 = (skin::SHARE * shape.skin).powi(2);
-    system.cells = cells;
-    describe_cells(simulation_box, system);
-    system.bins = bins as u32;
-    system.group_log2 = group_log2;
-    system.around_count = (around.len() / ranks.len()) as u32;
-    system.lanes_log2 = shape.lanes_log2;
-    system.rows = rows as u32;
-    Ok(buffers)
+
+    fn all(&self) -> impl Iterator<Item = &Buffer> {
+        self.coarse_place.iter().chain([
+            &self.reference,
+            &self.row_ends,
+            &self.bin_of,
+            &self.slot_of,
+            &self.sorted,
+            &self.block_total,
+        ])
+    }
+
+    fn describe(&self, system: &mut System) {
+        system.reference = self.reference.pointer();
+        system.row_ends = self.row_ends.pointer();
+        system.bin_of = self.bin_of.pointer();
+        system.slot_of = self.slot_of.pointer();
+        system.sorted = self.sorted.pointer();
+        system.coarse_place = pointers(&self.coarse_place);
+        system.block_total = self.block_total.pointer();
+    }
+}
+
+/// What depends on the reach of the lists.
+struct ListBuffers {
+    list: Buffer,
+    cell_rank: Buffer,
+    around: Buffer,
+    bin_count: Buffer,
+    bin_start: Buffer,
+    reach2: Buffer,
+    cells: [u32; 3],
+    /// Cells, filled up to whole groups, times species.
+    bins: usize,
+    around_count: usize,
+    group_log2: u32,
+    rows: usize,
+}
+
+impl ListBuffers {
+    /// Cells and room of a shape, for lists of at most `particles`.
+    fn new(
+        session: &Arc<Session>,
+        system: &ListedSystem,
+        shape: ListShape,
+        particles: usize,
+    ) -> Result<Self, EngineError> {
+        let species = system.species;
+        let reach = system.reach(shape.skin);
+        let (cells, ranks) =
+            number_cells(&system.simulation_box, reach, system.total, shape.domains);
+        let group_log2 = group_log2(particles, species);
+        let bins = ranks.len().next_multiple_of(1 << group_log2) * species;
+        let mut flat_of = vec![0; ranks.len()];
+        for (flat, &rank) in ranks.iter().enumerate() {
+            flat_of[rank as usize] = flat as u32;
+        }
+        let around: Vec<u32> = flat_of
+            .iter()
+            .flat_map(|&flat| neighbors_of(flat, cells, &ranks))
+            .map(rank_and_offset)
+            .collect();
+        let (rows, words) = size(particles, species, shape);
+        let reach2 = system.cutoffs.iter().map(|cutoff| (cutoff + shape.skin).powi(2));
+        let reach2: Vec<f64> = reach2.map(system.round).collect();
+        Ok(ListBuffers {
+            list: Buffer::new(session, words * 4)?,
+            cell_rank: Buffer::holding(session, &ranks)?,
+            around: Buffer::holding(session, &around)?,
+            bin_count: Buffer::new(session, bins * 4)?,
+            bin_start: Buffer::new(session, (bins + 1) * 4)?,
+            reach2: Buffer::holding(session, &reach2)?,
+            cells,
+            bins,
+            around_count: around.len() / ranks.len(),
+            group_log2,
+            rows,
+        })
+    }
+
+    fn describe(&self, simulation_box: &SimulationBox, system: &mut System) {
+        system.list = self.list.pointer();
+        system.cell_rank = self.cell_rank.pointer();
+        system.around = self.around.pointer();
+        system.bin_count = self.bin_count.pointer();
+        system.bin_start = self.bin_start.pointer();
+        system.reach2 = self.reach2.pointer();
+        system.cells = self.cells;
+        describe_cells(simulation_box, system);
+        system.bins = self.bins as u32;
+        system.group_log2 = self.group_log2;
+        system.around_count = self.around_count as u32;
+        system.rows = self.rows as u32;
+    }
+}
+
+/// What lists are made of.
+pub struct ListedSystem {
+    pub simulation_box: SimulationBox,
+    /// Particles of the whole system, and species.
+    pub total: usize,
+    pub species: usize,
+    pub element_sizes: ElementSizes,
+    /// Distance from which on particles of each ordered pair of species do not interact.
+    pub cutoffs: Vec<f64>,
+    /// To the precision of the pair loop, as on the CPU.
+    round: fn(f64) -> f64,
+}
+
+impl ListedSystem {
+    /// Of a plan in a box.
+    pub fn new<P: Policy>(plan: &Plan, simulation_box: &SimulationBox, cutoffs: Vec<f64>) -> Self {
+        ListedSystem {
+            simulation_box: *simulation_box,
+            total: plan.system.particle_count(),
+            species: plan.system.species.len(),
+            element_sizes: ElementSizes::new(P::PRECISION, simulation_box.dimension()),
+            cutoffs,
+            round: |x| P::Real::from_f64(x).to_f64(),
+        }
+    }
+
+    /// Distance up to which the widest lists reach.
+    fn reach(&self, skin: f64) -> f64 {
+        self.cutoffs.iter().copied().fold(0.0, f64::max) + skin
+    }
+}
+
+/// The neighbor lists of the particles on a GPU.
+pub struct NeighborList {
+    session: Arc<Session>,
+    listed: ListedSystem,
+    shape: ListShape,
+    capacity: Capacity,
+    sort_buffers: SortBuffers,
+    /// `None` only while others are made, and where there was no room for them.
+    lists: Option<ListBuffers>,
+}
+
+impl NeighborList {
+    /// Room for the lists of at most this many particles.
+    ///
+    /// # Errors
+    /// If the GPU has no room. So in what follows.
+    pub fn new(
+        session: &Arc<Session>,
+        listed: ListedSystem,
+        shape: ListShape,
+        capacity: Capacity,
+    ) -> Result<Self, EngineError> {
+        Ok(NeighborList {
+            session: session.clone(),
+            sort_buffers: SortBuffers::new(session, &listed, capacity)?,
+            lists: Some(ListBuffers::new(session, &listed, shape, capacity.particles)?),
+            listed,
+            shape,
+            capacity,
+        })
+    }
+
+    pub fn shape(&self) -> ListShape {
+        self.shape
+    }
+
+    /// Threads that work on the lists of a number of particles.
+    pub fn lanes(&self, particles: usize) -> usize {
+        particles << self.shape.lanes_log2
+    }
+
+    /// Tiles, the particles of a warp each, that hold a number of particles.
+    pub fn tiles(&self, particles: usize) -> usize {
+        particles.div_ceil(32 >> self.shape.lanes_log2)
+    }
+
+    /// Cells, filled up to whole groups, times species.
+    pub fn bins(&self) -> usize {
+        self.lists.as_ref().map_or(0, |lists| lists.bins)
+    }
+
+    /// Squared displacement of a particle up to which the lists are good.
+    pub fn limit2(&self) -> f64 {
+        (skin::SHARE * self.shape.skin).powi(2)
+    }
+
+    /// Sites at the last building of the lists.
+    pub fn reference(&self) -> &Buffer {
+        &self.sort_buffers.reference
+    }
+
+    /// Takes other lists; the next launch must build them.
+    pub fn set_shape(&mut self, shape: ListShape) -> Result<(), EngineError> {
+        tracing::debug!("neighbor lists: {shape:?}");
+        self.shape = shape;
+        // The memory of the old ones may be needed.
+        self.lists = None;
+        self.allocate()
+    }
+
+    /// The same for another box.
+    pub fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+        self.listed.simulation_box = simulation_box;
+        self.set_shape(self.shape)
+    }
+
+    /// The same with room for lists of `need` entries and some more.
+    pub fn lengthen(&mut self, need: usize) -> Result<(), EngineError> {
+        self.set_shape(ListShape { capacity: need + need / 8, ..self.shape })
+    }
+
+    /// The same for more particles; the sites at the last building stay.
+    pub fn grow(&mut self, capacity: Capacity) -> Result<(), EngineError> {
+        let buffers = SortBuffers::new(&self.session, &self.listed, capacity)?;
+        for (buffer, from) in buffers.all().zip(self.sort_buffers.all()) {
+            buffer.take_from(from)?;
+        }
+        (self.sort_buffers, self.capacity) = (buffers, capacity);
+        self.allocate()
+    }
+
+    fn allocate(&mut self) -> Result<(), EngineError> {
+        let particles = self.capacity.particles;
+        let lists = ListBuffers::new(&self.session, &self.listed, self.shape, particles)?;
+        self.lists = Some(lists);
+        Ok(())
+    }
+
+    /// Whether there are lists; not after an error.
+    pub fn has_lists(&self) -> bool {
+        self.lists.is_some()
+    }
+
+    /// Fills in where things lie, and what the kernels must know of them.
+    pub fn describe(&self, system: &mut System) {
+        self.sort_buffers.describe(system);
+        if let Some(lists) = &self.lists {
+            lists.describe(&self.listed.simulation_box, system);
+        }
+        system.limit2 = self.limit2();
+        system.lanes_log2 = self.shape.lanes_log2;
+    }
+
+    /// Mean length of the lists of this many particles, with what fills up their segments.
+    pub fn mean_entries(&self, particles: usize) -> f64 {
+        let species = self.listed.species;
+        let ends = self.sort_buffers.row_ends.read::<u32>(particles * species).unwrap_or_default();
+        let rows: u64 = ends.chunks(species).map(|ends| u64::from(ends[species - 1])).sum();
+        ((rows * 4) << self.shape.lanes_log2) as f64 / particles.max(1) as f64
+    }
 }
 
 /// log2 of the cells of a group, in which particles are sorted by species first. A block has parts of several

@@ -1,7 +1,6 @@
 //! The text of the kernels, part of this binary.
 use std::sync::LazyLock;
 
-use super::declare::SharedHeader;
 use crate::potential::kernel_headers;
 
 /// A file of `kernels/` with its name.
@@ -11,34 +10,13 @@ macro_rules! header {
     };
 }
 
-/// What host and kernels share, declared in Rust: one list a module.
-const SHARED: &[&[SharedHeader]] = &[
-    &[super::buffers::SHARED],
-    &[super::single_rank::SHARED],
-    &[super::measure::SHARED],
-    &[super::minimize::FIRE, super::minimize::SHARED],
-    &[super::thermostat::SHARED],
-    super::correlator::SHARED,
-    super::rank::SHARED,
-];
-
 /// All headers by the names with which they are included, those of the potentials among them.
 pub fn headers() -> &'static [(&'static str, &'static str)] {
     static ALL: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
         let of_potentials = kernel_headers().map(|header| (header.name, header.text));
-        let shared = shared_headers().iter().map(|(name, text)| (*name, text.as_str()));
-        WRITTEN.iter().copied().chain(of_potentials).chain(shared).collect()
+        WRITTEN.iter().copied().chain(of_potentials).collect()
     });
     &ALL
-}
-
-/// Those that are declared in Rust.
-pub fn shared_headers() -> &'static [(&'static str, String)] {
-    static TEXTS: LazyLock<Vec<(&'static str, String)>> = LazyLock::new(|| {
-        let headers = SHARED.iter().copied().flatten();
-        headers.map(|header| (header.name, (header.text)())).collect()
-    });
-    &TEXTS
 }
 
 /// Files of `kernels/`; potentials have theirs.

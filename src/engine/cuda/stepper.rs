@@ -1,12 +1,10 @@
 //! Where engines that hold a whole system and those of ranks differ between launches.
-use super::buffers::status;
-use super::single_rank::SingleRank;
 use crate::engine::precision::ExactSum;
 
 /// A kernel's number that did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// As in [`status`].
+    /// As in [`status`](super::buffers::status).
     pub status: u32,
     /// Id of the particle.
     pub particle: u32,
@@ -28,40 +26,4 @@ pub trait Stepper {
 
     /// Whether a fault is an error at once; else it is one when all ranks compare.
     fn fails_at_once(&self) -> bool;
-}
-
-impl Stepper for SingleRank {
-    fn ghosts(&self) -> usize {
-        0
-    }
-
-    fn combine<const COUNT: usize>(
-        &self,
-        here: Result<[ExactSum; COUNT], Fault>,
-    ) -> Result<[ExactSum; COUNT], Fault> {
-        here
-    }
-
-    fn fails_at_once(&self) -> bool {
-        true
-    }
-}
-
-impl Stepper for super::rank::MultiRank {
-    fn ghosts(&self) -> usize {
-        self.ghost_count()
-    }
-
-    fn combine<const COUNT: usize>(
-        &self,
-        here: Result<[ExactSum; COUNT], Fault>,
-    ) -> Result<[ExactSum; COUNT], Fault> {
-        let here = here.map_err(|fault| fault.particle);
-        let error = |particle| Fault { status: status::KINETIC_RANGE, particle };
-        self.domain.combine(here).map_err(error)
-    }
-
-    fn fails_at_once(&self) -> bool {
-        false
-    }
 }

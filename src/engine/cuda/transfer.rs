@@ -158,6 +158,54 @@ impl Drop for Arriving {
     }
 }
 
+/// Bytes of a copy, or the copy on its way.
+pub enum Copied {
+    Here(Vec<u8>),
+    Arriving(Arriving),
+}
+
+impl Copied {
+    /// Has pieces copied while the next steps run, or, where there is no way or the GPU or its host has no room for that,
+    /// at once.
+    ///
+    /// # Errors
+    /// If the GPU is lost.
+    pub fn begin(transfer: Option<&Transfer>, pieces: &[Piece]) -> Result<Self, EngineError> {
+        if let Some(transfer) = transfer {
+            match transfer.begin(pieces) {
+                Ok(arriving) => return Ok(Copied::Arriving(arriving)),
+                Err(error @ EngineError::GpuLost { .. }) => return Err(error),
+                Err(error) => tracing::debug!("this frame is copied at once: {error}"),
+            }
+        }
+        Copied::at_once(pieces)
+    }
+
+    /// Copies pieces and waits for them.
+    ///
+    /// # Errors
+    /// If the GPU is lost.
+    pub fn at_once(pieces: &[Piece]) -> Result<Self, EngineError> {
+        let mut all = Vec::new();
+        for piece in pieces {
+            all.extend(piece.buffer.read::<u8>(piece.bytes)?);
+            all.resize(aligned_size(all.len()), 0);
+        }
+        Ok(Copied::Here(all))
+    }
+
+    /// Waits until the copy is there; pieces lie in it one after the other.
+    ///
+    /// # Errors
+    /// If the GPU is lost.
+    pub fn bytes(&self) -> Result<&[u8], EngineError> {
+        match self {
+            Copied::Here(bytes) => Ok(bytes),
+            Copied::Arriving(arriving) => arriving.wait(),
+        }
+    }
+}
+
 /// Memory of the host that the GPU writes to by itself.
 struct PageLocked {
     session: Arc<Session>,

@@ -1,18 +1,13 @@
 //! Choices that change the speed and nothing else: skin, threads per particle.
 //!
-//! At the start of a long stage they are timed on the present state, which is then put back to the bit.
-use std::time::{Duration, Instant};
+//! At the start of a long stage they are timed on the present state (`single_rank/tune.rs`).
+use std::time::Duration;
 
 use super::buffers::{ElementSizes, bytes_per_particle};
-use super::constants::DevicePolicy;
-use super::engine::CudaEngine;
-use super::memory::{Buffer, Session};
+use super::memory::Session;
 use super::neighbor_lists::{self, ListShape};
-use super::single_rank::LaunchSamples;
 use super::thermostat::SMALL_BLOCK;
-use crate::engine::report::Trial;
 use crate::engine::{EngineError, skin};
-use crate::integrator::ThermostatState;
 use crate::plan::Plan;
 use crate::system::SimulationBox;
 
@@ -145,125 +140,11 @@ pub fn fastest(
 }
 
 /// A stage is timed if it would take longer than this.
-const LONG_STAGE: Duration = Duration::from_secs(10);
-/// Time of one trial, and of all of them.
-const TRIAL: Duration = Duration::from_millis(40);
-const ALL_TRIALS: Duration = Duration::from_millis(900);
-/// Steps of the first look at how long a step takes.
-const FIRST_LOOK: u64 = 50;
-
+pub const LONG_STAGE: Duration = Duration::from_secs(10);
 /// Whether a stage may be long: steps take no longer than this on the slowest GPUs.
 pub fn may_be_long(steps: u64, particles: usize) -> bool {
     let step = Duration::from_micros(100) + Duration::from_nanos(20) * particles as u32;
     step.as_secs_f64() * steps as f64 > LONG_STAGE.as_secs_f64()
-}
-
-/// A copy of what steps change.
-struct Saved {
-    particles: Vec<Buffer>,
-    sites: Buffer,
-    step: u64,
-    thermostat: ThermostatState,
-    rebuilds: u64,
-}
-
-impl<P: DevicePolicy> CudaEngine<P> {
-    /// Times choices on the present state, and takes the fastest; none where there is no memory for a copy of the state.
-    ///
-    /// # Errors
-    /// If the state cannot be put back.
-    pub(super) fn tune(&mut self) -> Result<(), EngineError> {
-        let start = Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 };
-        let cutoff = self.plan.potential.largest_cutoff();
-        let freedom = Freedom {
-            skin: match self.plan.run.skin {
-                Some(skin) => (skin, skin),
-                None => (0.08 * cutoff, 0.6 * cutoff),
-            },
-            lanes_log2: match self.plan.run.threads_per_particle {
-                Some(threads) => (threads.ilog2(), threads.ilog2()),
-                None => (0, 5),
-            },
-        };
-        let begin = Instant::now();
-        let saved = match self.save() {
-            Ok(saved) => saved,
-            Err(error) => {
-                tracing::debug!("not tuned: {error}");
-                return Ok(());
-            }
-        };
-        let look = self.time_steps(&saved, start, FIRST_LOOK);
-        let mut trials = Vec::new();
-        let mut best = start;
-        if let Some(first) = look
-            && first * self.stage.steps as f64 > LONG_STAGE.as_secs_f64()
-        {
-            let steps = ((TRIAL.as_secs_f64() / first) as u64).clamp(20, 20_000);
-            let time = |choice: Choice| {
-                let seconds = self.time_steps(&saved, choice, steps)?;
-                trials.push(Trial {
-                    skin: choice.skin,
-                    threads_per_particle: 1 << choice.lanes_log2,
-                    steps_per_second: 1.0 / seconds,
-                });
-                Some(seconds)
-            };
-            best = fastest(start, &freedom, time, || begin.elapsed() > ALL_TRIALS);
-        }
-        // For lists of the first choice there was memory.
-        self.take(best).or_else(|_| self.take(start))?;
-        self.put_back(&saved)?;
-        self.stepper.trials = trials;
-        Ok(())
-    }
-
-    /// Seconds of a step from the saved state on; `None` if steps cannot be taken so.
-    fn time_steps(&mut self, saved: &Saved, choice: Choice, steps: u64) -> Option<f64> {
-        self.take(choice).ok()?;
-        self.put_back(saved).ok()?;
-        let start = Instant::now();
-        self.run(steps, false, false, LaunchSamples::NONE).ok()?;
-        Some(start.elapsed().as_secs_f64() / steps as f64)
-    }
-
-    fn take(&mut self, choice: Choice) -> Result<(), EngineError> {
-        let present = Choice { skin: self.shape.skin, lanes_log2: self.shape.lanes_log2 };
-        if choice == present && self.lists.is_some() {
-            return Ok(());
-        }
-        let capacity =
-            neighbor_lists::expected_capacity(&self.plan, &self.simulation_box, choice.skin);
-        let Choice { skin, lanes_log2 } = choice;
-        self.set_shape(ListShape { skin, lanes_log2, capacity, ..self.shape })
-    }
-
-    fn save(&self) -> Result<Saved, EngineError> {
-        let copy = |buffer: &Buffer| buffer.duplicate();
-        let particles = &self.buffers.particles[self.control.copy as usize];
-        Ok(Saved {
-            particles: particles.all().map(copy).collect::<Result<_, _>>()?,
-            sites: copy(&self.buffers.sites[self.control.site_copy as usize])?,
-            step: self.step,
-            thermostat: self.thermostat.clone(),
-            rebuilds: self.control.rebuilds,
-        })
-    }
-
-    /// The saved state again, with lists of the present shape, and its forces.
-    fn put_back(&mut self, saved: &Saved) -> Result<(), EngineError> {
-        let particles = &self.buffers.particles[self.control.copy as usize];
-        for (to, from) in particles.all().zip(&saved.particles) {
-            to.copy_from(from)?;
-        }
-        self.buffers.sites[self.control.site_copy as usize].copy_from(&saved.sites)?;
-        self.step = saved.step;
-        self.thermostat.clone_from(&saved.thermostat);
-        self.run(0, true, false, LaunchSamples::NONE)?;
-        self.control.rebuilds = saved.rebuilds + 1;
-        self.control.cycles = Default::default();
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -199,6 +199,10 @@ impl Policy for DoubleSingles {
         DoubleSingle::from_f64(sums[0])
     }
     #[inline(always)]
+    fn add_forces(a: DoubleSingle, b: DoubleSingle) -> DoubleSingle {
+        a + b
+    }
+    #[inline(always)]
     fn energy_to_f64(sum: DoubleSingle) -> f64 {
         sum.to_f64()
     }

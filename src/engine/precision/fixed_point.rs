@@ -242,6 +242,10 @@ impl Policy for FixedPoint {
         sums.iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
     }
     #[inline(always)]
+    fn add_forces(a: i64, b: i64) -> i64 {
+        a.wrapping_add(b)
+    }
+    #[inline(always)]
     fn energy_to_f64(sum: i64) -> f64 {
         sum as f64 / f64::from(ENERGY_SCALE)
     }

@@ -166,6 +166,10 @@ impl<F: Real> Policy for Floats<F> {
         sums.iter().copied().sum()
     }
     #[inline(always)]
+    fn add_forces(a: F, b: F) -> F {
+        a + b
+    }
+    #[inline(always)]
     fn energy_to_f64(sum: F) -> f64 {
         sum.to_f64()
     }

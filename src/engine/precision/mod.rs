@@ -126,6 +126,8 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
     );
     /// Sum of all lanes.
     fn total<const LANES: usize>(sums: &Self::Sums<LANES>) -> Self::Force;
+    /// Sum of the forces of two terms of the potential energy.
+    fn add_forces(a: Self::Force, b: Self::Force) -> Self::Force;
     fn energy_to_f64(sum: Self::Force) -> f64;
 
     /// Largest `|U'(r)|` of a pair that can be held, on any axis.

@@ -1,12 +1,13 @@
 //! Centres of mass of samples.
 use std::sync::Arc;
 
-use super::program::{self, THREADS};
-use super::records::{Center, Records};
+use super::program::{THREADS, program_over_samples};
 use crate::engine::EngineError;
 use crate::engine::cuda::declare::{Const, Layout, Pointer, SharedHeader};
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::samples::{Center, Records};
 use crate::system::{SimulationBox, Species};
 
 pub struct CenterFinder {
@@ -40,7 +41,7 @@ pub fn starts(species: &[Species]) -> Vec<u32> {
 }
 
 /// What the kernels include of this module.
-pub const SHARED: SharedHeader = SharedHeader {
+const SHARED: SharedHeader = SharedHeader {
     name: "shared/centers.cuh",
     text: || geometry([0.0; 3], &[]).declaration("Geometry"),
 };
@@ -49,6 +50,14 @@ kernels! {
     pub struct CenterKernels {
         find_centers(Records, Pointer<Const<u32>>, Pointer<Center>);
     }
+}
+
+/// The kernel of centres of mass.
+pub fn program(dimension: usize, species: usize) -> Program {
+    let text = include_str!("../../../../kernels/observable/centers.cu");
+    program_over_samples("centers.cu", text, dimension, species)
+        .include(&[SHARED])
+        .checked(&[CenterKernels::checks()])
 }
 
 impl CenterFinder {
@@ -62,7 +71,7 @@ impl CenterFinder {
         species: &[Species],
         samples: usize,
     ) -> Result<Self, EngineError> {
-        let program = program::centers_program(simulation_box.dimension(), species.len());
+        let program = program(simulation_box.dimension(), species.len());
         let kernels = Kernels::of(session, &program)?;
         kernels.set_bytes("geometry", &geometry(simulation_box.padded_edges(), species).bytes())?;
         Ok(CenterFinder {

@@ -2,11 +2,12 @@
 use std::sync::Arc;
 
 use super::pairs::{COPIES, chunks};
-use super::program::{self, Chunk, DENSITY_CHUNK, THREADS};
-use super::records::{Center, Records};
+use super::program::{CHUNKS, Chunk, DENSITY_CHUNK, MODE_SUMS, THREADS, program_over_samples};
 use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::samples::{Center, Records};
 use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::evaluation::{DensityEvaluation, SampledDensities};
@@ -29,7 +30,7 @@ device_struct! {
     }
 }
 
-shared_header!(pub SHARED = "shared/densities.cuh": Mode, WaveVector);
+shared_header!(SHARED = "shared/densities.cuh": Mode, WaveVector);
 
 kernels! {
     pub struct DensityKernels {
@@ -41,6 +42,15 @@ kernels! {
             Pointer<Center>
         );
     }
+}
+
+/// The kernels of density modes.
+pub fn program(evaluation: &DensityEvaluation) -> Program {
+    let text = include_str!("../../../../kernels/observable/densities.cu");
+    let (dimension, species) = (evaluation.simulation_box.dimension(), evaluation.species.len());
+    program_over_samples("densities.cu", text, dimension, species)
+        .include(&[CHUNKS, MODE_SUMS, SHARED])
+        .checked(&[DensityKernels::checks()])
 }
 
 /// The kernels and their memory.
@@ -87,7 +97,7 @@ impl DensityEvaluator {
         evaluation: &DensityEvaluation,
         batch: usize,
     ) -> Result<Self, EngineError> {
-        let kernels = Kernels::of(session, &program::density_program(evaluation))?;
+        let kernels = Kernels::of(session, &program(evaluation))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, DENSITY_CHUNK);
         let (samples_at_once, _) = capacity(evaluation, batch);
         let (species, vector_count) = (evaluation.species.len(), evaluation.vectors.len());

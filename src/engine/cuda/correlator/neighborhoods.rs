@@ -6,14 +6,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::origins::{Cells, Point, Search, SortedOrigins};
+use super::origins::{Cells, Point, Search, SortedOrigins, program_over_sorted};
 use super::pairs::{self, COPIES, PairEvaluator};
-use super::program::{self, THREADS};
-use super::records::{Center, Records};
+use super::program::THREADS;
 use super::slots::Slot;
 use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
 use crate::engine::cuda::launch::{Grid, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::samples::{Center, Records};
 use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::Due;
@@ -58,7 +59,7 @@ device_struct! {
     }
 }
 
-shared_header!(pub SHARED = "shared/neighborhoods.cuh": ComparedSamples);
+shared_header!(SHARED = "shared/neighborhoods.cuh": ComparedSamples);
 
 kernels! {
     pub struct NeighborhoodKernels {
@@ -77,6 +78,13 @@ kernels! {
             Pointer<Const<i64>>
         );
     }
+}
+
+/// The kernels of places taken again, of bonds and of cages.
+pub fn program(dimension: usize, species: usize) -> Program {
+    let text = include_str!("../../../../kernels/observable/neighborhoods.cu");
+    let checks = NeighborhoodKernels::checks();
+    program_over_sorted("neighborhoods.cu", text, dimension, species, SHARED, checks)
 }
 
 /// The kernels and their memory.
@@ -242,7 +250,7 @@ impl NeighborhoodEvaluator {
         let shape = Shape::of(evaluation, slot_bytes).expect("neighbors matter");
         let (dimension, species) =
             (evaluation.simulation_box.dimension(), evaluation.species.len());
-        let program = program::neighborhoods_program(dimension, species);
+        let program = program(dimension, species);
         let search = Search {
             radius: shape.radius,
             remove_drift: evaluation.remove_drift,

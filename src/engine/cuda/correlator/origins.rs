@@ -2,14 +2,15 @@
 use std::sync::Arc;
 
 use super::centers::starts;
-use super::records::Records;
+use super::program::program_over_samples;
 use crate::engine::EngineError;
-use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::declare::{
     Const, Layout, Named, Pointer, SharedHeader, device_constants, device_struct, shared_header,
 };
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::samples::Records;
 use crate::system::{SimulationBox, Species};
 
 /// Bytes that the sorted particles may take.
@@ -139,11 +140,11 @@ fn grid(edges: [f64; 3], cells: Cells, search: Search) -> CellGrid {
     }
 }
 
-shared_header!(pub CELLS = "shared/cells.cuh": CellGrid);
-shared_header!(pub SORTING = "shared/sorting.cuh": sorting::Declaration);
+shared_header!(CELLS = "shared/cells.cuh": CellGrid);
+shared_header!(SORTING = "shared/sorting.cuh": sorting::Declaration);
 
 /// What the kernels include of this module.
-pub const SHARED: SharedHeader = SharedHeader {
+const SHARED: SharedHeader = SharedHeader {
     name: "shared/origins.cuh",
     text: || {
         let search = Search { radius: 0.0, remove_drift: false, bins: (0, 1.0) };
@@ -157,8 +158,22 @@ kernels! {
     }
 }
 
+/// A program that includes `kernels/observable/origins.cuh`, with a header and the checks of its own kernels.
+pub fn program_over_sorted(
+    name: &str,
+    text: &str,
+    dimension: usize,
+    species: usize,
+    shared: SharedHeader,
+    checks: String,
+) -> Program {
+    program_over_samples(name, text, dimension, species)
+        .include(&[CELLS, SHARED, SORTING, shared])
+        .checked(&[SortingKernels::checks(), checks])
+}
+
 impl SortedOrigins {
-    /// `program` includes `kernels/observable/origins.cuh`.
+    /// `program`: a [`program_over_sorted`].
     ///
     /// # Errors
     /// If there is no memory, or the kernels cannot be compiled.

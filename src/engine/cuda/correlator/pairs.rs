@@ -2,16 +2,16 @@
 use std::sync::Arc;
 
 use super::program::{
-    self, CHUNK, Chunk, Column, MOST_SHARED_BINS, MOST_SLOTS, SAMPLED_WORDS, THREADS,
+    self, CHUNK, CHUNKS, Chunk, Column, MOST_SHARED_BINS, MOST_SLOTS, PAIR_SUMS, THREADS,
 };
-use super::records::{Center, Records};
 use super::slots::Slot;
-use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::declare::{
     Const, Layout, Plain, Pointer, SharedHeader, device_struct, shared_header,
 };
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::samples::{Center, Records, SAMPLED_WORDS};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::Due;
@@ -99,10 +99,10 @@ fn geometry<'a>(
     layout
 }
 
-shared_header!(pub GROUPS = "shared/groups.cuh": Group);
+shared_header!(GROUPS = "shared/groups.cuh": Group);
 
 /// What the kernels include of this module.
-pub const SHARED: SharedHeader = SharedHeader {
+const SHARED: SharedHeader = SharedHeader {
     name: "shared/pairs.cuh",
     text: || geometry([0.0; 3], std::iter::empty(), &[]).declaration("Geometry"),
 };
@@ -146,17 +146,30 @@ fn shared_slots(session: &Session, evaluation: &Evaluation) -> Result<(usize, us
     Ok((slots, slots * slot_bytes + bin_bytes))
 }
 
-/// The kernels of an evaluation on this device.
-pub fn program(session: &Session, evaluation: &Evaluation) -> Result<Program, EngineError> {
+/// The kernels of a correlation; `slots`: samples of a group.
+pub fn program(evaluation: &Evaluation, slots: usize) -> Program {
+    let text = include_str!("../../../../kernels/observable/correlate.cu");
+    let text = program::text_of_sums(evaluation, text);
+    let (dimension, species) = (evaluation.simulation_box.dimension(), evaluation.species.len());
+    program::program_over_samples("correlate.cu", text, dimension, species)
+        .define([("MOST_SLOTS", slots.to_string())])
+        .define(program::macros_of_sums(evaluation))
+        .define([("REMOVE_DRIFT", u32::from(evaluation.remove_drift).to_string())])
+        .include(&[CHUNKS, GROUPS, PAIR_SUMS, SHARED])
+        .checked(&[PairKernels::checks()])
+}
+
+/// The same on this device.
+pub fn program_on(session: &Session, evaluation: &Evaluation) -> Result<Program, EngineError> {
     let (slots, _) = shared_slots(session, evaluation)?;
-    Ok(program::program(evaluation, slots))
+    Ok(program(evaluation, slots))
 }
 
 impl PairEvaluator {
     pub fn new(session: &Arc<Session>, evaluation: &Evaluation) -> Result<Self, EngineError> {
         let bins = program::bins(evaluation);
         let (slots, shared_bytes) = shared_slots(session, evaluation)?;
-        let kernels = Kernels::of(session, &program::program(evaluation, slots))?;
+        let kernels = Kernels::of(session, &program(evaluation, slots))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
         let edges = evaluation.simulation_box.padded_edges();
         let sums = evaluation.kernel_sums().map(|(_, sum)| sum);

@@ -1,20 +1,18 @@
 //! Correlations that particles are needed for: samples that launches leave behind, blocks of them, and what is due.
 use std::sync::Arc;
 
-use super::centers::CenterFinder;
+use super::centers::{self, CenterFinder};
 use super::densities::{self, DensityEvaluator};
+use super::intervals::{common_interval, launch_samples, until_next};
 use super::neighborhoods::{self, NeighborhoodEvaluator};
 use super::pairs::{self, PairEvaluator};
-use super::program;
-use super::records::{self, Center, Records};
 use super::slots::{Slot, SlotPool};
 use super::structure::{self, BondOrderEvaluator, StructureEvaluator};
-use super::{common_interval, launch_samples, until_next};
-use crate::engine::cuda::compile::Program;
-use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
-use crate::engine::cuda::launch::{Kernels, kernels};
+use crate::engine::cuda::advance::SampleTimes;
+use crate::engine::cuda::launch::Kernels;
 use crate::engine::cuda::memory::{Buffer, Session};
-use crate::engine::cuda::single_rank::SampleTimes;
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::samples::{self, Center, Records, SamplingConstant};
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::blocking::{BlockingScheme, Due};
 use crate::observable::dynamics::evaluation::{
@@ -28,28 +26,6 @@ const FEWEST_OF_BATCH: usize = 8;
 const BATCHES: usize = 2;
 /// Share of the free memory that the samples of a batch may take.
 const SHARE_OF_BATCH: u64 = 32;
-
-device_struct! {
-    /// Where samples go.
-    pub struct SamplingConstant {
-        /// Slots of `slot_words` words: records of the particles in id order.
-        records: Pointer<u32>,
-        /// Slots of the launch's samples, in order.
-        slots: Pointer<Const<u32>>,
-        slot_words: u64,
-        /// 2^32 over the edge.
-        units: [f64; 3],
-    }
-}
-
-shared_header!(pub SHARED = "shared/sampling.cuh": SamplingConstant);
-
-kernels! {
-    /// Of programs that take samples.
-    pub struct SampleKernels {
-        take_sample(u32);
-    }
-}
 
 /// Samples of all particles, and the correlations that are evaluated from them.
 pub struct ParticleSampling {
@@ -144,23 +120,23 @@ fn programs(
             Offloaded::Pairs(evaluation, _) => {
                 let (around, of_pairs) = neighborhoods::needs_programs(evaluation);
                 if around {
-                    add(program::neighborhoods_program(dimension, species));
+                    add(neighborhoods::program(dimension, species));
                 }
                 if let Some(evaluation) = of_pairs {
-                    add(pairs::program(session, &evaluation)?);
+                    add(pairs::program_on(session, &evaluation)?);
                 }
             }
-            Offloaded::Densities(evaluation, _) => add(program::density_program(evaluation)),
+            Offloaded::Densities(evaluation, _) => add(densities::program(evaluation)),
             Offloaded::Structure(evaluation, _) => {
-                add(program::structure_program(dimension, species));
-                add(program::density_program(&evaluation.densities));
+                add(structure::program(dimension, species));
+                add(densities::program(&evaluation.densities));
             }
-            Offloaded::BondOrder(..) => add(program::structure_program(dimension, species)),
+            Offloaded::BondOrder(..) => add(structure::program(dimension, species)),
             Offloaded::Stress(..) => {}
         }
     }
     if correlations.iter().any(|(_, one)| removes_drift(one)) {
-        add(program::centers_program(dimension, species));
+        add(centers::program(dimension, species));
     }
     Ok(programs)
 }
@@ -179,7 +155,7 @@ impl ParticleSampling {
             system_of(&correlations[0].1).expect("correlations of particles");
         let particles: usize = species.iter().map(|species| species.count).sum();
         // Slots begin where records may.
-        let slot_words = particles * records::words(simulation_box.dimension());
+        let slot_words = particles * samples::words(simulation_box.dimension());
         let slot_bytes = (4 * slot_words).next_multiple_of(32);
         let held: usize = correlations
             .iter()
@@ -349,7 +325,7 @@ impl ParticleSampling {
         let mut held = Vec::new();
         for (index, sample) in &samples.held {
             let slot = self.slot();
-            let records = records::pack(&sample.words, evaluation.simulation_box.dimension());
+            let records = samples::pack(&sample.words, evaluation.simulation_box.dimension());
             self.records.write_at(slot.number as usize * self.slot_bytes, &records)?;
             if let Some([position, velocity]) = sample.center {
                 let at = slot.number as usize * size_of::<Center>();
@@ -475,7 +451,7 @@ impl ParticleSampling {
         let Observable::Pairs(correlation) = correlation else { return Ok(None) };
         let evaluation = &correlation.evaluation;
         let dimension = evaluation.simulation_box.dimension();
-        let words = evaluation.particles() * records::words(dimension);
+        let words = evaluation.particles() * samples::words(dimension);
         let mut held = Vec::new();
         for (index, slot) in correlation.scheme.held() {
             let number = slot.number as usize;
@@ -488,7 +464,7 @@ impl ParticleSampling {
                 false => None,
             };
             let records = self.records.read_at(number * self.slot_bytes, words)?;
-            let words = records::unpack(&records, dimension);
+            let words = samples::unpack(&records, dimension);
             held.push((index, Arc::new(SampledParticles { words, center })));
         }
         Ok(Some(HeldSamples {

@@ -1,12 +1,11 @@
-//! The kernels of one correlation: text written for its wave vectors, macros and constants.
+//! Programs of correlations: what they have in common, and text written for the wave vectors of one.
 use std::fmt::Write;
 
-use super::origins::SortingKernels;
-use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::declare::{device_constants, device_struct, shared_header};
-use crate::observable::dynamics::evaluation::{DensityEvaluation, Evaluation};
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::samples;
+use crate::observable::dynamics::evaluation::Evaluation;
 use crate::observable::dynamics::kernel_sum::{KernelSum, Results};
-use crate::observable::dynamics::sampled::WORDS;
 use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
 
 device_constants! {
@@ -17,14 +16,6 @@ device_constants! {
     }
 }
 pub use blocks::THREADS;
-
-device_constants! {
-    /// Numbers of a particle's axis in a sample.
-    mod numbers: u32 {
-        SAMPLED_WORDS = WORDS as u32;
-    }
-}
-pub const SAMPLED_WORDS: usize = numbers::SAMPLED_WORDS as usize;
 
 device_constants! {
     /// Particles of a chunk, whose sums are made by themselves; histograms of more bins are counted in global memory.
@@ -52,8 +43,7 @@ device_struct! {
     }
 }
 
-shared_header!(pub BLOCKS = "shared/blocks.cuh": blocks::Declaration);
-shared_header!(pub NUMBERS = "shared/sampled.cuh": numbers::Declaration);
+shared_header!(BLOCKS = "shared/blocks.cuh": blocks::Declaration);
 shared_header!(pub CHUNKS = "shared/chunk.cuh": Chunk);
 shared_header!(pub PAIR_SUMS = "shared/pair_sums.cuh": pair_sums::Declaration);
 shared_header!(pub MODE_SUMS = "shared/mode_sums.cuh": mode_sums::Declaration);
@@ -63,80 +53,35 @@ pub const MOST_SLOTS: usize = 16;
 /// More orbits of wave vectors than this are looked up in a table.
 const MOST_WRITTEN_OUT: usize = 160;
 
-/// The kernels of a correlation; `slots`: samples of a group.
-pub fn program(evaluation: &Evaluation, slots: usize) -> Program {
-    let shells = shells(evaluation);
+/// A program over samples of particles.
+pub fn program_over_samples(
+    name: &str,
+    text: impl Into<String>,
+    dimension: usize,
+    species: usize,
+) -> Program {
+    let macros = [("DIMENSION", dimension.to_string()), ("SPECIES_COUNT", species.to_string())];
+    Program::new(name, text).define(macros).include(&samples::SHARED).include(&[BLOCKS])
+}
+
+/// Text of a correlation's kernels: `text` with the sums that it wants.
+pub fn text_of_sums(evaluation: &Evaluation, text: &str) -> String {
     let terms = statements(evaluation, |sum| sum.add, false);
     let at_lag_zero = statements(evaluation, |sum| sum.add_at_lag_zero, true);
-    let macros = [
-        ("DIMENSION", evaluation.simulation_box.dimension().to_string()),
-        ("SPECIES_COUNT", evaluation.species.len().to_string()),
-        ("MOST_SLOTS", slots.to_string()),
+    format!(
+        "#include \"observable/pair_terms.cuh\"\n{}{}",
+        scattering(shells(evaluation)),
+        text.replace("ADD_TERMS_AT_LAG_ZERO;", &at_lag_zero).replace("ADD_TERMS;", &terms)
+    )
+}
+
+/// Macros of the same.
+pub fn macros_of_sums(evaluation: &Evaluation) -> [(&'static str, String); 3] {
+    [
         ("WIDTH", sum_count(evaluation).to_string()),
-        ("SHELLS", shells.len().to_string()),
+        ("SHELLS", shells(evaluation).len().to_string()),
         ("BINS", bins(evaluation).to_string()),
-        ("REMOVE_DRIFT", u32::from(evaluation.remove_drift).to_string()),
-    ];
-    Program {
-        name: "correlate.cu".into(),
-        text: format!(
-            "#include \"observable/pair_terms.cuh\"\n{}{}",
-            scattering(shells),
-            include_str!("../../../../kernels/observable/correlate.cu")
-                .replace("ADD_TERMS_AT_LAG_ZERO;", &at_lag_zero)
-                .replace("ADD_TERMS;", &terms)
-        ),
-        macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        options: Vec::new(),
-    }
-    .checked(&[super::pairs::PairKernels::checks()])
-}
-
-/// The kernels of density modes.
-pub fn density_program(evaluation: &DensityEvaluation) -> Program {
-    let macros = [
-        ("DIMENSION", evaluation.simulation_box.dimension().to_string()),
-        ("SPECIES_COUNT", evaluation.species.len().to_string()),
-    ];
-    Program {
-        name: "densities.cu".into(),
-        text: include_str!("../../../../kernels/observable/densities.cu").into(),
-        macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        options: Vec::new(),
-    }
-    .checked(&[super::densities::DensityKernels::checks()])
-}
-
-/// A program that depends on dimension and species alone.
-fn plain_program(name: &str, text: &str, dimension: usize, species: usize) -> Program {
-    let macros = [("DIMENSION", dimension.to_string()), ("SPECIES_COUNT", species.to_string())];
-    Program {
-        name: name.into(),
-        text: text.into(),
-        macros: macros.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        options: Vec::new(),
-    }
-}
-
-/// The kernel of centres of mass.
-pub fn centers_program(dimension: usize, species: usize) -> Program {
-    let text = include_str!("../../../../kernels/observable/centers.cu");
-    let checks = [super::centers::CenterKernels::checks()];
-    plain_program("centers.cu", text, dimension, species).checked(&checks)
-}
-
-/// The kernels of places taken again, of bonds and of cages.
-pub fn neighborhoods_program(dimension: usize, species: usize) -> Program {
-    let text = include_str!("../../../../kernels/observable/neighborhoods.cu");
-    let checks = [SortingKernels::checks(), super::neighborhoods::NeighborhoodKernels::checks()];
-    plain_program("neighborhoods.cu", text, dimension, species).checked(&checks)
-}
-
-/// The kernels of static structure.
-pub fn structure_program(dimension: usize, species: usize) -> Program {
-    let text = include_str!("../../../../kernels/observable/structure.cu");
-    let checks = [SortingKernels::checks(), super::structure::StructureKernels::checks()];
-    plain_program("structure.cu", text, dimension, species).checked(&checks)
+    ]
 }
 
 /// Where the kernels leave a sum.

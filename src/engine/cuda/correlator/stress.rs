@@ -1,12 +1,12 @@
 //! The stress tensor at the steps of correlations, which launches sum up on their way.
 use std::sync::Arc;
 
-use super::{common_interval, launch_samples, until_next};
+use super::intervals::{common_interval, launch_samples, until_next};
+use crate::engine::cuda::advance::SampleTimes;
 use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::measure::measured;
 use crate::engine::cuda::memory::{Buffer, Session};
-use crate::engine::cuda::single_rank::SampleTimes;
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer};
 use crate::engine::{EngineError, Pending, SystemSums};
 use crate::observable::Macroscopic;

@@ -2,13 +2,14 @@
 use std::sync::Arc;
 
 use super::densities::{self, DensityEvaluator};
-use super::origins::{Cells, Point, Search, SortedOrigins};
+use super::origins::{Cells, Point, Search, SortedOrigins, program_over_sorted};
 use super::pairs::COPIES;
-use super::program::{self, THREADS};
-use super::records::Records;
+use super::program::THREADS;
 use crate::engine::cuda::declare::{Const, Pointer, device_constants, shared_header};
 use crate::engine::cuda::launch::{Grid, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::samples::Records;
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, Pending};
 use crate::observable::BondOrder;
@@ -30,13 +31,20 @@ device_constants! {
 const MOST_SHARED_BINS: usize = sums::MOST_SHARED_BINS as usize;
 const ORDER_SUMS: usize = sums::ORDER_SUMS as usize;
 
-shared_header!(pub SHARED = "shared/structure.cuh": sums::Declaration);
+shared_header!(SHARED = "shared/structure.cuh": sums::Declaration);
 
 kernels! {
     pub struct StructureKernels {
         count_distances(Pointer<Const<u32>>, Pointer<Const<Point>>, u32, Pointer<u64>);
         sum_bond_order(Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<i64>);
     }
+}
+
+/// The kernels of static structure.
+pub fn program(dimension: usize, species: usize) -> Program {
+    let text = include_str!("../../../../kernels/observable/structure.cu");
+    let checks = StructureKernels::checks();
+    program_over_sorted("structure.cu", text, dimension, species, SHARED, checks)
 }
 
 /// Bytes that the counts of samples may take together.
@@ -89,7 +97,7 @@ impl StructureEvaluator {
     ) -> Result<Self, EngineError> {
         let of_densities = &evaluation.densities;
         let (simulation_box, species) = (&of_densities.simulation_box, &of_densities.species);
-        let program = program::structure_program(simulation_box.dimension(), species.len());
+        let program = program(simulation_box.dimension(), species.len());
         let radius = evaluation.bins as f64 * evaluation.bin_width;
         let bins = (evaluation.bins, evaluation.bin_width);
         let search = Search { radius, remove_drift: false, bins };
@@ -196,7 +204,7 @@ impl BondOrderEvaluator {
         evaluation: &BondOrderEvaluation,
     ) -> Result<Self, EngineError> {
         let (simulation_box, species) = (&evaluation.simulation_box, &evaluation.species);
-        let program = program::structure_program(simulation_box.dimension(), species.len());
+        let program = program(simulation_box.dimension(), species.len());
         let search =
             Search { radius: evaluation.radius, remove_drift: false, bins: (0, f64::INFINITY) };
         let origins = SortedOrigins::new(session, &program, simulation_box, species, search)?;

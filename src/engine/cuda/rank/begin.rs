@@ -1,20 +1,22 @@
 //! The engine of a rank: its GPU, its memory, its first lists.
 use std::sync::Arc;
 
+use super::gpu_times::GpuTimes;
 use super::halo::{Halo, HaloBuffers, HaloCapacity, record_bytes};
-use super::kernels::{REBUILDING_BLOCK, RankKernels};
+use super::kernels::{self, Present, REBUILDING_BLOCK, RankKernels};
+use super::multi_rank::MultiRank;
 use super::report::Reports;
 use super::transport::{Messages, ThroughHost};
-use super::{GpuTimes, MultiRank, Present};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::Capacity;
-use crate::engine::cuda::compile::Program;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::device::{Gpu, gpus};
 use crate::engine::cuda::engine::CudaEngine;
-use crate::engine::cuda::launch::{measure_checks, program_of};
+use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::neighbor_lists::{self, ListShape};
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::state::Source;
 use crate::engine::cuda::tuning;
 use crate::engine::domain::{Communicator, Domain, Part, Start};
 use crate::engine::skin::{self, Processor};
@@ -28,11 +30,9 @@ const SPARE_COUNT: f64 = 1024.0;
 /// The program of a rank of a plan: text and macros.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../../kernels/domain/engine.cu");
-    let mut program = program_of("domain.cu", text, policy, plan);
-    program.macros.push(("REBUILDING_BLOCK".to_owned(), REBUILDING_BLOCK.to_string()));
-    let mut checks = measure_checks(plan);
-    checks.push(RankKernels::checks());
-    program.checked(&checks)
+    stepping_program("domain.cu", text, policy, plan, RankKernels::checks())
+        .define([("REBUILDING_BLOCK", REBUILDING_BLOCK.to_string())])
+        .include(&kernels::SHARED)
 }
 
 /// The GPU of a rank: ranks of one host take its GPUs in turn.
@@ -130,15 +130,20 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             domains: domain.grid().count(),
         };
         let mut engine = CudaEngine::empty(plan, start.clone(), session, program, shape, capacity)?;
-        let kernels = RankKernels::load(&engine.kernels)?;
-        engine.load_part(part)?;
-        let tiles = capacity.particles.div_ceil(32 >> shape.lanes_log2);
-        let halo_capacity =
-            HaloCapacity { places: capacity, sent, bins: engine.system.bins as usize, tiles };
-        let (session, neighbors) = (&engine.session, domain.neighbors().count());
+        let kernels = RankKernels::load(engine.device.kernels())?;
+        engine.state.load(&Source::of_part(part), None)?;
+        engine.state.write_control()?;
+        engine.set_system()?;
+        let tiles = engine.neighbor_list.tiles(capacity.particles);
+        let bins = engine.neighbor_list.bins();
+        let halo_capacity = HaloCapacity { places: capacity, sent, bins, tiles };
+        let (session, neighbors) = (engine.device.session(), domain.neighbors().count());
         // As domains are, so are messages: equally long on all ranks.
-        let messages =
-            Messages::new(session, neighbors, sent * record_bytes(engine.element_sizes)[1])?;
+        let messages = Messages::new(
+            session,
+            neighbors,
+            sent * record_bytes(engine.state.element_sizes())[1],
+        )?;
         let memory = HaloMemory {
             kernels,
             capacity: halo_capacity,
@@ -151,7 +156,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     }
 
     fn begin_multi_rank(&mut self) -> Result<(), EngineError> {
-        self.stepper.halo.extent = self.system.count;
+        self.stepper.halo.extent = self.state.count() as u32;
         self.connect()?;
         self.migrate()?;
         self.rebuild_with_ghosts()?;

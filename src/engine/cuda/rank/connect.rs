@@ -1,5 +1,5 @@
 //! Which way messages take from GPU to GPU: found by a test at the start.
-use super::MultiRank;
+use super::multi_rank::MultiRank;
 use super::peer::ThroughPeers;
 use super::transport::{Lengths, ThroughHost, ThroughMpi, Transport};
 use crate::engine::EngineError;
@@ -22,16 +22,17 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// # Errors
     /// If the way that was asked for does not work.
     pub(super) fn connect(&mut self) -> Result<(), EngineError> {
-        let session = self.session.clone();
+        let session = self.device.session().clone();
         let wanted = self.plan.run.transport;
+        let [even, odd] = self.state.both_sites();
         let multi_rank = &mut self.stepper;
         let allowed = |kind| wanted == TransportChoice::Auto || wanted == kind;
         let mut found: Option<Box<dyn Transport>> = None;
         if allowed(TransportChoice::PeerMemory) {
             let shared = [
                 multi_rank.messages.incoming.address(),
-                self.buffers.sites[0].address(),
-                self.buffers.sites[1].address(),
+                even.address(),
+                odd.address(),
                 multi_rank.buffers.signals.address(),
                 multi_rank.buffers.send_remote.address(),
             ];
@@ -60,8 +61,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
 
     /// Gives up the neighbors' memory: it may move. Collective.
     pub(super) fn disconnect(&mut self) -> Result<(), EngineError> {
-        self.session.wait()?;
-        let host = ThroughHost::new(&self.session, &self.stepper.messages)?;
+        self.device.wait()?;
+        let host = ThroughHost::new(self.device.session(), &self.stepper.messages)?;
         let multi_rank = &mut self.stepper;
         multi_rank.take_transport(Box::new(host));
         multi_rank.domain.largest([0]);

@@ -1,7 +1,7 @@
 //! What a GPU has met in its steps: noted for all ranks, or the end of them.
-use super::MultiRank;
 use super::halo::HaloControl;
 use super::halo::Report;
+use super::multi_rank::MultiRank;
 use super::report::Asked;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::status;
@@ -49,9 +49,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     pub(super) fn verify_changes(&mut self) -> Result<(), EngineError> {
         let found = self.read_control();
         self.or_end_all(found)?;
-        if self.control.status != status::DONE {
+        if self.state.control.status != status::DONE {
             let error = self.error();
-            let step = self.step;
+            let step = self.state.step;
             self.stepper.domain.note_fault(step, error);
         }
         let cleared = self.clear_halo_control();
@@ -61,7 +61,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
 
     /// What the GPU has met at a step.
     fn error_at(&self, step: u64) -> EngineError {
-        match (self.control.status, self.error()) {
+        match (self.state.control.status, self.error()) {
             (
                 _,
                 EngineError::TooClose { first, second, distance, inner_maximum, precision, .. },

@@ -1,13 +1,10 @@
 //! The kernels of a rank (`kernels/domain`), and the constants that they share with the host.
-use super::MultiRank;
-use super::halo::Starts;
-use super::steps_with_peers::PeerLaunch;
-use crate::engine::EngineError;
+use super::halo::{self, Starts};
 use crate::engine::cuda::buffers::SplitSum;
-use crate::engine::cuda::constants::DevicePolicy;
-use crate::engine::cuda::declare::{Pointer, device_constants, shared_header};
-use crate::engine::cuda::engine::CudaEngine;
-use crate::engine::cuda::launch::{Arguments, Grid, Kernel, kernels};
+use crate::engine::cuda::declare::{
+    Pointer, SharedHeader, device_constants, device_struct, shared_header,
+};
+use crate::engine::cuda::launch::{Kernel, kernels};
 use crate::engine::cuda::thermostat::{LARGEST_BLOCK_SINGLE_LANE, StepKernel, Thermostat};
 
 /// Threads of a block of the cooperative kernels that sort and build lists.
@@ -31,7 +28,54 @@ device_constants! {
     }
 }
 
-shared_header!(pub SHARED = "shared/domain.cuh": region::Declaration, present::Declaration);
+device_struct! {
+    /// Steps of one launch with peers.
+    pub struct PeerLaunch {
+        pub first_step: u64,
+        /// Times that all ranks have sent sites since the start.
+        pub sequence: u64,
+        pub steps: u32,
+        /// What is there of the first step.
+        pub present: u32,
+        /// Ends with the first kick and the drift of the next step.
+        pub drifts: u32,
+        /// Lists are new: only one copy of the particles has ids and species.
+        pub names: u32,
+        /// Launches with a thermostat of the whole system, this one included.
+        pub number: u32,
+        /// Number of its report.
+        pub report: u32,
+        /// From the drift after this number of steps all ranks check whether the lists are good for it, and end with the
+        /// first for which they are not.
+        pub looks_after: u32,
+        /// Whether a rebuilding is launched after, for this end.
+        pub rebuilds: u32,
+    }
+}
+
+shared_header!(DOMAIN = "shared/domain.cuh": region::Declaration, present::Declaration);
+shared_header!(PEER_LAUNCH = "shared/peer_launch.cuh": PeerLaunch);
+/// Of the program of a rank.
+pub const SHARED: [SharedHeader; 5] = [halo::HALO, halo::SHARED, DOMAIN, halo::REPORT, PEER_LAUNCH];
+
+/// Tiles that a force kernel works on.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum Region {
+    Interior = region::INTERIOR,
+    Boundary = region::BOUNDARY,
+    Everywhere = region::EVERYWHERE,
+}
+
+/// What is there of a step: forces and velocities; or only sites after its drift, with those of the ghosts or of the own
+/// particles alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Present {
+    Forces = present::FORCES,
+    AllSites = present::ALL_SITES,
+    OwnSites = present::OWN_SITES,
+}
 
 kernels! {
     pub struct RankKernels {
@@ -78,37 +122,5 @@ impl RankKernels {
                 self.advance_with_peers
             }
         }
-    }
-}
-
-impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
-    /// Registers and bytes of local memory of the kernel that takes the steps.
-    pub(super) fn resources_on_rank(&self, kernel: StepKernel) -> (i32, i32) {
-        let kernels = self.stepper.kernels;
-        if self.stepper.writes_to_peers {
-            self.kernels.resources(kernels.with_peers(kernel))
-        } else {
-            self.kernels.resources(kernels.forces_of_region)
-        }
-    }
-
-    /// Launches a cooperative kernel.
-    pub(super) fn on_all_blocks<A: Arguments>(
-        &self,
-        kernel: Kernel<A>,
-        arguments: A,
-    ) -> Result<(), EngineError> {
-        let blocks = self.session.gpu.multiprocessors;
-        self.kernels.launch(kernel, Grid::cooperative(blocks, REBUILDING_BLOCK), arguments)
-    }
-
-    /// Launches an ordinary kernel over a number of items.
-    pub(super) fn over<A: Arguments>(
-        &self,
-        items: u32,
-        kernel: Kernel<A>,
-        arguments: A,
-    ) -> Result<(), EngineError> {
-        if items == 0 { Ok(()) } else { self.over_threads(items as usize, kernel, arguments) }
     }
 }

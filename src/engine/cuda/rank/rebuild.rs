@@ -1,13 +1,11 @@
 //! Particles that leave and come, ghosts, and the lists with them.
-use super::MultiRank;
-use super::halo::{HaloControl, Starts, record_bytes};
+use super::halo::{HaloBuffers, HaloCapacity, HaloControl, Starts, record_bytes};
+use super::multi_rank::MultiRank;
 use super::transport::{Lengths, Messages};
-use super::{HaloBuffers, HaloCapacity};
 use crate::engine::EngineError;
-use crate::engine::cuda::buffers::{Buffers, Capacity, status};
+use crate::engine::cuda::buffers::{Capacity, status};
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
-use crate::engine::cuda::neighbor_lists;
 
 /// More than is needed is taken where room has to grow.
 const GROWTH: f64 = 1.25;
@@ -27,7 +25,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// # Errors
     /// Those that all ranks meet together.
     pub(super) fn migrate(&mut self) -> Result<(), EngineError> {
-        let [migrant, _] = record_bytes(self.element_sizes);
+        let [migrant, _] = record_bytes(self.state.element_sizes());
         self.set_changed_halo()?;
         let mut control = self.find_destinations()?;
         // The lists are given up anyway.
@@ -58,7 +56,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             self.set_halo()?;
         }
         let count = self.stepper.halo.extent - left;
-        self.set_count(count)
+        self.state.set_count(count);
+        self.set_system()
     }
 
     /// Who goes where; takes over what the steps before have found.
@@ -72,11 +71,11 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// # Errors
     /// If the GPU is lost or has no room.
     pub(super) fn rebuild_with_ghosts(&mut self) -> Result<(), EngineError> {
-        let [_, record] = record_bytes(self.element_sizes);
+        let [_, record] = record_bytes(self.state.element_sizes());
         self.on_all_blocks(self.stepper.kernels.sort_own, ())?;
-        self.clear_barrier()?;
+        self.state.clear_barrier()?;
         // Whatever was at other places has left.
-        let count = self.system.count;
+        let count = self.state.count() as u32;
         self.stepper.halo.extent = count;
         self.stepper.buffers.destination.clear(count as usize)?;
 
@@ -89,17 +88,17 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         if self.stepper.writes_to_peers {
             self.tell_places()?;
         }
-        let step = self.step;
+        let step = self.state.step;
         let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;
         multi_rank.domain.schedule.rebuilt(step);
-        self.control.rebuilds += 1;
+        self.state.control.rebuilds += 1;
         self.clear_halo_control()
     }
 
     /// Counts what is sent and comes as ghosts, and makes room for it; returns whether memory has moved.
     fn count_ghosts(&mut self, record: usize) -> Result<bool, EngineError> {
-        let count = self.own_count();
+        let count = self.state.count();
         let mut moved = false;
         loop {
             self.over_particles(self.stepper.kernels.count_sent, ())?;
@@ -150,13 +149,13 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         loop {
             let half = self.stepper.half;
             self.on_all_blocks(self.stepper.kernels.build_with_ghosts, (recount, half))?;
-            self.clear_barrier()?;
+            self.state.clear_barrier()?;
             self.read_control()?;
-            if self.control.status != status::LISTS_FULL {
+            if self.state.control.status != status::LISTS_FULL {
                 return Ok(());
             }
-            self.grow_lists()?;
-            self.write_control()?;
+            self.lengthen_lists()?;
+            self.state.write_control()?;
             recount = 1;
         }
     }
@@ -184,7 +183,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             };
             self.grow_places(places, enough(need.sent, capacity.sent))?;
         }
-        let session = self.session.clone();
+        let session = self.device.session().clone();
         if segment > 0 {
             let multi_rank = &mut self.stepper;
             let neighbors = multi_rank.send_to.len();
@@ -198,25 +197,12 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Moves everything into larger memory.
     fn grow_places(&mut self, places: Capacity, sent: usize) -> Result<(), EngineError> {
         tracing::debug!("room for {places:?}, {sent} sent");
-        let masses: Vec<f64> = self.species.iter().map(|species| species.mass).collect();
-        let buffers = Buffers::new(&self.session, places, self.element_sizes, &masses)?;
-        buffers.take_from(&self.buffers)?;
-        self.buffers = buffers;
-        self.capacity = places;
-        self.buffers.describe(&mut self.system);
-        let lists = neighbor_lists::allocate::<P>(
-            &self.session,
-            &self.plan,
-            &self.simulation_box,
-            self.shape,
-            places.particles,
-            &mut self.system,
-        )?;
-        self.lists = Some(lists);
-        self.kernels.set("system", &self.system)?;
-        let tiles = places.particles.div_ceil(32 >> self.shape.lanes_log2);
-        let capacity = HaloCapacity { places, sent, bins: self.system.bins as usize, tiles };
-        let halo_buffers = HaloBuffers::new(&self.session, capacity)?;
+        self.state.grow(places)?;
+        self.neighbor_list.grow(places)?;
+        self.set_system()?;
+        let tiles = self.neighbor_list.tiles(places.particles);
+        let capacity = HaloCapacity { places, sent, bins: self.neighbor_list.bins(), tiles };
+        let halo_buffers = HaloBuffers::new(self.device.session(), capacity)?;
         let multi_rank = &mut self.stepper;
         halo_buffers.take_from(&multi_rank.buffers)?;
         halo_buffers.describe(capacity, &mut multi_rank.halo);

@@ -1,8 +1,7 @@
 //! Rebuilding by kernels that write into the neighbors' memory (`kernels/domain/rebuild.cu`): the host launches them, and
 //! the steps after them, and hears meanwhile what has become of it.
-use super::MultiRank;
 use super::halo::{HaloControl, Starts};
-use super::report::Asked;
+use super::multi_rank::{MultiRank, Rebuilding};
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::System;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -12,19 +11,13 @@ use crate::engine::cuda::engine::CudaEngine;
 /// Blocks of the kernel that takes particles that come: few do.
 const ENTERING_BLOCKS: u32 = 16;
 
-/// A rebuilding that was launched. If it is behind steps that end elsewhere, it does nothing, and is forgotten.
-#[derive(Clone, Copy, Debug)]
-pub struct Rebuilding {
-    asked: Asked,
-}
-
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Launches migration, ghosts and lists at a step, after its kick and drift, if it still `drifts`.
     ///
     /// # Errors
     /// If the GPU is lost.
     pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<Rebuilding, EngineError> {
-        let (step, drifts) = (self.step, u32::from(drifts));
+        let (step, drifts) = (self.state.step, u32::from(drifts));
         let multi_rank = &mut self.stepper;
         multi_rank.rebuilt_with_peers += 1;
         let number = multi_rank.rebuilt_with_peers;
@@ -33,7 +26,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.over(ENTERING_BLOCKS * 256, kernels.enter_with_peers, (number,))?;
         let control = self.stepper.buffers.control.address();
         let count = Pointer::at(control + std::mem::offset_of!(HaloControl, count) as u64);
-        self.kernels.copy_word("system", std::mem::offset_of!(System, count), count)?;
+        self.device.kernels().copy_word("system", std::mem::offset_of!(System, count), count)?;
         let asked = self.stepper.reports.ask();
         self.on_all_blocks(kernels.list_with_peers, (number, asked.number))?;
         Ok(Rebuilding { asked })
@@ -41,9 +34,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
 
     /// A rebuilding was launched in the present step: what the host knows of the GPU is as it will be if nothing fails.
     pub(super) fn expect_lists(&mut self) {
-        self.control.copy ^= 1;
-        self.control.site_copy ^= 1;
-        let step = self.step;
+        self.state.control.copy ^= 1;
+        self.state.control.site_copy ^= 1;
+        let step = self.state.step;
         let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;
         multi_rank.domain.schedule.rebuilt(step);
@@ -68,12 +61,12 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             domain.largest_unless_fault(made.failed)? > 0
         };
         if failed {
-            self.control.copy ^= 1;
-            self.control.site_copy ^= 1;
+            self.state.control.copy ^= 1;
+            self.state.control.site_copy ^= 1;
             return Ok(false);
         }
-        self.control.rebuilds += 1;
-        self.system.count = made.count;
+        self.state.control.rebuilds += 1;
+        self.state.set_count(made.count);
         let multi_rank = &mut self.stepper;
         let neighbors = multi_rank.send_to.len();
         multi_rank.send_to.copy_from_slice(&made.send_to[..neighbors]);
@@ -88,11 +81,11 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
 
     /// Something had no room on a rank: from the state after the drift, led by the host, with more memory.
     pub(super) fn rebuild_again(&mut self) -> Result<(), EngineError> {
-        tracing::debug!("step {}: rebuilding needs more room", self.step);
+        tracing::debug!("step {}: rebuilding needs more room", self.state.step);
         self.stepper.buffers.halt.clear(size_of::<u32>())?;
-        self.write_control()?;
-        let count = self.system.count;
-        self.set_count(count)?;
+        self.state.write_control()?;
+        let count = self.state.count() as u32;
+        self.set_system()?;
         self.stepper.halo.extent = count;
         self.stepper.buffers.destination.clear(count as usize)?;
         self.set_halo()?;

@@ -1,10 +1,9 @@
 //! Steps of a domain among others: the algorithm of [`crate::engine::cpu`]'s ranks with kernels for its loops.
 use std::time::Instant;
 
-use super::MultiRank;
-use super::Present;
 use super::halo::Agreed;
-use super::steps_of_host::Region;
+use super::kernels::{Present, Region};
+use super::multi_rank::MultiRank;
 use super::steps_with_peers::{End, Taken};
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -37,7 +36,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let waited = self.stepper.domain.waited();
         // What has come between is not part of the steps.
         self.stepper.times.interrupt();
-        let result = self.advance_to(self.step + steps);
+        let result = self.advance_to(self.state.step + steps);
         let multi_rank = &mut self.stepper;
         multi_rank.stepping[0] += start.elapsed().as_nanos() as i64;
         multi_rank.stepping[1] += multi_rank.domain.waited() - waited;
@@ -46,8 +45,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
 
     fn advance_to(&mut self, end: u64) -> Result<(), EngineError> {
         let mut verified = true;
-        while self.step < end || !verified {
-            let step = self.step;
+        while self.state.step < end || !verified {
+            let step = self.state.step;
             let multi_rank = &self.stepper;
             let schedule = &multi_rank.domain.schedule;
             // What was begun is completed first.
@@ -89,18 +88,18 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// the lists to be rebuilt at the right step.
     fn steps_to(&mut self, stop: u64, end: End) -> Result<(), EngineError> {
         let saved = Saved {
-            step: self.step,
+            step: self.state.step,
             thermostat: self.thermostat.clone(),
             heats: self.stepper.domain.heat.len(),
             present: self.stepper.present,
-            copy: self.control.copy,
+            copy: self.state.control.copy,
         };
         let mut half_steps = 0;
         // That before the drift may have been given.
         self.clear_heat(usize::from(saved.present == Present::AllSites))?;
         let mut taken = None;
         let mut collided = false;
-        if self.step < stop || saved.present != Present::Forces {
+        if self.state.step < stop || saved.present != Present::Forces {
             match self.peer_kind() {
                 Some(kind) => {
                     taken = self.steps_with_peers(stop, end, kind, &mut half_steps)?;
@@ -110,8 +109,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                     }
                     // A launch may end, lists being stale, with no more than the drift of its first step: the collision
                     // of the step before that has been.
-                    let completes = self.step > saved.step || saved.present != Present::Forces;
-                    collided = completes && self.collides_at(self.step);
+                    let completes =
+                        self.state.step > saved.step || saved.present != Present::Forces;
+                    collided = completes && self.collides_at(self.state.step);
                     if collided {
                         self.thermostat_half(1, &mut half_steps)?;
                     }
@@ -119,7 +119,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                 None => self.steps_of_host(stop, &mut half_steps)?,
             }
         }
-        let stop = self.step;
+        let stop = self.state.step;
         self.collect_heat(half_steps)?;
         let (report, drifted, rebuilding_behind) = match taken {
             Some(Taken { report, drifted, rebuilding }) => (Some(report), drifted, rebuilding),
@@ -152,7 +152,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         for heat in self.stepper.domain.take_heat() {
             self.thermostat.heat += heat;
         }
-        let share = (verdict.moved2 / self.system.limit2).sqrt();
+        let share = (verdict.moved2 / self.neighbor_list.limit2()).sqrt();
         let schedule = &mut self.stepper.domain.schedule;
         match end {
             End::Last { .. } => schedule.compared(stop, share),
@@ -164,7 +164,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         if verdict.needs_rebuild.is_some() && !schedule.rebuilds_in(stop + 1) {
             schedule.needs_rebuild(stop + 1);
         }
-        self.step += 1;
+        self.state.step += 1;
         self.stepper.present = Present::OwnSites;
         if let Some(rebuilding) = rebuilding_behind {
             self.expect_rebuilding(rebuilding);
@@ -173,21 +173,25 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     }
 
     fn go_back(&mut self, saved: Saved) -> Result<(), EngineError> {
-        tracing::debug!("lists were too old before step {}: back to {}", self.step, saved.step);
-        self.stepper.repeated += self.step - saved.step;
-        self.step = saved.step;
+        tracing::debug!(
+            "lists were too old before step {}: back to {}",
+            self.state.step,
+            saved.step
+        );
+        self.stepper.repeated += self.state.step - saved.step;
+        self.state.step = saved.step;
         self.thermostat = saved.thermostat;
         let domain = &mut self.stepper.domain;
         domain.heat.truncate(saved.heats);
         domain.forget_after(saved.step);
         self.set_changed_halo()?;
-        if self.control.copy == saved.copy {
+        if self.state.control.copy == saved.copy {
             // The host led: what was saved is in the other copy.
-            self.write_control()?;
+            self.state.write_control()?;
             self.over_particles(self.stepper.kernels.restore_particles, ())?;
         } else {
-            self.control.copy = saved.copy;
-            self.write_control()?;
+            self.state.control.copy = saved.copy;
+            self.state.write_control()?;
             self.over_particles(self.stepper.kernels.renew_sites, ())?;
         }
         self.exchange_sites(None)?;
@@ -199,7 +203,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             Present::AllSites | Present::OwnSites => Present::AllSites,
         };
         // Neighbors may rebuild at once, and write their next messages over those that are read here.
-        self.session.wait()?;
+        self.device.wait()?;
         self.stepper.domain.largest([0]);
         Ok(())
     }
@@ -212,9 +216,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let drifts = self.stepper.present == Present::Forces;
         if drifts {
             self.thermostat_half(0, &mut half_steps)?;
-            self.step += 1;
+            self.state.step += 1;
         }
-        let step = self.step;
+        let step = self.state.step;
         tracing::trace!("rebuilding in step {step}");
         if self.stepper.writes_to_peers {
             let rebuilding = self.rebuild_with_peers(drifts)?;

@@ -1,7 +1,7 @@
 //! Steps that the host leads: it has the sites of ghosts sent, and thermostats act between kernels.
-use super::MultiRank;
 use super::halo::HALF_STEPS;
-use super::kernels::region;
+use super::kernels::Region;
+use super::multi_rank::MultiRank;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -12,15 +12,6 @@ use crate::engine::thermostats::half_step;
 use crate::integrator::andersen;
 use crate::plan;
 
-/// Tiles that a force kernel works on.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum Region {
-    Interior = region::INTERIOR,
-    Boundary = region::BOUNDARY,
-    Everywhere = region::EVERYWHERE,
-}
-
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Steps in which the host has the sites of ghosts sent.
     pub(super) fn steps_of_host(
@@ -30,7 +21,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     ) -> Result<(), EngineError> {
         self.set_changed_halo()?;
         self.over_particles(self.stepper.kernels.save_particles, ())?;
-        while self.step < stop {
+        while self.state.step < stop {
             self.step_with_ghosts(half_steps)?;
         }
         self.over_particles(self.stepper.kernels.find_maximum_displacement, ())
@@ -38,8 +29,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
 
     fn step_with_ghosts(&mut self, half_steps: &mut usize) -> Result<(), EngineError> {
         self.thermostat_half(0, half_steps)?;
-        self.step += 1;
-        let step = self.step;
+        self.state.step += 1;
+        let step = self.state.step;
         self.over_particles(self.stepper.kernels.kick_and_drift, (step,))?;
         self.exchange_sites(Some(Region::Interior))?;
         self.forces(Region::Boundary, true)?;
@@ -51,21 +42,21 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let halo = &self.stepper.halo;
         let (sent, ghosts) = (halo.sent, halo.ghosts);
         self.over(sent, self.stepper.kernels.pack_sites, ())?;
-        let site = self.element_sizes.site * self.element_sizes.site_stride();
+        let site = self.state.element_sizes().site * self.state.element_sizes().site_stride();
         self.exchange(&self.lengths(site), region)?;
         let half = self.stepper.half;
         self.over(ghosts, self.stepper.kernels.take_sites, (half,))
     }
 
     pub(super) fn forces(&self, region: Region, kick: bool) -> Result<(), EngineError> {
-        let (region, kick, step) = (region as u32, u32::from(kick), self.step);
-        let lanes = self.system.count << self.shape.lanes_log2;
+        let (region, kick, step) = (region as u32, u32::from(kick), self.state.step);
+        let lanes = self.neighbor_list.lanes(self.state.count()) as u32;
         self.over(lanes, self.stepper.kernels.forces_of_region, (region, kick, step))
     }
 
     /// Forces of all particles, as they are needed before a first step.
     pub(super) fn forces_everywhere(&mut self) -> Result<(), EngineError> {
-        self.write_control()?;
+        self.state.write_control()?;
         self.clear_halo_control()?;
         self.forces(Region::Everywhere, false)?;
         self.note_findings().map(drop)
@@ -84,11 +75,12 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     fn langevin_half_step(&mut self, half: u64, half_steps: &mut usize) -> Result<(), EngineError> {
         let (degrees, seed) = (self.degrees_of_freedom(), self.plan.system.random_key());
         let timestep = self.plan.run.timestep;
-        let (_, thermostat) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
+        let (_, thermostat) =
+            Thermostat::new(&self.stage, seed, timestep, degrees, self.state.species());
         let heat = &self.stepper.buffers.heat;
         let to = heat.pointer::<SplitSum>().add(*half_steps);
         *half_steps += 1;
-        let step = self.step;
+        let step = self.state.step;
         let kernel = self.stepper.kernels.langevin_half_step;
         self.over_particles(kernel, (thermostat, step, half, to))
     }

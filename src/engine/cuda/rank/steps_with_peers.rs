@@ -1,42 +1,13 @@
 //! Steps that the GPUs of neighbors take by themselves, many in a launch.
-use super::MultiRank;
-use super::Present;
 use super::halo::Report;
-use super::rebuild_with_peers::Rebuilding;
+use super::kernels::{PeerLaunch, Present};
+use super::multi_rank::{MultiRank, Rebuilding};
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
-use crate::engine::cuda::declare::{device_struct, shared_header};
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::launch::Grid;
 use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
 use crate::plan;
-
-device_struct! {
-    /// Steps of one launch with peers.
-    pub struct PeerLaunch {
-        first_step: u64,
-        /// Times that all ranks have sent sites since the start.
-        sequence: u64,
-        steps: u32,
-        /// What is there of the first step.
-        present: u32,
-        /// Ends with the first kick and the drift of the next step.
-        drifts: u32,
-        /// Lists are new: only one copy of the particles has ids and species.
-        names: u32,
-        /// Launches with a thermostat of the whole system, this one included.
-        number: u32,
-        /// Number of its report.
-        report: u32,
-        /// From the drift after this number of steps all ranks check whether the lists are good for it, and end with the
-        /// first for which they are not.
-        looks_after: u32,
-        /// Whether a rebuilding is launched after, for this end.
-        rebuilds: u32,
-    }
-}
-
-shared_header!(pub SHARED = "shared/peer_launch.cuh": PeerLaunch);
 
 /// Of `PeerLaunch::looks_after`: not in this launch.
 const NEVER: u32 = u32::MAX;
@@ -92,21 +63,22 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let degrees = self.degrees_of_freedom();
         let (seed, timestep) = (self.plan.system.random_key(), self.plan.run.timestep);
         let of_all = matches!(kind, Kind::NoseHoover | Kind::Bussi);
-        let (_, thermostat) = Thermostat::new(&self.stage, seed, timestep, degrees, &self.species);
-        let (steps, present) = (stop - self.step, self.stepper.present);
+        let (_, thermostat) =
+            Thermostat::new(&self.stage, seed, timestep, degrees, self.state.species());
+        let (steps, present) = (stop - self.state.step, self.stepper.present);
         if of_all {
             self.stepper.launches += 1;
         }
         let (drifts, looks_after) = match end {
             End::Last { drifts } => (drifts, NEVER),
             // The drift to a step is behind those before it.
-            End::Lists { from } => (false, from.saturating_sub(self.step + 1) as u32),
+            End::Lists { from } => (false, from.saturating_sub(self.state.step + 1) as u32),
         };
         // What a thermostat has left is read before what comes next.
         let rebuilds = u64::from(looks_after) < steps && kind == Kind::None;
         let asked = self.stepper.reports.ask();
         let launch = PeerLaunch {
-            first_step: self.step,
+            first_step: self.state.step,
             sequence: self.stepper.sequence,
             steps: steps as u32,
             present: present as u32,
@@ -121,9 +93,13 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
         let kernel = self.stepper.kernels.with_peers(kernel);
         if of_all {
-            self.lend_thermostat()?;
+            self.state.lend_thermostat(&self.thermostat)?;
         }
-        self.kernels.launch(kernel, Grid::cooperative(blocks, threads), (launch, thermostat))?;
+        self.device.kernels().launch(
+            kernel,
+            Grid::cooperative(blocks, threads),
+            (launch, thermostat),
+        )?;
         if let Some(rebuilding) = self.stepper.under_way.take()
             && !self.complete(rebuilding)?
         {
@@ -136,13 +112,13 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.stepper.times.stepped(&report);
         if of_all {
             self.read_control()?;
-            self.take_thermostat();
+            self.state.control.give_back(&mut self.thermostat);
         } else {
             // The particles are in the other copy; each drift writes the other copy of the sites.
-            self.control.copy ^= 1;
-            self.control.site_copy ^= ((steps + u64::from(drifted)) & 1) as u32;
+            self.state.control.copy ^= 1;
+            self.state.control.site_copy ^= ((steps + u64::from(drifted)) & 1) as u32;
         }
-        self.step += steps;
+        self.state.step += steps;
         if kind == Kind::Langevin {
             let completed = usize::from(present != Present::Forces);
             *half_steps += 2 * (steps as usize + completed) + usize::from(drifted);
@@ -167,7 +143,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         if rebuilding.is_none() {
             return Ok(());
         }
-        tracing::trace!("step {}: the rebuilding after is left out", self.step);
+        tracing::trace!("step {}: the rebuilding after is left out", self.state.step);
         self.stepper.buffers.halt.clear(size_of::<u32>())
     }
 }

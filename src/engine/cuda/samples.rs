@@ -1,6 +1,20 @@
-//! Samples as they lie in the GPU's memory (`kernels/observable/records.cuh`).
-use crate::engine::cuda::declare::{Pointer, device_struct, shared_header};
+//! Samples as they lie in the GPU's memory (`kernels/observable/records.cuh`), and where launches leave them
+//! (`kernels/md/sample.cuh`).
+use super::declare::{
+    Const, Pointer, SharedHeader, device_constants, device_struct, shared_header,
+};
+use super::launch::kernels;
 use crate::observable::dynamics::sampled::WORDS;
+use crate::observable::dynamics::source::is_of_stress;
+use crate::plan::Plan;
+
+device_constants! {
+    /// Numbers of a particle's axis in a sample.
+    mod numbers: u32 {
+        SAMPLED_WORDS = WORDS as u32;
+    }
+}
+pub const SAMPLED_WORDS: usize = numbers::SAMPLED_WORDS as usize;
 
 device_struct! {
     /// Slots of samples.
@@ -18,7 +32,47 @@ device_struct! {
     }
 }
 
-shared_header!(pub SHARED = "shared/records.cuh": Records, Center);
+device_struct! {
+    /// Where samples go.
+    pub struct SamplingConstant {
+        /// Slots of `slot_words` words: records of the particles in id order.
+        pub records: Pointer<u32>,
+        /// Slots of the launch's samples, in order.
+        pub slots: Pointer<Const<u32>>,
+        pub slot_words: u64,
+        /// 2^32 over the edge.
+        pub units: [f64; 3],
+    }
+}
+
+shared_header!(NUMBERS = "shared/sampled.cuh": numbers::Declaration);
+shared_header!(RECORDS = "shared/records.cuh": Records, Center);
+shared_header!(pub SAMPLING = "shared/sampling.cuh": SamplingConstant);
+/// Of programs that read or write samples.
+pub const SHARED: [SharedHeader; 2] = [NUMBERS, RECORDS];
+
+kernels! {
+    /// Of programs that take samples.
+    pub struct SampleKernels {
+        take_sample(u32);
+    }
+}
+
+/// Whether a stage has observables that are evaluated on the GPU.
+pub fn is_wanted(plan: &Plan) -> bool {
+    plan.stages.iter().any(|stage| {
+        let observe = &stage.observe;
+        !stage.correlations.is_empty()
+            || observe.structure.is_some()
+            || observe.bond_order.is_some()
+    })
+}
+
+/// Whether some of them are of the stress.
+pub fn is_stress_wanted(plan: &Plan) -> bool {
+    let mut correlations = plan.stages.iter().flat_map(|stage| &stage.correlations);
+    correlations.any(|plan| plan.observables.iter().any(|&observable| is_of_stress(observable)))
+}
 
 /// Bits of an image in three dimensions.
 const IMAGE_BITS: u32 = 21;

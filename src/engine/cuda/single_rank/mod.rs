@@ -1,16 +1,23 @@
 //! A whole system on one GPU: a launch takes many steps.
-use super::buffers::{Capacity, Control, status};
-use super::constants::DevicePolicy;
-use super::correlator::Sampling;
-use super::declare::{device_struct, shared_header};
-use super::device::Gpu;
-use super::engine::CudaEngine;
-use super::launch::{Grid, Kernel, Kernels, kernels, program};
-use super::measure::MeasureKernels;
-use super::memory::Session;
-use super::thermostat::{Geometry, Kind, StepKernel, Thermostat};
-use super::tuning::{self, Choice};
+mod samples;
+mod tune;
+
+use crate::engine::cuda::advance::{AdvanceKernels, Launch, LaunchSamples};
+use crate::engine::cuda::buffers::{Capacity, status};
+use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::correlator::Sampling;
+use crate::engine::cuda::device::Gpu;
+use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::launch::Grid;
+use crate::engine::cuda::md_program::stepping_program;
+use crate::engine::cuda::memory::Session;
+use crate::engine::cuda::program::Program;
+use crate::engine::cuda::state::Source;
+use crate::engine::cuda::stepper::{Fault, Stepper};
+use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
+use crate::engine::cuda::tuning::{self, Choice};
 use crate::engine::domain::Start;
+use crate::engine::precision::ExactSum;
 use crate::engine::report::{EngineReport, TimeShares, Trial};
 use crate::engine::thermostats::scale_velocities;
 use crate::engine::{
@@ -24,92 +31,35 @@ use crate::system::{SimulationBox, Snapshot};
 pub struct SingleRank {
     kernels: AdvanceKernels,
     /// Of time correlations.
-    pub(super) sampling: Option<Sampling>,
+    sampling: Option<Sampling>,
     /// What was timed at the start of the stage.
-    pub(super) trials: Vec<Trial>,
+    trials: Vec<Trial>,
 }
 
 /// More steps than this are split into several launches.
 const LONGEST_LAUNCH: u64 = 100_000;
 
-device_struct! {
-    /// After which steps of a launch something is done within it, and its number the first time.
-    pub(super) struct SampleTimes {
-        /// ~0: never.
-        first: u32,
-        every: u32,
-        number: u32,
-        unused: u32,
+impl Stepper for SingleRank {
+    fn ghosts(&self) -> usize {
+        0
+    }
+
+    fn combine<const COUNT: usize>(
+        &self,
+        here: Result<[ExactSum; COUNT], Fault>,
+    ) -> Result<[ExactSum; COUNT], Fault> {
+        here
+    }
+
+    fn fails_at_once(&self) -> bool {
+        true
     }
 }
 
-device_struct! {
-    /// Steps of one launch.
-    pub(super) struct Launch {
-        /// Steps since the start of the run at which the launch begins.
-        first_step: u64,
-        /// Steps of the launch that were complete at its last interruption, and all of them.
-        from: u32,
-        steps: u32,
-        /// Build the lists first.
-        rebuild: u32,
-        /// Sites were those of a checkpoint's lists: take the present ones after building.
-        restore: u32,
-        samples: SampleTimes,
-        stress: SampleTimes,
-    }
-}
-
-shared_header!(pub SHARED = "shared/launch.cuh": SampleTimes, Launch);
-
-kernels! {
-    /// The kernels that take steps of a whole system.
-    pub struct AdvanceKernels {
-        advance(Launch, Thermostat);
-        advance_wide(Launch, Thermostat);
-        advance_single_lane(Launch, Thermostat);
-        advance_langevin(Launch, Thermostat);
-        advance_global(Launch, Thermostat);
-        advance_andersen(Launch, Thermostat);
-        advance_andersen_single_lane(Launch, Thermostat);
-    }
-}
-
-impl AdvanceKernels {
-    fn get(&self, kernel: StepKernel) -> Kernel<(Launch, Thermostat)> {
-        match kernel {
-            StepKernel::Plain => self.advance,
-            StepKernel::Wide => self.advance_wide,
-            StepKernel::SingleLane => self.advance_single_lane,
-            StepKernel::Langevin => self.advance_langevin,
-            StepKernel::Global => self.advance_global,
-            StepKernel::Andersen => self.advance_andersen,
-            StepKernel::AndersenSingleLane => self.advance_andersen_single_lane,
-        }
-    }
-}
-
-impl SampleTimes {
-    pub const NONE: SampleTimes = SampleTimes { first: u32::MAX, every: 1, number: 0, unused: 0 };
-
-    /// `first` lies in the launch.
-    pub fn new(first: u64, every: u64, number: u32) -> Self {
-        // A launch has fewer than 2^32 steps.
-        let every = every.min(u64::from(u32::MAX)) as u32;
-        SampleTimes { first: first as u32, every, number, unused: 0 }
-    }
-}
-
-/// When a launch takes samples of the particles, and sums up the stress.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LaunchSamples {
-    pub particles: SampleTimes,
-    pub stress: SampleTimes,
-}
-
-impl LaunchSamples {
-    pub const NONE: LaunchSamples =
-        LaunchSamples { particles: SampleTimes::NONE, stress: SampleTimes::NONE };
+/// The program of a plan.
+pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
+    let text = include_str!("../../../../kernels/md/engine.cu");
+    stepping_program("engine.cu", text, policy, plan, AdvanceKernels::checks())
 }
 
 /// The choice of a state that this engine has run.
@@ -118,7 +68,7 @@ fn choice_of(memory: &MemoryLayout) -> Option<Choice> {
     Some(Choice { skin: memory.skin, lanes_log2 })
 }
 
-impl<P: DevicePolicy> CudaEngine<P> {
+impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// # Errors
     /// If the state does not fit the plan or the GPU, or the kernels cannot be compiled.
     pub fn new(plan: &Plan, state: &ExactState, gpu: Gpu) -> Result<Self, EngineError> {
@@ -142,7 +92,7 @@ impl<P: DevicePolicy> CudaEngine<P> {
         };
         let capacity = Capacity { particles: expected, ghosts: 0 };
         let engine = CudaEngine::empty(plan, start, session, program, shape, capacity)?;
-        let kernels = AdvanceKernels::load(&engine.kernels)?;
+        let kernels = AdvanceKernels::load(engine.device.kernels())?;
         let mut engine = engine.with(SingleRank { kernels, sampling: None, trials: Vec::new() });
         let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let layout = layout.filter(|memory| choice_of(memory) == Some(same));
@@ -160,34 +110,11 @@ impl<P: DevicePolicy> CudaEngine<P> {
             Some(memory) => memory.order.clone(),
             None => (0..state.position.len() as u32).collect(),
         };
-        let to = &self.buffers.particles[0];
-        let gather = |values: &[[u64; 3]], axis: usize| -> Vec<u64> {
-            order.iter().map(|&id| values[id as usize][axis]).collect()
-        };
-        for axis in 0..self.simulation_box.dimension() {
-            self.element_sizes.write(&to.position[axis], &gather(&state.position, axis))?;
-            self.element_sizes.write(&to.velocity[axis], &gather(&state.velocity, axis))?;
-            let image: Vec<i32> = order.iter().map(|&id| state.image[id as usize][axis]).collect();
-            to.image[axis].write(&image)?;
-        }
-        to.id.write(&order)?;
-        let species: Vec<u8> = order.iter().map(|&id| state.species_of[id as usize]).collect();
-        to.species.write(&species)?;
         // Sites for the lists: those at their last building, else the present ones.
-        let site = |position: &[u64; 3]| -> [u64; 3] {
-            std::array::from_fn(|axis| {
-                let coordinate = P::coordinate_from_bits(position[axis]);
-                P::site_to_bits(self.policy.site(coordinate, axis))
-            })
-        };
-        let sites: Vec<[u64; 3]> = match layout {
-            Some(memory) => memory.reference.clone(),
-            None => state.position.iter().map(site).collect(),
-        };
-        self.element_sizes.write_sites(&self.buffers.sites[0], &sites)?;
-        self.control = Control::default();
+        let sites = layout.map(|memory| memory.reference.as_slice());
+        self.state.load(&Source::of_state(state, &order), sites)?;
         self.run(0, true, true, LaunchSamples::NONE)?;
-        self.control.rebuilds = layout.map_or(1, |memory| memory.rebuilds);
+        self.state.control.rebuilds = layout.map_or(1, |memory| memory.rebuilds);
         Ok(())
     }
 
@@ -205,12 +132,12 @@ impl<P: DevicePolicy> CudaEngine<P> {
             self.plan.system.random_key(),
             self.plan.run.timestep,
             self.degrees_of_freedom(),
-            &self.species,
+            self.state.species(),
         );
         // The kernel of a chain takes the half step before a first step that does not come.
         let kind = if steps == 0 { Kind::None } else { kind };
         let mut launch = Launch {
-            first_step: self.step,
+            first_step: self.state.step,
             from: 0,
             steps: steps as u32,
             rebuild: rebuild.into(),
@@ -220,20 +147,20 @@ impl<P: DevicePolicy> CudaEngine<P> {
         };
         loop {
             self.launch_steps(kind, &launch, &thermostat)?;
-            match self.control.status {
+            match self.state.control.status {
                 status::DONE => break,
                 status::LISTS_FULL => {
-                    self.grow_lists()?;
+                    self.lengthen_lists()?;
                     launch.rebuild = 1;
-                    launch.from = self.control.steps_done;
+                    launch.from = self.state.control.steps_done;
                 }
                 _ => {
-                    self.step += u64::from(self.control.steps_done);
+                    self.state.step += u64::from(self.state.control.steps_done);
                     return Err(self.error());
                 }
             }
         }
-        self.step += steps;
+        self.state.step += steps;
         Ok(())
     }
 
@@ -243,15 +170,15 @@ impl<P: DevicePolicy> CudaEngine<P> {
         launch: &Launch,
         thermostat: &Thermostat,
     ) -> Result<(), EngineError> {
-        self.lend_thermostat()?;
+        self.state.lend_thermostat(&self.thermostat)?;
         let Geometry { kernel, blocks, threads } = self.geometry(kind);
         let kernel = self.stepper.kernels.get(kernel);
         let grid = Grid::cooperative(blocks, threads);
-        self.kernels.launch(kernel, grid, (*launch, *thermostat))?;
-        self.evaluate_waiting()?;
-        self.control = self.buffers.control.read::<Control>(1)?[0];
-        self.take_thermostat();
-        let control = &self.control;
+        self.device.kernels().launch(kernel, grid, (*launch, *thermostat))?;
+        self.stepper.sampling.as_mut().map_or(Ok(()), Sampling::evaluate_waiting)?;
+        self.state.control = self.state.read_control()?;
+        self.state.control.give_back(&mut self.thermostat);
+        let control = &self.state.control;
         if kind == Kind::Langevin && control.status == status::DONE {
             // The second half of the last step.
             self.thermostat.heat += control.sums[control.turn as usize & 3][0].value();
@@ -260,9 +187,9 @@ impl<P: DevicePolicy> CudaEngine<P> {
     }
 }
 
-impl<P: DevicePolicy> Engine for CudaEngine<P> {
+impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
     fn step(&self) -> u64 {
-        self.step
+        self.state.step
     }
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
@@ -271,7 +198,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
         // The memory of the last stage's blocks.
         self.stepper.sampling = None;
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
-        if self.plan.run.tune && may_be_long && self.step == stage.first_step {
+        if self.plan.run.tune && may_be_long && self.state.step == stage.first_step {
             self.tune()?;
         }
         Ok(())
@@ -327,26 +254,27 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
         assert!(self.stepper.sampling.is_none(), "samples are of one box");
-        let state = self.read_state()?.in_box(simulation_box, &self.species);
-        let state = state.map_err(|particle| EngineError::velocity_range(self.step, particle))?;
-        let before = program(&self.policy, &self.plan);
+        let state = self.read_state()?.in_box(simulation_box, self.state.species());
+        let step = self.state.step;
+        let state = state.map_err(|particle| EngineError::velocity_range(step, particle))?;
+        let before = program(self.state.policy(), &self.plan);
         self.plan.system.simulation_box = simulation_box;
-        self.simulation_box = simulation_box;
-        self.policy = P::new(&simulation_box, self.plan.run.timestep, &self.species);
-        let program = program(&self.policy, &self.plan);
+        self.state.set_box(simulation_box);
+        let (policy, force_field) = (self.state.policy(), &self.force_field);
+        let program = program(policy, &self.plan);
         if program == before {
-            self.kernels.set_run_constants(&self.policy, &self.plan)?;
+            self.device.set_constants(policy, force_field)?;
         } else {
             // Its shape or size is part of the code.
-            self.session.wait()?;
-            self.kernels = Kernels::load_program(&self.session, program, &self.policy, &self.plan)?;
-            self.measure_kernels = MeasureKernels::load(&self.kernels)?;
-            self.stepper.kernels = AdvanceKernels::load(&self.kernels)?;
+            self.device.wait()?;
+            self.device.load(program, policy, force_field)?;
+            self.stepper.kernels = AdvanceKernels::load(self.device.kernels())?;
         }
-        let rebuilds = self.control.rebuilds;
-        self.set_shape(self.shape)?;
+        let rebuilds = self.state.control.rebuilds;
+        self.neighbor_list.set_box(simulation_box)?;
+        self.set_system()?;
         self.load(&state, None)?;
-        self.control.rebuilds = rebuilds + 1;
+        self.state.control.rebuilds = rebuilds + 1;
         Ok(())
     }
 
@@ -356,10 +284,10 @@ impl<P: DevicePolicy> Engine for CudaEngine<P> {
 
     fn report(&self) -> EngineReport {
         let Geometry { kernel, .. } = self.geometry(Kind::None);
-        let resources = self.kernels.resources(self.stepper.kernels.get(kernel));
+        let resources = self.device.kernels().resources(self.stepper.kernels.get(kernel));
         let mut report = self.common_report(resources);
         report.execution.trials = Some(self.stepper.trials.clone());
-        report.execution.time = Some(TimeShares::of(self.control.cycles));
+        report.execution.time = Some(TimeShares::of(self.state.control.cycles));
         report
     }
 }

@@ -1,0 +1,195 @@
+//! The particles of an engine: their arrays in chunks, their sites, and the box that they lie in.
+use rayon::prelude::*;
+
+use super::chunk::{CHUNK, Chunk};
+use super::forces::Targets;
+use super::gather::{STRIDE, Sites};
+use super::instruction_set::InstructionSet;
+use super::kernels;
+use crate::engine::EngineError;
+use crate::engine::domain::{Part, Start};
+use crate::engine::precision::Policy;
+use crate::plan::Plan;
+use crate::system::{SimulationBox, Species};
+
+/// Particles in one precision, in the order of memory, and their box.
+pub struct State<P: Policy> {
+    policy: P,
+    simulation_box: SimulationBox,
+    timestep: f64,
+    species: Vec<Species>,
+    /// Steps since the start of the run.
+    pub step: u64,
+    /// All are full except the last.
+    pub chunks: Vec<Chunk<P>>,
+    /// Of all particles; those of ghosts after them.
+    pub sites: Sites<P>,
+}
+
+impl<P: Policy> State<P> {
+    /// Without particles.
+    pub fn new(plan: &Plan, start: &Start) -> Self {
+        let species = plan.system.species.clone();
+        let simulation_box = start.simulation_box;
+        State {
+            policy: P::new(&simulation_box, plan.run.timestep, &species),
+            simulation_box,
+            timestep: plan.run.timestep,
+            species,
+            step: start.step,
+            chunks: Vec::new(),
+            sites: Sites::<P>::default(),
+        }
+    }
+
+    /// Numbers of the precision in the box.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    pub fn simulation_box(&self) -> &SimulationBox {
+        &self.simulation_box
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.simulation_box.dimension()
+    }
+
+    /// The nominal timestep.
+    pub fn timestep(&self) -> f64 {
+        self.timestep
+    }
+
+    pub fn species(&self) -> &[Species] {
+        &self.species
+    }
+
+    /// Particles here.
+    pub fn count(&self) -> usize {
+        let full = self.chunks.len().saturating_sub(1) * CHUNK;
+        self.chunks.last().map_or(0, |last| full + last.len())
+    }
+
+    /// Takes other particles.
+    pub fn load(&mut self, chunks: Vec<Chunk<P>>) {
+        self.chunks = chunks;
+        self.update_sites();
+    }
+
+    /// Policy, chunks and sites.
+    pub fn split(&mut self) -> (&P, &mut [Chunk<P>], &mut Sites<P>) {
+        (&self.policy, &mut self.chunks, &mut self.sites)
+    }
+
+    /// Takes the particles at some places of other memory.
+    pub fn gather(&mut self, places: &[u32], from: &[Chunk<P>]) {
+        self.chunks =
+            places.par_chunks(CHUNK).map(|places| Chunk::gathered(places, from)).collect();
+        self.update_sites();
+    }
+
+    /// Makes the sites of all particles; there are none of ghosts then.
+    fn update_sites(&mut self) {
+        self.sites.clear();
+        for chunk in &self.chunks {
+            self.sites.extend((0..chunk.len()).map(|i| {
+                let mut site = [P::Site::default(); STRIDE];
+                for axis in 0..3 {
+                    site[axis] = self.policy.site(chunk.position[axis][i], axis);
+                }
+                site
+            }));
+        }
+    }
+
+    /// `v += F dt/2m; x += v dt`; returns whether a particle has moved further than `limit2` (squared), and whether one ran
+    /// away.
+    pub fn kick_and_drift(&mut self, set: InstructionSet, limit2: P::Real) -> (bool, bool) {
+        let (policy, dimension) = (&self.policy, self.simulation_box.dimension());
+        self.chunks
+            .par_iter_mut()
+            .zip(self.sites.par_chunks_mut(CHUNK))
+            .map(|(chunk, sites)| {
+                kernels::kick_and_drift(set, policy, chunk, sites, dimension, limit2)
+            })
+            .reduce(|| (false, false), |a, b| (a.0 | b.0, a.1 | b.1))
+    }
+
+    /// A particle that ran away in the last drift.
+    pub fn find_runaway(&self) -> EngineError {
+        for chunk in &self.chunks {
+            for i in 0..chunk.len() {
+                let is_runaway =
+                    |axis: usize| self.policy.is_runaway(chunk.velocity[axis][i], axis);
+                if (0..self.dimension()).any(is_runaway) {
+                    return EngineError::Runaway {
+                        step: self.step,
+                        particle: chunk.id[i],
+                        position: std::array::from_fn(|axis| {
+                            self.policy.coordinate_to_f64(chunk.position[axis][i], axis)
+                        }),
+                        velocity: std::array::from_fn(|axis| {
+                            self.policy.velocity_to_f64(chunk.velocity[axis][i], axis)
+                        }),
+                    };
+                }
+            }
+        }
+        unreachable!("a runaway particle was seen")
+    }
+
+    /// Changes the velocity of every particle of a chunk; `None` where it does not fit, and then the error is the id of a
+    /// particle.
+    pub fn change_velocities(
+        &mut self,
+        change: impl Fn(&mut Chunk<P>, usize) -> Option<()> + Sync,
+    ) -> Result<(), u32> {
+        self.chunks
+            .par_iter_mut()
+            .map(|chunk| (0..chunk.len()).try_for_each(|i| change(chunk, i).ok_or(chunk.id[i])))
+            .reduce(|| Ok(()), |a, b| a.and(b))
+    }
+
+    pub fn negate_velocities(&mut self) {
+        for chunk in &mut self.chunks {
+            for velocity in chunk.velocity.iter_mut().flatten() {
+                *velocity = P::negate(*velocity);
+            }
+        }
+    }
+
+    /// The particles of a chunk, for the pair loops.
+    pub fn targets(&self, index: usize) -> Targets<'_, P> {
+        let chunk = &self.chunks[index];
+        Targets {
+            first: index * CHUNK,
+            species: &chunk.species,
+            neighbors: &chunk.neighbors,
+            sites: &self.sites,
+        }
+    }
+
+    /// The particles, in the order of memory.
+    pub fn part(&self) -> Part {
+        let mut part = Part::default();
+        for chunk in &self.chunks {
+            (0..chunk.len()).for_each(|i| chunk.copy_to(i, &mut part));
+        }
+        part
+    }
+
+    /// Forces on them, in the same order.
+    pub fn forces(&self) -> Vec<[f64; 3]> {
+        let force = |chunk: &Chunk<P>, i: usize| {
+            let along = |axis: usize| self.policy.force_to_f64(chunk.force[axis][i], axis);
+            std::array::from_fn(along)
+        };
+        let of_chunk = |chunk| (0..Chunk::len(chunk)).map(move |i| force(chunk, i));
+        self.chunks.iter().flat_map(of_chunk).collect()
+    }
+
+    /// A number that does not fit.
+    pub fn out_of_range(&self, quantity: &'static str, particle: u32) -> EngineError {
+        EngineError::OutOfRange { step: self.step, quantity, particle }
+    }
+}

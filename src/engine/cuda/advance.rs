@@ -1,0 +1,84 @@
+//! The kernels that take steps of a whole system (`kernels/md/advance.cu`), and what a launch is given.
+use super::declare::{device_struct, shared_header};
+use super::launch::{Kernel, kernels};
+use super::thermostat::{StepKernel, Thermostat};
+
+device_struct! {
+    /// After which steps of a launch something is done within it, and its number the first time.
+    pub struct SampleTimes {
+        /// ~0: never.
+        first: u32,
+        every: u32,
+        number: u32,
+        unused: u32,
+    }
+}
+
+device_struct! {
+    /// Steps of one launch.
+    pub struct Launch {
+        /// Steps since the start of the run at which the launch begins.
+        pub first_step: u64,
+        /// Steps of the launch that were complete at its last interruption, and all of them.
+        pub from: u32,
+        pub steps: u32,
+        /// Build the lists first.
+        pub rebuild: u32,
+        /// Sites were those of a checkpoint's lists: take the present ones after building.
+        pub restore: u32,
+        pub samples: SampleTimes,
+        pub stress: SampleTimes,
+    }
+}
+
+shared_header!(pub SHARED = "shared/launch.cuh": SampleTimes, Launch);
+
+kernels! {
+    /// The kernels that take steps of a whole system.
+    pub struct AdvanceKernels {
+        advance(Launch, Thermostat);
+        advance_wide(Launch, Thermostat);
+        advance_single_lane(Launch, Thermostat);
+        advance_langevin(Launch, Thermostat);
+        advance_global(Launch, Thermostat);
+        advance_andersen(Launch, Thermostat);
+        advance_andersen_single_lane(Launch, Thermostat);
+    }
+}
+
+impl AdvanceKernels {
+    pub fn get(&self, kernel: StepKernel) -> Kernel<(Launch, Thermostat)> {
+        match kernel {
+            StepKernel::Plain => self.advance,
+            StepKernel::Wide => self.advance_wide,
+            StepKernel::SingleLane => self.advance_single_lane,
+            StepKernel::Langevin => self.advance_langevin,
+            StepKernel::Global => self.advance_global,
+            StepKernel::Andersen => self.advance_andersen,
+            StepKernel::AndersenSingleLane => self.advance_andersen_single_lane,
+        }
+    }
+}
+
+impl SampleTimes {
+    pub const NONE: SampleTimes = SampleTimes { first: u32::MAX, every: 1, number: 0, unused: 0 };
+
+    /// `first` lies in the launch.
+    pub fn new(first: u64, every: u64, number: u32) -> Self {
+        // A launch has fewer than 2^32 steps.
+        let every = every.min(u64::from(u32::MAX)) as u32;
+        SampleTimes { first: first as u32, every, number, unused: 0 }
+    }
+}
+
+/// When a launch takes samples of the particles, and sums up the stress.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchSamples {
+    pub particles: SampleTimes,
+    pub stress: SampleTimes,
+}
+
+impl LaunchSamples {
+    pub const NONE: LaunchSamples =
+        LaunchSamples { particles: SampleTimes::NONE, stress: SampleTimes::NONE };
+}

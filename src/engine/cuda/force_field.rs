@@ -1,0 +1,102 @@
+//! What acts between particles, as the kernels have it: macros of their programs, and constants of a run.
+use super::constants::{DevicePolicy, DeviceReal, DeviceStruct, PairTable};
+use super::launch::Kernels;
+use crate::arithmetic::Real;
+use crate::engine::EngineError;
+use crate::engine::pair_core::{core_distance, core2};
+use crate::plan::Plan;
+use crate::potential::PotentialPlan;
+use crate::system::SimulationBox;
+
+/// A part of the potential energy that the kernels evaluate.
+pub trait ForceTerm<P>: Send + Sync {
+    /// Macros of a program for a box.
+    fn macros(&self, policy: &P, simulation_box: &SimulationBox) -> Vec<(&'static str, String)>;
+
+    /// Constants of the kernels, by name, as they lie in memory.
+    fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)>;
+
+    /// Distance from which on particles of each ordered pair of species do not interact.
+    fn cutoffs(&self) -> Vec<f64>;
+}
+
+/// The sum of all terms. The pair potential of a plan is the only one that the kernels have.
+pub struct ForceField<P> {
+    terms: Vec<Box<dyn ForceTerm<P>>>,
+}
+
+impl<P: DevicePolicy> ForceField<P> {
+    pub fn new(plan: &Plan) -> Self {
+        ForceField { terms: vec![Box::new(PairTerm { potential: plan.potential.clone() })] }
+    }
+
+    /// Macros of a program for a box.
+    pub fn macros(
+        &self,
+        policy: &P,
+        simulation_box: &SimulationBox,
+    ) -> Vec<(&'static str, String)> {
+        self.terms.iter().flat_map(|term| term.macros(policy, simulation_box)).collect()
+    }
+
+    /// Gives kernels the constants of all terms.
+    ///
+    /// # Errors
+    /// If the GPU is lost.
+    pub fn set_constants(&self, kernels: &Kernels, policy: &P) -> Result<(), EngineError> {
+        let mut constants = self.terms.iter().flat_map(|term| term.constants(policy));
+        constants.try_for_each(|(name, bytes)| kernels.set_bytes(name, &bytes))
+    }
+
+    /// Distance from which on particles of each ordered pair of species do not interact.
+    pub fn cutoffs(&self) -> Vec<f64> {
+        let all = self.terms.iter().map(|term| term.cutoffs());
+        let longest = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(b).map(|(a, b)| a.max(b)).collect();
+        all.reduce(longest).unwrap_or_default()
+    }
+}
+
+/// A potential of the distance of two particles.
+struct PairTerm {
+    potential: PotentialPlan,
+}
+
+impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
+    fn macros(&self, policy: &P, simulation_box: &SimulationBox) -> Vec<(&'static str, String)> {
+        let pairs = PairTable::new(policy, &self.potential);
+        // No two images that are nearest are farther apart.
+        let edges = simulation_box.edges();
+        let half_diagonal = 0.5 * edges.iter().map(|edge| edge * edge).sum::<f64>().sqrt();
+        vec![
+            ("EVALUATOR_HEADER", format!("\"{}\"", pairs.header)),
+            ("EVALUATOR", pairs.evaluator.clone()),
+            ("TRUNCATION", pairs.truncation_name().to_owned()),
+            ("COMMON_CONSTANTS", u32::from(pairs.have_common_constants).to_string()),
+            ("SATURATING", u32::from(half_diagonal < pairs.saturates_within).to_string()),
+        ]
+    }
+
+    fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)> {
+        let pairs = PairTable::new(policy, &self.potential);
+        let mut largest = DeviceStruct::default();
+        largest_core2(policy, &self.potential).append(&mut largest);
+        vec![("pairs", pairs.bytes()), ("largest_core2", largest.bytes())]
+    }
+
+    fn cutoffs(&self) -> Vec<f64> {
+        self.potential.pairs.iter().flatten().map(|pair| pair.cutoff).collect()
+    }
+}
+
+/// Squared distance below which pairs are looked at one by one: those too close, those at the same place, and particles
+/// that meet themselves in their list.
+fn largest_core2<P: DevicePolicy>(policy: &P, potential: &PotentialPlan) -> P::Real {
+    let largest = potential
+        .pairs
+        .iter()
+        .flatten()
+        .map(|pair| core_distance(policy, potential, pair))
+        .fold(0.0, f64::max);
+    let core2 = core2(policy, potential, largest).to_f64();
+    P::Real::from_f64(core2.max(P::Real::COINCIDENT2.to_f64()))
+}

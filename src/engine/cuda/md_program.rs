@@ -1,0 +1,81 @@
+//! Programs over the headers of `kernels/md`: their macros, and the constants of a run.
+use std::sync::Arc;
+
+use super::constants::DevicePolicy;
+use super::force_field::ForceField;
+use super::launch::Kernels;
+use super::measure::MeasureKernels;
+use super::memory::Session;
+use super::program::Program;
+use super::samples::{self, SampleKernels};
+use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE};
+use super::{advance, arithmetic, buffers, measure, thermostat};
+use crate::engine::EngineError;
+use crate::plan::Plan;
+
+/// A program of a plan over the headers of `kernels/md`.
+pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Plan) -> Program {
+    let simulation_box = &plan.system.simulation_box;
+    Program::new(name, text)
+        .define([
+            ("POLICY", P::NAME.to_owned()),
+            ("DIMENSION", simulation_box.dimension().to_string()),
+            ("SPECIES_COUNT", plan.system.species.len().to_string()),
+            ("CUBIC", u32::from(simulation_box.is_cubic()).to_string()),
+            ("SAMPLING", u32::from(samples::is_wanted(plan)).to_string()),
+            ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
+            ("LARGEST_BLOCK_SINGLE_LANE", LARGEST_BLOCK_SINGLE_LANE.to_string()),
+            ("STRESS", u32::from(samples::is_stress_wanted(plan)).to_string()),
+        ])
+        .define(ForceField::new(plan).macros(policy, simulation_box))
+        .include(&[buffers::SHARED, thermostat::SHARED])
+}
+
+/// The same of one that takes steps, measures between them and, where the plan wants it, takes samples; `checks` of its
+/// own kernels.
+pub fn stepping_program<P: DevicePolicy>(
+    name: &str,
+    text: &str,
+    policy: &P,
+    plan: &Plan,
+    checks: String,
+) -> Program {
+    let mut all = vec![MeasureKernels::checks()];
+    if samples::is_wanted(plan) {
+        all.push(SampleKernels::checks());
+    }
+    all.push(checks);
+    md_program(name, text, policy, plan)
+        .include(&[advance::SHARED, measure::SHARED, samples::SAMPLING])
+        .include(&samples::SHARED)
+        .checked(&all)
+}
+
+/// Compiles and loads such a program, and gives it the constants of a run.
+///
+/// # Errors
+/// If it cannot be compiled, or the GPU is lost.
+pub fn load<P: DevicePolicy>(
+    session: &Arc<Session>,
+    mut program: Program,
+    policy: &P,
+    force_field: &ForceField<P>,
+) -> Result<Kernels, EngineError> {
+    program.macros.extend(arithmetic::macros(session)?);
+    let kernels = Kernels::of(session, &program)?;
+    set_constants(&kernels, policy, force_field)?;
+    Ok(kernels)
+}
+
+/// Gives such a program the constants of a run.
+///
+/// # Errors
+/// If the GPU is lost.
+pub fn set_constants<P: DevicePolicy>(
+    kernels: &Kernels,
+    policy: &P,
+    force_field: &ForceField<P>,
+) -> Result<(), EngineError> {
+    kernels.set_bytes("policy", &policy.constants().bytes())?;
+    force_field.set_constants(kernels, policy)
+}

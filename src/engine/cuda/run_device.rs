@@ -1,0 +1,120 @@
+//! A GPU with the kernels of a run.
+use std::sync::Arc;
+
+use super::buffers::{SplitSum, System};
+use super::constants::DevicePolicy;
+use super::declare::Pointer;
+use super::force_field::ForceField;
+use super::launch::{Arguments, Kernel, Kernels};
+use super::md_program;
+use super::measure::{MeasureKernels, measured};
+use super::memory::{Buffer, Session};
+use super::program::Program;
+use crate::engine::EngineError;
+
+const MOST_SUMS: usize = measured::STRESS_SUMS as usize;
+
+/// A GPU with the kernels of a run, which are launched one after the other, in the stream of the session.
+pub struct RunDevice {
+    session: Arc<Session>,
+    kernels: Kernels,
+    measure: MeasureKernels,
+    /// Of kernels that measure.
+    sums: Buffer,
+}
+
+impl RunDevice {
+    /// Compiles and loads a program that takes steps.
+    ///
+    /// # Errors
+    /// If it cannot be compiled, or the GPU is lost.
+    pub fn new<P: DevicePolicy>(
+        session: Arc<Session>,
+        program: Program,
+        policy: &P,
+        force_field: &ForceField<P>,
+    ) -> Result<Self, EngineError> {
+        let kernels = md_program::load(&session, program, policy, force_field)?;
+        Ok(RunDevice {
+            measure: MeasureKernels::load(&kernels)?,
+            sums: Buffer::new(&session, MOST_SUMS * size_of::<SplitSum>())?,
+            session,
+            kernels,
+        })
+    }
+
+    /// Compiles and loads another program in place of the present one. Nothing may be under way.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn load<P: DevicePolicy>(
+        &mut self,
+        program: Program,
+        policy: &P,
+        force_field: &ForceField<P>,
+    ) -> Result<(), EngineError> {
+        self.kernels = md_program::load(&self.session, program, policy, force_field)?;
+        self.measure = MeasureKernels::load(&self.kernels)?;
+        Ok(())
+    }
+
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    pub fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    /// Kernels over all particles, between launches of steps.
+    pub fn measure(&self) -> &MeasureKernels {
+        &self.measure
+    }
+
+    pub fn multiprocessors(&self) -> u32 {
+        self.session.gpu.multiprocessors
+    }
+
+    /// Tells the kernels where everything lies.
+    ///
+    /// # Errors
+    /// If the GPU is lost. So in what follows.
+    pub fn set_system(&self, system: &System) -> Result<(), EngineError> {
+        self.kernels.set("system", system)
+    }
+
+    /// Gives the kernels the constants of another box.
+    pub fn set_constants<P: DevicePolicy>(
+        &self,
+        policy: &P,
+        force_field: &ForceField<P>,
+    ) -> Result<(), EngineError> {
+        md_program::set_constants(&self.kernels, policy, force_field)
+    }
+
+    /// Launches an ordinary kernel over at most a number of threads.
+    pub fn launch_over<A: Arguments>(
+        &self,
+        threads: usize,
+        kernel: Kernel<A>,
+        arguments: A,
+    ) -> Result<(), EngineError> {
+        self.kernels.launch_over(threads, kernel, arguments)
+    }
+
+    /// Sums that kernels make, which are launched with the address of the first.
+    pub fn sums_of<const COUNT: usize>(
+        &self,
+        launch: impl FnOnce(Pointer<SplitSum>) -> Result<(), EngineError>,
+    ) -> Result<[SplitSum; COUNT], EngineError> {
+        self.sums.clear(COUNT * size_of::<SplitSum>())?;
+        launch(self.sums.pointer())?;
+        let sums = self.sums.read::<SplitSum>(COUNT)?;
+        Ok(std::array::from_fn(|k| sums[k]))
+    }
+
+    /// Waits for all that was launched.
+    pub fn wait(&self) -> Result<(), EngineError> {
+        self.session.wait()
+    }
+}

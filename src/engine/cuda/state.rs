@@ -1,0 +1,448 @@
+//! The particles on a GPU: their arrays, the box that they lie in, and the few numbers that kernels and host share.
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use super::buffers::{Capacity, Control, ElementSizes, Particles, System, status};
+use super::constants::DevicePolicy;
+use super::declare::Pointer;
+use super::memory::{Buffer, Session};
+use super::transfer::{Copied, Piece, Transfer};
+use crate::arithmetic::Real;
+use crate::engine::domain::{Part, Start};
+use crate::engine::{EngineError, ExactState};
+use crate::integrator::ThermostatState;
+use crate::plan::Plan;
+use crate::system::{SimulationBox, Species};
+
+/// One copy of all particles.
+pub struct ParticleBuffers {
+    pub position: Vec<Buffer>,
+    pub velocity: Vec<Buffer>,
+    pub image: Vec<Buffer>,
+    pub id: Buffer,
+    pub species: Buffer,
+}
+
+impl ParticleBuffers {
+    fn new(
+        session: &Arc<Session>,
+        capacity: Capacity,
+        element_sizes: ElementSizes,
+    ) -> Result<Self, EngineError> {
+        let count = capacity.particles;
+        let per_axis = |bytes: usize| -> Result<Vec<Buffer>, EngineError> {
+            let axes = 0..element_sizes.dimension();
+            axes.map(|_| Buffer::new(session, count * bytes)).collect()
+        };
+        Ok(ParticleBuffers {
+            position: per_axis(element_sizes.coordinate)?,
+            velocity: per_axis(element_sizes.coordinate)?,
+            image: per_axis(4)?,
+            id: Buffer::new(session, capacity.places() * 4)?,
+            species: Buffer::new(session, capacity.places())?,
+        })
+    }
+
+    /// All arrays, in an order of their own.
+    pub fn all(&self) -> impl Iterator<Item = &Buffer> {
+        let axes = [&self.position, &self.velocity, &self.image];
+        axes.into_iter().flatten().chain([&self.id, &self.species])
+    }
+
+    fn pointers(&self) -> Particles {
+        Particles {
+            position: pointers(&self.position),
+            velocity: pointers(&self.velocity),
+            image: pointers(&self.image),
+            id: self.id.pointer(),
+            species: self.species.pointer(),
+        }
+    }
+}
+
+/// Addresses of the axes that there are.
+pub fn pointers<T>(axes: &[Buffer]) -> [Pointer<T>; 3] {
+    std::array::from_fn(|axis| axes.get(axis).map_or(Pointer::NULL, Buffer::pointer))
+}
+
+/// The arrays of all particles, and what kernels share about them.
+struct Buffers {
+    particles: [ParticleBuffers; 2],
+    sites: [Buffer; 2],
+    force: Vec<Buffer>,
+    mass: Buffer,
+    control: Buffer,
+}
+
+impl Buffers {
+    fn new(
+        session: &Arc<Session>,
+        capacity: Capacity,
+        element_sizes: ElementSizes,
+        species: &[Species],
+    ) -> Result<Self, EngineError> {
+        let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
+        let particles = || ParticleBuffers::new(session, capacity, element_sizes);
+        let site = element_sizes.site * element_sizes.site_stride();
+        // Those of ghosts are written by other ranks.
+        let sites = || match capacity.ghosts {
+            0 => Buffer::new(session, capacity.places() * site),
+            _ => Buffer::shared(session, capacity.places() * site),
+        };
+        Ok(Buffers {
+            particles: [particles()?, particles()?],
+            sites: [sites()?, sites()?],
+            force: (0..element_sizes.dimension())
+                .map(|_| Buffer::new(session, capacity.particles * element_sizes.force))
+                .collect::<Result<_, _>>()?,
+            mass: Buffer::holding(session, &masses)?,
+            control: Buffer::new(session, size_of::<Control>())?,
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Buffer> {
+        let particles = self.particles.iter().flat_map(ParticleBuffers::all);
+        particles.chain(&self.sites).chain(&self.force).chain([&self.mass, &self.control])
+    }
+}
+
+/// Arrays of the host that particles come from.
+pub struct Source<'a> {
+    /// Ids in the order of memory.
+    pub id: &'a [u32],
+    /// The other arrays are in id order; else they are in the order of memory.
+    pub by_id: bool,
+    pub species: &'a [u8],
+    pub position: &'a [[u64; 3]],
+    pub velocity: &'a [[u64; 3]],
+    pub image: &'a [[i32; 3]],
+}
+
+impl<'a> Source<'a> {
+    /// A part, in its order.
+    pub fn of_part(part: &'a Part) -> Self {
+        Source {
+            id: &part.id,
+            by_id: false,
+            species: &part.species,
+            position: &part.position,
+            velocity: &part.velocity,
+            image: &part.image,
+        }
+    }
+
+    /// A whole system, in this order of ids.
+    pub fn of_state(state: &'a ExactState, id: &'a [u32]) -> Self {
+        Source {
+            id,
+            by_id: true,
+            species: &state.species_of,
+            position: &state.position,
+            velocity: &state.velocity,
+            image: &state.image,
+        }
+    }
+
+    /// Values of an array in the order of memory.
+    fn in_order<T: Copy>(&self, values: &'a [T]) -> impl Iterator<Item = T> {
+        let at = |(place, &id): (usize, &u32)| if self.by_id { id as usize } else { place };
+        self.id.iter().enumerate().map(move |entry| values[at(entry)])
+    }
+}
+
+/// Particles on a GPU, in one precision, and their box.
+pub struct State<P> {
+    session: Arc<Session>,
+    policy: P,
+    simulation_box: SimulationBox,
+    timestep: f64,
+    species: Vec<Species>,
+    element_sizes: ElementSizes,
+    count: u32,
+    /// Steps since the start of the run.
+    pub step: u64,
+    /// What kernels and host share, as it was after the last launch that the host has waited for.
+    pub control: Control,
+    /// Made for the first copy; `None` inside where the GPU has no room for it. Before the buffers: it
+    /// waits for copies out of them when it is dropped.
+    transfer: OnceCell<Option<Transfer>>,
+    buffers: Buffers,
+}
+
+impl<P: DevicePolicy> State<P> {
+    /// Memory for particles that are still to be loaded; as many particles as there is room for.
+    ///
+    /// # Errors
+    /// If the GPU has no room.
+    pub fn new(
+        session: &Arc<Session>,
+        plan: &Plan,
+        start: &Start,
+        capacity: Capacity,
+    ) -> Result<Self, EngineError> {
+        let simulation_box = start.simulation_box;
+        let (species, timestep) = (plan.system.species.clone(), plan.run.timestep);
+        let element_sizes = ElementSizes::new(P::PRECISION, simulation_box.dimension());
+        Ok(State {
+            session: session.clone(),
+            policy: P::new(&simulation_box, timestep, &species),
+            simulation_box,
+            timestep,
+            buffers: Buffers::new(session, capacity, element_sizes, &species)?,
+            species,
+            element_sizes,
+            count: capacity.particles as u32,
+            step: start.step,
+            control: Control::default(),
+            transfer: OnceCell::new(),
+        })
+    }
+
+    /// Numbers of the precision in the present box.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    pub fn simulation_box(&self) -> &SimulationBox {
+        &self.simulation_box
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.simulation_box.dimension()
+    }
+
+    /// Takes another box. Positions are those of the old one until others are [loaded](Self::load).
+    pub fn set_box(&mut self, simulation_box: SimulationBox) {
+        self.simulation_box = simulation_box;
+        self.policy = P::new(&simulation_box, self.timestep, &self.species);
+    }
+
+    /// The nominal timestep.
+    pub fn timestep(&self) -> f64 {
+        self.timestep
+    }
+
+    pub fn species(&self) -> &[Species] {
+        &self.species
+    }
+
+    /// Of all particles of the system.
+    pub fn total_mass(&self) -> f64 {
+        self.species.iter().map(|s| s.mass * s.count as f64).sum()
+    }
+
+    pub fn element_sizes(&self) -> ElementSizes {
+        self.element_sizes
+    }
+
+    /// Particles on this GPU.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Takes a number of particles as those on this GPU.
+    pub fn set_count(&mut self, count: u32) {
+        self.count = count;
+    }
+
+    /// Moves everything into larger memory.
+    ///
+    /// # Errors
+    /// If the GPU has no room.
+    pub fn grow(&mut self, capacity: Capacity) -> Result<(), EngineError> {
+        let buffers = Buffers::new(&self.session, capacity, self.element_sizes, &self.species)?;
+        for (buffer, from) in buffers.all().zip(self.buffers.all()) {
+            buffer.take_from(from)?;
+        }
+        self.buffers = buffers;
+        Ok(())
+    }
+
+    /// Fills in where things lie.
+    pub fn describe(&self, system: &mut System) {
+        let Buffers { particles, sites, force, mass, control } = &self.buffers;
+        system.particles = [particles[0].pointers(), particles[1].pointers()];
+        system.sites = [sites[0].pointer(), sites[1].pointer()];
+        system.force = pointers(force);
+        system.mass = mass.pointer();
+        system.control = control.pointer();
+        system.count = self.count;
+    }
+
+    /// The copy of the particles that is valid.
+    pub fn particles(&self) -> &ParticleBuffers {
+        &self.buffers.particles[self.control.copy as usize]
+    }
+
+    /// The copy of the sites that is valid.
+    pub fn sites(&self) -> &Buffer {
+        &self.buffers.sites[self.control.site_copy as usize]
+    }
+
+    /// Both copies of the sites.
+    pub fn both_sites(&self) -> &[Buffer; 2] {
+        &self.buffers.sites
+    }
+
+    /// What the kernels have left of what they share with the host; waits for them.
+    ///
+    /// # Errors
+    /// If the GPU is lost. So in what follows.
+    pub fn read_control(&self) -> Result<Control, EngineError> {
+        Ok(self.buffers.control.read::<Control>(1)?[0])
+    }
+
+    /// Gives it to the GPU as the host has it, ready for the next launch.
+    pub fn write_control(&mut self) -> Result<(), EngineError> {
+        self.control.clear();
+        self.buffers.control.write(&[self.control])
+    }
+
+    /// The same with what the thermostat remembers.
+    pub fn lend_thermostat(&mut self, memory: &ThermostatState) -> Result<(), EngineError> {
+        self.control.lend(memory)?;
+        self.write_control()
+    }
+
+    /// Gives the GPU other values between launches, without taking them over.
+    pub fn overwrite_control(&self, control: Control) -> Result<(), EngineError> {
+        self.buffers.control.write(&[control])
+    }
+
+    /// Makes the barrier ready for the next cooperative launch.
+    pub fn clear_barrier(&self) -> Result<(), EngineError> {
+        self.buffers.control.clear(size_of_val(&self.control.barrier))
+    }
+
+    /// Copies particles to the GPU, and their sites, which are those of their positions if not given.
+    pub fn load(&mut self, from: &Source, sites: Option<&[[u64; 3]]>) -> Result<(), EngineError> {
+        let to = &self.buffers.particles[0];
+        for axis in 0..self.simulation_box.dimension() {
+            let words = |values| -> Vec<u64> {
+                from.in_order(values).map(|value: [u64; 3]| value[axis]).collect()
+            };
+            self.element_sizes.write(&to.position[axis], &words(from.position))?;
+            self.element_sizes.write(&to.velocity[axis], &words(from.velocity))?;
+            let image: Vec<i32> = from.in_order(from.image).map(|image| image[axis]).collect();
+            to.image[axis].write(&image)?;
+        }
+        to.id.write(from.id)?;
+        to.species.write(&from.in_order(from.species).collect::<Vec<u8>>())?;
+        let site = |position: [u64; 3]| -> [u64; 3] {
+            std::array::from_fn(|axis| {
+                let coordinate = P::coordinate_from_bits(position[axis]);
+                P::site_to_bits(self.policy.site(coordinate, axis))
+            })
+        };
+        let of_positions: Vec<[u64; 3]>;
+        let sites = match sites {
+            Some(sites) => sites,
+            None => {
+                of_positions = from.in_order(from.position).map(site).collect();
+                &of_positions
+            }
+        };
+        self.element_sizes.write_sites(&self.buffers.sites[0], sites)?;
+        self.count = from.id.len() as u32;
+        self.control = Control::default();
+        Ok(())
+    }
+
+    /// The particles, in the order of memory.
+    pub fn part(&self) -> Result<Part, EngineError> {
+        let count = self.count();
+        let particles = self.particles();
+        let mut part = Part {
+            id: particles.id.read(count)?,
+            species: particles.species.read(count)?,
+            position: vec![[0; 3]; count],
+            velocity: vec![[0; 3]; count],
+            image: vec![[0; 3]; count],
+        };
+        for axis in 0..self.dimension() {
+            let position = self.element_sizes.read(&particles.position[axis], count)?;
+            let velocity = self.element_sizes.read(&particles.velocity[axis], count)?;
+            let image = particles.image[axis].read::<i32>(count)?;
+            for i in 0..count {
+                part.position[i][axis] = position[i];
+                part.velocity[i][axis] = velocity[i];
+                part.image[i][axis] = image[i];
+            }
+        }
+        Ok(part)
+    }
+
+    /// Forces on them, in the same order; the third component is zero in two dimensions.
+    pub fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
+        let count = self.count();
+        let mut forces = vec![[0.0; 3]; count];
+        for (axis, buffer) in self.buffers.force.iter().enumerate() {
+            for (force, bits) in forces.iter_mut().zip(self.element_sizes.read(buffer, count)?) {
+                force[axis] = self.policy.force_to_f64(P::force_from_bits(bits), axis);
+            }
+        }
+        Ok(forces)
+    }
+
+    /// Ids in the order of memory, of the particles and this number of ghosts after them.
+    pub fn ids(&self, ghosts: usize) -> Result<Vec<u32>, EngineError> {
+        self.particles().id.read(self.count() + ghosts)
+    }
+
+    /// Position and velocity of a particle of this GPU, which has this number of ghosts.
+    pub fn particle(&self, id: u32, ghosts: usize) -> Result<[[f64; 3]; 2], EngineError> {
+        let place = self.ids(ghosts)?.iter().position(|&other| other == id).unwrap_or(0);
+        let particles = self.particles();
+        let (mut position, mut velocity) = ([0.0; 3], [0.0; 3]);
+        for axis in 0..self.dimension() {
+            let read = |buffer: &Buffer| self.element_sizes.read(buffer, place + 1);
+            let bits = read(&particles.position[axis])?[place];
+            position[axis] = self.policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis);
+            let bits = read(&particles.velocity[axis])?[place];
+            velocity[axis] = self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis);
+        }
+        Ok([position, velocity])
+    }
+
+    /// Distance of the nearest images of two particles, or ghosts, of which there is this number, in the sites that
+    /// forces were computed from; NaN if the GPU is lost.
+    pub fn distance(&self, first: u32, second: u32, ghosts: usize) -> f64 {
+        let read = || -> Result<f64, EngineError> {
+            let order = self.ids(ghosts)?;
+            let sites = self.element_sizes.read_sites(self.sites(), order.len())?;
+            let site = |id: u32| {
+                order.iter().position(|&other| other == id).map_or([0; 3], |place| sites[place])
+            };
+            let (a, b) = (site(first), site(second));
+            let r2: f64 = (0..self.dimension())
+                .map(|axis| {
+                    let (a, b) = (P::site_from_bits(a[axis]), P::site_from_bits(b[axis]));
+                    let displacement = self.policy.displacement(a, b, axis);
+                    self.policy.length(displacement, axis).to_f64().powi(2)
+                })
+                .sum();
+            Ok(r2.sqrt())
+        };
+        read().unwrap_or(f64::NAN)
+    }
+
+    /// Has arrays copied out; `most`: bytes of the largest copy.
+    pub fn begin_copy(&self, pieces: &[Piece], most: usize) -> Result<Copied, EngineError> {
+        let transfer = self.transfer.get_or_init(|| {
+            Transfer::new(&self.session, most)
+                .inspect_err(|error| tracing::debug!("frames are copied at once: {error}"))
+                .ok()
+        });
+        Copied::begin(transfer.as_ref(), pieces)
+    }
+
+    /// A number of a kernel that did not fit.
+    pub fn range_error(&self, status: u32, particle: u32) -> EngineError {
+        let quantity = match status {
+            status::VELOCITY_RANGE => "the velocity",
+            status::TOO_CLOSE => "the force",
+            _ => "the energy",
+        };
+        EngineError::OutOfRange { step: self.step, quantity, particle }
+    }
+}
