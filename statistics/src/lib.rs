@@ -27,7 +27,7 @@ const FEWEST_CORRELATION_TIMES: f64 = 3.0;
 /// Added to the variance for each correlation time in the series: what the uncertainty of this time is worth.
 const UNCERTAINTY_OF_CORRELATION: f64 = 2.0;
 /// What is known to be slow is taken for no slower than this fraction of the length of the series.
-const FEWEST_MEMORIES: f64 = 16.0;
+const FEWEST_MEMORIES: f64 = 12.0;
 /// In units of the correlation time: blocks this long are taken for independent.
 const LONG: f64 = 50.0;
 
@@ -85,7 +85,7 @@ pub fn error_of_mean(levels: impl IntoIterator<Item = Blocks>) -> f64 {
 /// gone over a few blocks. Here `s^2` is also corrected for white noise and a part of known decay time, whose amplitude
 /// `a` in units of the noise of these blocks follows from the same neighbors: `(n - 1) s^2` is `1 - 1/n + a [g(x) - g(n x)]`
 /// and the difference to pairs `-1/n + a [c(x) - g(n x)]`, `c` the covariance of neighbors. The larger error holds. A memory
-/// of more than a sixteenth of the series counts as one of a sixteenth: what noise there is could not be told from it.
+/// of more than a twelfth of the series counts as one of a twelfth: what noise there is could not be told from it.
 pub fn error_of_mean_knowing(levels: impl IntoIterator<Item = Blocks>, known: Known) -> f64 {
     let fewest = FEWEST_INDEPENDENT as f64;
     let mut levels = levels.into_iter().peekable();

@@ -15,8 +15,9 @@ use crate::observable::{Series, SeriesLayout};
 const FEWEST_FOR_ERROR: u64 = FEWEST_INDEPENDENT as u64;
 /// In units of the relaxation time: at shorter lags particles are still in their cages, and what is slower changes little.
 const SHORT: f64 = 0.01;
-/// Relaxation times, beside the lag itself, between windows that count as independent.
-const APART: f64 = 1.25;
+/// Decay time of fluctuations of the mobility, in units of the relaxation time. Windows that count as independent are as far
+/// apart, beside the lag itself.
+const SLOW: f64 = 1.25;
 /// In units of the relaxation time: at longer lags what is slow shows among neighboring blocks of windows, which are as long
 /// as it is, and need not be known.
 const HIDDEN: f64 = 1.0 / 3.0;
@@ -110,7 +111,7 @@ impl Correlations {
         let walks =
             observable.departure().is_some() && relaxation > 0.0 && time > WALK * relaxation;
         let known = Known {
-            memory: if time < HIDDEN * relaxation { relaxation } else { 0.0 },
+            memory: if time < HIDDEN * relaxation { SLOW * relaxation } else { 0.0 },
             longest: if walks { 2.0 / 3.0 * time } else { 0.0 },
         };
         average.error_knowing(gradient, known)
@@ -176,7 +177,7 @@ struct SeriesOf<'a> {
 /// Of the origins of a lag, those whose windows do not overlap, at most `duration / lag + 1`; where the lag reaches into
 /// the relaxation of the liquid, those that are relaxation times apart. All times are in units of the distance of origins.
 fn independent_windows(lag: f64, relaxation: f64, origins: u64) -> u64 {
-    let apart = lag + if lag > SHORT * relaxation { APART * relaxation } else { 0.0 };
+    let apart = lag + if lag > SHORT * relaxation { SLOW * relaxation } else { 0.0 };
     // Each is at least one origin.
     let between = (origins.saturating_sub(1) as f64 / apart.max(1.0)) as u64;
     between + u64::from(origins > 0)
