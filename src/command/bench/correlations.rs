@@ -9,7 +9,8 @@ use crate::command::say;
 use crate::engine::domain::Ranks;
 use crate::engine::{Engine, EngineError, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
-use crate::observable::dynamics::source::{Evaluator, Source, for_engines};
+use crate::observable::dynamics::evaluator::Evaluator;
+use crate::observable::dynamics::source::{Source, for_engines};
 use crate::observable::{Correlations, Macroscopic, SampleContext};
 use crate::plan::{
     BondPlan, CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,

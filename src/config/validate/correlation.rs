@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, rounded_down};
+use super::unneeded::add;
 use super::{neighbors, sampling};
 use crate::config::defaults;
 use crate::config::document::{Correlation, Number, Table, Written};
@@ -109,11 +110,6 @@ pub fn check(
         species: species?,
         observables,
     })
-}
-
-/// What can be done about a key that no observable needs.
-pub fn add(need: Need, or: &str) -> String {
-    format!("add \"{}\" to observables, or {or}", need.example().word())
 }
 
 /// Pairs closer than the overlap length are counted in 32 bits; more would take seconds a sample, too.

@@ -15,6 +15,7 @@ mod stage;
 mod stage_checks;
 mod system;
 mod thermostat;
+mod unneeded;
 
 use serde::Deserialize;
 use std::ops::Range;

@@ -2,8 +2,8 @@
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::correlation;
 use super::stage_checks::{StageChecks, below_half_the_box, rounded_down};
+use super::unneeded::add;
 use crate::config::defaults;
 use crate::config::document::{Correlation, Number, Table, Written};
 use crate::observable::dynamics::source::Need;
@@ -48,7 +48,7 @@ pub fn bonds(
     if !wanted {
         let Some(unused) = typed.or(breaking) else { return Some(None) };
         let message = "this correlation has no bond breaking";
-        checker.reject(&unused.span, message, correlation::add(Need::Bonds, "leave it out"));
+        checker.reject(&unused.span, message, add(Need::Bonds, "leave it out"));
         return None;
     }
     let radius = radius(typed, &document.span, "bond_radius", stage_checks, checker)?;

@@ -1,8 +1,10 @@
-use super::correlation::{Correlation, Part};
+use super::correlation::Correlation;
 use super::evaluation::ParticleSum;
+use super::evaluator::Evaluator;
 use super::pair_chunk::PairChunk;
+use super::part::Part;
 use super::registry::Definition;
-use super::source::{Evaluator, Need, Source};
+use super::source::{Need, Source};
 use super::susceptibility::Susceptibility;
 use super::terms::{ParticleTerms, Terms};
 use crate::observable::ObservableError;

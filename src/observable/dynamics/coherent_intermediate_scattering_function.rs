@@ -1,9 +1,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::correlation::{Correlation, Part};
+use super::correlation::Correlation;
+use super::evaluator::Evaluator;
+use super::part::Part;
 use super::registry::Definition;
-use super::source::{Evaluator, Held, Need, Source};
+use super::source::{Held, Need, Source};
 use super::terms::{Rows, SampleTerms, Terms};
 use crate::observable::sample::Sample;
 use crate::observable::wavevectors::{WaveVectorShell, shells_of};

@@ -10,7 +10,8 @@ mod saved;
 mod series;
 
 use super::blocking::BlockingScheme;
-use super::correlation::{Correlation, Part};
+use super::correlation::Correlation;
+use super::part::Part;
 use super::registry;
 use super::source::{self, Held, Source};
 use super::stress_correlator::StressCorrelator;

@@ -1,8 +1,9 @@
 use super::cage::in_cage;
 use super::evaluation::ParticleSum;
+use super::evaluator::Evaluator;
 use super::kernel_sum::{KernelSum, Results};
 use super::pair_chunk::PairChunk;
-use super::source::{Evaluator, Need, Source};
+use super::source::{Need, Source};
 use super::terms::{ParticleTerms, Terms};
 
 /// `|dr|^2` and `|dr|^4` with `dr = r(t) - r(0)`.

@@ -15,12 +15,14 @@ pub mod correlation;
 mod correlations;
 mod displacement_moments;
 pub mod evaluation;
+pub mod evaluator;
 pub mod kernel_sum;
 pub mod mean_displacement;
 pub mod mean_quartic_displacement;
 pub mod mean_square_displacement;
 pub mod non_gaussian_parameter;
 pub mod pair_chunk;
+pub mod part;
 pub mod registry;
 pub mod sampled;
 pub mod self_intermediate_scattering_function;
@@ -33,8 +35,9 @@ pub mod susceptibility;
 pub mod terms;
 pub mod velocity_autocorrelation;
 
-pub use correlation::{Correlation, Part};
+pub use correlation::Correlation;
 pub use correlations::Correlations;
+pub use part::Part;
 
 registry::observables! {
     MeanSquareDisplacement => mean_square_displacement::DEFINITION;

@@ -2,7 +2,7 @@
 use std::ops::Range;
 
 use super::cages::Cages;
-use super::source::{Evaluator, Source};
+use super::evaluator::Evaluator;
 use crate::observable::cells::Cells;
 use crate::observable::cosines::nearest_integer;
 use crate::observable::particle_order::{CHUNK, LANES};
@@ -37,14 +37,14 @@ pub struct Search {
 }
 
 impl Search {
-    /// For the terms of these sources.
-    pub(super) fn of<'a>(
-        sources: impl Iterator<Item = &'a Source>,
+    /// For terms that these evaluate.
+    pub(super) fn of(
+        evaluators: impl Iterator<Item = Evaluator>,
         plan: &CorrelationPlan,
     ) -> Search {
         let mut search = Search::default();
-        for source in sources {
-            match source.evaluator {
+        for evaluator in evaluators {
+            match evaluator {
                 Evaluator::Places => search.cells = true,
                 Evaluator::Bonds => search.bond_radius = plan.bonds.map(|bonds| bonds.radius),
                 Evaluator::Cages => search.cage_radius = plan.cage_radius,

@@ -1,10 +1,12 @@
 use super::cage::in_cage;
-use super::correlation::{Correlation, Part, Places};
+use super::correlation::{Correlation, Places};
 use super::evaluation::ParticleSum;
+use super::evaluator::Evaluator;
 use super::kernel_sum::{KernelSum, Results};
 use super::pair_chunk::{Frame, PairChunk};
+use super::part::Part;
 use super::registry::Definition;
-use super::source::{Evaluator, Need, Source};
+use super::source::{Need, Source};
 use super::susceptibility::Susceptibility;
 use super::terms::{ParticleTerms, Rows, Terms};
 use crate::observable::cosines::cosine_rows;

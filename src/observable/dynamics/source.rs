@@ -1,6 +1,7 @@
 //! Which terms an observable is made from, what they need, who evaluates them, and what samples hold for them.
 use std::fmt;
 
+use super::evaluator::Evaluator;
 use super::terms::Terms;
 use crate::observable::sample::Contents;
 use crate::observable::{ObservableError, SampleContext};
@@ -105,34 +106,6 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
-}
-
-/// How an engine evaluates terms where the particles are; those of one kind together, from samples of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evaluator {
-    /// Sums over particles of what each does by itself.
-    Particles,
-    /// The same in the frame of the cages.
-    Cages,
-    /// Numbers of particles near places of others.
-    Places,
-    /// Neighbors that particles keep.
-    Bonds,
-    /// Density modes of every sample.
-    Densities,
-    /// The stress of every sample.
-    Stress,
-}
-
-impl Evaluator {
-    const ALL: [Evaluator; 6] = [
-        Evaluator::Particles,
-        Evaluator::Cages,
-        Evaluator::Places,
-        Evaluator::Bonds,
-        Evaluator::Densities,
-        Evaluator::Stress,
-    ];
 }
 
 /// The correlation in parts that an engine may evaluate, one for each [`Evaluator`] that there is something for.

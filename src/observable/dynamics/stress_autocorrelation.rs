@@ -1,6 +1,8 @@
-use super::correlation::{Correlation, Part};
+use super::correlation::Correlation;
+use super::evaluator::Evaluator;
+use super::part::Part;
 use super::registry::Definition;
-use super::source::{Evaluator, Held, Source};
+use super::source::{Held, Source};
 use super::terms::Terms;
 use crate::plan::DynamicObservable;
 use crate::system::SimulationBox;

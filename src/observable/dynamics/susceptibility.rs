@@ -1,4 +1,5 @@
-use super::correlation::{Correlation, Part};
+use super::correlation::Correlation;
+use super::part::Part;
 use crate::plan::DynamicObservable;
 
 /// Four-point susceptibility `chi_4(t) = N (<x^2> - <x>^2)` with `x` the mean over `N` particles at one time

@@ -1,7 +1,7 @@
 //! What one time origin contributes: sums that several observables share.
-use super::correlation::Part;
 use super::evaluation::ParticleSum;
 use super::pair_chunk::PairChunk;
+use super::part::Part;
 use super::stress_correlator;
 use crate::observable::sample::Sample;
 use crate::observable::wavevectors::WaveVectorShell;

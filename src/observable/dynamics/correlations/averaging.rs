@@ -6,8 +6,9 @@ use rayon::prelude::*;
 use super::{Channel, Correlations};
 use crate::observable::accumulator::{BlockAverage, MAX_COMPONENTS};
 use crate::observable::dynamics::blocking::Due;
-use crate::observable::dynamics::correlation::{Correlation, Part};
+use crate::observable::dynamics::correlation::Correlation;
 use crate::observable::dynamics::pair_chunk::{Origin, PairChunk, Search};
+use crate::observable::dynamics::part::Part;
 use crate::observable::dynamics::terms::{ParticleTerms, SampleTerms, Terms};
 use crate::observable::particle_order::CHUNK;
 use crate::observable::sample::Sample;
@@ -39,8 +40,8 @@ impl Correlations {
                 (lag < self.lags.len()).then(|| (lag, Arc::clone(later)))
             };
             let pairs: Vec<_> = entries.iter().enumerate().filter_map(lag_of).collect();
-            let sources = self.terms.iter().map(|(source, _)| *source);
-            let search = Search::of(sources, &self.plan);
+            let evaluators = self.terms.iter().map(|(source, _)| source.evaluator);
+            let search = Search::of(evaluators, &self.plan);
             let origin = Origin::new(&entries[0], search, &self.context.simulation_box);
             for pairs in pairs.chunks(PAIRS_AT_ONCE) {
                 self.correlate_pairs(&origin, pairs);

@@ -7,9 +7,9 @@ use crate::observable::dynamics::evaluation::{
     DensityEvaluation, Evaluated, EvaluatedPairs, Evaluation, Offloaded, SampledDensities,
     SampledStress, StressEvaluation,
 };
+use crate::observable::dynamics::evaluator::Evaluator;
 use crate::observable::dynamics::registry;
 use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
-use crate::observable::dynamics::source::Evaluator;
 use crate::observable::dynamics::terms::{Rows, Terms};
 use crate::observable::sample::{CenterOfMass, Sample};
 

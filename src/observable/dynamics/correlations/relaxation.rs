@@ -3,7 +3,8 @@
 //! The mobility of a supercooled liquid fluctuates, of all its particles together, and keeps its value for about as long as
 //! the liquid relaxes. Time origins within that time see the same mobility, whatever their number.
 use super::{Channel, Correlations};
-use crate::observable::dynamics::correlation::{Part, Places};
+use crate::observable::dynamics::correlation::Places;
+use crate::observable::dynamics::part::Part;
 use crate::observable::dynamics::terms::Rows;
 
 /// Mean square displacement of particles that have left their places, in units of the square of `overlap_length`: about
