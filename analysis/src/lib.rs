@@ -29,6 +29,7 @@ mod read_consistent;
 mod readable;
 pub mod report;
 pub mod results;
+pub mod slow;
 pub mod structure;
 pub mod trajectory;
 

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::drift::Drift;
 use crate::results::{Function, ResultsFile, TimeSeries};
+use crate::slow::{mean_from, relaxation_time};
 use crate::statistics::{Mean, block_average};
 
 /// A time series is drawn with no more points than this.
@@ -48,10 +49,12 @@ pub(crate) struct Points {
 impl Overview {
     pub fn of(file: &ResultsFile) -> Result<Self> {
         let mut series = Vec::new();
-        file.each_series(|each| series.push(SeriesOverview::of(&each)))?;
+        let dynamics = file.dynamics()?;
+        let relaxation = relaxation_time(&dynamics);
+        file.each_series(|each| series.push(SeriesOverview::of(&each, relaxation)))?;
         let plan = file.plan().unwrap_or_default();
         let drift = Drift::of(&plan, &file.parameter("stage").unwrap_or_default());
-        Ok(Overview { series, dynamics: file.dynamics()?, structure: file.structure()?, drift })
+        Ok(Overview { series, dynamics, structure: file.structure()?, drift })
     }
 
     /// Whether there is nothing to tell or draw.
@@ -61,7 +64,7 @@ impl Overview {
 }
 
 impl SeriesOverview {
-    fn of(series: &TimeSeries) -> Self {
+    fn of(series: &TimeSeries, relaxation: Option<f64>) -> Self {
         let scalar = series.shape.is_empty();
         SeriesOverview {
             name: series.name.clone(),
@@ -73,7 +76,10 @@ impl SeriesOverview {
                 _ => None,
             },
             first: series.value.first().copied().filter(|_| scalar),
-            mean: block_average(if scalar { &series.value } else { &[] }),
+            mean: match scalar {
+                true => mean_from(series, 0, relaxation),
+                false => block_average(&[]),
+            },
             points: if scalar { Points::of(series) } else { Points::default() },
         }
     }
@@ -122,7 +128,7 @@ mod tests {
         let rows = 100_000;
         let mut value: Vec<f64> = (0..rows).map(|row| -5.0 + 1e-14 * f64::from(row)).collect();
         value[70_100] = 1e3;
-        let overview = SeriesOverview::of(&series(value));
+        let overview = SeriesOverview::of(&series(value), None);
         let Points { step, time, value, deviation } = &overview.points;
         assert_eq!([step.len(), time.len(), value.len(), deviation.len()], [MOST_POINTS; 4]);
         assert_eq!((overview.samples, overview.steps), (100_000, Some((0, 999_990))));
@@ -141,13 +147,13 @@ mod tests {
     #[test]
     fn a_short_series_is_drawn_as_it_is_and_a_vector_not_at_all() {
         let short = series(vec![1.0, 4.0, 2.0]);
-        let overview = SeriesOverview::of(&short);
+        let overview = SeriesOverview::of(&short, None);
         assert_eq!(overview.points.value, short.value);
         assert_eq!((&overview.points.time, &overview.points.step[2]), (&short.time, &20.0));
         assert!(overview.points.deviation.iter().all(|deviation| deviation.is_nan()));
-        let overview = SeriesOverview::of(&TimeSeries { shape: vec![3], ..short });
+        let overview = SeriesOverview::of(&TimeSeries { shape: vec![3], ..short }, None);
         assert_eq!((overview.samples, overview.first), (3, None));
         assert!(overview.points.value.is_empty());
-        assert_eq!(SeriesOverview::of(&TimeSeries::default()).steps, None);
+        assert_eq!(SeriesOverview::of(&TimeSeries::default(), None).steps, None);
     }
 }

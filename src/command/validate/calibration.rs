@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use miette::{IntoDiagnostic, miette};
 use supercool_analysis::results::{Curve, Function, ResultsFile};
+use supercool_analysis::slow::relaxation_time;
 
 use self::langevin_gas::LangevinGas;
 use super::judge::{Found, Judged, Verdict, mean};
@@ -48,7 +49,8 @@ pub fn judge(
                 && calibrated.species.as_ref().is_none_or(|species| *species == function.group)
         };
         if let Some(series) = file.observable(name).into_diagnostic()? {
-            means.push(mean(&series));
+            let relaxation = relaxation_time(&file.dynamics().into_diagnostic()?);
+            means.push(mean(&series, relaxation));
         } else if let Some(function) = file.dynamics().into_diagnostic()?.into_iter().find(is_it) {
             functions.push(function);
         } else {

@@ -6,6 +6,7 @@ use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
 use supercool_analysis::fit::{Estimate, Points, least_squares};
 use supercool_analysis::results::{Function, ResultsFile, TimeSeries};
+use supercool_analysis::slow::{mean_from, relaxation_time};
 use supercool_analysis::statistics::block_average;
 
 use super::Size;
@@ -205,15 +206,17 @@ fn measure(expected: &Expected, directory: &Path) -> miette::Result<Measured> {
             miette!("{}: {what} needs four shells or more below q = 2", path.display())
         });
     }
-    let all = ResultsFile::open(&path).and_then(|file| file.observables()).into_diagnostic()?;
+    let file = ResultsFile::open(&path).into_diagnostic()?;
+    let relaxation = relaxation_time(&file.dynamics().into_diagnostic()?);
+    let all = file.observables().into_diagnostic()?;
     let series = all.into_iter().find(|series| series.name == expected.observable);
     let series = series
         .filter(|series| !series.value.is_empty())
         .ok_or_else(|| miette!("{}: no samples of {}", path.display(), expected.observable))?;
-    Ok(Measured::Found(evaluate(expected.statistic, &series)))
+    Ok(Measured::Found(evaluate(expected.statistic, &series, relaxation)))
 }
 
-fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
+fn evaluate(statistic: Statistic, series: &TimeSeries, relaxation: Option<f64>) -> Found {
     let exact = |value| Found { value, error: 0.0 };
     // The first sample of a stage is the end of the one before.
     let samples = &series.value[1.min(series.value.len() - 1)..];
@@ -236,13 +239,13 @@ fn evaluate(statistic: Statistic, series: &TimeSeries) -> Found {
         | Statistic::LongWavelengthLimit
         | Statistic::Hash
         | Statistic::Difference
-        | Statistic::Reversal => mean(series),
+        | Statistic::Reversal => mean(series, relaxation),
     }
 }
 
 /// Mean over a series but its first sample, which is the end of the stage before.
-pub fn mean(series: &TimeSeries) -> Found {
-    let mean = block_average(&series.value[1.min(series.value.len() - 1)..]);
+pub fn mean(series: &TimeSeries, relaxation: Option<f64>) -> Found {
+    let mean = mean_from(series, 1.min(series.value.len() - 1), relaxation);
     Found { value: mean.value, error: mean.error }
 }
 
@@ -333,11 +336,11 @@ mod tests {
     #[test]
     fn the_first_sample_is_that_of_the_stage_before() {
         let series = TimeSeries { value: vec![100.0, 1.0, 2.0, 1.0, 2.0], ..TimeSeries::default() };
-        assert_eq!(evaluate(Statistic::First, &series).value, 100.0);
-        assert_eq!(evaluate(Statistic::Mean, &series).value, 1.5);
-        assert_eq!(evaluate(Statistic::Variance, &series).value, 0.25);
+        assert_eq!(evaluate(Statistic::First, &series, None).value, 100.0);
+        assert_eq!(evaluate(Statistic::Mean, &series, None).value, 1.5);
+        assert_eq!(evaluate(Statistic::Variance, &series, None).value, 0.25);
         let vectors =
             TimeSeries { value: vec![3.0, 4.0, 0.0, 0.0], shape: vec![2], ..TimeSeries::default() };
-        assert_eq!(evaluate(Statistic::LargestModulus, &vectors).value, 5.0);
+        assert_eq!(evaluate(Statistic::LargestModulus, &vectors, None).value, 5.0);
     }
 }

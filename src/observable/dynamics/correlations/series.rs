@@ -21,6 +21,8 @@ const SLOW: f64 = 1.25;
 /// In units of the relaxation time: at longer lags what is slow shows among neighboring blocks of windows, which are as long
 /// as it is, and need not be known.
 const HIDDEN: f64 = 1.0 / 3.0;
+/// What is slow is taken for no slower than this fraction of the stage.
+const FEWEST_MEMORIES: f64 = 12.0;
 /// In units of the relaxation time: at longer lags displacements are those of random walks.
 const WALK: f64 = 3.0;
 
@@ -110,8 +112,9 @@ impl Correlations {
         // have the correlation (1 - t'/t)^2 at origins t' apart; other functions forget sooner.
         let walks =
             observable.departure().is_some() && relaxation > 0.0 && time > WALK * relaxation;
+        let most = average.count() as f64 / FEWEST_MEMORIES;
         let known = Known {
-            memory: if time < HIDDEN * relaxation { SLOW * relaxation } else { 0.0 },
+            memory: if time < HIDDEN * relaxation { most.min(SLOW * relaxation) } else { 0.0 },
             longest: if walks { 2.0 / 3.0 * time } else { 0.0 },
         };
         average.error_knowing(gradient, known)
