@@ -16,7 +16,7 @@ const FEWEST_MEMORIES: f64 = 8.0;
 const FEWEST_RELAXATIONS: f64 = 10.0;
 
 /// The longest time at which a self-overlap, or `F_s` of the largest wave number, falls to 1/e; its longest lag where it does
-/// not. `None` without such functions.
+/// not. `None` without such functions. Where all wave numbers are small, it is longer than the structure takes to relax.
 pub fn relaxation_time(functions: &[Function]) -> Option<f64> {
     let of = |function: &Function| {
         let value = &function.curves.last()?.value;

@@ -5,8 +5,8 @@ use super::runs::{FS, MSD, Run};
 use crate::numbers::short;
 use crate::results::Curve;
 
-/// A change counts beyond this number of its standard errors, which take blocks for independent. In equilibrium one in
-/// a hundred stages of the Kob-Andersen liquid was flagged (368, of 7 to 44 relaxation times).
+/// A change counts beyond this number of its standard errors, which take blocks for independent. The same formula flags
+/// three of 368 parts, of 7 to 44 relaxation times, of runs of the Kob-Andersen liquid in equilibrium.
 const SIGNIFICANT: f64 = 6.0;
 /// The same of the mean over several runs, whose error is that of their scatter.
 const SIGNIFICANT_TOGETHER: f64 = 3.5;
