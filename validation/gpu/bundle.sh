@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 
 cargo build --locked --features supercool/mpi -p supercool
 strip -o "$bundle/supercool" target/debug/supercool
-tests=(cuda cuda_correlations cuda_minima reference ranks_on_gpus)
+tests=(cuda cuda_correlations cuda_minima reference simulation_box buckingham ranks_on_gpus)
 # The lines of cargo that name what it has built: one JSON object each.
 cargo test --no-run --locked --features supercool/mpi -p supercool "${tests[@]/#/--test=}" --message-format=json |
     sed -n 's/.*"kind":\["test"\].*"name":"\([a-z_]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |

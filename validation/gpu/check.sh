@@ -5,7 +5,7 @@ here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
 
 parts=(
-    "tests:           tests of one GPU (test files cuda, cuda_correlations, cuda_minima, reference)"
+    "tests:           tests of one GPU (test files cuda, cuda_correlations, cuda_minima, reference, simulation_box, buckingham)"
     "memcheck:        compute-sanitizer on runs that use every kernel of one GPU"
     "racecheck:       the same with its other tool"
     "stages:          1,000 stages in one run: the GPU's memory must not grow"
@@ -86,7 +86,7 @@ bench() { # PARTICLES PRECISION OPTION...
 print("|", row["particles"], "|", row["precision"], "|", " ".join(sys.argv[1:]) or "-", "|", round(row["steps_per_second"], 1), "|", flush=True)' "$@"
 }
 
-part_tests() { run_tests 12 cuda cuda_correlations cuda_minima reference; }
+part_tests() { run_tests 12 cuda cuda_correlations cuda_minima reference simulation_box buckingham; }
 one_gpu=(lanes:fixed-point lanes:double-single everything_3d:fixed-point everything_2d:fixed-point)
 part_memcheck() { sanitize memcheck 1 "${one_gpu[@]}"; }
 part_racecheck() { sanitize racecheck 1 "${one_gpu[@]}"; }
