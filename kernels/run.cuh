@@ -3,7 +3,7 @@
 //   POLICY       FixedPoint, DoubleSingles, Double or Single
 //   EVALUATOR_HEADER   file of the potential, such as "potential/lennard_jones.cuh"
 //   EVALUATOR    such as LennardJones<float>, over the arithmetic of the policy
-//   TRUNCATION   a TruncationKind
+//   TRUNCATION   one of those of shared/truncations.cuh
 //   DIMENSION    2 or 3
 //   SPECIES_COUNT
 //   CUBIC        1 if all edges of the box are equal

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use supercool::arithmetic::Real;
 use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, uniform};
 use supercool::arithmetic::{DoubleSingle, double_single, elementary, fixed_point, reciprocal};
-use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
+use supercool::engine::cuda::constants::{self, DevicePolicy, PairTable};
 use supercool::engine::cuda::{FIRE_HEADER, structure_program};
 use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, Policy, Single};
 use supercool::integrator::fire::{Fire, Iteration};
@@ -35,7 +35,7 @@ fn build() -> Option<(tempfile::TempDir, PathBuf)> {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
     // Those that the tested headers include.
     let of_samples = structure_program(3, 1).shared;
-    for header in of_samples.iter().chain([&FIRE_HEADER]) {
+    for header in of_samples.iter().chain(&constants::SHARED).chain([&FIRE_HEADER]) {
         let path = folder.path().join(header.name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder for it");
         std::fs::write(path, (header.text)()).expect("the header is written");
@@ -291,7 +291,6 @@ fn elementary_functions_agree() {
     });
 }
 
-/// In the order of `purposes` in the headers' program.
 const PURPOSES: [Purpose; 8] = [
     Purpose::InitialVelocity,
     Purpose::SpeciesPlacement,
@@ -320,11 +319,6 @@ fn random_numbers_agree() {
         words.push(Word::F64(uniform(seed, id, step, purpose)));
         words
     });
-}
-
-#[test]
-fn purposes_of_random_numbers_have_the_same_values() {
-    compare("purposes", &[], &[[0]], |_| PURPOSES.map(|p| Word::Bits(p as u64)).to_vec());
 }
 
 #[test]

@@ -8,14 +8,13 @@ use std::sync::{Mutex, OnceLock};
 use supercool::engine::EngineError;
 use supercool::engine::cuda::arithmetic;
 use supercool::engine::cuda::compile::{Architecture, Resources, compile_in};
-use supercool::engine::cuda::constants::{DevicePolicy, PairTable};
+use supercool::engine::cuda::constants;
 use supercool::engine::cuda::library::Nvrtc;
 use supercool::engine::cuda::program::Program;
 use supercool::engine::cuda::{
     centers_program, correlation_program, density_program, domain_program, minimizer_program,
     neighborhoods_program, program, structure_program,
 };
-use supercool::engine::precision::{Double, DoubleSingles, FixedPoint, Single};
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, Offloaded};
 use supercool::observable::{Correlations, SampleContext};
 use supercool::plan::{
@@ -596,38 +595,50 @@ fn a_gpu_newer_than_the_compiler_gets_portable_code() {
     assert!(text.contains(".target sm_90") && text.ends_with('\0'), "{text}");
 }
 
-fn constants_agree<P: DevicePolicy>(precision: Precision) {
-    let plan = plan(precision, 3, PairPotential::Mie { m: 12, n: 7 }, SMOOTH);
-    let system = &plan.system;
-    let policy = P::new(&system.simulation_box, plan.run.timestep, &system.species);
-    let (constants, pairs) = (policy.constants(), PairTable::new(&policy, &plan.potential));
-    let text = format!(
-        "__device__ PolicyConstants first = {};\n__device__ Pair second[4] = {};\n\
-         static_assert(sizeof(first) == {} && sizeof(second) == {}, \"one layout\");\n\
-         extern \"C\" __global__ void use(void **out) {{ out[0] = &first; out[1] = &second; }}",
-        constants.initializer(),
-        pairs.initializer(),
-        constants.bytes().len(),
-        pairs.bytes().len(),
-    );
-    let compiled = compile_in(&small(&text, precision), Architecture::Machine(90), None)
-        .unwrap_or_else(|error| panic!("{error}"));
-    for bytes in [constants.bytes(), pairs.bytes()] {
-        assert!(
-            compiled.image.windows(bytes.len()).any(|window| window == bytes),
-            "{}: the image holds other numbers",
-            P::NAME
-        );
+#[test]
+fn constants_of_policies_are_declared_with_their_places() {
+    let header = |name| {
+        let header = constants::SHARED.into_iter().find(|header| header.name == name);
+        (header.expect("a header").text)()
+    };
+    let text = header("shared/double_singles_constants.cuh");
+    let expected = "struct DoubleSinglesConstants {\n    DoubleSingle edges[3];\n    DoubleSingle inv_edges[3];\n    \
+                    // Length of one unit of the site along each axis.\n    float site_length[3];\n";
+    assert!(text.contains(expected), "{text}");
+    let expected = "    // dt / (2 m) of each species.\n    DoubleSingle half_kick[SPECIES_COUNT];\n};\n\
+                    static_assert(OFFSET_OF(DoubleSinglesConstants, edges) == 0, \"place of edges\");\n";
+    assert!(text.contains(expected), "{text}");
+    // The array begins at a multiple of eight.
+    let text = header("shared/fixed_point_constants.cuh");
+    for place in ["shift) == 112", "mass_ratio) == 120"] {
+        assert!(text.contains(&format!("(FixedPointConstants, {place}")), "{place}: {text}");
     }
 }
 
 #[test]
-fn constants_written_as_text_are_those_written_as_bytes() {
+fn pairs_with_other_fields_than_those_of_the_host_do_not_compile() {
     if !nvrtc_is_there() {
         return;
     }
-    constants_agree::<Single>(Precision::Single);
-    constants_agree::<DoubleSingles>(Precision::DoubleSingle);
-    constants_agree::<Double>(Precision::Double);
-    constants_agree::<FixedPoint>(Precision::FixedPoint);
+    let of_host = program(&plan(Precision::Single, 3, PairPotential::Yukawa, SMOOTH));
+    for (field, instead, message) in [
+        (
+            "interaction.force_unit) ==",
+            "interaction.energy_unit) ==",
+            "place of interaction.force_unit",
+        ),
+        (
+            "potential.kappa) ==",
+            "potential.kappa_sigma) ==",
+            "place of interaction.potential.kappa",
+        ),
+        ("sizeof(Pair) ==", "4 + sizeof(Pair) ==", "Pair has one layout"),
+    ] {
+        let text = of_host.text.replace(field, instead);
+        assert_ne!(text, of_host.text, "{field}");
+        let other = Program { text, ..of_host.clone() };
+        let error = compile_in(&other, Architecture::Machine(90), None).expect_err("another pair");
+        let message = format!("static assertion failed with \"{message}");
+        assert!(error.to_string().contains(&message), "{error}");
+    }
 }

@@ -3,10 +3,7 @@
 #pragma once
 #include "arithmetic/portable.cuh"
 
-struct DoubleSingle {
-    float hi;
-    float lo;
-};
+#include "shared/double_single.cuh"
 
 // s + e == a + b.
 INLINE void two_sum(float a, float b, float &s, float &e) {

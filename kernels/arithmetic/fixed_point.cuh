@@ -71,16 +71,10 @@ INLINE i64 with_sign(U128 value, bool negative, bool &fits) {
     return negative ? -(i64)value.lo : (i64)value.lo;
 }
 
-// The number multiplier / 2^shift.
-struct Ratio {
-    u64 multiplier;
-    u32 shift;
-};
-
-// v * ratio, rounded once to nearest, halves away from zero.
-INLINE i64 mul_round(i64 v, Ratio ratio, bool &fits) {
-    U128 product = multiply_wide(magnitude(v), ratio.multiplier);
-    return with_sign(shift_round(product, ratio.shift), v < 0, fits);
+// v * multiplier / 2^shift, rounded once to nearest, halves away from zero.
+INLINE i64 mul_round(i64 v, u64 multiplier, u32 shift, bool &fits) {
+    U128 product = multiply_wide(magnitude(v), multiplier);
+    return with_sign(shift_round(product, shift), v < 0, fits);
 }
 
 // |x| = mantissa * 2^exponent for finite x.

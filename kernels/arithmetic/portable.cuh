@@ -18,6 +18,13 @@ typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
 
+// Place of a field in a struct, as a constant; older NVRTC lack the builtin of other compilers.
+#if defined(__CUDACC__)
+#define OFFSET_OF(type, field) __INTADDR__(&((type *)0)->field)
+#else
+#define OFFSET_OF(type, field) __builtin_offsetof(type, field)
+#endif
+
 // Bits of a float and back; rounding to nearest everywhere.
 #if defined(__CUDACC__)
 INLINE u32 to_bits(float x) { return __float_as_uint(x); }

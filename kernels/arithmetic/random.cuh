@@ -4,17 +4,7 @@
 #include "arithmetic/elementary.cuh"
 #include "arithmetic/philox.cuh"
 
-// What a random number is for; the values of src/arithmetic/random.rs.
-enum Purpose : u32 {
-    PURPOSE_INITIAL_VELOCITY = 1,
-    PURPOSE_SPECIES_PLACEMENT = 2,
-    PURPOSE_ANDERSEN_COLLISION = 3,
-    PURPOSE_ANDERSEN_VELOCITY = 4,
-    PURPOSE_LANGEVIN = 5,
-    PURPOSE_BUSSI = 6,
-    PURPOSE_INITIAL_DISPLACEMENT = 7,
-    PURPOSE_TEST = 127,
-};
+#include "shared/purposes.cuh"
 
 INLINE RandomWords random_block(u64 seed, u32 id, u64 step, u32 purpose, u32 draw) {
     return philox4x32(id, (u32)step, (u32)(step >> 32), purpose << 24 | draw, (u32)seed, (u32)(seed >> 32));

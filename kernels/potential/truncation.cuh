@@ -2,13 +2,7 @@
 #pragma once
 #include "arithmetic/real.cuh"
 
-// How a truncation enters the pair loop; the values of `TruncationKind`.
-enum TruncationKind {
-    // Sharp and shifted: the force is that of the bare potential.
-    TRUNCATION_SHIFTED = 0,
-    TRUNCATION_FORCE_SHIFTED = 1,
-    TRUNCATION_SMOOTH = 2,
-};
+#include "shared/truncations.cuh"
 
 // (-U'(r)/r, raise U(r) - shift) of a potential where it is smoothed in 32 bits, in its own units.
 template <typename V, typename R>

@@ -4,6 +4,8 @@
 #include "arithmetic/real.cuh"
 #include "precision/species.cuh"
 
+#include "shared/double_constants.cuh"
+
 struct Double {
     typedef double Coordinate;
     typedef double Velocity;
@@ -13,13 +15,7 @@ struct Double {
     // Partial sum of the pair loop.
     typedef double Sum;
 
-    struct Constants {
-        double edges[3];
-        double inv_edges[3];
-        double timestep;
-        // dt / (2 m) of each species.
-        double half_kick[SPECIES_COUNT];
-    };
+    typedef DoubleConstants Constants;
 
     static INLINE double coordinate_to_f64(const Constants &, double x, int) { return x; }
     static INLINE u64 coordinate_to_bits(double x) { return to_bits(x); }

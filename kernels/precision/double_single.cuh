@@ -8,6 +8,8 @@
 #include "precision/box_fraction.cuh"
 #include "precision/species.cuh"
 
+#include "shared/double_singles_constants.cuh"
+
 struct DoubleSingles {
     typedef DoubleSingle Coordinate;
     typedef DoubleSingle Velocity;
@@ -25,18 +27,7 @@ struct DoubleSingles {
     typedef double Sum;
 #endif
 
-    struct Constants {
-        DoubleSingle edges[3];
-        DoubleSingle inv_edges[3];
-        // Length of one unit of the site along each axis.
-        float site_length[3];
-        // The same in lengths of the first axis' unit, and the inverse of that one.
-        float relative_length[3];
-        float inv_site_length;
-        DoubleSingle timestep;
-        // dt / (2 m) of each species.
-        DoubleSingle half_kick[SPECIES_COUNT];
-    };
+    typedef DoubleSinglesConstants Constants;
 
     static INLINE double coordinate_to_f64(const Constants &, DoubleSingle x, int) { return to_f64(x); }
     static INLINE u64 coordinate_to_bits(DoubleSingle x) { return to_bits(x); }

@@ -6,6 +6,8 @@
 #include "precision/box_fraction.cuh"
 #include "precision/species.cuh"
 
+#include "shared/fixed_point_constants.cuh"
+
 struct FixedPoint {
     typedef u64 Coordinate;
     typedef i64 Velocity;
@@ -15,23 +17,7 @@ struct FixedPoint {
     // Partial sum of the pair loop.
     typedef i64 Sum;
 
-    struct Constants {
-        double edges[3];
-        // Reduced units of one velocity increment, and of one quantum of force.
-        double velocity_quantum[3];
-        double force_quantum[3];
-        double timestep;
-        // Length of one unit of the site along each axis.
-        float site_length[3];
-        // The same in lengths of the first axis' unit.
-        float relative_length[3];
-        // dt^2 2^31 / (m0 2^shift).
-        float impulse_factor;
-        float inv_impulse_factor;
-        u32 shift;
-        // m0 / m of each species as multiplier / 2^shift; multiplier 0 stands for the lightest.
-        Ratio mass_ratio[SPECIES_COUNT];
-    };
+    typedef FixedPointConstants Constants;
 
     // What a kick gives that does not fit: `is_runaway` sees it.
     static INLINE i64 runaway() { return 1ll << 62; }
@@ -73,7 +59,7 @@ struct FixedPoint {
         Ratio ratio = c.mass_ratio[species];
         if (ratio.multiplier != 0) {
             bool fits = true;
-            impulse = mul_round(impulse, ratio, fits);
+            impulse = mul_round(impulse, ratio.multiplier, ratio.shift, fits);
             impulse = fits ? impulse : runaway();
         }
         return wrapping_add(v, impulse);

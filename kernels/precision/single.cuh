@@ -4,6 +4,8 @@
 #include "arithmetic/real.cuh"
 #include "precision/species.cuh"
 
+#include "shared/single_constants.cuh"
+
 // Which of `count` slabs holds a wrapped 32-bit coordinate.
 INLINE u32 slab_f32(float site, float inv_edge, u32 count) {
     u32 at = truncate_to_u32(mul(mul((double)site, (double)inv_edge), (double)count));
@@ -26,13 +28,7 @@ struct Single {
     // Partial sum of the pair loop.
     typedef float Sum;
 
-    struct Constants {
-        float edges[3];
-        float inv_edges[3];
-        float timestep;
-        // dt / (2 m) of each species.
-        float half_kick[SPECIES_COUNT];
-    };
+    typedef SingleConstants Constants;
 
     static INLINE double coordinate_to_f64(const Constants &, float x, int) { return (double)x; }
     static INLINE u64 coordinate_to_bits(float x) { return to_bits(x); }

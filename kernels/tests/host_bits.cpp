@@ -102,13 +102,6 @@ static void random_numbers(const Constants &, const u64 *in, u64 *out) {
     out[7] = word(uniform(seed, id, step, purpose));
 }
 
-static void purposes(const Constants &, const u64 *, u64 *out) {
-    u32 all[] = {PURPOSE_INITIAL_VELOCITY, PURPOSE_SPECIES_PLACEMENT, PURPOSE_ANDERSEN_COLLISION,
-                 PURPOSE_ANDERSEN_VELOCITY, PURPOSE_LANGEVIN, PURPOSE_BUSSI, PURPOSE_INITIAL_DISPLACEMENT,
-                 PURPOSE_TEST};
-    for (int k = 0; k < 8; ++k) out[k] = all[k];
-}
-
 static void rounding(const Constants &, const u64 *in, u64 *out) {
     float x = f32(in[0]);
     bool fits = true;
@@ -124,7 +117,7 @@ static void rounding(const Constants &, const u64 *in, u64 *out) {
 
 static void scaling(const Constants &, const u64 *in, u64 *out) {
     bool fits = true;
-    out[0] = word(mul_round((i64)in[0], Ratio{in[1], (u32)in[2]}, fits));
+    out[0] = word(mul_round((i64)in[0], in[1], (u32)in[2], fits));
     out[1] = word(fits);
     fits = true;
     out[2] = word(scale_i64((i64)in[0], f64(in[3]), fits));
@@ -299,7 +292,6 @@ static std::vector<Function> functions() {
         {"exponentials", 2, 2, exponentials},
         {"logarithm_and_circle", 2, 3, logarithm_and_circle},
         {"random_numbers", 5, 8, random_numbers},
-        {"purposes", 1, 8, purposes},
         {"rounding", 3, 7, rounding},
         {"scaling", 4, 4, scaling},
         {"fractions", 3, 3, fractions},

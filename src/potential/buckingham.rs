@@ -1,5 +1,5 @@
 use super::description::{Description, Fault, Parameter, Scale, ScaleNames};
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, named};
 use super::form::{KernelHeader, PairForm, kernel_header};
 use super::{PairParameters, PairPotential};
 use crate::arithmetic::Real;
@@ -162,8 +162,8 @@ impl<R: Real> Evaluator<R> for Buckingham<R> {
         (self.c == R::ZERO).then_some(self.a)
     }
 
-    fn constants(&self) -> Vec<R> {
-        vec![self.a, self.inv_rho, self.c]
+    fn constants(&self) -> Vec<(&'static str, R)> {
+        named!(self: a, inv_rho, c)
     }
 }
 

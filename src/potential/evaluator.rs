@@ -32,6 +32,14 @@ pub trait Evaluator<R: Real>: Copy + Send + Sync + 'static {
         (force, energy.fused(raise, -shift))
     }
 
-    /// The constants, in the order of the struct of this name in `kernels/potential`.
-    fn constants(&self) -> Vec<R>;
+    /// The constants: fields of the struct of this name in `kernels/potential`, in its order.
+    fn constants(&self) -> Vec<(&'static str, R)>;
 }
+
+/// Fields of a struct, each with its name.
+macro_rules! named {
+    ($of:ident: $($field:ident),+) => {
+        vec![$((stringify!($field), $of.$field)),+]
+    };
+}
+pub(super) use named;

@@ -1,5 +1,5 @@
 use super::description::{Description, EPSILON, SIGMA};
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, named};
 use super::form::{KernelHeader, PairForm, kernel_header};
 use super::{PairParameters, PairPotential};
 use crate::arithmetic::Real;
@@ -59,7 +59,7 @@ impl<R: Real> Evaluator<R> for GaussianCore<R> {
         Some(self.epsilon)
     }
 
-    fn constants(&self) -> Vec<R> {
-        vec![self.epsilon, self.minus_inv_sigma2, self.two_inv_sigma2]
+    fn constants(&self) -> Vec<(&'static str, R)> {
+        named!(self: epsilon, minus_inv_sigma2, two_inv_sigma2)
     }
 }

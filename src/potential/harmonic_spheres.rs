@@ -1,5 +1,5 @@
 use super::description::{Description, EPSILON, OwnEnd, SIGMA};
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, named};
 use super::form::{KernelHeader, PairForm, kernel_header};
 use super::{PairParameters, PairPotential, Truncation};
 use crate::arithmetic::Real;
@@ -67,7 +67,7 @@ impl<R: Real> Evaluator<R> for HarmonicSpheres<R> {
         Some(self.half_epsilon)
     }
 
-    fn constants(&self) -> Vec<R> {
-        vec![self.inv_sigma, self.half_epsilon, self.epsilon_over_sigma]
+    fn constants(&self) -> Vec<(&'static str, R)> {
+        named!(self: inv_sigma, half_epsilon, epsilon_over_sigma)
     }
 }

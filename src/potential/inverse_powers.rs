@@ -1,5 +1,5 @@
 use super::description::{Description, EPSILON, Exponent, Fault, SIGMA};
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, named};
 use super::form::{FormVisitor, KernelHeader, PairForm, kernel_header};
 use super::{PairParameters, PairPotential};
 use crate::arithmetic::Real;
@@ -203,7 +203,7 @@ impl<R: Real, const ODD: bool> Evaluator<R> for InversePowers<R, ODD> {
         (radial * (ratio2 * self.inv_sigma2), energy)
     }
 
-    fn constants(&self) -> Vec<R> {
-        vec![self.sigma2, self.inv_sigma2, self.energy_m, self.energy_n, self.force_m, self.force_n]
+    fn constants(&self) -> Vec<(&'static str, R)> {
+        named!(self: sigma2, inv_sigma2, energy_m, energy_n, force_m, force_n)
     }
 }

@@ -1,5 +1,5 @@
 use super::description::{Description, EPSILON, OwnEnd, SIGMA};
-use super::evaluator::{Evaluator, ReducedUnits};
+use super::evaluator::{Evaluator, ReducedUnits, named};
 use super::form::{KernelHeader, PairForm, kernel_header};
 use super::{PairParameters, PairPotential, Truncation};
 use crate::arithmetic::Real;
@@ -92,7 +92,7 @@ impl<R: Real> Evaluator<R> for LennardJones<R> {
         (inv_r2 * inv_r6.fused(half, difference), difference.fused(raise, -shift))
     }
 
-    fn constants(&self) -> Vec<R> {
-        vec![self.force_12, self.force_6, self.energy_12, self.energy_6]
+    fn constants(&self) -> Vec<(&'static str, R)> {
+        named!(self: force_12, force_6, energy_12, energy_6)
     }
 }

@@ -1,5 +1,5 @@
 use super::description::SIGMA;
-use super::evaluator::{Evaluator, ReducedUnits};
+use super::evaluator::{Evaluator, ReducedUnits, named};
 use super::form::PairForm;
 use super::{PairParameters, Truncation};
 use crate::arithmetic::Real;
@@ -166,27 +166,22 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         }
     }
 
-    /// The constants, in the order of `Truncated` in `kernels/potential/truncation.cuh`.
-    pub fn constants(&self) -> Vec<R> {
-        let mut constants = self.common_constants();
-        constants.extend([
-            self.cutoff2,
-            self.inv_unit2,
-            self.force_unit,
-            self.energy_unit,
-            self.cutoff,
-            self.force_at_cutoff,
-            self.inv_width,
-            self.contact_energy.unwrap_or(R::ZERO),
-        ]);
-        constants
+    /// The constants: fields of `Truncated` in `kernels/potential/truncation.cuh`, in its order.
+    pub fn constants(&self) -> Vec<(String, R)> {
+        let contact_energy = self.contact_energy.unwrap_or(R::ZERO);
+        let own = named!(self:
+            cutoff2, inv_unit2, force_unit, energy_unit, cutoff, force_at_cutoff, inv_width);
+        let own = own.into_iter().chain([("contact_energy", contact_energy)]);
+        let own = own.map(|(name, value)| (name.to_owned(), value));
+        self.common_constants().into_iter().chain(own).collect()
     }
 
     /// Those of the constants, the first, that pairs may have in common.
-    pub fn common_constants(&self) -> Vec<R> {
-        let mut constants = self.potential.constants();
-        constants.extend([self.energy_shift, self.depth, self.minus_slope, self.raise, self.bend]);
-        constants
+    pub fn common_constants(&self) -> Vec<(String, R)> {
+        let of_potential = self.potential.constants().into_iter();
+        let of_potential = of_potential.map(|(name, value)| (format!("potential.{name}"), value));
+        let own = named!(self: energy_shift, depth, minus_slope, raise, bend).into_iter();
+        of_potential.chain(own.map(|(name, value)| (name.to_owned(), value))).collect()
     }
 
     /// Beyond this the force is zero.

@@ -1,5 +1,5 @@
 use super::description::{Description, EPSILON, Parameter, SIGMA};
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, named};
 use super::form::{KernelHeader, PairForm, kernel_header};
 use super::{PairParameters, PairPotential};
 use crate::arithmetic::Real;
@@ -72,7 +72,7 @@ impl<R: Real> Evaluator<R> for Yukawa<R> {
         (energy * (self.kappa + inv_r) * inv_r, energy)
     }
 
-    fn constants(&self) -> Vec<R> {
-        vec![self.epsilon_sigma, self.kappa, self.kappa_sigma]
+    fn constants(&self) -> Vec<(&'static str, R)> {
+        named!(self: epsilon_sigma, kappa, kappa_sigma)
     }
 }

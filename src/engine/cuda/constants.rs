@@ -1,157 +1,98 @@
-//! The constants of a run as the kernels' structs hold them: `Constants` of a policy
-//! (`kernels/precision`) and `PairEntry` of a pair of species (`kernels/potential/truncation.cuh`).
-use crate::arithmetic::{DoubleSingle, Real};
+//! What `kernels/run.cuh` shares with the host: `Constants` of the policies (`kernels/precision`), `PairEntry` of a pair of
+//! species (`kernels/potential/truncation.cuh`), and numbers by name.
+use std::marker::PhantomData;
+
+use super::declare::{
+    Declared, DeviceType, Named, SharedHeader, device_constants, device_struct, shared_header,
+};
+use super::layout::Layout;
+use crate::arithmetic::random::Purpose;
+use crate::arithmetic::{self, Real, fixed_point};
 use crate::engine::pair_core::{core_distance, core2};
-use crate::engine::precision::{DoubleSingles, FixedPoint, Floats, Policy};
+use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Floats, Policy, Single};
 use crate::potential::{
     FormVisitor, PairForm, PairUnits, PotentialPlan, Truncated, TruncationKind,
 };
-
-/// A struct of the kernels with its values: as bytes for the device's memory, and as text of a C++
-/// initialiser, with which the compiler folds them into the code.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DeviceStruct {
-    bytes: Vec<u8>,
-    values: Vec<String>,
-    alignment: usize,
-}
-
-impl DeviceStruct {
-    /// The struct as it lies in memory, padded to its alignment.
-    pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = self.bytes.clone();
-        bytes.resize(bytes.len().next_multiple_of(self.alignment.max(1)), 0);
-        bytes
-    }
-
-    /// `{value, value, ...}`, exact to the bit; inner braces are left out, as C++ allows.
-    pub fn initializer(&self) -> String {
-        format!("{{{}}}", self.values.join(", "))
-    }
-
-    fn push(&mut self, bytes: &[u8], value: String) {
-        self.align(bytes.len());
-        self.bytes.extend_from_slice(bytes);
-        self.values.push(value);
-    }
-
-    fn align(&mut self, alignment: usize) {
-        self.alignment = self.alignment.max(alignment);
-        self.bytes.resize(self.bytes.len().next_multiple_of(alignment), 0);
-    }
-
-    fn u32(&mut self, x: u32) {
-        self.push(&x.to_ne_bytes(), format!("{x}u"));
-    }
-
-    fn u64(&mut self, x: u64) {
-        self.push(&x.to_ne_bytes(), format!("{x}ull"));
-    }
-
-    fn f32(&mut self, x: f32) {
-        self.push(&x.to_ne_bytes(), format!("{}f", hexadecimal(f64::from(x))));
-    }
-
-    fn f64(&mut self, x: f64) {
-        self.push(&x.to_ne_bytes(), hexadecimal(x));
-    }
-
-    fn double_single(&mut self, x: DoubleSingle) {
-        self.f32(x.hi());
-        self.f32(x.lo());
-    }
-
-    fn append(&mut self, other: &DeviceStruct) {
-        self.align(other.alignment);
-        self.bytes.extend(other.bytes());
-        self.values.extend_from_slice(&other.values);
-    }
-}
-
-/// A finite float as a hexadecimal literal of C++, which any compiler reads to the bit.
-fn hexadecimal(x: f64) -> String {
-    assert!(x.is_finite(), "constants of a run are finite");
-    let bits = x.to_bits();
-    let sign = if x.is_sign_negative() { "-" } else { "" };
-    let fraction = bits & ((1 << 52) - 1);
-    let biased = (bits >> 52 & 0x7FF) as i32;
-    let (mantissa, exponent) =
-        if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
-    let zeros = mantissa.trailing_zeros();
-    if mantissa == 0 {
-        return format!("{sign}0x0p0");
-    }
-    format!("{sign}0x{:x}p{}", mantissa >> zeros, exponent + zeros as i32)
-}
+use crate::system::{SimulationBox, Species};
 
 /// A policy that the kernels have too.
-pub trait DevicePolicy: Policy<Real: DeviceReal> {
+pub trait DevicePolicy: Policy<Real: DeviceType + Named> {
     /// Name of its struct in the kernels.
     const NAME: &'static str;
 
     /// `NAME::Constants`.
-    fn constants(&self) -> DeviceStruct;
+    fn constants(&self) -> Layout;
 
     /// A force from its bits, which are those of a velocity.
     fn force_from_bits(bits: u64) -> Self::Force;
 }
 
-/// Arithmetic of the pair loop that the kernels have too.
-pub trait DeviceReal: Real {
-    /// Its type in the kernels.
-    const NAME: &'static str;
-
-    fn append(self, to: &mut DeviceStruct);
-}
-
-impl DeviceReal for f32 {
-    const NAME: &'static str = "float";
-
-    fn append(self, to: &mut DeviceStruct) {
-        to.f32(self);
-    }
-}
-
-impl DeviceReal for f64 {
-    const NAME: &'static str = "double";
-
-    fn append(self, to: &mut DeviceStruct) {
-        to.f64(self);
-    }
-}
-
-impl<F: DeviceReal> DevicePolicy for Floats<F> {
+impl<F: Real + DeviceType + Named> DevicePolicy for Floats<F> {
     const NAME: &'static str = if F::WIDE { "Double" } else { "Single" };
 
     fn force_from_bits(bits: u64) -> F {
         F::from_bits(bits)
     }
 
-    fn constants(&self) -> DeviceStruct {
-        let mut constants = DeviceStruct::default();
-        let numbers = self.edges.iter().chain(&self.inv_edges).chain([&self.timestep]);
-        numbers.chain(&self.half_kick).for_each(|number| number.append(&mut constants));
-        constants
+    fn constants(&self) -> Layout {
+        Layout::default()
+            .with("edges", &[], self.edges)
+            .with("inv_edges", &[], self.inv_edges)
+            .with("timestep", &[], self.timestep)
+            .with_array("half_kick", "SPECIES_COUNT", HALF_KICK, &self.half_kick)
+    }
+}
+
+device_struct! {
+    /// The number hi + lo.
+    struct DoubleSingle {
+        hi: f32,
+        lo: f32,
+    }
+}
+
+impl From<arithmetic::DoubleSingle> for DoubleSingle {
+    fn from(x: arithmetic::DoubleSingle) -> Self {
+        DoubleSingle { hi: x.hi(), lo: x.lo() }
     }
 }
 
 impl DevicePolicy for DoubleSingles {
     const NAME: &'static str = "DoubleSingles";
 
-    fn force_from_bits(bits: u64) -> DoubleSingle {
-        DoubleSingle::from_bits(bits)
+    fn force_from_bits(bits: u64) -> arithmetic::DoubleSingle {
+        arithmetic::DoubleSingle::from_bits(bits)
     }
 
-    fn constants(&self) -> DeviceStruct {
-        let mut constants = DeviceStruct::default();
-        self.edges.iter().for_each(|&edge| constants.double_single(edge));
-        self.inv_edges.iter().for_each(|&inverse| constants.double_single(inverse));
-        self.site_length.iter().for_each(|&length| constants.f32(length));
-        self.relative_length.iter().for_each(|&length| constants.f32(length));
-        constants.f32(self.inv_site_length);
-        constants.double_single(self.timestep);
-        self.half_kick.iter().for_each(|&factor| constants.double_single(factor));
-        constants
+    fn constants(&self) -> Layout {
+        let half_kick: Vec<DoubleSingle> = self.half_kick.iter().map(|&x| x.into()).collect();
+        Layout::default()
+            .with("edges", &[], self.edges.map(DoubleSingle::from))
+            .with("inv_edges", &[], self.inv_edges.map(DoubleSingle::from))
+            .with("site_length", SITE_LENGTH, self.site_length)
+            .with(
+                "relative_length",
+                &["The same in lengths of the first axis' unit, and the inverse of that one."],
+                self.relative_length,
+            )
+            .with("inv_site_length", &[], self.inv_site_length)
+            .with("timestep", &[], DoubleSingle::from(self.timestep))
+            .with_array("half_kick", "SPECIES_COUNT", HALF_KICK, &half_kick)
+    }
+}
+
+device_struct! {
+    /// The number multiplier / 2^shift.
+    struct Ratio {
+        multiplier: u64,
+        shift: u32,
+        unused: u32,
+    }
+}
+
+impl From<fixed_point::Ratio> for Ratio {
+    fn from(ratio: fixed_point::Ratio) -> Self {
+        Ratio { multiplier: ratio.multiplier, shift: ratio.shift, unused: 0 }
     }
 }
 
@@ -162,27 +103,83 @@ impl DevicePolicy for FixedPoint {
         bits as i64
     }
 
-    fn constants(&self) -> DeviceStruct {
-        let mut constants = DeviceStruct::default();
-        self.edges.iter().for_each(|&edge| constants.f64(edge));
-        (0..3).for_each(|axis| constants.f64(self.velocity_quantum(axis)));
-        (0..3).for_each(|axis| constants.f64(self.force_quantum(axis)));
-        constants.f64(self.timestep);
-        self.site_length.iter().for_each(|&length| constants.f32(length));
-        self.relative_length.iter().for_each(|&length| constants.f32(length));
-        constants.f32(self.impulse_factor);
-        constants.f32(self.inv_impulse_factor);
-        constants.u32(self.shift);
-        for ratio in &self.mass_ratio {
-            let (multiplier, shift) = ratio.map_or((0, 0), |ratio| (ratio.multiplier, ratio.shift));
-            let mut entry = DeviceStruct::default();
-            entry.u64(multiplier);
-            entry.u32(shift);
-            constants.append(&entry);
-        }
-        constants
+    fn constants(&self) -> Layout {
+        let mass_ratio: Vec<Ratio> = self
+            .mass_ratio
+            .iter()
+            .map(|ratio| ratio.map(Ratio::from).unwrap_or_default())
+            .collect();
+        Layout::default()
+            .with("edges", &[], self.edges)
+            .with(
+                "velocity_quantum",
+                &["Reduced units of one velocity increment, and of one quantum of force."],
+                [0, 1, 2].map(|axis| self.velocity_quantum(axis)),
+            )
+            .with("force_quantum", &[], [0, 1, 2].map(|axis| self.force_quantum(axis)))
+            .with("timestep", &[], self.timestep)
+            .with("site_length", SITE_LENGTH, self.site_length)
+            .with(
+                "relative_length",
+                &["The same in lengths of the first axis' unit."],
+                self.relative_length,
+            )
+            .with("impulse_factor", &["dt^2 2^31 / (m0 2^shift)."], self.impulse_factor)
+            .with("inv_impulse_factor", &[], self.inv_impulse_factor)
+            .with("shift", &[], self.shift)
+            .with_array(
+                "mass_ratio",
+                "SPECIES_COUNT",
+                &["m0 / m of each species; multiplier 0 stands for the lightest."],
+                &mass_ratio,
+            )
     }
 }
+
+const HALF_KICK: &[&str] = &["dt / (2 m) of each species."];
+const SITE_LENGTH: &[&str] = &["Length of one unit of the site along each axis."];
+
+/// `NAMEConstants` of the kernels.
+struct ConstantsOf<P>(PhantomData<P>);
+
+impl<P: DevicePolicy> Declared for ConstantsOf<P> {
+    fn declaration() -> String {
+        // Of any system: they have the same names and types.
+        let species = Species { name: String::new(), count: 1, mass: 1.0 };
+        let policy = P::new(&SimulationBox::new(&[1.0; 3]), 1.0, &[species]);
+        policy.constants().declaration(&format!("{}Constants", P::NAME))
+    }
+}
+
+device_constants! {
+    /// What a random number is for.
+    mod purpose: u32 {
+        PURPOSE_ANDERSEN_VELOCITY = Purpose::AndersenVelocity as u32;
+        PURPOSE_LANGEVIN = Purpose::Langevin as u32;
+        PURPOSE_BUSSI = Purpose::Bussi as u32;
+    }
+}
+
+device_constants! {
+    /// How a truncation enters the pair loop.
+    mod truncation: i32 {
+        /// Sharp and shifted: the force is that of the bare potential.
+        TRUNCATION_SHIFTED = TruncationKind::Shifted as i32;
+        TRUNCATION_FORCE_SHIFTED = TruncationKind::ForceShifted as i32;
+        TRUNCATION_SMOOTH = TruncationKind::Smooth as i32;
+    }
+}
+
+shared_header!(SINGLE = "shared/single_constants.cuh": ConstantsOf<Single>);
+shared_header!(DOUBLE = "shared/double_constants.cuh": ConstantsOf<Double>);
+shared_header!(DOUBLE_SINGLE = "shared/double_single.cuh": DoubleSingle);
+shared_header!(DOUBLE_SINGLES = "shared/double_singles_constants.cuh": ConstantsOf<DoubleSingles>);
+shared_header!(FIXED_POINT = "shared/fixed_point_constants.cuh": Ratio, ConstantsOf<FixedPoint>);
+shared_header!(PURPOSES = "shared/purposes.cuh": purpose::Declaration);
+shared_header!(TRUNCATIONS = "shared/truncations.cuh": truncation::Declaration);
+/// Of programs over `kernels/run.cuh`.
+pub const SHARED: [SharedHeader; 7] =
+    [SINGLE, DOUBLE, DOUBLE_SINGLE, DOUBLE_SINGLES, FIXED_POINT, PURPOSES, TRUNCATIONS];
 
 /// The interactions of all pairs of species in the kernels' form.
 #[derive(Clone, Debug)]
@@ -193,7 +190,7 @@ pub struct PairTable {
     pub evaluator: String,
     pub truncation: TruncationKind,
     /// One `PairEntry` per ordered pair, `[species of the particle][species of the neighbour]`.
-    pub entries: Vec<DeviceStruct>,
+    pub entries: Vec<Layout>,
     /// Whether the potential is smoothed and the pairs have [`Truncated::common_constants`] in common.
     pub have_common_constants: bool,
     /// The least [`Truncated::saturates_within`] of the pairs, as a length.
@@ -210,31 +207,29 @@ impl PairTable {
         let mut saturates_within = f64::INFINITY;
         let unit =
             PairUnits::of::<P::Real>(potential.truncation.kind(), policy.pair_units()).length;
-        let entries = potential
+        let layout = |constants: Vec<(String, P::Real)>| {
+            constants.into_iter().fold(Layout::default(), |layout, (name, value)| {
+                assert!(value.to_f64().is_finite(), "{name} is {}", value.to_f64());
+                layout.with(&format!("interaction.{name}"), &[], value)
+            })
+        };
+        let entries: Vec<Layout> = potential
             .pairs
             .iter()
             .flatten()
             .map(|pair| {
                 let truncated: Truncated<P::Real, F::Evaluator<P::Real>> =
                     Truncated::new(form, pair, &potential.truncation, policy.pair_units());
-                let mut first = DeviceStruct::default();
-                truncated.common_constants().into_iter().for_each(|x| x.append(&mut first));
-                common.push(first);
+                common.push(layout(truncated.common_constants()).bytes());
                 saturates_within = saturates_within.min(truncated.saturates_within() * unit);
                 let core = core_distance(policy, potential, pair);
-                let mut entry = DeviceStruct::default();
-                for constant in truncated.constants() {
-                    constant.append(&mut entry);
-                }
-                core2(policy, potential, core).append(&mut entry);
-                entry
+                let core2 = core2(policy, potential, core);
+                layout(truncated.constants()).with("core2", &[], core2)
             })
             .collect();
         PairTable {
             header: F::HEADER.name,
-            evaluator: form
-                .kernel_type()
-                .replace("<R", &format!("<{}", <P::Real as DeviceReal>::NAME)),
+            evaluator: form.kernel_type().replace("<R", &format!("<{}", P::Real::name())),
             truncation: potential.truncation.kind(),
             entries,
             have_common_constants: potential.truncation.kind() == TruncationKind::Smooth
@@ -245,13 +240,12 @@ impl PairTable {
 
     /// The table as it lies in memory.
     pub fn bytes(&self) -> Vec<u8> {
-        self.entries.iter().flat_map(DeviceStruct::bytes).collect()
+        self.entries.iter().flat_map(Layout::bytes).collect()
     }
 
-    /// Text of a C++ initialiser of an array of entries.
-    pub fn initializer(&self) -> String {
-        let entries: Vec<String> = self.entries.iter().map(DeviceStruct::initializer).collect();
-        format!("{{{}}}", entries.join(", "))
+    /// That `Pair` of the kernels is an entry.
+    pub fn assertions(&self) -> String {
+        self.entries[0].assertions("Pair")
     }
 
     /// Value of the macro `TRUNCATION`.

@@ -149,7 +149,7 @@ pub trait Declared {
 
 /// Lines of a comment.
 pub fn comment(indent: &str, lines: &[&str]) -> String {
-    lines.iter().map(|line| format!("{indent}//{line}\n")).collect()
+    lines.iter().map(|line| format!("{indent}// {}\n", line.trim())).collect()
 }
 
 /// A struct with the same fields here and in the kernels. The derived `Default` has all bits zero.
@@ -252,61 +252,6 @@ pub(crate) use device_constants;
 /// The last of the names.
 pub fn constant_name<'a>(names: &[&'a str]) -> &'a str {
     names[names.len() - 1]
-}
-
-/// A struct of the kernels whose arrays are as long as macros of the program say: its values, and its declaration.
-#[derive(Clone, Debug, Default)]
-pub struct Layout {
-    bytes: Vec<u8>,
-    alignment: usize,
-    fields: Vec<(String, &'static [&'static str])>,
-}
-
-impl Layout {
-    /// Adds a number.
-    pub fn with<T: DeviceType>(
-        mut self,
-        name: &str,
-        doc: &'static [&'static str],
-        value: T,
-    ) -> Self {
-        self.fields.push((T::declare(name), doc));
-        self.append(&[value]);
-        self
-    }
-
-    /// Adds an array, whose length in the kernels is `length`.
-    pub fn with_array<T: DeviceType>(
-        mut self,
-        name: &str,
-        length: &str,
-        doc: &'static [&'static str],
-        values: &[T],
-    ) -> Self {
-        self.fields.push((T::declare(&format!("{name}[{length}]")), doc));
-        self.append(values);
-        self
-    }
-
-    fn append<T: DeviceType>(&mut self, values: &[T]) {
-        let alignment = align_of::<T>();
-        self.alignment = self.alignment.max(alignment);
-        self.bytes.resize(self.bytes.len().next_multiple_of(alignment), 0);
-        values.iter().for_each(|value| self.bytes.extend_from_slice(value.bytes()));
-    }
-
-    /// As it lies in memory.
-    pub fn bytes(mut self) -> Vec<u8> {
-        self.bytes.resize(self.bytes.len().next_multiple_of(self.alignment.max(1)), 0);
-        self.bytes
-    }
-
-    pub fn declaration(&self, name: &str) -> String {
-        let fields = self.fields.iter();
-        let fields: String =
-            fields.map(|(field, doc)| format!("{}    {field};\n", comment("    ", doc))).collect();
-        format!("struct {name} {{\n{fields}}};\n")
-    }
 }
 
 /// A header of the kernels, by the name with which they include it.

@@ -1,5 +1,6 @@
 //! What acts between particles, as the kernels have it: macros of their programs, and constants of a run.
-use super::constants::{DevicePolicy, DeviceReal, DeviceStruct, PairTable};
+use super::constants::{DevicePolicy, PairTable};
+use super::declare::Plain;
 use super::launch::Kernels;
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
@@ -12,6 +13,9 @@ use crate::system::SimulationBox;
 pub trait ForceTerm<P>: Send + Sync {
     /// Macros of a program for a box.
     fn macros(&self, policy: &P, simulation_box: &SimulationBox) -> Vec<(&'static str, String)>;
+
+    /// Assertions of a program that its structs are those of the constants.
+    fn assertions(&self, policy: &P) -> String;
 
     /// Constants of the kernels, by name, as they lie in memory.
     fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)>;
@@ -37,6 +41,11 @@ impl<P: DevicePolicy> ForceField<P> {
         simulation_box: &SimulationBox,
     ) -> Vec<(&'static str, String)> {
         self.terms.iter().flat_map(|term| term.macros(policy, simulation_box)).collect()
+    }
+
+    /// Assertions of a program that its structs are those of the constants.
+    pub fn assertions(&self, policy: &P) -> String {
+        self.terms.iter().map(|term| term.assertions(policy)).collect()
     }
 
     /// Gives kernels the constants of all terms.
@@ -76,11 +85,14 @@ impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
         ]
     }
 
+    fn assertions(&self, policy: &P) -> String {
+        PairTable::new(policy, &self.potential).assertions()
+    }
+
     fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)> {
         let pairs = PairTable::new(policy, &self.potential);
-        let mut largest = DeviceStruct::default();
-        largest_core2(policy, &self.potential).append(&mut largest);
-        vec![("pairs", pairs.bytes()), ("largest_core2", largest.bytes())]
+        let largest_core2 = largest_core2(policy, &self.potential).bytes().to_vec();
+        vec![("pairs", pairs.bytes()), ("largest_core2", largest_core2)]
     }
 
     fn cutoffs(&self) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! Programs over the headers of `kernels/md`: their macros, and the constants of a run.
 use std::sync::Arc;
 
-use super::constants::DevicePolicy;
+use super::constants::{self, DevicePolicy};
 use super::force_field::ForceField;
 use super::launch::Kernels;
 use super::measure::MeasureKernels;
@@ -16,7 +16,8 @@ use crate::plan::Plan;
 /// A program of a plan over the headers of `kernels/md`.
 pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Plan) -> Program {
     let simulation_box = &plan.system.simulation_box;
-    Program::new(name, text)
+    let force_field = ForceField::new(plan);
+    Program::new(name, text.to_owned() + &force_field.assertions(policy))
         .define([
             ("POLICY", P::NAME.to_owned()),
             ("DIMENSION", simulation_box.dimension().to_string()),
@@ -27,7 +28,8 @@ pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
             ("LARGEST_BLOCK_SINGLE_LANE", LARGEST_BLOCK_SINGLE_LANE.to_string()),
             ("STRESS", u32::from(samples::is_stress_wanted(plan)).to_string()),
         ])
-        .define(ForceField::new(plan).macros(policy, simulation_box))
+        .define(force_field.macros(policy, simulation_box))
+        .include(&constants::SHARED)
         .include(&[buffers::SHARED, thermostat::SHARED])
 }
 

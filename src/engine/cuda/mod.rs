@@ -11,6 +11,7 @@ mod engine;
 mod export;
 mod force_field;
 mod launch;
+mod layout;
 pub mod library;
 mod md_program;
 mod measure;

@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use super::program::{THREADS, program_over_samples};
 use crate::engine::EngineError;
-use crate::engine::cuda::declare::{Const, Layout, Pointer, SharedHeader};
+use crate::engine::cuda::declare::{Const, Pointer, SharedHeader};
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
+use crate::engine::cuda::layout::Layout;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::{Center, Records};

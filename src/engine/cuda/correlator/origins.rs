@@ -5,9 +5,10 @@ use super::centers::starts;
 use super::program::program_over_samples;
 use crate::engine::EngineError;
 use crate::engine::cuda::declare::{
-    Const, Layout, Named, Pointer, SharedHeader, device_constants, device_struct, shared_header,
+    Const, Named, Pointer, SharedHeader, device_constants, device_struct, shared_header,
 };
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
+use crate::engine::cuda::layout::Layout;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::Records;

@@ -6,9 +6,10 @@ use super::program::{
 };
 use super::slots::Slot;
 use crate::engine::cuda::declare::{
-    Const, Layout, Plain, Pointer, SharedHeader, device_struct, shared_header,
+    Const, Plain, Pointer, SharedHeader, device_struct, shared_header,
 };
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
+use crate::engine::cuda::layout::Layout;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::{Center, Records, SAMPLED_WORDS};
