@@ -7,7 +7,7 @@ use std::time::Instant;
 use miette::miette;
 use serde::Serialize;
 
-pub use self::model::{Model, State};
+pub use self::model::{Acting, Model, State};
 use super::choices::{Tune, engine_choice};
 use super::say;
 use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
@@ -57,6 +57,9 @@ pub struct BenchArguments {
     /// Whether the GPU's choices are timed first.
     #[arg(long, value_enum, default_value = "on")]
     pub tune: Tune,
+    /// Thermostats of the measured steps, one after the other, at the model's temperature, instead of the model's own.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub thermostat: Vec<Acting>,
     /// Steps in a Langevin thermostat at the model's first temperature, instead of the model's number.
     #[arg(long)]
     pub melt_steps: Option<u64>,
@@ -73,6 +76,17 @@ pub struct BenchArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+impl BenchArguments {
+    /// Of the measured steps, with their temperatures: at least one.
+    fn thermostats(&self) -> Vec<Option<(Thermostat, f64)>> {
+        let state = self.model.state();
+        match self.thermostat.as_slice() {
+            [] => vec![state.thermostat],
+            asked => asked.iter().map(|acting| acting.at(&state)).collect(),
+        }
+    }
 }
 
 fn timestep(word: &str) -> Result<f64, String> {
@@ -125,6 +139,7 @@ pub struct Measurement {
     pub particles: usize,
     pub precision: &'static str,
     pub truncation: String,
+    pub thermostat: Acting,
     pub timestep: f64,
     pub steps: u64,
     pub seconds: f64,
@@ -166,7 +181,7 @@ fn prepared(
             engine.advance(steps)?;
         }
     }
-    begin(engine.as_mut(), model.thermostat, u64::MAX / 2)?;
+    begin(engine.as_mut(), arguments.thermostats()[0], u64::MAX / 2)?;
     Ok(engine)
 }
 
@@ -194,23 +209,39 @@ fn timed(engine: &mut dyn Engine, steps: u64) -> miette::Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Measures one system.
+/// Measures one system, under each thermostat that was asked for.
 pub fn measure(
     plan: &Plan,
     arguments: &BenchArguments,
     ranks: &Ranks,
-) -> miette::Result<Measurement> {
+) -> miette::Result<Vec<Measurement>> {
     let mut engine = prepared(plan, arguments, ranks)?;
+    let mut measurements = Vec::new();
+    for (number, thermostat) in arguments.thermostats().into_iter().enumerate() {
+        if number > 0 {
+            begin(engine.as_mut(), thermostat, u64::MAX / 2)?;
+        }
+        measurements.push(measure_under(engine.as_mut(), thermostat, plan, arguments)?);
+    }
+    Ok(measurements)
+}
+
+fn measure_under(
+    engine: &mut dyn Engine,
+    thermostat: Option<(Thermostat, f64)>,
+    plan: &Plan,
+    arguments: &BenchArguments,
+) -> miette::Result<Measurement> {
     let steps = match arguments.steps {
         Some(steps) => steps.max(1),
         None => {
             let trial = 100;
-            let seconds = timed(engine.as_mut(), trial)?;
+            let seconds = timed(engine, trial)?;
             ((trial as f64 * WANTED_SECONDS / seconds) as u64).max(100)
         }
     };
     let before = engine.thermodynamics()?;
-    let seconds = timed(engine.as_mut(), steps)?;
+    let seconds = timed(engine, steps)?;
     let after = engine.thermodynamics()?;
     let particles = plan.system.particle_count();
     let report = engine.report();
@@ -219,6 +250,7 @@ pub fn measure(
         particles,
         precision: plan.run.precision.name(),
         truncation: arguments.truncation.clone(),
+        thermostat: Acting::of(thermostat),
         timestep: plan.run.timestep,
         steps,
         seconds,
@@ -300,7 +332,11 @@ pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
             arguments.timestep.unwrap_or(state.timestep),
             state.cutoff,
             arguments.truncation,
-            if state.thermostat.is_some() { "constant temperature" } else { "constant energy" },
+            match arguments.thermostats().as_slice() {
+                [None] => "constant energy",
+                [Some(_)] => "constant temperature",
+                _ => "by thermostat",
+            },
             "particles",
             "precision",
             "steps",
@@ -314,11 +350,11 @@ pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
     for &particles in &arguments.particles {
         for &precision in &arguments.precision {
             let plan = arguments.model.plan(particles, precision, arguments);
-            let measurement = measure(&plan, arguments, ranks)?;
+            let measured = measure(&plan, arguments, ranks)?;
             if !arguments.json {
-                say(line(&measurement))?;
+                measured.iter().try_for_each(|measurement| say(line(measurement)))?;
             }
-            measurements.push(measurement);
+            measurements.extend(measured);
         }
     }
     if arguments.json {
@@ -336,8 +372,15 @@ fn line(measurement: &Measurement) -> String {
         }
         _ => String::new(),
     };
+    let thermostat = match measurement.thermostat {
+        Acting::None => "",
+        Acting::Andersen => ", Andersen",
+        Acting::Langevin => ", Langevin",
+        Acting::Bussi => ", Bussi",
+        Acting::NoseHoover => ", Nose-Hoover",
+    };
     format!(
-        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}\n",
+        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}{thermostat}\n",
         measurement.particles,
         measurement.precision,
         measurement.steps,

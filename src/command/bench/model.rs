@@ -42,6 +42,47 @@ pub struct State {
     pub thermostat: Option<(Thermostat, f64)>,
 }
 
+/// What acts on the velocities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Acting {
+    /// Nothing: constant energy.
+    None,
+    /// Collisions of rate 1.
+    Andersen,
+    /// Of friction 1.
+    Langevin,
+    /// Of relaxation time 0.5.
+    Bussi,
+    /// A chain of three links and period 0.5.
+    NoseHoover,
+}
+
+impl Acting {
+    /// The thermostat with its temperature, that of a state.
+    pub fn at(self, state: &State) -> Option<(Thermostat, f64)> {
+        let kind = match self {
+            Acting::None => return None,
+            Acting::Andersen => Thermostat::Andersen { rate: 1.0, exact: false },
+            Acting::Langevin => Thermostat::Langevin { friction: 1.0 },
+            Acting::Bussi => Thermostat::Bussi { time: 0.5 },
+            Acting::NoseHoover => Thermostat::NoseHoover { period: 0.5, chain_length: 3 },
+        };
+        let own = state.thermostat.map(|(_, temperature)| temperature);
+        Some((kind, own.or(state.equilibration_temperature).unwrap_or(state.start)))
+    }
+
+    pub fn of(thermostat: Option<(Thermostat, f64)>) -> Self {
+        match thermostat.map(|(kind, _)| kind) {
+            None => Acting::None,
+            Some(Thermostat::Andersen { .. }) => Acting::Andersen,
+            Some(Thermostat::Langevin { .. }) => Acting::Langevin,
+            Some(Thermostat::Bussi { .. }) => Acting::Bussi,
+            Some(Thermostat::NoseHoover { .. }) => Acting::NoseHoover,
+        }
+    }
+}
+
 impl Model {
     /// As on the command line.
     pub fn name(self) -> &'static str {
