@@ -75,6 +75,13 @@ INLINE u64 nanoseconds() {
     return now;
 }
 
+// Sum over the lanes of a warp, modulo 2^32.
+INLINE u32 add_over_warp(u32 x) {
+    u32 sum;
+    asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(x) : "memory");
+    return sum;
+}
+
 // 1/x to a unit in the last place.
 INLINE float estimate_reciprocal(float x) {
     float y;
@@ -126,6 +133,11 @@ INLINE u64 load_acquire_system(const u64 *at) { return __atomic_load_n(at, __ATO
 // Lets other threads run; this and the clock are given by the emulation.
 void spin_wait();
 INLINE u64 nanoseconds();
+
+INLINE u32 add_over_warp(u32 x) {
+    for (u32 offset = 16; offset > 0; offset >>= 1) x += __shfl_xor_sync(~0u, x, offset);
+    return x;
+}
 
 INLINE float estimate_reciprocal(float x) { return 1.0f / x; }
 

@@ -131,25 +131,25 @@ const RECORDS: [Record; 6] = [
         dimension: 3,
         particles: 300,
         steps: 300,
-        hash: "331842c1aaaea646196c602a3b5250d310e14b1e0d4d5f7f891c9f5570561a40",
+        hash: "d8c772fcabc646d640bfc7b83098e684676b66239baf9af7752ce044410d1f6a",
     },
     Record {
         dimension: 3,
         particles: 1000,
         steps: 10_000,
-        hash: "cf192096ee912137a9e6ba96a255fe4dcd9f77d794107bb88abb05fbbd45fc56",
+        hash: "90c7e85625946b2c246308fd6101fb4e184bfcf13fafdc9ca01db78a30be5032",
     },
     Record {
         dimension: 3,
         particles: 4000,
         steps: 10_000,
-        hash: "bcc527c726f2fd060a559f1e42642b11cb4ac0638f6dae9d50d8c2770a7ece71",
+        hash: "73ba4e3bce29636de7e78a974a84b33b8b47f714d7f190a805dd23e6c6b3b719",
     },
     Record {
         dimension: 2,
         particles: 1000,
         steps: 10_000,
-        hash: "f8832e6a98dd57fec457f73d9c1f1e09742f7118c69dadfa21793bbb2dae2a28",
+        hash: "d24938294dbb1f91def7600dad6638f0fb7b3ed7a7d3c25dc20903fd2b6cfbdc",
     },
     Record {
         dimension: 3,
@@ -483,8 +483,8 @@ fn forces_agree_with_double_on_the_cpu() {
     let scale = exact.iter().flatten().fold(0.0f64, |largest, f| largest.max(f.abs()));
     for (precision, bound) in [
         (Precision::Double, 1e-13),
-        // A site is off by 2^-24 of the edge (9.4), a stiff pair force changes by some 1e3 a unit length.
-        (Precision::Single, 1e-5),
+        // Both sites of a pair are off by up to 2^-24 of the edge (9.4), and a stiff pair force changes by some 3e3 a unit length.
+        (Precision::Single, 2e-5),
         (Precision::DoubleSingle, 1e-5),
         (Precision::FixedPoint, 1e-6),
     ] {

@@ -7,6 +7,7 @@ use statrs::distribution::{ContinuousCDF, Gamma};
 use supercool::engine::StageContext;
 use supercool::plan::{Precision, TemperatureRamp, Thermostat, ThermostatPlan};
 use supercool::potential::Truncation;
+use supercool::system::{SimulationBox, Species};
 
 /// Kolmogorov's distance of a sample from a distribution.
 fn kolmogorov_distance(sample: &mut [f64], cdf: impl Fn(f64) -> f64) -> f64 {
@@ -52,7 +53,8 @@ fn sampled(kind: Thermostat, samples: usize, interval: u64) -> Canonical {
     for _ in 0..samples {
         engine.advance(interval).unwrap();
         let row = engine.thermodynamics().unwrap();
-        found.kinetic.push(row.kinetic_energy * PARTICLES as f64);
+        let degrees_of_freedom = 2.0 * row.kinetic_energy * PARTICLES as f64 / row.temperature;
+        found.kinetic.push(0.5 * degrees_of_freedom * row.half_step_temperature);
         found.potential.push(row.potential_energy);
         found.conserved.push(row.conserved_energy);
     }
@@ -69,7 +71,7 @@ fn thermostats() -> [(&'static str, Thermostat, f64); 4] {
     ]
 }
 
-/// The kinetic energy of `f` quadratic degrees of freedom is Gamma distributed with shape `f/2` and
+/// The kinetic energy of `f` quadratic degrees of freedom, of half steps, is Gamma distributed with shape `f/2` and
 /// scale `T`. Samples are 25 steps (0.1 time units) apart, two relaxation times of the thermostats, so that
 /// they are nearly independent; the limit is Kolmogorov's at the 0.1 % level, 1.95 / sqrt(n), times 1.5
 /// for what correlation is left.
@@ -97,15 +99,110 @@ fn thermostats_give_the_distribution_of_the_kinetic_energy_and_one_potential_ene
     }
 }
 
+/// Velocities are drawn in the middle of a drift, so that only where no forces act, those at its end are the same.
 #[test]
 fn exact_andersen_collisions_give_the_temperature_exactly() {
-    let plan = kob_andersen(3, 500, Precision::FixedPoint);
-    let mut engine = liquid(&plan, 1.0, 200);
+    let mut plan = kob_andersen(3, 500, Precision::FixedPoint);
+    plan.system.simulation_box = SimulationBox::cubic(3, 500, 1e-3);
+    let state = supercool::initial::create(&plan).unwrap();
+    let mut engine = supercool::engine::create(&plan, &state).unwrap();
+    engine.draw_velocities(1.0, true).unwrap();
     begin(engine.as_mut(), thermostat_at(Thermostat::Andersen { rate: 25.0, exact: true }, 0.7));
-    engine.advance(10).unwrap();
+    engine.advance(9).unwrap();
+    assert!((engine.thermodynamics().unwrap().temperature - 1.0).abs() < 1e-10);
+    engine.advance(1).unwrap();
     let row = engine.thermodynamics().unwrap();
     assert!((row.temperature - 0.7).abs() < 1e-10, "{}", row.temperature);
     assert!(row.center_of_mass_velocity.iter().all(|v| v.abs() < 1e-12));
+}
+
+/// A small system of two masses, 1 and 4, under each thermostat, at a long time step (0.006): mean and variance of the
+/// kinetic energy of half steps against those of the canonical distribution, by species too, and potential energies against
+/// each other. Momentum is conserved or zero except under Langevin: of `f = 3 (N - 1)` degrees of freedom a species of mass
+/// `m_s` and `N_s` particles then has `3 N_s (1 - m_s / M)`, M being the mass of all.
+#[test]
+fn small_systems_of_unequal_masses_are_canonical() {
+    const PARTICLES: usize = 54;
+    let mut plan = kob_andersen(3, PARTICLES, Precision::FixedPoint);
+    plan.run.timestep = 0.006;
+    plan.system.simulation_box = SimulationBox::cubic(3, PARTICLES, 1.0);
+    for pair in plan.potential.pairs.iter_mut().flatten() {
+        *pair = common::pair(1.0, 1.0, 1.7);
+    }
+    plan.potential.truncation = Truncation::Smooth { width: 0.05 };
+    plan.system.species[0].count = 36;
+    plan.system.species[1] = Species { name: "B".into(), count: 18, mass: 4.0 };
+    let species = plan.system.species.clone();
+    let total_mass: f64 = species.iter().map(|s| s.mass * s.count as f64).sum();
+    let mut potentials: Vec<(&str, [f64; 2], [f64; 2])> = Vec::new();
+    for (name, kind, _) in thermostats() {
+        let keeps_momentum = !matches!(kind, Thermostat::Langevin { .. });
+        let mut engine = liquid(&plan, TEMPERATURE, 2000);
+        begin(engine.as_mut(), thermostat_at(kind, TEMPERATURE));
+        engine.advance(2000).unwrap();
+        let (mut kinetic, mut potential) = ([vec![], vec![], vec![]], vec![]);
+        for _ in 0..6000 {
+            engine.advance(8).unwrap();
+            let (snapshot, forces) = (engine.snapshot().unwrap(), engine.forces().unwrap());
+            let mut of_species = [0.0; 2];
+            for (id, (v, force)) in snapshot.velocity.iter().zip(&forces).enumerate() {
+                let which = usize::from(id >= species[0].count);
+                let mass = species[which].mass;
+                // The velocities of the half step that comes.
+                let half = |axis: usize| v[axis] + 0.5 * plan.run.timestep * force[axis] / mass;
+                let v2: f64 = (0..3).map(|axis| half(axis) * half(axis)).sum();
+                of_species[which] += 0.5 * mass * v2;
+            }
+            let all = [of_species[0], of_species[1], of_species[0] + of_species[1]];
+            kinetic.iter_mut().zip(all).for_each(|(values, energy)| values.push(energy));
+            potential.push(engine.thermodynamics().unwrap().potential_energy);
+        }
+        let missing = if keeps_momentum { 3.0 } else { 0.0 };
+        let mut degrees = [0.0; 3];
+        for (which, species) in species.iter().enumerate() {
+            let (mass, count) = (species.mass * species.count as f64, species.count as f64);
+            degrees[which] = 3.0 * count - missing * mass / total_mass;
+            degrees[2] += degrees[which];
+        }
+        for (which, values) in kinetic.iter().enumerate() {
+            let expected = 0.5 * degrees[which] * TEMPERATURE;
+            let (found, error) = (mean(values), block_error(values));
+            assert!(
+                (found - expected).abs() < 6.0 * error,
+                "{name}, kinetic energy {which}: {found} +- {error}, not {expected}"
+            );
+            // Exactly so of all particles; those of a species are a little fewer degrees where momentum is kept.
+            if which < 2 && keeps_momentum {
+                continue;
+            }
+            let squares: Vec<f64> = values.iter().map(|x| (x - expected).powi(2)).collect();
+            let expected = 0.5 * degrees[which] * TEMPERATURE * TEMPERATURE;
+            let (found, error) = (mean(&squares), block_error(&squares));
+            assert!(
+                (found - expected).abs() < 6.0 * error,
+                "{name}, variance of kinetic energy {which}: {found} +- {error}, not {expected}"
+            );
+        }
+        let average = mean(&potential);
+        let squares: Vec<f64> = potential.iter().map(|u| (u - average).powi(2)).collect();
+        potentials.push((
+            name,
+            [average, mean(&squares)],
+            [block_error(&potential), block_error(&squares)],
+        ));
+    }
+    for (name, found, errors) in &potentials[1..] {
+        let (reference, expected, reference_errors) = &potentials[0];
+        for k in 0..2 {
+            let sigma = errors[k].hypot(reference_errors[k]);
+            assert!(
+                (found[k] - expected[k]).abs() < 6.0 * sigma,
+                "moment {k} of the potential energy: {name} {}, {reference} {}, sigma {sigma}",
+                found[k],
+                expected[k]
+            );
+        }
+    }
 }
 
 /// What is conserved continues while the thermostat's temperature changes, with what the thermostat has been given.

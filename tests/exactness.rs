@@ -67,12 +67,12 @@ fn fixed_point_gives_the_golden_hashes() {
     assert_eq!(
         found,
         [
-            "4864f04e22ccc843",
-            "9a15ab14438d0809",
-            "03dfb26f838d5c0f",
-            "391db802f2b9cda7",
-            "699e5c24de79d624",
-            "ad636de812edfaee",
+            "4b4f85d2493bad2f",
+            "5d04e5eb577f205e",
+            "c1fb7dda874eb69d",
+            "4d2f1beea3d96fc1",
+            "f34a2148d8e46335",
+            "37139ba242fc4515",
         ]
     );
 }

@@ -117,6 +117,7 @@ fn row(step: u64) -> ThermodynamicsRow {
         internal_energy: -4.5 + x / 11.0,
         conserved_energy: -4.75 + x / 17.0,
         temperature: 1.0 + x / 1024.0,
+        half_step_temperature: 1.0 + x / 1023.0,
         pressure: x / 13.0,
         stress: std::array::from_fn(|a| std::array::from_fn(|b| x + 0.1 * (3 * a + b) as f64)),
         center_of_mass_velocity: [x, -x, 2.0 * x],
@@ -259,6 +260,7 @@ fn results_open_in_h5py_and_pyh5md(edges: &[f64]) {
             "internal_energy": column(&|row| json!(row.internal_energy)),
             "conserved_energy": column(&|row| json!(row.conserved_energy)),
             "temperature": column(&|row| json!(row.temperature)),
+            "half_step_temperature": column(&|row| json!(row.half_step_temperature)),
             "pressure": column(&|row| json!(row.pressure)),
             "stress_tensor": column(&|row| {
                 json!(row.stress[..d].iter().map(|line| &line[..d]).collect::<Vec<_>>())

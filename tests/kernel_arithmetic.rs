@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use supercool::arithmetic::Real;
-use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, uniform};
+use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, normals3_f32, uniform};
 use supercool::arithmetic::{DoubleSingle, double_single, elementary, fixed_point, reciprocal};
 use supercool::engine::cuda::constants::{self, DevicePolicy, PairTable};
 use supercool::engine::cuda::{FIRE_HEADER, structure_program};
@@ -272,10 +272,17 @@ fn elementary_functions_agree() {
     let edges =
         [0.0, -0.0, -87.0, -87.00001, 88.0, 88.00001, -708.0, -708.1, 709.0, 709.1, 1e30, -1e30];
     arguments.extend(edges.map(|x| [bits32(x), f64::to_bits(x)]));
+    // Small arguments, and about the bound up to which the short series is used.
+    let bound = 1.0 / 64.0;
+    arguments.extend((-1000..=1000).map(|k| {
+        let x = bound * (f64::from(k) / 1000.0) * (1.0 + 1e-15);
+        [bits32(x), x.to_bits()]
+    }));
     compare("exponentials", &[], &arguments, |&[x, y]| {
         vec![
             Word::F32(elementary::exp_f32(f32_of(x))),
             Word::F64(elementary::exp_f64(f64::from_bits(y))),
+            Word::F64(elementary::exp_near_zero(f64::from_bits(y))),
         ]
     });
     let mut arguments = records(4, |inputs| {
@@ -287,7 +294,12 @@ fn elementary_functions_agree() {
     arguments.extend((0..64).map(|k| [1f64.to_bits(), (f64::from(k) / 64.0).to_bits()]));
     compare("logarithm_and_circle", &[], &arguments, |&[x, u]| {
         let (sine, cosine) = elementary::sin_cos_2pi(f64::from_bits(u));
-        [elementary::ln_f64(f64::from_bits(x)), sine, cosine].map(Word::F64).to_vec()
+        let mut words =
+            [elementary::ln_f64(f64::from_bits(x)), sine, cosine].map(Word::F64).to_vec();
+        let (sine, cosine) = elementary::sin_cos_of_turn((u >> 20) as u32);
+        let logarithm = elementary::ln_f32(f64::from_bits(x) as f32);
+        words.extend([logarithm, sine, cosine].map(Word::F32));
+        words
     });
 }
 
@@ -317,6 +329,9 @@ fn random_numbers_agree() {
             .to_vec();
         words.extend(normals3(seed, id, step, purpose).map(Word::F64));
         words.push(Word::F64(uniform(seed, id, step, purpose)));
+        // All three at once, and one after the other.
+        let normals = normals3_f32(seed, id, step, purpose).map(Word::F32);
+        words.extend(normals.iter().chain(&normals).copied());
         words
     });
 }
@@ -590,6 +605,7 @@ fn policy_agrees<P: Numbers>(stream: u64) {
             velocity_word(P::force_bits(P::total(&forces))),
             Word::F64(P::energy_to_f64(P::total(&energies))),
             Word::Bits(P::velocity_to_bits(P::subtract_units(v, record[2] as i64))),
+            Word::Bits(P::velocity_to_bits(P::halved(v))),
             P::real_word(policy.relative_length(displacement, axis)),
             P::real_word(policy.force_of_impulse(terms[0])),
         ]

@@ -53,6 +53,16 @@ INLINE double exp_f64(double x) {
     return x > highest ? double_from_bits(0x7FF0000000000000ull) : y;
 }
 
+INLINE double exp_near_zero(double x) {
+    if (!(magnitude(x) <= 1.0 / 64.0)) return exp_f64(x);
+    double q = fused(1.0 / 5040.0, x, 1.0 / 720.0);
+    q = fused(q, x, 1.0 / 120.0);
+    q = fused(q, x, 1.0 / 24.0);
+    q = fused(q, x, 1.0 / 6.0);
+    q = fused(q, x, 0.5);
+    return add(fused(mul(x, x), q, x), 1.0);
+}
+
 INLINE double ln_f64(double x) {
     const u64 split = 0x3FE6A09E00000000ull;
     u64 above = to_bits(x) - split;
@@ -72,6 +82,40 @@ INLINE double ln_f64(double x) {
     double t = mul(s, fused(-z, p, f));
     t = fused(-k, LN_2_LO_F64, t);
     return fused(k, LN_2_HI_F64, sub(f, t));
+}
+
+INLINE float ln_f32(float x) {
+    i32 exponent = (i32)(to_bits(x) - 0x3F3504F3u) >> 23;
+    float f = sub(float_from_bits(to_bits(x) - ((u32)exponent << 23)), 1.0f);
+    float k = (float)exponent;
+    float p = 0.087003596f;
+    p = fused(p, f, -0.14267476f);
+    p = fused(p, f, 0.14914787f);
+    p = fused(p, f, -0.16577587f);
+    p = fused(p, f, 0.19963062f);
+    p = fused(p, f, -0.25001338f);
+    p = fused(p, f, 0.3333391f);
+    float t = fused(mul(f, f), fused(p, f, -0.5f), mul(k, 1.4286068e-6f));
+    return fused(k, 0.69314575f, add(f, t));
+}
+
+INLINE void sin_cos_of_turn(u32 turn, float &sine_out, float &cosine_out) {
+    u32 quadrant = (turn + (1u << 29)) >> 30;
+    float r = mul((float)(i32)(turn - (quadrant << 30)), 1.0f / 1073741824.0f);
+    float z = mul(r, r);
+    float s = -0.0046001985f;
+    s = fused(s, z, 0.07967967f);
+    s = fused(s, z, -0.6459635f);
+    float sine = fused(r, 1.57079637f, mul(mul(r, z), s));
+    float c = -0.02042625f;
+    c = fused(c, z, 0.25360635f);
+    c = fused(c, z, -1.233698f);
+    float cosine = fused(c, z, 1.0f);
+    bool swap = (quadrant & 1) == 1;
+    float first = swap ? cosine : sine;
+    float second = swap ? sine : cosine;
+    sine_out = float_from_bits(to_bits(first) ^ (quadrant & 2) << 30);
+    cosine_out = float_from_bits(to_bits(second) ^ ((quadrant + 1) & 2) << 30);
 }
 
 INLINE void sin_cos_2pi(double u, double &sine_out, double &cosine_out) {

@@ -32,6 +32,33 @@ INLINE void normals3(u64 seed, u32 id, u64 step, u32 purpose, double (&normal)[3
     normal_pair(random_block(seed, id, step, purpose, 1), normal[2], unused);
 }
 
+// Two independent normal numbers as 32-bit floats.
+INLINE void normal_pair_f32(u32 radial, u32 turn, float &x, float &y) {
+    const float unit = 1.0f / 4294967296.0f;
+    float u = fused((float)radial, unit, 0.5f * unit);
+    float radius = square_root(mul(-2.0f, ln_f32(u)));
+    float sine, cosine;
+    sin_cos_of_turn(turn, sine, cosine);
+    x = mul(radius, cosine);
+    y = mul(radius, sine);
+}
+
+// Three independent normal numbers as 32-bit floats for a particle at a step: draw 0 of the purpose.
+INLINE void normals3_f32(u64 seed, u32 id, u64 step, u32 purpose, float (&normal)[3]) {
+    RandomWords words = random_block(seed, id, step, purpose, 0);
+    float unused;
+    normal_pair_f32(words.word[0], words.word[1], normal[0], normal[1]);
+    normal_pair_f32(words.word[2], words.word[3], normal[2], unused);
+}
+
+// One of them.
+INLINE float normal_f32(u64 seed, u32 id, u64 step, u32 purpose, u32 axis) {
+    RandomWords words = random_block(seed, id, step, purpose, 0);
+    float x, y;
+    normal_pair_f32(axis == 2 ? words.word[2] : words.word[0], axis == 2 ? words.word[3] : words.word[1], x, y);
+    return axis == 1 ? y : x;
+}
+
 // One uniform number in (0, 1) for a particle at a step: draw 0 of the purpose.
 INLINE double uniform(u64 seed, u32 id, u64 step, u32 purpose) {
     RandomWords words = random_block(seed, id, step, purpose, 0);

@@ -14,14 +14,13 @@
 // The first pass reads the particles from the copy that is valid and writes them to the other one, where they stay: what the
 // launch began with is kept until the ranks have agreed that its lists were good.
 #pragma once
+#include "domain/kinetic_energy.cuh"
 #include "domain/report.cuh"
 #include "domain/steps.cu"
 #include "md/passes.cuh"
 
 #include "shared/peer_launch.cuh"
 
-// Half steps of a thermostat before the drift after this number of steps.
-INLINE u32 half_steps_before(const PeerLaunch &launch, u32 done) { return 2 * done + (launch.present == FORCES ? 0 : 2); }
 INLINE bool looks(const PeerLaunch &launch) { return launch.looks_after != ~0u; }
 // How often the launch has sent sites when this number of its steps is complete.
 INLINE u32 sent_after(const PeerLaunch &launch, u32 done) { return done + (launch.present == OWN_SITES ? 1 : 0); }
@@ -86,30 +85,18 @@ INLINE bool ends_with_drift(const PeerLaunch &launch, bool needs_rebuild, u32 do
     return lists_end_anywhere(here, launch.sequence + sent_after(launch, done + 1));
 }
 
-struct Started {
-    Findings findings;
-    SplitSum heat;
-};
-
 // The first kick of a step and its drift, by the forces that the launch before has left.
-template <bool LANGEVIN>
-static __device__ __noinline__ Started start_step_of_tiles(const Thermostat &thermostat, const Work &work, u64 step) {
+template <Acting ACTING>
+static __device__ __noinline__ Started start_step_of_tiles(const Thermostat &thermostat, double factor, const Work &work, u64 step) {
     const Particles &from = system.particles[work.copy], &to = system.particles[work.copy_to];
     Started started = {{false, false}, {0, 0}};
     Group group = group_of();
     for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
         u32 p = particle_of(group, work.tile(at));
         if (p >= system.count || group.member != 0) continue;
-        Body body;
-        body.load(from, p);
-        if (LANGEVIN) {
-            double noise = langevin_noise(thermostat, step, body.species);
-            body.langevin(thermostat, noise, from.id[p], 2 * step, started.heat, started.findings);
-        }
-        body.start_step(from, system.sites[work.site_copy ^ 1], p, started.findings);
-        body.store_place(to, p);
-        body.store_velocity(to, p);
-        work.write_names(p, body.species);
+        u32 species = from.species[p];
+        start_step_of<ACTING>(thermostat, factor, from, to, system.sites[work.site_copy ^ 1], p, step, started);
+        work.write_names(p, species);
     }
     return started;
 }
@@ -162,27 +149,24 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
     report_to_host(launch.report, launch.rebuilds ? REBUILDING : NOTHING, drifted ? launch.first_step + done : ~0ull);
 }
 
-// A pass under a Langevin thermostat. By itself, so that less of what stands around it is moved to slow memory.
-static __device__ __noinline__ Findings langevin_pass(const Thermostat &thermostat, const Work &work, u64 step, bool moves,
-                                                      SplitSum (&heat)[2]) {
-    return force_pass<true, false>(thermostat, work, step, true, moves, !moves, heat);
+// A pass under a thermostat. By itself, so that less of what stands around it is moved to slow memory.
+template <Acting ACTING>
+static __device__ __noinline__ Findings pass_with_thermostat(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
+    return pass_over_particles<ACTING, false>(pass, work, sums);
 }
 
-// Adds the heat of the half step before a place, and of that at it if there is a drift.
-static __device__ __noinline__ void keep_heat(const SplitSum (&heat)[2], SplitSum *at, bool moves) {
-    add_to_total(heat[0], at - 1);
-    if (moves) add_to_total(heat[1], at);
-}
-
-template <bool LANGEVIN, bool SINGLE_LANE>
+template <Acting ACTING, bool SINGLE_LANE>
 INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat &thermostat) {
+    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     __shared__ u32 warps_done;
     // Clock at the start, and cycles that the first warp has waited.
     __shared__ i64 begun, waited;
+    __shared__ GlobalThermostat shared;
     if (threadIdx.x == 0) {
         warps_done = 0;
         begun = clock64();
         waited = 0;
+        if (GLOBAL) shared.load(thermostat, system.control);
     }
     __shared__ TileShares shares;
     __shared__ Work of_warp[MOST_WARPS];
@@ -192,7 +176,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     begin_work(launch, shares, work);
     // The first block may end before others have begun.
     if (launch.steps == 0) synchronize(false);
-    u32 done = 0;
+    u32 done = 0, drifts = 0;
     bool drifted = false;
     if (launch.present == OWN_SITES) {
         work.go_to(BOUNDARY);
@@ -202,15 +186,21 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     }
     if (launch.present == FORCES) {
         bool needs_rebuild = false;
+        double factor = GLOBAL ? shared.memory.factor : 1.0;
+        SplitSum sums[1] = {};
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
-            Started started = start_step_of_tiles<LANGEVIN>(thermostat, work, launch.first_step);
+            Started started = start_step_of_tiles<ACTING>(thermostat, factor, work, launch.first_step + 1);
             if (turn == 0) send_sites(work, work.site_copy ^ 1, warps_done, 1, launch.sequence + 1);
-            if (LANGEVIN) add_to_total(started.heat, halo.heat);
+            if (LANGEVIN) add_to_total(started.sum, halo.heat + 1);
+            sums[0].upper += started.sum.upper;
+            sums[0].lower += started.sum.lower;
             note(started.findings, launch.first_step + 1);
             needs_rebuild |= started.findings.needs_rebuild;
         }
+        if (GLOBAL) add_to_totals(sums, system.control->sums[0]);
         drifted = ends_with_drift(launch, needs_rebuild, 0);
+        if (GLOBAL) act_after_drift_of_ranks(thermostat, shared, launch, drifts++, launch.first_step + 1);
         work.stay();
         if (!drifted) {
             work.take_new_sites();
@@ -220,19 +210,18 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     for (; !drifted; ++done) {
         bool last = done == launch.steps, moves = !last || launch.drifts;
         u64 step = launch.first_step + done;
-        SplitSum heat[2] = {};
+        SplitSum sums[2] = {};
         Findings findings = {false, false};
         if (sent_after(launch, done) > 0 && work.has_boundary()) {
             if (threadIdx.x == 0) waited -= clock64();
             wait_for_ghosts(launch.sequence + sent_after(launch, done));
             if (threadIdx.x == 0) waited += clock64();
         }
+        PassOf pass = {thermostat, shared, false, step, true, moves, !moves};
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
-            Findings found = LANGEVIN ? langevin_pass(thermostat, work, step, moves, heat)
-                             : !SINGLE_LANE && system.lanes_log2 >= 2
-                                 ? force_pass_by_axis(work, true, moves, !moves)
-                                 : force_pass<false, SINGLE_LANE>(thermostat, work, step, true, moves, !moves, heat);
+            Findings found = LANGEVIN || GLOBAL ? pass_with_thermostat<ACTING>(pass, work, sums)
+                                                : pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
             findings.needs_rebuild |= found.needs_rebuild;
             findings.error |= found.error;
             if (turn == 0 && !last) {
@@ -240,36 +229,53 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
                 send_sites(work, work.site_copy ^ 1, warps_done, sending, launch.sequence + sending);
             }
         }
-        if (LANGEVIN) {
-            keep_heat(heat, halo.heat + half_steps_before(launch, done), moves);
+        // By step, from the first of the launch on.
+        if (LANGEVIN && moves) add_to_total(sums[0], halo.heat + done + 1);
+        if (GLOBAL) {
+            if (thermostat.kind == THERMOSTAT_BUSSI) add_to_total(sums[0], halo.heat + done);
+            SplitSum kinetic2[1] = {sums[1]};
+            if (moves) add_to_totals(kinetic2, system.control->sums[drifts & 3]);
         }
-        // What is too close now; what runs away does so in the next step.
-        bool now = findings.error && *(volatile u32 *)&system.control->status == STATUS_TOO_CLOSE;
+        // What is too close is so now; what runs away does so in the next step.
+        u32 status = *(volatile u32 *)&system.control->status;
+        bool now = findings.error && (GLOBAL ? status != STATUS_RUNAWAY : status == STATUS_TOO_CLOSE);
         note(findings, now ? step : step + 1);
         work.stay();
         drifted = last ? launch.drifts != 0 : ends_with_drift(launch, findings.needs_rebuild, done);
+        if (GLOBAL && moves) {
+            // Else the barrier has been within.
+            if (last) synchronize(false);
+            act_after_drift_of_ranks(thermostat, shared, launch, drifts++, step + 1);
+        }
         if (last || drifted) break;
         work.take_new_sites();
     }
+    if (GLOBAL && blockIdx.x == 0 && threadIdx.x == 0) shared.store(system.control);
     end_work(launch, work, done, drifted, begun, waited);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_with_peers(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
-    advance_with_peers_steps<false, false>(launch, thermostat);
+    advance_with_peers_steps<ACTS_NONE, false>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 1)
     advance_with_peers_wide(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
-    advance_with_peers_steps<false, false>(launch, thermostat);
+    advance_with_peers_steps<ACTS_NONE, false>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_SINGLE_LANE, 1)
     advance_with_peers_single_lane(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
-    advance_with_peers_steps<false, true>(launch, thermostat);
+    advance_with_peers_steps<ACTS_NONE, true>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_with_peers_langevin(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
-    advance_with_peers_steps<true, false>(launch, thermostat);
+    advance_with_peers_steps<ACTS_LANGEVIN, false>(launch, thermostat);
+}
+
+// All ranks must be neighbors of each other.
+extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
+    advance_with_peers_global(const __grid_constant__ PeerLaunch launch, const __grid_constant__ Thermostat thermostat) {
+    advance_with_peers_steps<ACTS_GLOBAL, false>(launch, thermostat);
 }

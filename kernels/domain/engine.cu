@@ -1,7 +1,6 @@
 // All kernels of a domain among others, compiled together for one run.
 #define DOMAIN 1
 #include "domain/advance.cu"
-#include "domain/advance_global.cu"
 #include "domain/ghosts.cu"
 #include "domain/migrate.cu"
 #include "domain/rebuild.cu"

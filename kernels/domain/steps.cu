@@ -13,7 +13,8 @@ INLINE void note(const Findings &findings, u64 step) {
 INLINE void kick_and_drift_one(const Particles &particles, Site *sites, u32 p, Findings &findings) {
     Body body;
     body.load(particles, p);
-    body.start_step(particles, sites, p, findings);
+    body.half_kick_by_stored(p);
+    body.drift(particles, sites, p, findings);
     body.store_place(particles, p);
     body.store_velocity(particles, p);
 }
@@ -26,6 +27,63 @@ extern "C" __global__ void __launch_bounds__(256) kick_and_drift(u64 step) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         kick_and_drift_one(particles, sites, p, findings);
     }
+    note(findings, step);
+}
+
+// v += F dt / 2m.
+extern "C" __global__ void __launch_bounds__(256) kick() {
+    const Particles &particles = system.particles[system.control->copy];
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        body.half_kick_by_stored(p);
+        body.store_velocity(particles, p);
+    }
+}
+
+// The first half of a drift.
+extern "C" __global__ void __launch_bounds__(256) half_drift() {
+    const Particles &particles = system.particles[system.control->copy];
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        body.half_drift();
+        body.store_place(particles, p);
+    }
+}
+
+// x += v dt, or by half of that, to a step.
+template <bool SECOND_HALF>
+INLINE void drift_all(u64 step) {
+    const Particles &particles = system.particles[system.control->copy];
+    Site *sites = system.sites[system.control->site_copy];
+    Findings findings = {false, false};
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        body.drift<SECOND_HALF>(particles, sites, p, findings);
+        body.store_place(particles, p);
+    }
+    note(findings, step);
+}
+extern "C" __global__ void __launch_bounds__(256) drift(u64 step) { drift_all<false>(step); }
+extern "C" __global__ void __launch_bounds__(256) end_drift(u64 step) { drift_all<true>(step); }
+
+// v *= factor; v += F dt / 2m, with the kinetic energy that the factor has brought.
+extern "C" __global__ void __launch_bounds__(256) scale_and_kick(double factor, u64 step, SplitSum *heat) {
+    const Particles &particles = system.particles[system.control->copy];
+    Findings findings = {false, false};
+    SplitSum given = {0, 0};
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        Force force[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
+        body.scale_and_kick(factor, force, particles.id[p], given, findings);
+        body.store_velocity(particles, p);
+    }
+    add_to_total(given, heat);
     note(findings, step);
 }
 
@@ -57,17 +115,17 @@ extern "C" __global__ void __launch_bounds__(256) forces_of_region(u32 region, u
     note(findings, step);
 }
 
-// Half a step of friction and noise; `half`: 0 before a step's drift, 1 at its end.
+// A step of friction and noise.
 extern "C" __global__ void __launch_bounds__(256)
-    langevin_half_step(const __grid_constant__ Thermostat thermostat, u64 step, u64 half, SplitSum *heat) {
+    friction_and_noise(const __grid_constant__ Thermostat thermostat, u64 step, SplitSum *heat) {
     const Particles &particles = system.particles[system.control->copy];
     Findings findings = {false, false};
     SplitSum given = {0, 0};
+    double noise = langevin_noise(thermostat, step);
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         Body body;
         body.load(particles, p);
-        double noise = langevin_noise(thermostat, step, body.species);
-        body.langevin(thermostat, noise, particles.id[p], 2 * step + half, given, findings);
+        body.friction_and_noise(thermostat, noise, particles.id[p], step, given, findings);
         body.store_velocity(particles, p);
     }
     add_to_total(given, heat);

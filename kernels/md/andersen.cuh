@@ -1,5 +1,5 @@
-// Andersen's thermostat within a launch: all particles get new velocities of the Boltzmann distribution, with zero total
-// momentum. As `draw_velocities` in src/engine/thermostats.rs.
+// Andersen's thermostat within a launch: in the middle of a drift all particles get new velocities of the Boltzmann
+// distribution, with zero total momentum. As `draw_velocities` in src/engine/thermostats.rs.
 //
 // The block's particles are passed over several times, with sums over the system and a barrier between: each thread
 // has the same particles in all passes.
@@ -156,7 +156,8 @@ static __device__ __noinline__ bool collide(const Thermostat &thermostat, const 
     return false;
 }
 
-// Whether the thermostat acts at a step of the run.
-INLINE bool is_collision(const Thermostat &thermostat, u64 step) {
-    return (step - thermostat.stage_first_step) % thermostat.interval == 0;
+// The first step from one on in which particles collide with the thermostat.
+INLINE u64 first_collision(const Thermostat &thermostat, u64 step) {
+    u64 since = step - thermostat.stage_first_step, beyond = since % thermostat.interval;
+    return beyond == 0 ? step : step + (thermostat.interval - beyond);
 }

@@ -20,27 +20,30 @@ INLINE void begin_grid() {
     if (threadIdx.x == 0) barrier = Barrier{0, 0, 0, 0};
 }
 
+// Waits for all blocks, whether any of them asks for attention: left in `barrier`. One thread of each block comes here.
+INLINE void meet_other_blocks(bool attention) {
+    u32 number = barrier.number;
+    u64 *word = system.control->barrier + (number & 1);
+    u32 target = ((number >> 1) + 1) * gridDim.x;
+    add_release(word, attention ? 1ull | 1ull << 32 : 1ull);
+    u64 value;
+    for (;; spin_wait()) {
+        value = load_relaxed(word);
+        if ((u32)value == target) break;
+    }
+    fence();
+    u32 upper = (u32)(value >> 32);
+    barrier.answer = upper != barrier.seen;
+    barrier.seen = barrier.seen_other;
+    barrier.seen_other = upper;
+    barrier.number = number + 1;
+}
+
 // Waits for all blocks; what they wrote before is visible after. Returns, alike in all threads of the grid,
 // whether `attention` was true in any.
 INLINE bool synchronize(bool attention) {
     int any = __syncthreads_or(attention);
-    if (threadIdx.x == 0) {
-        u32 number = barrier.number;
-        u64 *word = system.control->barrier + (number & 1);
-        u32 target = ((number >> 1) + 1) * gridDim.x;
-        add_release(word, any ? 1ull | 1ull << 32 : 1ull);
-        u64 value;
-        for (;; spin_wait()) {
-            value = load_relaxed(word);
-            if ((u32)value == target) break;
-        }
-        fence();
-        u32 upper = (u32)(value >> 32);
-        barrier.answer = upper != barrier.seen;
-        barrier.seen = barrier.seen_other;
-        barrier.seen_other = upper;
-        barrier.number = number + 1;
-    }
+    if (threadIdx.x == 0) meet_other_blocks(any);
     __syncthreads();
     return barrier.answer != 0;
 }

@@ -24,6 +24,37 @@ INLINE bool needs_rebuild(const Site (&site)[DIMENSION], u32 p) {
     return !(moved2 <= (Real)system.limit2);
 }
 
+// Of species: constants, so that they are there when a step needs them; and of their roots the inverse.
+__constant__ double mass_of_species[SPECIES_COUNT];
+__constant__ double inverse_root_mass[SPECIES_COUNT];
+
+// m v_a^2.
+INLINE i64 kinetic_term(Velocity velocity, double mass, int axis, bool &fits) {
+    double v = Policy::velocity_to_f64(policy, velocity, axis);
+    return exact_term(mul(mass, mul(v, v)), fits);
+}
+
+// v *= factor; v += F dt / 2m. Adds the kinetic energy that the factor has brought.
+INLINE Velocity scaled_and_kicked(Velocity velocity, double factor, Force force, u32 species, int axis, double mass,
+                                  SplitSum &heat, bool &fits) {
+    Velocity without = Policy::half_kick(policy, velocity, force, species);
+    Velocity with = Policy::half_kick(policy, Policy::scale(velocity, factor, fits), force, species);
+    double before = Policy::velocity_to_f64(policy, without, axis), after = Policy::velocity_to_f64(policy, with, axis);
+    double given = mul(mul(0.5, mass), sub(mul(after, after), mul(before, before)));
+    add_term(heat, exact_term(given, fits));
+    return with;
+}
+
+// v -> damping v + noise xi. Adds the energy given.
+INLINE Velocity with_friction_and_noise(const Thermostat &thermostat, Velocity velocity, double noise, float normal, int axis,
+                                        double mass, SplitSum &heat, bool &fits) {
+    double before = Policy::velocity_to_f64(policy, velocity, axis);
+    double after = add(mul(thermostat.parameter, before), mul(noise, (double)normal));
+    double given = mul(mul(0.5, mass), sub(mul(after, after), mul(before, before)));
+    add_term(heat, exact_term(given, fits));
+    return Policy::velocity_from_f64(policy, after, axis, fits);
+}
+
 struct Body {
     Velocity velocity[DIMENSION];
     Coordinate position[DIMENSION];
@@ -59,14 +90,24 @@ struct Body {
         }
     }
 
-    // x += v dt; the new site is written to `sites` and compared with the one of the lists.
+    // The first half of a drift.
+    INLINE void half_drift() {
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            position[axis] = Policy::drift(policy, position[axis], Policy::halved(velocity[axis]), axis, image[axis]);
+        }
+    }
+
+    // x += v dt (`SECOND_HALF`: by half of that); the new site is written to `sites` and compared with the one of the lists.
+    template <bool SECOND_HALF = false>
     INLINE void drift(const Particles &particles, Site *sites, u32 p, Findings &findings) {
         bool runaway = false;
         Site site[DIMENSION];
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
             runaway |= Policy::is_runaway(policy, velocity[axis], axis);
-            position[axis] = Policy::drift(policy, position[axis], velocity[axis], axis, image[axis]);
+            Velocity v = SECOND_HALF ? Policy::halved(velocity[axis]) : velocity[axis];
+            position[axis] = Policy::drift(policy, position[axis], v, axis, image[axis]);
             site[axis] = Policy::site(policy, position[axis], axis);
         }
         store_site(sites, p, site);
@@ -74,29 +115,23 @@ struct Body {
         if (runaway) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
     }
 
-    // The first kick of a step, by the forces that a pass has stored, and its drift.
-    INLINE void start_step(const Particles &particles, Site *sites, u32 p, Findings &findings) {
+    // v += F dt / 2m, by the forces that a pass has stored.
+    INLINE void half_kick_by_stored(u32 p) {
         Force force[DIMENSION];
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
         half_kick(force);
-        drift(particles, sites, p, findings);
     }
 
-    // Half a step of friction and noise; adds the energy given.
-    INLINE void langevin(const Thermostat &thermostat, double noise, u32 id, u64 draw,
-                         SplitSum &heat, Findings &findings) {
-        double normal[3];
-        normals3(thermostat.seed, id, draw, PURPOSE_LANGEVIN, normal);
-        double mass = system.mass[species];
+    // A step of friction and noise; adds the energy given.
+    INLINE void friction_and_noise(const Thermostat &thermostat, double noise, u32 id, u64 step, SplitSum &heat, Findings &findings) {
+        float normal[3];
+        normals3_f32(thermostat.seed, id, step, PURPOSE_LANGEVIN, normal);
+        double mass = mass_of_species[species], noise_of_mass = mul(noise, inverse_root_mass[species]);
         bool fits = true;
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
-            double before = Policy::velocity_to_f64(policy, velocity[axis], axis);
-            double after = add(mul(thermostat.parameter, before), mul(noise, normal[axis]));
-            velocity[axis] = Policy::velocity_from_f64(policy, after, axis, fits);
-            double given = mul(mul(0.5, mass), sub(mul(after, after), mul(before, before)));
-            add_term(heat, exact_term(given, fits));
+            velocity[axis] = with_friction_and_noise(thermostat, velocity[axis], noise_of_mass, normal[axis], axis, mass, heat, fits);
         }
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
@@ -108,15 +143,23 @@ struct Body {
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
 
-    // Adds m v_a^2 for each axis.
-    INLINE void add_kinetic(SplitSum (&sums)[3], u32 id, Findings &findings) const {
-        double mass = system.mass[species];
+    // The second kick with a factor on the velocity before it; adds the kinetic energy that the factor has brought.
+    INLINE void scale_and_kick(double factor, const Force (&force)[DIMENSION], u32 id, SplitSum &heat, Findings &findings) {
+        double mass = mass_of_species[species];
         bool fits = true;
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
-            double v = Policy::velocity_to_f64(policy, velocity[axis], axis);
-            add_term(sums[axis], exact_term(mul(mass, mul(v, v)), fits));
+            velocity[axis] = scaled_and_kicked(velocity[axis], factor, force[axis], species, axis, mass, heat, fits);
         }
+        if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
+    }
+
+    // Adds m v^2.
+    INLINE void add_kinetic(SplitSum &sum, u32 id, Findings &findings) const {
+        double mass = mass_of_species[species];
+        bool fits = true;
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) add_term(sum, kinetic_term(velocity[axis], mass, axis, fits));
         if (!fits) report(system.control, findings, STATUS_KINETIC_RANGE, id);
     }
 };
@@ -143,14 +186,44 @@ struct AxisBody {
     // v += F dt / 2m.
     INLINE void half_kick(Force force, u32 species) { velocity = Policy::half_kick(policy, velocity, force, species); }
 
-    // x += v dt and the new site, as `Body::drift`; returns the squared displacement along the axis.
+    // As of `Body`.
+    INLINE void scale(double factor, u32 id, Findings &findings) {
+        bool fits = true;
+        velocity = Policy::scale(velocity, factor, fits);
+        if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
+    }
+    INLINE void scale_and_kick(double factor, Force force, u32 species, u32 id, SplitSum &heat, Findings &findings) {
+        bool fits = true;
+        velocity = scaled_and_kicked(velocity, factor, force, species, axis, mass_of_species[species], heat, fits);
+        if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
+    }
+    INLINE void add_kinetic(u32 species, SplitSum &sum, u32 id, Findings &findings) const {
+        bool fits = true;
+        add_term(sum, kinetic_term(velocity, mass_of_species[species], axis, fits));
+        if (!fits) report(system.control, findings, STATUS_KINETIC_RANGE, id);
+    }
+
+    INLINE void friction_and_noise(const Thermostat &thermostat, double noise, float normal, u32 species, u32 id, SplitSum &heat,
+                                   Findings &findings) {
+        double mass = mass_of_species[species], noise_of_mass = mul(noise, inverse_root_mass[species]);
+        bool fits = true;
+        velocity = with_friction_and_noise(thermostat, velocity, noise_of_mass, normal, axis, mass, heat, fits);
+        if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
+    }
+
+    // As of `Body`.
+    INLINE void half_drift() { position = Policy::drift(policy, position, Policy::halved(velocity), axis, image); }
+
+    // x += v dt (`SECOND_HALF`: by half of that) and the new site, as `Body::drift`; returns the squared displacement along
+    // the axis.
+    template <bool SECOND_HALF>
     INLINE Real drift(const Particles &particles, Site *sites, u32 p, Findings &findings) {
         size_t at = (size_t)p * SITE_STRIDE + axis;
         Site reference = system.reference[at];
         if (Policy::is_runaway(policy, velocity, axis)) {
             report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
         }
-        position = Policy::drift(policy, position, velocity, axis, image);
+        position = Policy::drift(policy, position, SECOND_HALF ? Policy::halved(velocity) : velocity, axis, image);
         Site site = Policy::site(policy, position, axis);
         sites[at] = site;
         Real length = Policy::length(policy, Policy::displacement(policy, site, reference, axis), axis);
@@ -158,9 +231,8 @@ struct AxisBody {
     }
 };
 
-// Width of the noise of Langevin dynamics for a species.
-INLINE double langevin_noise(const Thermostat &thermostat, u64 step, u32 species) {
+// Width of the noise of Langevin dynamics in a step, for mass 1.
+INLINE double langevin_noise(const Thermostat &thermostat, u64 step) {
     double damping = thermostat.parameter;
-    double noise2 = target_temperature(thermostat, step) * (1.0 - damping * damping);
-    return square_root(divide(noise2, system.mass[species]));
+    return square_root(target_temperature(thermostat, step) * (1.0 - damping * damping));
 }

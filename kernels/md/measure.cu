@@ -67,6 +67,25 @@ extern "C" __global__ void __launch_bounds__(256)
     add_to_totals(sums, total);
 }
 
+// Sum of m (F dt / 2m)^2 over all particles, by the forces that a pass has stored.
+extern "C" __global__ void __launch_bounds__(256)
+    measure_kicks(SplitSum *total, double timestep) {
+    const Particles &particles = system.particles[system.control->copy];
+    SplitSum sum = {0, 0};
+    double half = mul(0.5, timestep);
+    FOR_EACH_PARTICLE(p) {
+        double mass = system.mass[particles.species[p]];
+        bool fits = true;
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            double kick = divide(mul(half, Policy::force_to_f64(policy, system.force[axis][p], axis)), mass);
+            add_term(sum, exact_term(mul(mass, mul(kick, kick)), fits));
+        }
+        flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
+    }
+    add_to_total(sum, total);
+}
+
 // Sums of the velocities in units of their last digit, where they are integers.
 extern "C" __global__ void __launch_bounds__(256)
     sum_units(SplitSum *total) {

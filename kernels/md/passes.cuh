@@ -97,14 +97,35 @@ INLINE void present_sites(const Work &work) {
     }
 }
 
-// One pass: forces at the sites of step `step`, its second kick, and the first kick and drift of the next.
-template <bool LANGEVIN, bool SINGLE_LANE>
-INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 step, bool kick,
-                           bool go_on, bool store_force, SplitSum (&heat)[2]) {
+// What acts on the velocities between the steps of a launch: nothing, a Langevin thermostat, one of the whole system
+// (Nose-Hoover, Bussi), or Andersen's.
+enum Acting { ACTS_NONE, ACTS_LANGEVIN, ACTS_GLOBAL, ACTS_ANDERSEN };
+
+// What a pass does.
+struct PassOf {
+    const Thermostat &thermostat;
+    // Of the whole system, and whether it acts in this pass: then all warps of the block meet once before they use the factor.
+    const GlobalThermostat &global;
+    bool acts;
+    u64 step;
+    // The second kick of the step; the first kick and the drift of the next one; to keep the forces.
+    bool kick, go_on, store_force;
+
+    INLINE bool has_friction() const { return thermostat.kind == THERMOSTAT_NOSE_HOOVER; }
+};
+
+// One pass: forces at the sites of step `step`, its second kick, and the first kick and drift of the next. Sums: the heat,
+// which a Langevin thermostat gives in the drift and one of the whole system with the second kick; and for the latter twice the
+// kinetic energy of the next half step.
+template <Acting ACTING, bool SINGLE_LANE>
+INLINE Findings force_pass(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
+    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const Site *sites = system.sites[work.site_copy];
     Group group = group_of<SINGLE_LANE>();
     Findings findings = {false, false};
+    double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
+    bool acts = pass.acts;
     for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
         u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
@@ -118,42 +139,56 @@ INLINE Findings force_pass(const Thermostat &thermostat, const Work &work, u64 s
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
         Force force[DIMENSION];
         total_of_group(group, sum, force);
+        if (GLOBAL && acts) __syncthreads();
+        acts = false;
+        double factor = GLOBAL ? pass.global.memory.factor : 1.0;
         if (!leads) continue;
         Body body;
         body.load(particles, p);
-        u32 id = LANGEVIN ? particles.id[p] : 0;
-        if (kick) {
-            body.half_kick(force);
-            if (LANGEVIN) {
-                double noise = langevin_noise(thermostat, step, body.species);
-                body.langevin(thermostat, noise, id, 2 * step + 1, heat[0], findings);
+        u32 id = LANGEVIN || GLOBAL ? particles.id[p] : 0;
+        if (pass.kick) {
+            if (GLOBAL && !pass.has_friction()) {
+                body.scale_and_kick(factor, force, id, sums[0], findings);
+            } else {
+                if (GLOBAL) body.scale(factor, id, findings);
+                body.half_kick(force);
             }
         }
         if (work.sample) store_sampled(work.sample, sampled_id, body.position, body.image, body.velocity);
-        if (go_on) {
-            if (LANGEVIN) {
-                double noise = langevin_noise(thermostat, step, body.species);
-                body.langevin(thermostat, noise, id, 2 * step, heat[1], findings);
-            }
+        if (pass.go_on) {
             body.half_kick(force);
-            body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
+            if (GLOBAL) {
+                if (pass.has_friction()) body.scale(factor, id, findings);
+                body.add_kinetic(sums[1], id, findings);
+            }
+            if (LANGEVIN) {
+                body.half_drift();
+                body.friction_and_noise(pass.thermostat, noise, id, pass.step + 1, sums[0], findings);
+            }
+            body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
         }
-        if (go_on || work.copies()) body.store_place(to, p);
+        if (pass.go_on || work.copies()) body.store_place(to, p);
         body.store_velocity(to, p);
         work.write_names(p, species);
-        if (store_force) {
+        if (pass.store_force) {
 #pragma unroll
             for (int axis = 0; axis < DIMENSION; ++axis) system.force[axis][p] = force[axis];
         }
     }
+    // Warps without tiles.
+    if (GLOBAL && acts) __syncthreads();
     return findings;
 }
 
-// As `force_pass` without a thermostat, for four or more lanes a particle: each of the first integrates an axis.
-INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool store_force) {
+// As `force_pass`, for four or more lanes a particle: each of the first integrates an axis.
+template <Acting ACTING>
+INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
+    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const Site *sites = system.sites[work.site_copy];
     Findings findings = {false, false};
+    double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
+    bool acts = pass.acts;
     Group group = group_of();
     u32 axis = group.member;
     for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
@@ -163,7 +198,9 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
         AxisBody body;
         if (integrates) body.load(particles, p, axis);
         u32 species = active ? particles.species[p] : 0;
-        u32 sampled_id = work.sample && active ? particles.id[p] : 0;
+        u32 id = (LANGEVIN || GLOBAL || work.sample) && active ? particles.id[p] : 0;
+        // While the pair loop waits for what it loads.
+        float normal = LANGEVIN ? normal_f32(pass.thermostat.seed, id, pass.step + 1, PURPOSE_LANGEVIN, axis) : 0.0f;
         Sum sum[DIMENSION];
         bool too_close = sum_forces(group, tile, p, species, sites, sum);
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
@@ -174,26 +211,83 @@ INLINE Findings force_pass_by_axis(const Work &work, bool kick, bool go_on, bool
         for (int other = 1; other < DIMENSION; ++other) {
             if (axis == other) force = total[other];
         }
+        if (GLOBAL && acts) __syncthreads();
+        acts = false;
+        double factor = GLOBAL ? pass.global.memory.factor : 1.0;
         Real moved2 = Real(0);
-        if (integrates) {
-            if (kick) body.half_kick(force, species);
-#if SAMPLING
-        }
-        if (work.sample) store_sampled_axis(work.sample, sampled_id, axis, integrates, body);
-        if (integrates) {
-#endif
-            if (go_on) {
+        auto end_step = [&] {
+            if (!pass.kick) return;
+            if (GLOBAL && !pass.has_friction()) return body.scale_and_kick(factor, force, species, id, sums[0], findings);
+            if (GLOBAL) body.scale(factor, id, findings);
+            body.half_kick(force, species);
+        };
+        auto begin_step = [&] {
+            if (pass.go_on) {
                 body.half_kick(force, species);
-                moved2 = body.drift(particles, system.sites[work.site_copy ^ 1], p, findings);
+                if (GLOBAL) {
+                    if (pass.has_friction()) body.scale(factor, id, findings);
+                    body.add_kinetic(species, sums[1], id, findings);
+                }
+                if (LANGEVIN) {
+                    body.half_drift();
+                    body.friction_and_noise(pass.thermostat, noise, normal, species, id, sums[0], findings);
+                }
+                moved2 = body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
             }
-            if (go_on || work.copies()) body.store_place(to, p);
+            if (pass.go_on || work.copies()) body.store_place(to, p);
             body.store_velocity(to, p);
             if (axis == 0) work.write_names(p, species);
-            if (store_force) system.force[axis][p] = force;
+            if (pass.store_force) system.force[axis][p] = force;
+        };
+        if (SAMPLING && work.sample) {
+            // All lanes store.
+            if (integrates) end_step();
+            store_sampled_axis(work.sample, id, axis, integrates, body);
+            if (integrates) begin_step();
+        } else if (integrates) {
+            end_step();
+            begin_step();
         }
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
         findings.needs_rebuild |= axis < DIMENSION && !(moved2 <= (Real)system.limit2);
     }
+    // Warps without tiles.
+    if (GLOBAL && acts) __syncthreads();
     return findings;
+}
+
+// The pass for a number of lanes a particle.
+template <Acting ACTING, bool SINGLE_LANE>
+INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
+    if (!SINGLE_LANE && system.lanes_log2 >= 2) return force_pass_by_axis<ACTING>(pass, work, sums);
+    return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
+}
+
+// What a step that a pass has not begun adds: findings, and a sum of the pass: that of the thermostat.
+struct Started {
+    Findings findings;
+    SplitSum sum;
+};
+
+// The first kick of a step and its drift, by the forces that a pass has stored; `step`: the one that the drift leads to.
+template <Acting ACTING>
+INLINE void start_step_of(const Thermostat &thermostat, double factor, const Particles &from, const Particles &to, Site *sites,
+                          u32 p, u64 step, Started &started) {
+    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
+    Body body;
+    body.load(from, p);
+    u32 id = LANGEVIN || GLOBAL ? from.id[p] : 0;
+    body.half_kick_by_stored(p);
+    if (GLOBAL) {
+        if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) body.scale(factor, id, started.findings);
+        body.add_kinetic(started.sum, id, started.findings);
+    }
+    if (LANGEVIN) {
+        body.half_drift();
+        body.friction_and_noise(thermostat, langevin_noise(thermostat, step), id, step, started.sum, started.findings);
+    }
+    body.drift<LANGEVIN>(from, sites, p, started.findings);
+    body.store_place(to, p);
+    body.store_velocity(to, p);
 }

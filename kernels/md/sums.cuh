@@ -8,12 +8,13 @@ INLINE void add_term(SplitSum &sum, i64 term) {
     sum.lower += (u32)term;
 }
 
+// Sum over the lanes of a warp, in pieces of 16 bits. The lower sums stay below 2^59.
 INLINE SplitSum sum_of_lanes(SplitSum sum) {
-    for (u32 offset = 16; offset > 0; offset >>= 1) {
-        sum.upper += __shfl_xor_sync(~0u, sum.upper, offset);
-        sum.lower += __shfl_xor_sync(~0u, sum.lower, offset);
-    }
-    return sum;
+    u32 u0 = add_over_warp((u32)sum.upper & 0xFFFF), u1 = add_over_warp((u32)sum.upper >> 16);
+    u32 u2 = add_over_warp((u32)(sum.upper >> 32));
+    u32 l0 = add_over_warp((u32)sum.lower & 0xFFFF), l1 = add_over_warp((u32)sum.lower >> 16);
+    u32 l2 = add_over_warp((u32)(sum.lower >> 32));
+    return SplitSum{((u64)u2 << 32) + ((u64)u1 << 16) + u0, ((u64)l2 << 32) + ((u64)l1 << 16) + l0};
 }
 
 // Adds the sums of all threads of the block to as many in global memory; all threads must come here.
@@ -41,6 +42,39 @@ INLINE void add_to_totals(const SplitSum (&sums)[COUNT], SplitSum *totals) {
             atomicAdd((unsigned long long *)&totals[k].lower, sum.lower);
         }
     }
+}
+
+// Sums of blocks, completed by the barrier of a turn: every block leaves its own, which takes less time than additions of
+// all to one. Those of a turn are read before the next barrier, and written over after it.
+INLINE SplitSum *sums_of_blocks(u32 turn, int which) { return system.block_sums + (2 * (turn & 1) + which) * gridDim.x; }
+
+// As `synchronize`, with those of two sums over the threads that are wanted.
+INLINE bool synchronize_with_sums(bool attention, const SplitSum (&sums)[2], const bool (&wanted)[2], u32 turn) {
+    __shared__ u64 of_warp[2][2][32];
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        if (!wanted[k]) continue;
+        SplitSum sum = sum_of_lanes(sums[k]);
+        if (lane == 0) {
+            of_warp[k][0][warp] = sum.upper;
+            of_warp[k][1][warp] = sum.lower;
+        }
+    }
+    int any = __syncthreads_or(attention);
+    if (warp == 0) {
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            if (!wanted[k]) continue;
+            SplitSum sum = {0, 0};
+            if (lane < blockDim.x >> 5) sum = SplitSum{of_warp[k][0][lane], of_warp[k][1][lane]};
+            sum = sum_of_lanes(sum);
+            if (lane == 0) sums_of_blocks(turn, k)[blockIdx.x] = sum;
+        }
+        if (lane == 0) meet_other_blocks(any);
+    }
+    __syncthreads();
+    return barrier.answer != 0;
 }
 
 // The same of one sum, in fewer registers.
@@ -85,4 +119,16 @@ INLINE double value_of(const volatile SplitSum &split) {
     }
     value *= 1.0 / 1099511627776.0;
     return negative ? -value : value;
+}
+
+// The sum of all blocks, rounded once: for one warp, all lanes of which come here.
+INLINE double value_over_blocks(u32 turn, int which) {
+    const volatile SplitSum *of_block = sums_of_blocks(turn, which);
+    SplitSum sum = {0, 0};
+    for (u32 block = threadIdx.x & 31; block < gridDim.x; block += 32) {
+        sum.upper += of_block[block].upper;
+        sum.lower += of_block[block].lower;
+    }
+    SplitSum total = sum_of_lanes(sum);
+    return value_of(total);
 }

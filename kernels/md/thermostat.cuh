@@ -15,6 +15,8 @@ struct Memory {
     double heat;
     double position[LONGEST_CHAIN];
     double velocity[LONGEST_CHAIN];
+    // On all velocities, from the drift of a step to its second kick.
+    double factor;
 };
 
 // The thermostat has the temperature of a step, and had that of the step before: the change of the chain's energy is heat.
@@ -31,54 +33,37 @@ INLINE void follow_target_temperature(const Thermostat &thermostat, u64 step, Me
     memory.heat += (temperature - before) * per_temperature;
 }
 
-// Half a step of a Nose-Hoover chain; returns the factor on all velocities. One thread of a block comes here, and the others
-// wait: nothing is computed twice. The accelerations with which the links are kicked upwards are those of the next way
-// down, and the drags of both ways are the same.
-static __device__ __noinline__ double chain_half_step(const Thermostat &thermostat, double temperature, Memory &memory,
-                                                      double kinetic2) {
-    __shared__ double mass[LONGEST_CHAIN], acceleration[LONGEST_CHAIN], drag[LONGEST_CHAIN];
+// Factor of half a step of a chain's friction on all velocities.
+INLINE double chain_factor(const Thermostat &thermostat, const Memory &memory) {
+    return exp_near_zero(-0.5 * thermostat.timestep * memory.velocity[0]);
+}
+
+// A step of a Nose-Hoover chain, at twice the kinetic energy of a half step. One thread of a block comes here. The
+// accelerations with which the links are kicked upwards are those of the next way down, and the drags of both ways are the same.
+INLINE void chain_step(const Thermostat &thermostat, double temperature, double rate2, Memory &memory, double kinetic2) {
     u32 last = thermostat.chain_length - 1;
-    double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
+    double half = 0.5 * thermostat.timestep, quarter = 0.25 * thermostat.timestep;
     double degrees = (double)thermostat.degrees_of_freedom;
-    for (u32 link = 0; link <= last; ++link) mass[link] = (link == 0 ? degrees : 1.0) * temperature * time * time;
-    auto accelerate = [&](u32 link) {
-        double excess;
-        if (link == 0) {
-            excess = kinetic2 - degrees * temperature;
-        } else {
-            double before = memory.velocity[link - 1];
-            excess = mass[link - 1] * before * before - temperature;
-        }
-        acceleration[link] = excess / mass[link];
+    double drive = (kinetic2 / (degrees * temperature) - 1.0) * rate2;
+    auto acceleration = [&](u32 link) {
+        if (link == 0) return drive;
+        double before = memory.velocity[link - 1];
+        return (link == 1 ? degrees : 1.0) * (before * before) - rate2;
     };
-    auto kick = [&](u32 link, double half) {
-        double velocity = memory.velocity[link];
-        memory.velocity[link] = (velocity * drag[link] + half * acceleration[link]) * drag[link];
+    auto kick = [&](u32 link, double drag) {
+        memory.velocity[link] = (memory.velocity[link] * drag + half * acceleration(link)) * drag;
     };
-    double factor = 1.0;
-    double outer = 1.0 / (2.0 - 1.2599210498948732);
-    for (u32 link = 0; link <= last; ++link) accelerate(link);
-    for (u32 part = 0; part < 3; ++part) {
-        double weight = part == 1 ? 1.0 - 2.0 * outer : outer;
-        double half = 0.25 * weight * thermostat.timestep;
-        double quarter = 0.5 * half;
-        memory.velocity[last] += half * acceleration[last];
-        for (u32 link = last; link-- > 0;) {
-            drag[link] = exp_f64(-quarter * memory.velocity[link + 1]);
-            kick(link, half);
-        }
-        double scale = exp_f64(-2.0 * half * memory.velocity[0]);
-        factor *= scale;
-        kinetic2 *= scale * scale;
-        for (u32 link = 0; link <= last; ++link) memory.position[link] += 2.0 * half * memory.velocity[link];
-        for (u32 link = 0; link < last; ++link) {
-            accelerate(link);
-            kick(link, half);
-        }
-        accelerate(last);
-        memory.velocity[last] += half * acceleration[last];
+    double drag[LONGEST_CHAIN];
+    memory.position[0] += half * memory.velocity[0];
+    memory.velocity[last] += half * acceleration(last);
+    for (u32 link = last; link-- > 0;) {
+        drag[link] = exp_near_zero(-quarter * memory.velocity[link + 1]);
+        kick(link, drag[link]);
     }
-    return factor;
+    for (u32 link = 1; link <= last; ++link) memory.position[link] += thermostat.timestep * memory.velocity[link];
+    for (u32 link = 0; link < last; ++link) kick(link, drag[link]);
+    memory.velocity[last] += half * acceleration(last);
+    memory.position[0] += half * memory.velocity[0];
 }
 
 // A sequence of random numbers for what is not of one particle (`CounterRng`).
@@ -135,23 +120,86 @@ struct Words {
     }
 };
 
-// Factor on all velocities after a step (Bussi, Donadio and Parrinello 2007).
-static __device__ __noinline__ double bussi_factor(const Thermostat &thermostat, double kinetic2, u64 step) {
-    if (kinetic2 <= 0.0) return 1.0;
+// The random numbers of stochastic velocity rescaling in a step (Bussi, Donadio and Parrinello 2007).
+struct BussiNumbers {
+    double normal;
+    double others;
+};
+
+static __device__ __noinline__ BussiNumbers bussi_numbers(const Thermostat &thermostat, u64 step) {
     Words words;
     words.sequence = Sequence{thermostat.seed, PURPOSE_BUSSI, step, 0};
     words.used = 4;
-    double normal = words.normal();
+    BussiNumbers numbers = {words.normal(), 0.0};
     u64 n = thermostat.degrees_of_freedom - 1;
-    double others = 0.0;
     if (n == 1) {
         double x = words.normal();
-        others = x * x;
+        numbers.others = x * x;
     } else if (n > 1) {
-        others = 2.0 * words.gamma(0.5 * (double)n);
+        numbers.others = 2.0 * words.gamma(0.5 * (double)n);
     }
-    double c = exp_f64(-thermostat.timestep / thermostat.parameter);
+    return numbers;
+}
+
+// Factor on all velocities after the drift to a step; `c` is exp(-dt / time).
+INLINE double bussi_factor(const Thermostat &thermostat, const BussiNumbers &numbers, double c, double kinetic2, u64 step) {
+    if (kinetic2 <= 0.0) return 1.0;
+    double normal = numbers.normal;
     double ratio = (1.0 - c) * target_temperature(thermostat, step) / kinetic2;
-    double square = c + ratio * (normal * normal + others) + 2.0 * normal * square_root(c * ratio);
+    double square = c + ratio * (normal * normal + numbers.others) + 2.0 * normal * square_root(c * ratio);
     return square_root(square > 0.0 ? square : 0.0);
 }
+
+// A thermostat of the whole system (Nose-Hoover, Bussi) during a launch, alike in all blocks. It acts on the velocities of half
+// steps: after the drift of a step one thread of each block takes their kinetic energy and leaves the factor, while the
+// others compute forces; they meet before the second kick.
+struct GlobalThermostat {
+    Memory memory;
+    // Nose-Hoover: 1 / tau^2; Bussi: exp(-dt / time).
+    double constant;
+    // Bussi: of the step that comes.
+    BussiNumbers numbers;
+    u64 step_of_numbers;
+
+    // Takes what the launch before remembers; one thread of a block comes here. So in `store` and `act`.
+    INLINE void load(const Thermostat &thermostat, const Control *control) {
+        memory.heat = control->heat;
+        for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
+            memory.position[link] = control->chain_position[link];
+            memory.velocity[link] = control->chain_velocity[link];
+        }
+        memory.factor = control->factor;
+        step_of_numbers = ~0ull;
+        if (thermostat.kind == THERMOSTAT_BUSSI) constant = exp_f64(-thermostat.timestep / thermostat.parameter);
+        if (thermostat.kind != THERMOSTAT_NOSE_HOOVER) return;
+        double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
+        constant = 1.0 / (time * time);
+        memory.factor = chain_factor(thermostat, memory);
+    }
+    INLINE void store(Control *control) const {
+        control->heat = memory.heat;
+        for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
+            control->chain_position[link] = memory.position[link];
+            control->chain_velocity[link] = memory.velocity[link];
+        }
+        control->factor = memory.factor;
+    }
+
+    // Draws the numbers of a step, unless they are there.
+    INLINE void draw_for(const Thermostat &thermostat, u64 step) {
+        if (step_of_numbers == step) return;
+        numbers = bussi_numbers(thermostat, step);
+        step_of_numbers = step;
+    }
+    // After the drift to a step: from twice the kinetic energy of the velocities there.
+    INLINE void act(const Thermostat &thermostat, double kinetic2, u64 step) {
+        if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
+            follow_target_temperature(thermostat, step, memory);
+            chain_step(thermostat, target_temperature(thermostat, step), constant, memory, kinetic2);
+            memory.factor = chain_factor(thermostat, memory);
+        } else {
+            draw_for(thermostat, step);
+            memory.factor = bussi_factor(thermostat, numbers, constant, kinetic2, step);
+        }
+    }
+};

@@ -29,6 +29,7 @@ struct Double {
     static INLINE u64 velocity_to_bits(double v) { return to_bits(v); }
     static INLINE double velocity_from_bits(u64 bits) { return double_from_bits(bits); }
     static INLINE double negate(double v) { return -v; }
+    static INLINE double halved(double v) { return mul(0.5, v); }
     static INLINE double scale(double v, double factor, bool &) { return mul(v, factor); }
     static INLINE double subtract_units(double v, i64) { return v; }
 

@@ -41,6 +41,7 @@ struct DoubleSingles {
     static INLINE u64 velocity_to_bits(DoubleSingle v) { return to_bits(v); }
     static INLINE DoubleSingle velocity_from_bits(u64 bits) { return double_single_from_bits(bits); }
     static INLINE DoubleSingle negate(DoubleSingle v) { return -v; }
+    static INLINE DoubleSingle halved(DoubleSingle v) { return DoubleSingle{mul(0.5f, v.hi), mul(0.5f, v.lo)}; }
     static INLINE DoubleSingle scale(DoubleSingle v, double factor, bool &) {
         return double_single_from_f64(mul(to_f64(v), factor));
     }

@@ -40,6 +40,7 @@ struct FixedPoint {
     static INLINE i64 velocity_from_bits(u64 bits) { return (i64)bits; }
     static INLINE i64 negate(i64 v) { return wrapping_sub(0ll, v); }
     static INLINE i64 scale(i64 v, double factor, bool &fits) { return scale_i64(v, factor, fits); }
+    static INLINE i64 halved(i64 v) { return v >> 1; }
     static INLINE i64 subtract_units(i64 v, i64 units) { return wrapping_sub(v, units); }
 
     static INLINE double force_to_f64(const Constants &c, i64 force, int axis) {

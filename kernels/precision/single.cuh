@@ -42,6 +42,7 @@ struct Single {
     static INLINE u64 velocity_to_bits(float v) { return to_bits(v); }
     static INLINE float velocity_from_bits(u64 bits) { return float_from_bits((u32)bits); }
     static INLINE float negate(float v) { return -v; }
+    static INLINE float halved(float v) { return mul(0.5f, v); }
     static INLINE float scale(float v, double factor, bool &) { return to_float(mul((double)v, factor)); }
     static INLINE float subtract_units(float v, i64) { return v; }
 

@@ -81,6 +81,7 @@ static void reciprocals(const Constants &, const u64 *in, u64 *out) {
 static void exponentials(const Constants &, const u64 *in, u64 *out) {
     out[0] = word(exp_f32(f32(in[0])));
     out[1] = word(exp_f64(f64(in[1])));
+    out[2] = word(exp_near_zero(f64(in[1])));
 }
 
 static void logarithm_and_circle(const Constants &, const u64 *in, u64 *out) {
@@ -89,6 +90,11 @@ static void logarithm_and_circle(const Constants &, const u64 *in, u64 *out) {
     out[0] = word(ln_f64(f64(in[0])));
     out[1] = word(sine);
     out[2] = word(cosine);
+    float sine_of_turn, cosine_of_turn;
+    sin_cos_of_turn((u32)(in[1] >> 20), sine_of_turn, cosine_of_turn);
+    out[3] = word(ln_f32(to_float(f64(in[0]))));
+    out[4] = word(sine_of_turn);
+    out[5] = word(cosine_of_turn);
 }
 
 static void random_numbers(const Constants &, const u64 *in, u64 *out) {
@@ -100,6 +106,12 @@ static void random_numbers(const Constants &, const u64 *in, u64 *out) {
     for (int k = 0; k < 4; ++k) out[k] = words.word[k];
     for (int k = 0; k < 3; ++k) out[4 + k] = word(normal[k]);
     out[7] = word(uniform(seed, id, step, purpose));
+    float normal_of_32_bits[3];
+    normals3_f32(seed, id, step, purpose, normal_of_32_bits);
+    for (u32 k = 0; k < 3; ++k) {
+        out[8 + k] = word(normal_of_32_bits[k]);
+        out[11 + k] = word(normal_f32(seed, id, step, purpose, k));
+    }
 }
 
 static void rounding(const Constants &, const u64 *in, u64 *out) {
@@ -191,8 +203,9 @@ static void policy(const Constants &constants, const u64 *in, u64 *out) {
     out[18] = P::velocity_to_bits(P::total(forces));
     out[19] = word(P::energy_to_f64(P::total(energies)));
     out[20] = P::velocity_to_bits(P::subtract_units(v, (i64)in[2]));
-    out[21] = word(P::relative_length(c, displacement, axis));
-    out[22] = word(P::force_of_impulse(c, terms[0]));
+    out[21] = P::velocity_to_bits(P::halved(v));
+    out[22] = word(P::relative_length(c, displacement, axis));
+    out[23] = word(P::force_of_impulse(c, terms[0]));
 }
 
 template <typename V, int KIND>
@@ -289,9 +302,9 @@ static std::vector<Function> functions() {
     std::vector<Function> all = {
         {"double_single", 4, 13, double_single},
         {"reciprocals", 1, 4, reciprocals},
-        {"exponentials", 2, 2, exponentials},
-        {"logarithm_and_circle", 2, 3, logarithm_and_circle},
-        {"random_numbers", 5, 8, random_numbers},
+        {"exponentials", 2, 3, exponentials},
+        {"logarithm_and_circle", 2, 6, logarithm_and_circle},
+        {"random_numbers", 5, 14, random_numbers},
         {"rounding", 3, 7, rounding},
         {"scaling", 4, 4, scaling},
         {"fractions", 3, 3, fractions},
@@ -302,10 +315,10 @@ static std::vector<Function> functions() {
         {"fire", 61, 180, fire},
         {"points_near 2", 9, 2, points_near<2>},
         {"points_near 3", 9, 2, points_near<3>},
-        {"Single", 13, 23, policy<Single>},
-        {"DoubleSingles", 13, 23, policy<DoubleSingles>},
-        {"Double", 13, 23, policy<Double>},
-        {"FixedPoint", 13, 23, policy<FixedPoint>},
+        {"Single", 13, 24, policy<Single>},
+        {"DoubleSingles", 13, 24, policy<DoubleSingles>},
+        {"Double", 13, 24, policy<Double>},
+        {"FixedPoint", 13, 24, policy<FixedPoint>},
     };
 #define EVALUATORS(...) \
     all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SHIFTED", 1, 8, pair<__VA_ARGS__, TRUNCATION_SHIFTED>}); \

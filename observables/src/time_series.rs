@@ -9,6 +9,9 @@ described! {
     pub enum TimeSeries {
         /// Temperature.
         Temperature: Descriptor::scalar("temperature", "temperature T").unit("epsilon kB-1");
+        /// Temperature of the velocities of half steps.
+        HalfStepTemperature:
+            Descriptor::scalar("half_step_temperature", "").unit("epsilon kB-1").without_figure();
         /// Potential energy.
         PotentialEnergy:
             Descriptor::scalar("potential_energy", "potential energy / N").unit("epsilon");

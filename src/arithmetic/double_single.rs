@@ -58,6 +58,12 @@ impl DoubleSingle {
     pub const ZERO: DoubleSingle = DoubleSingle { hi: 0.0, lo: 0.0 };
     pub const ONE: DoubleSingle = DoubleSingle { hi: 1.0, lo: 0.0 };
 
+    /// Half of it, exactly.
+    #[inline(always)]
+    pub fn halved(self) -> Self {
+        DoubleSingle { hi: 0.5 * self.hi, lo: 0.5 * self.lo }
+    }
+
     /// The number rounded to 32-bit float.
     #[inline(always)]
     pub fn hi(self) -> f32 {

@@ -16,7 +16,7 @@ use std::convert::Infallible;
 
 use rand::TryRng;
 
-use super::elementary::{ln_f64, sin_cos_2pi};
+use super::elementary::{ln_f32, ln_f64, sin_cos_2pi, sin_cos_of_turn};
 use super::philox::philox4x32;
 
 /// What a random number is for. The values are part of every result: never change or reuse one.
@@ -72,6 +72,26 @@ pub fn normal_pair(words: [u32; 4]) -> [f64; 2] {
 pub fn normals3(seed: u64, id: u32, step: u64, purpose: Purpose) -> [f64; 3] {
     let [x, y] = normal_pair(block(seed, id, step, purpose, 0));
     let [z, _] = normal_pair(block(seed, id, step, purpose, 1));
+    [x, y, z]
+}
+
+/// Two independent normal numbers as 32-bit floats, of two random words; the largest possible is 6.8.
+#[inline(always)]
+pub fn normal_pair_f32(words: [u32; 2]) -> [f32; 2] {
+    const UNIT: f32 = 1.0 / (1u64 << 32) as f32;
+    // In (0, 1].
+    let u = (words[0] as f32).mul_add(UNIT, 0.5 * UNIT);
+    let radius = (-2.0 * ln_f32(u)).sqrt();
+    let (sine, cosine) = sin_cos_of_turn(words[1]);
+    [radius * cosine, radius * sine]
+}
+
+/// Three independent normal numbers as 32-bit floats for a particle at a step: draw 0 of the purpose.
+#[inline(always)]
+pub fn normals3_f32(seed: u64, id: u32, step: u64, purpose: Purpose) -> [f32; 3] {
+    let [a, b, c, d] = block(seed, id, step, purpose, 0);
+    let [x, y] = normal_pair_f32([a, b]);
+    let [z, _] = normal_pair_f32([c, d]);
     [x, y, z]
 }
 

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::integrator::{NoseHooverChain, ThermostatState};
+use crate::integrator::{NoseHooverChain, ThermostatState, andersen};
 use crate::plan::{Thermostat, ThermostatPlan};
 
 /// What an engine must know of the stage that it runs.
@@ -30,6 +30,20 @@ impl StageContext {
     /// Temperature of a thermostat after a step of the run.
     pub fn target_temperature(&self, thermostat: &ThermostatPlan, step: u64) -> f64 {
         thermostat.temperature.at(step - self.first_step, self.steps)
+    }
+
+    /// Whether particles collide with an Andersen thermostat in a step of the run.
+    pub fn collides_in(&self, step: u64, timestep: f64) -> bool {
+        self.collision_interval(timestep)
+            .is_some_and(|interval| (step - self.first_step).is_multiple_of(interval))
+    }
+
+    /// Steps between collisions with an Andersen thermostat.
+    pub fn collision_interval(&self, timestep: f64) -> Option<u64> {
+        match self.thermostat?.kind {
+            Thermostat::Andersen { rate, .. } => Some(andersen::interval(rate, timestep)),
+            _ => None,
+        }
     }
 
     /// The Nose-Hoover chain, if there is one, at a step of the run.

@@ -11,6 +11,10 @@ pub struct Thermodynamics {
     /// `2 E_kin / (D (N - 1))`, or `2 E_kin / (D N)` with a Langevin thermostat, which does not
     /// conserve momentum.
     pub temperature: f64,
+    /// The same of the velocities of half steps, of the mean of the half steps before and after this step: they differ by
+    /// `F dt/m`, so that it is `temperature` and `sum_i (F dt/2m)^2 m` over the degrees of freedom. Positions have this
+    /// temperature, up to the fourth order of the time step.
+    pub half_step_temperature: f64,
     /// `(2 E_kin + sum_pairs r . F) / (D V)`.
     pub pressure: f64,
     /// `-(sum_i m v_a v_b + sum_pairs r_a F_b) / V`: tension is positive.
@@ -25,6 +29,8 @@ pub struct Thermodynamics {
 pub struct SystemSums {
     /// Of `m v_a v_b` over all particles.
     pub kinetic: [f64; 6],
+    /// Of `m (F dt/2m)^2` over all particles.
+    pub kicks: f64,
     /// Of `U` over all pairs.
     pub potential: f64,
     /// Of `r_a F_b` over all pairs.
@@ -73,6 +79,7 @@ impl Thermodynamics {
             potential_energy: potential / count,
             kinetic_energy: 0.5 * kinetic2 / count,
             temperature: kinetic2 / degrees_of_freedom as f64,
+            half_step_temperature: (kinetic2 + sums.kicks) / degrees_of_freedom as f64,
             pressure: (kinetic2 + trace) / (dimension as f64 * volume),
             stress: sums.stress(volume),
             center_of_mass_velocity,

@@ -1,8 +1,9 @@
-//! What thermostats do in engines whose steps the host leads, half a step after the other; kernels that take many steps do
-//! the same by themselves (`kernels/md/thermostat.cuh`).
+//! Steps under thermostats in engines whose steps the host leads, part by part; kernels that take many steps do the same by
+//! themselves (`kernels/md/thermostat.cuh`).
 use super::{EngineError, StageContext};
 use crate::arithmetic::random::Purpose;
-use crate::integrator::{ThermostatState, andersen, bussi};
+use crate::integrator::langevin::OrnsteinUhlenbeck;
+use crate::integrator::{NoseHooverChain, ThermostatState, bussi};
 use crate::plan::Thermostat;
 use crate::system::Species;
 
@@ -61,48 +62,117 @@ pub(super) trait Velocities {
     fn subtract_units(&mut self, share: [i64; 3], rest: [u64; 3]) -> Result<(), EngineError>;
 }
 
-/// What the stage's thermostat does before a step's drift (`half` 0) and at its end (1). `langevin` takes half a step of
-/// Langevin dynamics, of a friction, at a temperature.
-pub(super) fn half_step<E: Velocities>(
-    engine: &mut E,
-    half: u64,
-    langevin: impl FnOnce(&mut E, f64, f64) -> Result<(), EngineError>,
-) -> Result<(), EngineError> {
-    let context = engine.context();
-    let Context { step, stage, timestep, seed, .. } = &context;
-    let Some(thermostat) = stage.thermostat else { return Ok(()) };
-    let temperature = stage.target_temperature(&thermostat, *step);
+/// Parts of a step, which the host leads one after the other.
+pub(super) trait Steps: Velocities {
+    /// Counts the step that comes.
+    fn count_step(&mut self);
+
+    /// `v += F dt/2m; x += v dt`; returns whether the lists must be rebuilt.
+    ///
+    /// # Errors
+    /// If a particle runs away. Among ranks it may be noted until all compare. So in what follows.
+    fn kick_and_drift(&mut self) -> Result<bool, EngineError>;
+
+    /// `v += F dt/2m`.
+    fn kick(&mut self) -> Result<(), EngineError>;
+
+    /// `x += v dt`; returns whether the lists must be rebuilt.
+    fn drift(&mut self) -> Result<bool, EngineError>;
+
+    /// The first half of a drift.
+    fn half_drift(&mut self) -> Result<(), EngineError>;
+
+    /// The second half of a drift; returns whether the lists must be rebuilt.
+    fn end_drift(&mut self) -> Result<bool, EngineError>;
+
+    /// Twice the kinetic energy, rounded once.
+    fn kinetic2_of_half_step(&self) -> Result<f64, EngineError>;
+
+    /// `v *= factor; v += F dt/2m`. The kinetic energy that the factor adds, at the end, counts as heat.
+    fn scale_and_kick(&mut self, factor: f64) -> Result<(), EngineError>;
+
+    /// A step of friction and noise, of the step that has been counted.
+    fn friction_and_noise(&mut self, of: &OrnsteinUhlenbeck) -> Result<(), EngineError>;
+}
+
+/// Begins a step, up to its drift and what the thermostat does beside it; forces at the new positions come next, and then
+/// [`end_step`]. Returns whether the lists must be rebuilt.
+pub(super) fn begin_step(engine: &mut impl Steps) -> Result<bool, EngineError> {
+    engine.count_step();
+    let Context { step, stage, timestep, .. } = engine.context();
+    let Some(thermostat) = stage.thermostat else { return engine.kick_and_drift() };
+    let temperature = stage.target_temperature(&thermostat, step);
     match thermostat.kind {
         Thermostat::NoseHoover { .. } => {
-            let degrees = context.degrees_of_freedom();
-            let chain = match half {
-                0 => stage.chain(*step, degrees),
-                _ => stage.chain_after(*step, degrees, engine.memory()),
-            };
-            let kinetic2 = engine.kinetic2()?;
-            let chain = chain.expect("the stage has a chain");
-            let factor = chain.half_step(engine.memory(), kinetic2, *timestep);
-            engine.scale_all(factor)
-        }
-        Thermostat::Langevin { friction } => langevin(engine, friction, temperature),
-        _ if half == 0 => Ok(()),
-        Thermostat::Andersen { rate, exact } => {
-            let interval = andersen::interval(rate, *timestep);
-            if (step - stage.first_step).is_multiple_of(interval) {
-                draw_velocities(engine, temperature, exact, Purpose::AndersenVelocity)?;
-            }
-            Ok(())
-        }
-        Thermostat::Bussi { time } => {
-            let kinetic2 = engine.kinetic2()?;
-            let degrees = context.degrees_of_freedom();
-            let factor =
-                bussi::factor(kinetic2, degrees, temperature, time, *timestep, *seed, *step);
+            engine.kick()?;
+            let factor = NoseHooverChain::factor(engine.memory(), timestep);
             engine.scale_all(factor)?;
-            engine.memory().heat += 0.5 * kinetic2 * (factor * factor - 1.0);
-            Ok(())
+            let needs_rebuild = engine.drift()?;
+            act_on_half_step(engine)?;
+            let factor = engine.memory().factor;
+            engine.scale_all(factor)?;
+            Ok(needs_rebuild)
         }
+        Thermostat::Bussi { .. } => {
+            let needs_rebuild = engine.kick_and_drift()?;
+            act_on_half_step(engine)?;
+            Ok(needs_rebuild)
+        }
+        Thermostat::Langevin { friction } => {
+            engine.kick()?;
+            engine.half_drift()?;
+            let of = OrnsteinUhlenbeck::new(friction, temperature, timestep);
+            engine.friction_and_noise(&of)?;
+            engine.end_drift()
+        }
+        Thermostat::Andersen { exact, .. } if stage.collides_in(step, timestep) => {
+            engine.kick()?;
+            engine.half_drift()?;
+            draw_velocities(engine, temperature, exact, Purpose::AndersenVelocity)?;
+            engine.end_drift()
+        }
+        Thermostat::Andersen { .. } => engine.kick_and_drift(),
     }
+}
+
+/// What a thermostat of the whole system does after the drift of a step, which has been counted: takes the kinetic energy of
+/// the velocities there, and leaves the factor on them in its memory.
+fn act_on_half_step(engine: &mut impl Steps) -> Result<(), EngineError> {
+    let context = engine.context();
+    let Context { step, stage, timestep, seed, .. } = &context;
+    let kinetic2 = engine.kinetic2_of_half_step()?;
+    let degrees = context.degrees_of_freedom();
+    let thermostat = stage.thermostat.expect("there is one");
+    let memory = engine.memory();
+    memory.factor = if let Thermostat::Bussi { time } = thermostat.kind {
+        let temperature = stage.target_temperature(&thermostat, *step);
+        bussi::factor(kinetic2, degrees, temperature, time, *timestep, *seed, *step)
+    } else {
+        let chain = stage.chain_after(*step, degrees, memory).expect("the stage has a chain");
+        chain.step(memory, kinetic2, *timestep);
+        NoseHooverChain::factor(memory, *timestep)
+    };
+    Ok(())
+}
+
+/// Whether the thermostat acts in a step: else that begins with a kick and a drift.
+pub(super) fn acts_in(stage: &StageContext, step: u64, timestep: f64) -> bool {
+    match stage.thermostat.map(|thermostat| thermostat.kind) {
+        None => false,
+        Some(Thermostat::Andersen { .. }) => stage.collides_in(step, timestep),
+        Some(_) => true,
+    }
+}
+
+/// Whether the second kick of a step is left to [`end_step`], and does not come with the forces.
+pub(super) fn kicks_at_end(stage: &StageContext) -> bool {
+    matches!(stage.thermostat.map(|thermostat| thermostat.kind), Some(Thermostat::Bussi { .. }))
+}
+
+/// Ends a step whose forces have been computed, with the second kick unless it [`kicks_at_end`].
+pub(super) fn end_step(engine: &mut impl Steps) -> Result<(), EngineError> {
+    let factor = std::mem::replace(&mut engine.memory().factor, 1.0);
+    if kicks_at_end(&engine.context().stage) { engine.scale_and_kick(factor) } else { Ok(()) }
 }
 
 /// Maxwell-Boltzmann velocities with zero total momentum; `exactly` scales them to the temperature. The energy that they

@@ -1,5 +1,6 @@
 //! Andersen's thermostat as in Colberg & Hoefling 2011, section 2.3: all particles get new
-//! Boltzmann-distributed velocities at a fixed interval.
+//! Boltzmann-distributed velocities at a fixed interval, in the middle of a drift. For harmonic motion positions then
+//! have the temperature exactly.
 
 /// Steps between collisions with the thermostat, `1 / (rate dt)`, at least 1.
 pub fn interval(rate: f64, timestep: f64) -> u64 {

@@ -2,10 +2,10 @@
 use crate::arithmetic::elementary::exp_f64;
 use crate::arithmetic::random::{CounterRng, Purpose, sum_of_squared_normals};
 
-/// Factor on all velocities after a step (equation A7 of the paper):
+/// Factor on the velocities of a half step, after the drift of a step (equation A7 of the paper):
 ///
 /// `alpha^2 = c + (1 - c) B (R^2 + S) + 2 R sqrt(c (1 - c) B)`, with `c = exp(-dt/time)`,
-/// `B = T / (2 K)`, `R` a normal number and `S` the sum of `f - 1` squared ones; `kinetic2` is `2 K`
+/// `B = T / (2 K)`, `R` a normal number and `S` the sum of `f - 1` squared ones; `kinetic2` is `2 K` of these velocities
 /// and `f` the degrees of freedom.
 pub fn factor(
     kinetic2: f64,

@@ -1,7 +1,8 @@
 //! Equations of motion and thermostats as formulas on plain numbers; engines apply them.
 //!
-//! Every step of a run is velocity Verlet, `v += F dt/2m; x += v dt; F(x); v += F dt/2m`; a thermostat acts on
-//! the velocities before and after it. [`fire`] is for minima instead.
+//! Every step of a run is velocity Verlet, `v += F dt/2m; x += v dt; F(x); v += F dt/2m`. Thermostats act on the velocities
+//! of half steps, which the drift uses: positions then have the temperature, up to the fourth order of the time step. [`fire`]
+//! is for minima instead.
 pub mod andersen;
 pub mod bussi;
 pub mod fire;
@@ -13,7 +14,7 @@ pub use nose_hoover::NoseHooverChain;
 use serde::{Deserialize, Serialize};
 
 /// What thermostats remember between steps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThermostatState {
     /// Positions of the links of a Nose-Hoover chain.
     pub chain_position: Vec<f64>,
@@ -21,4 +22,24 @@ pub struct ThermostatState {
     /// Energy given to the particles by thermostats and rescaling since the start of the run, except for
     /// Nose-Hoover chains, which hold it themselves.
     pub heat: f64,
+    /// Within a step, from its drift to its second kick: the factor on all velocities that is still to come. 1 between steps.
+    #[serde(skip, default = "ThermostatState::no_factor")]
+    pub factor: f64,
+}
+
+impl ThermostatState {
+    fn no_factor() -> f64 {
+        1.0
+    }
+}
+
+impl Default for ThermostatState {
+    fn default() -> Self {
+        ThermostatState {
+            chain_position: Vec::new(),
+            chain_velocity: Vec::new(),
+            heat: 0.0,
+            factor: Self::no_factor(),
+        }
+    }
 }

@@ -1,17 +1,24 @@
 use super::ThermostatState;
-use crate::arithmetic::elementary::exp_f64;
+use crate::arithmetic::elementary::exp_near_zero;
 
-/// Weights of the fourth-order Suzuki-Yoshida splitting of half a step.
-fn weights() -> [f64; 3] {
-    const CUBE_ROOT_OF_2: f64 = 1.259_921_049_894_873_2;
-    let outer = 1.0 / (2.0 - CUBE_ROOT_OF_2);
-    [outer, 1.0 - 2.0 * outer, outer]
-}
-
-/// Chain of Nose-Hoover thermostats (Martyna, Tuckerman, Tobias & Klein, Mol. Phys. 87, 1117 (1996)).
+/// Chain of Nose-Hoover thermostats (Martyna, Klein & Tuckerman, J. Chem. Phys. 97, 2635 (1992)) that acts on the kinetic
+/// energy of half steps.
 ///
-/// Link masses are `Q_1 = f T (P / 2 pi)^2` and `Q_k = T (P / 2 pi)^2` with the period `P` and the
-/// degrees of freedom `f`.
+/// With `v_k` and `x_k` the velocities and positions of the links, the period `P`, `tau = P / 2 pi`, `f` degrees of
+/// freedom and `K` the kinetic energy:
+///
+/// ```text
+/// dv/dt = F/m - v_1 v      dv_1/dt = (2 K / (f T) - 1) / tau^2 - v_1 v_2      dx_k/dt = v_k
+/// dv_2/dt = f v_1^2 - 1/tau^2 - v_2 v_3      dv_k/dt = v_(k-1)^2 - 1/tau^2 - v_k v_(k+1)
+/// ```
+///
+/// A step is symmetric: half a kick; half a step of friction, `v *= exp(-v_1 dt/2)`; the drift, and beside it a step of
+/// the chain at the kinetic energy of these velocities; half a step of friction; half a kick. For harmonic motion the mean
+/// square of the velocity of half steps is `omega^2` times that of the position for any time step, so that positions have the
+/// temperature of the chain; where the velocities of whole steps steer the chain they are hotter by
+/// `(omega dt)^2 / 4`.
+///
+/// Link masses are `Q_1 = f T tau^2` and `Q_k = T tau^2`.
 #[derive(Clone, Copy, Debug)]
 pub struct NoseHooverChain {
     pub degrees_of_freedom: f64,
@@ -28,19 +35,9 @@ impl NoseHooverChain {
         self.period / (2.0 * std::f64::consts::PI)
     }
 
-    fn mass(&self, link: usize) -> f64 {
-        let time = self.time();
-        self.degrees(link) * self.temperature * time * time
-    }
-
-    /// Acceleration of a link by the one before it; `kinetic2` is twice the kinetic energy.
-    fn acceleration(&self, link: usize, velocity: &[f64], kinetic2: f64) -> f64 {
-        let excess = if link == 0 {
-            kinetic2 - self.degrees_of_freedom * self.temperature
-        } else {
-            self.mass(link - 1) * velocity[link - 1] * velocity[link - 1] - self.temperature
-        };
-        excess / self.mass(link)
+    /// `1 / tau^2`.
+    pub fn rate2(&self) -> f64 {
+        1.0 / (self.time() * self.time())
     }
 
     /// Comes from the temperature `before`: the [`energy`](Self::energy) of the chain as it stands is proportional to it, and
@@ -57,53 +54,50 @@ impl NoseHooverChain {
         state.heat += (self.temperature - before) * per_temperature;
     }
 
-    /// Half a time step of the chain; returns the factor on all velocities.
-    pub fn half_step(&self, state: &mut ThermostatState, kinetic2: f64, timestep: f64) -> f64 {
-        let velocity = &mut state.chain_velocity;
+    /// Factor of half a step of friction on all velocities.
+    pub fn factor(state: &ThermostatState, timestep: f64) -> f64 {
+        exp_near_zero(-0.5 * timestep * state.chain_velocity[0])
+    }
+
+    /// A step of the chain; `kinetic2` is twice the kinetic energy at half of it.
+    pub fn step(&self, state: &mut ThermostatState, kinetic2: f64, timestep: f64) {
+        let (position, velocity) = (&mut state.chain_position, &mut state.chain_velocity);
         let last = velocity.len() - 1;
-        let mut kinetic2 = kinetic2;
-        let mut factor = 1.0;
-        for weight in weights() {
-            let half = 0.25 * weight * timestep;
-            let quarter = 0.5 * half;
-            velocity[last] += half * self.acceleration(last, velocity, kinetic2);
-            for link in (0..last).rev() {
-                let drag = exp_f64(-quarter * velocity[link + 1]);
-                let kick = half * self.acceleration(link, velocity, kinetic2);
-                velocity[link] = (velocity[link] * drag + kick) * drag;
-            }
-            let scale = exp_f64(-2.0 * half * velocity[0]);
-            factor *= scale;
-            kinetic2 *= scale * scale;
-            for (position, velocity) in state.chain_position.iter_mut().zip(velocity.iter()) {
-                *position += 2.0 * half * velocity;
-            }
-            for link in 0..last {
-                let drag = exp_f64(-quarter * velocity[link + 1]);
-                let kick = half * self.acceleration(link, velocity, kinetic2);
-                velocity[link] = (velocity[link] * drag + kick) * drag;
-            }
-            velocity[last] += half * self.acceleration(last, velocity, kinetic2);
+        let (half, quarter) = (0.5 * timestep, 0.25 * timestep);
+        let rate2 = self.rate2();
+        let drive = (kinetic2 / (self.degrees_of_freedom * self.temperature) - 1.0) * rate2;
+        let acceleration = |link: usize, velocity: &[f64]| match link {
+            0 => drive,
+            _ => self.degrees(link - 1) * (velocity[link - 1] * velocity[link - 1]) - rate2,
+        };
+        // That of the first link belongs to the friction, half before the drift and half after it.
+        position[0] += half * velocity[0];
+        velocity[last] += half * acceleration(last, velocity);
+        for link in (0..last).rev() {
+            let drag = exp_near_zero(-quarter * velocity[link + 1]);
+            let kick = half * acceleration(link, velocity);
+            velocity[link] = (velocity[link] * drag + kick) * drag;
         }
-        factor
+        for (position, velocity) in position.iter_mut().zip(velocity.iter()).skip(1) {
+            *position += timestep * velocity;
+        }
+        for link in 0..last {
+            let drag = exp_near_zero(-quarter * velocity[link + 1]);
+            let kick = half * acceleration(link, velocity);
+            velocity[link] = (velocity[link] * drag + kick) * drag;
+        }
+        velocity[last] += half * acceleration(last, velocity);
+        position[0] += half * velocity[0];
     }
 
     /// Energy of the chain, which with the particles' is conserved:
     /// `sum_k Q_k v_k^2 / 2 + f T x_1 + T sum_{k>1} x_k`.
     pub fn energy(&self, state: &ThermostatState) -> f64 {
-        let kinetic: f64 = state
-            .chain_velocity
-            .iter()
-            .enumerate()
-            .map(|(link, v)| 0.5 * self.mass(link) * v * v)
-            .sum();
-        let potential: f64 = state
-            .chain_position
-            .iter()
-            .enumerate()
-            .map(|(link, x)| if link == 0 { self.degrees_of_freedom * x } else { *x })
-            .sum();
-        kinetic + self.temperature * potential
+        let time2 = self.time() * self.time();
+        let links = state.chain_position.iter().zip(&state.chain_velocity).enumerate();
+        let per_temperature: f64 =
+            links.map(|(link, (x, v))| self.degrees(link) * (0.5 * time2 * v * v + x)).sum();
+        self.temperature * per_temperature
     }
 }
 
@@ -118,7 +112,7 @@ mod tests {
             let mut state = ThermostatState {
                 chain_position: vec![0.0; 3],
                 chain_velocity: vec![0.3, 0.0, 0.0],
-                heat: 0.0,
+                ..ThermostatState::default()
             };
             let (mut x, mut v) = (1.0f64, 0.5f64);
             let energy = |x: f64, v: f64, state: &ThermostatState| {
@@ -127,11 +121,12 @@ mod tests {
             let start = energy(x, v, &state);
             let mut worst = 0.0f64;
             for _ in 0..(50.0 / timestep) as usize {
-                v *= chain.half_step(&mut state, v * v, timestep);
                 v -= 0.5 * timestep * x;
+                v *= NoseHooverChain::factor(&state, timestep);
                 x += timestep * v;
+                chain.step(&mut state, v * v, timestep);
+                v *= NoseHooverChain::factor(&state, timestep);
                 v -= 0.5 * timestep * x;
-                v *= chain.half_step(&mut state, v * v, timestep);
                 worst = worst.max((energy(x, v, &state) - start).abs());
             }
             worst

@@ -22,6 +22,8 @@ pub struct ThermodynamicsRow {
     /// What the dynamics conserves: `internal_energy` less the heat from the thermostat.
     pub conserved_energy: f64,
     pub temperature: f64,
+    /// Of the velocities of half steps.
+    pub half_step_temperature: f64,
     pub pressure: f64,
     /// `stress[a][b]`: kinetic and virial part, tension being positive: the pressure is minus its trace over `D`.
     pub stress: [[f64; 3]; 3],
@@ -37,7 +39,7 @@ struct Observable {
 }
 
 /// Names after the H5MD module "thermodynamics", then ours.
-const OBSERVABLES: [Observable; 8] = [
+const OBSERVABLES: [Observable; 9] = [
     Observable {
         of: TimeSeries::PotentialEnergy,
         rank: 0,
@@ -62,6 +64,11 @@ const OBSERVABLES: [Observable; 8] = [
         of: TimeSeries::Temperature,
         rank: 0,
         values: |row, _, out| out.push(row.temperature),
+    },
+    Observable {
+        of: TimeSeries::HalfStepTemperature,
+        rank: 0,
+        values: |row, _, out| out.push(row.half_step_temperature),
     },
     Observable { of: TimeSeries::Pressure, rank: 0, values: |row, _, out| out.push(row.pressure) },
     Observable {
@@ -107,8 +114,8 @@ pub(super) fn create(file: &File, observables: &Group, dimension: usize) -> Resu
 
 /// Bytes by which the file grows at most when `rows` rows are written.
 pub(super) fn growth(rows: usize) -> u64 {
-    // Step, time, six numbers, a vector, a matrix.
-    const ROW_BYTES: usize = 8 * (8 + 3 + 9);
+    // Step, time, seven numbers, a vector, a matrix.
+    const ROW_BYTES: usize = 8 * (9 + 3 + 9);
     (ROW_BYTES * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
 }
 

@@ -264,6 +264,7 @@ impl StageOutput {
             internal_energy: row.total_energy(),
             conserved_energy: row.conserved_energy,
             temperature: row.temperature,
+            half_step_temperature: row.half_step_temperature,
             pressure: row.pressure,
             stress: row.stress,
             center_of_mass_velocity: row.center_of_mass_velocity,

@@ -69,6 +69,52 @@ fn exp_f64_agrees_with_big_floats() {
 }
 
 #[test]
+fn ln_f32_and_the_circle_of_32_bits_are_accurate() {
+    let mut rng = SplitMix64(17);
+    let (mut logarithm, mut circle) = (0.0_f64, 0.0_f64);
+    for loop_ in 0..400_000 {
+        let x = match loop_ % 3 {
+            0 => (rng.uniform() + 1e-9) as f32,
+            1 => rng.float(-126, 126).abs() as f32,
+            _ => 1.0 + rng.float(-24, -1) as f32,
+        };
+        let exact = f64::from(x).ln();
+        let off = (f64::from(ln_f32(x)) - exact).abs();
+        logarithm = logarithm.max(off / exact.abs().max(0.66));
+        let turn = rng.next() as u32;
+        let angle = std::f64::consts::TAU * f64::from(turn) / 2f64.powi(32);
+        let (sine, cosine) = sin_cos_of_turn(turn);
+        circle = circle.max((f64::from(sine) - angle.sin()).abs());
+        circle = circle.max((f64::from(cosine) - angle.cos()).abs());
+    }
+    assert!(logarithm < 3e-7, "{logarithm:e}");
+    assert!(circle < 1.2e-7, "{circle:e}");
+    assert_eq!(ln_f32(1.0), 0.0);
+    assert_eq!(sin_cos_of_turn(0), (0.0, 1.0));
+    assert_eq!(sin_cos_of_turn(1 << 30), (1.0, 0.0));
+}
+
+#[test]
+fn exp_near_zero_agrees_with_big_floats() {
+    let mut rng = SplitMix64(16);
+    let mut constants = Consts::new().expect("memory for constants");
+    let mut worst = 0.0_f64;
+    for loop_ in 0..LOOPS {
+        // The series up to 2^-6, and a little beyond.
+        let x = match loop_ % 2 {
+            0 => (2.0 * rng.uniform() - 1.0) / 60.0,
+            _ => rng.float(-60, -6),
+        };
+        let exact = big(x).exp(REFERENCE, ROUNDING, &mut constants);
+        worst = worst.max(relative_error(exp_near_zero(x), &exact));
+    }
+    assert!(worst < 1.3e-16, "{worst:e}");
+    assert_eq!(exp_near_zero(0.0), 1.0);
+    assert_eq!(exp_near_zero(-800.0), 0.0);
+    assert!(exp_near_zero(f64::NAN).is_nan());
+}
+
+#[test]
 fn ln_f64_agrees_with_big_floats() {
     let mut rng = SplitMix64(12);
     let mut constants = Consts::new().expect("memory for constants");

@@ -31,10 +31,46 @@ fn uniform_numbers_never_reach_zero_or_one() {
 
 #[test]
 fn normals_are_normal_and_uncorrelated() {
+    are_normal_and_uncorrelated(|id, step| normals3(SEED, id, step, Purpose::Langevin));
+}
+
+#[test]
+fn normals_of_32_bits_are_normal_and_uncorrelated() {
+    are_normal_and_uncorrelated(|id, step| {
+        normals3_f32(SEED, id, step, Purpose::Langevin).map(f64::from)
+    });
+}
+
+#[test]
+fn normals_of_32_bits_are_those_of_their_words() {
+    let mut worst = 0.0_f64;
+    for i in 0..200_000 {
+        let [a, b, ..] = block(SEED, i, 7, Purpose::Test, 0);
+        // Also the largest, and the smallest.
+        let a = match i % 100 {
+            0 => i / 100,
+            1 => !(i / 100),
+            _ => a,
+        };
+        let u = (f64::from(a) + 0.5) / 2f64.powi(32);
+        let radius = (-2.0 * u.ln()).sqrt();
+        let angle = std::f64::consts::TAU * f64::from(b) / 2f64.powi(32);
+        let [x, y] = normal_pair_f32([a, b]).map(f64::from);
+        // Close to u = 1 a 32-bit float has steps of 2^-24.
+        let error = 6e-7 * radius + if u > 0.9 { 6e-8 / radius.max(3e-4) } else { 0.0 };
+        let off = (x - radius * angle.cos()).abs().max((y - radius * angle.sin()).abs());
+        worst = worst.max(off / error);
+    }
+    assert!(worst < 1.0, "{worst}");
+    let [x, y] = normal_pair_f32([!0, 5]);
+    assert!(x == 0.0 && y == 0.0);
+    assert!(normal_pair_f32([0, 0])[0] < 6.8);
+}
+
+fn are_normal_and_uncorrelated(draw: impl Fn(u32, u64) -> [f64; 3]) {
     const COUNT: usize = 100_000;
-    let draws: Vec<[f64; 3]> = (0..COUNT as u32)
-        .map(|i| normals3(SEED, i % 1000, u64::from(i / 1000), Purpose::Langevin))
-        .collect();
+    let draws: Vec<[f64; 3]> =
+        (0..COUNT as u32).map(|i| draw(i % 1000, u64::from(i / 1000))).collect();
     let normal = Normal::new(0.0, 1.0).expect("a standard normal distribution");
     // Five standard errors: one such test in 2e6 would fail by chance.
     let tolerance = |variance: f64| 5.0 * (variance / COUNT as f64).sqrt();

@@ -4,22 +4,33 @@
 use super::chunk::{CHUNK, Chunk};
 use super::gather::STRIDE;
 use crate::arithmetic::Real;
-use crate::arithmetic::random::{Purpose, normals3};
+use crate::arithmetic::random::{Purpose, normals3_f32};
 use crate::engine::precision::{ExactSum, Policy};
 use crate::integrator::langevin::OrnsteinUhlenbeck;
 
-/// `v += F dt/2m; x += v dt`, and sites from the new positions. Returns whether a particle has moved
+/// What [`drift`] does.
+#[derive(Clone, Copy)]
+pub struct Parts {
+    pub kick: bool,
+    pub second_half: bool,
+}
+
+/// `v += F dt/2m` if it is to `kick`; `x += v dt` (by half of that, if only the second half is left), and sites from the new
+/// positions. Returns whether a particle has moved
 /// further than the lists allow since they were built, and whether a velocity has run away.
 #[inline(always)]
-pub fn kick_and_drift<P: Policy>(
+pub fn drift<P: Policy>(
     policy: &P,
     chunk: &mut Chunk<P>,
+    Parts { kick, second_half }: Parts,
     sites: &mut [[P::Site; STRIDE]],
     dimension: usize,
     limit2: P::Real,
 ) -> (bool, bool) {
     let count = chunk.len();
-    half_kick(policy, chunk, dimension);
+    if kick {
+        half_kick(policy, chunk, dimension);
+    }
     let mut runaway = false;
     let mut components = [[P::Site::default(); CHUNK]; 3];
     for (axis, component) in components.iter_mut().enumerate().take(dimension) {
@@ -31,7 +42,8 @@ pub fn kick_and_drift<P: Policy>(
         let component = &mut component[..count];
         for i in 0..count {
             runaway |= policy.is_runaway(velocity[i], axis);
-            let (x, crossed) = policy.drift(position[i], velocity[i], axis);
+            let v = if second_half { P::halved(velocity[i]) } else { velocity[i] };
+            let (x, crossed) = policy.drift(position[i], v, axis);
             position[i] = x;
             image[i] = image[i].wrapping_add(crossed);
             component[i] = policy.site(x, axis);
@@ -51,6 +63,22 @@ pub fn kick_and_drift<P: Policy>(
     (needs_rebuild, runaway)
 }
 
+/// The first half of a drift.
+#[inline(always)]
+pub fn half_drift<P: Policy>(policy: &P, chunk: &mut Chunk<P>, dimension: usize) {
+    let count = chunk.len();
+    for axis in 0..dimension {
+        let velocity = &chunk.velocity[axis][..count];
+        let position = &mut chunk.position[axis][..count];
+        let image = &mut chunk.image[axis][..count];
+        for i in 0..count {
+            let (x, crossed) = policy.drift(position[i], P::halved(velocity[i]), axis);
+            position[i] = x;
+            image[i] = image[i].wrapping_add(crossed);
+        }
+    }
+}
+
 /// `v += F dt/2m`.
 #[inline(always)]
 pub fn half_kick<P: Policy>(policy: &P, chunk: &mut Chunk<P>, dimension: usize) {
@@ -65,33 +93,59 @@ pub fn half_kick<P: Policy>(policy: &P, chunk: &mut Chunk<P>, dimension: usize) 
     }
 }
 
-/// Half a step of a Langevin thermostat on a chunk.
-pub struct LangevinHalfStep<'a> {
-    pub ornstein_uhlenbeck: OrnsteinUhlenbeck,
-    pub masses: &'a [f64],
-    pub seed: u64,
-    /// Keys the random numbers.
-    pub draw: u64,
+/// `v *= factor; v += F dt/2m`; the kinetic energy that the factor adds after the kick, or the id of a particle with a
+/// number that cannot be held.
+#[inline(always)]
+pub fn scale_and_kick<P: Policy>(
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    factor: f64,
+    masses: &[f64],
+    dimension: usize,
+) -> Result<ExactSum, u32> {
+    let mut heat = ExactSum::default();
+    for i in 0..chunk.len() {
+        let (id, species) = (chunk.id[i], chunk.species[i] as usize);
+        for axis in 0..dimension {
+            let (velocity, force) = (chunk.velocity[axis][i], chunk.force[axis][i]);
+            let scaled = P::scale(velocity, factor).ok_or(id)?;
+            let [without, with] =
+                [velocity, scaled].map(|velocity| policy.half_kick(velocity, force, species));
+            let [before, after] =
+                [without, with].map(|velocity| policy.velocity_to_f64(velocity, axis));
+            chunk.velocity[axis][i] = with;
+            heat.add(0.5 * masses[species] * (after * after - before * before)).ok_or(id)?;
+        }
+    }
+    Ok(heat)
 }
 
-/// `v -> damping v + sqrt(noise2 / m) xi`; the heat given to the particles, or the id of one whose
+/// A step of friction and noise on a chunk.
+pub struct Langevin<'a> {
+    pub of: &'a OrnsteinUhlenbeck,
+    pub masses: &'a [f64],
+    pub seed: u64,
+    pub step: u64,
+}
+
+/// `v -> damping v + noise m^(-1/2) xi`; the heat given to the particles, or the id of one whose
 /// velocity cannot be held.
 #[inline(always)]
 pub fn langevin<P: Policy>(
     policy: &P,
     chunk: &mut Chunk<P>,
-    step: &LangevinHalfStep,
+    step: &Langevin,
     dimension: usize,
 ) -> Result<ExactSum, u32> {
     let mut heat = ExactSum::default();
     for i in 0..chunk.len() {
         let id = chunk.id[i];
         let mass = step.masses[chunk.species[i] as usize];
-        let noise = (step.ornstein_uhlenbeck.noise2 / mass).sqrt();
-        let normal = normals3(step.seed, id, step.draw, Purpose::Langevin);
+        let noise = step.of.noise * (1.0 / mass.sqrt());
+        let normal = normals3_f32(step.seed, id, step.step, Purpose::Langevin);
         for axis in 0..dimension {
             let old = policy.velocity_to_f64(chunk.velocity[axis][i], axis);
-            let new = step.ornstein_uhlenbeck.damping * old + noise * normal[axis];
+            let new = step.of.damping * old + noise * f64::from(normal[axis]);
             chunk.velocity[axis][i] = policy.velocity_from_f64(new, axis).ok_or(id)?;
             heat.add(0.5 * mass * (new * new - old * old)).ok_or(id)?;
         }

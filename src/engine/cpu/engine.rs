@@ -62,13 +62,6 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         processor.install(|| work(self))
     }
 
-    /// `v += F dt/2m; x += v dt`; returns whether the lists must be rebuilt.
-    pub(super) fn kick_and_drift(&mut self) -> Result<bool, EngineError> {
-        let (set, limit2) = (self.processor.instruction_set(), self.neighbor_lists.limit2());
-        let (needs_rebuild, runaway) = self.state.kick_and_drift(set, limit2);
-        if runaway { Err(self.state.find_runaway()) } else { Ok(needs_rebuild) }
-    }
-
     /// Forces of all particles in the chunks that are `wanted`, with `kick` followed by `v += F dt/2m`.
     pub(super) fn compute_forces(
         &mut self,

@@ -1,5 +1,5 @@
 //! The table of kernels: one for each precision, potential, truncation and instruction set.
-use super::bodies::{self, LangevinHalfStep};
+use super::bodies::{self, Langevin, Parts};
 use super::chunk::Chunk;
 use super::force_term::{ClosePair, ForceTerm};
 use super::forces::{EnergyAndVirial, PairEntry, Targets, energies, find_too_close, forces};
@@ -57,14 +57,20 @@ macro_rules! compiled_for {
             }
 
             $(#[$attribute])?
-            pub fn kick_and_drift<P: Policy>(
+            pub fn drift<P: Policy>(
                 policy: &P,
                 chunk: &mut Chunk<P>,
+                parts: Parts,
                 sites: &mut [[P::Site; STRIDE]],
                 dimension: usize,
                 limit2: P::Real,
             ) -> (bool, bool) {
-                bodies::kick_and_drift(policy, chunk, sites, dimension, limit2)
+                bodies::drift(policy, chunk, parts, sites, dimension, limit2)
+            }
+
+            $(#[$attribute])?
+            pub fn half_drift<P: Policy>(policy: &P, chunk: &mut Chunk<P>, dimension: usize) {
+                bodies::half_drift(policy, chunk, dimension)
             }
 
             $(#[$attribute])?
@@ -73,10 +79,21 @@ macro_rules! compiled_for {
             }
 
             $(#[$attribute])?
+            pub fn scale_and_kick<P: Policy>(
+                policy: &P,
+                chunk: &mut Chunk<P>,
+                factor: f64,
+                masses: &[f64],
+                dimension: usize,
+            ) -> Result<ExactSum, u32> {
+                bodies::scale_and_kick(policy, chunk, factor, masses, dimension)
+            }
+
+            $(#[$attribute])?
             pub fn langevin<P: Policy>(
                 policy: &P,
                 chunk: &mut Chunk<P>,
-                step: &LangevinHalfStep,
+                step: &Langevin,
                 dimension: usize,
             ) -> Result<ExactSum, u32> {
                 bodies::langevin(policy, chunk, step, dimension)
@@ -116,16 +133,27 @@ pub fn build_list<P: Policy>(
     dispatch!(set, build[P;](list, of, policy, grid, sorted, reach2));
 }
 
-/// [`bodies::kick_and_drift`] with the loops of an instruction set.
-pub fn kick_and_drift<P: Policy>(
+/// [`bodies::drift`] with the loops of an instruction set.
+pub fn drift<P: Policy>(
     set: InstructionSet,
     policy: &P,
     chunk: &mut Chunk<P>,
+    parts: Parts,
     sites: &mut [[P::Site; STRIDE]],
     dimension: usize,
     limit2: P::Real,
 ) -> (bool, bool) {
-    dispatch!(set, kick_and_drift[P;](policy, chunk, sites, dimension, limit2))
+    dispatch!(set, drift[P;](policy, chunk, parts, sites, dimension, limit2))
+}
+
+/// [`bodies::half_drift`] with the loops of an instruction set.
+pub fn half_drift<P: Policy>(
+    set: InstructionSet,
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    dimension: usize,
+) {
+    dispatch!(set, half_drift[P;](policy, chunk, dimension));
 }
 
 /// [`bodies::half_kick`] with the loops of an instruction set.
@@ -138,12 +166,24 @@ pub fn half_kick<P: Policy>(
     dispatch!(set, half_kick[P;](policy, chunk, dimension));
 }
 
+/// [`bodies::scale_and_kick`] with the loops of an instruction set.
+pub fn scale_and_kick<P: Policy>(
+    set: InstructionSet,
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    factor: f64,
+    masses: &[f64],
+    dimension: usize,
+) -> Result<ExactSum, u32> {
+    dispatch!(set, scale_and_kick[P;](policy, chunk, factor, masses, dimension))
+}
+
 /// [`bodies::langevin`] with the loops of an instruction set.
 pub fn langevin<P: Policy>(
     set: InstructionSet,
     policy: &P,
     chunk: &mut Chunk<P>,
-    step: &LangevinHalfStep,
+    step: &Langevin,
     dimension: usize,
 ) -> Result<ExactSum, u32> {
     dispatch!(set, langevin[P;](policy, chunk, step, dimension))

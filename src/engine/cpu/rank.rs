@@ -12,7 +12,7 @@ use super::stepper::{MultiRank, Stepper};
 use crate::arithmetic::Real;
 use crate::engine::domain::{Communicator, Domain, Part, RankEngine, Start};
 use crate::engine::precision::{Policy, in_precision};
-use crate::engine::thermostats::scale_velocities;
+use crate::engine::thermostats::{begin_step, end_step, kicks_at_end, scale_velocities};
 use crate::engine::{EngineError, EngineReport, StageContext, Thermodynamics, skin};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
@@ -152,16 +152,14 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     /// # Errors
     /// Those that all ranks meet together; others are noted.
     fn step_with_ghosts(&mut self) -> Result<(), EngineError> {
-        self.thermostat_half(0)?;
-        self.state.step += 1;
-        let drifted = self.kick_and_drift();
-        if self.unless_noted(drifted)? {
+        if begin_step(self)? {
             let step = self.state.step;
             self.stepper.domain.note_needs_rebuild(step);
         }
+        let kick = !kicks_at_end(&self.stage);
         let (own, dimension) = (self.state.count(), self.state.dimension());
         let (policy, chunks, sites) = self.state.split();
-        let interior = self.force_field.pass(policy, dimension, true);
+        let interior = self.force_field.pass(policy, dimension, kick);
         let domain = &mut self.stepper.domain;
         let mut too_close = false;
         domain.exchange_sites::<P, STRIDE>(sites, own, |sites| {
@@ -171,22 +169,19 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
             let error = self.find_too_close();
             self.unless_noted::<()>(Err(error))?;
         }
-        let boundary = self.compute_forces(true, &|chunk| !chunk.interior);
+        let boundary = self.compute_forces(kick, &|chunk| !chunk.interior);
         self.unless_noted(boundary)?;
-        self.thermostat_half(1)
+        end_step(self)
     }
 
     /// A step in which the lists are rebuilt.
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
-        self.thermostat_half(0)?;
-        self.state.step += 1;
-        let drifted = self.kick_and_drift();
-        self.unless_noted(drifted)?;
+        begin_step(self)?;
         self.migrate()?;
         self.rebuild_with_ghosts();
-        let done = self.compute_forces(true, &|_| true);
+        let done = self.compute_forces(!kicks_at_end(&self.stage), &|_| true);
         self.unless_noted(done)?;
-        self.thermostat_half(1)
+        end_step(self)
     }
 
     /// Squared displacement of the furthest particle since the lists were built.

@@ -7,7 +7,7 @@ use crate::engine::cells::WHOLE;
 use crate::engine::domain::{Part, Start};
 use crate::engine::precision::Policy;
 use crate::engine::report::EngineReport;
-use crate::engine::thermostats::scale_velocities;
+use crate::engine::thermostats::{begin_step, end_step, kicks_at_end, scale_velocities};
 use crate::engine::{
     Engine, EngineError, ExactState, MemoryLayout, Pending, PendingSnapshot, PendingState,
     StageContext, Thermodynamics, skin,
@@ -68,13 +68,11 @@ impl<P: Policy> CpuEngine<P> {
     }
 
     fn step_once(&mut self) -> Result<(), EngineError> {
-        self.thermostat_half(0)?;
-        self.state.step += 1;
-        if self.kick_and_drift()? {
+        if begin_step(self)? {
             self.rebuild();
         }
-        self.compute_forces(true, &|_| true)?;
-        self.thermostat_half(1)
+        self.compute_forces(!kicks_at_end(&self.stage), &|_| true)?;
+        end_step(self)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The particles of an engine: their arrays in chunks, their sites, and the box that they lie in.
 use rayon::prelude::*;
 
+use super::bodies::Parts;
 use super::chunk::{CHUNK, Chunk};
 use super::forces::Targets;
 use super::gather::{STRIDE, Sites};
@@ -102,17 +103,31 @@ impl<P: Policy> State<P> {
         }
     }
 
-    /// `v += F dt/2m; x += v dt`; returns whether a particle has moved further than `limit2` (squared), and whether one ran
-    /// away.
-    pub fn kick_and_drift(&mut self, set: InstructionSet, limit2: P::Real) -> (bool, bool) {
+    /// Moves all particles ([`bodies::drift`](super::bodies::drift)); returns whether a particle has moved further than `limit2` (squared),
+    /// and whether one ran away.
+    pub fn drift(&mut self, set: InstructionSet, parts: Parts, limit2: P::Real) -> (bool, bool) {
         let (policy, dimension) = (&self.policy, self.simulation_box.dimension());
         self.chunks
             .par_iter_mut()
             .zip(self.sites.par_chunks_mut(CHUNK))
             .map(|(chunk, sites)| {
-                kernels::kick_and_drift(set, policy, chunk, sites, dimension, limit2)
+                kernels::drift(set, policy, chunk, parts, sites, dimension, limit2)
             })
             .reduce(|| (false, false), |a, b| (a.0 | b.0, a.1 | b.1))
+    }
+
+    /// `v += F dt/2m`.
+    pub fn kick(&mut self, set: InstructionSet) {
+        let (policy, dimension) = (&self.policy, self.simulation_box.dimension());
+        let kick = |chunk| kernels::half_kick(set, policy, chunk, dimension);
+        self.chunks.par_iter_mut().for_each(kick);
+    }
+
+    /// The first half of a drift.
+    pub fn half_drift(&mut self, set: InstructionSet) {
+        let (policy, dimension) = (&self.policy, self.simulation_box.dimension());
+        let drift = |chunk| kernels::half_drift(set, policy, chunk, dimension);
+        self.chunks.par_iter_mut().for_each(drift);
     }
 
     /// A particle that ran away in the last drift.

@@ -2,6 +2,7 @@
 use rayon::prelude::*;
 
 use super::bodies;
+use super::chunk::Chunk;
 use super::engine::CpuEngine;
 use super::stepper::Stepper;
 use crate::engine::precision::{ExactSum, Policy};
@@ -20,6 +21,10 @@ fn merged<const N: usize>(
 impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// Sums over all particles of `m v_a v_b` for ab = xx, yy, zz, xy, xz, yz.
     pub(super) fn kinetic_tensor(&self) -> Result<[f64; 6], EngineError> {
+        Ok(self.kinetic_sums()?.map(ExactSum::value))
+    }
+
+    pub(super) fn kinetic_sums(&self) -> Result<[ExactSum; 6], EngineError> {
         let masses: Vec<f64> = self.state.species().iter().map(|species| species.mass).collect();
         let dimension = self.state.dimension();
         let sums = self
@@ -28,8 +33,27 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
             .par_iter()
             .map(|chunk| bodies::kinetic_tensor(self.state.policy(), chunk, &masses, dimension))
             .reduce(|| Ok([ExactSum::default(); 6]), merged);
-        let sums = self.combined("the kinetic energy", sums)?;
-        Ok(sums.map(ExactSum::value))
+        self.combined("the kinetic energy", sums)
+    }
+
+    /// Sum over all particles of `m (F dt/2m)^2`.
+    fn kicks(&self) -> Result<f64, EngineError> {
+        let (state, half) = (&self.state, 0.5 * self.state.timestep());
+        let of_chunk = |chunk: &Chunk<P>| {
+            let mut sum = ExactSum::default();
+            for i in 0..chunk.len() {
+                let mass = state.species()[chunk.species[i] as usize].mass;
+                for axis in 0..state.dimension() {
+                    let force = state.policy().force_to_f64(chunk.force[axis][i], axis);
+                    let kick = half * force / mass;
+                    sum.add(mass * (kick * kick)).ok_or(chunk.id[i])?;
+                }
+            }
+            Ok([sum])
+        };
+        let sums = state.chunks.par_iter().map(of_chunk);
+        let sums = sums.reduce(|| Ok([ExactSum::default(); 1]), merged);
+        Ok(self.combined("the kinetic energy", sums)?[0].value())
     }
 
     /// Potential energy of the whole system and virial `sum_pairs r_a F_b` in the same order.
@@ -81,7 +105,8 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         let kinetic = self.kinetic_tensor()?;
         let [potential, virial @ ..] = self.energy_and_virial()?;
         let center_of_mass_velocity = self.momentum_over_mass()?;
-        let sums = SystemSums { kinetic, potential, virial, center_of_mass_velocity };
+        let kicks = self.kicks()?;
+        let sums = SystemSums { kinetic, kicks, potential, virial, center_of_mass_velocity };
         Ok(Thermodynamics::new(
             self.state.step,
             &sums,

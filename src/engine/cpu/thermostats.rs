@@ -1,45 +1,39 @@
 //! Velocities of the CPU engine's particles, as thermostats change them.
 use rayon::prelude::*;
 
-use super::bodies::LangevinHalfStep;
+use super::bodies::{Langevin, Parts};
 use super::chunk::Chunk;
 use super::engine::CpuEngine;
+use super::instruction_set::InstructionSet;
 use super::kernels;
 use super::stepper::Stepper;
 use crate::arithmetic::random::{Purpose, normals3};
 use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
-use crate::engine::thermostats::{Context, Velocities, half_step};
+use crate::engine::thermostats::{Context, Steps, Velocities};
 use crate::integrator::ThermostatState;
 use crate::integrator::langevin::OrnsteinUhlenbeck;
 use crate::system::Species;
 
 impl<P: Policy, S: Stepper> CpuEngine<P, S> {
-    /// What the stage's thermostat does before a step's drift (0) and at its end (1).
-    pub(super) fn thermostat_half(&mut self, half: u64) -> Result<(), EngineError> {
-        half_step(self, half, |engine, friction, temperature| {
-            engine.langevin_half_step(friction, temperature, half)
-        })
+    /// Moves all particles; returns whether the lists must be rebuilt.
+    fn drift_all(&mut self, parts: Parts) -> Result<bool, EngineError> {
+        let (set, limit2) = (self.processor.instruction_set(), self.neighbor_lists.limit2());
+        let (needs_rebuild, runaway) = self.state.drift(set, parts, limit2);
+        let drifted = if runaway { Err(self.state.find_runaway()) } else { Ok(needs_rebuild) };
+        self.unless_noted(drifted)
     }
 
-    fn langevin_half_step(
+    /// Adds up the heat that chunks have taken up, or notes the particle with a number that does not fit.
+    fn take_heat(
         &mut self,
-        friction: f64,
-        temperature: f64,
-        half: u64,
+        of_chunk: impl Fn(InstructionSet, &P, &mut Chunk<P>) -> Result<ExactSum, u32> + Sync,
     ) -> Result<(), EngineError> {
-        let ornstein_uhlenbeck =
-            OrnsteinUhlenbeck::half_step(friction, temperature, self.state.timestep());
-        // The step after the drift counts as the next one: each half has numbers of its own.
-        let draw = 2 * self.state.step + half;
-        let masses: Vec<f64> = self.state.species().iter().map(|species| species.mass).collect();
-        let seed = self.plan.system.random_key();
-        let half_step = LangevinHalfStep { ornstein_uhlenbeck, masses: &masses, seed, draw };
-        let (dimension, set) = (self.state.dimension(), self.processor.instruction_set());
+        let set = self.processor.instruction_set();
         let (policy, chunks, _) = self.state.split();
         let heat = chunks
             .par_iter_mut()
-            .map(|chunk| kernels::langevin(set, policy, chunk, &half_step, dimension))
+            .map(|chunk| of_chunk(set, policy, chunk))
             .reduce(
                 || Ok(ExactSum::default()),
                 |a, b| {
@@ -54,6 +48,10 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         Ok(())
     }
 
+    fn masses(&self) -> Vec<f64> {
+        self.state.species().iter().map(|species| species.mass).collect()
+    }
+
     /// Changes the velocity of every particle of a chunk; `None` where it does not fit.
     fn change_velocities(
         &mut self,
@@ -62,6 +60,54 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         let changed = self.state.change_velocities(change);
         let changed = changed.map_err(|particle| self.state.out_of_range("the velocity", particle));
         self.unless_noted(changed)
+    }
+}
+
+impl<P: Policy, S: Stepper> Steps for CpuEngine<P, S> {
+    fn count_step(&mut self) {
+        self.state.step += 1;
+    }
+
+    fn kick_and_drift(&mut self) -> Result<bool, EngineError> {
+        self.drift_all(Parts { kick: true, second_half: false })
+    }
+
+    fn kick(&mut self) -> Result<(), EngineError> {
+        self.state.kick(self.processor.instruction_set());
+        Ok(())
+    }
+
+    fn drift(&mut self) -> Result<bool, EngineError> {
+        self.drift_all(Parts { kick: false, second_half: false })
+    }
+
+    fn half_drift(&mut self) -> Result<(), EngineError> {
+        self.state.half_drift(self.processor.instruction_set());
+        Ok(())
+    }
+
+    fn end_drift(&mut self) -> Result<bool, EngineError> {
+        self.drift_all(Parts { kick: false, second_half: true })
+    }
+
+    fn kinetic2_of_half_step(&self) -> Result<f64, EngineError> {
+        Ok(ExactSum::value_of_all(&self.kinetic_sums()?[..3]))
+    }
+
+    fn scale_and_kick(&mut self, factor: f64) -> Result<(), EngineError> {
+        let (masses, dimension) = (self.masses(), self.state.dimension());
+        self.take_heat(|set, policy, chunk| {
+            kernels::scale_and_kick(set, policy, chunk, factor, &masses, dimension)
+        })
+    }
+
+    fn friction_and_noise(&mut self, of: &OrnsteinUhlenbeck) -> Result<(), EngineError> {
+        let (masses, dimension) = (self.masses(), self.state.dimension());
+        let (seed, step) = (self.plan.system.random_key(), self.state.step);
+        let langevin = Langevin { of, masses: &masses, seed, step };
+        self.take_heat(|set, policy, chunk| {
+            kernels::langevin(set, policy, chunk, &langevin, dimension)
+        })
     }
 }
 

@@ -40,7 +40,9 @@ kernels! {
         advance_wide(Launch, Thermostat);
         advance_single_lane(Launch, Thermostat);
         advance_langevin(Launch, Thermostat);
+        advance_langevin_wide(Launch, Thermostat);
         advance_global(Launch, Thermostat);
+        advance_global_wide(Launch, Thermostat);
         advance_andersen(Launch, Thermostat);
         advance_andersen_single_lane(Launch, Thermostat);
     }
@@ -53,7 +55,9 @@ impl AdvanceKernels {
             StepKernel::Wide => self.advance_wide,
             StepKernel::SingleLane => self.advance_single_lane,
             StepKernel::Langevin => self.advance_langevin,
+            StepKernel::LangevinWide => self.advance_langevin_wide,
             StepKernel::Global => self.advance_global,
+            StepKernel::GlobalWide => self.advance_global_wide,
             StepKernel::Andersen => self.advance_andersen,
             StepKernel::AndersenSingleLane => self.advance_andersen_single_lane,
         }

@@ -53,6 +53,8 @@ device_struct! {
         /// Squared reach of the lists of each pair of species.
         pub reach2: Pointer<f64>,
         pub mass: Pointer<f64>,
+        /// Sums of blocks within a launch, two of each in two places that are used in turn.
+        pub block_sums: Pointer<SplitSum>,
         pub control: Pointer<Control>,
         /// Squared displacement up to which the lists are good.
         pub limit2: f64,
@@ -133,10 +135,9 @@ device_struct! {
         pub rebuilds: u64,
         /// Pair too close: smaller and larger id.
         pub closest_pair: u64,
-        /// Which of `sums` the next barrier completes.
-        pub turn: u32,
-        pub unused: u32,
         pub heat: f64,
+        /// Factor on all velocities that is still to come in the present step.
+        pub factor: f64,
         pub chain_position: [f64; LONGEST_CHAIN],
         pub chain_velocity: [f64; LONGEST_CHAIN],
         pub sums: [[SplitSum; 3]; 4],
@@ -167,14 +168,16 @@ impl Control {
         }
         self.sums = Default::default();
         self.heat = memory.heat;
+        self.factor = memory.factor;
         self.chain_position[..length].copy_from_slice(&memory.chain_position);
         self.chain_velocity[..length].copy_from_slice(&memory.chain_velocity);
         Ok(())
     }
 
-    /// Gives it back.
-    pub fn give_back(&self, memory: &mut ThermostatState) {
+    /// Gives it back; `within_step`: with the factor that is still to come.
+    pub fn give_back(&self, memory: &mut ThermostatState, within_step: bool) {
         memory.heat = self.heat;
+        memory.factor = if within_step { self.factor } else { 1.0 };
         let length = memory.chain_position.len();
         memory.chain_position.copy_from_slice(&self.chain_position[..length]);
         memory.chain_velocity.copy_from_slice(&self.chain_velocity[..length]);

@@ -69,6 +69,7 @@ impl<P: DevicePolicy> CudaEngine<P, ()> {
             thermostat: start.thermostat,
         };
         engine.set_system()?;
+        engine.device.set_masses(engine.state.species())?;
         Ok(engine)
     }
 

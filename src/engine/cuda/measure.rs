@@ -19,11 +19,12 @@ device_struct! {
 }
 
 device_constants! {
-    /// Sums of `measure_velocities` and of `measure_pairs`, and of both.
+    /// Sums of `measure_velocities` and of `measure_pairs`, and of both; with that of `measure_kicks`, all.
     pub mod measured: u32 {
         VELOCITY_SUMS = 9;
         PAIR_SUMS = 7;
         STRESS_SUMS = 16;
+        ALL_SUMS = 17;
     }
 }
 
@@ -34,6 +35,7 @@ kernels! {
     pub struct MeasureKernels {
         measure_velocities(Pointer<SplitSum>);
         measure_pairs(Pointer<SplitSum>);
+        measure_kicks(Pointer<SplitSum>, f64);
         sum_units(Pointer<SplitSum>);
         draw_velocities(u64, u64, u32, f64);
         shift_velocities(Shift);

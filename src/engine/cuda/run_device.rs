@@ -11,8 +11,9 @@ use super::measure::{MeasureKernels, measured};
 use super::memory::{Buffer, Session};
 use super::program::Program;
 use crate::engine::EngineError;
+use crate::system::Species;
 
-const MOST_SUMS: usize = measured::STRESS_SUMS as usize;
+const MOST_SUMS: usize = measured::ALL_SUMS as usize;
 
 /// A GPU with the kernels of a run, which are launched one after the other, in the stream of the session.
 pub struct RunDevice {
@@ -90,6 +91,15 @@ impl RunDevice {
         force_field: &ForceField<P>,
     ) -> Result<(), EngineError> {
         md_program::set_constants(&self.kernels, policy, force_field)
+    }
+
+    /// Gives the kernels the masses of the species.
+    pub fn set_masses(&self, species: &[Species]) -> Result<(), EngineError> {
+        let bytes = |number: &dyn Fn(f64) -> f64| -> Vec<u8> {
+            species.iter().flat_map(|species| number(species.mass).to_ne_bytes()).collect()
+        };
+        self.kernels.set_bytes("mass_of_species", &bytes(&|mass| mass))?;
+        self.kernels.set_bytes("inverse_root_mass", &bytes(&|mass| 1.0 / mass.sqrt()))
     }
 
     /// Launches an ordinary kernel over at most a number of threads.

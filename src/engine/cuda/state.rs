@@ -2,7 +2,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use super::buffers::{Capacity, Control, ElementSizes, Particles, System, status};
+use super::buffers::{Capacity, Control, ElementSizes, Particles, SplitSum, System, status};
 use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::memory::{Buffer, Session};
@@ -71,6 +71,7 @@ struct Buffers {
     sites: [Buffer; 2],
     force: Vec<Buffer>,
     mass: Buffer,
+    block_sums: Buffer,
     control: Buffer,
 }
 
@@ -82,6 +83,7 @@ impl Buffers {
         species: &[Species],
     ) -> Result<Self, EngineError> {
         let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
+        let blocks = session.gpu.multiprocessors as usize;
         let particles = || ParticleBuffers::new(session, capacity, element_sizes);
         let site = element_sizes.site * element_sizes.site_stride();
         // Those of ghosts are written by other ranks.
@@ -96,13 +98,15 @@ impl Buffers {
                 .map(|_| Buffer::new(session, capacity.particles * element_sizes.force))
                 .collect::<Result<_, _>>()?,
             mass: Buffer::holding(session, &masses)?,
+            block_sums: Buffer::new(session, 4 * blocks * size_of::<SplitSum>())?,
             control: Buffer::new(session, size_of::<Control>())?,
         })
     }
 
     fn all(&self) -> impl Iterator<Item = &Buffer> {
         let particles = self.particles.iter().flat_map(ParticleBuffers::all);
-        particles.chain(&self.sites).chain(&self.force).chain([&self.mass, &self.control])
+        let few = [&self.mass, &self.block_sums, &self.control];
+        particles.chain(&self.sites).chain(&self.force).chain(few)
     }
 }
 
@@ -260,11 +264,12 @@ impl<P: DevicePolicy> State<P> {
 
     /// Fills in where things lie.
     pub fn describe(&self, system: &mut System) {
-        let Buffers { particles, sites, force, mass, control } = &self.buffers;
+        let Buffers { particles, sites, force, mass, block_sums, control } = &self.buffers;
         system.particles = [particles[0].pointers(), particles[1].pointers()];
         system.sites = [sites[0].pointer(), sites[1].pointer()];
         system.force = pointers(force);
         system.mass = mass.pointer();
+        system.block_sums = block_sums.pointer();
         system.control = control.pointer();
         system.count = self.count;
     }

@@ -1,7 +1,7 @@
 //! Thermostats as the kernels get them, and the kernels that take steps under them.
 use super::declare::{device_constants, device_struct, shared_header};
 use crate::engine::StageContext;
-use crate::integrator::{andersen, langevin};
+use crate::integrator::langevin;
 use crate::plan::{self, Precision};
 use crate::system::Species;
 
@@ -52,8 +52,12 @@ pub enum StepKernel {
     Wide,
     SingleLane,
     Langevin,
+    /// For small blocks.
+    LangevinWide,
     /// Thermostats of the whole system.
     Global,
+    /// For small blocks.
+    GlobalWide,
     Andersen,
     AndersenSingleLane,
 }
@@ -71,10 +75,14 @@ impl Geometry {
     /// For a number of tiles (particles of a warp), spread evenly over the GPU. `alone`: one lane a particle, and it pays.
     pub fn new(kind: Kind, tiles: u32, blocks: u32, alone: bool) -> Self {
         let tiles_of_block = tiles.div_ceil(blocks).max(1);
-        let threads = |largest: u32| {
+        let warps = |largest: u32| {
             let most = largest / 32;
             let rounds = tiles_of_block.div_ceil(most);
-            32 * tiles_of_block.div_ceil(rounds).next_multiple_of(4).min(most)
+            tiles_of_block.div_ceil(rounds).min(most)
+        };
+        let threads = |largest: u32| 32 * warps(largest).next_multiple_of(4).min(largest / 32);
+        let of_size = |threads: u32, small: StepKernel, large: StepKernel| {
+            (if threads <= SMALL_BLOCK { small } else { large }, threads)
         };
         let alone = alone && tiles_of_block > SMALL_BLOCK / 32;
         let (kernel, threads) = match kind {
@@ -83,8 +91,14 @@ impl Geometry {
                 (StepKernel::Wide, threads(LARGEST_BLOCK))
             }
             Kind::None => (StepKernel::Plain, threads(LARGEST_BLOCK)),
-            Kind::Langevin => (StepKernel::Langevin, threads(LARGEST_BLOCK)),
-            Kind::NoseHoover | Kind::Bussi => (StepKernel::Global, threads(LARGEST_BLOCK)),
+            Kind::Langevin => {
+                of_size(threads(LARGEST_BLOCK), StepKernel::LangevinWide, StepKernel::Langevin)
+            }
+            Kind::NoseHoover | Kind::Bussi => {
+                // With a warp to spare for the thermostat, where there is room.
+                let threads = 32 * (warps(LARGEST_BLOCK) + 1).next_multiple_of(4);
+                of_size(threads.min(LARGEST_BLOCK), StepKernel::GlobalWide, StepKernel::Global)
+            }
             Kind::Andersen if alone => {
                 (StepKernel::AndersenSingleLane, threads(LARGEST_BLOCK_SINGLE_LANE))
             }
@@ -107,7 +121,7 @@ device_struct! {
         to: f64,
         timestep: f64,
         degrees_of_freedom: u64,
-        /// Langevin: exp(-friction dt / 2); Nose-Hoover: period; Bussi: relaxation time.
+        /// Langevin: exp(-friction dt); Nose-Hoover: period; Bussi: relaxation time.
         parameter: f64,
         /// Andersen: steps between collisions, the mass of all particles, whether velocities are scaled to the temperature
         /// exactly, and whether all masses are equal.
@@ -135,18 +149,16 @@ impl Thermostat {
             Some(plan::Thermostat::Langevin { friction }) => (
                 Kind::Langevin,
                 0,
-                langevin::OrnsteinUhlenbeck::half_step(friction, 0.0, timestep).damping,
+                langevin::OrnsteinUhlenbeck::new(friction, 0.0, timestep).damping,
             ),
             Some(plan::Thermostat::NoseHoover { period, chain_length }) => {
                 (Kind::NoseHoover, chain_length as u32, period)
             }
             Some(plan::Thermostat::Bussi { time }) => (Kind::Bussi, 0, time),
         };
-        let (interval, exact) = match stage.thermostat.map(|t| t.kind) {
-            Some(plan::Thermostat::Andersen { rate, exact }) => {
-                (andersen::interval(rate, timestep), exact)
-            }
-            _ => (1, false),
+        let exact = match stage.thermostat.map(|t| t.kind) {
+            Some(plan::Thermostat::Andersen { exact, .. }) => exact,
+            _ => false,
         };
         let thermostat = Thermostat {
             kind: kind as u32,
@@ -159,7 +171,7 @@ impl Thermostat {
             timestep,
             degrees_of_freedom,
             parameter,
-            interval,
+            interval: stage.collision_interval(timestep).unwrap_or(1),
             total_mass: species.iter().map(|s| s.mass * s.count as f64).sum(),
             exact: exact.into(),
             equal_masses: species.windows(2).all(|pair| pair[0].mass == pair[1].mass).into(),

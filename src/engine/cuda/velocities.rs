@@ -4,7 +4,7 @@ use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::engine::CudaEngine;
 use super::launch::Kernel;
-use super::measure::measured::{STRESS_SUMS, VELOCITY_SUMS};
+use super::measure::measured::{ALL_SUMS, STRESS_SUMS, VELOCITY_SUMS};
 use super::measure::{Shares, Shift};
 use super::stepper::{Fault, Stepper};
 use crate::arithmetic::random::Purpose;
@@ -36,6 +36,13 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         };
         let combined = self.stepper.combine(here);
         combined.map_err(|fault| self.state.range_error(fault.status, fault.particle))
+    }
+
+    /// Sums over all particles of `m v_a^2`, by axis.
+    pub(super) fn kinetic_sums(&self) -> Result<[ExactSum; 3], EngineError> {
+        let kernel = self.device.measure().measure_velocities;
+        let [xx, yy, zz, ..] = self.sums::<{ VELOCITY_SUMS as usize }>(kernel)?;
+        Ok([xx, yy, zz])
     }
 
     /// # Errors
@@ -76,16 +83,20 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let sums = self.sums_of::<{ STRESS_SUMS as usize }>(|sums| {
+        let timestep = self.plan.run.timestep;
+        let sums = self.sums_of::<{ ALL_SUMS as usize }>(|sums| {
+            let kicks = sums.add(STRESS_SUMS as usize);
+            self.over_particles(self.device.measure().measure_kicks, (kicks, timestep))?;
             self.launch_measuring(sums, sums.add(VELOCITY_SUMS as usize))
         })?;
-        let [xx, yy, zz, xy, xz, yz, px, py, pz, pairs @ ..] = sums.map(ExactSum::value);
+        let [xx, yy, zz, xy, xz, yz, px, py, pz, pairs @ .., kicks] = sums.map(ExactSum::value);
         let momentum = [px, py, pz];
         // Each pair was counted with both of its particles.
         let [potential, virial @ ..] = pairs.map(|sum| 0.5 * sum);
         let mass = self.state.total_mass();
         let sums = SystemSums {
             kinetic: [xx, yy, zz, xy, xz, yz],
+            kicks,
             potential,
             virial,
             center_of_mass_velocity: momentum.map(|momentum| momentum / mass),
@@ -132,9 +143,8 @@ impl<P: DevicePolicy, S: Stepper> Velocities for CudaEngine<P, S> {
     }
 
     fn kinetic2(&self) -> Result<f64, EngineError> {
-        let kernel = self.device.measure().measure_velocities;
-        let sums = self.sums::<{ VELOCITY_SUMS as usize }>(kernel)?;
-        Ok(sums[0].value() + sums[1].value() + sums[2].value())
+        let [xx, yy, zz] = self.kinetic_sums()?.map(ExactSum::value);
+        Ok(xx + yy + zz)
     }
 
     fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {

@@ -97,6 +97,10 @@ impl Policy for DoubleSingles {
         -v
     }
     #[inline(always)]
+    fn halved(v: DoubleSingle) -> DoubleSingle {
+        v.halved()
+    }
+    #[inline(always)]
     fn scale(v: DoubleSingle, factor: f64) -> Option<DoubleSingle> {
         Some(DoubleSingle::from_f64(v.to_f64() * factor))
     }

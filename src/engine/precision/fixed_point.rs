@@ -141,6 +141,10 @@ impl Policy for FixedPoint {
         v.wrapping_neg()
     }
     #[inline(always)]
+    fn halved(v: i64) -> i64 {
+        v >> 1
+    }
+    #[inline(always)]
     fn scale(v: i64, factor: f64) -> Option<i64> {
         scale_i64(v, factor)
     }

@@ -80,6 +80,10 @@ impl<F: Real> Policy for Floats<F> {
         -v
     }
     #[inline(always)]
+    fn halved(v: F) -> F {
+        v * F::from_f64(0.5)
+    }
+    #[inline(always)]
     fn scale(v: F, factor: f64) -> Option<F> {
         Some(F::from_f64(v.to_f64() * factor))
     }

@@ -63,6 +63,9 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
     /// `v * factor`; `None` if the result cannot be held.
     fn scale(v: Self::Velocity, factor: f64) -> Option<Self::Velocity>;
 
+    /// Half of the velocity, without its last digit where that is an integer: with it the drift takes half a step.
+    fn halved(v: Self::Velocity) -> Self::Velocity;
+
     /// Sum in units of the velocity's last digit, where velocities are integers.
     fn exact_sum(_velocities: impl Iterator<Item = Self::Velocity>) -> Option<i128> {
         None
@@ -153,6 +156,11 @@ impl ExactSum {
 
     pub fn merge(&mut self, other: ExactSum) {
         self.0 += other.0;
+    }
+
+    /// The sum of several, rounded once.
+    pub fn value_of_all(sums: &[ExactSum]) -> f64 {
+        ExactSum(sums.iter().map(|sum| sum.0).sum()).value()
     }
 
     /// In units of the last digit.

@@ -131,6 +131,7 @@ fn arrived(
         let sum = |k: usize| SplitSum::new(words[2 * k], words[2 * k + 1]).value();
         let sums = SystemSums {
             kinetic: std::array::from_fn(sum),
+            kicks: 0.0,
             // After the energy. Each pair was counted with both of its particles.
             virial: std::array::from_fn(|k| 0.5 * sum(FIRST_OF_PAIRS + 1 + k)),
             potential: 0.0,

@@ -184,6 +184,7 @@ impl MultiRank {
             rebuilt_with_peers: 0,
             under_way: None,
             launches: 0,
+            heats: 0,
             present: Present::Forces,
             unnamed: false,
             halo_changed: false,

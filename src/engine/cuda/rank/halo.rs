@@ -134,7 +134,7 @@ device_struct! {
 device_constants! {
     /// Kinds of signals, in words for each neighbor: the number of the step whose ghosts have been written; number of a
     /// rebuilding (upper half) and count of migrants; the same of ghosts; number of a launch (upper half) and how many sums
-    /// over the particles it has sent; these sums, six words each, in two places that are used in turn; number of a report;
+    /// over the particles it has sent; these sums, two words each, in two places that are used in turn; number of a report;
     /// what was found, as `Agreed`, likewise in two places; number of the step whose ghosts have been written (upper bits) and
     /// whether the lists are no longer good for it.
     mod signal: u32 {
@@ -143,7 +143,7 @@ device_constants! {
         GHOSTS = 2;
         SUMS = 3;
         SUM_WORDS = 4;
-        FINDINGS = SUM_WORDS + 2 * 6;
+        FINDINGS = SUM_WORDS + 2 * 2;
         FINDINGS_WORDS = FINDINGS + 1;
         LISTS_END = FINDINGS_WORDS + 2 * 4;
         SIGNAL_WORDS = LISTS_END + 1;
@@ -185,7 +185,7 @@ device_struct! {
         /// turn: a neighbor may write the next messages while the last are read.
         pub outgoing: Pointer<u8>,
         pub incoming: Pointer<Const<u8>>,
-        /// Heat of a thermostat, two half steps a step.
+        /// Heat of a thermostat by step, from that at which a launch begins.
         heat: Pointer<SplitSum>,
         /// What neighbors have written here, by kind of signal and neighbor.
         signals: Pointer<u64>,
@@ -271,8 +271,8 @@ impl Halo {
     }
 }
 
-/// Longest row of steps in half steps of a thermostat, and those of the step before and of the drift after.
-pub const HALF_STEPS: usize = 2 * LONGEST as usize + 3;
+/// Steps of the longest row, the one before and the one whose drift comes after.
+pub const MOST_HEATS: usize = LONGEST as usize + 2;
 /// Signals for each neighbor.
 const SIGNALS: usize = signal::SIGNAL_WORDS as usize;
 
@@ -324,7 +324,7 @@ impl HaloBuffers {
             send_end: words(capacity.tiles)?,
             sent: [words(capacity.sent)?, words(capacity.sent)?],
             send_remote: Buffer::shared(session, capacity.sent * 4)?,
-            heat: Buffer::new(session, HALF_STEPS * size_of::<SplitSum>())?,
+            heat: Buffer::new(session, MOST_HEATS * size_of::<SplitSum>())?,
             signals: Buffer::shared(session, SIGNALS * MOST_NEIGHBORS * size_of::<u64>())?,
         })
     }

@@ -85,8 +85,13 @@ kernels! {
         advance_with_peers_langevin(PeerLaunch, Thermostat);
         advance_with_peers_global(PeerLaunch, Thermostat);
         kick_and_drift(u64);
+        kick();
+        drift(u64);
+        half_drift();
+        end_drift(u64);
+        scale_and_kick(f64, u64, Pointer<SplitSum>);
         forces_of_region(u32, u32, u64);
-        langevin_half_step(Thermostat, u64, u64, Pointer<SplitSum>);
+        friction_and_noise(Thermostat, u64, Pointer<SplitSum>);
         find_maximum_displacement();
         save_particles();
         restore_particles();
@@ -115,8 +120,8 @@ impl RankKernels {
         match kernel {
             StepKernel::SingleLane => self.advance_with_peers_single_lane,
             StepKernel::Wide => self.advance_with_peers_wide,
-            StepKernel::Langevin => self.advance_with_peers_langevin,
-            StepKernel::Global => self.advance_with_peers_global,
+            StepKernel::Langevin | StepKernel::LangevinWide => self.advance_with_peers_langevin,
+            StepKernel::Global | StepKernel::GlobalWide => self.advance_with_peers_global,
             // Collisions come between launches.
             StepKernel::Plain | StepKernel::Andersen | StepKernel::AndersenSingleLane => {
                 self.advance_with_peers

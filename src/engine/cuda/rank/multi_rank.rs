@@ -41,6 +41,8 @@ pub struct MultiRank {
     pub under_way: Option<Rebuilding>,
     /// Launches with a thermostat of the whole system.
     pub launches: u32,
+    /// Steps under a thermostat whose heat is on the GPU.
+    pub heats: usize,
     /// What is there of the present step.
     pub present: Present,
     /// Only one copy of the particles has ids and species.

@@ -9,6 +9,7 @@ use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::domain::LONGEST;
+use crate::engine::thermostats::{acts_in, begin_step, end_step, kicks_at_end};
 use crate::integrator::ThermostatState;
 
 /// What the host remembers from before some steps; the GPU keeps the particles.
@@ -55,17 +56,21 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                 Present::OwnSites => schedule.rebuilds_in(step),
                 Present::AllSites => false,
             };
+            let begun = multi_rank.present != Present::Forces;
             if rebuilds {
                 self.rebuilding_step()?;
+                verified = false;
+            } else if !begun && self.peer_kind().is_some() && self.collides_in(step + 1) {
+                self.begin_collision()?;
                 verified = false;
             } else {
                 let looks = self.looks_at_lists() && !schedule.is_set();
                 let row = if looks { step + LONGEST } else { schedule.verify_at(step) };
                 let mut stop = row.min(end);
                 if self.peer_kind().is_some() {
-                    // That of a step that is still to be completed may come first.
-                    let next = step + u64::from(multi_rank.present == Present::Forces);
-                    stop = self.next_collision(next).map_or(stop, |collision| stop.min(collision));
+                    // Particles collide within a step, which the host begins.
+                    let collision = self.next_collision(step + 1);
+                    stop = collision.map_or(stop, |collision| stop.min(collision - 1));
                 }
                 let row_ends = if looks {
                     End::Lists { from: schedule.look_from() }
@@ -74,7 +79,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                     let drifts = stop < end
                         && schedule.compares_at(stop)
                         && self.peer_kind().is_some()
-                        && !self.collides_at(stop);
+                        && !self.collides_in(stop + 1);
                     End::Last { drifts }
                 };
                 self.steps_to(stop, row_ends)?;
@@ -94,45 +99,35 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             present: self.stepper.present,
             copy: self.state.control.copy,
         };
-        let mut half_steps = 0;
         // That before the drift may have been given.
         self.clear_heat(usize::from(saved.present == Present::AllSites))?;
         let mut taken = None;
-        let mut collided = false;
         if self.state.step < stop || saved.present != Present::Forces {
             match self.peer_kind() {
                 Some(kind) => {
-                    taken = self.steps_with_peers(stop, end, kind, &mut half_steps)?;
+                    taken = self.steps_with_peers(stop, end, kind)?;
                     if taken.is_none() {
                         self.rebuild_again()?;
                         return self.steps_to(stop, end);
                     }
-                    // A launch may end, lists being stale, with no more than the drift of its first step: the collision
-                    // of the step before that has been.
-                    let completes =
-                        self.state.step > saved.step || saved.present != Present::Forces;
-                    collided = completes && self.collides_at(self.state.step);
-                    if collided {
-                        self.thermostat_half(1, &mut half_steps)?;
-                    }
                 }
-                None => self.steps_of_host(stop, &mut half_steps)?,
+                None => self.steps_of_host(stop)?,
             }
         }
         let stop = self.state.step;
-        self.collect_heat(half_steps)?;
+        self.collect_heat()?;
         let (report, drifted, rebuilding_behind) = match taken {
             Some(Taken { report, drifted, rebuilding }) => (Some(report), drifted, rebuilding),
             None => (None, false, None),
         };
         let mut moved2 = report.map_or(0, |report| report.control.moved2);
-        if report.is_none() || collided {
-            moved2 = moved2.max(self.note_findings()?.moved2);
+        if report.is_none() {
+            moved2 = self.note_findings()?.moved2;
         }
         let agrees = self.agrees();
         let domain = &mut self.stepper.domain;
         let verdict = match report.map(|report| report.agreed) {
-            Some(Agreed { needs_rebuild, fault, moved2, .. }) if agrees && !collided => {
+            Some(Agreed { needs_rebuild, fault, moved2, .. }) if agrees => {
                 domain.verdict(needs_rebuild, fault, f64::from_bits(moved2))
             }
             _ => domain.verify(f64::from_bits(moved2)),
@@ -208,20 +203,43 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         Ok(())
     }
 
+    /// Begins a step in which particles collide with a thermostat, up to its drift; its forces and second kick are left to
+    /// the GPUs.
+    fn begin_collision(&mut self) -> Result<(), EngineError> {
+        self.set_changed_halo()?;
+        begin_step(self)?;
+        self.over_particles(self.stepper.kernels.find_maximum_displacement, ())?;
+        let moved2 = self.note_findings()?.moved2;
+        let verdict = self.stepper.domain.verify(f64::from_bits(moved2));
+        if let Some((_, error)) = verdict.fault {
+            return Err(error);
+        }
+        let step = self.state.step;
+        let schedule = &mut self.stepper.domain.schedule;
+        if verdict.needs_rebuild.is_some() && !schedule.rebuilds_in(step) {
+            schedule.needs_rebuild(step);
+        }
+        self.stepper.present = Present::OwnSites;
+        Ok(())
+    }
+
     /// A step in which the lists are rebuilt. Where the GPUs take steps by themselves, its forces and second kick are
     /// left to these.
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
-        let mut half_steps = 0;
         self.clear_heat(0)?;
         let drifts = self.stepper.present == Present::Forces;
-        if drifts {
-            self.thermostat_half(0, &mut half_steps)?;
+        // Where a thermostat acts, the host leads; else the first kernel of the rebuilding drifts.
+        let acts = acts_in(&self.stage, self.state.step + 1, self.plan.run.timestep);
+        let drifts_there = drifts && self.stepper.writes_to_peers && !acts;
+        if drifts_there {
             self.state.step += 1;
+        } else if drifts {
+            begin_step(self)?;
         }
         let step = self.state.step;
         tracing::trace!("rebuilding in step {step}");
         if self.stepper.writes_to_peers {
-            let rebuilding = self.rebuild_with_peers(drifts)?;
+            let rebuilding = self.rebuild_with_peers(drifts_there)?;
             if self.agrees() && self.peer_kind().is_some() {
                 self.expect_rebuilding(rebuilding);
                 return Ok(());
@@ -231,7 +249,6 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                 self.rebuild_again()?;
             }
         } else {
-            self.over_particles(self.stepper.kernels.kick_and_drift, (step,))?;
             self.migrate()?;
             self.rebuild_with_ghosts()?;
         }
@@ -239,9 +256,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             self.stepper.present = Present::AllSites;
             return Ok(());
         }
-        self.forces(Region::Everywhere, true)?;
-        self.thermostat_half(1, &mut half_steps)?;
-        self.collect_heat(half_steps)?;
+        self.forces(Region::Everywhere, !kicks_at_end(&self.stage))?;
+        end_step(self)?;
+        self.collect_heat()?;
         self.note_findings().map(drop)
     }
 }

@@ -1,40 +1,30 @@
 //! Steps that the host leads: it has the sites of ghosts sent, and thermostats act between kernels.
-use super::halo::HALF_STEPS;
+use super::halo::MOST_HEATS;
 use super::kernels::Region;
 use super::multi_rank::MultiRank;
 use crate::engine::EngineError;
 use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::constants::DevicePolicy;
+use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::thermostat::Thermostat;
 use crate::engine::precision::ExactSum;
-use crate::engine::thermostats::half_step;
-use crate::integrator::andersen;
+use crate::engine::thermostats::{Steps, begin_step, end_step, kicks_at_end};
+use crate::integrator::langevin::OrnsteinUhlenbeck;
 use crate::plan;
 
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Steps in which the host has the sites of ghosts sent.
-    pub(super) fn steps_of_host(
-        &mut self,
-        stop: u64,
-        half_steps: &mut usize,
-    ) -> Result<(), EngineError> {
+    pub(super) fn steps_of_host(&mut self, stop: u64) -> Result<(), EngineError> {
         self.set_changed_halo()?;
         self.over_particles(self.stepper.kernels.save_particles, ())?;
         while self.state.step < stop {
-            self.step_with_ghosts(half_steps)?;
+            begin_step(self)?;
+            self.exchange_sites(Some(Region::Interior))?;
+            self.forces(Region::Boundary, !kicks_at_end(&self.stage))?;
+            end_step(self)?;
         }
         self.over_particles(self.stepper.kernels.find_maximum_displacement, ())
-    }
-
-    fn step_with_ghosts(&mut self, half_steps: &mut usize) -> Result<(), EngineError> {
-        self.thermostat_half(0, half_steps)?;
-        self.state.step += 1;
-        let step = self.state.step;
-        self.over_particles(self.stepper.kernels.kick_and_drift, (step,))?;
-        self.exchange_sites(Some(Region::Interior))?;
-        self.forces(Region::Boundary, true)?;
-        self.thermostat_half(1, half_steps)
     }
 
     /// Sends the sites of what is sent, and takes those of ghosts; forces of a step are computed meanwhile in a `region`.
@@ -62,68 +52,96 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.note_findings().map(drop)
     }
 
-    /// What a thermostat does before a step's drift (`half` 0) and at its end (1).
-    pub(super) fn thermostat_half(
-        &mut self,
-        half: u64,
-        half_steps: &mut usize,
-    ) -> Result<(), EngineError> {
-        half_step(self, half, |engine, _, _| engine.langevin_half_step(half, half_steps))
+    /// Where the heat of a thermostat in the next step goes, which stays on the GPU.
+    fn next_heat(&mut self) -> Pointer<SplitSum> {
+        self.stepper.heats += 1;
+        self.stepper.buffers.heat.pointer::<SplitSum>().add(self.stepper.heats - 1)
     }
 
-    /// The heat that it gives stays on the GPU.
-    fn langevin_half_step(&mut self, half: u64, half_steps: &mut usize) -> Result<(), EngineError> {
-        let (degrees, seed) = (self.degrees_of_freedom(), self.plan.system.random_key());
-        let timestep = self.plan.run.timestep;
-        let (_, thermostat) =
-            Thermostat::new(&self.stage, seed, timestep, degrees, self.state.species());
-        let heat = &self.stepper.buffers.heat;
-        let to = heat.pointer::<SplitSum>().add(*half_steps);
-        *half_steps += 1;
-        let step = self.state.step;
-        let kernel = self.stepper.kernels.langevin_half_step;
-        self.over_particles(kernel, (thermostat, step, half, to))
-    }
-
-    /// Steps between collisions of an Andersen thermostat.
-    fn collision_interval(&self) -> Option<u64> {
-        match self.stage.thermostat?.kind {
-            plan::Thermostat::Andersen { rate, .. } => {
-                Some(andersen::interval(rate, self.plan.run.timestep))
-            }
-            _ => None,
-        }
-    }
-
-    /// The first step from one on, at whose end particles collide with a thermostat.
+    /// The first step from one on in which particles collide with a thermostat.
     pub(super) fn next_collision(&self, step: u64) -> Option<u64> {
         let first = self.stage.first_step;
-        Some(first + (step - first).next_multiple_of(self.collision_interval()?))
+        let interval = self.stage.collision_interval(self.plan.run.timestep)?;
+        Some(first + (step - first).next_multiple_of(interval))
     }
 
-    pub(super) fn collides_at(&self, step: u64) -> bool {
-        self.next_collision(step) == Some(step)
+    pub(super) fn collides_in(&self, step: u64) -> bool {
+        self.stage.collides_in(step, self.plan.run.timestep)
     }
 
-    /// Makes room for the heat of half steps from a number on.
-    pub(super) fn clear_heat(&self, first: usize) -> Result<(), EngineError> {
+    /// Makes room for the heat of steps from a number on.
+    pub(super) fn clear_heat(&mut self, first: usize) -> Result<(), EngineError> {
+        self.stepper.heats = 0;
         match self.stage.thermostat.map(|thermostat| thermostat.kind) {
-            Some(plan::Thermostat::Langevin { .. }) => {
-                let bytes = [first, HALF_STEPS].map(|half_step| half_step * size_of::<SplitSum>());
+            Some(plan::Thermostat::Langevin { .. } | plan::Thermostat::Bussi { .. }) => {
+                let bytes = [first, MOST_HEATS].map(|heats| heats * size_of::<SplitSum>());
                 self.stepper.buffers.heat.fill(bytes[0]..bytes[1], 0)
             }
             _ => Ok(()),
         }
     }
 
-    /// Takes over the heat of a number of half steps of a thermostat, until all ranks sum it up.
-    pub(super) fn collect_heat(&mut self, half_steps: usize) -> Result<(), EngineError> {
-        if half_steps == 0 {
+    /// Takes over the heat of a thermostat, until all ranks sum it up.
+    pub(super) fn collect_heat(&mut self) -> Result<(), EngineError> {
+        let heats = std::mem::take(&mut self.stepper.heats);
+        if heats == 0 {
             return Ok(());
         }
-        let sums = self.stepper.buffers.heat.read::<SplitSum>(half_steps)?;
+        let sums = self.stepper.buffers.heat.read::<SplitSum>(heats)?;
         let heat = sums.into_iter().map(|sum| ExactSum::from_units(sum.units()));
         self.stepper.domain.heat.extend(heat);
         Ok(())
+    }
+}
+
+impl<P: DevicePolicy> Steps for CudaEngine<P, MultiRank> {
+    fn count_step(&mut self) {
+        self.state.step += 1;
+    }
+
+    fn kick_and_drift(&mut self) -> Result<bool, EngineError> {
+        let step = self.state.step;
+        self.over_particles(self.stepper.kernels.kick_and_drift, (step,))?;
+        // Kernels have noted it.
+        Ok(false)
+    }
+
+    fn kick(&mut self) -> Result<(), EngineError> {
+        self.over_particles(self.stepper.kernels.kick, ())
+    }
+
+    fn drift(&mut self) -> Result<bool, EngineError> {
+        let step = self.state.step;
+        self.over_particles(self.stepper.kernels.drift, (step,))?;
+        Ok(false)
+    }
+
+    fn half_drift(&mut self) -> Result<(), EngineError> {
+        self.over_particles(self.stepper.kernels.half_drift, ())
+    }
+
+    fn end_drift(&mut self) -> Result<bool, EngineError> {
+        let step = self.state.step;
+        self.over_particles(self.stepper.kernels.end_drift, (step,))?;
+        Ok(false)
+    }
+
+    fn kinetic2_of_half_step(&self) -> Result<f64, EngineError> {
+        Ok(ExactSum::value_of_all(&self.kinetic_sums()?))
+    }
+
+    fn scale_and_kick(&mut self, factor: f64) -> Result<(), EngineError> {
+        let (step, heat) = (self.state.step, self.next_heat());
+        self.over_particles(self.stepper.kernels.scale_and_kick, (factor, step, heat))
+    }
+
+    fn friction_and_noise(&mut self, _of: &OrnsteinUhlenbeck) -> Result<(), EngineError> {
+        let (degrees, seed) = (self.degrees_of_freedom(), self.plan.system.random_key());
+        let timestep = self.plan.run.timestep;
+        let (_, thermostat) =
+            Thermostat::new(&self.stage, seed, timestep, degrees, self.state.species());
+        let (step, heat) = (self.state.step, self.next_heat());
+        let kernel = self.stepper.kernels.friction_and_noise;
+        self.over_particles(kernel, (thermostat, step, heat))
     }
 }

@@ -58,7 +58,6 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         stop: u64,
         end: End,
         kind: Kind,
-        half_steps: &mut usize,
     ) -> Result<Option<Taken>, EngineError> {
         let degrees = self.degrees_of_freedom();
         let (seed, timestep) = (self.plan.system.random_key(), self.plan.run.timestep);
@@ -112,16 +111,16 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.stepper.times.stepped(&report);
         if of_all {
             self.read_control()?;
-            self.state.control.give_back(&mut self.thermostat);
+            self.state.control.give_back(&mut self.thermostat, drifted);
         } else {
             // The particles are in the other copy; each drift writes the other copy of the sites.
             self.state.control.copy ^= 1;
             self.state.control.site_copy ^= ((steps + u64::from(drifted)) & 1) as u32;
         }
         self.state.step += steps;
-        if kind == Kind::Langevin {
-            let completed = usize::from(present != Present::Forces);
-            *half_steps += 2 * (steps as usize + completed) + usize::from(drifted);
+        if matches!(kind, Kind::Langevin | Kind::Bussi) {
+            // Of the present step, which may have been begun before, and of those after it.
+            self.stepper.heats = 1 + steps as usize + usize::from(drifted);
         }
         let multi_rank = &mut self.stepper;
         (multi_rank.present, multi_rank.unnamed) = (Present::Forces, false);

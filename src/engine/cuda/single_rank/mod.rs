@@ -177,11 +177,12 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.device.kernels().launch(kernel, grid, (*launch, *thermostat))?;
         self.stepper.sampling.as_mut().map_or(Ok(()), Sampling::evaluate_waiting)?;
         self.state.control = self.state.read_control()?;
-        self.state.control.give_back(&mut self.thermostat);
         let control = &self.state.control;
-        if kind == Kind::Langevin && control.status == status::DONE {
-            // The second half of the last step.
-            self.thermostat.heat += control.sums[control.turn as usize & 3][0].value();
+        let done = control.status == status::DONE;
+        control.give_back(&mut self.thermostat, !done);
+        if kind == Kind::Bussi && done {
+            // Of the end of the last step.
+            self.thermostat.heat += control.sums[0][0].value();
         }
         Ok(())
     }
@@ -268,6 +269,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
             // Its shape or size is part of the code.
             self.device.wait()?;
             self.device.load(program, policy, force_field)?;
+            self.device.set_masses(self.state.species())?;
             self.stepper.kernels = AdvanceKernels::load(self.device.kernels())?;
         }
         let rebuilds = self.state.control.rebuilds;
