@@ -2,10 +2,12 @@
 #![warn(missing_docs)]
 
 mod halves;
+mod scatter;
 
 use statrs::statistics::Statistics;
 
 pub use halves::Halves;
+pub use scatter::{FEWEST_RUNS, mean_and_error, student, widening};
 
 /// Mean of a time series and its statistical error.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,6 @@
 //! Means over independent runs, point by point.
+pub(super) use supercool_statistics::{FEWEST_RUNS, student};
+
 use crate::fit::Estimate;
 use crate::results::Function;
 
@@ -35,19 +37,10 @@ pub struct AverageCurve {
     own: Vec<f64>,
 }
 
-/// Runs whose scatter gives an error by itself: of fewer, Student's distribution has no variance.
-pub(super) const FEWEST_RUNS: usize = 4;
 /// Lags within this factor smooth the runs' own errors for weights.
 const SMOOTH_OWN: f64 = 4.0;
 /// And the scatter of few runs, which is more uncertain, and what is continued.
 const SMOOTH_SCATTER: f64 = 10.0;
-
-/// Standard error of a mean over runs by their scatter alone, in units of `scatter / R^(1/2)`: root of the variance of
-/// Student's distribution with `R - 1` degrees of freedom, so that deviations over errors have a mean square of 1.
-pub(super) fn student(runs: usize) -> f64 {
-    let runs = runs as f64;
-    ((runs - 1.0) / (runs - 3.0)).sqrt()
-}
 
 /// Standard error of a mean over runs by their scatter.
 fn error_by_scatter(scatter: f64, runs: usize) -> f64 {
