@@ -2,10 +2,14 @@
 //!
 //! [`crate::config`] makes it from TOML text; everything below reads only this. It is written in full
 //! (as JSON) to every output file, so that a file alone says how it was made. Reduced units throughout.
+mod ensemble;
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
+
+pub use self::ensemble::{EnsembleKind, EnsemblePlan, TemperatureKey};
 
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Species, species_of_particles};
@@ -24,6 +28,9 @@ pub struct Plan {
     pub integrity: Option<IntegrityPlan>,
     #[serde(default)]
     pub limits: LimitsPlan,
+    /// `None`: one system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ensemble: Option<EnsemblePlan>,
 }
 
 impl Plan {

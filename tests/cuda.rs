@@ -64,6 +64,7 @@ fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
         output: OutputPlan::default(),
         integrity: None,
         limits: Default::default(),
+        ensemble: None,
     }
 }
 

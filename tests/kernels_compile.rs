@@ -79,6 +79,7 @@ fn plan(
         output: OutputPlan::default(),
         integrity: None,
         limits: Default::default(),
+        ensemble: None,
     }
 }
 

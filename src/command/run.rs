@@ -140,29 +140,39 @@ fn table(directory: &Path, summary: &Summary) -> String {
         "{:<16} {:>10} {:>10} {:>12} {:>12} {:>12}\n",
         "stage", "steps", "T", "U/N", "P", "drift E/N"
     );
-    for stage in &summary.stages {
-        if stage.samples == 0 {
-            let _ = writeln!(text, "{:<16} {:>10} {:>10}", stage.name, stage.steps, "-");
-            continue;
+    for stage in 0..summary.systems[0].len() {
+        for set in summary.sets() {
+            let stage = summary.stage(stage, set.systems);
+            let name = match set.temperature {
+                Some(temperature) => format!("{}, T = {temperature}", stage.name),
+                None => stage.name.clone(),
+            };
+            if stage.samples == 0 {
+                let _ = writeln!(text, "{name:<16} {:>10} {:>10}", stage.steps, "-");
+                continue;
+            }
+            let _ = writeln!(
+                text,
+                "{name:<16} {:>10} {:>10.5} {:>12.6} {:>12.6} {:>12.1e}",
+                stage.steps,
+                stage.temperature(),
+                stage.potential_energy(),
+                stage.pressure(),
+                stage.drift()
+            );
         }
-        let _ = writeln!(
-            text,
-            "{:<16} {:>10} {:>10.5} {:>12.6} {:>12.6} {:>12.1e}",
-            stage.name,
-            stage.steps,
-            stage.temperature(),
-            stage.potential_energy(),
-            stage.pressure(),
-            stage.drift()
-        );
     }
     let engine = summary.engine.as_ref().map_or_else(String::new, |report| {
         let (hardware, precision) = (&report.hardware, report.precision.name());
         format!(" on {} ({}), precision {precision}", hardware.engine, hardware.instructions())
     });
+    let systems = summary.ensemble().map_or_else(String::new, |systems| {
+        let means = if summary.sets().len() > 1 { " of each temperature" } else { "" };
+        format!("means over the systems{means}; {systems} systems of ")
+    });
     let _ = writeln!(
         text,
-        "{} particles, {} steps in {:.1} s after {:.1} s of setup{engine}\nResults are in {}",
+        "{systems}{} particles, {} steps in {:.1} s after {:.1} s of setup{engine}\nResults are in {}",
         summary.particles,
         summary.steps,
         summary.seconds,

@@ -1,5 +1,7 @@
 //! The engine of a plan: which one, and on how many ranks.
-use super::{Engine, EngineError, ExactState, cpu, cuda, domain, precision};
+use super::cpu::{CpuEngine, Processor};
+use super::ensemble::{Engines, Workers};
+use super::{Engine, EngineError, ExactState, cuda, domain, precision};
 use crate::plan::{EngineChoice, Plan, Precision, RunPlan};
 
 /// Whether the CPU takes the steps of a plan.
@@ -44,14 +46,60 @@ pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, Engine
     if !is_on_cpu(plan.run.engine) {
         return cuda::create(plan, state);
     }
+    on_processor(Processor::new(plan.run.threads.unwrap_or(0))?, plan, state)
+}
+
+fn on_processor(
+    processor: Processor,
+    plan: &Plan,
+    state: &ExactState,
+) -> Result<Box<dyn Engine>, EngineError> {
     Ok(match plan.run.precision {
-        Precision::Single => Box::new(cpu::CpuEngine::<precision::Single>::new(plan, state)?),
+        Precision::Single => Box::new(CpuEngine::<precision::Single>::on(processor, plan, state)?),
         Precision::DoubleSingle => {
-            Box::new(cpu::CpuEngine::<precision::DoubleSingles>::new(plan, state)?)
+            Box::new(CpuEngine::<precision::DoubleSingles>::on(processor, plan, state)?)
         }
-        Precision::Double => Box::new(cpu::CpuEngine::<precision::Double>::new(plan, state)?),
+        Precision::Double => Box::new(CpuEngine::<precision::Double>::on(processor, plan, state)?),
         Precision::FixedPoint => {
-            Box::new(cpu::CpuEngine::<precision::FixedPoint>::new(plan, state)?)
+            Box::new(CpuEngine::<precision::FixedPoint>::on(processor, plan, state)?)
         }
     })
+}
+
+/// The systems of a plan on some ranks, holding their states.
+///
+/// # Errors
+/// As [`create_on`]; and several systems are not shared by ranks.
+pub fn create_ensemble_on(
+    ranks: &domain::Ranks,
+    plan: &Plan,
+    mut states: Vec<ExactState>,
+) -> Result<Engines, EngineError> {
+    assert_eq!(states.len(), plan.systems(), "a state for each system");
+    if let [state] = &states[..] {
+        return Ok(Engines::alone(create_on(ranks, &plan.of_system(0), state)?));
+    }
+    if ranks.count() > 1 {
+        let (ranks, systems) = (ranks.count(), states.len());
+        return Err(EngineError::EnsembleOnRanks { ranks, systems });
+    }
+    let on_cpu = is_on_cpu(plan.run.engine);
+    let workers = match on_cpu {
+        true => {
+            let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+            Workers::new(plan.run.threads.unwrap_or_else(cores).min(states.len()))?
+        }
+        // The GPU takes the steps of one system after the other.
+        false => Workers::none(),
+    };
+    let create = |system: usize, state: &mut ExactState| {
+        let plan = plan.of_system(system);
+        let engine = match on_cpu {
+            true => on_processor(Processor::of_caller(), &plan, state),
+            false => cuda::create(&plan, state),
+        };
+        engine.map_err(|error| error.of_system(system))
+    };
+    let engines = workers.share(&mut states, create).into_iter().collect::<Result<_, _>>()?;
+    Ok(Engines::shared(engines, workers))
 }

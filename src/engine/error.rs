@@ -133,6 +133,16 @@ pub enum EngineError {
     #[diagnostic(help("use precision = \"fixed-point\", or one rank"))]
     RecheckOnRanks { ranks: usize, precision: &'static str },
 
+    #[error("{systems} systems ([ensemble]) are not shared by {ranks} ranks")]
+    #[diagnostic(help(
+        "run it without mpirun: the threads of one process share the systems; or start several runs with seeds of their own"
+    ))]
+    EnsembleOnRanks { ranks: usize, systems: usize },
+
+    #[error("system {system}: {error}")]
+    #[diagnostic(help("{help}"))]
+    OfSystem { system: usize, error: Box<EngineError>, help: String },
+
     #[error("{message} (found by rank {rank})")]
     #[diagnostic(help("{help}"))]
     OnRank { rank: usize, message: String, help: String },
@@ -142,6 +152,19 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// The same, met in one of several systems. What concerns all of them stays as it is.
+    pub(super) fn of_system(self, system: usize) -> Self {
+        match self {
+            EngineError::TooClose { .. }
+            | EngineError::Runaway { .. }
+            | EngineError::OutOfRange { .. } => {
+                let help = self.help().map_or_else(String::new, |help| help.to_string());
+                EngineError::OfSystem { system, error: Box::new(self), help }
+            }
+            error => error,
+        }
+    }
+
     /// A velocity that the precision cannot hold.
     pub(super) fn velocity_range(step: u64, particle: usize) -> Self {
         EngineError::OutOfRange { step, quantity: "the velocity", particle: particle as u32 }

@@ -10,6 +10,7 @@ pub mod cuda;
 #[cfg(any(test, feature = "fault-injection"))]
 pub(crate) mod delegate;
 pub mod domain;
+mod ensemble;
 mod error;
 mod interface;
 mod minimizer;
@@ -24,7 +25,8 @@ mod thermodynamics;
 mod thermostats;
 
 pub use correlator::Correlator;
-pub use create::{create, create_on, is_on_cpu};
+pub use create::{create, create_ensemble_on, create_on, is_on_cpu};
+pub use ensemble::{Engines, Ensemble};
 pub use error::{CudaVersion, EngineError};
 pub use interface::Engine;
 pub use minimizer::{CancelToken, InherentStructure, Minimizer, minimizer};

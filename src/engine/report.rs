@@ -42,6 +42,13 @@ impl Hardware {
         Hardware { engine, device, ranks: None }
     }
 
+    /// Where threads take whole systems.
+    pub(super) fn set_threads(&mut self, threads: usize) {
+        if let DeviceReport::Processor(processor) = &mut self.device {
+            processor.threads = threads;
+        }
+    }
+
     /// Set of instructions that the loops over pairs are compiled for.
     pub fn instructions(&self) -> &str {
         match &self.device {

@@ -66,6 +66,19 @@ impl From<supercool_analysis::AnalysisError> for InitialError {
     }
 }
 
+/// The states of all systems of a plan before its first step; the keys of the random numbers of those from a file are put
+/// into the plan.
+pub fn create_all(plan: &mut Plan) -> Result<Vec<ExactState>, InitialError> {
+    let create = |system| create_with_key(&plan.of_system(system));
+    let created = (0..plan.systems()).map(create).collect::<Result<Vec<_>, _>>()?;
+    let (states, keys): (Vec<_>, Vec<_>) = created.into_iter().unzip();
+    match &mut plan.ensemble {
+        None => plan.system.key_behind_file = keys[0],
+        Some(ensemble) => ensemble.keys_behind_file = keys.into_iter().flatten().collect(),
+    }
+    Ok(states)
+}
+
 /// The state of a plan before its first step. Velocities of a lattice are still zero: the engine
 /// draws them.
 pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {

@@ -29,6 +29,7 @@ pub mod cells;
 mod cosines;
 mod density_modes;
 pub mod dynamics;
+pub mod ensemble;
 mod particle_order;
 pub mod sample;
 pub mod series;
@@ -45,6 +46,7 @@ mod tests;
 mod trajectories;
 
 pub use dynamics::{Correlation, Correlations, Part};
+pub use ensemble::EnsembleSeries;
 pub use series::{Axis, AxisName, Series, SeriesLayout};
 pub use shear_stress::Macroscopic;
 pub use structure::{BondOrder, BondOrientationalOrder, Structure};

@@ -16,6 +16,8 @@ pub struct SeriesLayout {
     pub formula: String,
     /// Whether it is compared in the course of the stage.
     pub has_change: bool,
+    /// Whether it is a fluctuation over time origins.
+    pub is_fluctuation: bool,
 }
 
 /// One axis of a series, ascending and without duplicates.

@@ -131,6 +131,25 @@ impl Checkpoint {
         self.values.contains_key(name) || self.arrays.contains_key(name)
     }
 
+    /// Puts all of another one under names that begin with `name/`.
+    pub fn put_part(&mut self, name: &str, part: Checkpoint) {
+        let inside = |inner: String| format!("{name}/{inner}");
+        self.values.extend(part.values.into_iter().map(|(inner, value)| (inside(inner), value)));
+        self.arrays.extend(part.arrays.into_iter().map(|(inner, array)| (inside(inner), array)));
+    }
+
+    /// What [`put_part`](Self::put_part) has put there; empty if there is nothing.
+    pub fn part(&self, name: &str) -> Checkpoint {
+        let start = format!("{name}/");
+        fn inside<T: Clone>(all: &BTreeMap<String, T>, start: &str) -> BTreeMap<String, T> {
+            all.range(start.to_owned()..)
+                .map_while(|(name, value)| Some((name.strip_prefix(start)?.to_owned(), value)))
+                .map(|(name, value)| (name, value.clone()))
+                .collect()
+        }
+        Checkpoint { values: inside(&self.values, &start), arrays: inside(&self.arrays, &start) }
+    }
+
     fn array(&self, name: &str, kind: Kind) -> Result<&[u8], OutputError> {
         let array = self.arrays.get(name).ok_or_else(|| content(name, "is missing"))?;
         if array.kind != kind {

@@ -29,6 +29,7 @@ mod results;
 mod scalars;
 mod series;
 mod state;
+mod systems;
 mod thermodynamics;
 mod trajectory;
 
@@ -44,7 +45,7 @@ pub use gsd::GsdWriter;
 pub use hdf5_file::check_hdf5;
 pub use results::{ResultsWriter, Rows, StageLayout};
 pub use scalars::{ScalarRow, Scalars};
-pub use series::{Axis, SeriesLayout, SeriesValues};
+pub use series::{Axis, OfSystems, SeriesLayout, SeriesValues};
 pub use state::{put_state, state_from_checkpoint};
 pub use thermodynamics::ThermodynamicsRow;
 pub use trajectory::TrajectoryWriter;

@@ -6,7 +6,8 @@ use hdf5::File;
 
 use super::durable::sync_file;
 use super::error::foreign;
-use super::series::SeriesValues;
+use super::series::{OfSystems, SeriesValues};
+use super::systems::Systems;
 use super::thermodynamics::{self, BUFFERED_ROWS};
 use super::{
     FullDisk, OutputError, RunDescription, ScalarRow, Scalars, SeriesLayout, ThermodynamicsRow,
@@ -46,6 +47,7 @@ impl Rows {
 ///
 /// - `/observables/<name>/{step,time,value}`: thermodynamics, energies per particle;
 /// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`];
+/// - `/systems/...`: of many systems the values of each, below the same paths; the others are averages over systems;
 /// - `/parameters`: [`RunDescription`];
 /// - `/progress/step`: last step that the file covers; `/progress/seconds`: wall-clock time of the
 ///   stage until then; `/progress/complete`: 1 when the stage is finished.
@@ -56,11 +58,14 @@ pub struct ResultsWriter {
     path: PathBuf,
     layout: StageLayout,
     dimension: usize,
+    /// Of a run of many.
+    systems: Option<Systems>,
     /// Rows in the file.
     written: Rows,
+    /// One of each system at each step.
     rows: Vec<ThermodynamicsRow>,
     scalars: Vec<(Scalars, Vec<ScalarRow>)>,
-    pending: BTreeMap<String, SeriesValues>,
+    pending: BTreeMap<String, (SeriesValues, Option<OfSystems>)>,
     full_disk: FullDisk,
     /// Of the stage, before this process.
     seconds_before: f64,
@@ -75,16 +80,21 @@ impl ResultsWriter {
         run: &RunDescription,
         layout: &StageLayout,
     ) -> Result<Self, OutputError> {
+        let systems = Systems::of(run.plan);
+        let systems = systems.as_ref();
         hdf5_file::create(path, |file| {
             write_fixed_part(file, run)?;
+            if let Some(systems) = systems {
+                systems.write_fixed_part(file, run.plan)?;
+            }
             let dimension = run.plan.system.simulation_box.dimension();
             if layout.thermodynamics {
-                thermodynamics::create(file, &file.group("observables")?, dimension)?;
+                thermodynamics::create(file, &file.group("observables")?, dimension, systems)?;
             }
             for scalars in &layout.scalars {
-                scalars.create(file, &file.group("observables")?, dimension)?;
+                scalars.create(file, &file.group("observables")?, dimension, systems)?;
             }
-            layout.series.iter().try_for_each(|series| series.create(file))
+            layout.series.iter().try_for_each(|series| series.create(file, systems))
         })?;
         Ok(Self::new(path, run.plan, layout, Rows::default()))
     }
@@ -103,9 +113,11 @@ impl ResultsWriter {
         step: u64,
     ) -> Result<Self, OutputError> {
         let mut wanted = rows;
+        let systems = Systems::of(run.plan);
+        let systems = systems.as_ref();
         let check = move |file: &File| {
             h5md::check_run(file, path, run)?;
-            if let Some(series) = layout.series.iter().find(|series| !series.is_in(file)) {
+            if let Some(series) = layout.series.iter().find(|series| !series.is_in(file, systems)) {
                 let reason = format!("it has no /{} on the grid of this run", series.path);
                 return Err(foreign(path, &reason));
             }
@@ -134,10 +146,11 @@ impl ResultsWriter {
         };
         hdf5_file::repair(path, check, |file| {
             if layout.thermodynamics {
-                thermodynamics::truncate(file, rows.thermodynamics as usize)?;
+                let dimension = run.plan.system.simulation_box.dimension();
+                thermodynamics::truncate(file, dimension, rows.thermodynamics as usize, systems)?;
             }
             for scalars in &layout.scalars {
-                scalars.truncate(file, *rows.of(*scalars) as usize)?;
+                scalars.truncate(file, *rows.of(*scalars) as usize, systems)?;
             }
             h5md::write_scalar_again(file, "progress/step", &(step as i64))?;
             set_complete(file, false)
@@ -150,6 +163,7 @@ impl ResultsWriter {
             path: path.to_owned(),
             layout: layout.clone(),
             dimension: plan.system.simulation_box.dimension(),
+            systems: Systems::of(plan),
             written,
             rows: Vec::new(),
             scalars: layout.scalars.iter().map(|&scalars| (scalars, Vec::new())).collect(),
@@ -183,32 +197,46 @@ impl ResultsWriter {
     /// [`reopen`](Self::reopen).
     pub fn rows(&self) -> Rows {
         let mut rows = self.written;
-        rows.thermodynamics += self.rows.len() as u64;
+        let systems = self.systems();
+        rows.thermodynamics += (self.rows.len() / systems) as u64;
         for (scalars, pending) in &self.scalars {
-            *rows.of(*scalars) += pending.len() as u64;
+            *rows.of(*scalars) += (pending.len() / systems) as u64;
         }
         rows
     }
 
-    /// Adds a row; writes only when many have gathered.
+    fn systems(&self) -> usize {
+        self.systems.as_ref().map_or(1, Systems::count)
+    }
+
+    /// Adds the row of each system at a step; writes only when many have gathered.
     ///
     /// # Panics
-    /// When the layout has no thermodynamics.
-    pub fn append_thermodynamics(&mut self, row: &ThermodynamicsRow) -> Result<(), OutputError> {
+    /// When the layout has no thermodynamics, or there are not as many rows as systems.
+    pub fn append_thermodynamics(
+        &mut self,
+        of_systems: &[ThermodynamicsRow],
+    ) -> Result<(), OutputError> {
         assert!(self.layout.thermodynamics, "the layout has thermodynamics");
-        self.rows.push(row.clone());
-        if self.rows.len() >= BUFFERED_ROWS { self.flush(row.step) } else { Ok(()) }
+        assert_eq!(of_systems.len(), self.systems(), "a row of each system");
+        self.rows.extend_from_slice(of_systems);
+        if self.rows.len() >= BUFFERED_ROWS { self.flush(of_systems[0].step) } else { Ok(()) }
     }
 
     /// The same for other time series.
     ///
     /// # Panics
-    /// When the layout does not have them.
-    pub fn append(&mut self, scalars: Scalars, row: ScalarRow) -> Result<(), OutputError> {
+    /// When the layout does not have them, or there are not as many rows as systems.
+    pub fn append(
+        &mut self,
+        scalars: Scalars,
+        of_systems: Vec<ScalarRow>,
+    ) -> Result<(), OutputError> {
+        assert_eq!(of_systems.len(), self.systems(), "a row of each system");
         let of_layout = self.scalars.iter_mut().find(|(of_layout, _)| *of_layout == scalars);
         let (_, pending) = of_layout.unwrap_or_else(|| panic!("no {}", scalars.rows_of()));
-        let step = row.step;
-        pending.push(row);
+        let step = of_systems[0].step;
+        pending.extend(of_systems);
         if pending.len() >= BUFFERED_ROWS { self.flush(step) } else { Ok(()) }
     }
 
@@ -217,32 +245,58 @@ impl ResultsWriter {
     /// # Panics
     /// When the layout has no such series, or the lengths differ from its size.
     pub fn update_series(&mut self, path: &str, new: SeriesValues) {
+        self.update(path, new, None);
+    }
+
+    /// The same of many systems: averages, and what they add.
+    ///
+    /// # Panics
+    /// As [`update_series`](Self::update_series).
+    pub fn update_systems(&mut self, path: &str, averages: SeriesValues, of_systems: OfSystems) {
+        self.update(path, averages, Some(of_systems));
+    }
+
+    fn update(&mut self, path: &str, new: SeriesValues, of_systems: Option<OfSystems>) {
         let series = self.layout.series.iter().find(|series| series.path == path);
         let series = series.unwrap_or_else(|| panic!("no series {path}"));
-        let (size, changes) = (series.size(), if series.has_change { series.size() } else { 0 });
-        let lengths = [new.value.len(), new.error.len(), new.count.len(), new.change.len()];
-        assert_eq!(lengths, [size, size, size, changes], "size of {path}");
-        self.pending.insert(path.to_owned(), new);
+        let fits = |values: &SeriesValues, number: usize| {
+            let size = number * series.size();
+            let changes = if series.has_change { size } else { 0 };
+            let found = [&values.value, &values.error].map(Vec::len);
+            let lengths = [found[0], found[1], values.count.len(), values.change.len()];
+            assert_eq!(lengths, [size, size, size, changes], "size of {path}");
+        };
+        fits(&new, self.systems.as_ref().map_or(1, Systems::groups));
+        if let Some(of_systems) = &of_systems {
+            fits(&of_systems.values, self.systems());
+        }
+        self.pending.insert(path.to_owned(), (new, of_systems));
     }
 
     /// Writes everything that has gathered; `step` is the step of the run that it reaches to.
     pub fn flush(&mut self, step: u64) -> Result<(), OutputError> {
         let mut growth = match self.rows.len() {
             0 => 0,
-            rows => thermodynamics::growth(rows),
+            rows => thermodynamics::growth(rows / self.systems(), self.systems.as_ref()),
         };
-        growth += self.scalars.iter().map(|(of, rows)| of.growth(rows.len())).sum::<u64>();
+        let systems = self.systems.as_ref();
+        let of_scalars =
+            |(of, rows): &(Scalars, Vec<_>)| of.growth(rows.len() / self.systems(), systems);
+        growth += self.scalars.iter().map(of_scalars).sum::<u64>();
         let (mut written, seconds) = (self.written, self.seconds());
         hdf5_file::append(&self.path, "write results", growth, &self.full_disk, |file| {
             if !self.rows.is_empty() {
                 let start = self.written.thermodynamics as usize;
-                thermodynamics::write(file, self.dimension, start, &self.rows)?;
+                thermodynamics::write(file, self.dimension, start, &self.rows, systems)?;
             }
             for (scalars, rows) in &self.scalars {
-                scalars.write(file, *written.of(*scalars) as usize, rows)?;
+                scalars.write(file, *written.of(*scalars) as usize, rows, systems)?;
             }
-            for (path, series) in &self.pending {
+            for (path, (series, of_systems)) in &self.pending {
                 series.write(file, path)?;
+                if let Some(of_systems) = of_systems {
+                    of_systems.write(file, path)?;
+                }
             }
             h5md::write_scalar_again(file, "progress/seconds", &seconds)?;
             h5md::write_scalar_again(file, "progress/step", &(step as i64))

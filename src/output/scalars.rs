@@ -2,6 +2,7 @@ use hdf5::{File, Group, Result};
 use supercool_observables::TimeSeries;
 
 use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
+use super::systems::{Rows, Systems, numbers_of_each};
 
 /// Rows in a chunk of the file.
 const CHUNK_ROWS: usize = 512;
@@ -90,49 +91,58 @@ impl Scalars {
     }
 
     /// Empty time series.
-    pub(super) fn create(self, file: &File, observables: &Group, dimension: usize) -> Result<()> {
+    pub(super) fn create(
+        self,
+        file: &File,
+        observables: &Group,
+        dimension: usize,
+        systems: Option<&Systems>,
+    ) -> Result<()> {
         for (number, column) in self.columns().iter().enumerate() {
             let group = observables.create_group(column.of.group_name())?;
             string_attribute(&group, "description", column.description[dimension - 2])?;
-            let value = create_rows::<f64>(&group, "value", &[], vec![CHUNK_ROWS], false)?;
-            let unit = column.of.descriptor().unit.text(dimension);
-            if !unit.is_empty() {
-                string_attribute(&value, "unit", unit)?;
-            }
             if number == 0 {
                 create_rows::<i64>(&group, "step", &[], vec![CHUNK_ROWS], false)?;
                 let time = create_rows::<f64>(&group, "time", &[], vec![CHUNK_ROWS], false)?;
                 string_attribute(&time, "unit", "tau")?;
-                continue;
+            } else {
+                for shared in ["step", "time"] {
+                    let target = format!("/{}", self.shared(shared));
+                    file.link_hard(&target, &path(column.of.group_name(), shared))?;
+                }
             }
-            for shared in ["step", "time"] {
-                let target = format!("/{}", self.shared(shared));
-                file.link_hard(&target, &path(column.of.group_name(), shared))?;
-            }
+            rows(column, systems).create(file, column.of.descriptor().unit.text(dimension))?;
         }
         Ok(())
     }
 
     /// Bytes by which the file grows at most when `rows` rows are written.
-    pub(super) fn growth(self, rows: usize) -> u64 {
+    pub(super) fn growth(self, rows: usize, systems: Option<&Systems>) -> u64 {
         if rows == 0 {
             return 0;
         }
-        let row_bytes = 8 * (2 + self.columns().len());
+        let row_bytes = 8 * (2 + self.columns().len() * numbers_of_each(systems));
         (row_bytes * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
     }
 
-    /// Writes rows from row `start` on.
-    pub(super) fn write(self, file: &File, start: usize, rows: &[ScalarRow]) -> Result<()> {
-        if rows.is_empty() {
+    /// Writes rows from row `start` on, one of each system at each step.
+    pub(super) fn write(
+        self,
+        file: &File,
+        start: usize,
+        of_systems: &[ScalarRow],
+        systems: Option<&Systems>,
+    ) -> Result<()> {
+        if of_systems.is_empty() {
             return Ok(());
         }
         for (number, column) in self.columns().iter().enumerate() {
-            let values: Vec<f64> = rows.iter().map(|row| row.values[number]).collect();
-            write_rows(file, &path(column.of.group_name(), "value"), start, &values)?;
+            let values: Vec<f64> = of_systems.iter().map(|row| row.values[number]).collect();
+            rows(column, systems).write(file, start, &values)?;
         }
-        let times: Vec<f64> = rows.iter().map(|row| row.time).collect();
-        let steps: Vec<i64> = rows.iter().map(|row| row.step as i64).collect();
+        let steps = || of_systems.iter().step_by(systems.map_or(1, Systems::count));
+        let times: Vec<f64> = steps().map(|row| row.time).collect();
+        let steps: Vec<i64> = steps().map(|row| row.step as i64).collect();
         write_rows(file, &self.shared("time"), start, &times)?;
         write_rows(file, &self.shared("step"), start, &steps)
     }
@@ -142,17 +152,26 @@ impl Scalars {
         super::h5md::row_count(file, &self.shared("step"))
     }
 
-    /// Forgets all rows from `rows` on.
-    pub(super) fn truncate(self, file: &File, rows: usize) -> Result<()> {
+    /// Forgets all rows from `count` on.
+    pub(super) fn truncate(
+        self,
+        file: &File,
+        count: usize,
+        systems: Option<&Systems>,
+    ) -> Result<()> {
         for shared in ["step", "time"] {
-            truncate_rows(file, &self.shared(shared), rows)?;
+            truncate_rows(file, &self.shared(shared), count)?;
         }
-        let value =
-            |column: &Column| truncate_rows(file, &path(column.of.group_name(), "value"), rows);
-        self.columns().iter().try_for_each(value)
+        self.columns().iter().try_for_each(|column| rows(column, systems).truncate(file, count))
     }
 }
 
 fn path(name: &str, dataset: &str) -> String {
     format!("observables/{name}/{dataset}")
+}
+
+/// One dataset with the values of all rows, or several of many systems.
+fn rows<'a>(column: &Column, systems: Option<&'a Systems>) -> Rows<'a> {
+    let path = format!("observables/{}", column.of.group_name());
+    Rows { path, row: Vec::new(), systems }
 }

@@ -2,6 +2,7 @@ use hdf5::{Dataset, File, Group, Result};
 use supercool_observables::Axis as AxisName;
 
 use super::h5md::{string_attribute, strings_attribute, write_again, write_array};
+use super::systems::{Systems, create_groups, path_of_systems};
 
 /// Grid along one axis of a [`SeriesLayout`].
 #[derive(Clone, Debug, PartialEq)]
@@ -32,10 +33,13 @@ pub struct SeriesLayout {
     pub description: String,
     /// Whether the average over later time origins is compared with that over the first ones.
     pub has_change: bool,
+    /// Whether it is a fluctuation, which many systems have as an ensemble, too.
+    pub is_fluctuation: bool,
 }
 
 const CHANGE: &str = "change";
 const CHANGE_ERROR: &str = "change_error";
+const OF_ENSEMBLE: [&str; 2] = ["ensemble_value", "ensemble_error"];
 
 impl SeriesLayout {
     pub fn shape(&self) -> Vec<usize> {
@@ -47,7 +51,7 @@ impl SeriesLayout {
         self.shape().iter().product()
     }
 
-    pub(super) fn create(&self, file: &File) -> Result<()> {
+    pub(super) fn create(&self, file: &File, systems: Option<&Systems>) -> Result<()> {
         let group = create_groups(file, &self.path)?;
         string_attribute(&group, "description", &self.description)?;
         for axis in &self.axes {
@@ -58,17 +62,46 @@ impl SeriesLayout {
                 write_array(&group, "vectors_per_shell", &length, vectors)?;
             }
         }
-        let (shape, size) = (self.shape(), self.size());
-        let value = write_array(&group, "value", &shape, &vec![f64::NAN; size])?;
-        let error = write_array(&group, "error", &shape, &vec![f64::NAN; size])?;
-        let count = write_array(&group, "count", &shape, &vec![0_u64; size])?;
-        let mut with_unit = vec![value, error];
-        if self.has_change {
-            for name in [CHANGE, CHANGE_ERROR] {
-                with_unit.push(write_array(&group, name, &shape, &vec![f64::NAN; size])?);
-            }
+        let Some(systems) = systems else { return self.create_values(&group, None, false) };
+        let temperatures = systems.axis().map(|temperatures| ("temperature", temperatures.len()));
+        if let Some(temperatures) = systems.axis() {
+            let length = [temperatures.len()];
+            let dataset = write_array(&group, "temperature", &length, temperatures)?;
+            string_attribute(&dataset, "unit", "epsilon kB-1")?;
         }
-        let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.name()).collect();
+        self.create_values(&group, temperatures, self.is_fluctuation)?;
+        let path = path_of_systems(&self.path);
+        let group = create_groups(file, &path)?;
+        for axis in &self.axes {
+            let name = axis.name.name();
+            file.link_hard(&format!("/{}/{name}", self.path), &format!("/{path}/{name}"))?;
+        }
+        self.create_values(&group, Some(("system", systems.count())), false)
+    }
+
+    /// Values, errors and counts, with an axis more in front of those of one system.
+    fn create_values(
+        &self,
+        group: &Group,
+        first: Option<(&str, usize)>,
+        of_ensemble: bool,
+    ) -> Result<()> {
+        let shape: Vec<usize> =
+            first.map(|(_, length)| length).into_iter().chain(self.shape()).collect();
+        let size = shape.iter().product();
+        let value = write_array(group, "value", &shape, &vec![f64::NAN; size])?;
+        let error = write_array(group, "error", &shape, &vec![f64::NAN; size])?;
+        let count = write_array(group, "count", &shape, &vec![0_u64; size])?;
+        let mut with_unit = vec![value, error];
+        let changes = self.has_change.then_some([CHANGE, CHANGE_ERROR]);
+        for name in changes.into_iter().chain(of_ensemble.then_some(OF_ENSEMBLE)).flatten() {
+            with_unit.push(write_array(group, name, &shape, &vec![f64::NAN; size])?);
+        }
+        let names: Vec<&str> = first
+            .map(|(name, _)| name)
+            .into_iter()
+            .chain(self.axes.iter().map(|axis| axis.name.name()))
+            .collect();
         for dataset in &with_unit {
             if !self.unit.is_empty() {
                 string_attribute(dataset, "unit", &self.unit)?;
@@ -80,21 +113,46 @@ impl SeriesLayout {
     }
 
     /// Whether the file holds this series with this grid.
-    pub(super) fn is_in(&self, file: &File) -> bool {
+    pub(super) fn is_in(&self, file: &File, systems: Option<&Systems>) -> bool {
         let dataset = |name: &str| file.dataset(&format!("{}/{name}", self.path));
         let same_grid = |axis: &Axis| {
             dataset(axis.name.name())
                 .and_then(|grid| grid.read_raw::<f64>())
                 .is_ok_and(|values| values == axis.values)
         };
+        let shape = match systems {
+            Some(systems) => systems.shape_of_averages(&self.shape()),
+            None => self.shape(),
+        };
         let same_shape =
-            |grid: Result<Dataset>| grid.is_ok_and(|grid| grid.shape() == self.shape());
+            |found: Result<Dataset>, shape: &[usize]| found.is_ok_and(|grid| grid.shape() == shape);
+        let of_systems = |systems: &Systems| {
+            let value = file.dataset(&format!("{}/value", path_of_systems(&self.path)));
+            same_shape(value, &systems.shape_of_systems(&self.shape()))
+        };
         self.axes.iter().all(same_grid)
-            && ["value", "error", "count"].into_iter().all(|name| same_shape(dataset(name)))
+            && ["value", "error", "count"].into_iter().all(|name| same_shape(dataset(name), &shape))
+            && systems.is_none_or(of_systems)
+    }
+}
+
+/// What many systems add to averages over them.
+pub struct OfSystems {
+    /// Of each system, one after the other.
+    pub values: SeriesValues,
+    /// Fluctuation over all systems of a set, by set, with its error; empty where the series is none.
+    pub of_ensemble: Vec<[f64; 2]>,
+}
+
+impl OfSystems {
+    pub(super) fn write(&self, file: &File, path: &str) -> Result<()> {
+        self.values.write(file, &path_of_systems(path))?;
+        write_columns(&file.group(path)?, OF_ENSEMBLE, &self.of_ensemble)
     }
 }
 
 /// Values of a series, slowest axis first.
+#[derive(Default)]
 pub struct SeriesValues {
     pub value: Vec<f64>,
     pub error: Vec<f64>,
@@ -110,24 +168,21 @@ impl SeriesValues {
         write_again(&group, "error", &self.error)?;
         write_again(&group, "count", &self.count)?;
         // Files that an earlier version has begun do not hold them.
-        if !self.change.is_empty() && group.link_exists(CHANGE) {
-            for (column, name) in [CHANGE, CHANGE_ERROR].into_iter().enumerate() {
-                let values: Vec<f64> = self.change.iter().map(|change| change[column]).collect();
-                write_again(&group, name, &values)?;
-            }
+        match group.link_exists(CHANGE) {
+            true => write_columns(&group, [CHANGE, CHANGE_ERROR], &self.change),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 
-/// The group at `path`, made with all groups above it where they are missing.
-fn create_groups(file: &File, path: &str) -> Result<Group> {
-    let mut group = file.group("/")?;
-    for name in path.split('/') {
-        group = match group.link_exists(name) {
-            true => group.group(name)?,
-            false => group.create_group(name)?,
-        };
+/// Values and errors, if there are any, each into a dataset.
+fn write_columns(group: &Group, names: [&str; 2], columns: &[[f64; 2]]) -> Result<()> {
+    if columns.is_empty() {
+        return Ok(());
     }
-    Ok(group)
+    for (column, name) in names.into_iter().enumerate() {
+        let values: Vec<f64> = columns.iter().map(|columns| columns[column]).collect();
+        write_again(group, name, &values)?;
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@ use hdf5::{File, Group, Result};
 use supercool_observables::TimeSeries;
 
 use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
+use super::systems::{Rows, Systems, numbers_of_each};
 
 /// Rows kept in memory at most.
 pub(super) const BUFFERED_ROWS: usize = 16_384;
@@ -89,8 +90,19 @@ fn path(name: &str, dataset: &str) -> String {
     format!("observables/{name}/{dataset}")
 }
 
+/// One dataset with the values of all rows, or several of many systems.
+fn rows<'a>(observable: &Observable, dimension: usize, systems: Option<&'a Systems>) -> Rows<'a> {
+    let path = format!("observables/{}", observable.of.group_name());
+    Rows { path, row: vec![dimension; observable.rank], systems }
+}
+
 /// Empty time series; `step` and `time` of all are the same two datasets.
-pub(super) fn create(file: &File, observables: &Group, dimension: usize) -> Result<()> {
+pub(super) fn create(
+    file: &File,
+    observables: &Group,
+    dimension: usize,
+    systems: Option<&Systems>,
+) -> Result<()> {
     for observable in &OBSERVABLES {
         let group = observables.create_group(observable.of.group_name())?;
         if observable.of == OBSERVABLES[0].of {
@@ -103,36 +115,36 @@ pub(super) fn create(file: &File, observables: &Group, dimension: usize) -> Resu
                 file.link_hard(&target, &path(observable.of.group_name(), shared))?;
             }
         }
-        let row = vec![dimension; observable.rank];
-        let mut chunk = vec![CHUNK_ROWS];
-        chunk.extend(&row);
-        let value = create_rows::<f64>(&group, "value", &row, chunk, false)?;
-        string_attribute(&value, "unit", observable.of.descriptor().unit.text(dimension))?;
+        let unit = observable.of.descriptor().unit.text(dimension);
+        rows(observable, dimension, systems).create(file, unit)?;
     }
     Ok(())
 }
 
 /// Bytes by which the file grows at most when `rows` rows are written.
-pub(super) fn growth(rows: usize) -> u64 {
-    // Step, time, seven numbers, a vector, a matrix.
-    const ROW_BYTES: usize = 8 * (9 + 3 + 9);
-    (ROW_BYTES * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
+pub(super) fn growth(rows: usize, systems: Option<&Systems>) -> u64 {
+    // Seven numbers, a vector, a matrix of each system.
+    const NUMBERS: usize = 7 + 3 + 9;
+    let row_bytes = 8 * (2 + NUMBERS * numbers_of_each(systems));
+    (row_bytes * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
 }
 
-/// Writes rows from row `start` on.
+/// Writes rows from row `start` on, one of each system at each step.
 pub(super) fn write(
     file: &File,
     dimension: usize,
     start: usize,
-    rows: &[ThermodynamicsRow],
+    of_systems: &[ThermodynamicsRow],
+    systems: Option<&Systems>,
 ) -> Result<()> {
     for observable in &OBSERVABLES {
         let mut values = Vec::new();
-        rows.iter().for_each(|row| (observable.values)(row, dimension, &mut values));
-        write_rows(file, &path(observable.of.group_name(), "value"), start, &values)?;
+        of_systems.iter().for_each(|row| (observable.values)(row, dimension, &mut values));
+        rows(observable, dimension, systems).write(file, start, &values)?;
     }
-    let times: Vec<f64> = rows.iter().map(|row| row.time).collect();
-    let steps: Vec<i64> = rows.iter().map(|row| row.step as i64).collect();
+    let steps = || of_systems.iter().step_by(systems.map_or(1, Systems::count));
+    let times: Vec<f64> = steps().map(|row| row.time).collect();
+    let steps: Vec<i64> = steps().map(|row| row.step as i64).collect();
     write_rows(file, &path(OBSERVABLES[0].of.group_name(), "time"), start, &times)?;
     write_rows(file, &path(OBSERVABLES[0].of.group_name(), "step"), start, &steps)
 }
@@ -143,10 +155,14 @@ pub(super) fn row_count(file: &File) -> Result<u64> {
 }
 
 /// Forgets all rows from `rows` on.
-pub(super) fn truncate(file: &File, rows: usize) -> Result<()> {
-    truncate_rows(file, &path(OBSERVABLES[0].of.group_name(), "step"), rows)?;
-    truncate_rows(file, &path(OBSERVABLES[0].of.group_name(), "time"), rows)?;
-    OBSERVABLES.iter().try_for_each(|observable| {
-        truncate_rows(file, &path(observable.of.group_name(), "value"), rows)
-    })
+pub(super) fn truncate(
+    file: &File,
+    dimension: usize,
+    count: usize,
+    systems: Option<&Systems>,
+) -> Result<()> {
+    truncate_rows(file, &path(OBSERVABLES[0].of.group_name(), "step"), count)?;
+    truncate_rows(file, &path(OBSERVABLES[0].of.group_name(), "time"), count)?;
+    let cut = |observable| rows(observable, dimension, systems).truncate(file, count);
+    OBSERVABLES.iter().try_for_each(cut)
 }

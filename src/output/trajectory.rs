@@ -9,7 +9,17 @@ use super::{FullDisk, OutputError, RunDescription, hdf5_file};
 use crate::plan::Plan;
 use crate::system::{Snapshot, species_of_particles};
 
+/// Of a single system.
 const GROUP: &str = "particles/trajectory";
+
+/// The groups of a run's systems.
+fn groups(plan: &Plan) -> Vec<String> {
+    match plan.ensemble {
+        None => vec![GROUP.to_owned()],
+        Some(_) => (0..plan.systems()).map(|system| format!("particles/system-{system}")).collect(),
+    }
+}
+
 /// Bytes of positions kept in memory at most.
 const BUFFERED_BYTES: usize = 16 << 20;
 /// Largest chunk in the file, and the size up to which frames share one.
@@ -24,7 +34,7 @@ const NEUTRAL_VELOCITY: &str = "Angstrom ps-1";
 
 /// Writes a trajectory as H5MD in the layout that `MDAnalysis.Universe("x.h5md")` opens bare.
 ///
-/// One group `particles/trajectory` with `position`, `image`, `velocity` and `box/edges`, each
+/// One group `particles/trajectory` (of many systems `particles/system-0`, `particles/system-1`, ...) with `position`, `image`, `velocity` and `box/edges`, each
 /// `{step, time, value}` with the same step and time datasets, all arrays; no `/observables`; unit
 /// attributes are neutral strings of variable length. Always three components: in two dimensions z
 /// is zero and the third edge 1. `species`, `id` and `mass` do not depend on time; particles are in
@@ -35,6 +45,8 @@ pub struct TrajectoryWriter {
     path: PathBuf,
     edges: [f64; 3],
     particle_count: usize,
+    /// Of the systems.
+    groups: Vec<String>,
     written: usize,
     frames: Frames,
     full_disk: FullDisk,
@@ -44,10 +56,16 @@ pub struct TrajectoryWriter {
 struct Frames {
     step: Vec<i64>,
     time: Vec<f64>,
+    edges: Vec<f64>,
+    /// By system.
+    of_systems: Vec<Coordinates>,
+}
+
+#[derive(Clone, Default)]
+struct Coordinates {
     position: Vec<f64>,
     image: Vec<i32>,
     velocity: Vec<f64>,
-    edges: Vec<f64>,
 }
 
 impl TrajectoryWriter {
@@ -63,7 +81,9 @@ impl TrajectoryWriter {
                 "All numbers are in reduced units (sigma, epsilon, mass). The unit attributes are \
                  placeholders with which readers leave the numbers unchanged.",
             )?;
-            create_particles(file, run.plan)
+            file.create_group("particles")?;
+            let groups = groups(run.plan);
+            groups.iter().try_for_each(|group| create_particles(file, group, &groups[0], run.plan))
         })?;
         Ok(Self::new(path, run.plan, 0))
     }
@@ -75,17 +95,19 @@ impl TrajectoryWriter {
     /// has fewer frames.
     pub fn reopen(path: &Path, run: &RunDescription, frames: u64) -> Result<Self, OutputError> {
         let particle_count = run.plan.system.particle_count();
+        let groups = &groups(run.plan);
         let check = |file: &File| {
             h5md::check_run(file, path, run)?;
-            let same = file
-                .dataset(&format!("{GROUP}/position/value"))
-                .is_ok_and(|value| value.shape().get(1..) == Some(&[particle_count, 3]));
-            if !same {
+            let same = |group: &String| {
+                file.dataset(&format!("{group}/position/value"))
+                    .is_ok_and(|value| value.shape().get(1..) == Some(&[particle_count, 3]))
+            };
+            if !groups.iter().all(same) {
                 return Err(foreign(path, "it is not a trajectory of this system"));
             }
             let mut longer = false;
-            for dataset in DATASETS {
-                let found = h5md::row_count(file, &format!("{GROUP}/{dataset}"))
+            for dataset in datasets(groups) {
+                let found = h5md::row_count(file, &dataset)
                     .map_err(|error| hdf5_file::unreadable(path, error))?;
                 if found < frames {
                     let (path, what) = (path.to_owned(), "frames");
@@ -96,9 +118,8 @@ impl TrajectoryWriter {
             Ok(longer)
         };
         hdf5_file::repair(path, check, |file| {
-            let cut =
-                |dataset| h5md::truncate_rows(file, &format!("{GROUP}/{dataset}"), frames as usize);
-            DATASETS.into_iter().try_for_each(cut)
+            let cut = |dataset: String| h5md::truncate_rows(file, &dataset, frames as usize);
+            datasets(groups).try_for_each(cut)
         })?;
         Ok(Self::new(path, run.plan, frames as usize))
     }
@@ -108,6 +129,7 @@ impl TrajectoryWriter {
             path: path.to_owned(),
             edges: plan.system.simulation_box.padded_edges(),
             particle_count: plan.system.particle_count(),
+            groups: groups(plan),
             written,
             frames: Frames::default(),
             full_disk: FullDisk::Stop,
@@ -134,15 +156,29 @@ impl TrajectoryWriter {
     /// # Panics
     /// When the number of particles differs from the plan's.
     pub fn append(&mut self, snapshot: &Snapshot, time: f64) -> Result<(), OutputError> {
-        assert_eq!(snapshot.position.len(), self.particle_count, "number of particles");
+        self.append_systems(std::slice::from_ref(snapshot), time)
+    }
+
+    /// The same of all systems.
+    ///
+    /// # Panics
+    /// When there are not as many as the plan has.
+    pub fn append_systems(&mut self, systems: &[Snapshot], time: f64) -> Result<(), OutputError> {
+        assert_eq!(systems.len(), self.groups.len(), "number of systems");
         let frames = &mut self.frames;
-        frames.step.push(snapshot.step as i64);
+        frames.of_systems.resize(systems.len(), Coordinates::default());
+        frames.step.push(systems[0].step as i64);
         frames.time.push(time);
-        frames.position.extend_from_slice(snapshot.position.as_flattened());
-        frames.image.extend_from_slice(snapshot.image.as_flattened());
-        frames.velocity.extend_from_slice(snapshot.velocity.as_flattened());
         frames.edges.extend(self.edges);
-        if size_of_val(&*frames.position) >= BUFFERED_BYTES { self.flush() } else { Ok(()) }
+        let mut bytes = 0;
+        for (snapshot, of_system) in systems.iter().zip(&mut frames.of_systems) {
+            assert_eq!(snapshot.position.len(), self.particle_count, "number of particles");
+            of_system.position.extend_from_slice(snapshot.position.as_flattened());
+            of_system.image.extend_from_slice(snapshot.image.as_flattened());
+            of_system.velocity.extend_from_slice(snapshot.velocity.as_flattened());
+            bytes += size_of_val(&*of_system.position);
+        }
+        if bytes >= BUFFERED_BYTES { self.flush() } else { Ok(()) }
     }
 
     /// Writes all frames that have gathered.
@@ -151,16 +187,19 @@ impl TrajectoryWriter {
             return Ok(());
         }
         let (start, frames) = (self.written, &self.frames);
-        let growth = growth(self.particle_count, frames.step.len());
+        let growth = self.groups.len() as u64 * growth(self.particle_count, frames.step.len());
         hdf5_file::append(&self.path, "write a frame", growth, &self.full_disk, |file| {
-            let [edges, image, velocity, position, time, step] =
-                DATASETS.map(|dataset| format!("{GROUP}/{dataset}"));
-            write_rows(file, &edges, start, &frames.edges)?;
-            write_rows(file, &image, start, &frames.image)?;
-            write_rows(file, &velocity, start, &frames.velocity)?;
-            write_rows(file, &position, start, &frames.position)?;
-            write_rows(file, &time, start, &frames.time)?;
-            write_rows(file, &step, start, &frames.step)
+            let shared = SHARED.map(|dataset| format!("{}/{dataset}", self.groups[0]));
+            let [edges, time, step] = &shared;
+            write_rows(file, edges, start, &frames.edges)?;
+            for (group, of_system) in self.groups.iter().zip(&frames.of_systems) {
+                let [image, velocity, position] = EACH.map(|dataset| format!("{group}/{dataset}"));
+                write_rows(file, &image, start, &of_system.image)?;
+                write_rows(file, &velocity, start, &of_system.velocity)?;
+                write_rows(file, &position, start, &of_system.position)?;
+            }
+            write_rows(file, time, start, &frames.time)?;
+            write_rows(file, step, start, &frames.step)
         })?;
         self.written += self.frames.step.len();
         self.frames = Frames::default();
@@ -174,42 +213,54 @@ impl TrajectoryWriter {
     }
 }
 
-/// In the order in which they grow.
-const DATASETS: [&str; 6] = [
-    "box/edges/value",
-    "image/value",
-    "velocity/value",
-    "position/value",
-    "position/time",
-    "position/step",
-];
+/// Of all systems together; the step comes last.
+const SHARED: [&str; 3] = ["box/edges/value", "position/time", "position/step"];
+/// Of each system.
+const EACH: [&str; 3] = ["image/value", "velocity/value", "position/value"];
 
-fn create_particles(file: &File, plan: &Plan) -> hdf5::Result<()> {
+/// All that grow.
+fn datasets(groups: &[String]) -> impl Iterator<Item = String> {
+    let shared = SHARED.iter().map(|dataset| format!("{}/{dataset}", groups[0]));
+    let of = |group: &String| EACH.map(|dataset| format!("{group}/{dataset}"));
+    groups.iter().flat_map(of).chain(shared)
+}
+
+/// The group of a system. Steps, times and edges are those of the first one.
+fn create_particles(file: &File, group: &str, first: &str, plan: &Plan) -> hdf5::Result<()> {
     let system = &plan.system;
     let count = system.particle_count();
-    file.create_group("particles")?;
-    let particles = file.create_group(GROUP)?;
+    let particles = file.create_group(group)?;
     let boundary = if system.simulation_box.dimension() == 3 { "periodic" } else { "none" };
     let simulation_box = particles.create_group("box")?;
     h5md::number_attribute(&simulation_box, "dimension", 3_i32)?;
     h5md::strings_attribute(&simulation_box, "boundary", &["periodic", "periodic", boundary])?;
 
     let position = particles.create_group("position")?;
-    create_rows::<i64>(&position, "step", &[], vec![1024], false)?;
-    let time = create_rows::<f64>(&position, "time", &[], vec![1024], false)?;
-    variable_string_attribute(&time, "unit", NEUTRAL_TIME)?;
+    let is_first = group == first;
+    if is_first {
+        create_rows::<i64>(&position, "step", &[], vec![1024], false)?;
+        let time = create_rows::<f64>(&position, "time", &[], vec![1024], false)?;
+        variable_string_attribute(&time, "unit", NEUTRAL_TIME)?;
+    } else {
+        share(file, group, first, "position")?;
+    }
     let chunk = chunk(count);
     let value = create_rows::<f64>(&position, "value", &[count, 3], chunk.clone(), false)?;
     variable_string_attribute(&value, "unit", NEUTRAL_LENGTH)?;
 
-    let image = element(&particles, "image")?;
+    let image = element(file, group, first, "image")?;
     create_rows::<i32>(&image, "value", &[count, 3], chunk.clone(), true)?;
-    let velocity = element(&particles, "velocity")?;
+    let velocity = element(file, group, first, "velocity")?;
     let value = create_rows::<f64>(&velocity, "value", &[count, 3], chunk, false)?;
     variable_string_attribute(&value, "unit", NEUTRAL_VELOCITY)?;
-    let edges = element(&particles, "box/edges")?;
-    let value = create_rows::<f64>(&edges, "value", &[3], vec![1024, 3], false)?;
-    variable_string_attribute(&value, "unit", NEUTRAL_LENGTH)?;
+    let edges = element(file, group, first, "box/edges")?;
+    if is_first {
+        let value = create_rows::<f64>(&edges, "value", &[3], vec![1024, 3], false)?;
+        variable_string_attribute(&value, "unit", NEUTRAL_LENGTH)?;
+    } else {
+        let value = "box/edges/value";
+        file.link_hard(&format!("/{first}/{value}"), &format!("/{group}/{value}"))?;
+    }
 
     let species: Vec<i32> =
         species_of_particles(&system.species).into_iter().map(i32::from).collect();
@@ -223,12 +274,17 @@ fn create_particles(file: &File, plan: &Plan) -> hdf5::Result<()> {
 }
 
 /// Group of a time-dependent element that shares step and time with the positions.
-fn element(particles: &Group, name: &str) -> hdf5::Result<Group> {
-    let group = particles.create_group(name)?;
-    for shared in ["step", "time"] {
-        particles.link_hard(&format!("/{GROUP}/position/{shared}"), &format!("{name}/{shared}"))?;
-    }
-    Ok(group)
+fn element(file: &File, group: &str, first: &str, name: &str) -> hdf5::Result<Group> {
+    let element = file.create_group(&format!("{group}/{name}"))?;
+    share(file, group, first, name)?;
+    Ok(element)
+}
+
+/// Gives an element the steps and times of the positions of the first system.
+fn share(file: &File, group: &str, first: &str, name: &str) -> hdf5::Result<()> {
+    ["step", "time"].into_iter().try_for_each(|shared| {
+        file.link_hard(&format!("/{first}/position/{shared}"), &format!("/{group}/{name}/{shared}"))
+    })
 }
 
 /// Frames and particles in a chunk: small systems share a chunk among frames, large ones share a

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::description::Provenance;
 use super::draft::Draft;
-use super::stage::StageOutput;
+use super::stage::{StageOutput, part_of_system};
 use super::writer::Writer;
-use super::{OutputDirectory, RunError, RunOptions, Simulation, memory};
-use crate::engine::{self, ExactState, StageContext};
+use super::{OutputDirectory, RunError, RunOptions, Simulation, memory, stage_contexts};
+use crate::engine::{self, Ensemble, ExactState};
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
 use crate::run::StageSummary;
@@ -19,7 +19,10 @@ struct Place {
     stage: usize,
     /// Whether the stage has begun: its files are there.
     begun: bool,
+    /// Of the first system.
     stages: Vec<StageSummary>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    other_systems: Vec<Vec<StageSummary>>,
 }
 
 /// Whether the stage of a checkpoint had begun.
@@ -41,18 +44,23 @@ impl Simulation {
             &Place {
                 stage: self.stage,
                 begun: self.writer.is_some(),
-                stages: self.summary.stages.clone(),
+                stages: self.summary.systems[0].clone(),
+                other_systems: self.summary.systems[1..].to_vec(),
             },
         )?;
         checkpoint.put_json("seconds", &self.seconds())?;
-        let held = match (&self.writer, self.engine.correlator()) {
-            (Some(_), Some(correlator)) => correlator.held()?,
-            _ => Vec::new(),
-        };
-        let state = self.engine.begin_export()?;
-        let (step, full_disk) = (self.engine.step(), directory.full_disk().clone());
+        let mut held = Vec::new();
+        for system in 0..self.ensemble.systems() {
+            held.push(match (&self.writer, self.ensemble.correlator(system)) {
+                (Some(_), Some(correlator)) => correlator.held()?,
+                _ => Vec::new(),
+            });
+        }
+        let states = self.ensemble.begin_exports()?;
+        let (step, full_disk) = (self.ensemble.step(), directory.full_disk().clone());
         let (identity, directory) = (directory.identity(), directory.path().to_owned());
-        Ok(Draft { checkpoint, state, held, step, directory, identity, full_disk })
+        let is_ensemble = self.plan.ensemble.is_some();
+        Ok(Draft { checkpoint, states, is_ensemble, held, step, directory, identity, full_disk })
     }
 
     pub(super) fn restore(
@@ -68,24 +76,31 @@ impl Simulation {
         let planned = plan.run.engine;
         plan.run.engine = options.engine.unwrap_or(planned);
         memory::check(&plan, &options.ranks)?;
-        if place.stage > plan.stages.len() || place.stages.len() != plan.stages.len() {
+        let mut summaries = vec![place.stages];
+        summaries.extend(place.other_systems);
+        let fits = |stages: &Vec<StageSummary>| stages.len() == plan.stages.len();
+        if place.stage > plan.stages.len()
+            || summaries.len() != plan.systems()
+            || !summaries.iter().all(fits)
+        {
             let reason = "its place in the plan is none".to_owned();
             return Err(OutputError::CheckpointUnfit { path: path.to_owned(), reason }.into());
         }
-        let state = state_from_checkpoint(checkpoint, path)?;
+        let states = match plan.ensemble {
+            None => vec![state_from_checkpoint(checkpoint, path)?],
+            Some(_) => (0..plan.systems())
+                .map(|system| {
+                    state_from_checkpoint(&checkpoint.part(&part_of_system(system)), path)
+                })
+                .collect::<Result<_, _>>()?,
+        };
         directory.is_at("setting up the engine".to_owned());
-        let mut engine = engine::create_on(&options.ranks, &plan, &state)?;
-        let step = state.step;
-        drop(state);
+        let step = states[0].step;
+        let mut ensemble = engine::create_ensemble_on(&options.ranks, &plan, states)?;
         let mut writer = None;
         if place.begun {
-            let stage = &plan.stages[place.stage];
-            engine.begin_stage(&StageContext {
-                thermostat: stage.thermostat,
-                first_step: plan.first_step(place.stage),
-                steps: stage.steps,
-            })?;
-            let provenance = Provenance::of(engine.as_ref());
+            ensemble.begin_stage(&stage_contexts(&plan, place.stage))?;
+            let provenance = Provenance::of(&ensemble);
             let mut output = StageOutput::restore(
                 &plan,
                 &toml_text,
@@ -94,15 +109,15 @@ impl Simulation {
                 &provenance,
                 checkpoint,
             )?;
-            output.hand_over(engine.as_mut())?;
+            output.hand_over(&mut ensemble)?;
             let first_step = plan.first_step(place.stage);
             writer = Some(Writer::start(output, first_step, step, directory.path())?);
         }
         let seconds = checkpoint.get_json("seconds")?;
-        let mut simulation = Simulation::new(plan, planned, toml_text, engine);
+        let mut simulation = Simulation::new(plan, planned, toml_text, Box::new(ensemble));
         simulation.stage = place.stage;
         simulation.writer = writer;
-        simulation.summary.stages = place.stages;
+        simulation.summary.systems = summaries;
         simulation.summary.seconds = seconds;
         Ok(simulation)
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::engine::{Engine, EngineReport};
+use crate::engine::{EngineReport, Ensemble};
 use crate::output::RunDescription;
 use crate::plan::Plan;
 
@@ -17,8 +17,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    pub fn of(engine: &dyn Engine) -> Self {
-        let EngineReport { hardware, execution, .. } = engine.report();
+    pub fn of(ensemble: &dyn Ensemble) -> Self {
+        let EngineReport { hardware, execution, .. } = ensemble.report();
         // The precision stands in the files by itself.
         Provenance { author: author(), hardware: json!(hardware), tuning: json!(execution) }
     }

@@ -77,8 +77,8 @@ pub enum RunError {
     OfAnotherRun { path: PathBuf },
 
     #[error(
-        "stage \"{stage}\", step {step}: {what} {}, more than limits.{key} = {bound}: see {}",
-        significant(*value, 7), file.display()
+        "stage \"{stage}\", step {step}{}: {what} {}, more than limits.{key} = {bound}: see {}",
+        of_system(*system), significant(*value, 7), file.display()
     )]
     #[diagnostic(help(
         "the run is not what was meant from somewhere before this step on; a shorter timestep, another start or a wider \
@@ -92,11 +92,13 @@ pub enum RunError {
         step: u64,
         stage: String,
         file: PathBuf,
+        /// Of many systems.
+        system: Option<usize>,
     },
 
     #[error(
-        "step {step}: steps taken twice from the same state gave other bits (integrity.recheck): {difference}; equal \
-         until step {equal_until}; {verdict}"
+        "step {step}{}: steps taken twice from the same state gave other bits (integrity.recheck): {difference}; equal \
+         until step {equal_until}; {verdict}", of_system(*system)
     )]
     #[diagnostic(help(
         "memory, GPU or processor err silently: have them tested before you continue. The states are in {}. \
@@ -111,6 +113,8 @@ pub enum RunError {
         verdict: &'static str,
         files: Vec<PathBuf>,
         directory: PathBuf,
+        /// Of many systems.
+        system: Option<usize>,
     },
 
     #[error("integrity.recheck: there is no second engine to repeat steps with: {error}")]
@@ -124,10 +128,10 @@ pub enum RunError {
     NoEnergySamples { stage: String, of: String },
 
     #[error(
-        "stage \"{stage}\": set_total_energy: {energy} per particle cannot be reached: the potential energy \
-         alone is {potential}"
+        "stage \"{stage}\"{}: set_total_energy: {energy} per particle cannot be reached: the potential energy \
+         alone is {potential}", of_system(*system)
     )]
-    EnergyOutOfReach { stage: String, energy: f64, potential: f64 },
+    EnergyOutOfReach { stage: String, energy: f64, potential: f64, system: Option<usize> },
 
     #[error("stage \"{stage}\", {error}{}", seen_in(file))]
     #[diagnostic(help("{help}"))]
@@ -186,6 +190,11 @@ pub fn quoted(path: &Path) -> String {
     shlex::try_quote(&text).map(String::from).unwrap_or(text)
 }
 
+/// Which of many systems, where there are many.
+pub(super) fn of_system(system: Option<usize>) -> String {
+    system.map_or_else(String::new, |system| format!(", system {system}"))
+}
+
 fn seen_in(file: &Option<PathBuf>) -> String {
     file.as_ref().map_or_else(String::new, |file| format!("; what led to it: {}", file.display()))
 }
@@ -203,8 +212,12 @@ impl RunError {
     /// An engine's error in a stage that has begun: of a state that no sound run comes to, with the stage and the file that
     /// shows how it came there.
     pub(super) fn in_stage(error: EngineError, stage: &str, directory: &Path) -> Self {
+        let of_one = match &error {
+            EngineError::OfSystem { error, .. } => error,
+            error => error,
+        };
         let broken = matches!(
-            error,
+            of_one,
             EngineError::TooClose { .. }
                 | EngineError::Runaway { .. }
                 | EngineError::OutOfRange { .. }

@@ -18,6 +18,8 @@ pub struct Place<'a> {
     pub stage: &'a str,
     /// The file with the time series.
     pub file: &'a Path,
+    /// Of many systems.
+    pub system: Option<usize>,
 }
 
 impl Limits {
@@ -63,9 +65,9 @@ impl Limits {
         if value.abs() <= bound || self.said.contains(&key) {
             return Ok(());
         }
-        let Place { step, stage, file } = place;
+        let Place { step, stage, file, system } = place;
         let (stage, file) = (stage.to_owned(), file.to_owned());
-        let error = RunError::Beyond { key, what, value, bound, step, stage, file };
+        let error = RunError::Beyond { key, what, value, bound, step, stage, file, system };
         match self.plan.action {
             LimitAction::Stop => Err(error),
             LimitAction::Warn => {

@@ -49,7 +49,7 @@ pub use self::summary::{StageSummary, Summary};
 use self::writer::Writer;
 use crate::announce;
 use crate::engine::domain::Ranks;
-use crate::engine::{self, Engine, EngineError, StageContext};
+use crate::engine::{self, Engine, EngineError, Ensemble, StageContext, Thermodynamics};
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoint_path, checkpoints_in};
@@ -105,13 +105,14 @@ struct Simulation {
     /// the configuration's.
     planned: EngineChoice,
     toml_text: String,
-    engine: Box<dyn Engine>,
+    ensemble: Box<dyn Ensemble>,
     /// Index of the stage that runs or comes next.
     stage: usize,
     /// Takes what the present stage measures; `None` before its start.
     writer: Option<Writer>,
     summary: Summary,
-    recheck: Option<Recheck>,
+    /// Of each system.
+    rechecks: Vec<Recheck>,
     limits: Limits,
     started: Instant,
 }
@@ -133,19 +134,18 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outc
         InitialPlan::File { path, .. } => format!("reading {}", path.display()),
         InitialPlan::Lattice { .. } => "creating the initial state".to_owned(),
     });
-    let create = || initial::create_with_key(&plan);
-    let (state, key) = announce::while_slow("creating the initial state", create)?;
-    plan.system.key_behind_file = key;
+    let create = || initial::create_all(&mut plan);
+    let states = announce::while_slow("creating the initial state", create)?;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
     directory.on_full_disk(full_disk(&plan, &watch));
     directory.watched_by(&watch);
     watch.is_at("setting up the engine");
-    let create = || engine::create_on(&options.ranks, &plan, &state);
-    let mut engine = announce::while_slow("setting up the engine", create)?;
-    drop(state);
-    draw_first_velocities(&plan, engine.as_mut())?;
+    let create = || engine::create_ensemble_on(&options.ranks, &plan, states);
+    let mut ensemble = announce::while_slow("setting up the engine", create)?;
+    let temperatures = (0..plan.systems()).map(|system| first_temperature(&plan.of_system(system)));
+    ensemble.draw_velocities(&temperatures.collect::<Vec<_>>())?;
     #[cfg(feature = "fault-injection")]
-    let engine = fault::Faulty::from_environment(engine, &plan)?;
+    let ensemble = ensemble.wrapped(0, |engine| fault::Faulty::from_environment(engine, &plan))?;
     // Not before: the initial state may be one of the files that --force removes, and nothing is removed for a run that
     // cannot start.
     if let (true, Some(why)) = (directory.replaces(), watch.pending()) {
@@ -153,7 +153,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outc
     }
     drop(ends_waits);
     directory.begin()?;
-    let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), engine);
+    let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), Box::new(ensemble));
     simulation.summary.setup_seconds = started.elapsed().as_secs_f64();
     // A run that is killed before this leaves the earlier one, and from here on can be resumed.
     let saved = simulation.save(&directory);
@@ -162,15 +162,27 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outc
     simulation.drive(&directory, &watch, options)
 }
 
-/// Those of the plan's first temperature; where it has none, they stand in the file that the positions are from.
-pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(), EngineError> {
+/// The temperature that first velocities are drawn at; `None` where they stand in the file that the positions are from.
+fn first_temperature(plan: &Plan) -> Option<f64> {
     match plan.system.initial {
-        InitialPlan::Lattice { temperature, .. }
-        | InitialPlan::File { temperature: Some(temperature), .. } => {
-            engine.draw_velocities(temperature, true)
-        }
-        InitialPlan::File { temperature: None, .. } => Ok(()),
+        InitialPlan::Lattice { temperature, .. } => Some(temperature),
+        InitialPlan::File { temperature, .. } => temperature,
     }
+}
+
+/// Those of the plan's first temperature, if it has one.
+pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(), EngineError> {
+    first_temperature(plan).map_or(Ok(()), |temperature| engine.draw_velocities(temperature, true))
+}
+
+/// What the engines of all systems know of a stage.
+fn stage_contexts(plan: &Plan, stage: usize) -> Vec<StageContext> {
+    let (first_step, steps) = (plan.first_step(stage), plan.stages[stage].steps);
+    let of_system = |system| {
+        let thermostat = plan.thermostat_of(system, stage);
+        StageContext { thermostat, first_step, steps }
+    };
+    (0..plan.systems()).map(of_system).collect()
 }
 
 /// Goes on from the last good checkpoint of a directory. Says which later ones were refused, and sets them aside.
@@ -288,15 +300,24 @@ fn end_waits_of_restoring(watch: &Watch, checkpoint: &Path) -> Result<EndsWaits,
 
 impl Simulation {
     /// Before the first step of `plan`.
-    fn new(plan: Plan, planned: EngineChoice, toml_text: String, engine: Box<dyn Engine>) -> Self {
+    fn new(
+        plan: Plan,
+        planned: EngineChoice,
+        toml_text: String,
+        ensemble: Box<dyn Ensemble>,
+    ) -> Self {
+        let recheck = |system: usize| {
+            let number = plan.ensemble.as_ref().map(|_| system);
+            Some(Recheck::new(plan.integrity?, number))
+        };
         Simulation {
             summary: Summary::new(&plan),
-            recheck: plan.integrity.map(Recheck::new),
+            rechecks: (0..plan.systems()).filter_map(recheck).collect(),
             limits: Limits::new(plan.limits),
             plan,
             planned,
             toml_text,
-            engine,
+            ensemble,
             stage: 0,
             writer: None,
             started: Instant::now(),
@@ -326,7 +347,7 @@ impl Simulation {
             Err(error) => error,
         };
         // What was measured before stays readable.
-        let step = self.engine.step();
+        let step = self.ensemble.step();
         if let Some(mut writer) = self.writer.take()
             && let Err(error) = writer.flush(step).and_then(|()| writer.close())
         {
@@ -367,7 +388,7 @@ impl Simulation {
         };
         tracing::warn!(
             "{error}: there is no checkpoint of step {}; the steps after step {step} are taken again",
-            self.engine.step()
+            self.ensemble.step()
         );
         Ok(Outcome::Stopped { step, checkpoint, why })
     }
@@ -378,7 +399,7 @@ impl Simulation {
         interrupts: &interrupt::Watch,
         options: &RunOptions,
     ) -> Result<Outcome, RunError> {
-        let mut progress = Progress::new(&self.plan, self.engine.step(), options.quiet);
+        let mut progress = Progress::new(&self.plan, self.ensemble.step(), options.quiet);
         let every = Duration::try_from_secs_f64(60.0 * self.plan.checkpoint.minutes)
             .unwrap_or(Duration::MAX);
         let flush_interval =
@@ -389,25 +410,27 @@ impl Simulation {
             self.enter_stage(directory)?;
             let stage_end = self.plan.first_step(self.stage) + self.plan.stages[self.stage].steps;
             let mut last_flush = Instant::now();
-            while self.engine.step() < stage_end {
-                let before = self.engine.step();
+            while self.ensemble.step() < stage_end {
+                let before = self.ensemble.step();
                 let steps = self.next_event().min(stage_end) - before;
                 let files_due =
                     || last_checkpoint.elapsed() >= every || last_flush.elapsed() >= flush_interval;
                 self.advance_in_parts(steps, interrupts, files_due, &mut progress)?;
                 // Told to stop before the first of these steps, this one was sampled already.
-                if self.engine.step() > before {
+                if self.ensemble.step() > before {
                     self.observe(&progress)?;
                     self.recheck(directory)?;
                 }
                 let is_time = last_checkpoint.elapsed() >= every;
                 let interrupt = interrupts.pending();
-                if let Some(recheck) = &mut self.recheck {
-                    // No checkpoint holds steps that are still to be compared, unless there is no time for it.
-                    if interrupt.is_some() && recheck.behind(self.engine.step()) > MOST_BEHIND {
-                        recheck.leave_out(self.engine.step());
-                    } else if is_time || interrupt.is_some() {
-                        recheck.catch_up(self.engine.as_ref(), &self.plan, directory)?;
+                // No checkpoint holds steps that are still to be compared, unless there is no time for it.
+                let step = self.ensemble.step();
+                let behind: u64 = self.rechecks.iter().map(|recheck| recheck.behind(step)).sum();
+                if interrupt.is_some() && behind > MOST_BEHIND {
+                    Recheck::leave_out(&mut self.rechecks, step);
+                } else if is_time || interrupt.is_some() {
+                    for recheck in &mut self.rechecks {
+                        recheck.catch_up(self.ensemble.as_ref(), &self.plan, directory)?;
                     }
                 }
                 if let Some(why) = interrupt {
@@ -416,7 +439,7 @@ impl Simulation {
                         writer.close()?;
                     }
                     progress.abandon();
-                    let step = self.engine.step();
+                    let step = self.ensemble.step();
                     let checkpoint = checkpoint_path(directory.path(), step);
                     return Ok(Outcome::Stopped { step, checkpoint, why });
                 }
@@ -426,7 +449,7 @@ impl Simulation {
                     last_flush = Instant::now();
                 } else if last_flush.elapsed() >= flush_interval {
                     self.evaluate_samples()?;
-                    let step = self.engine.step();
+                    let step = self.ensemble.step();
                     self.writer().flush(step)?;
                     last_flush = Instant::now();
                 }
@@ -437,7 +460,7 @@ impl Simulation {
         }
         progress.finish();
         self.summary.seconds = self.seconds();
-        self.summary.engine = Some(self.engine.report());
+        self.summary.engine = Some(self.ensemble.report());
         Ok(Outcome::Finished(Box::new(self.summary.clone())))
     }
 
@@ -446,61 +469,74 @@ impl Simulation {
         if self.writer.is_some() {
             return self.recheck(directory);
         }
-        let context = self.stage_context();
+        let contexts = stage_contexts(&self.plan, self.stage);
         let stage = &self.plan.stages[self.stage];
         let what = format!("stage \"{}\": setting up the engine", stage.name);
-        announce::while_slow(what, || self.engine.begin_stage(&context))?;
-        if let Some(target) = &stage.set_total_energy {
-            let energy = match target {
-                TotalEnergy::Value(energy) => *energy,
-                TotalEnergy::MeanOf(name) => {
-                    self.summary.mean_total_energy(name).ok_or_else(|| {
-                        RunError::NoEnergySamples { stage: stage.name.clone(), of: name.clone() }
-                    })?
-                }
-            };
-            let now = self.engine.thermodynamics()?;
-            let kinetic = energy - now.potential_energy;
-            if kinetic <= 0.0 || now.kinetic_energy <= 0.0 {
-                return Err(RunError::EnergyOutOfReach {
-                    stage: stage.name.clone(),
-                    energy,
-                    potential: now.potential_energy,
-                });
-            }
-            self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?;
-        }
+        announce::while_slow(what, || self.ensemble.begin_stage(&contexts))?;
+        self.set_total_energy()?;
         self.warn(directory.path())?;
         let mut output = StageOutput::create(
             &self.plan,
             &self.toml_text,
             self.stage,
             directory,
-            &Provenance::of(self.engine.as_ref()),
+            &Provenance::of(self.ensemble.as_ref()),
         )?;
-        output.hand_over(self.engine.as_mut())?;
-        let step = self.engine.step();
-        self.writer = Some(Writer::start(output, context.first_step, step, directory.path())?);
+        output.hand_over(self.ensemble.as_mut())?;
+        let step = self.ensemble.step();
+        let first_step = self.plan.first_step(self.stage);
+        self.writer = Some(Writer::start(output, first_step, step, directory.path())?);
         self.summary.begin(self.stage);
         self.limits = Limits::new(self.plan.limits);
         self.sample_due()?;
         self.recheck(directory)
     }
 
-    /// What the engine knows of the present stage.
-    fn stage_context(&self) -> StageContext {
+    /// Scales the velocities of each system to the energy that the stage starts with, if it gives one.
+    fn set_total_energy(&mut self) -> Result<(), RunError> {
         let stage = &self.plan.stages[self.stage];
-        let first_step = self.plan.first_step(self.stage);
-        StageContext { thermostat: stage.thermostat, first_step, steps: stage.steps }
+        let Some(target) = &stage.set_total_energy else { return Ok(()) };
+        let energies = match target {
+            TotalEnergy::Value(energy) => vec![*energy; self.ensemble.systems()],
+            TotalEnergy::MeanOf(name) => {
+                self.summary.mean_total_energies(name).ok_or_else(|| RunError::NoEnergySamples {
+                    stage: stage.name.clone(),
+                    of: name.clone(),
+                })?
+            }
+        };
+        let mut factors = Vec::with_capacity(energies.len());
+        for (system, now) in self.ensemble.thermodynamics()?.iter().enumerate() {
+            let energy = energies[system];
+            let kinetic = energy - now.potential_energy;
+            if kinetic <= 0.0 || now.kinetic_energy <= 0.0 {
+                return Err(RunError::EnergyOutOfReach {
+                    stage: stage.name.clone(),
+                    energy,
+                    potential: now.potential_energy,
+                    system: self.number(system),
+                });
+            }
+            factors.push((kinetic / now.kinetic_energy).sqrt());
+        }
+        Ok(self.ensemble.scale_velocities(&factors)?)
+    }
+
+    /// The number of a system, where there are many.
+    fn number(&self, system: usize) -> Option<usize> {
+        self.plan.ensemble.as_ref().map(|_| system)
     }
 
     /// Keeps or compares the states of steps that are repeated.
     fn recheck(&mut self, directory: &OutputDirectory) -> Result<(), RunError> {
-        let stage = self.stage_context();
-        match &mut self.recheck {
-            Some(recheck) => recheck.at(self.engine.as_ref(), &stage, &self.plan, directory),
-            None => Ok(()),
+        if self.rechecks.is_empty() {
+            return Ok(());
         }
+        let contexts = stage_contexts(&self.plan, self.stage);
+        for (recheck, stage) in self.rechecks.iter_mut().zip(&contexts) {
+            recheck.at(self.ensemble.as_ref(), stage, &self.plan, directory)?;
+        }
+        Ok(())
     }
 
     fn writer(&mut self) -> &mut Writer {
@@ -509,9 +545,11 @@ impl Simulation {
 
     /// The next step at which something is measured, or a state is kept.
     fn next_event(&mut self) -> u64 {
-        let StageContext { first_step, steps, .. } = self.stage_context();
-        let step = self.engine.step() - first_step;
-        let recheck = self.recheck.as_ref().map_or(u64::MAX, |r| r.next_event(step, steps));
+        let (first_step, steps) =
+            (self.plan.first_step(self.stage), self.plan.stages[self.stage].steps);
+        let step = self.ensemble.step() - first_step;
+        // Those of all systems do the same.
+        let recheck = self.rechecks.first().map_or(u64::MAX, |r| r.next_event(step, steps));
         first_step + self.writer().schedule.next_event(step).min(recheck)
     }
 
@@ -523,41 +561,42 @@ impl Simulation {
         files_due: impl Fn() -> bool,
         progress: &mut Progress,
     ) -> Result<(), RunError> {
-        let target = self.engine.step() + steps;
-        let first = self.engine.step();
-        while self.engine.step() < target
+        let target = self.ensemble.step() + steps;
+        let first = self.ensemble.step();
+        while self.ensemble.step() < target
             && interrupts.pending().is_none()
-            && (self.engine.step() == first || !files_due())
+            && (self.ensemble.step() == first || !files_due())
         {
-            let part = progress.steps_in(PATIENCE).min(target - self.engine.step());
+            let part = progress.steps_in(PATIENCE).min(target - self.ensemble.step());
             let start = Instant::now();
-            self.engine.advance(part)?;
+            self.ensemble.advance(part)?;
             self.pass_on_evaluated()?;
             self.writer().check()?;
             progress.took(part, start.elapsed());
-            progress.at(self.engine.step(), self.stage);
+            progress.at(self.ensemble.step(), self.stage);
         }
         Ok(())
     }
 
     /// Gives the writer what the engine has evaluated.
     fn pass_on_evaluated(&mut self) -> Result<(), RunError> {
-        let step = self.engine.step();
-        let (Some(correlator), Some(writer)) = (self.engine.correlator(), &mut self.writer) else {
-            return Ok(());
-        };
-        for (correlation, evaluated) in correlator.evaluated() {
-            writer.evaluated(step, correlation, evaluated)?;
+        let step = self.ensemble.step();
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        for system in 0..self.ensemble.systems() {
+            let Some(correlator) = self.ensemble.correlator(system) else { break };
+            for (correlation, evaluated) in correlator.evaluated() {
+                writer.evaluated(step, system, correlation, evaluated)?;
+            }
         }
         Ok(())
     }
 
     /// Has the engine evaluate what it has sampled so far.
     fn evaluate_samples(&mut self) -> Result<(), RunError> {
-        if self.writer.is_some()
-            && let Some(correlator) = self.engine.correlator()
-        {
-            correlator.flush()?;
+        if self.writer.is_some() {
+            for system in 0..self.ensemble.systems() {
+                self.ensemble.correlator(system).map_or(Ok(()), |correlator| correlator.flush())?;
+            }
         }
         self.pass_on_evaluated()
     }
@@ -565,38 +604,52 @@ impl Simulation {
     /// Measures what is due at the present step.
     fn observe(&mut self, progress: &Progress) -> Result<(), RunError> {
         self.sample_due()?;
-        if let Some(row) = self.summary.last_row() {
-            progress.state(row.temperature, row.total_energy());
+        if let Some([temperature, total_energy]) = self.summary.last_row() {
+            progress.state(temperature, total_energy);
         }
         Ok(())
     }
 
     fn sample_due(&mut self) -> Result<(), RunError> {
         let writer = self.writer.as_mut().expect("a stage is running");
-        let step = self.engine.step();
+        let step = self.ensemble.step();
         let step_in_stage = step - self.plan.first_step(self.stage);
         let (wants_row, wants_stress) = (
             writer.schedule.wants_thermodynamics(step_in_stage),
             writer.schedule.wants_stress(step_in_stage),
         );
-        let mut macroscopic = None;
+        let mut macroscopic = Vec::new();
         if wants_row || wants_stress {
-            let row = self.engine.thermodynamics()?;
-            macroscopic = Some(Macroscopic { stress: row.stress, temperature: row.temperature });
+            let rows = self.ensemble.thermodynamics()?;
+            let of_row = |row: &Thermodynamics| Macroscopic {
+                stress: row.stress,
+                temperature: row.temperature,
+            };
+            macroscopic = rows.iter().map(of_row).collect();
             if wants_row {
-                self.summary.add(self.stage, &row);
-                writer.append_thermodynamics(&row)?;
-                let name = &self.plan.stages[self.stage].name;
-                let file = self.plan.output.directory.join(format!("{name}.h5"));
-                // Under a thermostat the conserved energy walks with the square of the timestep, in sound runs, too.
-                let alone = self.plan.stages[self.stage].thermostat.is_none();
-                let drift = alone.then(|| self.summary.stages[self.stage].drift());
-                let place = limits::Place { step, stage: name, file: &file };
-                self.limits.check_row(place, &row, drift)?;
+                self.summary.add(self.stage, &rows);
+                writer.append_thermodynamics(rows.clone())?;
+                self.check_rows(step, &rows)?;
             }
         }
+        let writer = self.writer.as_mut().expect("a stage is running");
         if writer.schedule.wants_snapshot(step_in_stage) {
-            writer.sample(step, self.engine.begin_snapshot()?, macroscopic)?;
+            writer.sample(step, self.ensemble.begin_snapshots()?, macroscopic)?;
+        }
+        Ok(())
+    }
+
+    /// Compares the rows of all systems with the bounds.
+    fn check_rows(&mut self, step: u64, rows: &[Thermodynamics]) -> Result<(), RunError> {
+        let stage = &self.plan.stages[self.stage];
+        let file = self.plan.output.directory.join(format!("{}.h5", stage.name));
+        // Under a thermostat the conserved energy walks with the square of the timestep, in sound runs, too.
+        let alone = stage.thermostat.is_none();
+        for (system, row) in rows.iter().enumerate() {
+            let drift = alone.then(|| self.summary.systems[system][self.stage].drift());
+            let number = self.plan.ensemble.as_ref().map(|_| system);
+            let place = limits::Place { step, stage: &stage.name, file: &file, system: number };
+            self.limits.check_row(place, row, drift)?;
         }
         Ok(())
     }
@@ -607,12 +660,12 @@ impl Simulation {
     }
 
     fn leave_stage(&mut self) -> Result<(), RunError> {
-        if let Some(correlator) = self.engine.correlator() {
-            correlator.finish()?;
+        for system in 0..self.ensemble.systems() {
+            self.ensemble.correlator(system).map_or(Ok(()), |correlator| correlator.finish())?;
         }
         self.pass_on_evaluated()?;
         if let Some(writer) = self.writer.take() {
-            writer.finish(self.engine.step())?;
+            writer.finish(self.ensemble.step())?;
         }
         self.stage += 1;
         Ok(())

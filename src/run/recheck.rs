@@ -11,7 +11,7 @@
 use std::path::PathBuf;
 
 use super::{OutputDirectory, RunError};
-use crate::engine::{self, Engine, EngineError, ExactState, StageContext};
+use crate::engine::{self, Engine, EngineError, Ensemble, ExactState, StageContext};
 use crate::integrator::ThermostatState;
 use crate::output::{Checkpoint, put_state};
 use crate::plan::{IntegrityPlan, Plan};
@@ -25,6 +25,8 @@ pub struct Recheck {
     segment: u64,
     /// Steps between two states.
     part: u64,
+    /// Of many systems, which one is repeated.
+    system: Option<usize>,
     running: Option<Segment>,
 }
 
@@ -39,9 +41,10 @@ struct Segment {
 }
 
 impl Recheck {
-    pub fn new(plan: IntegrityPlan) -> Self {
+    /// `system`: which one of many.
+    pub fn new(plan: IntegrityPlan, system: Option<usize>) -> Self {
         let IntegrityPlan { recheck, segment } = plan;
-        Recheck { recheck, segment, part: segment.div_ceil(MOST_STATES), running: None }
+        Recheck { recheck, segment, part: segment.div_ceil(MOST_STATES), system, running: None }
     }
 
     /// First step after `step` at which a state is to be kept or compared; steps are counted from the start of the
@@ -64,28 +67,28 @@ impl Recheck {
     /// [`RunError::Unequal`] if a repetition gave other bits; [`RunError::SecondEngine`] if there could be none.
     pub fn at(
         &mut self,
-        engine: &dyn Engine,
+        ensemble: &dyn Ensemble,
         stage: &StageContext,
         plan: &Plan,
         directory: &OutputDirectory,
     ) -> Result<(), RunError> {
         if let Some(segment) = &mut self.running {
-            let taken = engine.step() - segment.begin;
+            let taken = ensemble.step() - segment.begin;
             if taken.is_multiple_of(self.part) || taken == self.segment {
-                segment.keep(engine)?;
+                segment.keep(ensemble, self.system.unwrap_or(0))?;
             }
             if taken < self.segment {
                 return Ok(());
             }
         }
         if let Some(segment) = self.running.take() {
-            segment.compare(plan, directory)?;
+            segment.compare(plan, directory, self.system)?;
         }
-        let step = engine.step() - stage.first_step;
+        let step = ensemble.step() - stage.first_step;
         let into = step % self.recheck;
         if into < self.segment && step - into + self.segment <= stage.steps {
-            let (stage, start) = (stage.clone(), engine.export()?);
-            let begin = engine.step() - into;
+            let (stage, start) = (stage.clone(), ensemble.export(self.system.unwrap_or(0))?);
+            let begin = ensemble.step() - into;
             self.running = Some(Segment { stage, begin, start, after: Vec::new() });
         }
         Ok(())
@@ -96,9 +99,11 @@ impl Recheck {
         self.running.as_ref().map_or(0, |segment| step - segment.start.step)
     }
 
-    /// Compares no more of the running segment.
-    pub fn leave_out(&mut self, step: u64) {
-        if let Some(segment) = self.running.take() {
+    /// Compares no more of the running segments, which are those of all systems.
+    pub fn leave_out(all: &mut [Recheck], step: u64) {
+        let left_out: Vec<Segment> =
+            all.iter_mut().filter_map(|recheck| recheck.running.take()).collect();
+        if let Some(segment) = left_out.first() {
             let first = segment.start.step;
             tracing::warn!(
                 "integrity.recheck: steps {first} to {step} are not compared, as the run ends"
@@ -112,19 +117,19 @@ impl Recheck {
     /// As those of [`at`](Self::at).
     pub fn catch_up(
         &mut self,
-        engine: &dyn Engine,
+        ensemble: &dyn Ensemble,
         plan: &Plan,
         directory: &OutputDirectory,
     ) -> Result<(), RunError> {
         let Some(mut segment) = self.running.take() else { return Ok(()) };
-        if engine.step() == segment.start.step {
+        if ensemble.step() == segment.start.step {
             self.running = Some(segment);
             return Ok(());
         }
-        segment.keep(engine)?;
+        segment.keep(ensemble, self.system.unwrap_or(0))?;
         let (stage, begin) = (segment.stage.clone(), segment.begin);
         let start = segment.after.last().unwrap_or(&segment.start).clone();
-        segment.compare(plan, directory)?;
+        segment.compare(plan, directory, self.system)?;
         self.running = Some(Segment { stage, begin, start, after: Vec::new() });
         Ok(())
     }
@@ -132,15 +137,21 @@ impl Recheck {
 
 impl Segment {
     /// Keeps the engine's state, if it is not kept already.
-    fn keep(&mut self, engine: &dyn Engine) -> Result<(), EngineError> {
+    fn keep(&mut self, ensemble: &dyn Ensemble, system: usize) -> Result<(), EngineError> {
         let last = self.after.last().unwrap_or(&self.start).step;
-        if engine.step() > last {
-            self.after.push(engine.export()?);
+        if ensemble.step() > last {
+            self.after.push(ensemble.export(system)?);
         }
         Ok(())
     }
 
-    fn compare(self, plan: &Plan, directory: &OutputDirectory) -> Result<(), RunError> {
+    fn compare(
+        self,
+        plan: &Plan,
+        directory: &OutputDirectory,
+        system: Option<usize>,
+    ) -> Result<(), RunError> {
+        let plan = &plan.of_system(system.unwrap_or(0));
         let mut second = self.engine(plan)?;
         for (index, found) in self.after.iter().enumerate() {
             second.advance(found.step - second.step())?;
@@ -156,7 +167,7 @@ impl Segment {
                 [None, _] => "a third computation agrees with the run: the repetition erred",
                 _ => "a third computation agrees with neither: the hardware errs often",
             };
-            let files = self.write(found, &repeated, directory)?;
+            let files = self.write(found, &repeated, directory, system)?;
             return Err(RunError::Unequal {
                 step: found.step,
                 equal_until,
@@ -164,6 +175,7 @@ impl Segment {
                 verdict,
                 files,
                 directory: directory.path().to_owned(),
+                system,
             });
         }
         tracing::debug!("steps {} to {} repeated", self.start.step, second.step());
@@ -188,12 +200,14 @@ impl Segment {
         found: &ExactState,
         repeated: &ExactState,
         directory: &OutputDirectory,
+        system: Option<usize>,
     ) -> Result<Vec<PathBuf>, RunError> {
+        let of = system.map_or_else(String::new, |system| format!("-system-{system}"));
         let states = [("start", &self.start), ("run", found), ("repeated", repeated)];
         let files = states.map(|(what, state)| -> Result<PathBuf, RunError> {
             let mut checkpoint = Checkpoint::new();
             put_state(&mut checkpoint, state)?;
-            let path = directory.path().join(format!("recheck-{}-{what}.scp", state.step));
+            let path = directory.path().join(format!("recheck-{}{of}-{what}.scp", state.step));
             directory.full_disk().retry_when_full(|| checkpoint.write_as(&path))?;
             Ok(path)
         });
@@ -283,7 +297,7 @@ mod tests {
 
     #[test]
     fn segments_lie_within_their_stage() {
-        let mut recheck = Recheck::new(IntegrityPlan { recheck: 100, segment: 10 });
+        let mut recheck = Recheck::new(IntegrityPlan { recheck: 100, segment: 10 }, None);
         assert_eq!(recheck.part, 1);
         assert_eq!(recheck.next_event(0, 1000), 100);
         assert_eq!(recheck.next_event(100, 1000), 200);
@@ -291,7 +305,7 @@ mod tests {
         assert_eq!(recheck.next_event(900, 1000), u64::MAX);
         assert_eq!(recheck.next_event(0, 109), u64::MAX);
         assert_eq!(recheck.next_event(0, 110), 100);
-        recheck = Recheck::new(IntegrityPlan { recheck: 100, segment: 25 });
+        recheck = Recheck::new(IntegrityPlan { recheck: 100, segment: 25 }, None);
         assert_eq!(recheck.part, 3);
     }
 }

@@ -186,7 +186,7 @@ impl Replay<'_> {
                 frame.step *= per_count;
                 let since_first = frame.step - steps[0] * per_count;
                 self.reference.check(&frame, since_first)?;
-                output.sample(since_first, &self.snapshot(frame)?, None)?;
+                output.sample(since_first, &[self.snapshot(frame)?], &[])?;
                 bar.inc(1);
             }
             Ok(())

@@ -1,41 +1,40 @@
 //! What a stage measures and writes.
 mod arrays;
 mod files;
+mod observables;
 
-use self::arrays::{load_arrays, save_arrays};
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
+use self::observables::Observables;
 use super::RunError;
 use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
 use super::limits::{self, Limits};
 use super::schedule::Schedule;
-use crate::engine::{self, Engine, Minimizer, Thermodynamics};
+use crate::engine::{self, Ensemble, InherentStructure, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::dynamics::source::for_engines;
-use crate::observable::{
-    self, AxisName, BondOrder, BondOrientationalOrder, Correlations, Macroscopic, SampleContext,
-    Structure,
-};
-use crate::output::{
-    Axis, Checkpoint, OutputError, ScalarRow, Scalars, SeriesLayout, StageLayout, ThermodynamicsRow,
-};
-use crate::plan::{Plan, StagePlan};
-use crate::system::{Snapshot, species_of_particles};
+use crate::observable::{BondOrder, Macroscopic};
+use crate::output::{Checkpoint, ScalarRow, Scalars, StageLayout, ThermodynamicsRow};
+use crate::plan::{EnsemblePlan, Plan, StagePlan};
+use crate::system::Snapshot;
 
-/// Observables and files of the stage that runs.
+/// Observables of all systems, and the files, of the stage that runs.
 pub struct StageOutput {
     plan: StagePlan,
+    /// `None`: one system.
+    ensemble: Option<EnsemblePlan>,
     schedule: Schedule,
     timestep: f64,
-    correlations: Vec<Correlations>,
-    /// What the engine evaluates, in its order.
-    of_engine: Vec<OfEngine>,
-    structure: Option<Structure>,
-    bond_order: Option<BondOrientationalOrder>,
+    systems: Vec<Observables>,
     /// Of the bond-orientational order, in the files.
     bond_order_samples: u64,
+    /// By step, what some systems' engines have evaluated before others.
+    bond_orders: BTreeMap<u64, Vec<Option<BondOrder>>>,
     minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
     /// Where the files are.
@@ -43,13 +42,9 @@ pub struct StageOutput {
     files: StageFiles,
 }
 
-/// An observable that an engine evaluates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OfEngine {
-    /// With its index.
-    Correlation(usize),
-    Structure,
-    BondOrder,
+/// Part of a checkpoint that holds what is of one of many systems.
+pub(super) fn part_of_system(system: usize) -> String {
+    format!("system-{system}")
 }
 
 /// What a checkpoint counts on.
@@ -91,13 +86,13 @@ impl StageOutput {
         checkpoint: &Checkpoint,
     ) -> Result<Self, RunError> {
         let mut output = Self::observables(plan, stage)?;
-        for (index, correlations) in output.correlations.iter_mut().enumerate() {
-            let (state, arrays) = load_arrays(checkpoint, &format!("correlation-{index}"))?;
-            correlations.restore(&state, &arrays).map_err(unfit)?;
-        }
-        if let Some(structure) = &mut output.structure {
-            let (state, arrays) = load_arrays(checkpoint, "structure")?;
-            structure.restore(&state, &arrays).map_err(unfit)?;
+        match &output.ensemble {
+            None => output.systems[0].restore(checkpoint)?,
+            Some(_) => {
+                for (system, observables) in output.systems.iter_mut().enumerate() {
+                    observables.restore(&checkpoint.part(&part_of_system(system)))?;
+                }
+            }
         }
         let written: Written = checkpoint.get_json("written")?;
         output.bond_order_samples = written.bond_order_samples;
@@ -118,27 +113,8 @@ impl StageOutput {
 
     fn observables(plan: &Plan, stage: usize) -> Result<Self, RunError> {
         let stage = plan.stages[stage].clone();
-        let context = SampleContext {
-            simulation_box: plan.system.simulation_box,
-            species: plan.system.species.clone(),
-            species_of: species_of_particles(&plan.system.species),
-            timestep: plan.run.timestep,
-            stage_steps: stage.steps,
-        };
-        let correlations = stage
-            .correlations
-            .iter()
-            .flat_map(for_engines)
-            .map(|plan| Correlations::new(&plan, &context))
-            .collect::<Result<_, _>>()?;
-        let structure = match &stage.observe.structure {
-            Some(plan) => Some(Structure::new(plan, &context)?),
-            None => None,
-        };
-        let bond_order = match &stage.observe.bond_order {
-            Some(plan) => Some(BondOrientationalOrder::new(plan, &context)?),
-            None => None,
-        };
+        let systems = (0..plan.systems()).map(|_| Observables::new(plan, &stage));
+        let systems = systems.collect::<Result<_, _>>()?;
         let minimizer = match &stage.observe.inherent_structures {
             Some(settings) => Some(engine::minimizer(plan, settings)?),
             None => None,
@@ -147,13 +123,12 @@ impl StageOutput {
             minimizer,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
+            ensemble: plan.ensemble.clone(),
             limits: Limits::new(plan.limits),
             timestep: plan.run.timestep,
-            correlations,
-            of_engine: Vec::new(),
-            structure,
-            bond_order,
+            systems,
             bond_order_samples: 0,
+            bond_orders: BTreeMap::new(),
             directory: None,
             files: StageFiles::default(),
         })
@@ -167,85 +142,62 @@ impl StageOutput {
     }
 
     fn layout(&self) -> StageLayout {
-        let mut series: Vec<SeriesLayout> = Vec::new();
-        for correlations in &self.correlations {
-            series.extend(correlations.layouts().iter().map(|layout| in_file("dynamics", layout)));
-        }
-        if let Some(structure) = &self.structure {
-            series.extend(structure.layouts().iter().map(|layout| in_file("structure", layout)));
-        }
         let mut scalars = Vec::new();
-        if self.bond_order.is_some() {
+        if self.systems[0].has_bond_order() {
             scalars.push(Scalars::BondOrder);
         }
         if self.minimizer.is_some() {
             scalars.push(Scalars::InherentStructures);
         }
-        StageLayout { thermodynamics: self.plan.observe.thermodynamics.is_some(), scalars, series }
+        let thermodynamics = self.plan.observe.thermodynamics.is_some();
+        StageLayout { thermodynamics, scalars, series: self.systems[0].layouts() }
     }
 
-    /// Leaves to the engine what it evaluates by itself.
-    pub fn hand_over(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
-        let Some(correlator) = engine.correlator() else { return Ok(()) };
-        let mut offloaded = Vec::new();
-        for (index, correlations) in self.correlations.iter_mut().enumerate() {
-            if let Some(taken) = correlations.hand_over() {
-                offloaded.push(taken);
-                self.of_engine.push(OfEngine::Correlation(index));
-            }
+    /// Leaves to the engines what they evaluate by themselves.
+    pub fn hand_over(&mut self, ensemble: &mut dyn Ensemble) -> Result<(), RunError> {
+        for (system, observables) in self.systems.iter_mut().enumerate() {
+            let Some(correlator) = ensemble.correlator(system) else { continue };
+            self.schedule =
+                observables.hand_over(correlator, &self.plan, self.bond_order_samples)?;
         }
-        // What stays here, for the schedule.
-        let mut plan = self.plan.clone();
-        if let Some(taken) = self.structure.as_mut().and_then(Structure::hand_over) {
-            offloaded.push(taken);
-            self.of_engine.push(OfEngine::Structure);
-            plan.observe.structure = None;
-        }
-        let samples = self.bond_order_samples;
-        if let Some(taken) = self.bond_order.as_mut().and_then(|order| order.hand_over(samples)) {
-            offloaded.push(taken);
-            self.of_engine.push(OfEngine::BondOrder);
-            plan.observe.bond_order = None;
-        }
-        let here = self.correlations.iter().enumerate();
-        let here =
-            here.filter(|(index, _)| !self.of_engine.contains(&OfEngine::Correlation(*index)));
-        self.schedule = Schedule::new(&plan, here.map(|(_, correlations)| correlations.plan()));
-        correlator.begin(offloaded)?;
         Ok(())
     }
 
-    /// Adds what the engine has evaluated of one of its observables.
+    /// Adds what the engine of a system has evaluated of one of its observables.
     pub fn add_evaluated(
         &mut self,
+        system: usize,
         observable: usize,
         evaluated: &Evaluated,
     ) -> Result<(), RunError> {
-        match (self.of_engine[observable], evaluated) {
-            (OfEngine::Correlation(index), evaluated) => {
-                self.correlations[index].add_evaluated(evaluated);
+        for (step, order) in self.systems[system].add_evaluated(observable, evaluated) {
+            let systems = self.systems.len();
+            let of_step = self.bond_orders.entry(step).or_insert_with(|| vec![None; systems]);
+            of_step[system] = Some(order);
+            if let Some(all) = of_step.iter().copied().collect::<Option<Vec<_>>>() {
+                self.bond_orders.remove(&step);
+                self.append_bond_orders(step, &all)?;
             }
-            (OfEngine::Structure, Evaluated::Structure(samples)) => {
-                let structure = self.structure.as_mut().expect("it was handed over");
-                samples.iter().for_each(|sample| structure.add_evaluated(sample));
-            }
-            (OfEngine::BondOrder, Evaluated::BondOrder(samples)) => {
-                for sample in samples {
-                    self.append_bond_order(sample.step, sample.order)?;
-                }
-            }
-            (of, other) => unreachable!("{of:?} is evaluated as {other:?}"),
         }
         Ok(())
     }
 
-    fn append_bond_order(&mut self, step: u64, order: BondOrder) -> Result<(), RunError> {
-        let BondOrder { global, local } = order;
-        let (time, values) = (step as f64 * self.timestep, vec![global, local]);
-        self.files.append_scalars(Scalars::BondOrder, ScalarRow { step, time, values })?;
-        if let Some(file) = self.files.results_path() {
-            let place = limits::Place { step, stage: &self.plan.name, file };
-            self.limits.check_order(place, global)?;
+    /// The number of a system, where there are many.
+    fn number(&self, system: usize) -> Option<usize> {
+        self.ensemble.as_ref().map(|_| system)
+    }
+
+    fn append_bond_orders(&mut self, step: u64, orders: &[BondOrder]) -> Result<(), RunError> {
+        let time = step as f64 * self.timestep;
+        let row =
+            |order: &BondOrder| ScalarRow { step, time, values: vec![order.global, order.local] };
+        self.files.append_scalars(Scalars::BondOrder, orders.iter().map(row).collect())?;
+        for (system, order) in orders.iter().enumerate() {
+            let system = self.number(system);
+            if let Some(file) = self.files.results_path() {
+                let place = limits::Place { step, stage: &self.plan.name, file, system };
+                self.limits.check_order(place, order.global)?;
+            }
         }
         self.bond_order_samples += 1;
         Ok(())
@@ -255,8 +207,9 @@ impl StageOutput {
         &self.schedule
     }
 
-    pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> Result<(), RunError> {
-        self.files.append_thermodynamics(&ThermodynamicsRow {
+    /// Adds the row of each system.
+    pub fn append_thermodynamics(&mut self, rows: &[Thermodynamics]) -> Result<(), RunError> {
+        let of_systems = rows.iter().map(|row| ThermodynamicsRow {
             step: row.step,
             time: row.step as f64 * self.timestep,
             potential_energy: row.potential_energy,
@@ -268,40 +221,38 @@ impl StageOutput {
             pressure: row.pressure,
             stress: row.stress,
             center_of_mass_velocity: row.center_of_mass_velocity,
-        })?;
+        });
+        self.files.append_thermodynamics(&of_systems.collect::<Vec<_>>())?;
         Ok(())
     }
 
-    /// Feeds all that is due at a step of the stage.
+    /// Feeds all that is due at a step of the stage, with the snapshot of each system.
     pub fn sample(
         &mut self,
         step: u64,
-        snapshot: &Snapshot,
-        macroscopic: Option<&Macroscopic>,
+        snapshots: &[Snapshot],
+        macroscopic: &[Macroscopic],
     ) -> Result<(), RunError> {
-        for correlations in &mut self.correlations {
-            if correlations.is_due(step) {
-                correlations.sample(snapshot, macroscopic);
-            }
+        let sample = |(system, observables): (usize, &mut Observables)| {
+            observables.sample(step, &snapshots[system], macroscopic.get(system))
+        };
+        let orders: Vec<Option<BondOrder>> = match &mut self.systems[..] {
+            [one] => vec![sample((0, one))],
+            many => many.par_iter_mut().enumerate().map(sample).collect(),
+        };
+        // Of all or of none.
+        if let Some(orders) = orders.into_iter().collect::<Option<Vec<_>>>() {
+            self.append_bond_orders(snapshots[0].step, &orders)?;
         }
-        if let Some(structure) = &mut self.structure
-            && structure.is_due(step)
-        {
-            structure.sample(snapshot);
-        }
-        let bond_order = self.bond_order.as_ref().filter(|order| order.is_due(step));
-        if let Some(order) = bond_order.map(|order| order.evaluate(snapshot)) {
-            self.append_bond_order(snapshot.step, order)?;
-        }
-        self.minimize(step, snapshot)?;
+        self.minimize(step, snapshots)?;
         if self.schedule.wants_frame(step) {
-            self.files.append_frame(snapshot, snapshot.step as f64 * self.timestep)?;
+            self.files.append_frame(snapshots, snapshots[0].step as f64 * self.timestep)?;
         }
         Ok(())
     }
 
-    /// The inherent structure of a snapshot, if it is due.
-    fn minimize(&mut self, step: u64, snapshot: &Snapshot) -> Result<(), RunError> {
+    /// The inherent structures of snapshots, if they are due.
+    fn minimize(&mut self, step: u64, snapshots: &[Snapshot]) -> Result<(), RunError> {
         let (Some(minimizer), Some(settings)) =
             (&mut self.minimizer, &self.plan.observe.inherent_structures)
         else {
@@ -310,33 +261,53 @@ impl StageOutput {
         if !step.is_multiple_of(settings.every) {
             return Ok(());
         }
-        let found = minimizer.minimize(snapshot)?;
-        if found.residual_force >= settings.force_tolerance {
-            tracing::warn!(
-                "stage \"{}\", step {}: forces of up to {:.1e} are left in the inherent structure after {} \
-                 iterations (observe.inherent_structures.maximum_iterations)",
-                self.plan.name,
-                snapshot.step,
-                found.residual_force,
-                found.iterations
-            );
+        let minimize = |snapshot| minimizer.minimize(snapshot);
+        let found: Vec<InherentStructure> =
+            snapshots.iter().map(minimize).collect::<Result<_, _>>()?;
+        let tolerance = settings.force_tolerance;
+        for (system, found) in found.iter().enumerate() {
+            if found.residual_force >= tolerance {
+                let of = self.number(system).map_or_else(String::new, |n| format!(", system {n}"));
+                tracing::warn!(
+                    "stage \"{}\", step {}{of}: forces of up to {:.1e} are left in the inherent structure after {} \
+                     iterations (observe.inherent_structures.maximum_iterations)",
+                    self.plan.name,
+                    snapshots[system].step,
+                    found.residual_force,
+                    found.iterations
+                );
+            }
         }
-        let time = snapshot.step as f64 * self.timestep;
-        let values =
-            vec![found.energy, found.pressure, found.residual_force, found.iterations as f64];
-        let row = ScalarRow { step: snapshot.step, time, values };
-        self.files.append_scalars(Scalars::InherentStructures, row)?;
-        self.files.append_inherent(&found.snapshot, time)?;
+        let step = snapshots[0].step;
+        let time = step as f64 * self.timestep;
+        let row = |found: &InherentStructure| {
+            let values =
+                vec![found.energy, found.pressure, found.residual_force, found.iterations as f64];
+            ScalarRow { step, time, values }
+        };
+        let rows = found.iter().map(row).collect();
+        self.files.append_scalars(Scalars::InherentStructures, rows)?;
+        let minima: Vec<Snapshot> = found.into_iter().map(|found| found.snapshot).collect();
+        self.files.append_inherent(&minima, time)?;
         Ok(())
     }
 
     fn update_results(&mut self) {
-        for correlations in &self.correlations {
-            self.files.update("dynamics", correlations.results());
+        if !self.plan.has_results() {
+            return;
         }
-        if let Some(structure) = &self.structure {
-            self.files.update("structure", structure.results());
-        }
+        let results: Vec<_> = self.systems.par_iter().map(Observables::results).collect();
+        let Some(ensemble) = &self.ensemble else {
+            for (group, series) in results.into_iter().flatten() {
+                self.files.update(group, series);
+            }
+            return;
+        };
+        let groups: Vec<Vec<_>> = (0..ensemble.groups())
+            .map(|group| ensemble.group(group))
+            .map(|group| Observables::over_systems(&self.systems[group.clone()], &results[group]))
+            .collect();
+        self.files.update_systems(&groups, &results);
     }
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
@@ -350,29 +321,29 @@ impl StageOutput {
 
     /// Ends the stage: remaining blocks are correlated, files are marked as complete.
     pub fn finish(mut self, step: u64) -> Result<(), RunError> {
-        for correlations in &mut self.correlations {
-            correlations.finish();
-        }
+        self.systems.par_iter_mut().for_each(Observables::finish);
         self.flush(step)?;
         Ok(self.files.finish(step)?)
     }
 
     /// Puts observables and counts into a checkpoint; files must be on the disk before, up to `step` of the run. `held`: samples of the
-    /// engine's correlations.
+    /// engines' correlations, by system.
     pub fn save(
         &self,
         step: u64,
         checkpoint: &mut Checkpoint,
-        held: &[Option<HeldSamples>],
+        held: &[Vec<Option<HeldSamples>>],
     ) -> Result<(), RunError> {
-        for (index, correlations) in self.correlations.iter().enumerate() {
-            let of = OfEngine::Correlation(index);
-            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == of);
-            let saved = correlations.save(of_engine.and_then(|of_engine| held[of_engine].as_ref()));
-            save_arrays(checkpoint, &format!("correlation-{index}"), saved)?;
-        }
-        if let Some(structure) = &self.structure {
-            save_arrays(checkpoint, "structure", structure.save())?;
+        let held = |system: usize| held.get(system).map_or(&[][..], Vec::as_slice);
+        match &self.ensemble {
+            None => self.systems[0].save(checkpoint, held(0))?,
+            Some(_) => {
+                for (system, observables) in self.systems.iter().enumerate() {
+                    let mut part = Checkpoint::new();
+                    observables.save(&mut part, held(system))?;
+                    checkpoint.put_part(&part_of_system(system), part);
+                }
+            }
         }
         let written = Written {
             step,
@@ -381,36 +352,5 @@ impl StageOutput {
         };
         checkpoint.put_json("written", &written)?;
         Ok(())
-    }
-}
-
-/// An observable's layout as the results file has it.
-fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
-    let axes = layout
-        .axes
-        .iter()
-        .map(|axis| Axis {
-            name: axis.name,
-            values: axis.values.clone(),
-            vectors_per_shell: match axis.name {
-                AxisName::Wavenumber => Some(layout.vectors_per_shell.clone().unwrap_or_default()),
-                AxisName::Time | AxisName::Distance => None,
-            },
-        })
-        .collect();
-    SeriesLayout {
-        path: format!("{group}/{}", layout.path),
-        axes,
-        unit: layout.unit.to_owned(),
-        description: layout.formula.clone(),
-        has_change: layout.has_change,
-    }
-}
-
-/// What a checkpoint holds of an observable is not what the plan has.
-fn unfit(error: observable::ObservableError) -> OutputError {
-    OutputError::CheckpointContent {
-        name: "observables".into(),
-        reason: format!("do not fit: {error}"),
     }
 }

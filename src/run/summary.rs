@@ -1,7 +1,9 @@
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{EngineReport, Thermodynamics};
-use crate::plan::Plan;
+use crate::plan::{EnsemblePlan, Plan, StagePlan};
 
 /// Sums over the thermodynamic samples of a stage.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -20,6 +22,29 @@ pub struct StageSummary {
 }
 
 impl StageSummary {
+    fn new(name: &str, steps: u64) -> Self {
+        StageSummary { name: name.to_owned(), steps, ..StageSummary::default() }
+    }
+
+    /// Of all samples of some systems together; the conserved energy is the mean over systems.
+    fn of_all<'a>(systems: impl Iterator<Item = &'a StageSummary> + Clone) -> Self {
+        let first = systems.clone().next().expect("there is a system");
+        let count = systems.clone().count() as f64;
+        let mut all = StageSummary::new(&first.name, first.steps);
+        for one in systems {
+            all.samples += one.samples;
+            all.sum_temperature += one.sum_temperature;
+            all.sum_potential += one.sum_potential;
+            all.sum_pressure += one.sum_pressure;
+            all.sum_total += one.sum_total;
+            all.last_conserved += one.last_conserved / count;
+            if let Some(energy) = one.first_conserved {
+                *all.first_conserved.get_or_insert(0.0) += energy / count;
+            }
+        }
+        all
+    }
+
     fn mean(&self, sum: f64) -> f64 {
         sum / self.samples as f64
     }
@@ -44,32 +69,40 @@ impl StageSummary {
 /// What a run did, stage by stage.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    pub stages: Vec<StageSummary>,
+    /// By system, stage.
+    pub systems: Vec<Vec<StageSummary>>,
+    /// `None`: one system.
+    ensemble: Option<EnsemblePlan>,
     /// Of all processes that took part, up to their last checkpoint where they were killed.
     pub seconds: f64,
     /// From the command to the first step of this process: initial state, kernels, lists. Not part of `seconds`.
     pub setup_seconds: f64,
     /// Nothing was left to be done.
     pub was_complete: bool,
+    /// Of each system.
     pub particles: usize,
     pub steps: u64,
     /// The engine's report at the end.
     pub engine: Option<EngineReport>,
-    last: Option<Thermodynamics>,
+    /// Mean temperature and total energy per particle of the last row.
+    last: Option<[f64; 2]>,
+}
+
+/// The systems that averages are made over: all, or those of a temperature.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Set {
+    /// The ensemble's, where there are several.
+    pub temperature: Option<f64>,
+    pub systems: Range<usize>,
 }
 
 impl Summary {
     pub fn new(plan: &Plan) -> Self {
+        let of_stage = |stage: &StagePlan| StageSummary::new(&stage.name, stage.steps);
+        let stages: Vec<StageSummary> = plan.stages.iter().map(of_stage).collect();
         Summary {
-            stages: plan
-                .stages
-                .iter()
-                .map(|stage| StageSummary {
-                    name: stage.name.clone(),
-                    steps: stage.steps,
-                    ..StageSummary::default()
-                })
-                .collect(),
+            systems: vec![stages; plan.systems()],
+            ensemble: plan.ensemble.clone(),
             particles: plan.system.particle_count(),
             steps: plan.total_steps(),
             ..Summary::default()
@@ -77,34 +110,65 @@ impl Summary {
     }
 
     pub(super) fn begin(&mut self, stage: usize) {
-        let fresh = &mut self.stages[stage];
-        let (name, steps) = (fresh.name.clone(), fresh.steps);
-        *fresh = StageSummary { name, steps, ..StageSummary::default() };
-    }
-
-    pub(super) fn add(&mut self, stage: usize, row: &Thermodynamics) {
-        let summary = &mut self.stages[stage];
-        // The first sample of a stage is the end of the one before.
-        if summary.first_conserved.is_none() {
-            summary.first_conserved = Some(row.conserved_energy);
-        } else {
-            summary.samples += 1;
-            summary.sum_temperature += row.temperature;
-            summary.sum_potential += row.potential_energy;
-            summary.sum_pressure += row.pressure;
-            summary.sum_total += row.total_energy();
+        for stages in &mut self.systems {
+            stages[stage] = StageSummary::new(&stages[stage].name, stages[stage].steps);
         }
-        summary.last_conserved = row.conserved_energy;
-        self.last = Some(*row);
     }
 
-    pub(super) fn last_row(&self) -> Option<&Thermodynamics> {
-        self.last.as_ref()
+    /// The row of each system.
+    pub(super) fn add(&mut self, stage: usize, rows: &[Thermodynamics]) {
+        for (stages, row) in self.systems.iter_mut().zip(rows) {
+            let summary = &mut stages[stage];
+            // The first sample of a stage is the end of the one before.
+            if summary.first_conserved.is_none() {
+                summary.first_conserved = Some(row.conserved_energy);
+            } else {
+                summary.samples += 1;
+                summary.sum_temperature += row.temperature;
+                summary.sum_potential += row.potential_energy;
+                summary.sum_pressure += row.pressure;
+                summary.sum_total += row.total_energy();
+            }
+            summary.last_conserved = row.conserved_energy;
+        }
+        let mean =
+            |of: fn(&Thermodynamics) -> f64| rows.iter().map(of).sum::<f64>() / rows.len() as f64;
+        self.last = Some([mean(|row| row.temperature), mean(Thermodynamics::total_energy)]);
     }
 
-    /// Mean total energy per particle of a stage, if it was sampled.
-    pub fn mean_total_energy(&self, stage: &str) -> Option<f64> {
-        let summary = self.stages.iter().find(|summary| summary.name == stage)?;
-        (summary.samples > 0).then(|| summary.total_energy())
+    /// Mean temperature and total energy per particle of the last row.
+    pub(super) fn last_row(&self) -> Option<[f64; 2]> {
+        self.last
+    }
+
+    /// Sets of systems that averages are made over.
+    pub fn sets(&self) -> Vec<Set> {
+        let Some(ensemble) = &self.ensemble else {
+            return vec![Set { temperature: None, systems: 0..self.systems.len() }];
+        };
+        let set = |group: usize| {
+            let systems = ensemble.group(group);
+            Set { temperature: ensemble.temperature(systems.start), systems }
+        };
+        (0..ensemble.groups()).map(set).collect()
+    }
+
+    /// Number of systems, where the run is an ensemble.
+    pub fn ensemble(&self) -> Option<usize> {
+        self.ensemble.as_ref().map(EnsemblePlan::systems)
+    }
+
+    /// A stage of some systems together.
+    pub fn stage(&self, stage: usize, systems: Range<usize>) -> StageSummary {
+        StageSummary::of_all(self.systems[systems].iter().map(|stages| &stages[stage]))
+    }
+
+    /// Mean total energy per particle of a stage of each system, if it was sampled.
+    pub fn mean_total_energies(&self, stage: &str) -> Option<Vec<f64>> {
+        let of_system = |stages: &Vec<StageSummary>| {
+            let summary = stages.iter().find(|summary| summary.name == stage)?;
+            (summary.samples > 0).then(|| summary.total_energy())
+        };
+        self.systems.iter().map(of_system).collect()
     }
 }

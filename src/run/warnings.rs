@@ -5,8 +5,9 @@ use supercool_analysis::analyze::VISIBLE_CHANGE;
 use supercool_analysis::results::ResultsFile;
 use supercool_statistics::Halves;
 
+use super::summary::Set;
 use super::{RunError, Simulation, drift, force_jump};
-use crate::engine::EngineError;
+use crate::engine::{EngineError, Thermodynamics};
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
 use crate::potential::{PairParameters, Truncation};
 
@@ -37,14 +38,16 @@ impl Simulation {
         self.warn_of_width()
     }
 
-    /// The share of the kinetic energy that is motion of the centre of mass.
+    /// The share of the kinetic energy that is motion of the centre of mass: the largest of all systems.
     fn motion(&mut self) -> Result<f64, EngineError> {
-        let now = self.engine.thermodynamics()?;
         let species = &self.plan.system.species;
         let mass: f64 = species.iter().map(|species| species.mass * species.count as f64).sum();
         let mass = mass / self.plan.system.particle_count() as f64;
-        let square: f64 = now.center_of_mass_velocity.iter().map(|v| v * v).sum();
-        Ok(if now.kinetic_energy > 0.0 { 0.5 * mass * square / now.kinetic_energy } else { 0.0 })
+        let share = |now: &Thermodynamics| {
+            let square: f64 = now.center_of_mass_velocity.iter().map(|v| v * v).sum();
+            if now.kinetic_energy > 0.0 { 0.5 * mass * square / now.kinetic_energy } else { 0.0 }
+        };
+        Ok(self.ensemble.thermodynamics()?.iter().map(share).fold(0.0, f64::max))
     }
 
     /// Says so if the energy that this stage takes over is the mean of a stage that was not in equilibrium with its thermostat.
@@ -55,11 +58,16 @@ impl Simulation {
         let Some(source) = self.plan.stages.iter().position(|stage| stage.name == *name) else {
             return;
         };
-        let (Some(target), summary) =
-            (self.plan.stages[source].thermostat, &self.summary.stages[source])
-        else {
-            return;
-        };
+        for set in self.summary.sets() {
+            self.warn_of_mean_of(source, name, &set, directory);
+        }
+    }
+
+    /// The same of systems of one temperature.
+    fn warn_of_mean_of(&self, source: usize, name: &str, set: &Set, directory: &Path) {
+        let plan = self.plan.of_system(set.systems.start);
+        let summary = self.summary.stage(source, set.systems.clone());
+        let Some(target) = plan.stages[source].thermostat else { return };
         let is_ramp = target.temperature.from != target.temperature.to;
         let (target, found) = (target.temperature.from, summary.temperature());
         let dimension = self.plan.system.simulation_box.dimension();
@@ -106,7 +114,8 @@ impl Simulation {
         if self.plan.stages[self.stage].thermostat.is_some() {
             return Ok(());
         }
-        let temperature = self.engine.thermodynamics()?.temperature;
+        let temperatures = self.ensemble.thermodynamics()?;
+        let temperature = temperatures.iter().map(|row| row.temperature).fold(0.0, f64::max);
         let masses = self.plan.system.species.iter().map(|species| species.mass);
         let lightest = masses.fold(f64::INFINITY, f64::min);
         let way = self.plan.run.timestep * (2.0 * temperature / lightest).sqrt();
@@ -148,8 +157,10 @@ impl Simulation {
             return Ok(());
         }
         let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
-        let velocity = self.engine.thermodynamics()?.center_of_mass_velocity;
-        let way = velocity.iter().map(|v| v * v).sum::<f64>().sqrt() * time;
+        let speed = |row: &Thermodynamics| {
+            row.center_of_mass_velocity.iter().map(|v| v * v).sum::<f64>().sqrt()
+        };
+        let way = self.ensemble.thermodynamics()?.iter().map(speed).fold(0.0, f64::max) * time;
         if way > drift::VISIBLE_MOTION * self.plan.potential.smallest_length() {
             tracing::warn!(
                 "stage \"{name}\": the centre of mass moves, by {way:.3} in this stage, and nothing stops it (Langevin thermostats \

@@ -8,13 +8,16 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use rayon::prelude::*;
+
 use super::RunError;
 use super::draft::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
-use crate::engine::{Pending, PendingSnapshot, Thermodynamics};
+use crate::engine::{EngineError, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
+use crate::system::Snapshot;
 
 /// Jobs that wait at most. What an engine evaluates in one part of its steps comes at once, and is averaged during the
 /// next one.
@@ -28,7 +31,7 @@ const ROWS: usize = 1024;
 pub struct Writer {
     pub schedule: Schedule,
     /// Rows that go with the next job.
-    rows: Vec<Thermodynamics>,
+    rows: Vec<Vec<Thermodynamics>>,
     /// `None` only while it is dropped.
     queue: Option<SyncSender<Job>>,
     /// Full while as many samples wait as may.
@@ -41,14 +44,15 @@ struct Job {
     /// Of the run.
     step: u64,
     /// To be appended first.
-    rows: Vec<Thermodynamics>,
+    rows: Vec<Vec<Thermodynamics>>,
     task: Task,
 }
 
 enum Task {
     Nothing,
-    Sample(PendingSnapshot, Option<Macroscopic>),
-    Evaluated(usize, Pending<Evaluated>),
+    Sample(Vec<PendingSnapshot>, Vec<Macroscopic>),
+    /// Of a system and one of its engine's correlations.
+    Evaluated(usize, usize, Pending<Evaluated>),
     Flush,
     Checkpoint(Box<Draft>),
     Finish,
@@ -74,33 +78,36 @@ impl Writer {
         Ok(Writer { schedule, rows: Vec::new(), queue, samples, thread: Some(thread) })
     }
 
-    pub fn append_thermodynamics(&mut self, row: &Thermodynamics) -> Result<(), RunError> {
-        self.rows.push(*row);
-        if self.rows.len() < ROWS { Ok(()) } else { self.send(row.step, Task::Nothing) }
+    /// The row of each system.
+    pub fn append_thermodynamics(&mut self, row: Vec<Thermodynamics>) -> Result<(), RunError> {
+        let (step, systems) = (row[0].step, row.len());
+        self.rows.push(row);
+        if self.rows.len() * systems < ROWS { Ok(()) } else { self.send(step, Task::Nothing) }
     }
 
-    /// All that is due at a step of the run.
+    /// All that is due at a step of the run, of each system; `macroscopic` is empty where nothing needs it.
     pub fn sample(
         &mut self,
         step: u64,
-        snapshot: PendingSnapshot,
-        macroscopic: Option<Macroscopic>,
+        snapshots: Vec<PendingSnapshot>,
+        macroscopic: Vec<Macroscopic>,
     ) -> Result<(), RunError> {
         match self.samples.send(()) {
-            Ok(()) => self.send(step, Task::Sample(snapshot, macroscopic)),
+            Ok(()) => self.send(step, Task::Sample(snapshots, macroscopic)),
             // As in `send`.
             Err(_) => self.join(),
         }
     }
 
-    /// What the engine has evaluated for one of its correlations up to a step of the run.
+    /// What the engine of a system has evaluated for one of its correlations up to a step of the run.
     pub fn evaluated(
         &mut self,
         step: u64,
+        system: usize,
         correlation: usize,
         evaluated: Pending<Evaluated>,
     ) -> Result<(), RunError> {
-        self.send(step, Task::Evaluated(correlation, evaluated))
+        self.send(step, Task::Evaluated(system, correlation, evaluated))
     }
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
@@ -173,11 +180,11 @@ fn work(
         rows.iter().try_for_each(|row| output.append_thermodynamics(row))?;
         match task {
             Task::Nothing => {}
-            Task::Sample(snapshot, macroscopic) => match snapshot.wait() {
-                Ok(snapshot) => {
+            Task::Sample(snapshots, macroscopic) => match wait_for_all(snapshots) {
+                Ok(snapshots) => {
                     // Room for another one while this one is looked at.
                     let _ = waiting.recv();
-                    let sampled = output.sample(step - first_step, &snapshot, macroscopic.as_ref());
+                    let sampled = output.sample(step - first_step, &snapshots, &macroscopic);
                     or_keep_readable(sampled, &mut output, step)?;
                 }
                 Err(error) => {
@@ -185,9 +192,9 @@ fn work(
                     return Err(RunError::of_engine(error, reached, directory));
                 }
             },
-            Task::Evaluated(correlation, evaluated) => match evaluated.wait() {
+            Task::Evaluated(system, correlation, evaluated) => match evaluated.wait() {
                 Ok(evaluated) => {
-                    let added = output.add_evaluated(correlation, &evaluated);
+                    let added = output.add_evaluated(system, correlation, &evaluated);
                     or_keep_readable(added, &mut output, step)?;
                 }
                 Err(error) => {
@@ -202,6 +209,14 @@ fn work(
         reached = step;
     }
     Ok(())
+}
+
+/// The snapshots of all systems, converted by several threads where there are many.
+fn wait_for_all(snapshots: Vec<PendingSnapshot>) -> Result<Vec<Snapshot>, EngineError> {
+    match snapshots.len() {
+        1 => snapshots.into_iter().map(Pending::wait).collect(),
+        _ => snapshots.into_par_iter().map(Pending::wait).collect(),
+    }
 }
 
 /// After an error that is not one of the files, a bound that was passed above all, what was measured up to there stays

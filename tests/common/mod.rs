@@ -59,6 +59,7 @@ pub fn plan_of(
         output: OutputPlan::default(),
         integrity: None,
         limits: Default::default(),
+        ensemble: None,
     }
 }
 

@@ -110,6 +110,7 @@ impl Case {
             output: OutputPlan::default(),
             integrity: None,
             limits: Default::default(),
+            ensemble: None,
         };
         let state = initial::create(&plan).expect("the initial state fits");
         let mut case = Case { plan, state, steps, thermostat: None, correlations };

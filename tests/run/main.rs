@@ -11,6 +11,7 @@ mod energy;
 mod initial;
 mod kill;
 mod look;
+mod many_systems;
 mod observed;
 mod refused;
 mod resume;

@@ -187,6 +187,7 @@ impl Model {
             output: OutputPlan::default(),
             integrity: None,
             limits: Default::default(),
+            ensemble: None,
         }
     }
 }

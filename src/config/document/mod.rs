@@ -2,6 +2,7 @@
 //!
 //! The doc comments of the fields are the documentation of the keys, in the JSON schema and in the
 //! key reference. Nothing is checked here but names and types.
+mod ensemble;
 mod keys;
 mod potential;
 mod run;
@@ -12,6 +13,7 @@ mod value;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use ensemble::Ensemble;
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
@@ -19,7 +21,7 @@ pub use stage::{
     Thermostat, ThermostatKind,
 };
 pub use system::{Initial, SpeciesEntry, System};
-pub use value::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Written};
+pub use value::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Temperature, Written};
 
 /// Configuration of a run. All numbers are in reduced units: lengths, energies and masses in the
 /// units in which sigma, epsilon and mass are given, k_B = 1, times in sqrt(mass sigma^2 / epsilon).
@@ -44,4 +46,6 @@ pub struct Document {
     pub integrity: Option<Table<Integrity>>,
     /// Bounds on what a sound run does.
     pub limits: Option<Table<Limits>>,
+    /// Many systems in one run; one without this table.
+    pub ensemble: Option<Table<Ensemble>>,
 }

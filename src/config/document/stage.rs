@@ -3,7 +3,7 @@ use std::fmt::{self, Display};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Written};
+use super::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Temperature, Written};
 use crate::config::defaults;
 use crate::plan::DynamicObservable;
 
@@ -36,9 +36,10 @@ pub struct Stage {
 pub struct Thermostat {
     /// Which one.
     pub kind: Written<ThermostatKind>,
-    /// Temperature of the thermostat: a number, or a table with `from` and `to`.
+    /// Temperature of the thermostat: a number, or a table with `from` and `to`. `"ensemble"`, also as one of these: that of
+    /// each system of an `[ensemble]`.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub temperature: Written<PlainOr<Number, Ramp>>,
+    pub temperature: Written<PlainOr<Temperature, Ramp>>,
     /// `andersen`: rate of the collisions with the thermostat, per time. All particles collide together,
     /// every `1 / (rate * timestep)` steps. Must be given.
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -90,10 +91,10 @@ impl Display for ThermostatKind {
 pub struct Ramp {
     /// Temperature at the first step of the stage.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub from: Written<Number>,
+    pub from: Written<Temperature>,
     /// Temperature at its last step; linear in between.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub to: Written<Number>,
+    pub to: Written<Temperature>,
 }
 
 impl OrPlain for Ramp {

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Integer, Number, Table, Written};
+use super::{Integer, Number, Table, Temperature, Written};
 use crate::config::defaults;
 use crate::plan::Lattice;
 
@@ -53,9 +53,10 @@ pub struct Initial {
     /// `file` is given: `fcc` in 3D, `hexagonal` in 2D.
     pub lattice: Option<Written<Lattice>>,
     /// Temperature of the random (Maxwell-Boltzmann) velocities, met exactly. Must be given with a
-    /// lattice. With a file, new velocities are drawn if it is given; else the file's are taken.
+    /// lattice. With a file, new velocities are drawn if it is given; else the file's are taken. `"ensemble"`: that of each
+    /// system of an `[ensemble]`.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub temperature: Option<Written<Number>>,
+    pub temperature: Option<Written<Temperature>>,
     /// H5MD, GSD or extended XYZ file, LAMMPS data file or dump, or checkpoint, relative to the current directory. Names
     /// and counts of species, and the box, must be those given here (types that are only numbered, from 1 or from 0, are
     /// the species in their order), masses too where velocities are taken; these must be of the same frame, and of units

@@ -240,6 +240,44 @@ impl<'de> Deserialize<'de> for NumberOrPhrase {
     }
 }
 
+/// A temperature, or that of each system of an ensemble.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Temperature {
+    Number(f64),
+    Ensemble,
+}
+
+impl<'de> Deserialize<'de> for Temperature {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TemperatureVisitor;
+
+        impl Visitor<'_> for TemperatureVisitor {
+            type Value = Temperature;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Temperature, E> {
+                Ok(Temperature::Number(value as f64))
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Temperature, E> {
+                Ok(Temperature::Number(value))
+            }
+
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<Temperature, E> {
+                match value {
+                    "ensemble" => Ok(Temperature::Ensemble),
+                    _ => Err(E::custom(format!("must be a number or \"ensemble\", not {value:?}"))),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(TemperatureVisitor)
+    }
+}
+
 /// The schema of these types is that of what they hold.
 macro_rules! schema_of {
     ([$($generics:tt)*] $type:ty, $name:expr, $schema:expr) => {
@@ -264,6 +302,7 @@ schema_of!([T: JsonSchema] Written<T>, T::schema_name(), T::json_schema);
 schema_of!([T: JsonSchema] Table<T>, T::schema_name(), T::json_schema);
 schema_of!([] Integer, "Integer", |_| json_schema!({ "type": "integer" }));
 schema_of!([] Number, "Number", |_| json_schema!({ "type": "number" }));
+schema_of!([] Temperature, "Temperature", |_| json_schema!({ "type": ["number", "string"] }));
 schema_of!([] NumberOrPhrase, "NumberOrPhrase", |_| json_schema!({ "type": ["number", "string"] }));
 schema_of!(
     [P: JsonSchema, T: JsonSchema] PlainOr<P, T>,

@@ -4,7 +4,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 
 use crate::config::FilledDefault;
-use crate::config::document::{Integer, Number, Written};
+use crate::config::document::{Integer, Number, Temperature, Written};
 use crate::config::error::Problem;
 use crate::config::spans::{self, Spans};
 
@@ -20,11 +20,24 @@ pub struct Checker<'a> {
     spans: &'a Spans,
     problems: Vec<Problem>,
     defaults: Vec<FilledDefault>,
+    /// What `temperature = "ensemble"` stands for.
+    pub ensemble: EnsembleTemperature,
+}
+
+/// The temperature of which each system of an ensemble has its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EnsembleTemperature {
+    /// There is none.
+    None,
+    /// What stands in `[ensemble]` is wrong, and reported.
+    Unknown,
+    Highest(f64),
 }
 
 impl<'a> Checker<'a> {
     pub fn new(text: &'a str, spans: &'a Spans) -> Self {
-        Checker { text, spans, problems: Vec::new(), defaults: Vec::new() }
+        let ensemble = EnsembleTemperature::None;
+        Checker { text, spans, problems: Vec::new(), defaults: Vec::new(), ensemble }
     }
 
     pub fn into_parts(self) -> (Vec<Problem>, Vec<FilledDefault>) {
@@ -99,6 +112,24 @@ impl<'a> Checker<'a> {
             return None;
         }
         Some(value)
+    }
+
+    /// A temperature: the highest of those of an ensemble.
+    pub fn temperature(&mut self, typed: &Written<Temperature>) -> Option<f64> {
+        let value = match typed.value {
+            Temperature::Number(number) => number,
+            Temperature::Ensemble => match self.ensemble {
+                EnsembleTemperature::Highest(highest) => return Some(highest),
+                EnsembleTemperature::Unknown => return None,
+                EnsembleTemperature::None => {
+                    let message = "there is no ensemble of temperatures";
+                    let help = "add [ensemble] with kind = \"temperatures\" and temperatures = [1.0, 0.8], for example";
+                    self.reject(&typed.span, message, help);
+                    return None;
+                }
+            },
+        };
+        self.positive(&Written { value: Number(value), span: typed.span.clone() })
     }
 
     /// A finite number, 0 or greater.

@@ -5,6 +5,7 @@
 mod checker;
 mod consistency;
 mod correlation;
+mod ensemble;
 mod inherent;
 mod neighbors;
 mod potential;
@@ -55,6 +56,7 @@ pub fn plan(text: &str, source_name: &str) -> Result<(Plan, Vec<FilledDefault>),
 }
 
 fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> Option<Plan> {
+    let ensemble = ensemble::check(document, checker);
     let system = system::check(&document.system, checker);
     let potential = potential::check(&document.potential, &document.system, checker);
     let run = run::check(&document.run, checker);
@@ -77,10 +79,12 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
         output: output?,
         integrity: integrity?,
         limits: limits?,
+        ensemble: ensemble?,
     };
     consistency::check_plan(&plan, timestep, document, checker);
     inherent::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
+    ensemble::check_plan(&plan, document, checker);
     Some(plan)
 }
 

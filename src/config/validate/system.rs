@@ -155,7 +155,7 @@ fn initial(
     checker: &mut Checker<'_>,
 ) -> Option<InitialPlan> {
     let temperature = match &document.temperature {
-        Some(temperature) => Some(checker.positive(temperature)?),
+        Some(temperature) => Some(checker.temperature(temperature)?),
         None => None,
     };
     if let Some(file) = &document.file {

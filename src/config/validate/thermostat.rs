@@ -13,12 +13,12 @@ pub fn check(
     checker: &mut Checker<'_>,
 ) -> Option<ThermostatPlan> {
     let temperature = match &document.temperature.value {
-        PlainOr::Plain(number) => {
-            let number = Written { value: *number, span: document.temperature.span.clone() };
-            checker.positive(&number).map(|value| TemperatureRamp { from: value, to: value })
+        PlainOr::Plain(plain) => {
+            let typed = Written { value: *plain, span: document.temperature.span.clone() };
+            checker.temperature(&typed).map(|value| TemperatureRamp { from: value, to: value })
         }
         PlainOr::Table(ramp) => {
-            let (from, to) = (checker.positive(&ramp.from), checker.positive(&ramp.to));
+            let (from, to) = (checker.temperature(&ramp.from), checker.temperature(&ramp.to));
             from.zip(to).map(|(from, to)| TemperatureRamp { from, to })
         }
     };

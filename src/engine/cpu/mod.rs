@@ -28,5 +28,5 @@ mod thermostats;
 
 pub use self::engine::CpuEngine;
 pub use self::minimize::CpuMinimizer;
-pub use self::processor::{instruction_set, processor};
+pub use self::processor::{Processor, instruction_set, processor};
 pub use self::rank::create_on_rank;

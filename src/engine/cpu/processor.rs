@@ -22,7 +22,8 @@ pub fn processor() -> String {
 /// Threads and instruction set of an engine.
 #[derive(Clone)]
 pub struct Processor {
-    pool: Arc<rayon::ThreadPool>,
+    /// `None`: those of the caller.
+    pool: Option<Arc<rayon::ThreadPool>>,
     set: InstructionSet,
 }
 
@@ -36,12 +37,20 @@ impl Processor {
             .num_threads(threads)
             .thread_name(|index| format!("cpu-engine-{index}"))
             .build()?;
-        Ok(Processor { pool: Arc::new(pool), set: InstructionSet::detect() })
+        Ok(Processor { pool: Some(Arc::new(pool)), set: InstructionSet::detect() })
+    }
+
+    /// With the threads of whoever calls the engine: of one of many systems, the thread that has it.
+    pub fn of_caller() -> Self {
+        Processor { pool: None, set: InstructionSet::detect() }
     }
 
     /// Runs work on the threads.
     pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
     }
 
     pub fn instruction_set(&self) -> InstructionSet {
@@ -51,7 +60,7 @@ impl Processor {
     pub fn report(&self) -> ProcessorReport {
         ProcessorReport {
             processor: processor(),
-            threads: self.pool.current_num_threads(),
+            threads: self.pool.as_ref().map_or(1, |pool| pool.current_num_threads()),
             instructions: self.set.name(),
         }
     }

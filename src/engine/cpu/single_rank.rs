@@ -17,6 +17,11 @@ use crate::system::{SimulationBox, Snapshot};
 
 impl<P: Policy> CpuEngine<P> {
     pub fn new(plan: &Plan, state: &ExactState) -> Result<Self, EngineError> {
+        Self::on(Processor::new(plan.run.threads.unwrap_or(0))?, plan, state)
+    }
+
+    /// On given threads.
+    pub fn on(processor: Processor, plan: &Plan, state: &ExactState) -> Result<Self, EngineError> {
         let expected = plan.system.particle_count();
         if state.position.len() != expected {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
@@ -31,7 +36,6 @@ impl<P: Policy> CpuEngine<P> {
             simulation_box: state.simulation_box,
             thermostat: state.thermostat.clone(),
         };
-        let processor = Processor::new(plan.run.threads.unwrap_or(0))?;
         let mut engine = Self::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
         let layout = layout.filter(|memory| memory.skin == skin);

@@ -45,6 +45,11 @@ pub trait Correlation: Send + Sync {
         1
     }
 
+    /// Whether it is a fluctuation over time origins: that over the origins of many systems is another one.
+    fn is_fluctuation(&self) -> bool {
+        false
+    }
+
     /// Whether the value exists at lag zero.
     fn has_lag_zero(&self) -> bool {
         true

@@ -1,9 +1,10 @@
 //! All correlations of one blocking scheme: samples in, averages over time origins out.
 //!
 //! `averaging` pairs samples and adds to the averages, `series` is what comes out, `relaxation` how slow the liquid is,
-//! `saved` the state for checkpoints, `offload` what an engine does instead. The stress has no part in the pairs of
+//! `ensemble` averages over systems, `saved` the state for checkpoints, `offload` what an engine does instead. The stress has no part in the pairs of
 //! samples: it has its own.
 mod averaging;
+mod ensemble;
 mod offload;
 mod relaxation;
 mod saved;

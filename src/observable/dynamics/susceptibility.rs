@@ -33,6 +33,10 @@ impl Correlation for Susceptibility {
         2
     }
 
+    fn is_fluctuation(&self) -> bool {
+        true
+    }
+
     fn parts(&self, species: usize, listed: &[usize]) -> Vec<Part> {
         (self.parts)(species, listed)
     }

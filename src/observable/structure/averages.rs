@@ -120,6 +120,7 @@ impl Structure {
                 unit: StructureFunction::PairDistribution.descriptor().unit.text(dimension),
                 formula: PairDistribution::FORMULA.into(),
                 has_change: false,
+                is_fluctuation: false,
             };
             let factor = SeriesLayout {
                 path: format!("{pair}/{}", StructureFunction::StructureFactor.group_name()),
@@ -128,6 +129,7 @@ impl Structure {
                 unit: StructureFunction::StructureFactor.descriptor().unit.text(dimension),
                 formula: StructureFactor::FORMULA.into(),
                 has_change: false,
+                is_fluctuation: false,
             };
             [distribution, factor]
         };

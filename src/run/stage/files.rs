@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use supercool_analysis::check_readable;
 use supercool_analysis::results::ResultsFile;
 
-use crate::observable::Series;
+use crate::observable::{EnsembleSeries, Series};
 use crate::output::{
-    FullDisk, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, ScalarRow, Scalars,
-    SeriesValues, StageLayout, ThermodynamicsRow, TrajectoryWriter, check_hdf5,
+    FullDisk, GsdWriter, OfSystems, OutputError, ResultsWriter, Rows, RunDescription, ScalarRow,
+    Scalars, SeriesValues, StageLayout, ThermodynamicsRow, TrajectoryWriter, check_hdf5,
 };
 use crate::plan::StagePlan;
 use crate::run::RunError;
@@ -155,6 +155,18 @@ fn begun_anew<W>(
     Ok(create()?)
 }
 
+/// The values of series of one layout.
+fn one_after_the_other<'a>(series: impl IntoIterator<Item = &'a Series>) -> SeriesValues {
+    let mut values = SeriesValues::default();
+    for Series { value, error, count, change, .. } in series {
+        values.value.extend(value);
+        values.error.extend(error);
+        values.count.extend(count);
+        values.change.extend(change);
+    }
+    values
+}
+
 impl StageFiles {
     /// Empty files. Those that a crashed run left from this stage, which no checkpoint counts on, are replaced.
     pub fn create(
@@ -277,45 +289,62 @@ impl StageFiles {
         self.results.as_ref().map(ResultsWriter::path)
     }
 
-    pub fn append_thermodynamics(&mut self, row: &ThermodynamicsRow) -> Result<(), OutputError> {
+    /// The row of each system.
+    pub fn append_thermodynamics(&mut self, rows: &[ThermodynamicsRow]) -> Result<(), OutputError> {
         match &mut self.results {
-            Some(results) => results.append_thermodynamics(row),
+            Some(results) => results.append_thermodynamics(rows),
             None => Ok(()),
         }
     }
 
-    pub fn append_scalars(&mut self, of: Scalars, row: ScalarRow) -> Result<(), OutputError> {
+    /// The row of each system.
+    pub fn append_scalars(&mut self, of: Scalars, rows: Vec<ScalarRow>) -> Result<(), OutputError> {
         match &mut self.results {
-            Some(results) => results.append(of, row),
+            Some(results) => results.append(of, rows),
             None => Ok(()),
         }
     }
 
-    pub fn append_frame(&mut self, snapshot: &Snapshot, time: f64) -> Result<(), OutputError> {
+    /// Of all systems.
+    pub fn append_frame(&mut self, systems: &[Snapshot], time: f64) -> Result<(), OutputError> {
         if let Some(trajectory) = &mut self.trajectory {
-            trajectory.append(snapshot, time)?;
+            trajectory.append_systems(systems, time)?;
         }
         if let Some(gsd) = &mut self.gsd {
-            gsd.append(snapshot)?;
+            systems.iter().try_for_each(|snapshot| gsd.append(snapshot))?;
         }
         Ok(())
     }
 
-    /// An inherent structure.
-    pub fn append_inherent(&mut self, snapshot: &Snapshot, time: f64) -> Result<(), OutputError> {
+    /// Inherent structures of all systems.
+    pub fn append_inherent(&mut self, systems: &[Snapshot], time: f64) -> Result<(), OutputError> {
         match &mut self.inherent {
-            Some(inherent) => inherent.append(snapshot, time),
+            Some(inherent) => inherent.append_systems(systems, time),
             None => Ok(()),
         }
     }
 
     /// The present averages, for the next flush.
-    pub fn update(&mut self, group: &str, series: impl IntoIterator<Item = Series>) {
+    pub fn update(&mut self, group: &str, series: Series) {
         let Some(results) = &mut self.results else { return };
-        for series in series {
-            let Series { path, value, error, count, change } = series;
-            let values = SeriesValues { value, error, count, change };
-            results.update_series(&format!("{group}/{path}"), values);
+        let path = format!("{group}/{}", series.path);
+        results.update_series(&path, one_after_the_other([&series]));
+    }
+
+    /// The same of many systems: averages over each set of them, and the values of each system; the series of all are in one
+    /// order.
+    pub fn update_systems(
+        &mut self,
+        sets: &[Vec<EnsembleSeries>],
+        systems: &[Vec<(&'static str, Series)>],
+    ) {
+        let Some(results) = &mut self.results else { return };
+        for (index, (group, series)) in systems[0].iter().enumerate() {
+            let averages = one_after_the_other(sets.iter().map(|set| &set[index].average));
+            let values = one_after_the_other(systems.iter().map(|system| &system[index].1));
+            let of_ensemble = sets.iter().flat_map(|set| &set[index].over_systems);
+            let of_systems = OfSystems { values, of_ensemble: of_ensemble.copied().collect() };
+            results.update_systems(&format!("{group}/{}", series.path), averages, of_systems);
         }
     }
 

@@ -202,7 +202,8 @@ fn quiet() -> RunOptions {
 fn start(plan: Plan, engine: Box<dyn Engine>) -> Result<Outcome, RunError> {
     let mut output = OutputDirectory::create(&plan, false).unwrap();
     output.begin().unwrap();
-    let simulation = Simulation::new(plan, EngineChoice::Cpu, toml(), engine);
+    let simulation =
+        Simulation::new(plan, EngineChoice::Cpu, toml(), Box::new(Engines::alone(engine)));
     simulation.drive(&output, &watch(&quiet()).unwrap(), &quiet())
 }
 

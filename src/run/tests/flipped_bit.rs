@@ -53,7 +53,8 @@ fn run_with(directory: &Path, toml: &str, fault: Option<Fault>) -> Result<Outcom
     if let Some(fault) = fault {
         engine = Box::new(Faulty::new(engine, &plan, fault));
     }
-    let simulation = Simulation::new(plan, EngineChoice::Cpu, toml.to_owned(), engine);
+    let simulation =
+        Simulation::new(plan, EngineChoice::Cpu, toml.to_owned(), Box::new(Engines::alone(engine)));
     let options = RunOptions { quiet: true, ..RunOptions::default() };
     simulation.drive(&output, &watch(&options).unwrap(), &options)
 }
@@ -147,13 +148,17 @@ fn a_segment_is_taken_up_in_its_middle() {
     let stage = StageContext { thermostat: None, first_step: 0, steps: 130 };
     engine.begin_stage(&stage).unwrap();
     engine.advance(13).unwrap();
-    let mut recheck = Recheck::new(plan.integrity.unwrap());
-    recheck.at(engine.as_ref(), &stage, &plan, &output).unwrap();
+    let mut recheck = Recheck::new(plan.integrity.unwrap(), None);
+    let ensemble = Engines::alone(engine);
+    recheck.at(&ensemble, &stage, &plan, &output).unwrap();
     assert_eq!(recheck.next_event(13, 130), 16);
     let fault = Fault { step: 15, particle: 3, axis: 0, bit: 40 };
-    let mut engine: Box<dyn Engine> = Box::new(Faulty::new(engine, &plan, fault));
-    engine.advance(3).unwrap();
-    let error = recheck.catch_up(engine.as_ref(), &plan, &output).unwrap_err().to_string();
+    let around = |engine| -> Result<Box<dyn Engine>, EngineError> {
+        Ok(Box::new(Faulty::new(engine, &plan, fault)))
+    };
+    let mut ensemble = ensemble.wrapped(0, around).unwrap();
+    ensemble.advance(3).unwrap();
+    let error = recheck.catch_up(&ensemble, &plan, &output).unwrap_err().to_string();
     for part in ["step 16", "equal until step 13"] {
         assert!(error.contains(part), "no {part:?} in {error}");
     }

@@ -84,7 +84,8 @@ fn run_and_lose(directory: &Path, loss: Loss) -> String {
     output.begin().unwrap();
     let state = initial::create(&plan).unwrap();
     let engine = Box::new(Losing { engine: engine::create(&plan, &state).unwrap(), loss });
-    let simulation = Simulation::new(plan, EngineChoice::Cpu, TOML.to_owned(), engine);
+    let simulation =
+        Simulation::new(plan, EngineChoice::Cpu, TOML.to_owned(), Box::new(Engines::alone(engine)));
     let options = RunOptions { quiet: true, ..RunOptions::default() };
     let error = simulation.drive(&output, &watch(&options).unwrap(), &options).unwrap_err();
     format!("{error}\n{}", error.help().unwrap())

@@ -52,6 +52,7 @@ impl Correlations {
                 unit: observable.kind().descriptor().unit.text(dimension),
                 formula: observable.formula() + &self.windows(observable) + self.frame(observable),
                 has_change: observable.departure().is_some(),
+                is_fluctuation: observable.is_fluctuation(),
             }
         };
         self.series().map(layout).collect()
@@ -153,7 +154,7 @@ impl Correlations {
     }
 
     /// Everything that has a path, in the order of output.
-    fn series(&self) -> impl Iterator<Item = SeriesOf<'_>> {
+    pub(super) fn series(&self) -> impl Iterator<Item = SeriesOf<'_>> {
         self.channels.iter().flat_map(move |channel| {
             let observable = &*channel.observable;
             channel.parts.iter().zip(&channel.averages).map(move |(part, averages)| SeriesOf {
@@ -168,13 +169,13 @@ impl Correlations {
 }
 
 /// One observable of one part.
-struct SeriesOf<'a> {
+pub(super) struct SeriesOf<'a> {
     path: String,
-    observable: &'a dyn Correlation,
+    pub observable: &'a dyn Correlation,
     rows: Rows<'a>,
-    particles: usize,
+    pub particles: usize,
     /// By row, lag.
-    averages: &'a [Vec<BlockAverage>],
+    pub averages: &'a [Vec<BlockAverage>],
 }
 
 /// Of the origins of a lag, those whose windows do not overlap, at most `duration / lag + 1`; where the lag reaches into
@@ -187,6 +188,6 @@ fn independent_windows(lag: f64, relaxation: f64, origins: u64) -> u64 {
 }
 
 /// Index of the first lag at which an observable is defined.
-fn first_lag(observable: &dyn Correlation) -> usize {
+pub(super) fn first_lag(observable: &dyn Correlation) -> usize {
     usize::from(!observable.has_lag_zero())
 }

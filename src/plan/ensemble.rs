@@ -1,0 +1,123 @@
+//! Many systems in one run.
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::{InitialPlan, Plan, ThermostatPlan};
+
+/// Systems of one run: the same but for their random numbers, and perhaps their temperatures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnsemblePlan {
+    pub kind: EnsembleKind,
+    /// Systems of each temperature; all of them where they have the same.
+    pub samples: usize,
+    /// Empty where all systems have the same.
+    pub temperatures: Vec<f64>,
+    /// Where the configuration says `temperature = "ensemble"`. The plan holds the highest temperature there.
+    pub temperature_of: Vec<TemperatureKey>,
+    /// [`SystemPlan::key_behind_file`](super::SystemPlan::key_behind_file) of each system; empty for those on a lattice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys_behind_file: Vec<u64>,
+}
+
+/// In what the systems of a run differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EnsembleKind {
+    /// In their seeds: `seed`, `seed + 1`, ...
+    Independent,
+    /// In their temperatures and seeds. Systems are numbered temperature by temperature.
+    Temperatures,
+}
+
+/// A temperature of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TemperatureKey {
+    /// Of the first velocities.
+    Initial,
+    /// Of the thermostat at the start of a stage, by its index.
+    From(usize),
+    /// At its end.
+    To(usize),
+}
+
+impl EnsemblePlan {
+    /// Number of systems.
+    pub fn systems(&self) -> usize {
+        self.groups() * self.samples
+    }
+
+    /// Number of sets of systems that averages are made over: one of each temperature.
+    pub fn groups(&self) -> usize {
+        self.temperatures.len().max(1)
+    }
+
+    /// The systems of a set.
+    pub fn group(&self, index: usize) -> Range<usize> {
+        index * self.samples..(index + 1) * self.samples
+    }
+
+    /// The ensemble's temperature of a system, where there are several.
+    pub fn temperature(&self, system: usize) -> Option<f64> {
+        self.temperatures.get(system / self.samples).copied()
+    }
+}
+
+impl Plan {
+    /// Number of systems.
+    pub fn systems(&self) -> usize {
+        self.ensemble.as_ref().map_or(1, EnsemblePlan::systems)
+    }
+
+    /// Particles of all systems together.
+    pub fn particles_of_all(&self) -> usize {
+        self.systems() * self.system.particle_count()
+    }
+
+    /// The plan of one system alone: of a run that gives its bits.
+    pub fn of_system(&self, system: usize) -> Plan {
+        let mut plan = self.clone();
+        let Some(ensemble) = plan.ensemble.take() else { return plan };
+        plan.system.seed = plan.system.seed.wrapping_add(system as u64);
+        plan.system.key_behind_file = ensemble.keys_behind_file.get(system).copied();
+        if let Some(temperature) = ensemble.temperature(system)
+            && ensemble.temperature_of.contains(&TemperatureKey::Initial)
+        {
+            match &mut plan.system.initial {
+                InitialPlan::Lattice { temperature: initial, .. } => *initial = temperature,
+                InitialPlan::File { temperature: initial, .. } => *initial = Some(temperature),
+            }
+        }
+        for stage in 0..plan.stages.len() {
+            plan.stages[stage].thermostat = self.thermostat_of(system, stage);
+        }
+        plan
+    }
+
+    /// The thermostat of a system in a stage.
+    pub fn thermostat_of(&self, system: usize, stage: usize) -> Option<ThermostatPlan> {
+        let mut thermostat = self.stages[stage].thermostat?;
+        if let Some(ensemble) = &self.ensemble
+            && let Some(temperature) = ensemble.temperature(system)
+        {
+            let has = |key| ensemble.temperature_of.contains(&key);
+            if has(TemperatureKey::From(stage)) {
+                thermostat.temperature.from = temperature;
+            }
+            if has(TemperatureKey::To(stage)) {
+                thermostat.temperature.to = temperature;
+            }
+        }
+        Some(thermostat)
+    }
+
+    /// The plans of one system of each temperature.
+    pub fn of_groups(&self) -> impl Iterator<Item = Plan> {
+        let groups = self.ensemble.as_ref().map_or(0..1, |ensemble| 0..ensemble.groups());
+        groups.map(|group| {
+            let first = self.ensemble.as_ref().map_or(0, |ensemble| ensemble.group(group).start);
+            self.of_system(first)
+        })
+    }
+}

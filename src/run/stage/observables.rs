@@ -1,0 +1,254 @@
+//! What is measured of one system in a stage.
+use super::arrays::{load_arrays, save_arrays};
+use crate::engine::{Correlator, EngineError};
+use crate::observable::dynamics::evaluation::Evaluated;
+use crate::observable::dynamics::sampled::HeldSamples;
+use crate::observable::dynamics::source::for_engines;
+use crate::observable::{
+    self, AxisName, BondOrder, BondOrientationalOrder, Correlations, EnsembleSeries, Macroscopic,
+    SampleContext, Series, Structure,
+};
+use crate::output::{Axis, Checkpoint, OutputError, SeriesLayout};
+use crate::plan::{Plan, StagePlan};
+use crate::run::RunError;
+use crate::run::schedule::Schedule;
+use crate::system::{Snapshot, species_of_particles};
+
+/// Correlations, structure and bond-orientational order.
+pub struct Observables {
+    correlations: Vec<Correlations>,
+    /// What the engine evaluates, in its order.
+    of_engine: Vec<OfEngine>,
+    structure: Option<Structure>,
+    bond_order: Option<BondOrientationalOrder>,
+}
+
+/// An observable that an engine evaluates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfEngine {
+    /// With its index.
+    Correlation(usize),
+    Structure,
+    BondOrder,
+}
+
+impl Observables {
+    pub fn new(plan: &Plan, stage: &StagePlan) -> Result<Self, RunError> {
+        let context = SampleContext {
+            simulation_box: plan.system.simulation_box,
+            species: plan.system.species.clone(),
+            species_of: species_of_particles(&plan.system.species),
+            timestep: plan.run.timestep,
+            stage_steps: stage.steps,
+        };
+        let correlations = stage
+            .correlations
+            .iter()
+            .flat_map(for_engines)
+            .map(|plan| Correlations::new(&plan, &context))
+            .collect::<Result<_, _>>()?;
+        let structure = match &stage.observe.structure {
+            Some(plan) => Some(Structure::new(plan, &context)?),
+            None => None,
+        };
+        let bond_order = match &stage.observe.bond_order {
+            Some(plan) => Some(BondOrientationalOrder::new(plan, &context)?),
+            None => None,
+        };
+        Ok(Observables { correlations, of_engine: Vec::new(), structure, bond_order })
+    }
+
+    /// Goes on as a checkpoint knows them.
+    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), RunError> {
+        for (index, correlations) in self.correlations.iter_mut().enumerate() {
+            let (state, arrays) = load_arrays(checkpoint, &format!("correlation-{index}"))?;
+            correlations.restore(&state, &arrays).map_err(unfit)?;
+        }
+        if let Some(structure) = &mut self.structure {
+            let (state, arrays) = load_arrays(checkpoint, "structure")?;
+            structure.restore(&state, &arrays).map_err(unfit)?;
+        }
+        Ok(())
+    }
+
+    /// Puts them into a checkpoint. `held`: samples of the engine's correlations.
+    pub fn save(
+        &self,
+        checkpoint: &mut Checkpoint,
+        held: &[Option<HeldSamples>],
+    ) -> Result<(), RunError> {
+        for (index, correlations) in self.correlations.iter().enumerate() {
+            let of = OfEngine::Correlation(index);
+            let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == of);
+            let saved = correlations.save(of_engine.and_then(|of_engine| held[of_engine].as_ref()));
+            save_arrays(checkpoint, &format!("correlation-{index}"), saved)?;
+        }
+        if let Some(structure) = &self.structure {
+            save_arrays(checkpoint, "structure", structure.save())?;
+        }
+        Ok(())
+    }
+
+    /// Whether bond-orientational order is among them.
+    pub fn has_bond_order(&self) -> bool {
+        self.bond_order.is_some()
+    }
+
+    /// Of the files, in the order of [`results`](Self::results).
+    pub fn layouts(&self) -> Vec<SeriesLayout> {
+        let of_dynamics = self.correlations.iter().flat_map(Correlations::layouts);
+        let of_structure = self.structure.iter().flat_map(Structure::layouts);
+        let of_dynamics = of_dynamics.map(|layout| in_file("dynamics", &layout));
+        of_dynamics.chain(of_structure.map(|layout| in_file("structure", &layout))).collect()
+    }
+
+    /// Leaves to the engine what it evaluates by itself; what stays here is due by the schedule. `samples` of the
+    /// bond-orientational order were taken before.
+    pub fn hand_over(
+        &mut self,
+        correlator: &mut dyn Correlator,
+        stage: &StagePlan,
+        samples: u64,
+    ) -> Result<Schedule, EngineError> {
+        let mut offloaded = Vec::new();
+        for (index, correlations) in self.correlations.iter_mut().enumerate() {
+            if let Some(taken) = correlations.hand_over() {
+                offloaded.push(taken);
+                self.of_engine.push(OfEngine::Correlation(index));
+            }
+        }
+        // What stays here, for the schedule.
+        let mut plan = stage.clone();
+        if let Some(taken) = self.structure.as_mut().and_then(Structure::hand_over) {
+            offloaded.push(taken);
+            self.of_engine.push(OfEngine::Structure);
+            plan.observe.structure = None;
+        }
+        if let Some(taken) = self.bond_order.as_mut().and_then(|order| order.hand_over(samples)) {
+            offloaded.push(taken);
+            self.of_engine.push(OfEngine::BondOrder);
+            plan.observe.bond_order = None;
+        }
+        let here = self.correlations.iter().enumerate();
+        let here =
+            here.filter(|(index, _)| !self.of_engine.contains(&OfEngine::Correlation(*index)));
+        let schedule = Schedule::new(&plan, here.map(|(_, correlations)| correlations.plan()));
+        correlator.begin(offloaded)?;
+        Ok(schedule)
+    }
+
+    /// Adds what the engine has evaluated of one of them; of bond-orientational order, hands it out with its steps.
+    pub fn add_evaluated(
+        &mut self,
+        observable: usize,
+        evaluated: &Evaluated,
+    ) -> Vec<(u64, BondOrder)> {
+        match (self.of_engine[observable], evaluated) {
+            (OfEngine::Correlation(index), evaluated) => {
+                self.correlations[index].add_evaluated(evaluated);
+            }
+            (OfEngine::Structure, Evaluated::Structure(samples)) => {
+                let structure = self.structure.as_mut().expect("it was handed over");
+                samples.iter().for_each(|sample| structure.add_evaluated(sample));
+            }
+            (OfEngine::BondOrder, Evaluated::BondOrder(samples)) => {
+                return samples.iter().map(|sample| (sample.step, sample.order)).collect();
+            }
+            (of, other) => unreachable!("{of:?} is evaluated as {other:?}"),
+        }
+        Vec::new()
+    }
+
+    /// Feeds all that is due at a step of the stage; hands out bond-orientational order.
+    pub fn sample(
+        &mut self,
+        step: u64,
+        snapshot: &Snapshot,
+        macroscopic: Option<&Macroscopic>,
+    ) -> Option<BondOrder> {
+        for correlations in &mut self.correlations {
+            if correlations.is_due(step) {
+                correlations.sample(snapshot, macroscopic);
+            }
+        }
+        if let Some(structure) = &mut self.structure
+            && structure.is_due(step)
+        {
+            structure.sample(snapshot);
+        }
+        let bond_order = self.bond_order.as_ref().filter(|order| order.is_due(step));
+        bond_order.map(|order| order.evaluate(snapshot))
+    }
+
+    /// Correlates the remaining blocks, at the end of the stage.
+    pub fn finish(&mut self) {
+        self.correlations.iter_mut().for_each(Correlations::finish);
+    }
+
+    /// The present averages, with the groups of the file.
+    pub fn results(&self) -> Vec<(&'static str, Series)> {
+        let of_dynamics = self.correlations.iter().flat_map(Correlations::results);
+        let of_structure = self.structure.iter().flat_map(Structure::results);
+        let of_dynamics = of_dynamics.map(|series| ("dynamics", series));
+        of_dynamics.chain(of_structure.map(|series| ("structure", series))).collect()
+    }
+
+    /// Averages over systems, in the order of their [`results`](Self::results).
+    pub fn over_systems(
+        systems: &[Observables],
+        results: &[Vec<(&'static str, Series)>],
+    ) -> Vec<EnsembleSeries> {
+        let series: Vec<Vec<Series>> = results
+            .iter()
+            .map(|of_system| of_system.iter().map(|(_, series)| series.clone()).collect())
+            .collect();
+        let mut all = Vec::new();
+        for index in 0..systems[0].correlations.len() {
+            let correlations: Vec<&Correlations> =
+                systems.iter().map(|system| &system.correlations[index]).collect();
+            let count = correlations[0].layouts().len();
+            let of: Vec<&[Series]> =
+                series.iter().map(|of_system| &of_system[all.len()..all.len() + count]).collect();
+            let over_systems = Correlations::over_systems(&correlations, &of);
+            all.extend(over_systems);
+        }
+        for index in all.len()..series[0].len() {
+            let of: Vec<&Series> = series.iter().map(|of_system| &of_system[index]).collect();
+            let average = observable::ensemble::average(&of);
+            all.push(EnsembleSeries { average, over_systems: Vec::new() });
+        }
+        all
+    }
+}
+
+/// An observable's layout as the results file has it.
+fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
+    let axes = layout
+        .axes
+        .iter()
+        .map(|axis| Axis {
+            name: axis.name,
+            values: axis.values.clone(),
+            vectors_per_shell: match axis.name {
+                AxisName::Wavenumber => Some(layout.vectors_per_shell.clone().unwrap_or_default()),
+                AxisName::Time | AxisName::Distance => None,
+            },
+        })
+        .collect();
+    SeriesLayout {
+        path: format!("{group}/{}", layout.path),
+        axes,
+        unit: layout.unit.to_owned(),
+        description: layout.formula.clone(),
+        has_change: layout.has_change,
+        is_fluctuation: layout.is_fluctuation,
+    }
+}
+
+/// What a checkpoint holds of an observable is not what the plan has.
+fn unfit(error: observable::ObservableError) -> OutputError {
+    OutputError::CheckpointContent {
+        name: "observables".into(),
+        reason: format!("do not fit: {error}"),
+    }
+}
