@@ -91,7 +91,17 @@ pub enum InitialPlan {
     Lattice { lattice: Lattice, temperature: f64 },
     /// A frame of an H5MD, GSD or extended XYZ file or a checkpoint; `step = None` takes the last one.
     /// `temperature = Some(T)` draws new velocities; without it the file must hold velocities.
-    File { path: PathBuf, step: Option<u64>, temperature: Option<f64> },
+    File {
+        path: PathBuf,
+        step: Option<u64>,
+        temperature: Option<f64>,
+        /// Which one of a file of many systems.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        system: Option<usize>,
+        /// Of a system of an ensemble, which one of how many it is: the one that it takes of a file of as many.
+        #[serde(skip)]
+        of: Option<[usize; 2]>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -113,6 +113,62 @@ fn timing_the_choices_changes_no_bit_under_any_thermostat() {
     }
 }
 
+/// The GPU takes the steps of one system after the other.
+#[test]
+fn many_systems_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
+        + r#"
+[ensemble]
+kind = "temperatures"
+temperatures = [1.2, 0.9]
+systems = 2
+[[stage]]
+name = "bussi"
+steps = 60
+thermostat = { kind = "bussi", temperature = "ensemble", time = 0.1 }
+observe = { thermodynamics = 5, trajectory = 20 }
+[[stage]]
+name = "nve"
+steps = 60
+set_total_energy = "mean of bussi"
+observe = { thermodynamics = 5, trajectory = 20 }
+[[stage]]
+name = "correlated"
+steps = 80
+[[stage.correlation]]
+every = 5
+block_size = 4
+observables = ["mean-square-displacement", "self-overlap-susceptibility"]
+"#;
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    let found = job(gpu, "1", &toml);
+    run_on_the_gpu(&found);
+    for stage in ["bussi", "nve"] {
+        for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {
+            assert_same_numbers(&expected.path(&file), &found.path(&file));
+        }
+    }
+    // Sums over particles are made in 32-bit floats there.
+    let [expected, found] = [&expected, &found].map(|job| numbers(&job.path("out/correlated.h5")));
+    let mut compared = 0;
+    for (name, (shape, bits)) in &expected {
+        assert_eq!(*shape, found[name].0, "{name}");
+        let other = &found[name].1;
+        if name.ends_with("/count") {
+            assert_eq!(bits, other, "{name}");
+        } else if name.starts_with("/systems/dynamics") && name.ends_with("displacement/value") {
+            for (&a, &b) in bits.iter().zip(other) {
+                let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+                assert!((a - b).abs() <= 1e-5 * a.abs(), "{name}: {a} {b}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 20, "{compared} values");
+}
+
 /// The pair loop compares with the cutoff there.
 #[test]
 fn wide_smoothing_gives_the_bits_of_the_cpu() {

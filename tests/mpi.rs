@@ -57,6 +57,16 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
 }
 
 #[test]
+fn many_systems_are_a_run_of_one_process() {
+    let ensemble = "[ensemble]\nkind = \"independent\"\nsystems = 3\n";
+    let job = Job::new(&(configuration(100) + ensemble));
+    let ended = job.execute_on(2, &["run", "job.toml", "--quiet"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("3 systems ([ensemble]) are not shared by 2 ranks"), "{ended:?}");
+    assert!(!job.path("out/run.h5").exists(), "nothing is begun");
+}
+
+#[test]
 fn a_dying_rank_ends_the_job_with_a_message_and_leaves_a_whole_checkpoint() {
     let job = Job::new(&configuration(2_000_000));
     let mut process = job.start_on(4, &["run", "job.toml", "--quiet"]);

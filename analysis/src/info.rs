@@ -7,7 +7,7 @@ use crate::fit::Estimate;
 use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
-use crate::results::{Function, ResultsFile};
+use crate::results::{Ensemble, Function, ResultsFile};
 use crate::{Frame, Result, TrajectoryReader, open, read_consistent};
 
 /// Describes a results file or a trajectory of any format that [`open`] reads.
@@ -15,8 +15,9 @@ pub fn info(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
     match format_of(path)? {
         Format::Hdf5 => read_consistent(path, || {
-            let file = ResultsFile::open(path)?;
-            hdf5_info(&file, &Overview::of(&file)?)
+            let files = ResultsFile::open_averages(path)?;
+            let text = |file: &ResultsFile| hdf5_info(file, &Overview::of(file)?);
+            Ok(files.iter().map(text).collect::<Result<Vec<_>>>()?.join("\n"))
         }),
         _ => trajectory_info(&*open(path)?),
     }
@@ -25,6 +26,9 @@ pub fn info(path: impl AsRef<Path>) -> Result<String> {
 /// As [`info`], of an open HDF5 file.
 pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<String> {
     let mut text = format!("{}: HDF5", file.path().display());
+    if let Some(label) = file.label() {
+        let _ = write!(text, ", {label}");
+    }
     if let Some(creator) = file.creator() {
         let _ = write!(text, ", written by {creator}");
     }
@@ -35,11 +39,28 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text += &functions("Time correlations", &overview.dynamics);
     text += &functions("Structure", &overview.structure);
     text += &estimates(file, &overview.dynamics)?;
-    if !file.members("particles").is_empty() {
+    let particles = file.members("particles");
+    if !particles.is_empty() {
         text.push('\n');
+        if file.ensemble().is_some() && particles.len() > 1 {
+            let _ = writeln!(text, "Trajectories of {} systems; of the first:", particles.len());
+        }
         text += &trajectory_info(&*open(file.path())?)?;
     }
     Ok(text)
+}
+
+/// How many systems averages are made over, and what their errors are worth.
+fn systems(ensemble: &Ensemble) -> String {
+    let each = if ensemble.temperatures.is_empty() { "" } else { " of each temperature" };
+    let errors = match ensemble.samples {
+        1 => "a single one, without errors from their scatter",
+        2 | 3 => {
+            "averages over them; from the scatter of few, errors are intervals of 68 %, uncertain themselves"
+        }
+        _ => "averages over them, errors from their scatter",
+    };
+    format!("{}{each} ({errors})", ensemble.samples)
 }
 
 fn parameters(file: &ResultsFile) -> String {
@@ -61,6 +82,7 @@ fn parameters(file: &ResultsFile) -> String {
             )
         }),
     );
+    line("systems", file.ensemble().map(|ensemble| systems(&ensemble)));
     let species = file.species();
     let total: u64 = species.iter().map(|(_, count)| count).sum();
     let each = species.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>();

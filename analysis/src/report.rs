@@ -28,9 +28,11 @@ pub fn report(path: &Path) -> Result<String> {
 }
 
 fn page(path: &Path) -> Result<String> {
-    let file = ResultsFile::open(path)?;
-    let overview = Overview::of(&file)?;
-    if file.plan().is_none() && overview.is_empty() {
+    let averages = ResultsFile::open_averages(path)?;
+    let overviews = averages.iter().map(Overview::of).collect::<Result<Vec<_>>>()?;
+    let labels: Vec<String> = averages.iter().filter_map(ResultsFile::label).collect();
+    let file = &averages[0];
+    if file.plan().is_none() && overviews[0].is_empty() {
         let what = "no results of a run: it holds no plan and no observables";
         return Err(AnalysisError::content(path, what));
     }
@@ -40,21 +42,23 @@ fn page(path: &Path) -> Result<String> {
         String::from("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head><body>", text(&title));
     let _ = writeln!(page, "<h1>{}</h1>", text(&title));
-    let _ = writeln!(page, "<pre>{}</pre>", text(&hdf5_info(&file, &overview)?));
+    for (file, overview) in averages.iter().zip(&overviews) {
+        let _ = writeln!(page, "<pre>{}</pre>", text(&hdf5_info(file, overview)?));
+    }
     for section in Section::ALL {
-        if let Some(svg) = svg_of_file(&overview, &figures(section)) {
+        if let Some(svg) = svg_of_file(&overviews, &labels, &figures(section)) {
             let heading = section.heading();
             let _ = writeln!(page, "<h2>{heading}</h2>\n{}", without_prologue(&svg));
         }
     }
-    let rows = performance(&file);
+    let rows = performance(file);
     if !rows.is_empty() {
         let _ = writeln!(page, "<h2>Performance and hardware</h2>\n{}", table(&rows));
     }
     if let Some(toml) = file.parameter("toml") {
         let _ = writeln!(page, "<h2>Configuration</h2>\n<pre>{}</pre>", text(&toml));
     }
-    if let Some(plan) = file.plan() {
+    if let Some(plan) = ResultsFile::open(path)?.plan() {
         let _ = writeln!(
             page,
             "<details><summary>Everything that was filled in</summary><pre>{}</pre></details>",
@@ -95,7 +99,8 @@ fn performance(file: &ResultsFile) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     if let Some(Speed { steps, seconds }) = speed(file) {
         let rate = steps as f64 / seconds;
-        let particles: u64 = file.species().iter().map(|(_, count)| count).sum();
+        let systems = file.ensemble().map_or(1, |ensemble| ensemble.systems() as u64);
+        let particles = systems * file.species().iter().map(|(_, count)| count).sum::<u64>();
         rows.push(("steps".into(), format!("{steps} in {seconds:.1} s of this stage")));
         rows.push(("steps per second".into(), format!("{rate:.1}")));
         let particle_rate = rate * particles as f64;

@@ -2,20 +2,25 @@
 //!
 //! Layout: `/observables/<name>/{step,time,value}`, `/dynamics/<species>/<name>/{time,value,error,count}`
 //! (with `wavenumber`: `value[q][t]`; some with `change` and `change_error`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
-//! `/parameters`. Anything may be missing.
+//! `/parameters`. Anything may be missing. Files of many systems are read as several files ([`Ensemble`]).
+mod ensemble;
 mod time_series;
 
 use std::path::Path;
+use std::rc::Rc;
 
 use hdf5::Group;
 
+pub use self::ensemble::Ensemble;
+use self::ensemble::View;
 pub use self::time_series::TimeSeries;
 use crate::Result;
 use crate::hdf5_file::{Hdf5File, dataset, group, members};
 
 /// A results file (or any H5MD file with observables).
 pub struct ResultsFile {
-    file: Hdf5File,
+    file: Rc<Hdf5File>,
+    view: View,
 }
 
 /// A correlation or structure function, perhaps at several wave numbers.
@@ -53,7 +58,7 @@ pub struct Curve {
 impl ResultsFile {
     /// Opens a file, also one that is being written.
     pub fn open(path: &Path) -> Result<Self> {
-        Ok(ResultsFile { file: Hdf5File::open(path)? })
+        Ok(ResultsFile { file: Rc::new(Hdf5File::open(path)?), view: View::Whole })
     }
 
     /// The file.
@@ -84,8 +89,12 @@ impl ResultsFile {
         group(&self.file.root, path).map(|group| members(&group)).unwrap_or_default()
     }
 
-    /// The plan that the run followed, if the file holds one.
+    /// The plan that the run followed, if the file holds one; of one of many systems, that of a run of it alone.
     pub fn plan(&self) -> Option<serde_json::Value> {
+        Some(self.plan_of_view(self.whole_plan()?))
+    }
+
+    fn whole_plan(&self) -> Option<serde_json::Value> {
         serde_json::from_str(&self.parameter("plan")?).ok()
     }
 
@@ -123,7 +132,9 @@ impl ResultsFile {
 
     /// The time correlation of this name of the first species that has it; no other is read.
     pub fn first_dynamics(&self, name: &str) -> Result<Option<Function>> {
-        let Some(root) = group(&self.file.root, "dynamics") else { return Ok(None) };
+        let Some(root) = group_at(&self.file.root, &self.path_of("dynamics")) else {
+            return Ok(None);
+        };
         for group_name in members(&root) {
             let element = group(&root, &group_name).and_then(|parent| group(&parent, name));
             let Some(element) = element else { continue };
@@ -141,7 +152,7 @@ impl ResultsFile {
 
     fn functions(&self, root: &str) -> Result<Vec<Function>> {
         let mut all = Vec::new();
-        let Some(root) = group(&self.file.root, root) else { return Ok(all) };
+        let Some(root) = group_at(&self.file.root, &self.path_of(root)) else { return Ok(all) };
         for group_name in members(&root) {
             let Some(parent) = group(&root, &group_name) else { continue };
             for name in members(&parent) {
@@ -154,15 +165,23 @@ impl ResultsFile {
 
     fn function(&self, element: &Group, group: &str, name: &str) -> Result<Option<Function>> {
         let read = |which: &str| -> Result<Option<Vec<f64>>> {
+            dataset(element, which).map(|dataset| self.values(&dataset)).transpose()
+        };
+        let read_axis = |which: &str| -> Result<Option<Vec<f64>>> {
             dataset(element, which).map(|dataset| self.file.numbers(&dataset)).transpose()
         };
+        if self.view == View::Whole && element.link_exists("temperature") {
+            let what =
+                "holds averages over systems of several temperatures, which are read one by one";
+            return Err(self.file.bad(format!("{}: {what}", element.name())));
+        }
         let Some(values) = read("value")? else { return Ok(None) };
-        if let (Some(distances), Some(times)) = (read("distance")?, read("time")?) {
+        if let (Some(distances), Some(times)) = (read_axis("distance")?, read_axis("time")?) {
             return self.function_of_distance_and_time(element, (group, name), distances, &times);
         }
         let mut arguments = Vec::new();
         for argument in ["time", "distance", "wavenumber"] {
-            arguments.extend(read(argument)?.map(|x| (argument, x)));
+            arguments.extend(read_axis(argument)?.map(|x| (argument, x)));
         }
         let (errors, counts) = (read("error")?, read("count")?);
         let (changes, of_changes) = (read("change")?, read("change_error")?);
@@ -222,7 +241,7 @@ impl ResultsFile {
     ) -> Result<Option<Function>> {
         let column = |which: &str, k: usize| -> Result<Vec<f64>> {
             let Some(dataset) = dataset(element, which) else { return Ok(Vec::new()) };
-            let numbers = self.file.numbers(&dataset)?;
+            let numbers = self.values(&dataset)?;
             if numbers.len() != distances.len() * times.len() {
                 let (found, r, t) = (numbers.len(), distances.len(), times.len());
                 let what = format!("{}: {found} values for {r} x {t} arguments", element.name());
@@ -249,6 +268,13 @@ impl ResultsFile {
             curves,
         }))
     }
+}
+
+/// A group at a path of several names.
+fn group_at(root: &Group, path: &str) -> Option<Group> {
+    path.split('/').try_fold(None, |at: Option<Group>, name| {
+        Some(Some(group(at.as_ref().unwrap_or(root), name)?))
+    })?
 }
 
 impl Function {

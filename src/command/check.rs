@@ -32,6 +32,7 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
 
 /// What the run would warn of, as far as the plan tells.
 pub fn warnings(plan: &Plan) -> String {
+    // Of the highest temperature.
     let of_stage = |stage| [force_jump::in_minima(plan, stage), drift::of_thermostat(plan, stage)];
     let all = plan.stages.iter().flat_map(of_stage).flatten();
     all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()
@@ -104,15 +105,36 @@ fn system(plan: &Plan, report: &mut String) {
         InitialPlan::Lattice { lattice, temperature } => {
             format!("{} lattice, velocities at temperature {temperature}", word(lattice))
         }
-        InitialPlan::File { path, step, temperature } => {
+        InitialPlan::File { path, step, temperature, system, .. } => {
             let frame = step.map_or("last frame".to_owned(), |step| format!("step {step}"));
             let velocities = temperature.map_or("velocities of the file".to_owned(), |t| {
                 format!("new velocities at temperature {t}")
             });
-            format!("{frame} of {}, {velocities}", path.display())
+            let system = system.map_or_else(String::new, |system| format!("system {system}, "));
+            format!("{system}{frame} of {}, {velocities}", path.display())
         }
     };
     let _ = writeln!(report, "  initial state: {initial}\n  seed {}", system.seed);
+    if let Some(ensemble) = &plan.ensemble {
+        let systems = ensemble.systems();
+        let _ = writeln!(
+            report,
+            "\nensemble\n  {systems} systems, {} particles in all, seeds {} to {}",
+            plan.particles_of_all(),
+            plan.system.seed,
+            plan.system.seed.wrapping_add(systems as u64 - 1)
+        );
+        if !ensemble.temperatures.is_empty() {
+            let temperatures: Vec<String> =
+                ensemble.temperatures.iter().map(f64::to_string).collect();
+            let _ = writeln!(
+                report,
+                "  {} of each temperature: {} (\"ensemble\"; the highest stands for it below)",
+                ensemble.samples,
+                temperatures.join(", ")
+            );
+        }
+    }
 }
 
 fn potential(plan: &Plan, energy: Option<PlainEnergy<'_>>, report: &mut String) {

@@ -17,6 +17,9 @@ pub struct CorrelateArguments {
     /// The stage; the only one that has any, if not given.
     #[arg(long)]
     stage: Option<String>,
+    /// Which one of a trajectory of many systems, counted from 0.
+    #[arg(long, value_name = "NUMBER")]
+    system: Option<usize>,
     /// Steps from one frame to the next, of a file that says neither steps nor times of its frames (plain XYZ).
     #[arg(long, value_name = "STEPS")]
     steps_per_frame: Option<NonZeroU64>,
@@ -40,6 +43,7 @@ pub fn correlate(arguments: &CorrelateArguments) -> miette::Result<()> {
     loaded.plan.output.directory = arguments.output.clone().unwrap_or_else(default);
     let options = ReplayOptions {
         stage: arguments.stage.clone(),
+        system: arguments.system,
         steps_per_frame: arguments.steps_per_frame,
         force: arguments.force,
         quiet: arguments.quiet,

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use miette::miette;
+
 use super::choices::{Tune, engine_choice};
 use super::say;
 use super::start::at_its_line;
@@ -37,6 +39,10 @@ pub struct RunArguments {
     /// Seed, instead of system.seed: for independent runs of one file.
     #[arg(long)]
     seed: Option<u64>,
+    /// Run one of the systems of an [ensemble] alone, counted from 0: its bits are the same. Results go to DIRECTORY-system-NUMBER
+    /// unless --output names another directory.
+    #[arg(long, value_name = "NUMBER")]
+    system: Option<usize>,
     /// Remove the files of an earlier run in that directory.
     #[arg(long)]
     force: bool,
@@ -62,6 +68,22 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
     }
     if let Some(seed) = arguments.seed {
         loaded.plan.system.seed = seed;
+    }
+    if let Some(system) = arguments.system {
+        let systems = loaded.plan.systems();
+        if loaded.plan.ensemble.is_none() || system >= systems {
+            let help = match loaded.plan.ensemble {
+                None => "leave it out: the configuration has no [ensemble]".to_owned(),
+                Some(_) => format!("the configuration has the systems 0 to {}", systems - 1),
+            };
+            return Err(miette!(help = help, "--system {system}: there is no such system"));
+        }
+        loaded.plan = loaded.plan.of_system(system);
+        if arguments.output.is_none() {
+            let mut directory = loaded.plan.output.directory.into_os_string();
+            directory.push(format!("-system-{system}"));
+            loaded.plan.output.directory = directory.into();
+        }
     }
     if let Some(tune) = arguments.tune {
         loaded.plan.run.tune = tune == Tune::On;

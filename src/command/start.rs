@@ -12,7 +12,8 @@ use crate::run::RunError;
 /// As those of the run.
 pub fn check_initial_file(loaded: &Loaded) -> miette::Result<()> {
     if let InitialPlan::File { .. } = loaded.plan.system.initial {
-        initial::create(&loaded.plan).map_err(|error| initial_at_its_line(&error, loaded))?;
+        initial::create_all(&mut loaded.plan.clone())
+            .map_err(|error| initial_at_its_line(&error, loaded))?;
     }
     Ok(())
 }

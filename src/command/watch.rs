@@ -119,8 +119,19 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
         (false, None) => "no speed known yet".to_owned(),
     };
     let _ = writeln!(text, "{state}; written {} ago", time(age.as_secs_f64()));
-    text += &thermodynamics(&file)?;
-    text += &plots(&file)?;
+    let averages = ResultsFile::open_averages(path).into_diagnostic()?;
+    if let Some(ensemble) = file.ensemble() {
+        let each = if averages.len() > 1 { " of each temperature" } else { "" };
+        let _ = writeln!(text, "averages over {} systems{each}", ensemble.samples);
+    }
+    for file in &averages {
+        let label = file.label().map_or_else(String::new, |label| format!("{label}:   "));
+        let values = thermodynamics(file)?;
+        if !values.is_empty() {
+            text += &(label + &values);
+        }
+    }
+    text += &plots(&averages[0])?;
     Ok(Page { text, finished })
 }
 

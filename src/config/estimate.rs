@@ -75,13 +75,14 @@ pub fn memory(plan: &Plan) -> Memory {
     let held = plan.stages.iter().map(held).fold(0.0, f64::max);
     // Inherent structures are found in an engine of their own.
     let minimises = plan.stages.iter().any(|stage| stage.observe.inherent_structures.is_some());
-    let engines = if minimises { 2.0 } else { 1.0 };
+    let systems = plan.systems() as f64;
+    let engines = if minimises { systems + 1.0 } else { systems };
     Memory {
         particles: engines * BYTES_PER_PARTICLE * count,
         neighbors: engines * 4.0 * neighbors * count,
-        correlations,
-        correlations_on_gpu: on_gpu,
-        checkpoint: BYTES_OF_CHECKPOINT * count + held,
+        correlations: systems * correlations,
+        correlations_on_gpu: systems * on_gpu,
+        checkpoint: systems * (BYTES_OF_CHECKPOINT * count + held),
     }
 }
 
@@ -123,8 +124,14 @@ fn samples_of(stage: &StagePlan, every: u64) -> u64 {
     stage.steps / every + 1
 }
 
-/// What a stage writes: a description and its size in bytes.
+/// What a stage writes: a description and its size in bytes. Of many systems, what each writes is in one file.
 pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
+    let systems = plan.systems() as f64;
+    let of_system = files_of_system(plan, stage).into_iter();
+    of_system.map(|(name, size)| (name, systems * size)).collect()
+}
+
+fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
     let count = plan.system.particle_count() as f64;
     let mut files = Vec::new();
     if let Some(every) = stage.observe.thermodynamics {

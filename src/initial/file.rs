@@ -1,5 +1,5 @@
 //! Initial states from files: our checkpoints, and trajectories that the analysis crate reads.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use supercool_analysis::TrajectoryReader;
@@ -17,9 +17,14 @@ const BOX_TOLERANCE: f64 = 1e-6;
 
 /// The snapshot of a file at `step` (its last if `None`), with particles in the order of the plan's
 /// species, and whether it has velocities.
-pub fn read(plan: &Plan, path: &Path, step: Option<u64>) -> Result<(Snapshot, bool), InitialError> {
+pub fn read(
+    plan: &Plan,
+    path: &Path,
+    step: Option<u64>,
+    checkpoints: &mut Checkpoints,
+) -> Result<(Snapshot, bool), InitialError> {
     if is_checkpoint(path) {
-        let Held { state, species } = Held::read(plan, path)?;
+        let Held { state, species } = Held::read(plan, path, checkpoints)?;
         if let Some(wanted) = step
             && wanted != state.step
         {
@@ -37,7 +42,10 @@ pub fn read(plan: &Plan, path: &Path, step: Option<u64>) -> Result<(Snapshot, bo
         let snapshot = state.to_snapshot(&species);
         return Ok((in_order_of_species(plan, path, &of_particles, &snapshot)?, true));
     }
-    let reader = supercool_analysis::open(path)?;
+    let mut reader = supercool_analysis::open(path)?;
+    if let Some(system) = system_of(plan, path, reader.systems())? {
+        reader = supercool_analysis::open_system(path, system)?;
+    }
     let frame = reader.read_step(step)?;
     check_box(plan, path, &frame.box_edges)?;
     let names: Vec<&str> = frame.species_names.iter().map(String::as_str).collect();
@@ -69,11 +77,12 @@ pub fn exact(
     plan: &Plan,
     path: &Path,
     step: Option<u64>,
+    checkpoints: &mut Checkpoints,
 ) -> Result<Option<ExactState>, InitialError> {
     if !is_checkpoint(path) {
         return Ok(None);
     }
-    let Held { mut state, species } = Held::read(plan, path)?;
+    let Held { mut state, species } = Held::read(plan, path, checkpoints)?;
     check_masses(plan, path, &species)?;
     let names = |species: &[Species]| -> Vec<String> {
         species.iter().map(|species| species.name.clone()).collect()
@@ -113,6 +122,14 @@ struct Held {
 #[derive(Deserialize)]
 struct HeldPlan {
     system: HeldSystem,
+    #[serde(default)]
+    ensemble: Option<HeldEnsemble>,
+}
+
+#[derive(Deserialize)]
+struct HeldEnsemble {
+    samples: usize,
+    temperatures: Vec<f64>,
 }
 
 #[derive(Deserialize)]
@@ -120,28 +137,80 @@ struct HeldSystem {
     species: Vec<Species>,
 }
 
+/// The checkpoint that was read last: the systems of a run may come from one.
+#[derive(Default)]
+pub struct Checkpoints(Option<(PathBuf, Checkpoint)>);
+
+impl Checkpoints {
+    fn read(&mut self, path: &Path) -> Result<&Checkpoint, InitialError> {
+        if self.0.as_ref().is_none_or(|(known, _)| known != path) {
+            let bytes = std::fs::read(path).map_err(|error| refused(path, error.to_string()))?;
+            let checkpoint = Checkpoint::from_bytes(path, &bytes)
+                .map_err(|error| refused(path, error.to_string()))?;
+            self.0 = Some((path.to_owned(), checkpoint));
+        }
+        Ok(self.0.as_ref().map(|(_, checkpoint)| checkpoint).expect("it was read"))
+    }
+}
+
+fn refused(path: &Path, reason: String) -> InitialError {
+    let named = format!("{}: ", path.display());
+    let reason = reason.strip_prefix(&named).map(str::to_owned).unwrap_or(reason);
+    InitialError::Checkpoint { path: path.to_owned(), reason }
+}
+
 impl Held {
-    fn read(plan: &Plan, path: &Path) -> Result<Self, InitialError> {
-        let refused = |reason: String| {
-            let named = format!("{}: ", path.display());
-            let reason = reason.strip_prefix(&named).map(str::to_owned).unwrap_or(reason);
-            InitialError::Checkpoint { path: path.to_owned(), reason }
-        };
-        let bytes = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
-        let checkpoint =
-            Checkpoint::from_bytes(path, &bytes).map_err(|error| refused(error.to_string()))?;
-        drop(bytes);
-        let state = state_from_checkpoint(&checkpoint, path)
-            .map_err(|report| refused(report.to_string()))?;
+    fn read(plan: &Plan, path: &Path, checkpoints: &mut Checkpoints) -> Result<Self, InitialError> {
+        let checkpoint = checkpoints.read(path)?;
+        let mut systems = 1;
         let species = if checkpoint.contains("plan") {
             let held: HeldPlan =
-                checkpoint.get_json("plan").map_err(|error| refused(error.to_string()))?;
+                checkpoint.get_json("plan").map_err(|error| refused(path, error.to_string()))?;
+            systems = held.ensemble.map_or(1, |ensemble| {
+                ensemble.samples.saturating_mul(ensemble.temperatures.len().max(1))
+            });
             held.system.species
         } else {
             // A state that `integrity.recheck` has kept: of a run of this plan.
             plan.system.species.clone()
         };
+        let state = match system_of(plan, path, systems)? {
+            None if checkpoint.contains("state") => state_from_checkpoint(checkpoint, path),
+            system => {
+                let name = format!("system-{}", system.unwrap_or(0));
+                state_from_checkpoint(&checkpoint.part(&name), path)
+            }
+        };
+        let state = state.map_err(|report| refused(path, report.to_string()))?;
         Ok(Held { state, species })
+    }
+}
+
+/// Which one of a file of `systems` systems a system starts from; `None` if it holds one.
+fn system_of(plan: &Plan, path: &Path, systems: usize) -> Result<Option<usize>, InitialError> {
+    let InitialPlan::File { system, of, .. } = plan.system.initial else { return Ok(None) };
+    let wrong = |reason: String, help: String| {
+        Err(InitialError::System { path: path.to_owned(), reason, help })
+    };
+    match (system, of) {
+        (Some(_), _) if systems == 1 => {
+            wrong("holds one system".into(), "leave system.initial.system out".into())
+        }
+        (Some(system), _) if system >= systems => wrong(
+            format!("holds {systems} systems, and none of number {system}"),
+            format!("system.initial.system is at most {}", systems - 1),
+        ),
+        (Some(system), _) => Ok(Some(system)),
+        (None, _) if systems == 1 => Ok(None),
+        (None, Some([own, all])) if all == systems => Ok(Some(own)),
+        (None, Some([_, all])) => wrong(
+            format!("holds {systems} systems, the run {all}"),
+            "give the run as many, or system.initial.system = 0 for one of them".into(),
+        ),
+        (None, None) => wrong(
+            format!("holds {systems} systems"),
+            format!("give system.initial.system, 0 to {}", systems - 1),
+        ),
     }
 }
 

@@ -39,6 +39,16 @@ pub enum InitialError {
     ))]
     Checkpoint { path: PathBuf, reason: String },
 
+    #[error("system.initial.file: {}: {reason}", path.display())]
+    #[diagnostic(help("{help}"))]
+    System { path: PathBuf, reason: String, help: String },
+
+    #[error(
+        "system.initial.file: {}: systems would start from the same positions and velocities", path.display()
+    )]
+    #[diagnostic(help("give system.initial.temperature: each then draws velocities of its own"))]
+    SameStates { path: PathBuf },
+
     #[error(
         "system.initial.file: {}: has no velocities", path.display()
     )]
@@ -69,9 +79,21 @@ impl From<supercool_analysis::AnalysisError> for InitialError {
 /// The states of all systems of a plan before its first step; the keys of the random numbers of those from a file are put
 /// into the plan.
 pub fn create_all(plan: &mut Plan) -> Result<Vec<ExactState>, InitialError> {
-    let create = |system| create_with_key(&plan.of_system(system));
-    let created = (0..plan.systems()).map(create).collect::<Result<Vec<_>, _>>()?;
+    let mut checkpoints = file::Checkpoints::default();
+    let created = (0..plan.systems())
+        .map(|system| create_with(&plan.of_system(system), &mut checkpoints))
+        .collect::<Result<Vec<_>, _>>()?;
     let (states, keys): (Vec<_>, Vec<_>) = created.into_iter().unzip();
+    if let (InitialPlan::File { path, temperature: None, .. }, [first, others @ ..]) =
+        (&plan.system.initial, &states[..])
+    {
+        let same = |other: &ExactState| {
+            other.position == first.position && other.velocity == first.velocity
+        };
+        if others.iter().any(same) && !plan.is_drawn_before_measured() {
+            return Err(InitialError::SameStates { path: path.clone() });
+        }
+    }
     match &mut plan.ensemble {
         None => plan.system.key_behind_file = keys[0],
         Some(ensemble) => ensemble.keys_behind_file = keys.into_iter().flatten().collect(),
@@ -79,16 +101,19 @@ pub fn create_all(plan: &mut Plan) -> Result<Vec<ExactState>, InitialError> {
     Ok(states)
 }
 
-/// The state of a plan before its first step. Velocities of a lattice are still zero: the engine
+/// The state of a plan of one system before its first step. Velocities of a lattice are still zero: the engine
 /// draws them.
 pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
-    Ok(create_with_key(plan)?.0)
+    Ok(create_with(plan, &mut file::Checkpoints::default())?.0)
 }
 
 /// The same, and for a state from a file the key of the random numbers after it ([`SystemPlan::random_key`]).
 ///
 /// [`SystemPlan::random_key`]: crate::plan::SystemPlan::random_key
-pub fn create_with_key(plan: &Plan) -> Result<(ExactState, Option<u64>), InitialError> {
+fn create_with(
+    plan: &Plan,
+    checkpoints: &mut file::Checkpoints,
+) -> Result<(ExactState, Option<u64>), InitialError> {
     let system = &plan.system;
     let mut key = None;
     let species_of = species_of_particles(&system.species);
@@ -100,12 +125,12 @@ pub fn create_with_key(plan: &Plan) -> Result<(ExactState, Option<u64>), Initial
             image: vec![[0; 3]; count],
             velocity: vec![[0.0; 3]; count],
         },
-        InitialPlan::File { path, step, temperature } => {
-            if let Some(state) = file::exact(plan, path, *step)? {
+        InitialPlan::File { path, step, temperature, .. } => {
+            if let Some(state) = file::exact(plan, path, *step, checkpoints)? {
                 let key = file::key_behind(system.seed, &state.to_snapshot(&system.species));
                 return Ok((state, Some(key)));
             }
-            let (snapshot, has_velocities) = file::read(plan, path, *step)?;
+            let (snapshot, has_velocities) = file::read(plan, path, *step, checkpoints)?;
             key = Some(file::key_behind(system.seed, &snapshot));
             if !has_velocities && temperature.is_none() {
                 return Err(InitialError::NoVelocities { path: path.clone() });

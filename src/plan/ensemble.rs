@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{InitialPlan, Plan, ThermostatPlan};
+use super::{InitialPlan, Plan, Thermostat, ThermostatPlan};
 
 /// Systems of one run: the same but for their random numbers, and perhaps their temperatures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,6 +81,9 @@ impl Plan {
         let Some(ensemble) = plan.ensemble.take() else { return plan };
         plan.system.seed = plan.system.seed.wrapping_add(system as u64);
         plan.system.key_behind_file = ensemble.keys_behind_file.get(system).copied();
+        if let InitialPlan::File { of, .. } = &mut plan.system.initial {
+            *of = Some([system, ensemble.systems()]);
+        }
         if let Some(temperature) = ensemble.temperature(system)
             && ensemble.temperature_of.contains(&TemperatureKey::Initial)
         {
@@ -110,6 +113,25 @@ impl Plan {
             }
         }
         Some(thermostat)
+    }
+
+    /// Whether a thermostat gives systems random numbers of their own before something is measured.
+    pub fn is_drawn_before_measured(&self) -> bool {
+        for stage in &self.stages {
+            let kind = stage.thermostat.map(|thermostat| thermostat.kind);
+            if let Some(
+                Thermostat::Andersen { .. }
+                | Thermostat::Bussi { .. }
+                | Thermostat::Langevin { .. },
+            ) = kind
+            {
+                return true;
+            }
+            if stage.has_results() || stage.observe.trajectory.is_some() {
+                return false;
+            }
+        }
+        false
     }
 
     /// The plans of one system of each temperature.

@@ -36,7 +36,7 @@ pub fn of_this_machine() -> Option<u64> {
 /// What is missing for a run of `plan`, if the CPU takes its steps.
 pub fn shortage(plan: &Plan) -> Option<Shortage> {
     let (need, size) = (memory(plan).total(), of_this_machine()? as f64);
-    let particles = plan.system.particle_count();
+    let particles = plan.particles_of_all();
     (need > size && is_on_cpu(plan.run.engine)).then_some(Shortage { particles, need, size })
 }
 

@@ -26,6 +26,8 @@ use unwrap::{FAR, TooFar, Unwrapping};
 pub struct ReplayOptions {
     /// The stage whose observables are taken; the only one that has any, if not given.
     pub stage: Option<String>,
+    /// Which one of a file of many systems.
+    pub system: Option<usize>,
     /// Steps from one frame to the next, of a file that does not say the steps of its frames.
     pub steps_per_frame: Option<NonZeroU64>,
     /// Remove earlier files from the output directory.
@@ -64,7 +66,19 @@ pub fn replay(
     trajectory: &Path,
     options: &ReplayOptions,
 ) -> Result<Replayed, RunError> {
-    let reader = supercool_analysis::open(trajectory).map_err(ReplayError::from)?;
+    let mut reader = supercool_analysis::open(trajectory).map_err(ReplayError::from)?;
+    match options.system {
+        Some(system) => {
+            reader =
+                supercool_analysis::open_system(trajectory, system).map_err(ReplayError::from)?;
+        }
+        None if reader.systems() > 1 => {
+            let (path, systems) = (trajectory.to_owned(), reader.systems());
+            return Err(ReplayError::ManySystems { path, systems }.into());
+        }
+        None => {}
+    }
+    plan = plan.of_system(options.system.filter(|&system| system < plan.systems()).unwrap_or(0));
     let per_count = steps_per_count(&plan, reader.as_ref(), options.steps_per_frame)?;
     let last = reader.steps().last().copied().unwrap_or(0);
     if last.checked_mul(per_count).is_none() {

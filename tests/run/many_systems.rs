@@ -133,10 +133,7 @@ fn every_system_has_the_bits_of_the_same_run_alone() {
 
 #[test]
 fn averages_are_over_the_systems_with_errors_from_their_scatter() {
-    let text = kob_andersen(3, 160, "fixed-point", "timestep = 0.004")
-        + "\n[ensemble]\nkind = \"independent\"\nsystems = 5\n"
-        + &stages("1.2", 40);
-    let job = Job::new(&text);
+    let job = Job::new(&independent(5, 40));
     job.succeeds(&["run", "job.toml"]);
     let all = numbers(&job.path("out/nve.h5"));
     let floats =
@@ -205,4 +202,139 @@ fn a_run_of_many_systems_that_was_stopped_and_killed_gives_the_same_files() {
             assert_same_numbers(&file(&whole), &file(&parts));
         }
     }
+}
+
+/// Independent systems of a short liquid, and its stages.
+fn independent(systems: usize, steps: u64) -> String {
+    kob_andersen(3, 160, "fixed-point", "timestep = 0.004")
+        + &format!("\n[ensemble]\nkind = \"independent\"\nsystems = {systems}\n")
+        + &stages("1.2", steps)
+}
+
+#[test]
+fn one_system_of_an_ensemble_is_repeated_alone() {
+    let whole = Job::new(&ensemble("timestep = 0.004", 40));
+    whole.succeeds(&["run", "job.toml"]);
+    let ended = whole.succeeds(&["run", "job.toml", "--system", "2"]);
+    assert!(ended.stdout.contains("out-system-2"), "{ended:?}");
+    let (path, checkpoint) = last(&whole);
+    let found = state_from_checkpoint(&checkpoint.part("system-2"), &path).unwrap();
+    let repeated = latest_valid(&whole.path("out-system-2")).unwrap().checkpoint.unwrap();
+    let repeated = state_from_checkpoint(&repeated.2, &repeated.1).unwrap();
+    assert_eq!(found.hash(), repeated.hash());
+    whole.fails(&["run", "job.toml", "--system", "4"], &["no such system", "0 to 3"]);
+    let single = Job::new(&alone(0, 40));
+    single.fails(&["run", "job.toml", "--system", "0"], &["no [ensemble]"]);
+}
+
+#[test]
+fn runs_start_from_one_system_or_from_all_of_an_ensemble() {
+    let whole = Job::new(&independent(3, 40));
+    whole.succeeds(&["run", "job.toml"]);
+    let (path, checkpoint) = last(&whole);
+    let text = kob_andersen(3, 160, "fixed-point", "timestep = 0.004");
+    let stage = "\n[[stage]]\nname = \"go-on\"\nsteps = 20\nobserve = { thermodynamics = 10, trajectory = 10 }\n";
+    let from = |file: &str, more: &str, name: &str| {
+        let initial = format!("initial = {{ file = \"{file}\"{more} }}");
+        let text = text.replace("initial = { lattice = \"fcc\", temperature = 1.5 }", &initial);
+        text.replace("directory = \"out\"", &format!("directory = \"{name}\""))
+    };
+    let scp = format!("out/{}", path.file_name().unwrap().to_str().unwrap());
+    for (number, file) in [&scp, "out/nve.h5md"].into_iter().enumerate() {
+        // One of them.
+        let name = format!("one-{number}");
+        whole.write("one.toml", &(from(file, ", system = 1", &name) + stage));
+        whole.succeeds(&["run", "one.toml"]);
+        // All.
+        let name = format!("all-{number}");
+        let ensemble = "\n[ensemble]\nkind = \"independent\"\nsystems = 3\n";
+        whole.write("all.toml", &(from(file, "", &name) + ensemble + stage));
+        whole.succeeds(&["run", "all.toml"]);
+        let one = numbers(&whole.path(&format!("one-{number}/go-on.h5md")));
+        let all = numbers(&whole.path(&format!("all-{number}/go-on.h5md")));
+        let at = |group: &str| format!("/particles/{group}/position/value");
+        assert_eq!(one[&at("trajectory")], all[&at("system-1")], "{file}");
+        assert_ne!(all[&at("system-0")], all[&at("system-1")], "{file}");
+    }
+    let part = state_from_checkpoint(&checkpoint.part("system-1"), &path).unwrap();
+    let first = latest_valid(&whole.path("all-0")).unwrap().checkpoint.unwrap();
+    assert_eq!(part.step, 120, "{}", first.0);
+
+    whole.write("none.toml", &(from(&scp, "", "none") + stage));
+    whole.fails(&["run", "none.toml"], &["holds 3 systems", "give system.initial.system, 0 to 2"]);
+    whole.write("none.toml", &(from("out/nve.h5md", ", system = 3", "none") + stage));
+    whole.fails(&["check", "none.toml"], &["none of number 3", "at most 2"]);
+    let two = "\n[ensemble]\nkind = \"independent\"\nsystems = 2\n";
+    whole.write("none.toml", &(from(&scp, "", "none") + two + stage));
+    whole.fails(&["run", "none.toml"], &["holds 3 systems, the run 2"]);
+    // At constant energy, they would stay the same.
+    whole.write("none.toml", &(from(&scp, ", system = 0", "none") + two + stage));
+    whole.fails(
+        &["run", "none.toml"],
+        &["same positions and velocities", "system.initial.temperature"],
+    );
+    whole.write("one.toml", &(from("one-1/go-on.h5md", ", system = 0", "none") + stage));
+    whole.fails(&["run", "one.toml"], &["holds one system"]);
+    // Of what is stored, one system is evaluated.
+    whole.write("job.toml", &(independent(3, 40)));
+    whole.fails(
+        &["correlate", "all-0/go-on.h5md", "job.toml", "--stage", "nve"],
+        &["holds 3 systems", "--system"],
+    );
+}
+
+#[test]
+fn an_ensemble_is_analysed_as_the_runs_of_its_systems() {
+    let whole = Job::new(&ensemble("timestep = 0.004", 80));
+    whole.succeeds(&["run", "job.toml"]);
+    let mut files = Vec::new();
+    for system in 0..4 {
+        let name = format!("alone-{system}");
+        let text = alone(system, 80).replace("\"out\"", &format!("\"{name}\""));
+        whole.write("alone.toml", &text);
+        whole.succeeds(&["run", "alone.toml"]);
+        files.push(format!("{name}/nve.h5"));
+    }
+    let table = |files: &[&str], csv: &str| {
+        let arguments = [&["analyze", "--csv", csv], files].concat();
+        let ended = whole.succeeds(&arguments);
+        (ended.stdout, std::fs::read_to_string(whole.path(csv)).unwrap())
+    };
+    let (text, of_ensemble) = table(&["out/nve.h5"], "ensemble.csv");
+    let names: Vec<&str> = files.iter().map(String::as_str).collect();
+    let (_, of_runs) = table(&names, "runs.csv");
+    assert_eq!(of_ensemble, of_runs);
+    assert_eq!(text.matches("(2 runs;").count(), 2, "{text}");
+
+    let ended = whole.succeeds(&["info", "out/nve.h5", "out/nve.h5md"]);
+    for part in ["T = 1.4", "T = 1.1", "2 of each temperature", "Trajectories of 4 systems"] {
+        assert!(ended.stdout.contains(part), "no {part:?} in {}", ended.stdout);
+    }
+    let ended = whole.succeeds(&["watch", "out", "--once"]);
+    for part in ["averages over 2 systems of each temperature", "T = 1.1:", "the run has finished"]
+    {
+        assert!(ended.stdout.contains(part), "no {part:?} in {}", ended.stdout);
+    }
+    whole.succeeds(&["report", "out/nve.h5", "-o", "page.html"]);
+    let page = std::fs::read_to_string(whole.path("page.html")).unwrap();
+    assert!(page.contains("T = 1.4") && page.contains("<svg"));
+    whole.succeeds(&["plot", "out/nve.h5", "-o", "figure.svg"]);
+    assert!(std::fs::read_to_string(whole.path("figure.svg")).unwrap().contains("T = 1.1"));
+    let ended = whole.succeeds(&["check", "job.toml"]);
+    for part in
+        ["4 systems, 640 particles in all, seeds 11 to 14", "2 of each temperature: 1.4, 1.1"]
+    {
+        assert!(ended.stdout.contains(part), "no {part:?} in {}", ended.stdout);
+    }
+}
+
+#[test]
+fn what_goes_wrong_in_one_system_says_in_which() {
+    let limits = "\n[limits]\ntemperature = 0.5\n";
+    let job = Job::new(&(independent(2, 40) + limits));
+    job.fails(&["run", "job.toml"], &["stage \"cool\", step 0, system 0", "limits.temperature"]);
+    // Twice the same steps give the same bits.
+    let integrity = "\n[integrity]\nrecheck = 20\nsegment = 5\n";
+    let job = Job::new(&(independent(2, 40) + integrity));
+    job.succeeds(&["run", "job.toml"]);
 }

@@ -43,7 +43,7 @@ pub(super) fn change(runs: &[Run]) -> Option<String> {
                     short(first.x[lag as usize])
                 )
             };
-            let alone = runs.iter().zip(curves()).find_map(|(run, curve)| {
+            let alone = Run::watched_alone(runs).iter().zip(curves()).find_map(|(run, curve)| {
                 let of = |lag: usize| of_run(curve, lag);
                 Some(format!(
                     "{}: {}",

@@ -211,6 +211,7 @@ impl Run {
             drift: None,
             course: Default::default(),
             configuration: None,
+            is_system: false,
         }
     }
 }

@@ -52,7 +52,7 @@ fn change(point: &StatePoint, runs: &[Run]) -> Option<String> {
     ENERGIES.iter().find_map(|&name| {
         let of = |run: &Run| run.course.energies.iter().find(|(its, _)| *its == name).cloned();
         let all: Vec<Halves> = runs.iter().filter_map(of).map(|(_, halves)| halves).collect();
-        let alone = runs.iter().find_map(|run| Some((run, of(run)?.1)).filter(|(_, h)| h.differ(visible)));
+        let alone = Run::watched_alone(runs).iter().find_map(|run| Some((run, of(run)?.1)).filter(|(_, h)| h.differ(visible)));
         let what = name.replace('_', " ");
         let said = |halves: &Halves| {
             let [first, second] = [halves.first, halves.second].map(|mean| {

@@ -256,6 +256,7 @@ mod tests {
             drift: None,
             course: Default::default(),
             configuration: None,
+            is_system: false,
         };
         let runs = temperatures.iter().enumerate().map(run).collect();
         let groups = state_points(runs, fraction).unwrap();

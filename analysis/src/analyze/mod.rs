@@ -84,7 +84,9 @@ impl Row {
 pub struct StatePoint {
     /// Mean temperature.
     pub temperature: Option<Estimate>,
-    /// Files of the runs.
+    /// Number of runs, or of systems of one run.
+    pub runs: usize,
+    /// Files of the runs; one of many systems once.
     pub files: Vec<PathBuf>,
     /// What the runs have in common: how they were grouped.
     pub grouped_by: String,
@@ -174,14 +176,22 @@ pub struct Analysis {
 /// ([`state_points`]).
 pub fn analyze(files: &[impl AsRef<Path>], same_temperature: Option<f64>) -> Result<Analysis> {
     let runs = files.iter().map(|file| Run::read(file.as_ref())).collect::<Result<Vec<_>>>()?;
+    let runs = runs.into_iter().flatten().collect();
     let state_points: Vec<StatePoint> =
         groups::state_points(runs, same_temperature)?.iter().map(state_point::estimates).collect();
     let over_temperature::Fits { rows, series, notes } = over_temperature::fits(&state_points);
     Ok(Analysis { state_points, over_temperature: rows, series, notes })
 }
 
-/// The estimates of one open file, whose functions were read before.
+/// The estimates of one open file, whose functions were read before; of many systems, those of all of them.
 pub(crate) fn of_file(file: &ResultsFile, functions: Vec<Function>) -> Result<StatePoint> {
+    let run = |system: &ResultsFile| Run::of(system, system.dynamics()?);
+    let runs = file.systems()?.iter().map(run).collect::<Result<Vec<_>>>()?;
+    if runs.len() > 1
+        && let Some(group) = groups::state_points(runs, None)?.first()
+    {
+        return Ok(state_point::estimates(group));
+    }
     Ok(state_point::estimates(&Group::new(Run::of(file, functions)?, Vec::new())))
 }
 

@@ -200,6 +200,7 @@ mod tests {
         };
         let point = |t: f64| StatePoint {
             temperature: Some(Estimate { value: t, error: 1e-4 }),
+            runs: 1,
             files: Vec::new(),
             grouped_by: String::new(),
             estimates: vec![row("D", d(t)), row("tau", tau(t))],

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::average::FEWEST_RUNS;
 use super::course::Course;
 use super::state::{SetState, without_seed};
 use crate::drift::Drift;
@@ -41,6 +42,8 @@ pub struct Run {
     pub(super) course: Course,
     /// Plan without seed, and stage: equal of independent runs of one configuration.
     pub(super) configuration: Option<String>,
+    /// It is one of many systems of one run.
+    pub(super) is_system: bool,
 }
 
 /// Time origins of a displacement below which it is taken to have no error: they overlap, and what they
@@ -64,7 +67,10 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         for entry in entries {
             let file = entry.map_err(AnalysisError::io(path))?.path();
             let is_results = file.extension().is_some_and(|ending| ending == "h5");
-            let has_fitted = || Ok(ResultsFile::open(&file)?.dynamics()?.iter().any(is_fitted));
+            let has_fitted = || {
+                let files = ResultsFile::open_averages(&file)?;
+                Ok(files[0].dynamics()?.iter().any(is_fitted))
+            };
             if is_results && read_consistent(&file, has_fitted)? {
                 found.push(file);
             }
@@ -97,25 +103,29 @@ fn any_of_fitted() -> String {
 }
 
 impl Run {
-    /// Reads a results file with a mean-square displacement, an `F_s`, a velocity autocorrelation or a viscosity.
+    /// Reads a results file with a mean-square displacement, an `F_s`, a velocity autocorrelation or a viscosity: of many
+    /// systems, each as a run.
     ///
     /// # Errors
     /// If it holds nothing of this.
-    pub fn read(path: &Path) -> Result<Run> {
+    pub fn read(path: &Path) -> Result<Vec<Run>> {
         read_consistent(path, || Self::read_once(path))
     }
 
-    fn read_once(path: &Path) -> Result<Run> {
+    fn read_once(path: &Path) -> Result<Vec<Run>> {
         let file = ResultsFile::open(path)?;
-        let run = Self::of(&file, file.dynamics()?)?;
-        if !run.functions.iter().any(is_fitted) {
+        let systems = file.systems()?;
+        let files = if systems.is_empty() { vec![file] } else { systems };
+        let run = |file: &ResultsFile| Self::of(file, file.dynamics()?);
+        let runs = files.iter().map(run).collect::<Result<Vec<_>>>()?;
+        if !runs[0].functions.iter().any(is_fitted) {
             let what = format!(
                 "no {} under /dynamics: a stage writes them with [[stage.correlation]]",
                 any_of_fitted()
             );
             return Err(AnalysisError::content(path, what));
         }
-        Ok(run)
+        Ok(runs)
     }
 
     /// Of an open file and its time correlations; others are left out.
@@ -156,6 +166,7 @@ impl Run {
             .is_array()
             .then(|| format!("{stage} {}", without_seed(&plan, state.is_none())));
         let course = Course::of(file, &plan, &stage)?;
+        let is_system = file.is_system();
         let file = file.path().to_owned();
         Ok(Run {
             file,
@@ -168,7 +179,15 @@ impl Run {
             drift,
             course,
             configuration,
+            is_system,
         })
+    }
+
+    /// Those of which one that has changed by itself is reported: not of many systems, a few of which seem to have by
+    /// chance.
+    pub(super) fn watched_alone(runs: &[Run]) -> &[Run] {
+        let many = runs.len() >= FEWEST_RUNS && runs.iter().all(|run| run.is_system);
+        if many { &[] } else { runs }
     }
 
     /// Particles per volume.

@@ -54,7 +54,12 @@ pub(super) fn estimates(group: &Group) -> StatePoint {
     let temperatures: Vec<Estimate> = runs.iter().filter_map(Run::any_temperature).collect();
     let mut point = StatePoint {
         temperature: mean_temperature(&temperatures),
-        files: runs.iter().map(|run| run.file.clone()).collect(),
+        runs: runs.len(),
+        files: {
+            let mut files: Vec<_> = runs.iter().map(|run| run.file.clone()).collect();
+            files.dedup();
+            files
+        },
         grouped_by: group.by.clone(),
         estimates: Vec::new(),
         notes: Vec::new(),

@@ -18,7 +18,7 @@ impl Analysis {
                 }
                 None => "T not known".into(),
             };
-            let runs = match files.len() {
+            let runs = match point.runs {
                 1 => "1 run".into(),
                 runs => format!("{runs} runs"),
             };

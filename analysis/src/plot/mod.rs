@@ -133,8 +133,18 @@ fn svg_of(files: &[PathBuf], quantities: &[Quantity]) -> Result<String> {
     if files.is_empty() {
         return Err(AnalysisError::Request("no files to plot".into()));
     }
-    let overview = |file: &PathBuf| Overview::of(&ResultsFile::open(file)?);
-    let overviews = files.iter().map(overview).collect::<Result<Vec<_>>>()?;
+    let mut overviews = Vec::new();
+    let mut labels = Vec::new();
+    for (path, name) in files.iter().zip(file_labels(files)) {
+        for file in ResultsFile::open_averages(path)? {
+            overviews.push(Overview::of(&file)?);
+            labels.push(match (file.label(), files.len()) {
+                (None, _) => name.clone(),
+                (Some(label), 1) => label,
+                (Some(label), _) => format!("{name}, {label}"),
+            });
+        }
+    }
     let all = Quantity::all();
     let wanted = if quantities.is_empty() { &all[..] } else { quantities };
     let panels = panels::collect(&overviews, wanted);
@@ -145,13 +155,18 @@ fn svg_of(files: &[PathBuf], quantities: &[Quantity]) -> Result<String> {
             format!("nothing to plot: no values of {} in the files given", names.join(", ")),
         ));
     }
-    Ok(drawing::figure(&panels, &file_labels(files)))
+    Ok(drawing::figure(&panels, &labels))
 }
 
-/// The figure of one file, as SVG; `None` if it holds nothing of the quantities.
-pub(crate) fn svg_of_file(file: &Overview, quantities: &[Quantity]) -> Option<String> {
-    let panels = panels::collect(std::slice::from_ref(file), quantities);
-    (!panels.is_empty()).then(|| drawing::figure(&panels, &[]))
+/// The figure of one file, or of the averages at several temperatures that it holds, as SVG; `None` if it holds nothing of the
+/// quantities.
+pub(crate) fn svg_of_file(
+    averages: &[Overview],
+    labels: &[String],
+    quantities: &[Quantity],
+) -> Option<String> {
+    let panels = panels::collect(averages, quantities);
+    (!panels.is_empty()).then(|| drawing::figure(&panels, labels))
 }
 
 /// Shortest names that tell the files apart: stems, with as many parent folders as needed.

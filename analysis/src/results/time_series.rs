@@ -3,7 +3,7 @@
 //! Series that were sampled together share `step` and `time`, as hard links: these are read once.
 use hdf5::{Dataset, Group, LocationToken, SliceOrIndex};
 
-use super::ResultsFile;
+use super::{ResultsFile, group_at};
 use crate::hdf5_file::{dataset, group, members};
 use crate::{AnalysisError, Result};
 
@@ -76,9 +76,10 @@ impl ResultsFile {
     /// At most `most` rows (at least two) of a scalar observable: the first and the last one and, at equal distances,
     /// some in between. A long series is not read for it. `None` if there is no scalar observable of this name.
     pub fn sampled(&self, name: &str, most: usize) -> Result<Option<TimeSeries>> {
-        let observables = group(&self.file.root, "observables");
+        let observables = group_at(&self.file.root, &self.path_of("observables"));
         let element = observables
             .and_then(|observables| element(group(&observables, name)?, name.to_owned()))
+            .and_then(|element| self.without_systems(element))
             .filter(|element| element.shape.is_empty());
         let Some(element) = element else { return Ok(None) };
         let (step, time) = (self.axis(&element, "step")?, self.axis(&element, "time")?);
@@ -109,16 +110,35 @@ impl ResultsFile {
         };
         series.step = steps(&read_axis(&step)?);
         series.time = read_axis(&time)?;
-        series.value = read(&element.value)?;
+        series.value = match self.index() {
+            None => read(&element.value)?,
+            Some(_) => {
+                let all =
+                    SliceOrIndex::SliceCount { start: 0, step: stride, count: regular, block: 1 };
+                let mut values = self.series_values(&element.value, all)?;
+                if chosen.len() > regular {
+                    values.extend(self.series_values(&element.value, (last..=last).into())?);
+                }
+                values
+            }
+        };
         Ok(Some(series))
     }
 
     fn elements(&self) -> Vec<Element> {
         let mut all = Vec::new();
-        if let Some(observables) = group(&self.file.root, "observables") {
+        if let Some(observables) = group_at(&self.file.root, &self.path_of("observables")) {
             collect_elements(&observables, "", 0, &mut all);
         }
-        all
+        all.into_iter().filter_map(|element| self.without_systems(element)).collect()
+    }
+
+    /// A series of many systems or temperatures as one of those that are read.
+    fn without_systems(&self, mut element: Element) -> Option<Element> {
+        if self.index().is_some() {
+            (!element.shape.is_empty()).then(|| element.shape.remove(0))?;
+        }
+        Some(element)
     }
 
     fn series(
@@ -144,7 +164,7 @@ impl ResultsFile {
             value: Vec::new(),
         };
         if with_values {
-            series.value = self.file.numbers(&element.value)?;
+            series.value = self.series_values(&element.value, (..).into())?;
         }
         // While a simulation appends, one dataset may be longer than another.
         let mut complete = series.step.len().min(element.rows);

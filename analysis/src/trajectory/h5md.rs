@@ -244,6 +244,14 @@ impl TrajectoryReader for H5mdReader {
         &self.steps
     }
 
+    fn systems(&self) -> usize {
+        let is_system = |name: &String| {
+            name.strip_prefix("system-").is_some_and(|number| number.parse::<usize>().is_ok())
+        };
+        let particles = group(&self.file.root, "particles").map(|particles| members(&particles));
+        particles.map_or(1, |names| names.iter().filter(|name| is_system(name)).count().max(1))
+    }
+
     fn read(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let step = self.steps[index];

@@ -50,6 +50,11 @@ pub trait TrajectoryReader: Send {
         None
     }
 
+    /// Systems that the file holds, of which one is read.
+    fn systems(&self) -> usize {
+        1
+    }
+
     /// Frame `index`, counted from 0.
     fn read(&self, index: usize) -> Result<Frame>;
 
@@ -107,7 +112,26 @@ pub trait TrajectoryReader: Send {
     }
 }
 
-/// Opens a trajectory: H5MD, GSD, (extended) XYZ, LAMMPS text dump or data file.
+/// Opens the trajectory of one of many systems, counted from 0.
+///
+/// # Errors
+/// If the file does not hold it; only H5MD files of supercool hold many.
+pub fn open_system(path: impl AsRef<Path>, system: usize) -> Result<Box<dyn TrajectoryReader>> {
+    let path = path.as_ref();
+    let reader = open(path)?;
+    let systems = reader.systems();
+    if systems == 1 {
+        return Err(AnalysisError::content(path, "holds one system, which has no number"));
+    }
+    if system >= systems {
+        let what =
+            format!("holds {systems} systems, 0 to {}, and none of number {system}", systems - 1);
+        return Err(AnalysisError::content(path, what));
+    }
+    Ok(Box::new(H5mdReader::open_group(path, &format!("system-{system}"))?))
+}
+
+/// Opens a trajectory: of many systems the first one. H5MD, GSD, (extended) XYZ, LAMMPS text dump or data file.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn TrajectoryReader>> {
     let path = path.as_ref();
     Ok(match format_of(path)? {

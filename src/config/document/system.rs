@@ -65,4 +65,8 @@ pub struct Initial {
     /// Step of the frame in `file`; without it the last frame is taken.
     #[schemars(extend("minimum" = 0))]
     pub step: Option<Written<Integer>>,
+    /// Which one of a `file` of many systems (H5MD, or a checkpoint), counted from 0. Not needed by an `[ensemble]` of as
+    /// many systems: each then takes its own.
+    #[schemars(extend("minimum" = 0))]
+    pub system: Option<Written<Integer>>,
 }

@@ -2,7 +2,7 @@
 use super::checker::{Checker, EnsembleTemperature};
 use super::system::MAXIMUM_PARTICLES;
 use crate::config::document::{Document, Ensemble, PlainOr, Table, Temperature};
-use crate::plan::{EnsembleKind, EnsemblePlan, InitialPlan, Plan, TemperatureKey, Thermostat};
+use crate::plan::{EnsembleKind, EnsemblePlan, Plan, TemperatureKey};
 
 /// Systems of a run at most: each has its files' datasets.
 const MAXIMUM_SYSTEMS: u64 = 1 << 16;
@@ -104,14 +104,6 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         let help = "give a thermostat, or system.initial, temperature = \"ensemble\"";
         checker.reject(&typed.span, message, help);
     }
-    if let InitialPlan::File { temperature: None, .. } = plan.system.initial
-        && let Some(file) = &document.system.initial.file
-        && !is_drawn_before_measured(plan)
-    {
-        let message = "all systems would start from the same positions and velocities";
-        let help = "give system.initial.temperature: each then draws velocities of its own";
-        checker.reject(&file.span, message, help);
-    }
     for (stage, typed) in plan.stages.iter().zip(&document.stage) {
         if let Some(observe) = &typed.observe
             && let Some(gsd) = &observe.gsd
@@ -121,25 +113,4 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
             checker.reject(&gsd.span, message, "leave it out: the H5MD file holds all systems");
         }
     }
-}
-
-/// Whether a thermostat has given the systems random numbers of their own before something is measured.
-fn is_drawn_before_measured(plan: &Plan) -> bool {
-    for stage in &plan.stages {
-        let random = matches!(
-            stage.thermostat.map(|thermostat| thermostat.kind),
-            Some(
-                Thermostat::Andersen { .. }
-                    | Thermostat::Bussi { .. }
-                    | Thermostat::Langevin { .. }
-            )
-        );
-        if random {
-            return true;
-        }
-        if stage.has_results() || stage.observe.trajectory.is_some() {
-            return false;
-        }
-    }
-    false
 }

@@ -171,15 +171,18 @@ fn initial(
                 None
             }
         };
+        let system = match &document.system {
+            Some(system) => Some(checker.integer(system, 0..=u64::from(u32::MAX))? as usize),
+            None => None,
+        };
         let path = checker.path(file)?;
-        return Some(InitialPlan::File { path, step, temperature });
+        return Some(InitialPlan::File { path, step, temperature, system, of: None });
     }
-    if let Some(step) = &document.step {
-        checker.reject(
-            &step.span,
-            "step belongs to a file, and there is none",
-            "add file = \"...\"",
-        );
+    for (key, number) in [("step", &document.step), ("system", &document.system)] {
+        if let Some(number) = number {
+            let message = format!("{key} belongs to a file, and there is none");
+            checker.reject(&number.span, message, "add file = \"...\"");
+        }
     }
     let Some(temperature) = temperature else {
         let help = "a lattice has no velocities of its own: temperature = 2.0, for example";

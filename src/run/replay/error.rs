@@ -7,6 +7,10 @@ use thiserror::Error;
 /// Why the observables of a stage cannot be evaluated on a trajectory.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ReplayError {
+    #[error("{}: holds {systems} systems", path.display())]
+    #[diagnostic(help("--system takes one of them, 0 to {}", systems - 1))]
+    ManySystems { path: PathBuf, systems: usize },
+
     #[error(transparent)]
     Trajectory(#[from] AnalysisError),
 
