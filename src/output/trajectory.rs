@@ -25,6 +25,8 @@ const BUFFERED_BYTES: usize = 16 << 20;
 /// Largest chunk in the file, and the size up to which frames share one.
 const CHUNK_BYTES: usize = 1 << 20;
 const SHARED_CHUNK_BYTES: usize = 1 << 16;
+/// What the indices of a system's chunks grow by at most with each writing; those of one are counted where files grow.
+const INDEX_BYTES: usize = 1 << 14;
 
 /// Unit strings of which MDAnalysis leaves the numbers as they are. The numbers are in reduced
 /// units.
@@ -187,7 +189,7 @@ impl TrajectoryWriter {
             return Ok(());
         }
         let (start, frames) = (self.written, &self.frames);
-        let growth = self.groups.len() as u64 * growth(self.particle_count, frames.step.len());
+        let growth = growth(self.particle_count, self.groups.len(), frames.step.len());
         hdf5_file::append(&self.path, "write a frame", growth, &self.full_disk, |file| {
             let shared = SHARED.map(|dataset| format!("{}/{dataset}", self.groups[0]));
             let [edges, time, step] = &shared;
@@ -244,7 +246,7 @@ fn create_particles(file: &File, group: &str, first: &str, plan: &Plan) -> hdf5:
     } else {
         share(file, group, first, "position")?;
     }
-    let chunk = chunk(count);
+    let chunk = chunk(count, plan.systems());
     let value = create_rows::<f64>(&position, "value", &[count, 3], chunk.clone(), false)?;
     variable_string_attribute(&value, "unit", NEUTRAL_LENGTH)?;
 
@@ -288,20 +290,22 @@ fn share(file: &File, group: &str, first: &str, name: &str) -> hdf5::Result<()> 
 }
 
 /// Frames and particles in a chunk: small systems share a chunk among frames, large ones share a
-/// frame among chunks of equal size.
-fn chunk(particle_count: usize) -> Vec<usize> {
+/// frame among chunks of equal size. The chunks that are not full are written again with each frame: those of many systems
+/// are as large together as that of one.
+fn chunk(particle_count: usize, systems: usize) -> Vec<usize> {
     let frame_bytes = 24 * particle_count;
-    let frames = (SHARED_CHUNK_BYTES / frame_bytes).max(1);
+    let frames = (SHARED_CHUNK_BYTES / (frame_bytes * systems)).max(1);
     vec![frames, particle_count.div_ceil(frame_bytes.div_ceil(CHUNK_BYTES)), 3]
 }
 
 /// Bytes by which the file grows at most when `frames` frames are written.
-fn growth(particle_count: usize, frames: usize) -> u64 {
+fn growth(particle_count: usize, systems: usize, frames: usize) -> u64 {
     // Position, image, velocity; twice step, time and edges in chunks of 1024.
     let particle_bytes = 24 + 12 + 24;
-    let chunk = chunk(particle_count);
-    let particles = particle_count.next_multiple_of(chunk[1]);
+    let chunk = chunk(particle_count, systems);
+    let particles = systems * particle_count.next_multiple_of(chunk[1]);
     let frames_in_chunks = (frames + chunk[0]).next_multiple_of(chunk[0]);
     let rows = (frames + 1024).next_multiple_of(1024);
-    (particle_bytes * particles * frames_in_chunks + 40 * rows) as u64
+    let indices = INDEX_BYTES * (systems - 1);
+    (particle_bytes * particles * frames_in_chunks + 40 * rows + indices) as u64
 }

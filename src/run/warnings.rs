@@ -68,6 +68,7 @@ impl Simulation {
         let plan = self.plan.of_system(set.systems.start);
         let summary = self.summary.stage(source, set.systems.clone());
         let Some(target) = plan.stages[source].thermostat else { return };
+        let at = set.temperature.map_or_else(String::new, |t| format!(", systems of T = {t}"));
         let is_ramp = target.temperature.from != target.temperature.to;
         let (target, found) = (target.temperature.from, summary.temperature());
         let dimension = self.plan.system.simulation_box.dimension();
@@ -76,7 +77,7 @@ impl Simulation {
         let scatter = (2.0 / degrees / summary.samples as f64).sqrt();
         if (found / target - 1.0).abs() > VISIBLE_OFFSET + 4.0 * scatter {
             tracing::warn!(
-                "stage \"{}\": set_total_energy = \"mean of {name}\": the mean temperature of that stage is {found:.4}, its \
+                "stage \"{}\"{at}: set_total_energy = \"mean of {name}\": the mean temperature of that stage is {found:.4}, its \
                  thermostat's {target}: it did not begin in equilibrium, or was too short; the energy is that of another temperature",
                 self.plan.stages[self.stage].name
             );
@@ -87,7 +88,7 @@ impl Simulation {
         {
             let (first, second) = (first.value, second.value);
             tracing::warn!(
-                "stage \"{}\": set_total_energy = \"mean of {name}\": that stage was still relaxing: the mean potential energy of \
+                "stage \"{}\"{at}: set_total_energy = \"mean of {name}\": that stage was still relaxing: the mean potential energy of \
                  its first half is {first:.5}, of its second {second:.5}; the energy is that of another temperature; a longer \
                  stage before it helps",
                 self.plan.stages[self.stage].name
