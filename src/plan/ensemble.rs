@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{InitialPlan, Plan, Thermostat, ThermostatPlan};
 
-/// Systems of one run: the same but for their random numbers, and perhaps their temperatures.
+/// Systems of one run: the same except for their random numbers, and perhaps their temperatures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnsemblePlan {
     pub kind: EnsembleKind,

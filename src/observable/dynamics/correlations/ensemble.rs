@@ -8,7 +8,7 @@ impl Correlations {
     /// Averages over systems, in the order of [`results`](Self::results), which `series` are by system.
     ///
     /// Values are means over the systems. What is no mean over time origins is made of averages over the time origins of all
-    /// systems, but for fluctuations: these have a value over the time origins of all systems beside the mean.
+    /// systems, except for fluctuations: these have a value over the time origins of all systems beside the mean.
     pub fn over_systems(systems: &[&Correlations], series: &[&[Series]]) -> Vec<EnsembleSeries> {
         let of_systems: Vec<Vec<SeriesOf<'_>>> =
             systems.iter().map(|correlations| correlations.series().collect()).collect();
