@@ -134,7 +134,9 @@ INLINE u64 load_acquire_system(const u64 *at) { return __atomic_load_n(at, __ATO
 void spin_wait();
 INLINE u64 nanoseconds();
 
-INLINE u32 add_over_warp(u32 x) {
+// Shuffles are the emulation's; other programs do not call this.
+template <typename Word>
+INLINE Word add_over_warp(Word x) {
     for (u32 offset = 16; offset > 0; offset >>= 1) x += __shfl_xor_sync(~0u, x, offset);
     return x;
 }
