@@ -156,13 +156,13 @@ const RECORDS: [Record; 6] = [
         dimension: 3,
         particles: 50_000,
         steps: 10_000,
-        hash: "7fda4868f01a80aa8c23d3e5b1562147ea39c38d4e3a70945d31302b623f1eb6",
+        hash: "95b16d43e599c239f378a8911cc236cf6357caa095227a99f05b6e975348ff37",
     },
     Record {
         dimension: 3,
         particles: 256_000,
         steps: 1000,
-        hash: "906a5e4edda829f113971956101207bf8ffeec27e14266ee4cc3ef68aa5e7644",
+        hash: "03cf2c93dd1f86fa0bd50f9bf12fa251df40fbc9d85e18367fabe08aece13f68",
     },
 ];
 
