@@ -626,6 +626,10 @@ fn a_file_of_another_run_is_not_continued() {
     let path = directory.path().join("run.h5");
     let error = ResultsWriter::reopen(&path, &later, &layout(), rows(0), 0).err().unwrap();
     assert!(error.to_string().contains("it is of another run"), "{error}");
+    hdf5::File::open_rw(&path).unwrap().unlink("observables/half_step_temperature").unwrap();
+    let error = ResultsWriter::reopen(&path, &description.run(), &layout(), rows(0), 0);
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains("no /observables/half_step_temperature"), "{error}");
 }
 
 #[test]

@@ -136,6 +136,10 @@ impl ResultsWriter {
                 let found =
                     thermodynamics::row_count(file).map_err(|_| without("thermodynamics"))?;
                 enough("rows of thermodynamics", found, wanted.thermodynamics)?;
+                if let Some(name) = thermodynamics::missing(file) {
+                    let reason = format!("it has no /observables/{name}, as of an earlier version");
+                    return Err(foreign(path, &reason));
+                }
             }
             for scalars in &layout.scalars {
                 let what = scalars.rows_of();

@@ -149,6 +149,12 @@ pub(super) fn write(
     write_rows(file, &path(OBSERVABLES[0].of.group_name(), "step"), start, &steps)
 }
 
+/// A series that the file does not have: it is of an earlier version.
+pub(super) fn missing(file: &File) -> Option<&'static str> {
+    let mut names = OBSERVABLES.iter().map(|observable| observable.of.group_name());
+    names.find(|name| !file.link_exists(&path(name, "value")))
+}
+
 /// Complete rows in the file.
 pub(super) fn row_count(file: &File) -> Result<u64> {
     super::h5md::row_count(file, &path(OBSERVABLES[0].of.group_name(), "step"))
