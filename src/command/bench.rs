@@ -58,7 +58,7 @@ pub struct BenchArguments {
     #[arg(long, value_enum, default_value = "on")]
     pub tune: Tune,
     /// Thermostats of the measured steps, one after the other, at the model's temperature, instead of the model's own.
-    #[arg(long, value_enum, value_delimiter = ',')]
+    #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "correlations")]
     pub thermostat: Vec<Acting>,
     /// Steps in a Langevin thermostat at the model's first temperature, instead of the model's number.
     #[arg(long)]
