@@ -10,10 +10,10 @@ use serde::Serialize;
 pub use self::model::{Acting, Model, State};
 use super::choices::{Tune, engine_choice};
 use super::say;
-use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
+use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_SYSTEMS, MAXIMUM_THREADS};
 use crate::engine::domain::Ranks;
 use crate::engine::report::{EngineReport, RanksReport};
-use crate::engine::{self, Engine, EngineError, StageContext};
+use crate::engine::{self, EngineError, Ensemble, StageContext, Thermodynamics};
 use crate::initial;
 use crate::plan::{
     EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan, TransportChoice,
@@ -29,6 +29,9 @@ pub struct BenchArguments {
     /// Numbers of particles.
     #[arg(long, value_delimiter = ',', value_parser = particles, default_value = "4000,32000")]
     pub particles: Vec<usize>,
+    /// Systems in one run: their steps are taken together.
+    #[arg(long, value_parser = systems, default_value = "1")]
+    pub systems: usize,
     /// Precisions: single, double-single, double, fixed-point.
     #[arg(long, value_delimiter = ',', value_parser = precision,
           default_value = "single,double-single,double,fixed-point")]
@@ -111,6 +114,10 @@ fn particles(word: &str) -> Result<usize, String> {
     number(word, MAXIMUM_PARTICLES)
 }
 
+fn systems(word: &str) -> Result<usize, String> {
+    number(word, MAXIMUM_SYSTEMS)
+}
+
 fn number(word: &str, most: u64) -> Result<usize, String> {
     match word.parse() {
         Ok(number) if (1..=most).contains(&number) => Ok(number as usize),
@@ -136,15 +143,20 @@ fn precision(word: &str) -> Result<Precision, String> {
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
     pub model: &'static str,
+    /// Of each system.
     pub particles: usize,
+    pub systems: usize,
     pub precision: &'static str,
     pub truncation: String,
     pub thermostat: Acting,
     pub timestep: f64,
     pub steps: u64,
     pub seconds: f64,
+    /// Of each system.
     pub steps_per_second: f64,
+    /// Of all systems.
     pub particle_steps_per_second: f64,
+    /// Mean over the systems; so in what follows.
     pub temperature: f64,
     pub potential_energy: f64,
     /// Of what the model's dynamics conserves, per particle.
@@ -158,17 +170,17 @@ pub struct Measurement {
 const THERMODYNAMICS_INTERVAL: u64 = 1000;
 const WANTED_SECONDS: f64 = 5.0;
 
-/// An engine whose particles are in the model's state, ready to be measured.
+/// Systems in the model's state, ready to be measured.
 fn prepared(
     plan: &Plan,
     arguments: &BenchArguments,
     ranks: &Ranks,
-) -> miette::Result<Box<dyn Engine>> {
+) -> miette::Result<Box<dyn Ensemble>> {
     let model = arguments.model.state();
-    let state = initial::create(plan)?;
-    let mut engine = engine::create_on(ranks, plan, &state)?;
-    drop(state);
-    engine.draw_velocities(model.start, true)?;
+    let states = (0..plan.systems()).map(|system| initial::create(&plan.of_system(system)));
+    let states = states.collect::<Result<_, _>>()?;
+    let mut ensemble = engine::create_ensemble_on(ranks, plan, states)?;
+    ensemble.draw_velocities(&vec![Some(model.start); plan.systems()])?;
     let langevin = |temperature| (Thermostat::Langevin { friction: 2.0 }, temperature);
     let melt = arguments.melt_steps.unwrap_or(model.melt_steps);
     let equilibration = arguments.equilibration_steps.unwrap_or(model.equilibration_steps);
@@ -177,16 +189,16 @@ fn prepared(
         (model.equilibration_temperature.map(langevin), equilibration),
     ] {
         if steps > 0 {
-            begin(engine.as_mut(), equilibration_temperature, steps)?;
-            engine.advance(steps)?;
+            begin(ensemble.as_mut(), equilibration_temperature, steps)?;
+            ensemble.advance(steps)?;
         }
     }
-    begin(engine.as_mut(), arguments.thermostats()[0], u64::MAX / 2)?;
-    Ok(engine)
+    begin(ensemble.as_mut(), arguments.thermostats()[0], u64::MAX / 2)?;
+    Ok(ensemble)
 }
 
 fn begin(
-    engine: &mut dyn Engine,
+    ensemble: &mut dyn Ensemble,
     equilibration_temperature: Option<(Thermostat, f64)>,
     steps: u64,
 ) -> Result<(), EngineError> {
@@ -194,40 +206,41 @@ fn begin(
         kind,
         temperature: TemperatureRamp { from: temperature, to: temperature },
     });
-    engine.begin_stage(&StageContext { thermostat, first_step: engine.step(), steps })
+    let stage = StageContext { thermostat, first_step: ensemble.step(), steps };
+    ensemble.begin_stage(&vec![stage; ensemble.systems()])
 }
 
-fn timed(engine: &mut dyn Engine, steps: u64) -> miette::Result<f64> {
+fn timed(ensemble: &mut dyn Ensemble, steps: u64) -> miette::Result<f64> {
     let start = Instant::now();
     let mut left = steps;
     while left > 0 {
         let part = left.min(THERMODYNAMICS_INTERVAL);
-        engine.advance(part)?;
-        engine.thermodynamics()?;
+        ensemble.advance(part)?;
+        ensemble.thermodynamics()?;
         left -= part;
     }
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Measures one system, under each thermostat that was asked for.
+/// Measures systems of one size, under each thermostat that was asked for.
 pub fn measure(
     plan: &Plan,
     arguments: &BenchArguments,
     ranks: &Ranks,
 ) -> miette::Result<Vec<Measurement>> {
-    let mut engine = prepared(plan, arguments, ranks)?;
+    let mut ensemble = prepared(plan, arguments, ranks)?;
     let mut measurements = Vec::new();
     for (number, thermostat) in arguments.thermostats().into_iter().enumerate() {
         if number > 0 {
-            begin(engine.as_mut(), thermostat, u64::MAX / 2)?;
+            begin(ensemble.as_mut(), thermostat, u64::MAX / 2)?;
         }
-        measurements.push(measure_under(engine.as_mut(), thermostat, plan, arguments)?);
+        measurements.push(measure_under(ensemble.as_mut(), thermostat, plan, arguments)?);
     }
     Ok(measurements)
 }
 
 fn measure_under(
-    engine: &mut dyn Engine,
+    ensemble: &mut dyn Ensemble,
     thermostat: Option<(Thermostat, f64)>,
     plan: &Plan,
     arguments: &BenchArguments,
@@ -236,18 +249,23 @@ fn measure_under(
         Some(steps) => steps.max(1),
         None => {
             let trial = 100;
-            let seconds = timed(engine, trial)?;
+            let seconds = timed(ensemble, trial)?;
             ((trial as f64 * WANTED_SECONDS / seconds) as u64).max(100)
         }
     };
-    let before = engine.thermodynamics()?;
-    let seconds = timed(engine, steps)?;
-    let after = engine.thermodynamics()?;
-    let particles = plan.system.particle_count();
-    let report = engine.report();
+    let before = ensemble.thermodynamics()?;
+    let seconds = timed(ensemble, steps)?;
+    let after = ensemble.thermodynamics()?;
+    let (particles, systems) = (plan.system.particle_count(), plan.systems());
+    let mean = |values: &[Thermodynamics], of: fn(&Thermodynamics) -> f64| {
+        values.iter().map(of).sum::<f64>() / systems as f64
+    };
+    let conserved = |values| mean(values, |now| now.conserved_energy);
+    let report = ensemble.report();
     Ok(Measurement {
         model: arguments.model.name(),
         particles,
+        systems,
         precision: plan.run.precision.name(),
         truncation: arguments.truncation.clone(),
         thermostat: Acting::of(thermostat),
@@ -255,14 +273,14 @@ fn measure_under(
         steps,
         seconds,
         steps_per_second: steps as f64 / seconds,
-        particle_steps_per_second: steps as f64 / seconds * particles as f64,
-        temperature: after.temperature,
-        potential_energy: after.potential_energy,
-        energy_change: after.conserved_energy - before.conserved_energy,
+        particle_steps_per_second: steps as f64 / seconds * (particles * systems) as f64,
+        temperature: mean(&after, |now| now.temperature),
+        potential_energy: mean(&after, |now| now.potential_energy),
+        energy_change: conserved(&after) - conserved(&before),
         device_bytes_per_particle: report
             .execution
             .launch
-            .map(|launch| launch.device_bytes as f64 / particles as f64),
+            .map(|launch| launch.device_bytes as f64 / (particles * systems) as f64),
         engine: report,
     })
 }
@@ -372,6 +390,10 @@ fn line(measurement: &Measurement) -> String {
         }
         _ => String::new(),
     };
+    let systems = match measurement.systems {
+        1 => String::new(),
+        systems => format!(", {systems} systems"),
+    };
     let thermostat = match measurement.thermostat {
         Acting::None => "",
         Acting::Andersen => ", Andersen",
@@ -380,7 +402,7 @@ fn line(measurement: &Measurement) -> String {
         Acting::NoseHoover => ", Nose-Hoover",
     };
     format!(
-        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}{thermostat}\n",
+        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}{thermostat}{systems}\n",
         measurement.particles,
         measurement.precision,
         measurement.steps,

@@ -23,7 +23,7 @@ pub use error::{ConfigError, Problem};
 pub use estimate::{Memory, bytes, memory, stage_files};
 pub use reference::{key_reference, schema};
 use toml::de::DeTable;
-pub use validate::{MAXIMUM_PARTICLES, MAXIMUM_THREADS};
+pub use validate::{MAXIMUM_PARTICLES, MAXIMUM_SYSTEMS, MAXIMUM_THREADS};
 
 use self::spans::Spans;
 use crate::plan::Plan;

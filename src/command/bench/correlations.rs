@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{BenchArguments, WANTED_SECONDS, begin, prepared};
 use crate::command::say;
 use crate::engine::domain::Ranks;
-use crate::engine::{Engine, EngineError, Pending, PendingSnapshot, Thermodynamics};
+use crate::engine::{EngineError, Ensemble, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::evaluator::Evaluator;
 use crate::observable::dynamics::source::{Source, for_engines};
@@ -20,7 +20,9 @@ use crate::system::species_of_particles;
 /// Cost of a set of correlations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
+    /// Of each system.
     pub particles: usize,
+    pub systems: usize,
     pub precision: &'static str,
     pub observables: &'static str,
     pub steps_per_second: f64,
@@ -99,6 +101,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
     }]
 }
 
+/// Of one system.
 fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlations>> {
     let system = &plan.system;
     let context = SampleContext {
@@ -130,41 +133,47 @@ fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlat
 }
 
 /// Takes steps as a run does: another thread averages. Returns the seconds until the last step and what the engine
-/// evaluates of it, or those that the averages take if these are more.
-fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> miette::Result<f64> {
-    begin(engine, None, u64::MAX / 2)?;
-    let start_step = engine.step();
-    let mut of_engine = Vec::new();
-    if let Some(correlator) = engine.correlator() {
+/// evaluates of it, or those that the averages take if these are more. `all`: the correlations of each system.
+fn timed(
+    ensemble: &mut dyn Ensemble,
+    mut all: Vec<Vec<Correlations>>,
+    steps: u64,
+) -> miette::Result<f64> {
+    begin(ensemble, None, u64::MAX / 2)?;
+    let start_step = ensemble.step();
+    // Those that the engine evaluates, of each system.
+    let mut of_engine = vec![Vec::new(); all.len()];
+    for system in 0..ensemble.systems() {
+        let Some(correlator) = ensemble.correlator(system) else { break };
         let mut taken = Vec::new();
-        for (index, one) in all.iter_mut().enumerate() {
+        for (index, one) in all.get_mut(system).into_iter().flatten().enumerate() {
             if let Some(offloaded) = one.hand_over() {
                 taken.push(offloaded);
-                of_engine.push(index);
+                of_engine[system].push(index);
             }
         }
         correlator.begin(taken)?;
     }
-    let here = of_engine.len() < all.len();
+    let here = all.iter().zip(&of_engine).any(|(all, of_engine)| of_engine.len() < all.len());
     let start = Instant::now();
     std::thread::scope(|scope| -> miette::Result<f64> {
-        type Job = (usize, Pending<Evaluated>);
-        let (sender, jobs) = sync_channel::<Job>(64);
-        type Sample = (u64, PendingSnapshot, Option<Macroscopic>);
-        let (snapshots, samples) = sync_channel::<Sample>(2);
-        let needs_stress = here && all.iter().any(Correlations::needs_stress);
+        type Job = (usize, usize, Pending<Evaluated>);
+        let (sender, jobs) = sync_channel::<Job>(64 * all.len().max(1));
+        type Sample = (u64, usize, PendingSnapshot, Option<Macroscopic>);
+        let (snapshots, samples) = sync_channel::<Sample>(2 * all.len().max(1));
+        let needs_stress = here && all.iter().flatten().any(Correlations::needs_stress);
         // Seconds of work.
         let averaging = scope.spawn(move || -> Result<f64, EngineError> {
             let mut busy = 0.0;
-            for (index, pairs) in jobs {
+            for (system, index, pairs) in jobs {
                 let pairs = pairs.wait()?;
                 let start = Instant::now();
-                all[of_engine[index]].add_evaluated(&pairs);
+                all[system][of_engine[system][index]].add_evaluated(&pairs);
                 busy += start.elapsed().as_secs_f64();
             }
-            for (step, snapshot, macroscopic) in samples {
+            for (step, system, snapshot, macroscopic) in samples {
                 let snapshot = snapshot.wait()?;
-                for one in all.iter_mut().filter(|one| one.is_due(step)) {
+                for one in all[system].iter_mut().filter(|one| one.is_due(step)) {
                     one.sample(&snapshot, macroscopic.as_ref());
                 }
             }
@@ -178,36 +187,42 @@ fn timed(engine: &mut dyn Engine, mut all: Vec<Correlations>, steps: u64) -> mie
         let mut left = steps;
         while left > 0 {
             if here {
-                let step = engine.step() - start_step;
+                let step = ensemble.step() - start_step;
                 let macroscopic = match needs_stress {
-                    true => {
-                        let Thermodynamics { stress, temperature, .. } = engine.thermodynamics()?;
-                        Some(Macroscopic { stress, temperature })
-                    }
-                    false => None,
+                    true => ensemble.thermodynamics()?.into_iter().map(macroscopic).collect(),
+                    false => vec![None; ensemble.systems()],
                 };
-                let _ = snapshots.send((step, engine.begin_snapshot()?, macroscopic));
+                let sampled = ensemble.begin_snapshots()?.into_iter().zip(macroscopic);
+                for (system, (snapshot, macroscopic)) in sampled.enumerate() {
+                    let _ = snapshots.send((step, system, snapshot, macroscopic));
+                }
             }
             let part = left.min(if here { EVERY } else { PART });
-            engine.advance(part)?;
+            ensemble.advance(part)?;
             left -= part;
-            if let (Some(correlator), Some(sender)) = (engine.correlator(), &sender) {
+            let Some(sender) = &sender else { continue };
+            for system in 0..ensemble.systems() {
+                let Some(correlator) = ensemble.correlator(system) else { break };
                 if left == 0 {
                     correlator.flush()?;
                 }
-                for job in correlator.evaluated() {
-                    let _ = sender.send(job);
+                for (index, pairs) in correlator.evaluated() {
+                    let _ = sender.send((system, index, pairs));
                 }
             }
         }
         // Waits for the engine.
-        engine.thermodynamics()?;
+        ensemble.thermodynamics()?;
         let seconds = start.elapsed().as_secs_f64();
         drop((sender, snapshots));
         let busy = averaging.join().expect("the thread has not panicked")?;
         // The slower of the two in a long run.
         Ok(seconds.max(busy))
     })
+}
+
+fn macroscopic(Thermodynamics { stress, temperature, .. }: Thermodynamics) -> Option<Macroscopic> {
+    Some(Macroscopic { stress, temperature })
 }
 
 /// Measures all sets, one after the other in every round; takes the fastest round of each.
@@ -238,27 +253,28 @@ fn measure_sets(
     sets: Vec<(&'static str, Vec<D>)>,
     ranks: &Ranks,
 ) -> miette::Result<Vec<Cost>> {
-    let mut engine = prepared(plan, arguments, ranks)?;
+    let mut ensemble = prepared(plan, arguments, ranks)?;
+    let systems = plan.systems();
     let steps = match arguments.steps {
         Some(steps) => steps.max(PART),
         None => {
             let trial = 1000;
-            let seconds = timed(engine.as_mut(), Vec::new(), trial)?;
+            let seconds = timed(ensemble.as_mut(), Vec::new(), trial)?;
             (trial as f64 * WANTED_SECONDS / 2.0 / seconds) as u64
         }
     };
     let mut best = vec![f64::INFINITY; sets.len()];
     for _ in 0..ROUNDS {
         for ((_, observables), best) in sets.iter().zip(&mut best) {
-            let all = match observables.is_empty() {
-                true => Vec::new(),
-                false => correlations(plan, observables.clone())?,
-            };
-            *best = best.min(timed(engine.as_mut(), all, steps)?);
+            let evaluating = if observables.is_empty() { 0 } else { systems };
+            let of_system = |_| correlations(plan, observables.clone());
+            let all = (0..evaluating).map(of_system).collect::<miette::Result<_>>()?;
+            *best = best.min(timed(ensemble.as_mut(), all, steps)?);
         }
     }
     let cost = |(&(name, _), &seconds): (&(&'static str, Vec<D>), &f64)| Cost {
         particles: plan.system.particle_count(),
+        systems,
         precision: plan.run.precision.name(),
         observables: name,
         steps_per_second: steps as f64 / seconds,

@@ -1,8 +1,8 @@
 use super::BenchArguments;
 use crate::command::choices::Tune;
 use crate::plan::{
-    CheckpointPlan, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan, SystemPlan,
-    Thermostat,
+    CheckpointPlan, EnsembleKind, EnsemblePlan, InitialPlan, Lattice, OutputPlan, Plan, Precision,
+    RunPlan, SystemPlan, Thermostat,
 };
 use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
 use crate::system::{SimulationBox, Species};
@@ -187,7 +187,13 @@ impl Model {
             output: OutputPlan::default(),
             integrity: None,
             limits: Default::default(),
-            ensemble: None,
+            ensemble: (arguments.systems > 1).then(|| EnsemblePlan {
+                kind: EnsembleKind::Independent,
+                samples: arguments.systems,
+                temperatures: Vec::new(),
+                temperature_of: Vec::new(),
+                keys_behind_file: Vec::new(),
+            }),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::config::document::{Document, Ensemble, PlainOr, Table, Temperature};
 use crate::plan::{EnsembleKind, EnsemblePlan, Plan, TemperatureKey};
 
 /// Systems of a run at most: each has its files' datasets.
-const MAXIMUM_SYSTEMS: u64 = 1 << 16;
+pub const MAXIMUM_SYSTEMS: u64 = 1 << 16;
 
 const EXAMPLE: &str = "temperatures = [1.0, 0.8, 0.6], for example";
 

@@ -23,6 +23,7 @@ use std::ops::Range;
 use toml::de::{DeTable, Deserializer};
 
 use self::checker::Checker;
+pub use self::ensemble::MAXIMUM_SYSTEMS;
 pub use self::run::MAXIMUM_THREADS;
 pub use self::system::MAXIMUM_PARTICLES;
 use super::FilledDefault;
