@@ -24,6 +24,9 @@ INLINE void load_words_once(const void *at, u32 (&word)[4]) {
                  : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
                  : "l"(at));
 }
+INLINE void load_words_once(const void *at, u32 (&word)[2]) {
+    asm volatile("ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(word[0]), "=r"(word[1]) : "l"(at));
+}
 INLINE void load_doubles(const double *at, double &x, double &y) {
     asm volatile("ld.global.v2.f64 {%0, %1}, [%2];" : "=d"(x), "=d"(y) : "l"(at));
 }
@@ -110,11 +113,49 @@ INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
     return result;
 }
 
+// Of one thread of a block to the others, in shared memory: given once a turn, in turns 0, 1, 2, ...; what its giver wrote before
+// is visible to those who have waited for it. None may be a turn behind when it is given again.
+struct Signal {
+    u64 word;
+
+    // Before a barrier of the block.
+    INLINE void reset() { asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(address()) : "memory"); }
+    INLINE void give() {
+        asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(address()) : "memory");
+    }
+    INLINE void wait(u32 turn) const {
+        u32 given = 0;
+        while (!given) {
+            asm volatile("{\n.reg .pred given;\nmbarrier.test_wait.parity.shared.b64 given, [%1], %2;\nselp.u32 %0, 1, 0, given;\n}"
+                         : "=r"(given)
+                         : "r"(address()), "r"(turn & 1)
+                         : "memory");
+        }
+    }
+
+private:
+    INLINE u32 address() const { return (u32)__cvta_generic_to_shared(&word); }
+};
+
+// Sum of the products of signed bytes, and of `sum`.
+INLINE i32 dot4(i32 a, i32 b, i32 sum) {
+    i32 result;
+    asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+    return result;
+}
+// The bits, moved up by one, with the sign of a number below.
+INLINE u32 shifted_in(u32 bits, i32 sign) {
+    u32 result;
+    asm("shf.l.clamp.b32 %0, %1, %2, 1;" : "=r"(result) : "r"((u32)sign), "r"(bits));
+    return result;
+}
+
 #else
 
 INLINE void load_words(const void *at, u32 (&word)[4]) { std::memcpy(word, at, sizeof(word)); }
 INLINE void load_words(const void *at, u32 (&word)[2]) { std::memcpy(word, at, sizeof(word)); }
 INLINE void load_words_once(const void *at, u32 (&word)[4]) { load_words(at, word); }
+INLINE void load_words_once(const void *at, u32 (&word)[2]) { load_words(at, word); }
 INLINE void load_double(const double *at, double &x) { x = *at; }
 INLINE void load_doubles(const double *at, double &x, double &y) {
     x = at[0];
@@ -165,6 +206,22 @@ INLINE Half2 sub_half2(Half2 a, Half2 b) {
     u32 high = half_from_double(double_from_half(a >> 16) - double_from_half(b >> 16));
     return low | high << 16;
 }
+struct Signal {
+    u64 word;
+
+    INLINE void reset() { word = 0; }
+    INLINE void give() { add_release(&word, 1); }
+    INLINE void wait(u32 turn) const {
+        while ((load_relaxed(&word) & 1) == (turn & 1)) spin_wait();
+        fence();
+    }
+};
+
+INLINE i32 dot4(i32 a, i32 b, i32 sum) {
+    for (int byte = 0; byte < 32; byte += 8) sum += (i32)(signed char)(a >> byte) * (i32)(signed char)(b >> byte);
+    return sum;
+}
+INLINE u32 shifted_in(u32 bits, i32 sign) { return bits << 1 | (u32)sign >> 31; }
 INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
     u32 low = half_from_double(
         fused(double_from_half(a & 0xFFFF), double_from_half(b & 0xFFFF), double_from_half(c & 0xFFFF)));

@@ -1,11 +1,12 @@
 //! The CUDA engine against the CPU engine, on a machine with a GPU; elsewhere every test says that it
 //! does nothing.
 use supercool::engine::cuda::device::gpus;
+use supercool::engine::domain::Ranks;
 use supercool::engine::{self, Engine, ExactState, StageContext, Thermodynamics};
 use supercool::initial;
 use supercool::plan::{
-    CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
-    SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
+    CheckpointPlan, EngineChoice, EnsembleKind, EnsemblePlan, InitialPlan, Lattice, OutputPlan,
+    Plan, Precision, RunPlan, SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
 };
 use supercool::potential::{
     KAPPA, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
@@ -572,4 +573,70 @@ fn copies_leave_the_bits_alone() {
         engine.export().unwrap().hash()
     };
     assert_eq!(run(4), run(400));
+}
+
+/// Systems that take their steps together have the bits of each alone: one block a system and several, more systems than find
+/// room at once, lists that are too short at first.
+#[test]
+fn many_systems_give_the_bits_of_each_alone() {
+    if !gpu() {
+        return;
+    }
+    let thermostats = [
+        None,
+        Some(Thermostat::Bussi { time: 0.1 }),
+        Some(Thermostat::NoseHoover { period: 0.5, chain_length: 3 }),
+        Some(Thermostat::Langevin { friction: 1.0 }),
+        Some(Thermostat::Andersen { rate: 20.0, exact: true }),
+    ];
+    for (dimension, particles, systems) in
+        [(3, 256, 5), (2, 300, 1100), (3, 1000, 300), (3, 4000, 3)]
+    {
+        let mut plan = mixture(dimension, particles, Precision::FixedPoint);
+        plan.ensemble = Some(EnsemblePlan {
+            kind: EnsembleKind::Independent,
+            samples: systems,
+            temperatures: Vec::new(),
+            temperature_of: Vec::new(),
+            keys_behind_file: Vec::new(),
+        });
+        plan.run.engine = EngineChoice::Cuda;
+        let states: Vec<_> =
+            (0..systems).map(|system| initial::create(&plan.of_system(system)).unwrap()).collect();
+        let mut ensemble =
+            engine::create_ensemble_on(&Ranks::default(), &plan, states.clone()).unwrap();
+        ensemble.draw_velocities(&vec![Some(1.5); systems]).unwrap();
+        // Those at the ends and one between.
+        let looked_at = [0, systems / 2, systems - 1];
+        let mut alone: Vec<_> = looked_at
+            .iter()
+            .map(|&system| {
+                let mut engine =
+                    engine_of(&plan.of_system(system), EngineChoice::Cpu, &states[system]);
+                engine.draw_velocities(1.5, true).unwrap();
+                engine
+            })
+            .collect();
+        for thermostat in thermostats {
+            let of_all = stage(alone[0].as_ref(), thermostat, 1.2);
+            ensemble.begin_stage(&vec![of_all.clone(); systems]).unwrap();
+            ensemble.advance(60).unwrap();
+            let measured = ensemble.thermodynamics().unwrap();
+            for (engine, &system) in alone.iter_mut().zip(&looked_at) {
+                engine.begin_stage(&of_all).unwrap();
+                engine.advance(60).unwrap();
+                let what = format!("{particles} x {systems}, {thermostat:?}, system {system}");
+                assert_eq!(
+                    engine.export().unwrap().hash(),
+                    ensemble.export(system).unwrap().hash(),
+                    "{what}"
+                );
+                let energies = |now: &Thermodynamics| {
+                    [now.potential_energy, now.conserved_energy, now.temperature].map(f64::to_bits)
+                };
+                let expected = engine.thermodynamics().unwrap();
+                assert_eq!(energies(&expected), energies(&measured[system]), "{what}");
+            }
+        }
+    }
 }

@@ -113,16 +113,26 @@ fn timing_the_choices_changes_no_bit_under_any_thermostat() {
     }
 }
 
-/// The GPU takes the steps of one system after the other.
 #[test]
 fn many_systems_give_the_bits_of_the_cpu() {
+    many_systems("1", 2);
+}
+
+/// Each of them has one lane a particle there.
+#[test]
+fn many_systems_on_two_gpus_give_the_bits_of_the_cpu() {
+    many_systems("2", 5);
+}
+
+/// On a number of GPUs, with as many systems of each of two temperatures.
+fn many_systems(gpus: &str, systems: usize) {
     let Some(gpu) = gpu() else { return };
     let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
         + r#"
 [ensemble]
 kind = "temperatures"
 temperatures = [1.2, 0.9]
-systems = 2
+systems = SYSTEMS
 [[stage]]
 name = "bussi"
 steps = 60
@@ -141,9 +151,10 @@ every = 5
 block_size = 4
 observables = ["mean-square-displacement", "self-overlap-susceptibility"]
 "#;
+    let toml = toml.replace("SYSTEMS", &systems.to_string());
     let expected = Job::new(&toml);
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
-    let found = job(gpu, "1", &toml);
+    let found = job(gpu, gpus, &toml);
     run_on_the_gpu(&found);
     for stage in ["bussi", "nve"] {
         for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {

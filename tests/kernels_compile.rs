@@ -12,8 +12,8 @@ use supercool::engine::cuda::constants;
 use supercool::engine::cuda::library::Nvrtc;
 use supercool::engine::cuda::program::Program;
 use supercool::engine::cuda::{
-    centers_program, correlation_program, density_program, domain_program, minimizer_program,
-    neighborhoods_program, program, structure_program,
+    centers_program, correlation_program, density_program, domain_program, members_program,
+    minimizer_program, neighborhoods_program, program, structure_program,
 };
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, Offloaded};
 use supercool::observable::{Correlations, SampleContext};
@@ -232,6 +232,41 @@ fn force_kernels_spill_no_more_than_is_known() {
         }
     }
     assert!(spilling.is_empty(), "spills:\n{}", spilling.join("\n"));
+}
+
+/// A multiprocessor has room for 1024 threads: registers are few.
+#[test]
+fn kernels_of_many_systems_compile_and_spill_little() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let mut cases = Vec::new();
+    for (number, precision) in Precision::ALL.into_iter().enumerate() {
+        let architecture = Architecture::Machine([80, 90, 100][number % 3]);
+        let dimension = if precision == Precision::Single { 2 } else { 3 };
+        let mut plan = plan(precision, dimension, PairPotential::LennardJones, Truncation::Shifted);
+        if number % 2 == 1 {
+            with_correlation(&mut plan, correlation(&DynamicObservable::DEFAULT));
+        }
+        let name = format!("{}, {dimension}D, {architecture}", precision.name());
+        cases.push((name, members_program(&plan, 1000, 132, 228 << 10), architecture));
+    }
+    for (name, resources) in compile_all(cases) {
+        let of_steps = |of: &&Resources| of.is_kernel && of.function.starts_with("advance_members");
+        let kernels: Vec<&Resources> = resources.iter().filter(of_steps).collect();
+        assert_eq!(kernels.len(), 8, "{name}");
+        for kernel in kernels {
+            // Thermostats, and several lanes a particle, have more that lives through the pair loop.
+            let constant_energy = kernel.function == "advance_members_single_lane";
+            let allowed = match (name.starts_with("double,"), constant_energy) {
+                (true, true) => 500,
+                (true, false) => 1500,
+                (false, true) => 200,
+                (false, false) => 1200,
+            };
+            assert!(kernel.registers <= 64 && kernel.spills <= allowed, "{name}: {kernel:?}");
+        }
+    }
 }
 
 /// Kernels of ranks: those that take steps beside others, and all between.

@@ -1,6 +1,6 @@
 // The pair loop, written once over precision, potential, truncation and dimension.
 #pragma once
-#include "md/neighbor_lists.cuh"
+#include "md/staged.cuh"
 
 // Interaction with one neighbor; nothing beyond the cutoff and for the particle itself, which a list may hold.
 struct Interaction {
@@ -36,7 +36,7 @@ struct ForceSums {
 
 // The sums with every distance checked: for the rare particle that has a very close neighbor, or itself, in its list.
 static __device__ __noinline__ ForceSums sum_forces_carefully(Group group, u32 tile, u32 particle,
-                                                              u32 species, const Site *sites) {
+                                                              u32 species, PresentSites sites) {
     ForceSums sums;
     sums.too_close = false;
     Site site[DIMENSION];
@@ -52,7 +52,7 @@ static __device__ __noinline__ ForceSums sum_forces_carefully(Group group, u32 t
 }
 
 // Force on a particle by the neighbors of this lane. Returns whether one was too close.
-INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, const Site *sites,
+INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, const PresentSites &sites,
                        Sum (&sum)[DIMENSION]) {
     Site site[DIMENSION];
     load_site(sites, particle < system.count ? particle : 0, site);

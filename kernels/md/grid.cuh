@@ -22,6 +22,13 @@ INLINE void begin_grid() {
 
 // Waits for all blocks, whether any of them asks for attention: left in `barrier`. One thread of each block comes here.
 INLINE void meet_other_blocks(bool attention) {
+#if MEMBERS
+    // A block that has its system alone has nobody to wait for.
+    if (gridDim.x == 1) {
+        barrier.answer = attention;
+        return;
+    }
+#endif
     u32 number = barrier.number;
     u64 *word = system.control->barrier + (number & 1);
     u32 target = ((number >> 1) + 1) * gridDim.x;
@@ -43,6 +50,9 @@ INLINE void meet_other_blocks(bool attention) {
 // whether `attention` was true in any.
 INLINE bool synchronize(bool attention) {
     int any = __syncthreads_or(attention);
+#if MEMBERS
+    if (gridDim.x == 1) return any != 0;
+#endif
     if (threadIdx.x == 0) meet_other_blocks(any);
     __syncthreads();
     return barrier.answer != 0;

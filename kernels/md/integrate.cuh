@@ -99,8 +99,8 @@ struct Body {
     }
 
     // x += v dt (`SECOND_HALF`: by half of that); the new site is written to `sites` and compared with the one of the lists.
-    template <bool SECOND_HALF = false>
-    INLINE void drift(const Particles &particles, Site *sites, u32 p, Findings &findings) {
+    template <bool SECOND_HALF = false, typename Sites>
+    INLINE void drift(const Particles &particles, const Sites &sites, u32 p, Findings &findings) {
         bool runaway = false;
         Site site[DIMENSION];
 #pragma unroll

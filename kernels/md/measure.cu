@@ -5,6 +5,9 @@
 #define FOR_EACH_PARTICLE(p)                                                                       \
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x)
 
+// The sums of the block's system, of which the first has `total`.
+INLINE SplitSum *sums_of_system(SplitSum *total) { return total + (size_t)blockIdx.y * ALL_SUMS; }
+
 INLINE void flag_range(Control *control, bool fits, u32 status, u32 id) {
     Findings findings;
     if (!fits) report(control, findings, status, id);
@@ -13,6 +16,7 @@ INLINE void flag_range(Control *control, bool fits, u32 status, u32 id) {
 // Sums of m v_a v_b for ab = xx, yy, zz, xy, xz, yz, then of m v_a.
 extern "C" __global__ void __launch_bounds__(256)
     measure_velocities(SplitSum *total) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     SplitSum sums[9] = {};
     FOR_EACH_PARTICLE(p) {
@@ -29,12 +33,13 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int axis = 0; axis < 3; ++axis) add_term(sums[6 + axis], exact_term(mul(mass, v[axis]), fits));
         flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
     }
-    add_to_totals(sums, total);
+    add_to_totals(sums, sums_of_system(total));
 }
 
 // Sums of U and r_a F_b for ab = xx, yy, zz, xy, xz, yz over all particles: every pair counts twice.
 extern "C" __global__ void __launch_bounds__(256)
     measure_pairs(SplitSum *total) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
     Group group = group_of();
@@ -64,12 +69,13 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int k = 0; k < 7; ++k) add_term(sums[k], exact_term(terms[k], fits));
         flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
     }
-    add_to_totals(sums, total);
+    add_to_totals(sums, sums_of_system(total));
 }
 
 // Sum of m (F dt / 2m)^2 over all particles, by the forces that a pass has stored.
 extern "C" __global__ void __launch_bounds__(256)
     measure_kicks(SplitSum *total, double timestep) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     SplitSum sum = {0, 0};
     double half = mul(0.5, timestep);
@@ -83,24 +89,26 @@ extern "C" __global__ void __launch_bounds__(256)
         }
         flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
     }
-    add_to_total(sum, total);
+    add_to_total(sum, sums_of_system(total));
 }
 
 // Sums of the velocities in units of their last digit, where they are integers.
 extern "C" __global__ void __launch_bounds__(256)
     sum_units(SplitSum *total) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     SplitSum sums[3] = {};
     FOR_EACH_PARTICLE(p) {
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) add_term(sums[axis], units(particles.velocity[axis][p]));
     }
-    add_to_totals(sums, total);
+    add_to_totals(sums, sums_of_system(total));
 }
 
 // Boltzmann-distributed velocities.
 extern "C" __global__ void __launch_bounds__(256)
     draw_velocities(u64 seed, u64 step, u32 purpose, double temperature) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
         double width = square_root(divide(temperature, system.mass[particles.species[p]]));
@@ -117,6 +125,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     shift_velocities(const __grid_constant__ Shift by) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
         bool fits = true;
@@ -131,6 +140,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     subtract_units(const __grid_constant__ Shares shares) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
 #pragma unroll
@@ -144,6 +154,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     scale_velocities(double factor) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
         bool fits = true;
@@ -157,6 +168,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 extern "C" __global__ void __launch_bounds__(256) reverse_velocities() {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
 #pragma unroll
@@ -169,6 +181,7 @@ extern "C" __global__ void __launch_bounds__(256) reverse_velocities() {
 
 // The smallest pair of ids among those whose force does not fit. For error messages.
 extern "C" __global__ void __launch_bounds__(256) find_too_close() {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
     Group group = group_of();

@@ -2,7 +2,7 @@
 //
 // A particle is worked on by 2^lanes_log2 lanes; a tile is the particles of one warp. A list has a segment for each
 // species of neighbor. Entry k of a segment belongs to lane k mod lanes; each lane reads its entries in rows of
-// four, and a row of a tile is 512 consecutive bytes. An entry is a place in memory. Lists are full: each pair
+// four, and a row of a tile is 32 times four consecutive entries. An entry is a place in memory. Lists are full: each pair
 // stands in both. A segment is filled up to a whole row with a particle that is out of reach, or, where all are
 // within, with the particle itself, whose distance of zero the pair loop leaves out.
 #pragma once
@@ -38,13 +38,53 @@ INLINE u32 particle_of(const Group &group, u32 tile) {
     return tile * group.particles + (group.lane >> group.lanes_log2);
 }
 
-INLINE const uint4 *first_row(const Group &group, u32 tile) {
-    return (const uint4 *)system.list + (size_t)tile * system.rows * 32 + group.lane;
+// SHORT_ENTRIES   1: of 16 bits
+// ENTRY_LOG2      log2 of an entry over its place in memory: where a site is found by its first byte
+#ifndef SHORT_ENTRIES
+#define SHORT_ENTRIES 0
+#endif
+#ifndef ENTRY_LOG2
+#define ENTRY_LOG2 0
+#endif
+
+INLINE u32 place_of(u32 entry) { return entry >> ENTRY_LOG2; }
+INLINE void load_site_of_entry(const Site *sites, u32 entry, Site (&x)[DIMENSION]) { load_site(sites, place_of(entry), x); }
+
+// The four entries of a lane in a row.
+#if SHORT_ENTRIES
+typedef unsigned short Entry;
+typedef uint2 Row;
+INLINE Row row_of(const u32 (&entry)[4]) { return make_uint2(entry[0] | entry[1] << 16, entry[2] | entry[3] << 16); }
+INLINE Row load_row(const Row *at) {
+    u32 word[2];
+    load_words_once(at, word);
+    return make_uint2(word[0], word[1]);
 }
-INLINE uint4 load_row(const uint4 *at) {
+INLINE void entries_of(const Row &row, u32 (&entry)[4]) {
+    entry[0] = row.x & 0xFFFF;
+    entry[1] = row.x >> 16;
+    entry[2] = row.y & 0xFFFF;
+    entry[3] = row.y >> 16;
+}
+#else
+typedef u32 Entry;
+typedef uint4 Row;
+INLINE Row row_of(const u32 (&entry)[4]) { return make_uint4(entry[0], entry[1], entry[2], entry[3]); }
+INLINE Row load_row(const Row *at) {
     u32 entry[4];
     load_words_once(at, entry);
-    return make_uint4(entry[0], entry[1], entry[2], entry[3]);
+    return row_of(entry);
+}
+INLINE void entries_of(const Row &row, u32 (&entry)[4]) {
+    entry[0] = row.x;
+    entry[1] = row.y;
+    entry[2] = row.z;
+    entry[3] = row.w;
+}
+#endif
+
+INLINE const Row *first_row(const Group &group, u32 tile) {
+    return (const Row *)system.list + (size_t)tile * system.rows * 32 + group.lane;
 }
 
 INLINE i64 exchange(i64 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
@@ -106,29 +146,30 @@ private:
 };
 
 // Calls `visit(constants of the pair, place of the neighbor, its site)` for all entries of this lane.
-template <typename Visit>
-INLINE void walk(const Group &group, u32 tile, u32 particle, u32 species, const Site *sites, Visit visit) {
-    const uint4 *at = first_row(group, tile);
-    uint4 next = load_row(at);
+template <typename Sites, typename Visit>
+INLINE void walk(const Group &group, u32 tile, u32 particle, u32 species, const Sites &sites, Visit visit) {
+    const Row *at = first_row(group, tile);
+    Row next = load_row(at);
     u32 end[SPECIES_COUNT];
     load_row_ends(particle, particle < system.count, end);
     PairRow constants(species);
     u32 rows = end[SPECIES_COUNT - 1];
     for (u32 row = 0; row < rows; ++row) {
-        uint4 entries = next;
+        u32 entry[4];
+        entries_of(next, entry);
         at += 32;
         Site x0[DIMENSION], x1[DIMENSION], x2[DIMENSION], x3[DIMENSION];
-        load_site(sites, entries.x, x0);
-        load_site(sites, entries.y, x1);
-        load_site(sites, entries.z, x2);
-        load_site(sites, entries.w, x3);
+        load_site_of_entry(sites, entry[0], x0);
+        load_site_of_entry(sites, entry[1], x1);
+        load_site_of_entry(sites, entry[2], x2);
+        load_site_of_entry(sites, entry[3], x3);
         // After the sites: it takes the place of the entries. Also beyond the last row: there is one more than the lists
         // have room for.
         next = load_row(at);
         Pair pair = constants.of(row, end);
-        visit(pair, entries.x, x0);
-        visit(pair, entries.y, x1);
-        visit(pair, entries.z, x2);
-        visit(pair, entries.w, x3);
+        visit(pair, place_of(entry[0]), x0);
+        visit(pair, place_of(entry[1]), x1);
+        visit(pair, place_of(entry[2]), x2);
+        visit(pair, place_of(entry[3]), x3);
     }
 }

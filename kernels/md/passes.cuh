@@ -104,13 +104,19 @@ enum Acting { ACTS_NONE, ACTS_LANGEVIN, ACTS_GLOBAL, ACTS_ANDERSEN };
 // What a pass does.
 struct PassOf {
     const Thermostat &thermostat;
-    // Of the whole system, and whether it acts in this pass: then all warps of the block meet once before they use the factor.
+    // Of the whole system, and whether it acts in this pass, in a turn of its signal.
     const GlobalThermostat &global;
     bool acts;
+    u32 turn;
     u64 step;
     // The second kick of the step; the first kick and the drift of the next one; to keep the forces.
     bool kick, go_on, store_force;
 
+    // Of the whole system on all velocities, as soon as it is there.
+    INLINE double factor() const {
+        if (acts) global.ready.wait(turn);
+        return global.memory.factor;
+    }
     INLINE bool has_friction() const { return thermostat.kind == THERMOSTAT_NOSE_HOOVER; }
 };
 
@@ -121,11 +127,10 @@ template <Acting ACTING, bool SINGLE_LANE>
 INLINE Findings force_pass(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
     constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
-    const Site *sites = system.sites[work.site_copy];
+    const PresentSites sites = present_sites_of(system.sites[work.site_copy], work.site_copy);
     Group group = group_of<SINGLE_LANE>();
     Findings findings = {false, false};
     double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
-    bool acts = pass.acts;
     for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
         u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
@@ -139,9 +144,7 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, SplitSum (&sums
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
         Force force[DIMENSION];
         total_of_group(group, sum, force);
-        if (GLOBAL && acts) __syncthreads();
-        acts = false;
-        double factor = GLOBAL ? pass.global.memory.factor : 1.0;
+        double factor = GLOBAL ? pass.factor() : 1.0;
         if (!leads) continue;
         Body body;
         body.load(particles, p);
@@ -165,7 +168,7 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, SplitSum (&sums
                 body.half_drift();
                 body.friction_and_noise(pass.thermostat, noise, id, pass.step + 1, sums[0], findings);
             }
-            body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
+            body.drift<LANGEVIN>(particles, next_sites_of(system.sites[work.site_copy ^ 1], work.site_copy ^ 1), p, findings);
         }
         if (pass.go_on || work.copies()) body.store_place(to, p);
         body.store_velocity(to, p);
@@ -175,8 +178,6 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, SplitSum (&sums
             for (int axis = 0; axis < DIMENSION; ++axis) system.force[axis][p] = force[axis];
         }
     }
-    // Warps without tiles.
-    if (GLOBAL && acts) __syncthreads();
     return findings;
 }
 
@@ -185,10 +186,9 @@ template <Acting ACTING>
 INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
     constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
-    const Site *sites = system.sites[work.site_copy];
+    const PresentSites sites = present_sites_of(system.sites[work.site_copy], work.site_copy);
     Findings findings = {false, false};
     double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
-    bool acts = pass.acts;
     Group group = group_of();
     u32 axis = group.member;
     for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
@@ -211,9 +211,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSu
         for (int other = 1; other < DIMENSION; ++other) {
             if (axis == other) force = total[other];
         }
-        if (GLOBAL && acts) __syncthreads();
-        acts = false;
-        double factor = GLOBAL ? pass.global.memory.factor : 1.0;
+        double factor = GLOBAL ? pass.factor() : 1.0;
         Real moved2 = Real(0);
         auto end_step = [&] {
             if (!pass.kick) return;
@@ -252,8 +250,6 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSu
         moved2 = add(moved2, exchange(moved2, 2));
         findings.needs_rebuild |= axis < DIMENSION && !(moved2 <= (Real)system.limit2);
     }
-    // Warps without tiles.
-    if (GLOBAL && acts) __syncthreads();
     return findings;
 }
 

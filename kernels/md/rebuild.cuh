@@ -4,6 +4,7 @@
 // Hilbert curve, species, cells of the group; inside a bin the order is that of the ids, so that it does not depend on who
 // came first.
 #pragma once
+#include "md/by_bytes.cuh"
 #include "md/coarse.cuh"
 #if DOMAIN
 #include "domain/tiles.cuh"
@@ -32,13 +33,25 @@ INLINE u32 bin_number(u32 rank, u32 species) {
     return group * SPECIES_COUNT + (species << system.group_log2) + in_group;
 }
 
+// Where particles need not lie beside their neighbors, those with lists of one length do, by the lists so far: the lanes of a
+// warp then end their walk together. Sums do not depend on the order where they are integers.
+INLINE u32 bin_of_particle(const Particles &particles, const Site (&site)[DIMENSION], u32 p) {
+#if BY_LENGTH
+    if (system.lanes_log2 == 0) {
+        u32 rows = system.row_ends[(size_t)p * SPECIES_COUNT + SPECIES_COUNT - 1], last = (1u << system.group_log2) - 1;
+        return bin_number(rows < last ? rows : last, particles.species[p]);
+    }
+#endif
+    return bin_number(cell_of(site), particles.species[p]);
+}
+
 // Particles of each bin, and the place of each particle among those of its bin; for the particles at the first places.
 INLINE void count_bins(const Particles &particles, const Site *sites, u32 places) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < places; p += gridDim.x * blockDim.x) {
         if (has_left(p)) continue;
         Site site[DIMENSION];
         load_site(sites, p, site);
-        u32 bin = bin_number(cell_of(site), particles.species[p]);
+        u32 bin = bin_of_particle(particles, site, p);
         system.bin_of[p] = bin;
         system.slot_of[p] = atomicAdd(system.bin_count + bin, 1u);
     }
@@ -115,47 +128,6 @@ INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places) {
     site_copy ^= 1;
     synchronize(false);
 }
-
-// The growing list of one particle.
-struct ListWriter {
-    u32 *at;
-    u32 lanes_log2;
-    u32 rows;
-    u32 group_start;
-
-    INLINE void put(u32 index, u32 entry) const {
-        u32 lane = group_start + (index & ((1u << lanes_log2) - 1));
-        u32 of_lane = index >> lanes_log2;
-        u32 row = of_lane >> 2;
-        if (row < rows) at[(row * 32 + lane) * 4 + (of_lane & 3)] = entry;
-    }
-};
-
-// The last four entries of a list that one lane makes alone: written together.
-struct Pending {
-    u32 entry[4];
-
-    INLINE void put(const ListWriter &writer, u32 index, u32 next) {
-        entry[0] = entry[1];
-        entry[1] = entry[2];
-        entry[2] = entry[3];
-        entry[3] = next;
-        if ((index & 3) == 3 && index >> 2 < writer.rows) {
-            ((uint4 *)writer.at)[(index >> 2) * 32 + writer.group_start] = make_uint4(entry[0], entry[1], entry[2], entry[3]);
-        }
-    }
-};
-
-// What a lane knows of its particle while its list grows.
-struct Search {
-    u32 particle;
-    Site site[DIMENSION];
-    ListWriter writer;
-    // Entries and, for filling up, a particle out of reach.
-    u32 length;
-    u32 filling;
-    Pending pending;
-};
 
 // Adds the particles [first, last) that are within reach (`BY_ONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
 // those found are written after the ones of the lanes before.
@@ -274,7 +246,6 @@ INLINE bool has_ghosts_around(u32 tile) {
 template <int KIND>
 static __device__ __noinline__ bool build_lists(const Particles &particles, const Site *sites) {
     Group group = group_of();
-    const u32 lanes_log2 = KIND == TOGETHER ? group.lanes_log2 : 0, lanes = 1u << lanes_log2, per_row = 4u << lanes_log2;
     bool full = false;
     TileTurns turns(tile_count(group));
     while (turns.next()) {
@@ -284,9 +255,7 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
         if (search.particle >= system.count) continue;
         load_site(sites, search.particle, search.site);
         u32 species = particles.species[search.particle];
-        search.writer = ListWriter{system.list + (size_t)tile * system.rows * 128, group.lanes_log2, system.rows,
-                                   group.lane - group.member};
-        search.length = 0;
+        search.begin(group, tile);
         const bool with_ghosts = has_ghosts_around(tile);
         const u32 *around = system.around + (size_t)cell_of(search.site) * system.around_count;
         float place[DIMENSION];
@@ -321,24 +290,9 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
                 });
             }
             if (KIND == COARSE) write_waiting(waiting, search);
-            u32 end = (search.length + per_row - 1) / per_row * per_row;
-            for (u32 index = search.length + group.member; index < end; index += lanes) {
-                if (KIND != TOGETHER) {
-                    search.pending.put(search.writer, index, search.filling);
-                } else {
-                    search.writer.put(index, search.filling);
-                }
-            }
-            search.length = end;
-            u32 rows = end / per_row;
-            if (group.member == 0) {
-                system.row_ends[(size_t)search.particle * SPECIES_COUNT + b] = rows < system.rows ? rows : system.rows;
-            }
+            end_segment<KIND != TOGETHER>(group, b, search);
         }
-        if (search.length > system.rows * per_row) {
-            atomicMax(&system.control->list_need, search.length);
-            full = true;
-        }
+        full |= is_too_long<KIND != TOGETHER>(group, search);
     }
     return full;
 }
@@ -359,7 +313,11 @@ static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy) {
     i64 sorted = clock64();
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
+#if ALL_CANDIDATES
+    bool full = system.lanes_log2 == 0 ? synchronize(build_lists_by_bytes(particles, site_copy)) : build_all_lists(particles, sites);
+#else
     bool full = build_all_lists(particles, sites);
+#endif
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         system.control->rebuilds += 1;
         if (full) system.control->status = STATUS_LISTS_FULL;

@@ -12,7 +12,9 @@
 #include "shared/sampling.cuh"
 
 #if SAMPLING
+#if !MEMBERS
 __constant__ SamplingConstant sampling;
+#endif
 
 INLINE u32 *sample_slot(u32 slot) { return sampling.records + slot * sampling.slot_words; }
 
@@ -66,6 +68,7 @@ INLINE void store_sampled_axis(u32 *sample, u32 id, u32 axis, bool stores, const
 
 // The present state.
 extern "C" __global__ void __launch_bounds__(256) take_sample(u32 slot) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     u32 *sample = sample_slot(slot);
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {

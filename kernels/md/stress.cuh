@@ -32,8 +32,10 @@ INLINE void add_virial(Sum (&virial)[6], const Interaction &pair) {
 }
 
 #if STRESS
+#if !MEMBERS
 // Sums of the samples of a launch and of those before it.
 __constant__ SplitSum *stress_sums;
+#endif
 
 // Where the sums of the stress after `done` steps go; null: it is not wanted.
 INLINE SplitSum *stress_at(const SampleTimes &turns, u32 done) {

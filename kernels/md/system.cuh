@@ -13,8 +13,18 @@ typedef unsigned short HalfBits;
 
 #include "shared/system.cuh"
 
+#ifndef MEMBERS
+#define MEMBERS 0
+#endif
+
+#if MEMBERS
+#include "md/member.cuh"
+#else
 // Where everything lies: constant, so that every function reads it at no cost.
 __constant__ System system;
+// Every kernel begins so.
+INLINE void enter_system() {}
+#endif
 __constant__ PolicyConstants policy;
 __constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
 static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;

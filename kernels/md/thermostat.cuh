@@ -152,7 +152,7 @@ INLINE double bussi_factor(const Thermostat &thermostat, const BussiNumbers &num
 
 // A thermostat of the whole system (Nose-Hoover, Bussi) during a launch, alike in all blocks. It acts on the velocities of half
 // steps: after the drift of a step one thread of each block takes their kinetic energy and leaves the factor, while the
-// others compute forces; they meet before the second kick.
+// others compute forces; they wait for it before the second kick.
 struct GlobalThermostat {
     Memory memory;
     // Nose-Hoover: 1 / tau^2; Bussi: exp(-dt / time).
@@ -160,6 +160,8 @@ struct GlobalThermostat {
     // Bussi: of the step that comes.
     BussiNumbers numbers;
     u64 step_of_numbers;
+    // Given when the factor of a step is there.
+    Signal ready;
 
     // Takes what the launch before remembers; one thread of a block comes here. So in `store` and `act`.
     INLINE void load(const Thermostat &thermostat, const Control *control) {
@@ -170,6 +172,7 @@ struct GlobalThermostat {
         }
         memory.factor = control->factor;
         step_of_numbers = ~0ull;
+        ready.reset();
         if (thermostat.kind == THERMOSTAT_BUSSI) constant = exp_f64(-thermostat.timestep / thermostat.parameter);
         if (thermostat.kind != THERMOSTAT_NOSE_HOOVER) return;
         double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);

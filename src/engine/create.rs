@@ -1,6 +1,6 @@
 //! The engine of a plan: which one, and on how many ranks.
 use super::cpu::{CpuEngine, Processor};
-use super::ensemble::{Engines, Workers};
+use super::ensemble::{Engines, Ensemble, Workers};
 use super::{Engine, EngineError, ExactState, cuda, domain, precision};
 use crate::plan::{EngineChoice, Plan, Precision, RunPlan};
 
@@ -74,32 +74,24 @@ pub fn create_ensemble_on(
     ranks: &domain::Ranks,
     plan: &Plan,
     mut states: Vec<ExactState>,
-) -> Result<Engines, EngineError> {
+) -> Result<Box<dyn Ensemble>, EngineError> {
     assert_eq!(states.len(), plan.systems(), "a state for each system");
     if let [state] = &states[..] {
-        return Ok(Engines::alone(create_on(ranks, &plan.of_system(0), state)?));
+        return Ok(Box::new(Engines::alone(create_on(ranks, &plan.of_system(0), state)?)));
     }
     if ranks.count() > 1 {
         let (ranks, systems) = (ranks.count(), states.len());
         return Err(EngineError::EnsembleOnRanks { ranks, systems });
     }
-    let on_cpu = is_on_cpu(plan.run.engine);
-    let workers = match on_cpu {
-        true => {
-            let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-            Workers::new(plan.run.threads.unwrap_or_else(cores).min(states.len()))?
-        }
-        // The GPU takes the steps of one system after the other.
-        false => Workers::none(),
-    };
+    if !is_on_cpu(plan.run.engine) {
+        return cuda::create_many(plan, &states);
+    }
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = Workers::new(plan.run.threads.unwrap_or_else(cores).min(states.len()))?;
     let create = |system: usize, state: &mut ExactState| {
-        let plan = plan.of_system(system);
-        let engine = match on_cpu {
-            true => on_processor(Processor::of_caller(), &plan, state),
-            false => cuda::create(&plan, state),
-        };
-        engine.map_err(|error| error.of_system(system))
+        on_processor(Processor::of_caller(), &plan.of_system(system), state)
+            .map_err(|error| error.of_system(system))
     };
     let engines = workers.share(&mut states, create).into_iter().collect::<Result<_, _>>()?;
-    Ok(Engines::shared(engines, workers))
+    Ok(Box::new(Engines::shared(engines, workers)))
 }

@@ -49,6 +49,12 @@ pub trait Ensemble: Send {
 
     /// The machine, and how the steps are carried out.
     fn report(&self) -> EngineReport;
+
+    /// The engines, if each system has one to itself.
+    #[cfg(feature = "fault-injection")]
+    fn into_engines(self: Box<Self>) -> Option<Engines> {
+        None
+    }
 }
 
 /// Systems with an engine each.
@@ -153,6 +159,11 @@ impl Ensemble for Engines {
             report.hardware.set_threads(self.workers.0.len());
         }
         report
+    }
+
+    #[cfg(feature = "fault-injection")]
+    fn into_engines(self: Box<Self>) -> Option<Engines> {
+        Some(*self)
     }
 }
 

@@ -49,6 +49,13 @@ impl Hardware {
         }
     }
 
+    /// Where GPUs share the systems.
+    pub(super) fn set_gpus(&mut self, gpus: usize) {
+        if let DeviceReport::Gpu(gpu) = &mut self.device {
+            gpu.gpus = Some(gpus);
+        }
+    }
+
     /// Set of instructions that the loops over pairs are compiled for.
     pub fn instructions(&self) -> &str {
         match &self.device {
@@ -77,6 +84,9 @@ pub struct ProcessorReport {
 pub struct GpuReport {
     #[serde(rename = "GPU")]
     pub name: String,
+    /// How many of them share the systems of a run.
+    #[serde(rename = "GPUs", skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<usize>,
     /// `sm_90` for compute capability 9.0.
     pub instructions: String,
     pub multiprocessors: u32,

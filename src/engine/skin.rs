@@ -40,6 +40,12 @@ pub fn on_one_gpu(plan: &Plan) -> f64 {
     plan.run.skin.unwrap_or((share * plan.potential.largest_cutoff()).clamp(0.15, 1.0))
 }
 
+/// Of many systems that share a GPU. Best values on an H100, where there are enough of them to keep it busy.
+pub fn of_many_on_a_gpu(plan: &Plan) -> f64 {
+    let share = if plan.system.particle_count() < 700 { 0.1 } else { 0.13 };
+    plan.run.skin.unwrap_or((share * plan.potential.largest_cutoff()).clamp(0.15, 1.0))
+}
+
 /// Of ranks, the same on all of them.
 pub fn on_ranks(
     plan: &Plan,

@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::stage::{StageOutput, part_of_system};
 use super::writer::Writer;
 use super::{OutputDirectory, RunError, RunOptions, Simulation, memory, stage_contexts};
-use crate::engine::{self, Ensemble, ExactState};
+use crate::engine::{self, ExactState};
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
 use crate::run::StageSummary;
@@ -100,7 +100,7 @@ impl Simulation {
         let mut writer = None;
         if place.begun {
             ensemble.begin_stage(&stage_contexts(&plan, place.stage))?;
-            let provenance = Provenance::of(&ensemble);
+            let provenance = Provenance::of(ensemble.as_ref());
             let mut output = StageOutput::restore(
                 &plan,
                 &toml_text,
@@ -109,12 +109,12 @@ impl Simulation {
                 &provenance,
                 checkpoint,
             )?;
-            output.hand_over(&mut ensemble)?;
+            output.hand_over(ensemble.as_mut())?;
             let first_step = plan.first_step(place.stage);
             writer = Some(Writer::start(output, first_step, step, directory.path())?);
         }
         let seconds = checkpoint.get_json("seconds")?;
-        let mut simulation = Simulation::new(plan, planned, toml_text, Box::new(ensemble));
+        let mut simulation = Simulation::new(plan, planned, toml_text, ensemble);
         simulation.stage = place.stage;
         simulation.writer = writer;
         simulation.summary.systems = summaries;

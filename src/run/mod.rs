@@ -145,7 +145,11 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outc
     let temperatures = (0..plan.systems()).map(|system| first_temperature(&plan.of_system(system)));
     ensemble.draw_velocities(&temperatures.collect::<Vec<_>>())?;
     #[cfg(feature = "fault-injection")]
-    let ensemble = ensemble.wrapped(0, |engine| fault::Faulty::from_environment(engine, &plan))?;
+    let ensemble: Box<dyn Ensemble> = {
+        let engines = ensemble.into_engines().expect("defects are of engines with one system");
+        let around = |engine| fault::Faulty::from_environment(engine, &plan);
+        Box::new(engines.wrapped(0, around)?)
+    };
     // Not before: the initial state may be one of the files that --force removes, and nothing is removed for a run that
     // cannot start.
     if let (true, Some(why)) = (directory.replaces(), watch.pending()) {
@@ -153,7 +157,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outc
     }
     drop(ends_waits);
     directory.begin()?;
-    let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), Box::new(ensemble));
+    let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), ensemble);
     simulation.summary.setup_seconds = started.elapsed().as_secs_f64();
     // A run that is killed before this leaves the earlier one, and from here on can be resumed.
     let saved = simulation.save(&directory);

@@ -11,6 +11,7 @@ parts=(
     "stages:          1,000 stages in one run: the GPU's memory must not grow"
     "speed:           steps per second of one GPU, by size and precision"
     "smooth:          smooth truncation beside shifted, skin given"
+    "many-systems:    particle-steps per second of many systems in one run, by size and thermostat"
     "exact:           the suite exact, of full size"
     "ranks:           tests of ranks on two GPUs and more (test file ranks_on_gpus)"
     "ranks-memcheck:  compute-sanitizer on two ranks"
@@ -49,8 +50,14 @@ cmp -s "$supercool" target/debug/supercool || cp "$supercool" target/debug/super
 # A configuration of this folder in a precision; those with everything in two or three dimensions.
 configure() { # NAME PRECISION
     local system="s/DIMENSION/3/; s/OF_A/1600/; s/OF_B/400/"
-    case "$1" in *_2d) system="s/DIMENSION/2/; s/OF_A/1300/; s/OF_B/700/" ;; esac
-    sed "s/PRECISION/$2/; $system" "$here/${1%_[23]d}.toml" >"$output/$1-$2.toml"
+    case "$1" in
+        *_2d) system="s/DIMENSION/2/; s/OF_A/1300/; s/OF_B/700/" ;;
+        # One block a system, one lane a particle; and several of both.
+        many_systems) system="s/SYSTEMS/132/; s/THREADS/1/" ;;
+        few_systems) system="s/SYSTEMS/3/; s/THREADS/8/" ;;
+    esac
+    local template="${1%_[23]d}"
+    sed "s/PRECISION/$2/; $system" "$here/${template/few_/many_}.toml" >"$output/$1-$2.toml"
     echo "$output/$1-$2.toml"
 }
 
@@ -82,12 +89,14 @@ bench() { # PARTICLES PRECISION OPTION...
     shift 2
     "$supercool" bench --engine cuda --particles "$particles" --precision "$precision" "$@" --json |
         python3 -c 'import json, sys
-[row] = json.load(sys.stdin)
-print("|", row["particles"], "|", row["precision"], "|", " ".join(sys.argv[1:]) or "-", "|", round(row["steps_per_second"], 1), "|", flush=True)' "$@"
+for row in json.load(sys.stdin):
+    options = " ".join([row["thermostat"], *sys.argv[1:]])
+    print("|", row["particles"], "|", row["precision"], "|", options, "|", round(row["steps_per_second"], 1), "|", flush=True)' "$@"
 }
 
 part_tests() { run_tests 12 cuda cuda_correlations cuda_minima reference simulation_box buckingham; }
-one_gpu=(lanes:fixed-point lanes:double-single everything_3d:fixed-point everything_2d:fixed-point)
+one_gpu=(lanes:fixed-point lanes:double-single everything_3d:fixed-point everything_2d:fixed-point many_systems:fixed-point
+    few_systems:double-single)
 part_memcheck() { sanitize memcheck 1 "${one_gpu[@]}"; }
 part_racecheck() { sanitize racecheck 1 "${one_gpu[@]}"; }
 
@@ -131,6 +140,17 @@ part_speed() {
         bench 2097152 "$precision" --model lj-nve || failed=1
     done
     bench 50000000 fixed-point --melt-steps 300 --equilibration-steps 200 --steps 200 || failed=1
+    return $failed
+}
+
+part_many-systems() {
+    echo "| particles | precision | options | steps/s |"
+    echo "| --- | --- | --- | --- |"
+    local failed=0 thermostats=none,andersen,langevin,bussi,nose-hoover
+    for case in "250 2112" "500 1056" "1000 528" "2000 528" "4000 264" "10000 264"; do
+        read -r particles systems <<<"$case"
+        bench "$particles" fixed-point --systems "$systems" --steps $((2500000 / particles)) --thermostat $thermostats || failed=1
+    done
     return $failed
 }
 

@@ -211,6 +211,11 @@ impl ElementSizes {
         self.dimension
     }
 
+    /// Bytes of a site in memory.
+    pub fn site_bytes(self) -> usize {
+        self.site * self.site_stride()
+    }
+
     /// Components of a site, with padding.
     pub fn site_stride(self) -> usize {
         if self.dimension == 2 { 2 } else { 4 }

@@ -30,6 +30,7 @@ impl Gpu {
             instructions: format!("sm_{}", self.compute_capability),
             multiprocessors: self.multiprocessors,
             memory_bytes: self.memory,
+            gpus: None,
             driver: version(driver_version().ok()),
             nvrtc: version(Nvrtc::get().ok().map(Nvrtc::version)),
         };

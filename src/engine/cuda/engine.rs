@@ -7,7 +7,6 @@ use super::force_field::ForceField;
 use super::launch::{Arguments, Kernel};
 use super::memory::Session;
 use super::neighbor_lists::{ListShape, ListedSystem, NeighborList};
-use super::program::Program;
 use super::run_device::RunDevice;
 use super::state::State;
 use super::stepper::Stepper;
@@ -43,7 +42,7 @@ impl<P: DevicePolicy> CudaEngine<P, ()> {
         plan: &Plan,
         start: Start,
         session: Arc<Session>,
-        program: fn(&P, &Plan) -> Program,
+        device: impl FnOnce(Arc<Session>, &P, &ForceField<P>) -> Result<RunDevice, EngineError>,
         shape: ListShape,
         capacity: Capacity,
     ) -> Result<Self, EngineError> {
@@ -53,9 +52,8 @@ impl<P: DevicePolicy> CudaEngine<P, ()> {
         tuning::check_memory(&session, capacity.places(), species, element_sizes, shape)?;
         let force_field = ForceField::new(plan);
         let policy = P::new(simulation_box, plan.run.timestep, &plan.system.species);
-        let program = program(&policy, plan);
-        let device = RunDevice::new(session.clone(), program, &policy, &force_field)?;
-        let state = State::new(&session, plan, &start, capacity)?;
+        let device = device(session.clone(), &policy, &force_field)?;
+        let state = State::new(&session, plan, &start, capacity, device.control_buffer()?)?;
         let listed = ListedSystem::new::<P>(plan, simulation_box, force_field.cutoffs());
         let neighbor_list = NeighborList::new(&session, listed, shape, capacity)?;
         let engine = CudaEngine {
@@ -108,10 +106,23 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
     }
 
     pub(super) fn geometry(&self, kind: Kind) -> Geometry {
-        let tiles = self.neighbor_list.tiles(self.state.count()) as u32;
         let blocks = self.device.multiprocessors().min(MOST_BLOCKS as u32);
-        let alone = self.neighbor_list.shape().lanes_log2 == 0 && single_lane_pays(P::PRECISION);
-        Geometry::new(kind, tiles, blocks, alone)
+        Geometry::new(kind, self.tiles(), blocks, self.has_single_lanes())
+    }
+
+    /// Tiles, the particles of a warp each.
+    pub(super) fn tiles(&self) -> u32 {
+        self.neighbor_list.tiles(self.state.count()) as u32
+    }
+
+    /// Threads that work on the lists.
+    pub(super) fn lanes(&self) -> usize {
+        self.neighbor_list.lanes(self.state.count())
+    }
+
+    /// Whether kernels for one lane a particle may take the steps.
+    pub(super) fn has_single_lanes(&self) -> bool {
+        self.neighbor_list.shape().lanes_log2 == 0 && single_lane_pays(P::PRECISION)
     }
 
     /// Launches an ordinary kernel over all particles.
@@ -129,8 +140,7 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
         kernel: Kernel<A>,
         arguments: A,
     ) -> Result<(), EngineError> {
-        let lanes = self.neighbor_list.lanes(self.state.count());
-        self.device.launch_over(lanes, kernel, arguments)
+        self.device.launch_over(self.lanes(), kernel, arguments)
     }
 
     /// Makes room for the longest list that was wanted; the next launch must build them.
@@ -159,10 +169,13 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         draw_velocities(self, temperature, exactly, Purpose::InitialVelocity)
     }
 
-    /// What both kinds of engines report; `resources`: registers and bytes of local memory of the kernel that takes the
-    /// steps.
-    pub(super) fn common_report(&self, resources: (i32, i32)) -> EngineReport {
-        let Geometry { blocks, threads, .. } = self.geometry(Kind::None);
+    /// What all kinds of engines report; of the kernel that takes the steps blocks and their threads, and `resources`:
+    /// registers and bytes of local memory.
+    pub(super) fn common_report(
+        &self,
+        (blocks, threads): (u32, u32),
+        resources: (i32, i32),
+    ) -> EngineReport {
         let (registers, local_bytes) = resources;
         let (count, shape) = (self.state.count(), self.neighbor_list.shape());
         let launch = LaunchReport {

@@ -1,14 +1,14 @@
 //! Compiled kernels, and their launches.
 use std::ffi::{CString, c_void};
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, Weak};
 
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule};
 
 use super::compile::{Architecture, compile, compile_ahead};
 use super::declare::{DeviceType, Pointer};
-use super::device::failed;
+use super::device::{Gpu, failed};
 use super::library::Nvrtc;
 use super::memory::Session;
 use super::program::Program;
@@ -27,6 +27,13 @@ pub struct Kernels {
 unsafe impl Send for Kernels {}
 // SAFETY: as above.
 unsafe impl Sync for Kernels {}
+
+/// Kernels of a program with a constant.
+pub struct CommonKernels {
+    program: Program,
+    constant: Vec<u8>,
+    kernels: Weak<Kernels>,
+}
 
 /// A kernel of a module, by the types of its parameters. [`kernels!`] makes them.
 pub struct Kernel<A> {
@@ -138,6 +145,18 @@ impl Grid {
         Grid { blocks, ..Grid::of(1, threads) }
     }
 
+    /// Of an ordinary kernel over at most a number of threads: its threads take items in turn.
+    pub fn over(gpu: &Gpu, threads: usize) -> Self {
+        let blocks = threads.div_ceil(THREADS as usize).max(1) as u32;
+        Grid::of(blocks.min(8 * gpu.multiprocessors), THREADS)
+    }
+
+    /// The same for each of a number of systems.
+    pub fn over_systems(gpu: &Gpu, threads: usize, systems: u32) -> Self {
+        let Grid { blocks, threads, .. } = Grid::over(gpu, threads);
+        Grid::in_two_dimensions((blocks.0, systems), threads)
+    }
+
     pub fn cooperative(blocks: u32, threads: u32) -> Self {
         Grid { cooperative: true, ..Grid::of(blocks, threads) }
     }
@@ -164,6 +183,31 @@ impl Kernels {
         let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
             .map_err(|error| failed("load the kernels", error))?;
         Ok(Kernels { session: session.clone(), module })
+    }
+
+    /// The same with a constant that is set once, for all that need it: while someone has them, they are not loaded again.
+    pub fn with_constant(
+        session: &Arc<Session>,
+        program: &Program,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<Arc<Self>, EngineError> {
+        let all = &mut session.common_kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|common| common.kernels.strong_count() > 0);
+        let same = |common: &&CommonKernels| common.constant == bytes && common.program == *program;
+        if let Some(kernels) = all.iter().find(same).and_then(|common| common.kernels.upgrade()) {
+            return Ok(kernels);
+        }
+        let kernels = Arc::new(Kernels::of(session, program)?);
+        if !bytes.is_empty() {
+            kernels.set_bytes(name, bytes)?;
+        }
+        all.push(CommonKernels {
+            program: program.clone(),
+            constant: bytes.to_vec(),
+            kernels: Arc::downgrade(&kernels),
+        });
+        Ok(kernels)
     }
 
     /// Writes a constant.
@@ -211,7 +255,7 @@ impl Kernels {
         Ok(Kernel { function, arguments: PhantomData })
     }
 
-    /// Launches an ordinary kernel over at most a number of threads: its threads take items in turn.
+    /// Launches an ordinary kernel over at most a number of threads.
     ///
     /// # Errors
     /// If the GPU is lost.
@@ -221,9 +265,7 @@ impl Kernels {
         kernel: Kernel<A>,
         arguments: A,
     ) -> Result<(), EngineError> {
-        let blocks = threads.div_ceil(THREADS as usize).max(1) as u32;
-        let most = 8 * self.session.gpu.multiprocessors;
-        self.launch(kernel, Grid::of(blocks.min(most), THREADS), arguments)
+        self.launch(kernel, Grid::over(&self.session.gpu, threads), arguments)
     }
 
     /// Registers of a thread, and bytes of local memory.

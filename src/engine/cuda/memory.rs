@@ -1,5 +1,5 @@
 //! Memory of the GPU, and the GPU itself as an engine holds it.
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 
 use cudarc::driver::CudaContext;
 use cudarc::driver::result;
@@ -7,12 +7,17 @@ use cudarc::driver::sys::{CUdevice_attribute, CUdeviceptr};
 
 use super::declare::{Plain, Pointer};
 use super::device::{Gpu, failed};
+use super::launch::CommonKernels;
+use super::streams::Stream;
 use crate::engine::EngineError;
 
 /// A GPU in use by this process.
 pub struct Session {
     pub gpu: Gpu,
     context: Arc<CudaContext>,
+    /// What those that need the same have in common.
+    pub(super) common_kernels: Mutex<Vec<CommonKernels>>,
+    pub(super) copying: Mutex<Weak<Stream>>,
 }
 
 impl Session {
@@ -21,7 +26,12 @@ impl Session {
     pub fn open(gpu: Gpu) -> Result<Arc<Self>, EngineError> {
         let context = CudaContext::new(gpu.ordinal)
             .map_err(|error| failed("take the GPU into use", error))?;
-        Ok(Arc::new(Session { gpu, context }))
+        Ok(Arc::new(Session {
+            gpu,
+            context,
+            common_kernels: Mutex::default(),
+            copying: Mutex::default(),
+        }))
     }
 
     /// Makes the GPU the one that this thread talks to: to be called before the driver is.
@@ -53,6 +63,14 @@ impl Session {
         bytes.map(|bytes| bytes as usize).map_err(|error| failed("describe a GPU", error))
     }
 
+    /// Bytes of shared memory of a multiprocessor.
+    pub fn shared_memory_of_multiprocessor(&self) -> Result<usize, EngineError> {
+        let attribute =
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR;
+        let bytes = self.context.attribute(attribute);
+        bytes.map(|bytes| bytes as usize).map_err(|error| failed("describe a GPU", error))
+    }
+
     /// Free and total memory in bytes.
     pub fn memory(&self) -> Result<(u64, u64), EngineError> {
         self.enter()?;
@@ -67,6 +85,8 @@ pub struct Buffer {
     session: Arc<Session>,
     pointer: CUdeviceptr,
     bytes: usize,
+    /// Of which it is a part, and which gives the memory back.
+    whole: Option<Arc<Buffer>>,
 }
 
 impl Buffer {
@@ -76,7 +96,7 @@ impl Buffer {
         // SAFETY: the memory is freed once, when the buffer is dropped.
         let pointer = unsafe { result::malloc_sync(bytes) }
             .map_err(|error| failed("give memory on the GPU", error))?;
-        let buffer = Buffer { session: session.clone(), pointer, bytes };
+        let buffer = Buffer { session: session.clone(), pointer, bytes, whole: None };
         // SAFETY: the memory is ours and as long.
         unsafe { result::memset_d8_sync(pointer, 0, bytes) }
             .map_err(|error| failed("clear memory", error))?;
@@ -92,6 +112,17 @@ impl Buffer {
         let buffer = Buffer::new(session, size_of_val(values))?;
         buffer.write(values)?;
         Ok(buffer)
+    }
+
+    /// A part of a buffer, from byte `first` on.
+    pub fn part_of(whole: &Arc<Buffer>, first: usize, bytes: usize) -> Self {
+        assert!(first + bytes <= whole.bytes);
+        Buffer {
+            session: whole.session.clone(),
+            pointer: whole.pointer + first as CUdeviceptr,
+            bytes,
+            whole: Some(whole.clone()),
+        }
     }
 
     /// Where it begins, as the kernels see it.
@@ -183,7 +214,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.session.enter().is_ok() {
+        if self.whole.is_none() && self.session.enter().is_ok() {
             // SAFETY: the pointer came from the driver and is used no more. After an error of the GPU
             // nothing can be done about a failure here.
             let _ = unsafe { result::free_sync(self.pointer) };

@@ -13,8 +13,10 @@ mod force_field;
 mod launch;
 mod layout;
 pub mod library;
+mod many_systems;
 mod md_program;
 mod measure;
+mod members;
 mod memory;
 mod minimize;
 mod neighbor_lists;
@@ -35,11 +37,15 @@ mod velocities;
 
 use std::sync::Arc;
 
+use self::buffers::ElementSizes;
 use self::engine::CudaEngine;
+use self::many_systems::ManySystems;
+use self::members::Sharing;
 use self::program::Program;
 use self::rank::MultiRank;
 use self::single_rank::SingleRank;
 use crate::engine::domain::{Communicator, Part, RankEngine, Start};
+use crate::engine::ensemble::Ensemble;
 use crate::engine::precision::{Policy, in_precision};
 use crate::engine::{Engine, EngineError, ExactState};
 use crate::plan::Plan;
@@ -53,6 +59,15 @@ pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, Engine
     Ok(in_precision!(plan.run.precision, |P| Box::new(CudaEngine::<P, SingleRank>::new(
         plan, state, gpu
     )?)))
+}
+
+/// Many systems of a plan on all GPUs, holding their states.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_many(plan: &Plan, states: &[ExactState]) -> Result<Box<dyn Ensemble>, EngineError> {
+    let gpus = device::gpus()?;
+    Ok(in_precision!(plan.run.precision, |P| Box::new(ManySystems::<P>::new(plan, states, gpus)?)))
 }
 
 /// The engine of a rank of a plan on a GPU, holding some of the particles of a state. Collective.
@@ -80,6 +95,22 @@ pub use minimize::{CudaMinimizer, FIRE as FIRE_HEADER, program as minimizer_prog
 /// GPUs that are not there.
 pub fn program(plan: &Plan) -> Program {
     in_precision!(plan.run.precision, |P| single_rank::program(&policy::<P>(plan), plan))
+}
+
+/// The same of many systems on a GPU with a number of multiprocessors, each with this many bytes of shared memory.
+pub fn members_program(
+    plan: &Plan,
+    systems: usize,
+    multiprocessors: u32,
+    shared_bytes: usize,
+) -> Program {
+    let system = &plan.system;
+    let (particles, dimension) = (system.particle_count(), system.simulation_box.dimension());
+    let site_bytes = ElementSizes::new(plan.run.precision, dimension).site_bytes();
+    let is_cubic = system.simulation_box.is_cubic();
+    let sharing =
+        Sharing::new(systems, particles, multiprocessors, shared_bytes, site_bytes, is_cubic);
+    in_precision!(plan.run.precision, |P| members::program(&policy::<P>(plan), plan, sharing))
 }
 
 /// The same of a rank among others.

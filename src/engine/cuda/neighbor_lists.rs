@@ -22,6 +22,10 @@ pub struct ListShape {
     pub capacity: usize,
     /// Domains of the box along each axis, between whose cells borders lie if that is not too wasteful.
     pub domains: [u32; 3],
+    /// Particles are sorted by species first, then by cell: for one block, whose warps then have lists of one length each.
+    pub by_species: bool,
+    /// Bytes of an entry.
+    pub entry_bytes: usize,
 }
 
 /// Entries that a list of a homogeneous liquid may have: its mean and some more. In a thin fluid the numbers of neighbors
@@ -125,7 +129,11 @@ impl ListBuffers {
         let reach = system.reach(shape.skin);
         let (cells, ranks) =
             number_cells(&system.simulation_box, reach, system.total, shape.domains);
-        let group_log2 = group_log2(particles, species);
+        let group_log2 = match shape.by_species {
+            // At least as many as lists have different lengths.
+            true => ranks.len().next_power_of_two().max(32).ilog2(),
+            false => group_log2(particles, species),
+        };
         let bins = ranks.len().next_multiple_of(1 << group_log2) * species;
         let mut flat_of = vec![0; ranks.len()];
         for (flat, &rank) in ranks.iter().enumerate() {
@@ -136,11 +144,11 @@ impl ListBuffers {
             .flat_map(|&flat| neighbors_of(flat, cells, &ranks))
             .map(rank_and_offset)
             .collect();
-        let (rows, words) = size(particles, species, shape);
+        let (rows, entries) = size(particles, species, shape);
         let reach2 = system.cutoffs.iter().map(|cutoff| (cutoff + shape.skin).powi(2));
         let reach2: Vec<f64> = reach2.map(system.round).collect();
         Ok(ListBuffers {
-            list: Buffer::new(session, words * 4)?,
+            list: Buffer::new(session, entries * shape.entry_bytes)?,
             cell_rank: Buffer::holding(session, &ranks)?,
             around: Buffer::holding(session, &around)?,
             bin_count: Buffer::new(session, bins * 4)?,
@@ -362,7 +370,7 @@ fn describe_cells(simulation_box: &SimulationBox, system: &mut System) {
     system.coarse = system.cells[..edges.len()].iter().all(|&cells| cells >= 3).into();
 }
 
-/// Rows of four entries for each lane, and 32-bit words of all lists.
+/// Rows of four entries for each lane, and entries of all lists.
 fn size(count: usize, species: usize, shape: ListShape) -> (usize, usize) {
     let lanes = 1 << shape.lanes_log2;
     // Every segment may end with a row that is not full.
@@ -374,5 +382,5 @@ fn size(count: usize, species: usize, shape: ListShape) -> (usize, usize) {
 
 /// Bytes of all lists.
 pub fn bytes(count: usize, species: usize, shape: ListShape) -> usize {
-    size(count, species, shape).1 * 4
+    size(count, species, shape).1 * shape.entry_bytes
 }

@@ -1,15 +1,17 @@
 //! A GPU with the kernels of a run.
 use std::sync::Arc;
 
-use super::buffers::{SplitSum, System};
+use super::buffers::{Control, SplitSum, System};
 use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::force_field::ForceField;
 use super::launch::{Arguments, Kernel, Kernels};
 use super::md_program;
 use super::measure::{MeasureKernels, measured};
+use super::members::Members;
 use super::memory::{Buffer, Session};
 use super::program::Program;
+use super::samples::SamplingConstant;
 use crate::engine::EngineError;
 use crate::system::Species;
 
@@ -18,10 +20,19 @@ const MOST_SUMS: usize = measured::ALL_SUMS as usize;
 /// A GPU with the kernels of a run, which are launched one after the other, in the stream of the session.
 pub struct RunDevice {
     session: Arc<Session>,
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
     measure: MeasureKernels,
     /// Of kernels that measure.
     sums: Buffer,
+    /// Where the kernels are those of many systems.
+    place: Option<Place>,
+}
+
+/// A system among others.
+#[derive(Clone)]
+pub struct Place {
+    pub members: Arc<Members>,
+    pub system: usize,
 }
 
 impl RunDevice {
@@ -40,11 +51,48 @@ impl RunDevice {
             measure: MeasureKernels::load(&kernels)?,
             sums: Buffer::new(&session, MOST_SUMS * size_of::<SplitSum>())?,
             session,
-            kernels,
+            kernels: Arc::new(kernels),
+            place: None,
         })
     }
 
-    /// Compiles and loads another program in place of the present one. Nothing may be under way.
+    /// Of one of many systems.
+    ///
+    /// # Errors
+    /// If the GPU has no room.
+    pub fn of_member(session: Arc<Session>, place: Place) -> Result<Self, EngineError> {
+        let members = &place.members;
+        Ok(RunDevice {
+            measure: members.measure,
+            sums: Buffer::new(&session, MOST_SUMS * size_of::<SplitSum>())?,
+            session,
+            kernels: members.kernels.clone(),
+            place: Some(place),
+        })
+    }
+
+    /// Where it stands, if it is one of many.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// Systems that share the GPU's memory.
+    pub fn share(&self) -> usize {
+        self.place.as_ref().map_or(1, |place| place.members.count())
+    }
+
+    /// Memory for what kernels and host share.
+    ///
+    /// # Errors
+    /// If the GPU has no room.
+    pub fn control_buffer(&self) -> Result<Buffer, EngineError> {
+        match &self.place {
+            None => Buffer::new(&self.session, size_of::<Control>()),
+            Some(place) => Ok(place.members.control_of(place.system)),
+        }
+    }
+
+    /// Compiles and loads another program in place of the present one. Nothing may be under way, and the system is alone.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -54,7 +102,8 @@ impl RunDevice {
         policy: &P,
         force_field: &ForceField<P>,
     ) -> Result<(), EngineError> {
-        self.kernels = md_program::load(&self.session, program, policy, force_field)?;
+        assert!(self.place.is_none(), "other systems use the kernels");
+        self.kernels = Arc::new(md_program::load(&self.session, program, policy, force_field)?);
         self.measure = MeasureKernels::load(&self.kernels)?;
         Ok(())
     }
@@ -81,7 +130,26 @@ impl RunDevice {
     /// # Errors
     /// If the GPU is lost. So in what follows.
     pub fn set_system(&self, system: &System) -> Result<(), EngineError> {
-        self.kernels.set("system", system)
+        match &self.place {
+            None => self.kernels.set("system", system),
+            Some(place) => place.members.change(place.system, |member| member.system = *system),
+        }
+    }
+
+    /// Tells them where samples of particles go.
+    pub fn set_sampling(&self, sampling: &SamplingConstant) -> Result<(), EngineError> {
+        match &self.place {
+            None => self.kernels.set("sampling", sampling),
+            Some(place) => place.members.change(place.system, |member| member.sampling = *sampling),
+        }
+    }
+
+    /// Tells them where the sums of the stress go.
+    pub fn set_stress_sums(&self, sums: Pointer<SplitSum>) -> Result<(), EngineError> {
+        match &self.place {
+            None => self.kernels.set("stress_sums", &sums),
+            Some(place) => place.members.change(place.system, |member| member.stress_sums = sums),
+        }
     }
 
     /// Gives the kernels the constants of another box.
@@ -109,6 +177,9 @@ impl RunDevice {
         kernel: Kernel<A>,
         arguments: A,
     ) -> Result<(), EngineError> {
+        if let Some(place) = &self.place {
+            place.members.select(place.system)?;
+        }
         self.kernels.launch_over(threads, kernel, arguments)
     }
 

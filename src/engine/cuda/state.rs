@@ -72,7 +72,6 @@ struct Buffers {
     force: Vec<Buffer>,
     mass: Buffer,
     block_sums: Buffer,
-    control: Buffer,
 }
 
 impl Buffers {
@@ -99,13 +98,12 @@ impl Buffers {
                 .collect::<Result<_, _>>()?,
             mass: Buffer::holding(session, &masses)?,
             block_sums: Buffer::new(session, 4 * blocks * size_of::<SplitSum>())?,
-            control: Buffer::new(session, size_of::<Control>())?,
         })
     }
 
     fn all(&self) -> impl Iterator<Item = &Buffer> {
         let particles = self.particles.iter().flat_map(ParticleBuffers::all);
-        let few = [&self.mass, &self.block_sums, &self.control];
+        let few = [&self.mass, &self.block_sums];
         particles.chain(&self.sites).chain(&self.force).chain(few)
     }
 }
@@ -171,10 +169,12 @@ pub struct State<P> {
     /// waits for copies out of them when it is dropped.
     transfer: OnceCell<Option<Transfer>>,
     buffers: Buffers,
+    control_buffer: Buffer,
 }
 
 impl<P: DevicePolicy> State<P> {
-    /// Memory for particles that are still to be loaded; as many particles as there is room for.
+    /// Memory for particles that are still to be loaded; as many particles as there is room for. `control_buffer` is that of
+    /// [`control`](Self::control).
     ///
     /// # Errors
     /// If the GPU has no room.
@@ -183,6 +183,7 @@ impl<P: DevicePolicy> State<P> {
         plan: &Plan,
         start: &Start,
         capacity: Capacity,
+        control_buffer: Buffer,
     ) -> Result<Self, EngineError> {
         let simulation_box = start.simulation_box;
         let (species, timestep) = (plan.system.species.clone(), plan.run.timestep);
@@ -199,6 +200,7 @@ impl<P: DevicePolicy> State<P> {
             step: start.step,
             control: Control::default(),
             transfer: OnceCell::new(),
+            control_buffer,
         })
     }
 
@@ -264,13 +266,13 @@ impl<P: DevicePolicy> State<P> {
 
     /// Fills in where things lie.
     pub fn describe(&self, system: &mut System) {
-        let Buffers { particles, sites, force, mass, block_sums, control } = &self.buffers;
+        let Buffers { particles, sites, force, mass, block_sums } = &self.buffers;
         system.particles = [particles[0].pointers(), particles[1].pointers()];
         system.sites = [sites[0].pointer(), sites[1].pointer()];
         system.force = pointers(force);
         system.mass = mass.pointer();
         system.block_sums = block_sums.pointer();
-        system.control = control.pointer();
+        system.control = self.control_buffer.pointer();
         system.count = self.count;
     }
 
@@ -294,13 +296,13 @@ impl<P: DevicePolicy> State<P> {
     /// # Errors
     /// If the GPU is lost. So in what follows.
     pub fn read_control(&self) -> Result<Control, EngineError> {
-        Ok(self.buffers.control.read::<Control>(1)?[0])
+        Ok(self.control_buffer.read::<Control>(1)?[0])
     }
 
     /// Gives it to the GPU as the host has it, ready for the next launch.
     pub fn write_control(&mut self) -> Result<(), EngineError> {
         self.control.clear();
-        self.buffers.control.write(&[self.control])
+        self.control_buffer.write(&[self.control])
     }
 
     /// The same with what the thermostat remembers.
@@ -311,12 +313,12 @@ impl<P: DevicePolicy> State<P> {
 
     /// Gives the GPU other values between launches, without taking them over.
     pub fn overwrite_control(&self, control: Control) -> Result<(), EngineError> {
-        self.buffers.control.write(&[control])
+        self.control_buffer.write(&[control])
     }
 
     /// Makes the barrier ready for the next cooperative launch.
     pub fn clear_barrier(&self) -> Result<(), EngineError> {
-        self.buffers.control.clear(size_of_val(&self.control.barrier))
+        self.control_buffer.clear(size_of_val(&self.control.barrier))
     }
 
     /// Copies particles to the GPU, and their sites, which are those of their positions if not given.

@@ -1,5 +1,5 @@
 //! Streams beside the null stream, and points in them.
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use cudarc::driver::result::{event, stream};
 use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUstream};
@@ -16,6 +16,8 @@ pub struct Stream {
 
 // SAFETY: a stream may be used from any thread that has entered its context; every use enters it.
 unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
 
 impl Stream {
     /// # Errors
@@ -25,6 +27,20 @@ impl Stream {
         let stream = stream::create(stream::StreamKind::NonBlocking)
             .map_err(|error| failed("make a stream", error))?;
         Ok(Stream { session: session.clone(), stream })
+    }
+
+    /// The one of a session that takes copies to the host.
+    ///
+    /// # Errors
+    /// If the GPU is lost.
+    pub fn for_copies(session: &Arc<Session>) -> Result<Arc<Self>, EngineError> {
+        let of_session = &mut session.copying.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stream) = of_session.upgrade() {
+            return Ok(stream);
+        }
+        let stream = Arc::new(Stream::new(session)?);
+        **of_session = Arc::downgrade(&stream);
+        Ok(stream)
     }
 }
 

@@ -34,7 +34,8 @@ pub struct Transfer {
     session: Arc<Session>,
     staging: Buffer,
     bytes: usize,
-    stream: Stream,
+    /// That of all copies of the session.
+    stream: Arc<Stream>,
     /// The arrays lie in the staging buffer.
     gathered: Event,
     /// The staging buffer has been read.
@@ -63,7 +64,7 @@ impl Transfer {
         Ok(Transfer {
             staging,
             bytes,
-            stream: Stream::new(session)?,
+            stream: Stream::for_copies(session)?,
             gathered: Event::new(session)?,
             taken: Event::new(session)?,
             free: Free::default(),

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::buffers::{ElementSizes, bytes_per_particle};
+use super::members::Sharing;
 use super::memory::Session;
 use super::neighbor_lists::{self, ListShape};
 use super::thermostat::SMALL_BLOCK;
@@ -18,19 +19,31 @@ pub fn first_shape(
     restored: Option<Choice>,
     multiprocessors: u32,
 ) -> ListShape {
-    let count = plan.system.particle_count();
-    let skin = plan
-        .run
-        .skin
-        .or(restored.map(|choice| choice.skin))
-        .unwrap_or_else(|| skin::on_one_gpu(plan));
-    let threads = plan.run.threads_per_particle;
-    let lanes_log2 = threads
-        .map(u32::ilog2)
-        .or(restored.map(|choice| choice.lanes_log2))
-        .unwrap_or_else(|| default_lanes_log2(count, multiprocessors));
+    let lanes_log2 = default_lanes_log2(plan.system.particle_count(), multiprocessors);
+    let default = Choice { skin: skin::on_one_gpu(plan), lanes_log2 };
+    shape_of(plan, simulation_box, restored.unwrap_or(default))
+}
+
+/// The same of each of many systems that share a GPU.
+pub fn shape_of_many(
+    plan: &Plan,
+    simulation_box: &SimulationBox,
+    restored: Option<Choice>,
+    sharing: Sharing,
+) -> ListShape {
+    let threads = (sharing.blocks * sharing.threads) as usize;
+    let lanes = (threads / plan.system.particle_count().max(1)).clamp(1, 16);
+    let default = Choice { skin: skin::of_many_on_a_gpu(plan), lanes_log2: lanes.ilog2() };
+    let shape = shape_of(plan, simulation_box, restored.unwrap_or(default));
+    ListShape { by_species: sharing.blocks == 1, entry_bytes: sharing.entry_bytes, ..shape }
+}
+
+/// A choice, as far as the plan leaves it open.
+fn shape_of(plan: &Plan, simulation_box: &SimulationBox, choice: Choice) -> ListShape {
+    let skin = plan.run.skin.unwrap_or(choice.skin);
+    let lanes_log2 = plan.run.threads_per_particle.map_or(choice.lanes_log2, u32::ilog2);
     let capacity = neighbor_lists::expected_capacity(plan, simulation_box, skin);
-    ListShape { skin, lanes_log2, capacity, domains: [1; 3] }
+    ListShape { skin, lanes_log2, capacity, domains: [1; 3], by_species: false, entry_bytes: 4 }
 }
 
 /// As many threads a particle as small blocks have for each (see [`SMALL_BLOCK`]), but no more than pay.

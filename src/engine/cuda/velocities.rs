@@ -4,7 +4,7 @@ use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::engine::CudaEngine;
 use super::launch::Kernel;
-use super::measure::measured::{ALL_SUMS, STRESS_SUMS, VELOCITY_SUMS};
+use super::measure::measured::{self, ALL_SUMS, STRESS_SUMS, VELOCITY_SUMS};
 use super::measure::{Shares, Shift};
 use super::stepper::{Fault, Stepper};
 use crate::arithmetic::random::Purpose;
@@ -89,6 +89,14 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
             self.over_particles(self.device.measure().measure_kicks, (kicks, timestep))?;
             self.launch_measuring(sums, sums.add(VELOCITY_SUMS as usize))
         })?;
+        Ok(self.thermodynamics_of(sums))
+    }
+
+    /// What the sums over the system amount to: of `measure_velocities`, `measure_pairs` and `measure_kicks`.
+    pub(super) fn thermodynamics_of(
+        &self,
+        sums: [ExactSum; measured::ALL_SUMS as usize],
+    ) -> Thermodynamics {
         let [xx, yy, zz, xy, xz, yz, px, py, pz, pairs @ .., kicks] = sums.map(ExactSum::value);
         let momentum = [px, py, pz];
         // Each pair was counted with both of its particles.
@@ -101,14 +109,14 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
             virial,
             center_of_mass_velocity: momentum.map(|momentum| momentum / mass),
         };
-        Ok(Thermodynamics::new(
+        Thermodynamics::new(
             self.state.step,
             &sums,
             self.particle_count(),
             self.state.simulation_box(),
             &self.stage,
             &self.thermostat,
-        ))
+        )
     }
 
     /// Ids of a pair that is too close, found anew; `None` if none is any more.

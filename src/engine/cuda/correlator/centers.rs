@@ -12,7 +12,7 @@ use crate::engine::cuda::samples::{Center, Records};
 use crate::system::{SimulationBox, Species};
 
 pub struct CenterFinder {
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
     find_centers: CenterKernels,
     /// Numbers of the slots of the samples.
     slots: Buffer,
@@ -73,8 +73,8 @@ impl CenterFinder {
         samples: usize,
     ) -> Result<Self, EngineError> {
         let program = program(simulation_box.dimension(), species.len());
-        let kernels = Kernels::of(session, &program)?;
-        kernels.set_bytes("geometry", &geometry(simulation_box.padded_edges(), species).bytes())?;
+        let geometry = geometry(simulation_box.padded_edges(), species).bytes();
+        let kernels = Kernels::with_constant(session, &program, "geometry", &geometry)?;
         Ok(CenterFinder {
             find_centers: CenterKernels::load(&kernels)?,
             kernels,

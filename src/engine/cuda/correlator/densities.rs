@@ -56,7 +56,7 @@ pub fn program(evaluation: &DensityEvaluation) -> Program {
 /// The kernels and their memory.
 pub struct DensityEvaluator {
     pub every: u64,
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
     density_kernels: DensityKernels,
     species: usize,
     vector_count: usize,
@@ -97,7 +97,7 @@ impl DensityEvaluator {
         evaluation: &DensityEvaluation,
         batch: usize,
     ) -> Result<Self, EngineError> {
-        let kernels = Kernels::of(session, &program(evaluation))?;
+        let kernels = Kernels::with_constant(session, &program(evaluation), "", &[])?;
         let (chunks, first_chunk) = chunks(&evaluation.species, DENSITY_CHUNK);
         let (samples_at_once, _) = capacity(evaluation, batch);
         let (species, vector_count) = (evaluation.species.len(), evaluation.vectors.len());

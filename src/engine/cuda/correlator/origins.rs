@@ -76,7 +76,7 @@ impl Cells {
 
 /// The kernels of a search and the memory of what is sorted.
 pub struct SortedOrigins {
-    pub kernels: Kernels,
+    pub kernels: Arc<Kernels>,
     sorting: SortingKernels,
     /// By origin, cell.
     pub ends: Buffer,
@@ -186,10 +186,9 @@ impl SortedOrigins {
         search: Search,
     ) -> Result<Self, EngineError> {
         let cells = Cells::new(simulation_box, species);
-        let kernels = Kernels::of(session, program)?;
         let edges = simulation_box.padded_edges();
         let geometry = geometry(edges, species, grid(edges, cells, search), search);
-        kernels.set_bytes("geometry", &geometry.bytes())?;
+        let kernels = Kernels::with_constant(session, program, "geometry", &geometry.bytes())?;
         let [ends, points] = cells.bytes();
         Ok(SortedOrigins {
             sorting: SortingKernels::load(&kernels)?,

@@ -32,7 +32,7 @@ const MOST_PAIRS_OF_GROUP: usize = MOST_SLOTS * (MOST_SLOTS + 1) / 2;
 
 /// The kernels of a correlation and their memory.
 pub struct PairEvaluator {
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
     pair_kernels: PairKernels,
     /// Samples of a group.
     slots: usize,
@@ -170,12 +170,12 @@ impl PairEvaluator {
     pub fn new(session: &Arc<Session>, evaluation: &Evaluation) -> Result<Self, EngineError> {
         let bins = program::bins(evaluation);
         let (slots, shared_bytes) = shared_slots(session, evaluation)?;
-        let kernels = Kernels::of(session, &program(evaluation, slots))?;
         let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
         let edges = evaluation.simulation_box.padded_edges();
         let sums = evaluation.kernel_sums().map(|(_, sum)| sum);
         let geometry = geometry(edges, sums, &first_chunk);
-        kernels.set_bytes("geometry", &geometry.bytes())?;
+        let program = program(evaluation, slots);
+        let kernels = Kernels::with_constant(session, &program, "geometry", &geometry.bytes())?;
         let pair_kernels = PairKernels::load(&kernels)?;
         kernels.allow_shared_memory(pair_kernels.correlate, shared_bytes)?;
         let (species, width) = (evaluation.species.len(), evaluation.width() - bins);

@@ -142,13 +142,14 @@ fn programs(
 }
 
 impl ParticleSampling {
-    /// `correlations` with their indices: of pairs of samples, or of density modes.
+    /// `correlations` with their indices: of pairs of samples, or of density modes. `systems`: that share the memory.
     ///
     /// # Errors
     /// If there is no memory, or the kernels cannot be compiled.
     pub fn new(
         session: &Arc<Session>,
         correlations: Vec<(usize, Offloaded)>,
+        systems: usize,
     ) -> Result<Self, EngineError> {
         Kernels::compile_ahead(session, &programs(session, &correlations)?)?;
         let (simulation_box, species) =
@@ -165,7 +166,9 @@ impl ParticleSampling {
             })
             .sum();
         let (free, size) = session.memory()?;
-        let batch = (free / SHARE_OF_BATCH / slot_bytes as u64) as usize;
+        // Alike for all systems: of memory that each leaves to the next, each would have less.
+        let shared = if systems == 1 { free } else { size / 2 };
+        let batch = (shared / SHARE_OF_BATCH / (systems * slot_bytes) as u64) as usize;
         let batch = batch.clamp(FEWEST_OF_BATCH, MOST_SAMPLES_OF_BATCH);
         let samples = held + BATCHES * batch;
         // Slots that are no samples, and bytes beside the slots.

@@ -7,8 +7,8 @@ use super::stress::StressSampling;
 use crate::engine::cuda::advance::LaunchSamples;
 use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::declare::Pointer;
-use crate::engine::cuda::launch::Kernels;
 use crate::engine::cuda::memory::Session;
+use crate::engine::cuda::run_device::RunDevice;
 use crate::engine::{EngineError, Pending};
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -40,19 +40,18 @@ impl Drop for Sampling {
 }
 
 impl Sampling {
-    /// `kernels` take the samples.
+    /// The kernels of `device` take the samples.
     ///
     /// # Errors
     /// If there is no memory, or the kernels of the correlations cannot be compiled.
     pub fn new(
-        session: &Arc<Session>,
-        kernels: &Kernels,
+        device: &RunDevice,
         correlations: Vec<Offloaded>,
         simulation_box: &SimulationBox,
         degrees_of_freedom: u64,
         first_step: u64,
     ) -> Result<Self, EngineError> {
-        let count = correlations.len();
+        let (session, count) = (device.session(), correlations.len());
         let (mut of_particles, mut of_stress) = (Vec::new(), Vec::new());
         for (index, offloaded) in correlations.into_iter().enumerate() {
             match offloaded {
@@ -70,12 +69,12 @@ impl Sampling {
         if !of_stress.is_empty() {
             let stress =
                 StressSampling::new(session, &of_stress, simulation_box, degrees_of_freedom)?;
-            kernels.set("stress_sums", &stress.constant())?;
+            device.set_stress_sums(stress.constant())?;
             sampling.stress = Some(stress);
         }
         if !of_particles.is_empty() {
-            let particles = ParticleSampling::new(session, of_particles)?;
-            kernels.set("sampling", &particles.constant())?;
+            let particles = ParticleSampling::new(session, of_particles, device.share())?;
+            device.set_sampling(&particles.constant())?;
             sampling.particles = Some(particles);
         }
         Ok(sampling)

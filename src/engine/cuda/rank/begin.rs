@@ -12,10 +12,12 @@ use crate::engine::cuda::buffers::Capacity;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::device::{Gpu, gpus};
 use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::force_field::ForceField;
 use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::neighbor_lists::{self, ListShape};
 use crate::engine::cuda::program::Program;
+use crate::engine::cuda::run_device::RunDevice;
 use crate::engine::cuda::state::Source;
 use crate::engine::cuda::tuning;
 use crate::engine::domain::{Communicator, Domain, Part, Start};
@@ -128,8 +130,13 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             ),
             capacity: neighbor_lists::expected_capacity(plan, &simulation_box, skin),
             domains: domain.grid().count(),
+            by_species: false,
+            entry_bytes: 4,
         };
-        let mut engine = CudaEngine::empty(plan, start.clone(), session, program, shape, capacity)?;
+        let device = |session, policy: &P, force_field: &ForceField<P>| {
+            RunDevice::new(session, program(policy, plan), policy, force_field)
+        };
+        let mut engine = CudaEngine::empty(plan, start.clone(), session, device, shape, capacity)?;
         let kernels = RankKernels::load(engine.device.kernels())?;
         engine.state.load(&Source::of_part(part), None)?;
         engine.state.write_control()?;

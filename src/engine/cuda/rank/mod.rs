@@ -93,8 +93,8 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
     }
 
     fn report(&self) -> EngineReport {
-        let Geometry { kernel, .. } = self.geometry(Kind::None);
-        let mut report = self.common_report(self.resources_on_rank(kernel));
+        let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
+        let mut report = self.common_report((blocks, threads), self.resources_on_rank(kernel));
         self.stepper.add_to(&mut report.execution, self.waiting_in_passes());
         report
     }

@@ -2,16 +2,22 @@
 mod samples;
 mod tune;
 
+use std::sync::Arc;
+
 use crate::engine::cuda::advance::{AdvanceKernels, Launch, LaunchSamples};
-use crate::engine::cuda::buffers::{Capacity, status};
+use crate::engine::cuda::buffers::{Capacity, Control, status};
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::correlator::Sampling;
 use crate::engine::cuda::device::Gpu;
 use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::force_field::ForceField;
 use crate::engine::cuda::launch::Grid;
 use crate::engine::cuda::md_program::stepping_program;
+use crate::engine::cuda::members::Sharing;
 use crate::engine::cuda::memory::Session;
+use crate::engine::cuda::neighbor_lists::ListShape;
 use crate::engine::cuda::program::Program;
+use crate::engine::cuda::run_device::{Place, RunDevice};
 use crate::engine::cuda::state::Source;
 use crate::engine::cuda::stepper::{Fault, Stepper};
 use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
@@ -29,15 +35,22 @@ use crate::system::{SimulationBox, Snapshot};
 
 /// The whole system is on this GPU.
 pub struct SingleRank {
-    kernels: AdvanceKernels,
+    kernels: SteppingKernels,
     /// Of time correlations.
     sampling: Option<Sampling>,
     /// What was timed at the start of the stage.
     trials: Vec<Trial>,
 }
 
+/// The kernels that take the steps.
+enum SteppingKernels {
+    Alone(AdvanceKernels),
+    /// Those of many systems, of which this is one.
+    OfMany,
+}
+
 /// More steps than this are split into several launches.
-const LONGEST_LAUNCH: u64 = 100_000;
+pub(in crate::engine::cuda) const LONGEST_LAUNCH: u64 = 100_000;
 
 impl Stepper for SingleRank {
     fn ghosts(&self) -> usize {
@@ -72,11 +85,6 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// # Errors
     /// If the state does not fit the plan or the GPU, or the kernels cannot be compiled.
     pub fn new(plan: &Plan, state: &ExactState, gpu: Gpu) -> Result<Self, EngineError> {
-        let expected = plan.system.particle_count();
-        if state.position.len() != expected {
-            return Err(EngineError::ParticleCount { found: state.position.len(), expected });
-        }
-        assert_eq!(state.precision, P::PRECISION, "the state is converted before");
         let session = Session::open(gpu)?;
         let layout = state.memory.as_ref();
         let shape = tuning::first_shape(
@@ -85,14 +93,53 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             layout.and_then(choice_of),
             session.gpu.multiprocessors,
         );
+        let device = |session, policy: &P, force_field: &ForceField<P>| {
+            RunDevice::new(session, program(policy, plan), policy, force_field)
+        };
+        Self::on(plan, state, session, shape, device)
+    }
+
+    /// One of many systems.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(in crate::engine::cuda) fn of_many(
+        plan: &Plan,
+        state: &ExactState,
+        session: Arc<Session>,
+        place: Place,
+    ) -> Result<Self, EngineError> {
+        let restored = state.memory.as_ref().and_then(choice_of);
+        let sharing = place.members.sharing;
+        let shape = tuning::shape_of_many(plan, &state.simulation_box, restored, sharing);
+        let device = |session, _: &P, _: &ForceField<P>| RunDevice::of_member(session, place);
+        Self::on(plan, state, session, shape, device)
+    }
+
+    fn on(
+        plan: &Plan,
+        state: &ExactState,
+        session: Arc<Session>,
+        shape: ListShape,
+        device: impl FnOnce(Arc<Session>, &P, &ForceField<P>) -> Result<RunDevice, EngineError>,
+    ) -> Result<Self, EngineError> {
+        let expected = plan.system.particle_count();
+        if state.position.len() != expected {
+            return Err(EngineError::ParticleCount { found: state.position.len(), expected });
+        }
+        assert_eq!(state.precision, P::PRECISION, "the state is converted before");
+        let layout = state.memory.as_ref();
         let start = Start {
             step: state.step,
             simulation_box: state.simulation_box,
             thermostat: state.thermostat.clone(),
         };
         let capacity = Capacity { particles: expected, ghosts: 0 };
-        let engine = CudaEngine::empty(plan, start, session, program, shape, capacity)?;
-        let kernels = AdvanceKernels::load(engine.device.kernels())?;
+        let engine = CudaEngine::empty(plan, start, session, device, shape, capacity)?;
+        let kernels = match engine.device.place() {
+            None => SteppingKernels::Alone(AdvanceKernels::load(engine.device.kernels())?),
+            Some(_) => SteppingKernels::OfMany,
+        };
         let mut engine = engine.with(SingleRank { kernels, sampling: None, trials: Vec::new() });
         let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let layout = layout.filter(|memory| choice_of(memory) == Some(same));
@@ -127,6 +174,31 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         restore: bool,
         samples: LaunchSamples,
     ) -> Result<(), EngineError> {
+        let (kind, thermostat) = self.thermostat_of_launch(steps);
+        let launch = Launch {
+            rebuild: rebuild.into(),
+            restore: restore.into(),
+            ..self.launch_of(steps, samples)
+        };
+        self.launch_steps(kind, &launch, &thermostat)?;
+        self.complete(kind, launch, &thermostat)
+    }
+
+    /// A launch of steps from the present state on.
+    pub(in crate::engine::cuda) fn launch_of(&self, steps: u64, samples: LaunchSamples) -> Launch {
+        Launch {
+            first_step: self.state.step,
+            from: 0,
+            steps: steps as u32,
+            rebuild: 0,
+            restore: 0,
+            samples: samples.particles,
+            stress: samples.stress,
+        }
+    }
+
+    /// What acts on the velocities in a launch of steps.
+    pub(in crate::engine::cuda) fn thermostat_of_launch(&self, steps: u64) -> (Kind, Thermostat) {
         let (kind, thermostat) = Thermostat::new(
             &self.stage,
             self.plan.system.random_key(),
@@ -135,18 +207,17 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             self.state.species(),
         );
         // The kernel of a chain takes the half step before a first step that does not come.
-        let kind = if steps == 0 { Kind::None } else { kind };
-        let mut launch = Launch {
-            first_step: self.state.step,
-            from: 0,
-            steps: steps as u32,
-            rebuild: rebuild.into(),
-            restore: restore.into(),
-            samples: samples.particles,
-            stress: samples.stress,
-        };
+        (if steps == 0 { Kind::None } else { kind }, thermostat)
+    }
+
+    /// After a launch that has ended: takes the steps that are left where lists were too short.
+    pub(in crate::engine::cuda) fn complete(
+        &mut self,
+        kind: Kind,
+        mut launch: Launch,
+        thermostat: &Thermostat,
+    ) -> Result<(), EngineError> {
         loop {
-            self.launch_steps(kind, &launch, &thermostat)?;
             match self.state.control.status {
                 status::DONE => break,
                 status::LISTS_FULL => {
@@ -159,8 +230,9 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
                     return Err(self.error());
                 }
             }
+            self.launch_steps(kind, &launch, thermostat)?;
         }
-        self.state.step += steps;
+        self.state.step += u64::from(launch.steps);
         Ok(())
     }
 
@@ -171,20 +243,52 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         thermostat: &Thermostat,
     ) -> Result<(), EngineError> {
         self.state.lend_thermostat(&self.thermostat)?;
-        let Geometry { kernel, blocks, threads } = self.geometry(kind);
-        let kernel = self.stepper.kernels.get(kernel);
-        let grid = Grid::cooperative(blocks, threads);
-        self.device.kernels().launch(kernel, grid, (*launch, *thermostat))?;
-        self.stepper.sampling.as_mut().map_or(Ok(()), Sampling::evaluate_waiting)?;
-        self.state.control = self.state.read_control()?;
-        let control = &self.state.control;
+        match &self.stepper.kernels {
+            SteppingKernels::Alone(kernels) => {
+                let Geometry { kernel, blocks, threads } = self.geometry(kind);
+                let grid = Grid::cooperative(blocks, threads);
+                let arguments = (*launch, *thermostat);
+                self.device.kernels().launch(kernels.get(kernel), grid, arguments)?;
+            }
+            SteppingKernels::OfMany => {
+                let Place { members, system } = self.device.place().expect("one of many");
+                let kernel = members.kernel(kind, self.has_single_lanes());
+                let threads = members.sharing.threads_for(self.tiles());
+                members.launch_one(*system, kernel, threads, launch, thermostat)?;
+            }
+        }
+        self.evaluate_waiting()?;
+        let control = self.state.read_control()?;
+        self.take_control(kind, control);
+        Ok(())
+    }
+
+    /// Has the state hold what the thermostat remembers, for a launch.
+    pub(in crate::engine::cuda) fn lend_thermostat(&mut self) -> Result<(), EngineError> {
+        self.state.control.lend(&self.thermostat)?;
+        self.state.control.clear();
+        Ok(())
+    }
+
+    /// Takes over what a launch has left.
+    pub(in crate::engine::cuda) fn take_control(&mut self, kind: Kind, control: Control) {
+        self.state.control = control;
         let done = control.status == status::DONE;
         control.give_back(&mut self.thermostat, !done);
         if kind == Kind::Bussi && done {
             // Of the end of the last step.
             self.thermostat.heat += control.sums[0][0].value();
         }
-        Ok(())
+    }
+}
+
+impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
+    /// Enters a stage with the present choices.
+    pub(in crate::engine::cuda) fn enter_stage_untuned(&mut self, stage: &StageContext) {
+        self.enter_stage(stage);
+        self.stepper.trials.clear();
+        // The memory of the last stage's blocks.
+        self.stepper.sampling = None;
     }
 }
 
@@ -194,10 +298,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
     }
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
-        self.enter_stage(stage);
-        self.stepper.trials.clear();
-        // The memory of the last stage's blocks.
-        self.stepper.sampling = None;
+        self.enter_stage_untuned(stage);
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
         if self.plan.run.tune && may_be_long && self.state.step == stage.first_step {
             self.tune()?;
@@ -270,7 +371,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
             self.device.wait()?;
             self.device.load(program, policy, force_field)?;
             self.device.set_masses(self.state.species())?;
-            self.stepper.kernels = AdvanceKernels::load(self.device.kernels())?;
+            let kernels = AdvanceKernels::load(self.device.kernels())?;
+            self.stepper.kernels = SteppingKernels::Alone(kernels);
         }
         let rebuilds = self.state.control.rebuilds;
         self.neighbor_list.set_box(simulation_box)?;
@@ -285,9 +387,20 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
     }
 
     fn report(&self) -> EngineReport {
-        let Geometry { kernel, .. } = self.geometry(Kind::None);
-        let resources = self.device.kernels().resources(self.stepper.kernels.get(kernel));
-        let mut report = self.common_report(resources);
+        let (grid, resources) = match &self.stepper.kernels {
+            SteppingKernels::Alone(kernels) => {
+                let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
+                ((blocks, threads), self.device.kernels().resources(kernels.get(kernel)))
+            }
+            SteppingKernels::OfMany => {
+                let Place { members, .. } = self.device.place().expect("one of many");
+                let kernel = members.kernel(Kind::None, self.has_single_lanes());
+                let Sharing { blocks, .. } = members.sharing;
+                let threads = members.sharing.threads_for(self.tiles());
+                ((blocks, threads), members.kernels.resources(kernel))
+            }
+        };
+        let mut report = self.common_report(grid, resources);
         report.execution.trials = Some(self.stepper.trials.clone());
         report.execution.time = Some(TimeShares::of(self.state.control.cycles));
         report

@@ -11,7 +11,7 @@ use crate::observable::dynamics::sampled::HeldSamples;
 
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Steps of the next launch, `most` at most, and the samples that it takes.
-    pub(super) fn prepare_samples(
+    pub(in crate::engine::cuda) fn prepare_samples(
         &mut self,
         most: u64,
     ) -> Result<(u64, LaunchSamples), EngineError> {
@@ -22,8 +22,13 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         }
     }
 
+    /// While a launch runs: has evaluated, after it, what samples before it complete.
+    pub(in crate::engine::cuda) fn evaluate_waiting(&mut self) -> Result<(), EngineError> {
+        self.stepper.sampling.as_mut().map_or(Ok(()), Sampling::evaluate_waiting)
+    }
+
     /// After a launch: notes its samples, and takes those of the present step that it does not take.
-    pub(super) fn count_samples(&mut self) -> Result<(), EngineError> {
+    pub(in crate::engine::cuda) fn count_samples(&mut self) -> Result<(), EngineError> {
         let step = self.state.step;
         let Some(sampling) = &mut self.stepper.sampling else { return Ok(()) };
         sampling.end_launch(step);
@@ -59,8 +64,7 @@ impl<P: DevicePolicy> Correlator for CudaEngine<P, SingleRank> {
         let at_start = self.state.step == self.stage.first_step
             && correlations.iter().all(|offloaded| offloaded.samples() == 0);
         self.stepper.sampling = Some(Sampling::new(
-            self.device.session(),
-            self.device.kernels(),
+            &self.device,
             correlations,
             self.state.simulation_box(),
             self.degrees_of_freedom(),

@@ -1,0 +1,224 @@
+// Many steps in one launch: every block keeps a share of the particles of its system, whose blocks meet at a barrier once a step.
+//
+// A pass goes over the block's particles: forces at the present sites, second half kick, first half kick of the next step,
+// drift. The new sites go to the other copy of the sites, so that nobody overwrites what another block still
+// reads. After the barrier the lists are rebuilt where a particle has moved by half the skin. A thermostat of
+// the whole system (Nose-Hoover, Bussi) acts on the kinetic energy of half steps, whose sum the same barrier completes; a
+// collision of Andersen's, in the middle of a drift, takes four or seven barriers.
+#pragma once
+#include "md/andersen.cuh"
+#include "md/passes.cuh"
+#include "md/rebuild.cuh"
+#include "md/staged.cuh"
+#include "md/stress.cuh"
+
+// The steps' bookkeeping of a thermostat, alike in all blocks.
+struct SharedThermostat : GlobalThermostat {
+    // Clock at the start of the pass, and cycles of passes and of waiting after them.
+    i64 start;
+    u64 cycles[2];
+};
+
+// What a thermostat does after the drift to a step, by the sums of a pass; the last warp of each block comes here.
+static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat, SharedThermostat &shared, u32 turn, u64 step) {
+    bool one = (threadIdx.x & 31) == 0;
+    if (thermostat.kind != THERMOSTAT_LANGEVIN) {
+        double kinetic2 = value_over_blocks(turn, 1);
+        if (one) shared.act(thermostat, kinetic2, step);
+    }
+    // Only the first block keeps the heat.
+    if (blockIdx.x == 0 && thermostat.kind != THERMOSTAT_NOSE_HOOVER) {
+        double heat = value_over_blocks(turn, 0);
+        if (one) shared.memory.heat += heat;
+    }
+}
+
+// After a pass that has stopped between the kicks: the first kick of the next step and its drift. Each thread takes the
+// particles whose velocities it has read in `sum_stress`.
+template <Acting ACTING>
+static __device__ __noinline__ Started start_step_of_block(const Thermostat &thermostat, double factor, u32 copy, Site *sites,
+                                                           u64 step) {
+    const Particles &particles = system.particles[copy];
+    Started started = {{false, false}, {0, 0}};
+    Group group = group_of();
+    u32 first, last;
+    share_of_block(tile_count(group), first, last);
+    first *= group.particles, last *= group.particles;
+    last = last < system.count ? last : system.count;
+    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
+        start_step_of<ACTING>(thermostat, factor, particles, particles, sites, p, step, started);
+    }
+    return started;
+}
+
+// The same up to the middle of the drift.
+static __device__ __noinline__ void move_before_collision(const Own own) {
+    const Particles &particles = system.particles[own.copy];
+    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        body.half_kick_by_stored(p);
+        body.half_drift();
+        body.store_place(particles, p);
+        body.store_velocity(particles, p);
+    }
+}
+
+// And from there on.
+static __device__ __noinline__ Findings move_after_collision(const Own own, Site *sites) {
+    const Particles &particles = system.particles[own.copy];
+    Findings findings = {false, false};
+    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        body.drift<true>(particles, sites, p, findings);
+        body.store_place(particles, p);
+    }
+    return findings;
+}
+
+INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_done) {
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    Control *control = system.control;
+    control->copy = work.copy;
+    control->site_copy = work.site_copy;
+    control->steps_done = steps_done;
+    for (int part = 0; part < 2; ++part) control->cycles[part] += shared.cycles[part];
+    shared.store(control);
+}
+
+// `SINGLE_LANE`: one lane a particle.
+template <Acting ACTING, bool SINGLE_LANE>
+INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
+    // Whether the thermostat needs sums over all particles in each step.
+    constexpr bool HAS_SUMS = ACTING == ACTS_LANGEVIN || ACTING == ACTS_GLOBAL;
+    __shared__ SharedThermostat shared;
+    __shared__ Work of_warp[SINGLE_LANE ? MOST_WARPS : 1];
+    begin_grid();
+    Work of_thread;
+    Work &work = SINGLE_LANE ? of_warp[threadIdx.x >> 5] : of_thread;
+    Work::change<SINGLE_LANE>([&] {
+        share_of_block(tile_count(group_of<SINGLE_LANE>()), work.first_tile, work.last_tile);
+        work.copy = system.control->copy;
+        work.site_copy = system.control->site_copy;
+        work.sample = nullptr;
+    });
+    if (threadIdx.x == 0) {
+        shared.load(thermostat, system.control);
+        shared.cycles[0] = shared.cycles[1] = 0;
+    }
+    __syncthreads();
+    if (launch.rebuild) {
+        u32 copy = work.copy, site_copy = work.site_copy;
+        bool full = rebuild(copy, site_copy);
+        Work::change<SINGLE_LANE>([&] {
+            work.copy = copy ^ 1;
+            work.site_copy = site_copy ^ 1;
+        });
+        if (full) return finish(work, shared, launch.from);
+    }
+    if (launch.restore) {
+        present_sites(work);
+        synchronize(false);
+    }
+    SampleCursor turns(launch.samples, launch.from);
+    u32 collision_turn = 0;
+    u64 next_collision = ACTING == ACTS_ANDERSEN ? first_collision(thermostat, launch.first_step + launch.from + 1) : 0;
+    // Whether the thermostat has still to act after the last drift, and how often it has done so beside a pass.
+    bool acts = false;
+    u32 acted = 0;
+#if STAGED_COPIES
+    bool is_staged = false;
+#endif
+    for (u32 done = launch.from;; ++done) {
+        bool last = done == launch.steps;
+        u64 step = launch.first_step + done;
+        u32 turn = done - launch.from;
+        if (threadIdx.x == 0) shared.start = clock64();
+        // The last warp has the fewest tiles.
+        if (HAS_SUMS && acts && threadIdx.x >= blockDim.x - 32) {
+            act_after_drift(thermostat, shared, turn - 1, step);
+            if (ACTING == ACTS_GLOBAL && (threadIdx.x & 31) == 0) shared.ready.give();
+        }
+#if STAGED_COPIES
+        if (!is_staged) {
+            stage_sites(system.sites[work.site_copy], staged_sites(work.site_copy));
+            __syncthreads();
+        }
+        // What the pass writes for the next one.
+        is_staged = STAGED_COPIES == 2 && SINGLE_LANE;
+#endif
+        bool collides = ACTING == ACTS_ANDERSEN && !last && step + 1 == next_collision;
+        u32 *sample = turns.at(done, launch.samples);
+        if (SAMPLING) Work::change<SINGLE_LANE>([&] { work.sample = sample; });
+        // The stress is summed up between the kicks: the pass ends there.
+        SplitSum *stress = stress_at(launch.stress, done);
+        bool stops = last || collides || stress;
+        SplitSum sums[2] = {};
+        PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops};
+        acted += acts ? 1 : 0;
+        Findings findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
+        // What does not depend on the kinetic energy, while others integrate.
+        if (ACTING == ACTS_GLOBAL && !last && thermostat.kind == THERMOSTAT_BUSSI && threadIdx.x == blockDim.x - 32) {
+            shared.draw_for(thermostat, step + 1);
+        }
+        if (stress) findings.error |= sum_stress(work.copy, work.site_copy, stress);
+        if (stops && !last) {
+#if STAGED_COPIES
+            is_staged = false;
+#endif
+            Site *next_sites = system.sites[work.site_copy ^ 1];
+            Started started = {{false, false}, {0, 0}};
+            if (ACTING == ACTS_ANDERSEN && collides) {
+                u32 particles_of_tile = group_of<SINGLE_LANE>().particles, end = work.last_tile * particles_of_tile;
+                Own own = {work.copy, work.first_tile * particles_of_tile, end < system.count ? end : system.count};
+                // What the lanes of the pass wrote is read by others of the block.
+                __syncthreads();
+                move_before_collision(own);
+                if (collide(thermostat, own, step + 1, collision_turn, shared.memory.heat)) return finish(work, shared, done);
+                started.findings = move_after_collision(own, next_sites);
+                next_collision += thermostat.interval;
+            } else {
+                double factor = ACTING == ACTS_GLOBAL ? shared.memory.factor : 1.0;
+                started = start_step_of_block<ACTING>(thermostat, factor, work.copy, next_sites, step + 1);
+            }
+            findings.needs_rebuild |= started.findings.needs_rebuild;
+            findings.error |= started.findings.error;
+            if (ACTING == ACTS_LANGEVIN) sums[0] = started.sum;
+            if (ACTING == ACTS_GLOBAL) sums[1] = started.sum;
+        }
+        if (last) {
+            // The heat of the last kick; and all that the thermostat remembers is there.
+            if (HAS_SUMS) add_to_totals(sums, system.control->sums[0]);
+            return finish(work, shared, done);
+        }
+        i64 waiting = clock64();
+        bool attention = findings.needs_rebuild || findings.error;
+        if (HAS_SUMS) {
+            const bool wanted[2] = {ACTING == ACTS_LANGEVIN || thermostat.kind == THERMOSTAT_BUSSI, ACTING == ACTS_GLOBAL};
+            attention = synchronize_with_sums(attention, sums, wanted, turn);
+        } else {
+            attention = synchronize(attention);
+        }
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            shared.cycles[0] += (u64)(waiting - shared.start);
+            shared.cycles[1] += (u64)(clock64() - waiting);
+        }
+        acts = true;
+        if (attention) {
+            if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish(work, shared, done);
+            if (HAS_SUMS) {
+                if (threadIdx.x >= blockDim.x - 32) act_after_drift(thermostat, shared, turn, step + 1);
+                acts = false;
+            }
+            bool full = rebuild(work.copy, work.site_copy ^ 1);
+            Work::change<SINGLE_LANE>([&] { work.copy ^= 1; });
+#if STAGED_COPIES
+            is_staged = false;
+#endif
+            if (full) return finish(work, shared, done + 1);
+        } else {
+            Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
+        }
+    }
+}

@@ -1,0 +1,36 @@
+// Many systems in one launch. All of them have potential, species and box in common; blocks with the same index along y belong
+// to one of them, and what is said elsewhere of the grid holds for these.
+#pragma once
+#include "shared/launch.cuh"
+#include "shared/sampling.cuh"
+#include "shared/thermostat.cuh"
+#include "shared/member.cuh"
+
+// The systems, and the first one of the launch.
+__constant__ const Member *members;
+__constant__ u32 first_member;
+
+// Of the block's system.
+__shared__ System system;
+__shared__ SamplingConstant sampling;
+__shared__ SplitSum *stress_sums;
+
+INLINE const Member &member_of_block() { return members[first_member + blockIdx.y]; }
+
+// All threads of the block must come here; they see the copy after the next barrier of the block.
+template <typename T>
+INLINE void copy_by_block(T &to, const T &from) {
+    static_assert(sizeof(T) % sizeof(u32) == 0, "whole words");
+    for (u32 word = threadIdx.x; word < sizeof(T) / sizeof(u32); word += blockDim.x) {
+        ((u32 *)&to)[word] = ((const u32 *)&from)[word];
+    }
+}
+
+// Every kernel begins so.
+INLINE void enter_system() {
+    const Member &mine = member_of_block();
+    copy_by_block(system, mine.system);
+    copy_by_block(sampling, mine.sampling);
+    if (threadIdx.x == 0) stress_sums = mine.stress_sums;
+    __syncthreads();
+}

@@ -1,0 +1,3 @@
+// All kernels of an engine of many systems, compiled together for one run.
+#include "md/advance_members.cu"
+#include "md/measure.cu"

@@ -1,0 +1,280 @@
+//! Many systems on the GPUs of a host. Those of one GPU take their steps in the same launches.
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+
+use super::advance::LaunchSamples;
+use super::buffers::{ElementSizes, status};
+use super::constants::DevicePolicy;
+use super::device::Gpu;
+use super::engine::CudaEngine;
+use super::members::{Members, Sharing};
+use super::memory::Session;
+use super::run_device::Place;
+use super::single_rank::{LONGEST_LAUNCH, SingleRank};
+use super::thermostat::Kind;
+use super::tuning;
+use crate::engine::ensemble::Ensemble;
+use crate::engine::precision::ExactSum;
+use crate::engine::report::EngineReport;
+use crate::engine::{
+    Correlator, Engine, EngineError, ExactState, PendingSnapshot, PendingState, StageContext,
+    Thermodynamics,
+};
+use crate::plan::Plan;
+
+/// The systems of a plan, in equal parts on the GPUs.
+pub struct ManySystems<P: DevicePolicy> {
+    groups: Vec<Group<P>>,
+}
+
+/// Systems on one GPU: an engine for each, all with the same kernels.
+struct Group<P: DevicePolicy> {
+    /// Number of the first one.
+    first: usize,
+    members: Arc<Members>,
+    systems: Vec<CudaEngine<P, SingleRank>>,
+}
+
+impl<P: DevicePolicy> ManySystems<P> {
+    /// # Errors
+    /// If the states do not fit the plan or the GPUs, or the kernels cannot be compiled.
+    pub fn new(plan: &Plan, states: &[ExactState], gpus: Vec<Gpu>) -> Result<Self, EngineError> {
+        let parts = parts(states.len(), gpus.len());
+        let create = |(gpu, part): (Gpu, &Range<usize>)| {
+            Group::new(plan, part.start, &states[part.clone()], gpu)
+        };
+        let groups = thread::scope(|scope| {
+            let groups = gpus.into_iter().zip(&parts);
+            let started: Vec<_> = groups.map(|of| scope.spawn(|| create(of))).collect();
+            started.into_iter().map(joined).collect::<Result<_, _>>()
+        })?;
+        Ok(ManySystems { groups })
+    }
+
+    /// Has something done on each GPU, at the same time; what it gives for each system is in the order of the systems.
+    fn each<T: Send>(
+        &mut self,
+        work: impl Fn(&mut Group<P>) -> Result<Vec<T>, EngineError> + Sync,
+    ) -> Result<Vec<T>, EngineError> {
+        if let [group] = &mut self.groups[..] {
+            return work(group);
+        }
+        thread::scope(|scope| {
+            let groups = self.groups.iter_mut();
+            let started: Vec<_> = groups.map(|group| scope.spawn(|| work(group))).collect();
+            let parts: Vec<Vec<T>> = started.into_iter().map(joined).collect::<Result<_, _>>()?;
+            Ok(parts.into_iter().flatten().collect())
+        })
+    }
+
+    /// The group that has a system, and its index there.
+    fn place_of(&self, system: usize) -> (usize, usize) {
+        let group = self.groups.partition_point(|group| group.first <= system) - 1;
+        (group, system - self.groups[group].first)
+    }
+}
+
+/// Equal parts of a number of systems, none of them empty, for this many GPUs at most.
+fn parts(systems: usize, gpus: usize) -> Vec<Range<usize>> {
+    let count = gpus.min(systems);
+    (0..count).map(|part| part * systems / count..(part + 1) * systems / count).collect()
+}
+
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+impl<P: DevicePolicy> Group<P> {
+    fn new(
+        plan: &Plan,
+        first: usize,
+        states: &[ExactState],
+        gpu: Gpu,
+    ) -> Result<Self, EngineError> {
+        let session = Session::open(gpu)?;
+        let (count, plan_of_first) = (states.len(), plan.of_system(first));
+        let (system, simulation_box) = (&plan_of_first.system, &states[0].simulation_box);
+        let element_sizes = ElementSizes::new(P::PRECISION, simulation_box.dimension());
+        let (particles, species) = (system.particle_count(), system.species.len());
+        let sharing = Sharing::new(
+            count,
+            particles,
+            session.gpu.multiprocessors,
+            session.shared_memory_of_multiprocessor()?,
+            element_sizes.site_bytes(),
+            simulation_box.is_cubic(),
+        );
+        let shape = tuning::shape_of_many(&plan_of_first, simulation_box, None, sharing);
+        tuning::check_memory(&session, count * particles, species, element_sizes, shape)?;
+        let policy = P::new(simulation_box, plan_of_first.run.timestep, &system.species);
+        let members = Members::new(&session, &plan_of_first, &policy, count, sharing)?;
+        let system = |(system, state): (usize, &ExactState)| {
+            let place = Place { members: members.clone(), system };
+            let plan = plan.of_system(first + system);
+            CudaEngine::of_many(&plan, state, session.clone(), place)
+                .map_err(|error| error.of_system(first + system))
+        };
+        let systems = states.iter().enumerate().map(system).collect::<Result<_, _>>()?;
+        Ok(Group { first, members, systems })
+    }
+
+    /// Has something done by each engine, with the number of its system.
+    fn each<T>(
+        &mut self,
+        mut work: impl FnMut(usize, &mut CudaEngine<P, SingleRank>) -> Result<T, EngineError>,
+    ) -> Result<Vec<T>, EngineError> {
+        let systems = (self.first..).zip(&mut self.systems);
+        systems
+            .map(|(number, system)| work(number, system).map_err(|error| error.of_system(number)))
+            .collect()
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        let mut left = steps;
+        while left > 0 {
+            let most = left.min(LONGEST_LAUNCH);
+            let parts = self.each(|_, system| system.prepare_samples(most))?;
+            let (steps, samples): (Vec<u64>, Vec<LaunchSamples>) = parts.into_iter().unzip();
+            assert!(steps.iter().all(|of_system| *of_system == steps[0]), "all are sampled alike");
+            self.run(steps[0], &samples)?;
+            left -= steps[0];
+            self.each(|_, system| system.count_samples())?;
+        }
+        Ok(())
+    }
+
+    /// Takes steps of all systems in one launch.
+    fn run(&mut self, steps: u64, samples: &[LaunchSamples]) -> Result<(), EngineError> {
+        let mut kind = Kind::None;
+        let mut samples = samples.iter();
+        let launches = self.each(|_, system| {
+            let (kind_of_system, thermostat) = system.thermostat_of_launch(steps);
+            kind = kind_of_system;
+            system.lend_thermostat()?;
+            let samples = samples.next().expect("those of each system");
+            Ok((system.launch_of(steps, *samples), thermostat))
+        })?;
+        let controls: Vec<_> = self.systems.iter().map(|system| system.state.control).collect();
+        // A system that comes from a checkpoint may have other lists than the first.
+        let single_lane = self.systems.iter().all(CudaEngine::has_single_lanes);
+        let kernel = self.members.kernel(kind, single_lane);
+        let tiles = self.systems.iter().map(CudaEngine::tiles).max().unwrap_or(0);
+        let threads = self.members.sharing.threads_for(tiles);
+        self.members.launch_all(kernel, threads, &launches, &controls)?;
+        self.each(|_, system| system.evaluate_waiting())?;
+        let mut left = self.members.controls()?.into_iter().zip(launches);
+        self.each(|_, system| {
+            let (control, (launch, thermostat)) = left.next().expect("those of each system");
+            system.take_control(kind, control);
+            system.complete(kind, launch, &thermostat)
+        })?;
+        Ok(())
+    }
+
+    fn thermodynamics(&mut self) -> Result<Vec<Thermodynamics>, EngineError> {
+        let first = &self.systems[0];
+        let (particles, timestep) = (first.state.count(), first.plan.run.timestep);
+        let lanes = self.systems.iter().map(CudaEngine::lanes).max().unwrap_or(particles);
+        let sums = self.members.measure_all(particles, lanes, timestep)?;
+        let mut measured = self.members.controls()?.into_iter().zip(sums);
+        self.each(|_, system| {
+            let (control, sums) = measured.next().expect("those of each system");
+            if control.status != status::DONE {
+                return Err(system.state.range_error(control.status, control.culprit));
+            }
+            Ok(system.thermodynamics_of(sums.map(|sum| ExactSum::from_units(sum.units()))))
+        })
+    }
+}
+
+impl<P: DevicePolicy> Ensemble for ManySystems<P> {
+    fn systems(&self) -> usize {
+        self.groups.iter().map(|group| group.systems.len()).sum()
+    }
+
+    fn step(&self) -> u64 {
+        self.groups[0].systems[0].step()
+    }
+
+    fn begin_stage(&mut self, stages: &[StageContext]) -> Result<(), EngineError> {
+        self.each(|group| {
+            group.each(|number, system| {
+                system.enter_stage_untuned(&stages[number]);
+                Ok(())
+            })
+        })
+        .map(drop)
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
+        self.each(|group| group.advance(steps).map(|()| Vec::<()>::new())).map(drop)
+    }
+
+    fn thermodynamics(&mut self) -> Result<Vec<Thermodynamics>, EngineError> {
+        self.each(Group::thermodynamics)
+    }
+
+    fn begin_snapshots(&mut self) -> Result<Vec<PendingSnapshot>, EngineError> {
+        self.each(|group| group.each(|_, system| system.begin_snapshot()))
+    }
+
+    fn begin_exports(&mut self) -> Result<Vec<PendingState>, EngineError> {
+        self.each(|group| group.each(|_, system| system.begin_export()))
+    }
+
+    fn export(&self, system: usize) -> Result<ExactState, EngineError> {
+        let (group, index) = self.place_of(system);
+        self.groups[group].systems[index].export()
+    }
+
+    fn draw_velocities(&mut self, temperatures: &[Option<f64>]) -> Result<(), EngineError> {
+        let draw =
+            |number: usize, system: &mut CudaEngine<P, SingleRank>| match temperatures[number] {
+                Some(temperature) => Engine::draw_velocities(system, temperature, true),
+                None => Ok(()),
+            };
+        self.each(|group| group.each(draw)).map(drop)
+    }
+
+    fn scale_velocities(&mut self, factors: &[f64]) -> Result<(), EngineError> {
+        let scale = |number: usize, system: &mut CudaEngine<P, SingleRank>| {
+            Engine::scale_velocities(system, factors[number])
+        };
+        self.each(|group| group.each(scale)).map(drop)
+    }
+
+    fn correlator(&mut self, system: usize) -> Option<&mut dyn Correlator> {
+        let (group, index) = self.place_of(system);
+        self.groups[group].systems[index].correlator()
+    }
+
+    fn report(&self) -> EngineReport {
+        let mut report = self.groups[0].systems[0].report();
+        let systems = self.systems() as u32;
+        if let Some(launch) = &mut report.execution.launch {
+            launch.blocks *= systems;
+            launch.threads *= systems;
+            launch.device_bytes *= u64::from(systems);
+        }
+        report.hardware.set_gpus(self.groups.len());
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_system_has_one_place() {
+        for (systems, gpus) in [(1, 1), (7, 2), (3, 8), (1000, 8), (8, 8)] {
+            let parts = parts(systems, gpus);
+            assert_eq!(parts.len(), gpus.min(systems));
+            assert_eq!((parts[0].start, parts[parts.len() - 1].end), (0, systems));
+            assert!(parts.windows(2).all(|two| two[0].end == two[1].start));
+            let sizes: Vec<usize> = parts.iter().map(Range::len).collect();
+            assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{sizes:?}");
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! Many systems on one GPU: what their kernels read of each, and launches over all of them.
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::advance::Launch;
+use super::buffers::{Control, SplitSum, System};
+use super::constants::DevicePolicy;
+use super::declare::{Pointer, device_struct, shared_header};
+use super::force_field::ForceField;
+use super::launch::{Grid, Kernel, Kernels, kernels};
+use super::md_program;
+use super::measure::{MeasureKernels, measured};
+use super::memory::{Buffer, Session};
+use super::program::Program;
+use super::samples::SamplingConstant;
+use super::thermostat::{Kind, Thermostat};
+use crate::engine::EngineError;
+use crate::plan::Plan;
+
+device_struct! {
+    /// A system among many.
+    pub struct Member {
+        pub system: System,
+        /// Of the coming launch.
+        pub launch: Launch,
+        pub thermostat: Thermostat,
+        /// Where its samples go, and the sums of its stress.
+        pub sampling: SamplingConstant,
+        pub stress_sums: Pointer<SplitSum>,
+    }
+}
+
+shared_header!(pub SHARED = "shared/member.cuh": Member);
+
+kernels! {
+    /// The kernels that take steps of many systems (`kernels/md/advance_members.cu`).
+    struct AdvanceKernels {
+        advance_members();
+        advance_members_langevin();
+        advance_members_global();
+        advance_members_andersen();
+        advance_members_single_lane();
+        advance_members_langevin_single_lane();
+        advance_members_global_single_lane();
+        advance_members_andersen_single_lane();
+    }
+}
+
+impl AdvanceKernels {
+    fn all(&self) -> [Kernel<()>; 8] {
+        let kinds = [Kind::None, Kind::Langevin, Kind::Bussi, Kind::Andersen];
+        std::array::from_fn(|kernel| self.get(kinds[kernel / 2], kernel % 2 == 1))
+    }
+
+    fn get(&self, kind: Kind, single_lane: bool) -> Kernel<()> {
+        match (kind, single_lane) {
+            (Kind::None, false) => self.advance_members,
+            (Kind::Langevin, false) => self.advance_members_langevin,
+            (Kind::NoseHoover | Kind::Bussi, false) => self.advance_members_global,
+            (Kind::Andersen, false) => self.advance_members_andersen,
+            (Kind::None, true) => self.advance_members_single_lane,
+            (Kind::Langevin, true) => self.advance_members_langevin_single_lane,
+            (Kind::NoseHoover | Kind::Bussi, true) => self.advance_members_global_single_lane,
+            (Kind::Andersen, true) => self.advance_members_andersen_single_lane,
+        }
+    }
+}
+
+const ALL_SUMS: usize = measured::ALL_SUMS as usize;
+
+/// How systems share a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharing {
+    /// Blocks of a system.
+    pub blocks: u32,
+    /// Most threads of a block, and blocks that a multiprocessor has room for.
+    pub threads: u32,
+    pub blocks_of_multiprocessor: u32,
+    /// Copies of the sites that a block has in shared memory (`kernels/md/staged.cuh`).
+    pub staged_copies: u32,
+    /// Whether lists are searched for among all particles (`kernels/md/by_bytes.cuh`).
+    pub all_candidates: bool,
+    /// Of shared memory for these.
+    pub shared_bytes: usize,
+    /// Of an entry of the lists, and log2 of an entry over its place in memory.
+    pub entry_bytes: usize,
+    pub entry_log2: u32,
+}
+
+/// Warps of a multiprocessor: each thread has 64 registers.
+const WARPS_OF_MULTIPROCESSOR: u32 = 32;
+/// Most blocks of a multiprocessor.
+const MOST_BLOCKS: u32 = 8;
+/// Up to this many particles no cells are needed to find neighbors.
+const MOST_CANDIDATES: usize = 1600;
+/// Bytes of shared memory that a block has beside the sites.
+const SHARED_BYTES: usize = 16 << 10;
+/// Systems of a launch: the driver's limit of blocks along y.
+const MOST_OF_LAUNCH: usize = 65_535;
+
+impl Sharing {
+    /// `shared_bytes`: shared memory of a multiprocessor, `site_bytes`: of a particle's site.
+    pub fn new(
+        systems: usize,
+        particles: usize,
+        multiprocessors: u32,
+        shared_bytes: usize,
+        site_bytes: usize,
+        is_cubic: bool,
+    ) -> Self {
+        let tiles = particles.div_ceil(32).max(1) as u32;
+        let all_candidates = is_cubic && particles <= MOST_CANDIDATES;
+        let systems = systems.max(1) as u32;
+        let of_size = |warps: u32| {
+            let blocks = (WARPS_OF_MULTIPROCESSOR / warps).min(MOST_BLOCKS);
+            let room = (shared_bytes / blocks as usize).saturating_sub(SHARED_BYTES);
+            // For bytes that places of each of eight classes take.
+            let of_places = if all_candidates { 64 * (particles / 8 + 20) } else { 0 };
+            let copies = (room.saturating_sub(of_places) / (particles * site_bytes)).min(2);
+            let all_candidates = all_candidates && copies > 0;
+            Sharing {
+                blocks: 1,
+                threads: 32 * warps,
+                blocks_of_multiprocessor: blocks,
+                staged_copies: copies as u32,
+                all_candidates,
+                shared_bytes: copies * particles * site_bytes
+                    + if all_candidates { of_places } else { 0 },
+                entry_bytes: if particles <= 1 << 16 { 2 } else { 4 },
+                entry_log2: match copies {
+                    1.. if particles * site_bytes <= 1 << 16 => site_bytes.ilog2(),
+                    _ => 0,
+                },
+            }
+        };
+        // Share of its warps that a multiprocessor has under way: there may be a few too many in the last round.
+        let use_of = |warps: u32| {
+            let blocks = of_size(warps).blocks_of_multiprocessor;
+            let rounds = tiles.div_ceil(warps);
+            let used = f64::from(blocks * tiles) / f64::from(WARPS_OF_MULTIPROCESSOR * rounds);
+            used * (1.0 - 0.01 * f64::from(blocks))
+        };
+        let sizes = 4..=WARPS_OF_MULTIPROCESSOR;
+        let best = sizes.max_by(|&a, &b| use_of(a).total_cmp(&use_of(b))).expect("there are some");
+        let many = of_size(best);
+        if systems >= multiprocessors * many.blocks_of_multiprocessor {
+            return many;
+        }
+        // Fewer: each has more threads, or several blocks.
+        let blocks_of_multiprocessor = systems.div_ceil(multiprocessors);
+        let few = of_size(WARPS_OF_MULTIPROCESSOR / blocks_of_multiprocessor);
+        let blocks = (multiprocessors / systems).max(1);
+        match blocks {
+            1 => few,
+            _ => {
+                let unstaged = Sharing { staged_copies: 0, all_candidates: false, ..few };
+                Sharing { blocks, shared_bytes: 0, entry_log2: 0, ..unstaged }
+            }
+        }
+    }
+
+    /// Threads of a block for a system of this many tiles (particles of a warp).
+    pub fn threads_for(&self, tiles: u32) -> u32 {
+        32 * warps(tiles.div_ceil(self.blocks).max(1), self.threads / 32)
+    }
+}
+
+/// Warps that take tiles in as few rounds as `most` do.
+fn warps(tiles: u32, most: u32) -> u32 {
+    tiles.div_ceil(tiles.div_ceil(most))
+}
+
+/// The program of a plan.
+pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, sharing: Sharing) -> Program {
+    let text = include_str!("../../../kernels/md/members.cu");
+    let checks = AdvanceKernels::checks();
+    let by_length = sharing.all_candidates && P::exact_sum(std::iter::empty()).is_some();
+    let macros = [
+        ("MEMBERS", "1".to_owned()),
+        ("MEMBER_THREADS", sharing.threads.to_string()),
+        ("MEMBER_BLOCKS", sharing.blocks_of_multiprocessor.to_string()),
+        ("STAGED_COPIES", sharing.staged_copies.to_string()),
+        ("ALL_CANDIDATES", u32::from(sharing.all_candidates).to_string()),
+        ("SHORT_ENTRIES", u32::from(sharing.entry_bytes == 2).to_string()),
+        ("ENTRY_LOG2", sharing.entry_log2.to_string()),
+        ("BY_LENGTH", u32::from(by_length).to_string()),
+    ];
+    let program = md_program::stepping_program("members.cu", text, policy, plan, checks);
+    program.include(&[SHARED]).define(macros)
+}
+
+/// Systems that have kernels in common.
+pub struct Members {
+    session: Arc<Session>,
+    pub kernels: Arc<Kernels>,
+    pub measure: MeasureKernels,
+    advance: AdvanceKernels,
+    pub sharing: Sharing,
+    /// What the kernels read, and the host's copy.
+    buffer: Buffer,
+    copies: Mutex<Vec<Member>>,
+    /// First system of the next launch, as the kernels have it.
+    first: AtomicU32,
+    controls: Arc<Buffer>,
+    /// Of kernels that measure.
+    sums: Buffer,
+}
+
+impl Members {
+    /// Room for a number of systems of a plan.
+    ///
+    /// # Errors
+    /// If the kernels cannot be compiled, or the GPU has no room.
+    pub fn new<P: DevicePolicy>(
+        session: &Arc<Session>,
+        plan: &Plan,
+        policy: &P,
+        systems: usize,
+        sharing: Sharing,
+    ) -> Result<Arc<Self>, EngineError> {
+        let force_field = ForceField::new(plan);
+        let program = program(policy, plan, sharing);
+        let kernels = md_program::load(session, program, policy, &force_field)?;
+        let buffer = Buffer::new(session, systems * size_of::<Member>())?;
+        kernels.set("members", &buffer.pointer::<Member>().to_const())?;
+        kernels.set("first_member", &0u32)?;
+        let sums = systems * size_of::<[SplitSum; ALL_SUMS]>();
+        let advance = AdvanceKernels::load(&kernels)?;
+        for kernel in advance.all() {
+            kernels.allow_shared_memory(kernel, sharing.shared_bytes)?;
+        }
+        Ok(Arc::new(Members {
+            session: session.clone(),
+            measure: MeasureKernels::load(&kernels)?,
+            advance,
+            kernels: Arc::new(kernels),
+            sharing,
+            buffer,
+            copies: Mutex::new(vec![Member::default(); systems]),
+            first: AtomicU32::new(0),
+            controls: Arc::new(Buffer::new(session, systems * size_of::<Control>())?),
+            sums: Buffer::new(session, sums)?,
+        }))
+    }
+
+    /// Number of systems.
+    pub fn count(&self) -> usize {
+        self.copies().len()
+    }
+
+    fn copies(&self) -> MutexGuard<'_, Vec<Member>> {
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The part of all `Control`s that belongs to a system.
+    pub fn control_of(&self, system: usize) -> Buffer {
+        let bytes = size_of::<Control>();
+        Buffer::part_of(&self.controls, system * bytes, bytes)
+    }
+
+    /// Changes what the kernels read of a system.
+    ///
+    /// # Errors
+    /// If the GPU is lost. So in what follows.
+    pub fn change(
+        &self,
+        system: usize,
+        change: impl FnOnce(&mut Member),
+    ) -> Result<(), EngineError> {
+        let copies = &mut self.copies();
+        change(&mut copies[system]);
+        self.buffer.write_at(system * size_of::<Member>(), &copies[system..=system])
+    }
+
+    /// Makes a system the first one of the launches that follow.
+    pub fn select(&self, system: usize) -> Result<(), EngineError> {
+        let system = system as u32;
+        if self.first.swap(system, Ordering::Relaxed) == system {
+            return Ok(());
+        }
+        self.kernels.set("first_member", &system)
+    }
+
+    /// The kernel that takes steps.
+    pub fn kernel(&self, kind: Kind, single_lane: bool) -> Kernel<()> {
+        self.advance.get(kind, single_lane)
+    }
+
+    fn grid(&self, systems: usize, threads: u32) -> Grid {
+        let blocks = (self.sharing.blocks, systems as u32);
+        let shared_bytes = self.sharing.shared_bytes;
+        let grid = Grid::in_two_dimensions(blocks, threads);
+        Grid { cooperative: blocks.0 > 1, shared_bytes, ..grid }
+    }
+
+    /// Takes steps of one system.
+    pub fn launch_one(
+        &self,
+        system: usize,
+        kernel: Kernel<()>,
+        threads: u32,
+        launch: &Launch,
+        thermostat: &Thermostat,
+    ) -> Result<(), EngineError> {
+        self.change(system, |member| (member.launch, member.thermostat) = (*launch, *thermostat))?;
+        self.select(system)?;
+        self.kernels.launch(kernel, self.grid(1, threads), ())
+    }
+
+    /// Takes steps of all.
+    pub fn launch_all(
+        &self,
+        kernel: Kernel<()>,
+        threads: u32,
+        launches: &[(Launch, Thermostat)],
+        controls: &[Control],
+    ) -> Result<(), EngineError> {
+        self.controls.write(controls)?;
+        let copies = &mut self.copies();
+        for (member, launch) in copies.iter_mut().zip(launches) {
+            (member.launch, member.thermostat) = *launch;
+        }
+        self.buffer.write(copies)?;
+        for first in (0..copies.len()).step_by(MOST_OF_LAUNCH) {
+            self.select(first)?;
+            let systems = (copies.len() - first).min(MOST_OF_LAUNCH);
+            self.kernels.launch(kernel, self.grid(systems, threads), ())?;
+        }
+        Ok(())
+    }
+
+    /// What the launches have left; waits for them.
+    pub fn controls(&self) -> Result<Vec<Control>, EngineError> {
+        self.controls.read(self.count())
+    }
+
+    /// The sums of [`MeasureKernels`] for each system, over this many particles of each and lanes of their lists.
+    pub fn measure_all(
+        &self,
+        particles: usize,
+        lanes: usize,
+        timestep: f64,
+    ) -> Result<Vec<[SplitSum; ALL_SUMS]>, EngineError> {
+        let count = self.count();
+        self.sums.clear(count * size_of::<[SplitSum; ALL_SUMS]>())?;
+        for first in (0..count).step_by(MOST_OF_LAUNCH) {
+            self.select(first)?;
+            let systems = (count - first).min(MOST_OF_LAUNCH) as u32;
+            let sums = self.sums.pointer::<SplitSum>().add(first * ALL_SUMS);
+            let after = |count: u32| sums.add(count as usize);
+            let measure = &self.measure;
+            let kicks = (after(measured::STRESS_SUMS), timestep);
+            let pairs = (after(measured::VELOCITY_SUMS),);
+            let over = |threads| Grid::over_systems(&self.session.gpu, threads, systems);
+            self.kernels.launch(measure.measure_kicks, over(particles), kicks)?;
+            self.kernels.launch(measure.measure_velocities, over(particles), (sums,))?;
+            self.kernels.launch(measure.measure_pairs, over(lanes), pairs)?;
+        }
+        let sums = self.sums.read::<SplitSum>(count * ALL_SUMS)?;
+        Ok(sums.as_chunks().0.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MULTIPROCESSORS: u32 = 132;
+
+    /// Sites of 16 bytes in a cubic box.
+    fn sharing(systems: usize, particles: usize, shared_kib: usize) -> Sharing {
+        Sharing::new(systems, particles, MULTIPROCESSORS, shared_kib << 10, 16, true)
+    }
+
+    #[test]
+    fn many_systems_fill_all_multiprocessors() {
+        for particles in [32, 100, 250, 500, 1000, 1100, 2000, 4000, 10_000, 50_000] {
+            for shared_kib in [228, 164, 100] {
+                let of = sharing(3000, particles, shared_kib);
+                assert_eq!(of.blocks, 1, "{particles}");
+                let warps = of.blocks_of_multiprocessor * of.threads / 32;
+                assert!((20..=32).contains(&warps) || particles < 128, "{particles}: {of:?}");
+                let shared =
+                    of.blocks_of_multiprocessor as usize * (of.shared_bytes + SHARED_BYTES);
+                assert!(of.shared_bytes == 0 || shared <= shared_kib << 10, "{particles}: {of:?}");
+                assert!(of.threads_for(particles.div_ceil(32) as u32) <= of.threads);
+            }
+        }
+        assert_eq!((sharing(528, 1000, 228).threads, sharing(2112, 250, 228).threads), (1024, 256));
+        assert_eq!(sharing(1000, 10_000, 228).staged_copies, 1);
+        assert_eq!(sharing(1000, 50_000, 228).staged_copies, 0);
+    }
+
+    #[test]
+    fn few_systems_have_several_blocks_that_all_run_at_once() {
+        for (systems, particles) in
+            [(2, 1000), (8, 1000), (66, 4000), (100, 250), (131, 64), (132, 1000)]
+        {
+            let of = sharing(systems, particles, 228);
+            assert!(of.blocks * systems as u32 <= MULTIPROCESSORS * of.blocks_of_multiprocessor);
+            assert!(of.blocks == MULTIPROCESSORS / systems as u32, "{systems}: {of:?}");
+            assert!(
+                of.blocks == 1
+                    || (of.staged_copies == 0 && !of.all_candidates && of.entry_log2 == 0)
+            );
+        }
+        let two_of_one = sharing(200, 250, 228);
+        assert_eq!(
+            (two_of_one.blocks, two_of_one.blocks_of_multiprocessor, two_of_one.threads),
+            (1, 2, 512)
+        );
+    }
+
+    #[test]
+    fn entries_hold_every_place() {
+        for particles in [64, 4096, 4097, 65_536, 65_537] {
+            let of = sharing(3000, particles, 228);
+            let largest = (particles - 1) << of.entry_log2;
+            assert!(largest < 1 << (8 * of.entry_bytes), "{particles}: {of:?}");
+        }
+    }
+}
