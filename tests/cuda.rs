@@ -576,7 +576,7 @@ fn copies_leave_the_bits_alone() {
 }
 
 /// Systems that take their steps together have the bits of each alone: one block a system and several, more systems than find
-/// room at once, lists that are too short at first.
+/// room at once.
 #[test]
 fn many_systems_give_the_bits_of_each_alone() {
     if !gpu() {

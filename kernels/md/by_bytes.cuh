@@ -129,11 +129,8 @@ static __device__ __noinline__ bool build_lists_by_bytes(const Particles &partic
     bool full = false;
     for (u32 tile = threadIdx.x >> 5; tile < tile_count(group); tile += blockDim.x >> 5) {
         Search search;
-        search.particle = particle_of(group, tile);
-        if (search.particle >= system.count) continue;
-        load_site(sites, search.particle, search.site);
+        if (!search.begin(group, tile, sites)) continue;
         u32 species = particles.species[search.particle];
-        search.begin(group, tile);
         for (u32 b = 0; b < SPECIES_COUNT; ++b) {
             search.filling = search.particle;
             // All cells are of one group.

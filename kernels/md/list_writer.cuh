@@ -42,11 +42,16 @@ struct Search {
     u32 filling;
     Pending pending;
 
-    // An empty list; the particle is there.
-    INLINE void begin(const Group &group, u32 tile) {
+    // Begins with an empty list of the lane's particle in a tile; false: there is none.
+    template <typename Sites>
+    INLINE bool begin(const Group &group, u32 tile, const Sites &sites) {
+        particle = particle_of(group, tile);
+        if (particle >= system.count) return false;
+        load_site(sites, particle, site);
         Entry *lists = (Entry *)system.list;
         writer = ListWriter{lists + (size_t)tile * system.rows * 128, group.lanes_log2, system.rows, group.lane - group.member};
         length = 0;
+        return true;
     }
 };
 

@@ -1,5 +1,5 @@
-// Many systems in one launch. All of them have potential, species and box in common; blocks with the same index along y belong
-// to one of them, and what is said elsewhere of the grid holds for these.
+// Many systems in one launch. All of them have potential, species and box in common. The blocks with one index along y belong to
+// one system: they are the grid of all other files.
 #pragma once
 #include "shared/launch.cuh"
 #include "shared/sampling.cuh"

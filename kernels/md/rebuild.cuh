@@ -6,6 +6,7 @@
 #pragma once
 #include "md/by_bytes.cuh"
 #include "md/coarse.cuh"
+#include "md/list_writer.cuh"
 #if DOMAIN
 #include "domain/tiles.cuh"
 #endif
@@ -251,11 +252,8 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
     while (turns.next()) {
         const u32 tile = turns.tile;
         Search search;
-        search.particle = particle_of(group, tile);
-        if (search.particle >= system.count) continue;
-        load_site(sites, search.particle, search.site);
+        if (!search.begin(group, tile, sites)) continue;
         u32 species = particles.species[search.particle];
-        search.begin(group, tile);
         const bool with_ghosts = has_ghosts_around(tile);
         const u32 *around = system.around + (size_t)cell_of(search.site) * system.around_count;
         float place[DIMENSION];
