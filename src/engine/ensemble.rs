@@ -2,6 +2,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::replicas::Exchanges;
 use super::{
     Correlator, Engine, EngineError, EngineReport, ExactState, PendingSnapshot, PendingState,
     StageContext, Thermodynamics,
@@ -41,7 +42,7 @@ pub trait Ensemble: Send {
     /// them as they are.
     fn draw_velocities(&mut self, temperatures: &[Option<f64>]) -> Result<(), EngineError>;
 
-    /// Multiplies the velocities of each system.
+    /// Multiplies the velocities of each system; a factor of 1 leaves them as they are.
     fn scale_velocities(&mut self, factors: &[f64]) -> Result<(), EngineError>;
 
     /// Evaluates time correlations of a system by itself, if it can.
@@ -49,6 +50,11 @@ pub trait Ensemble: Send {
 
     /// The machine, and how the steps are carried out.
     fn report(&self) -> EngineReport;
+
+    /// Which replicas the systems are, where they are exchanged.
+    fn exchanges(&self) -> Option<&Exchanges> {
+        None
+    }
 
     /// The engines, if each system has one to itself.
     #[cfg(feature = "fault-injection")]
@@ -146,7 +152,11 @@ impl Ensemble for Engines {
     }
 
     fn scale_velocities(&mut self, factors: &[f64]) -> Result<(), EngineError> {
-        self.each(|system, engine| engine.scale_velocities(factors[system])).map(drop)
+        let scale = |system: usize, engine: &mut dyn Engine| match factors[system] {
+            1.0 => Ok(()),
+            factor => engine.scale_velocities(factor),
+        };
+        self.each(scale).map(drop)
     }
 
     fn correlator(&mut self, system: usize) -> Option<&mut dyn Correlator> {

@@ -6,6 +6,7 @@ use hdf5::File;
 
 use super::durable::sync_file;
 use super::error::foreign;
+use super::exchanges;
 use super::series::{OfSystems, SeriesValues};
 use super::systems::Systems;
 use super::thermodynamics::{self, BUFFERED_ROWS};
@@ -13,6 +14,7 @@ use super::{
     FullDisk, OutputError, RunDescription, ScalarRow, Scalars, SeriesLayout, ThermodynamicsRow,
     h5md, hdf5_file,
 };
+use crate::engine::ExchangeCounts;
 use crate::plan::Plan;
 
 /// What a stage's results file has room for.
@@ -20,6 +22,8 @@ use crate::plan::Plan;
 pub struct StageLayout {
     /// Time series under `/observables`.
     pub thermodynamics: bool,
+    /// Replicas are exchanged.
+    pub exchanges: bool,
     /// More of them.
     pub scalars: Vec<Scalars>,
     /// Time correlations and structure functions.
@@ -48,6 +52,7 @@ impl Rows {
 /// - `/observables/<name>/{step,time,value}`: thermodynamics, energies per particle;
 /// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`];
 /// - `/systems/...`: of many systems the values of each, below the same paths; the others are averages over systems;
+/// - `/systems/exchange/...`: exchanges of replicas;
 /// - `/parameters`: [`RunDescription`];
 /// - `/progress/step`: last step that the file covers; `/progress/seconds`: wall-clock time of the
 ///   stage until then; `/progress/complete`: 1 when the stage is finished.
@@ -64,6 +69,9 @@ pub struct ResultsWriter {
     written: Rows,
     /// One of each system at each step.
     rows: Vec<ThermodynamicsRow>,
+    /// Which replica each system is at each step of these rows, where replicas are exchanged.
+    replicas: Vec<i32>,
+    exchanges: Option<ExchangeCounts>,
     scalars: Vec<(Scalars, Vec<ScalarRow>)>,
     pending: BTreeMap<String, (SeriesValues, Option<OfSystems>)>,
     full_disk: FullDisk,
@@ -90,6 +98,9 @@ impl ResultsWriter {
             let dimension = run.plan.system.simulation_box.dimension();
             if layout.thermodynamics {
                 thermodynamics::create(file, &file.group("observables")?, dimension, systems)?;
+            }
+            if let (true, Some(systems)) = (layout.exchanges, systems) {
+                exchanges::create(file, systems, layout.thermodynamics)?;
             }
             for scalars in &layout.scalars {
                 scalars.create(file, &file.group("observables")?, dimension, systems)?;
@@ -152,6 +163,9 @@ impl ResultsWriter {
             if layout.thermodynamics {
                 let dimension = run.plan.system.simulation_box.dimension();
                 thermodynamics::truncate(file, dimension, rows.thermodynamics as usize, systems)?;
+                if layout.exchanges {
+                    exchanges::truncate(file, rows.thermodynamics as usize)?;
+                }
             }
             for scalars in &layout.scalars {
                 scalars.truncate(file, *rows.of(*scalars) as usize, systems)?;
@@ -170,6 +184,8 @@ impl ResultsWriter {
             systems: Systems::of(plan),
             written,
             rows: Vec::new(),
+            replicas: Vec::new(),
+            exchanges: None,
             scalars: layout.scalars.iter().map(|&scalars| (scalars, Vec::new())).collect(),
             pending: BTreeMap::new(),
             full_disk: FullDisk::Stop,
@@ -213,18 +229,32 @@ impl ResultsWriter {
         self.systems.as_ref().map_or(1, Systems::count)
     }
 
-    /// Adds the row of each system at a step; writes only when many have gathered.
+    /// Adds the row of each system at a step; writes only when many have gathered. `replicas`: which one each system is, where
+    /// they are exchanged.
     ///
     /// # Panics
     /// When the layout has no thermodynamics, or there are not as many rows as systems.
     pub fn append_thermodynamics(
         &mut self,
         of_systems: &[ThermodynamicsRow],
+        replicas: &[usize],
     ) -> Result<(), OutputError> {
+        let exchanging = if self.layout.exchanges { of_systems.len() } else { 0 };
+        assert_eq!(replicas.len(), exchanging, "replicas where they are exchanged");
+        self.replicas.extend(replicas.iter().map(|&replica| replica as i32));
         assert!(self.layout.thermodynamics, "the layout has thermodynamics");
         assert_eq!(of_systems.len(), self.systems(), "a row of each system");
         self.rows.extend_from_slice(of_systems);
         if self.rows.len() >= BUFFERED_ROWS { self.flush(of_systems[0].step) } else { Ok(()) }
+    }
+
+    /// Exchanges of replicas since the start of the stage.
+    ///
+    /// # Panics
+    /// When the layout has none.
+    pub fn set_exchanges(&mut self, counts: ExchangeCounts) {
+        assert!(self.layout.exchanges, "the layout has exchanges");
+        self.exchanges = Some(counts);
     }
 
     /// The same for other time series.
@@ -287,14 +317,23 @@ impl ResultsWriter {
         let of_scalars =
             |(of, rows): &(Scalars, Vec<_>)| of.growth(rows.len() / self.systems(), systems);
         growth += self.scalars.iter().map(of_scalars).sum::<u64>();
+        if let (false, Some(systems)) = (self.replicas.is_empty(), systems) {
+            growth += exchanges::growth(self.replicas.len() / systems.count(), systems);
+        }
         let (mut written, seconds) = (self.written, self.seconds());
         hdf5_file::append(&self.path, "write results", growth, &self.full_disk, |file| {
             if !self.rows.is_empty() {
                 let start = self.written.thermodynamics as usize;
+                if !self.replicas.is_empty() {
+                    exchanges::write(file, start, &self.replicas)?;
+                }
                 thermodynamics::write(file, self.dimension, start, &self.rows, systems)?;
             }
             for (scalars, rows) in &self.scalars {
                 scalars.write(file, *written.of(*scalars) as usize, rows, systems)?;
+            }
+            if let Some(counts) = &self.exchanges {
+                exchanges::write_counts(file, counts)?;
             }
             for (path, (series, of_systems)) in &self.pending {
                 series.write(file, path)?;
@@ -307,6 +346,7 @@ impl ResultsWriter {
         })?;
         self.written = self.rows();
         self.rows.clear();
+        self.replicas.clear();
         self.scalars.iter_mut().for_each(|(_, rows)| rows.clear());
         self.pending.clear();
         Ok(())

@@ -13,6 +13,9 @@ pub struct EnsemblePlan {
     pub samples: usize,
     /// Empty where all systems have the same.
     pub temperatures: Vec<f64>,
+    /// Of `ReplicaExchange`: steps between exchanges, from the start of a stage that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_every: Option<u64>,
     /// Where the configuration says `temperature = "ensemble"`. The plan holds the highest temperature there.
     pub temperature_of: Vec<TemperatureKey>,
     /// [`SystemPlan::key_behind_file`](super::SystemPlan::key_behind_file) of each system; empty for those on a lattice.
@@ -28,6 +31,8 @@ pub enum EnsembleKind {
     Independent,
     /// In their temperatures and seeds. Systems are numbered temperature by temperature.
     Temperatures,
+    /// The same, and neighbors in temperature are exchanged: each system is one of several replicas in turn.
+    ReplicaExchange,
 }
 
 /// A temperature of the configuration.
@@ -75,7 +80,17 @@ impl Plan {
         self.systems() * self.system.particle_count()
     }
 
-    /// The plan of one system alone: of a run that gives its bits.
+    /// Whether replicas are exchanged in a stage: each system has a thermostat at its temperature throughout.
+    pub fn exchanges_in(&self, stage: usize) -> bool {
+        self.ensemble.as_ref().is_some_and(|ensemble| {
+            ensemble.exchange_every.is_some()
+                && [TemperatureKey::From(stage), TemperatureKey::To(stage)]
+                    .iter()
+                    .all(|end| ensemble.temperature_of.contains(end))
+        })
+    }
+
+    /// The plan of one system alone: of a run that gives its bits, unless replicas are exchanged.
     pub fn of_system(&self, system: usize) -> Plan {
         let mut plan = self.clone();
         let Some(ensemble) = plan.ensemble.take() else { return plan };

@@ -15,7 +15,8 @@ use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
 use super::limits::{self, Limits};
 use super::schedule::Schedule;
-use crate::engine::{self, Ensemble, InherentStructure, Minimizer, Thermodynamics};
+use super::writer::Row;
+use crate::engine::{self, Ensemble, ExchangeCounts, InherentStructure, Minimizer};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::{BondOrder, Macroscopic};
@@ -28,6 +29,8 @@ pub struct StageOutput {
     plan: StagePlan,
     /// `None`: one system.
     ensemble: Option<EnsemblePlan>,
+    /// Whether replicas are exchanged.
+    is_exchanging: bool,
     schedule: Schedule,
     timestep: f64,
     systems: Vec<Observables>,
@@ -112,6 +115,7 @@ impl StageOutput {
     }
 
     fn observables(plan: &Plan, stage: usize) -> Result<Self, RunError> {
+        let is_exchanging = plan.exchanges_in(stage);
         let stage = plan.stages[stage].clone();
         let systems = (0..plan.systems()).map(|_| Observables::new(plan, &stage));
         let systems = systems.collect::<Result<_, _>>()?;
@@ -123,6 +127,7 @@ impl StageOutput {
             minimizer,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
+            is_exchanging,
             ensemble: plan.ensemble.clone(),
             limits: Limits::new(plan.limits),
             timestep: plan.run.timestep,
@@ -150,7 +155,8 @@ impl StageOutput {
             scalars.push(Scalars::InherentStructures);
         }
         let thermodynamics = self.plan.observe.thermodynamics.is_some();
-        StageLayout { thermodynamics, scalars, series: self.systems[0].layouts() }
+        let (exchanges, series) = (self.is_exchanging, self.systems[0].layouts());
+        StageLayout { thermodynamics, exchanges, scalars, series }
     }
 
     /// Leaves to the engines what they evaluate by themselves.
@@ -208,8 +214,8 @@ impl StageOutput {
     }
 
     /// Adds the row of each system.
-    pub fn append_thermodynamics(&mut self, rows: &[Thermodynamics]) -> Result<(), RunError> {
-        let of_systems = rows.iter().map(|row| ThermodynamicsRow {
+    pub fn append_thermodynamics(&mut self, row: &Row) -> Result<(), RunError> {
+        let of_systems = row.systems.iter().map(|row| ThermodynamicsRow {
             step: row.step,
             time: row.step as f64 * self.timestep,
             potential_energy: row.potential_energy,
@@ -222,8 +228,13 @@ impl StageOutput {
             stress: row.stress,
             center_of_mass_velocity: row.center_of_mass_velocity,
         });
-        self.files.append_thermodynamics(&of_systems.collect::<Vec<_>>())?;
+        self.files.append_thermodynamics(&of_systems.collect::<Vec<_>>(), &row.replicas)?;
         Ok(())
+    }
+
+    /// Exchanges of replicas since the start of the stage.
+    pub fn set_exchanges(&mut self, counts: ExchangeCounts) {
+        self.files.set_exchanges(counts);
     }
 
     /// Feeds all that is due at a step of the stage, with the snapshot of each system.

@@ -1,8 +1,9 @@
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{EngineReport, Thermodynamics};
+use crate::engine::{EngineReport, ExchangeCounts, Thermodynamics};
 use crate::plan::{EnsemblePlan, Plan, StagePlan};
 
 /// Sums over the thermodynamic samples of a stage.
@@ -71,6 +72,8 @@ impl StageSummary {
 pub struct Summary {
     /// By system, stage.
     pub systems: Vec<Vec<StageSummary>>,
+    /// Of replicas, by stage.
+    pub exchanges: BTreeMap<usize, ExchangeCounts>,
     /// `None`: one system.
     ensemble: Option<EnsemblePlan>,
     /// Of all processes that took part, up to their last checkpoint where they were killed.

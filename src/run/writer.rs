@@ -14,7 +14,7 @@ use super::RunError;
 use super::draft::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
-use crate::engine::{EngineError, Pending, PendingSnapshot, Thermodynamics};
+use crate::engine::{EngineError, ExchangeCounts, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::system::Snapshot;
@@ -31,7 +31,7 @@ const ROWS: usize = 1024;
 pub struct Writer {
     pub schedule: Schedule,
     /// Rows that go with the next job.
-    rows: Vec<Vec<Thermodynamics>>,
+    rows: Vec<Row>,
     /// `None` only while it is dropped.
     queue: Option<SyncSender<Job>>,
     /// Full while as many samples wait as may.
@@ -40,11 +40,18 @@ pub struct Writer {
     thread: Option<JoinHandle<Result<(), RunError>>>,
 }
 
+/// Thermodynamics of all systems at a step.
+pub struct Row {
+    pub systems: Vec<Thermodynamics>,
+    /// Which replica each system is; empty in stages without exchanges.
+    pub replicas: Vec<usize>,
+}
+
 struct Job {
     /// Of the run.
     step: u64,
     /// To be appended first.
-    rows: Vec<Vec<Thermodynamics>>,
+    rows: Vec<Row>,
     task: Task,
 }
 
@@ -53,6 +60,8 @@ enum Task {
     Sample(Vec<PendingSnapshot>, Vec<Macroscopic>),
     /// Of a system and one of its engine's correlations.
     Evaluated(usize, usize, Pending<Evaluated>),
+    /// Since the start of the stage.
+    Exchanges(ExchangeCounts),
     Flush,
     Checkpoint(Box<Draft>),
     Finish,
@@ -78,9 +87,8 @@ impl Writer {
         Ok(Writer { schedule, rows: Vec::new(), queue, samples, thread: Some(thread) })
     }
 
-    /// The row of each system.
-    pub fn append_thermodynamics(&mut self, row: Vec<Thermodynamics>) -> Result<(), RunError> {
-        let (step, systems) = (row[0].step, row.len());
+    pub fn append_thermodynamics(&mut self, row: Row) -> Result<(), RunError> {
+        let (step, systems) = (row.systems[0].step, row.systems.len());
         self.rows.push(row);
         if self.rows.len() * systems < ROWS { Ok(()) } else { self.send(step, Task::Nothing) }
     }
@@ -108,6 +116,11 @@ impl Writer {
         evaluated: Pending<Evaluated>,
     ) -> Result<(), RunError> {
         self.send(step, Task::Evaluated(system, correlation, evaluated))
+    }
+
+    /// Exchanges of replicas since the start of the stage, up to a step of the run.
+    pub fn set_exchanges(&mut self, step: u64, counts: ExchangeCounts) -> Result<(), RunError> {
+        self.send(step, Task::Exchanges(counts))
     }
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
@@ -202,6 +215,7 @@ fn work(
                     return Err(RunError::of_engine(error, reached, directory));
                 }
             },
+            Task::Exchanges(counts) => output.set_exchanges(counts),
             Task::Flush => output.flush(step)?,
             Task::Checkpoint(draft) => draft.write(Some(&mut output))?,
             Task::Finish => return output.finish(step),

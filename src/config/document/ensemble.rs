@@ -16,7 +16,11 @@ pub struct Ensemble {
     /// `system.seed + n`.
     #[schemars(extend("minimum" = 1))]
     pub systems: Option<Written<Integer>>,
-    /// `temperatures`: those that `"ensemble"` stands for in `system.initial.temperature` and in the thermostats of stages.
+    /// `temperatures`, `replica-exchange`: those that `"ensemble"` stands for in `system.initial.temperature` and in the thermostats of stages.
     /// Averages are made over the systems of each.
     pub temperatures: Option<Written<Vec<Written<Number>>>>,
+    /// `replica-exchange`: steps between exchanges of neighbors in temperature, from the start of each stage whose thermostat has
+    /// the temperature `"ensemble"` throughout.
+    #[schemars(extend("minimum" = 1))]
+    pub exchange_every: Option<Written<Integer>>,
 }

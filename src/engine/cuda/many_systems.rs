@@ -238,8 +238,9 @@ impl<P: DevicePolicy> Ensemble for ManySystems<P> {
     }
 
     fn scale_velocities(&mut self, factors: &[f64]) -> Result<(), EngineError> {
-        let scale = |number: usize, system: &mut CudaEngine<P, SingleRank>| {
-            Engine::scale_velocities(system, factors[number])
+        let scale = |number: usize, system: &mut CudaEngine<P, SingleRank>| match factors[number] {
+            1.0 => Ok(()),
+            factor => Engine::scale_velocities(system, factor),
         };
         self.each(|group| group.each(scale)).map(drop)
     }
