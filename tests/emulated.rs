@@ -180,6 +180,47 @@ observables = ["mean-square-displacement", "self-overlap-susceptibility"]
     assert!(compared > 20, "{compared} values");
 }
 
+#[test]
+fn exchanges_of_replicas_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
+        + r#"
+[ensemble]
+kind = "replica-exchange"
+temperatures = [1.2, 1.1, 1.0]
+exchange_every = 10
+[[stage]]
+name = "bussi"
+steps = 60
+thermostat = { kind = "bussi", temperature = "ensemble", time = 0.1 }
+[stage.observe]
+thermodynamics = 5
+trajectory = 20
+structure = { every = 20, maximum_wavenumber = 8.0, vectors_per_shell = 5 }
+[[stage]]
+name = "chain"
+steps = 60
+thermostat = { kind = "nose-hoover", temperature = "ensemble", period = 0.2 }
+observe = { thermodynamics = 5, trajectory = 20 }
+[[stage]]
+name = "nve"
+steps = 40
+set_total_energy = "mean of chain"
+observe = { thermodynamics = 5, trajectory = 20 }
+"#;
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    let found = job(gpu, "2", &toml);
+    run_on_the_gpu(&found);
+    for stage in ["bussi", "chain", "nve"] {
+        for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {
+            assert_same_numbers(&expected.path(&file), &found.path(&file));
+        }
+    }
+    let accepted = &numbers(&found.path("out/bussi.h5"))["/systems/exchange/acceptances"].1;
+    assert!(accepted.iter().all(|&count| count > 0), "{accepted:?}");
+}
+
 /// The pair loop compares with the cutoff there.
 #[test]
 fn wide_smoothing_gives_the_bits_of_the_cpu() {

@@ -8,7 +8,7 @@ use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Ensemble, Function, ResultsFile};
-use crate::{Frame, Result, TrajectoryReader, open, read_consistent};
+use crate::{Exchanges, Frame, Result, TrajectoryReader, open, read_consistent};
 
 /// Describes a results file or a trajectory of any format that [`open`] reads.
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
@@ -17,7 +17,11 @@ pub fn info(path: impl AsRef<Path>) -> Result<String> {
         Format::Hdf5 => read_consistent(path, || {
             let files = ResultsFile::open_averages(path)?;
             let text = |file: &ResultsFile| hdf5_info(file, &Overview::of(file)?);
-            Ok(files.iter().map(text).collect::<Result<Vec<_>>>()?.join("\n"))
+            let mut text = files.iter().map(text).collect::<Result<Vec<_>>>()?.join("\n");
+            if let Some(exchanges) = files.first().and_then(Exchanges::of_file) {
+                let _ = write!(text, "\n{}", exchanges.text());
+            }
+            Ok(text)
         }),
         _ => trajectory_info(&*open(path)?),
     }

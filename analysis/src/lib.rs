@@ -16,6 +16,7 @@ pub mod analyze;
 pub mod correlation;
 pub mod drift;
 mod error;
+mod exchange;
 pub mod fit;
 mod format;
 mod global_heap;
@@ -35,6 +36,7 @@ pub mod trajectory;
 
 pub use analyze::{Analysis, analyze};
 pub use error::{AnalysisError, Result, cut_off};
+pub use exchange::Exchanges;
 pub use info::info;
 pub use numbers::{significant, with_error};
 pub use plot::{Quantity, plot, plot_analysis};

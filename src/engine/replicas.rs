@@ -8,8 +8,8 @@
 //! energies alone decide, and thermostats get their new temperature. The links of a Nose-Hoover chain have masses in
 //! proportion to the temperature, so that the distribution of their velocities is the same at all, and stay as they are.
 //!
-//! Energies are sums that have the same bits everywhere in `fixed-point`, and random numbers are keyed by the run's seed, the
-//! step and the pair: so are the exchanges.
+//! Energies are sums that have the same bits everywhere in `fixed-point`, and random numbers are keyed by the first replica's
+//! seed, the step and the pair: so are the exchanges.
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -130,6 +130,7 @@ struct Ladder {
     samples: usize,
     /// Steps between exchanges.
     every: u64,
+    /// Of random numbers: that of the first replica.
     seed: u64,
     /// Of a system.
     particles: usize,
@@ -184,7 +185,7 @@ impl Replicas {
             temperatures: ensemble.temperatures.clone(),
             samples: ensemble.samples,
             every,
-            seed: plan.system.seed,
+            seed: plan.of_system(0).system.random_key(),
             particles: plan.system.particle_count(),
         };
         Box::new(Self::new(replicas, ladder, state))
@@ -348,3 +349,6 @@ impl Ensemble for Replicas {
         Some(&self.state)
     }
 }
+
+#[cfg(test)]
+mod tests;

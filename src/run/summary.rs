@@ -73,7 +73,7 @@ pub struct Summary {
     /// By system, stage.
     pub systems: Vec<Vec<StageSummary>>,
     /// Of replicas, by stage.
-    pub exchanges: BTreeMap<usize, ExchangeCounts>,
+    pub(super) exchanges: BTreeMap<usize, ExchangeCounts>,
     /// `None`: one system.
     ensemble: Option<EnsemblePlan>,
     /// Of all processes that took part, up to their last checkpoint where they were killed.
@@ -154,6 +154,14 @@ impl Summary {
             Set { temperature: ensemble.temperature(systems.start), systems }
         };
         (0..ensemble.groups()).map(set).collect()
+    }
+
+    /// Exchanges of replicas in a stage, if it had any.
+    pub fn exchanges_of(&self, stage: usize) -> Option<supercool_analysis::Exchanges> {
+        let ExchangeCounts { attempts, acceptances, round_trips } =
+            self.exchanges.get(&stage)?.clone();
+        let temperatures = self.ensemble.as_ref()?.temperatures.clone();
+        Some(supercool_analysis::Exchanges { temperatures, attempts, acceptances, round_trips })
     }
 
     /// Number of systems, where the run is an ensemble.

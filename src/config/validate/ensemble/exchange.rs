@@ -82,12 +82,12 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     }
     for stage in exchanging {
         for correlation in &document.stage[stage].correlation {
-            let message = format!(
-                "replicas are exchanged in stage {:?}: what is correlated over time would not be of one system",
+            let message = "replicas are exchanged in this stage: what is correlated over time would not be of one system";
+            let help = format!(
+                "measure it in a later stage at constant energy, which starts from these states: \
+                 set_total_energy = \"mean of {}\"",
                 plan.stages[stage].name
             );
-            let help = "measure it in a later stage at constant energy, which starts from these states: \
-                        set_total_energy = \"mean of ...\"";
             checker.reject(&correlation.span, message, help);
         }
     }
