@@ -199,12 +199,12 @@ trajectory = 20
 structure = { every = 20, maximum_wavenumber = 8.0, vectors_per_shell = 5 }
 [[stage]]
 name = "chain"
-steps = 60
+steps = 30
 thermostat = { kind = "nose-hoover", temperature = "ensemble", period = 0.2 }
-observe = { thermodynamics = 5, trajectory = 20 }
+observe = { thermodynamics = 5, trajectory = 10 }
 [[stage]]
 name = "nve"
-steps = 40
+steps = 20
 set_total_energy = "mean of chain"
 observe = { thermodynamics = 5, trajectory = 20 }
 "#;
