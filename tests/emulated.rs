@@ -161,8 +161,12 @@ observables = ["mean-square-displacement", "self-overlap-susceptibility"]
             assert_same_numbers(&expected.path(&file), &found.path(&file));
         }
     }
-    // Sums over particles are made in 32-bit floats there.
-    let [expected, found] = [&expected, &found].map(|job| numbers(&job.path("out/correlated.h5")));
+    have_equal_displacements(&expected, &found);
+}
+
+/// In the stage "correlated". Sums over particles are made in 32-bit floats on the GPU.
+fn have_equal_displacements(expected: &Job, found: &Job) {
+    let [expected, found] = [expected, found].map(|job| numbers(&job.path("out/correlated.h5")));
     let mut compared = 0;
     for (name, (shape, bits)) in &expected {
         assert_eq!(*shape, found[name].0, "{name}");
@@ -207,6 +211,13 @@ name = "nve"
 steps = 20
 set_total_energy = "mean of chain"
 observe = { thermodynamics = 5, trajectory = 20 }
+[[stage]]
+name = "correlated"
+steps = 80
+[[stage.correlation]]
+every = 5
+block_size = 4
+observables = ["mean-square-displacement"]
 "#;
     let expected = Job::new(&toml);
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
@@ -217,6 +228,10 @@ observe = { thermodynamics = 5, trajectory = 20 }
             assert_same_numbers(&expected.path(&file), &found.path(&file));
         }
     }
+    // The systems are no longer the replicas of their numbers.
+    have_equal_displacements(&expected, &found);
+    let replicas = &numbers(&found.path("out/chain.h5"))["/systems/exchange/replica/value"].1;
+    assert!(!replicas.ends_with(&[0, 1, 2]), "{replicas:?}");
     let accepted = &numbers(&found.path("out/bussi.h5"))["/systems/exchange/acceptances"].1;
     assert!(accepted.iter().all(|&count| count > 0), "{accepted:?}");
 }
