@@ -66,6 +66,11 @@ pub(super) fn write(file: &File, start: usize, replicas: &[i32]) -> Result<()> {
     write_rows(file, &replica("value"), start, replicas)
 }
 
+/// Rows in the file.
+pub(super) fn row_count(file: &File) -> Result<u64> {
+    super::h5md::row_count(file, &replica("value"))
+}
+
 /// Forgets all rows from `rows` on.
 pub(super) fn truncate(file: &File, rows: usize) -> Result<()> {
     truncate_rows(file, &replica("value"), rows)

@@ -152,6 +152,11 @@ impl ResultsWriter {
                     return Err(foreign(path, &reason));
                 }
             }
+            if layout.exchanges && layout.thermodynamics {
+                let what = "rows of replicas";
+                let found = exchanges::row_count(file).map_err(|_| without(what))?;
+                enough(what, found, wanted.thermodynamics)?;
+            }
             for scalars in &layout.scalars {
                 let what = scalars.rows_of();
                 let found = scalars.row_count(file).map_err(|_| without(what))?;
