@@ -26,7 +26,7 @@ mod thermostats;
 
 pub use correlator::Correlator;
 pub use create::{create, create_ensemble_on, create_on, is_on_cpu};
-pub use ensemble::{Engines, Ensemble};
+pub use ensemble::{Engines, Ensemble, Workers};
 pub use error::{CudaVersion, EngineError};
 pub use interface::Engine;
 pub use minimizer::{CancelToken, InherentStructure, Minimizer, minimizer};

@@ -5,8 +5,6 @@ mod observables;
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
 use self::observables::Observables;
@@ -15,7 +13,7 @@ use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
 use super::limits::{self, Limits};
 use super::schedule::Schedule;
-use crate::engine::{self, Ensemble, InherentStructure, Minimizer, Thermodynamics};
+use crate::engine::{self, Ensemble, InherentStructure, Minimizer, Thermodynamics, Workers};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::{BondOrder, Macroscopic};
@@ -31,6 +29,8 @@ pub struct StageOutput {
     schedule: Schedule,
     timestep: f64,
     systems: Vec<Observables>,
+    /// Who samples them.
+    workers: Workers,
     /// Of the bond-orientational order, in the files.
     bond_order_samples: u64,
     /// By step, what some systems' engines have evaluated before others.
@@ -126,6 +126,7 @@ impl StageOutput {
             ensemble: plan.ensemble.clone(),
             limits: Limits::new(plan.limits),
             timestep: plan.run.timestep,
+            workers: Workers::for_systems(plan.systems(), rayon::current_num_threads())?,
             systems,
             bond_order_samples: 0,
             bond_orders: BTreeMap::new(),
@@ -233,13 +234,10 @@ impl StageOutput {
         snapshots: &[Snapshot],
         macroscopic: &[Macroscopic],
     ) -> Result<(), RunError> {
-        let sample = |(system, observables): (usize, &mut Observables)| {
+        let sample = |system: usize, observables: &mut Observables| {
             observables.sample(step, &snapshots[system], macroscopic.get(system))
         };
-        let orders: Vec<Option<BondOrder>> = match &mut self.systems[..] {
-            [one] => vec![sample((0, one))],
-            many => many.par_iter_mut().enumerate().map(sample).collect(),
-        };
+        let orders = self.workers.share(&mut self.systems, sample);
         // Of all or of none.
         if let Some(orders) = orders.into_iter().collect::<Option<Vec<_>>>() {
             self.append_bond_orders(snapshots[0].step, &orders)?;
@@ -296,7 +294,7 @@ impl StageOutput {
         if !self.plan.has_results() {
             return;
         }
-        let results: Vec<_> = self.systems.par_iter().map(Observables::results).collect();
+        let results = self.workers.share(&mut self.systems, |_, observables| observables.results());
         let Some(ensemble) = &self.ensemble else {
             for (group, series) in results.into_iter().flatten() {
                 self.files.update(group, series);
@@ -321,7 +319,7 @@ impl StageOutput {
 
     /// Ends the stage: remaining blocks are correlated, files are marked as complete.
     pub fn finish(mut self, step: u64) -> Result<(), RunError> {
-        self.systems.par_iter_mut().for_each(Observables::finish);
+        self.workers.share(&mut self.systems, |_, observables| observables.finish());
         self.flush(step)?;
         Ok(self.files.finish(step)?)
     }
