@@ -44,8 +44,8 @@ pub trait Ensemble: Send {
     /// Multiplies the velocities of each system.
     fn scale_velocities(&mut self, factors: &[f64]) -> Result<(), EngineError>;
 
-    /// Evaluates time correlations of a system by itself, if it can.
-    fn correlator(&mut self, system: usize) -> Option<&mut dyn Correlator>;
+    /// Evaluates time correlations of all systems by itself, if it can.
+    fn correlator(&mut self) -> Option<&mut dyn Correlator>;
 
     /// The machine, and how the steps are carried out.
     fn report(&self) -> EngineReport;
@@ -149,8 +149,11 @@ impl Ensemble for Engines {
         self.each(|system, engine| engine.scale_velocities(factors[system])).map(drop)
     }
 
-    fn correlator(&mut self, system: usize) -> Option<&mut dyn Correlator> {
-        self.engines[system].correlator()
+    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
+        match &mut self.engines[..] {
+            [engine] => engine.correlator(),
+            _ => None,
+        }
     }
 
     fn report(&self) -> EngineReport {

@@ -13,7 +13,9 @@ use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
 use super::limits::{self, Limits};
 use super::schedule::Schedule;
-use crate::engine::{self, Ensemble, InherentStructure, Minimizer, Thermodynamics, Workers};
+use crate::engine::{
+    self, Ensemble, InherentStructure, Minimizer, OfSystems, Thermodynamics, Workers,
+};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::{BondOrder, Macroscopic};
@@ -33,7 +35,7 @@ pub struct StageOutput {
     workers: Workers,
     /// Of the bond-orientational order, in the files.
     bond_order_samples: u64,
-    /// By step, what some systems' engines have evaluated before others.
+    /// By step, what was evaluated of some systems before others.
     bond_orders: BTreeMap<u64, Vec<Option<BondOrder>>>,
     minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
@@ -156,28 +158,39 @@ impl StageOutput {
 
     /// Leaves to the engines what they evaluate by themselves.
     pub fn hand_over(&mut self, ensemble: &mut dyn Ensemble) -> Result<(), RunError> {
-        for (system, observables) in self.systems.iter_mut().enumerate() {
-            let Some(correlator) = ensemble.correlator(system) else { continue };
-            self.schedule =
-                observables.hand_over(correlator, &self.plan, self.bond_order_samples)?;
+        let Some(correlator) = ensemble.correlator() else { return Ok(()) };
+        let mut offloaded = Vec::new();
+        for observables in &mut self.systems {
+            let of_system;
+            (of_system, self.schedule) = observables.hand_over(&self.plan, self.bond_order_samples);
+            offloaded.push(of_system);
         }
-        Ok(())
+        Ok(correlator.begin(offloaded)?)
     }
 
-    /// Adds what the engine of a system has evaluated of one of its observables.
+    /// Adds what the engine has evaluated of one of its observables.
     pub fn add_evaluated(
         &mut self,
-        system: usize,
         observable: usize,
-        evaluated: &Evaluated,
+        evaluated: OfSystems<Evaluated>,
     ) -> Result<(), RunError> {
-        for (step, order) in self.systems[system].add_evaluated(observable, evaluated) {
-            let systems = self.systems.len();
-            let of_step = self.bond_orders.entry(step).or_insert_with(|| vec![None; systems]);
-            of_step[system] = Some(order);
-            if let Some(all) = of_step.iter().copied().collect::<Option<Vec<_>>>() {
-                self.bond_orders.remove(&step);
-                self.append_bond_orders(step, &all)?;
+        let mut by_system = vec![None; self.systems.len()];
+        for (system, evaluated) in evaluated {
+            by_system[system] = Some(evaluated);
+        }
+        let orders = self.workers.share(&mut self.systems, |system, observables| {
+            let evaluated = by_system[system].as_ref();
+            evaluated.map(|evaluated| observables.add_evaluated(observable, evaluated))
+        });
+        for (system, orders) in orders.into_iter().enumerate() {
+            for (step, order) in orders.into_iter().flatten() {
+                let systems = self.systems.len();
+                let of_step = self.bond_orders.entry(step).or_insert_with(|| vec![None; systems]);
+                of_step[system] = Some(order);
+                if let Some(all) = of_step.iter().copied().collect::<Option<Vec<_>>>() {
+                    self.bond_orders.remove(&step);
+                    self.append_bond_orders(step, &all)?;
+                }
             }
         }
         Ok(())

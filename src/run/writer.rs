@@ -14,7 +14,7 @@ use super::RunError;
 use super::draft::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
-use crate::engine::{EngineError, Pending, PendingSnapshot, Thermodynamics};
+use crate::engine::{EngineError, OfSystems, Pending, PendingSnapshot, Thermodynamics};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::system::Snapshot;
@@ -51,8 +51,8 @@ struct Job {
 enum Task {
     Nothing,
     Sample(Vec<PendingSnapshot>, Vec<Macroscopic>),
-    /// Of a system and one of its engine's correlations.
-    Evaluated(usize, usize, Pending<Evaluated>),
+    /// Of one of the engine's correlations.
+    Evaluated(usize, Pending<OfSystems<Evaluated>>),
     Flush,
     Checkpoint(Box<Draft>),
     Finish,
@@ -99,15 +99,14 @@ impl Writer {
         }
     }
 
-    /// What the engine of a system has evaluated for one of its correlations up to a step of the run.
+    /// What the engine has evaluated for one of its correlations up to a step of the run.
     pub fn evaluated(
         &mut self,
         step: u64,
-        system: usize,
         correlation: usize,
-        evaluated: Pending<Evaluated>,
+        evaluated: Pending<OfSystems<Evaluated>>,
     ) -> Result<(), RunError> {
-        self.send(step, Task::Evaluated(system, correlation, evaluated))
+        self.send(step, Task::Evaluated(correlation, evaluated))
     }
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
@@ -192,9 +191,9 @@ fn work(
                     return Err(RunError::of_engine(error, reached, directory));
                 }
             },
-            Task::Evaluated(system, correlation, evaluated) => match evaluated.wait() {
+            Task::Evaluated(correlation, evaluated) => match evaluated.wait() {
                 Ok(evaluated) => {
-                    let added = output.add_evaluated(system, correlation, &evaluated);
+                    let added = output.add_evaluated(correlation, evaluated);
                     or_keep_readable(added, &mut output, step)?;
                 }
                 Err(error) => {
