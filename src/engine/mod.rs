@@ -25,9 +25,9 @@ mod state;
 mod thermodynamics;
 mod thermostats;
 
-pub use correlator::Correlator;
+pub use correlator::{Correlator, OfSystems};
 pub use create::{create, create_ensemble_on, create_on, is_on_cpu};
-pub use ensemble::{Engines, Ensemble};
+pub use ensemble::{Engines, Ensemble, Workers};
 pub use error::{CudaVersion, EngineError};
 pub use interface::Engine;
 pub use minimizer::{CancelToken, InherentStructure, Minimizer, minimizer};

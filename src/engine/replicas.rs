@@ -10,6 +10,8 @@
 //!
 //! Energies are sums that have the same bits everywhere in `fixed-point`, and random numbers are keyed by the first replica's
 //! seed, the step and the pair: so are the exchanges.
+mod correlator;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -334,11 +336,9 @@ impl Ensemble for Replicas {
     }
 
     /// None in a stage with exchanges: samples that an engine takes by itself would be those of a replica.
-    fn correlator(&mut self, system: usize) -> Option<&mut dyn Correlator> {
-        match self.is_exchanging {
-            true => None,
-            false => self.replicas.correlator(self.state.replica_of[system]),
-        }
+    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
+        let has_one = !self.is_exchanging && self.replicas.correlator().is_some();
+        if has_one { Some(self) } else { None }
     }
 
     fn report(&self) -> EngineReport {

@@ -59,13 +59,10 @@ impl Simulation {
             checkpoint.put_json(EXCHANGES, exchanges)?;
         }
         checkpoint.put_json("seconds", &self.seconds())?;
-        let mut held = Vec::new();
-        for system in 0..self.ensemble.systems() {
-            held.push(match (&self.writer, self.ensemble.correlator(system)) {
-                (Some(_), Some(correlator)) => correlator.held()?,
-                _ => Vec::new(),
-            });
-        }
+        let held = match (&self.writer, self.ensemble.correlator()) {
+            (Some(_), Some(correlator)) => correlator.held()?,
+            _ => Vec::new(),
+        };
         let states = self.ensemble.begin_exports()?;
         let (step, full_disk) = (self.ensemble.step(), directory.full_disk().clone());
         let (identity, directory) = (directory.identity(), directory.path().to_owned());

@@ -587,13 +587,9 @@ impl Simulation {
     fn pass_on_evaluated(&mut self) -> Result<(), RunError> {
         let step = self.ensemble.step();
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        for system in 0..self.ensemble.systems() {
-            let Some(correlator) = self.ensemble.correlator(system) else { break };
-            for (correlation, evaluated) in correlator.evaluated() {
-                writer.evaluated(step, system, correlation, evaluated)?;
-            }
-        }
-        Ok(())
+        let Some(correlator) = self.ensemble.correlator() else { return Ok(()) };
+        let mut evaluated = correlator.evaluated().into_iter();
+        evaluated.try_for_each(|(correlation, of)| writer.evaluated(step, correlation, of))
     }
 
     /// Gives the writer and the summary the exchanges of the present stage.
@@ -611,9 +607,7 @@ impl Simulation {
     /// Has the engine evaluate what it has sampled so far.
     fn evaluate_samples(&mut self) -> Result<(), RunError> {
         if self.writer.is_some() {
-            for system in 0..self.ensemble.systems() {
-                self.ensemble.correlator(system).map_or(Ok(()), |correlator| correlator.flush())?;
-            }
+            self.ensemble.correlator().map_or(Ok(()), |correlator| correlator.flush())?;
         }
         self.pass_on_evaluated()?;
         self.pass_on_exchanges()
@@ -681,9 +675,7 @@ impl Simulation {
     }
 
     fn leave_stage(&mut self) -> Result<(), RunError> {
-        for system in 0..self.ensemble.systems() {
-            self.ensemble.correlator(system).map_or(Ok(()), |correlator| correlator.finish())?;
-        }
+        self.ensemble.correlator().map_or(Ok(()), |correlator| correlator.finish())?;
         self.pass_on_evaluated()?;
         self.pass_on_exchanges()?;
         if let Some(writer) = self.writer.take() {

@@ -14,7 +14,9 @@ use super::RunError;
 use super::draft::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
-use crate::engine::{EngineError, ExchangeCounts, Pending, PendingSnapshot, Thermodynamics};
+use crate::engine::{
+    EngineError, ExchangeCounts, OfSystems, Pending, PendingSnapshot, Thermodynamics,
+};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::system::Snapshot;
@@ -58,8 +60,8 @@ struct Job {
 enum Task {
     Nothing,
     Sample(Vec<PendingSnapshot>, Vec<Macroscopic>),
-    /// Of a system and one of its engine's correlations.
-    Evaluated(usize, usize, Pending<Evaluated>),
+    /// Of one of the engine's correlations.
+    Evaluated(usize, Pending<OfSystems<Evaluated>>),
     /// Since the start of the stage.
     Exchanges(ExchangeCounts),
     Flush,
@@ -107,15 +109,14 @@ impl Writer {
         }
     }
 
-    /// What the engine of a system has evaluated for one of its correlations up to a step of the run.
+    /// What the engine has evaluated for one of its correlations up to a step of the run.
     pub fn evaluated(
         &mut self,
         step: u64,
-        system: usize,
         correlation: usize,
-        evaluated: Pending<Evaluated>,
+        evaluated: Pending<OfSystems<Evaluated>>,
     ) -> Result<(), RunError> {
-        self.send(step, Task::Evaluated(system, correlation, evaluated))
+        self.send(step, Task::Evaluated(correlation, evaluated))
     }
 
     /// Exchanges of replicas since the start of the stage, up to a step of the run.
@@ -205,9 +206,9 @@ fn work(
                     return Err(RunError::of_engine(error, reached, directory));
                 }
             },
-            Task::Evaluated(system, correlation, evaluated) => match evaluated.wait() {
+            Task::Evaluated(correlation, evaluated) => match evaluated.wait() {
                 Ok(evaluated) => {
-                    let added = output.add_evaluated(system, correlation, &evaluated);
+                    let added = output.add_evaluated(correlation, evaluated);
                     or_keep_readable(added, &mut output, step)?;
                 }
                 Err(error) => {

@@ -98,7 +98,7 @@ impl Ensemble for Oscillators {
         unimplemented!()
     }
 
-    fn correlator(&mut self, _system: usize) -> Option<&mut dyn Correlator> {
+    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
         unimplemented!()
     }
 
