@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
 
-pub use self::ensemble::{EnsembleKind, EnsemblePlan, TemperatureKey};
+pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Species, species_of_particles};

@@ -52,7 +52,7 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
 
 /// How many systems averages are made over, and what their errors are worth.
 fn systems(ensemble: &Ensemble) -> String {
-    let each = if ensemble.temperatures.is_empty() { "" } else { " of each temperature" };
+    let each = ensemble.of_each();
     let errors = match ensemble.samples {
         1 => "a single one, without errors from their scatter",
         2 | 3 => {

@@ -170,9 +170,9 @@ impl ResultsFile {
         let read_axis = |which: &str| -> Result<Option<Vec<f64>>> {
             dataset(element, which).map(|dataset| self.file.numbers(&dataset)).transpose()
         };
-        if self.view == View::Whole && element.link_exists("temperature") {
-            let what =
-                "holds averages over systems of several temperatures, which are read one by one";
+        let groups = ["temperature", "configuration"];
+        if self.view == View::Whole && groups.iter().any(|axis| element.link_exists(axis)) {
+            let what = "holds averages over systems of several temperatures or configurations, which are read one by one";
             return Err(self.file.bad(format!("{}: {what}", element.name())));
         }
         let Some(values) = read("value")? else { return Ok(None) };

@@ -121,8 +121,8 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
     let _ = writeln!(text, "{state}; written {} ago", time(age.as_secs_f64()));
     let averages = ResultsFile::open_averages(path).into_diagnostic()?;
     if let Some(ensemble) = file.ensemble() {
-        let each = if averages.len() > 1 { " of each temperature" } else { "" };
-        let _ = writeln!(text, "averages over {} systems{each}", ensemble.samples);
+        let (systems, each) = (ensemble.samples, ensemble.of_each());
+        let _ = writeln!(text, "averages over {systems} systems{each}");
     }
     for file in &averages {
         let label = file.label().map_or_else(String::new, |label| format!("{label}:   "));

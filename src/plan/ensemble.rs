@@ -1,5 +1,6 @@
 //! Many systems in one run.
 use std::ops::Range;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +10,15 @@ use super::{InitialPlan, Plan, Thermostat, ThermostatPlan};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnsemblePlan {
     pub kind: EnsembleKind,
-    /// Systems of each temperature; all of them where they have the same.
+    /// Systems of each temperature or configuration; all of them where they have the same.
     pub samples: usize,
     /// Empty where all systems have the same.
     pub temperatures: Vec<f64>,
     /// Where the configuration says `temperature = "ensemble"`. The plan holds the highest temperature there.
     pub temperature_of: Vec<TemperatureKey>,
+    /// Where [`samples`](Self::samples) systems start from each of several configurations; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub configurations: Vec<ConfigurationPlan>,
     /// [`SystemPlan::key_behind_file`](super::SystemPlan::key_behind_file) of each system; empty for those on a lattice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys_behind_file: Vec<u64>,
@@ -28,6 +32,19 @@ pub enum EnsembleKind {
     Independent,
     /// In their temperatures and seeds. Systems are numbered temperature by temperature.
     Temperatures,
+    /// In the configurations that they start from, with several runs from each, whose first velocities are drawn by their
+    /// seeds (Widmer-Cooper, Harrowell & Fynewever, Phys. Rev. Lett. 93, 135701 (2004)). Systems are numbered configuration by
+    /// configuration.
+    Isoconfigurational,
+}
+
+/// Positions that systems start from: the last frame of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigurationPlan {
+    pub path: PathBuf,
+    /// Which one of a file of many systems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<usize>,
 }
 
 /// A temperature of the configuration.
@@ -48,9 +65,9 @@ impl EnsemblePlan {
         self.groups() * self.samples
     }
 
-    /// Number of sets of systems that averages are made over: one of each temperature.
+    /// Number of sets of systems that averages are made over: one of each temperature or configuration.
     pub fn groups(&self) -> usize {
-        self.temperatures.len().max(1)
+        self.temperatures.len().max(self.configurations.len()).max(1)
     }
 
     /// The systems of a set.
@@ -58,9 +75,24 @@ impl EnsemblePlan {
         index * self.samples..(index + 1) * self.samples
     }
 
+    /// The configuration that a system starts from, where there are several.
+    pub fn configuration(&self, system: usize) -> Option<&ConfigurationPlan> {
+        self.configurations.get(system / self.samples)
+    }
+
     /// The ensemble's temperature of a system, where there are several.
     pub fn temperature(&self, system: usize) -> Option<f64> {
         self.temperatures.get(system / self.samples).copied()
+    }
+}
+
+impl InitialPlan {
+    /// Takes the positions from another file.
+    fn start_from(&mut self, configuration: &ConfigurationPlan) {
+        if let InitialPlan::File { path, system, of, .. } = self {
+            path.clone_from(&configuration.path);
+            (*system, *of) = (configuration.system, None);
+        }
     }
 }
 
@@ -83,6 +115,9 @@ impl Plan {
         plan.system.key_behind_file = ensemble.keys_behind_file.get(system).copied();
         if let InitialPlan::File { of, .. } = &mut plan.system.initial {
             *of = Some([system, ensemble.systems()]);
+        }
+        if let Some(configuration) = ensemble.configuration(system) {
+            plan.system.initial.start_from(configuration);
         }
         if let Some(temperature) = ensemble.temperature(system)
             && ensemble.temperature_of.contains(&TemperatureKey::Initial)
@@ -134,7 +169,7 @@ impl Plan {
         false
     }
 
-    /// The plans of one system of each temperature.
+    /// The plans of one system of each temperature or configuration.
     pub fn of_groups(&self) -> impl Iterator<Item = Plan> {
         let groups = self.ensemble.as_ref().map_or(0..1, |ensemble| 0..ensemble.groups());
         groups.map(|group| {

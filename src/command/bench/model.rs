@@ -192,6 +192,7 @@ impl Model {
                 samples: arguments.systems,
                 temperatures: Vec::new(),
                 temperature_of: Vec::new(),
+                configurations: Vec::new(),
                 keys_behind_file: Vec::new(),
             }),
         }

@@ -21,7 +21,9 @@ pub use stage::{
     Thermostat, ThermostatKind,
 };
 pub use system::{Initial, SpeciesEntry, System};
-pub use value::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Temperature, Written};
+pub use value::{
+    Integer, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table, Temperature, Written,
+};
 
 /// Configuration of a run. All numbers are in reduced units: lengths, energies and masses in the
 /// units in which sigma, epsilon and mass are given, k_B = 1, times in sqrt(mass sigma^2 / epsilon).

@@ -240,6 +240,38 @@ impl<'de> Deserialize<'de> for NumberOrPhrase {
     }
 }
 
+/// A string, or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneOrMore(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StringsVisitor;
+
+        impl<'de> Visitor<'de> for StringsVisitor {
+            type Value = OneOrMore;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of strings")
+            }
+
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<OneOrMore, E> {
+                Ok(OneOrMore(vec![value.to_owned()]))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
+                let mut strings = Vec::new();
+                while let Some(string) = list.next_element()? {
+                    strings.push(string);
+                }
+                Ok(OneOrMore(strings))
+            }
+        }
+
+        deserializer.deserialize_any(StringsVisitor)
+    }
+}
+
 /// A temperature, or that of each system of an ensemble.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Temperature {
@@ -303,6 +335,12 @@ schema_of!([T: JsonSchema] Table<T>, T::schema_name(), T::json_schema);
 schema_of!([] Integer, "Integer", |_| json_schema!({ "type": "integer" }));
 schema_of!([] Number, "Number", |_| json_schema!({ "type": "number" }));
 schema_of!([] Temperature, "Temperature", |_| json_schema!({ "type": ["number", "string"] }));
+schema_of!(
+    [] OneOrMore, "OneOrMore",
+    |_| json_schema!({
+        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
+    })
+);
 schema_of!([] NumberOrPhrase, "NumberOrPhrase", |_| json_schema!({ "type": ["number", "string"] }));
 schema_of!(
     [P: JsonSchema, T: JsonSchema] PlainOr<P, T>,
