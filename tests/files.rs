@@ -155,6 +155,7 @@ fn layout() -> StageLayout {
     StageLayout {
         thermodynamics: true,
         scalars: Vec::new(),
+        propensity: None,
         series: vec![
             series(MSD, vec![axis(AxisName::Time, &times)], "sigma2", "<|r(t) - r(0)|^2>"),
             series(

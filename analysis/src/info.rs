@@ -7,8 +7,11 @@ use crate::fit::Estimate;
 use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
-use crate::results::{Ensemble, Function, ResultsFile};
+use crate::results::{Ensemble, Function, OfSpecies, Propensities, ResultsFile};
 use crate::{Frame, Result, TrajectoryReader, open, read_consistent};
+
+/// Sets of systems that are described, at most: there may be hundreds of configurations.
+const MOST_SETS: usize = 20;
 
 /// Describes a results file or a trajectory of any format that [`open`] reads.
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
@@ -17,7 +20,15 @@ pub fn info(path: impl AsRef<Path>) -> Result<String> {
         Format::Hdf5 => read_consistent(path, || {
             let files = ResultsFile::open_averages(path)?;
             let text = |file: &ResultsFile| hdf5_info(file, &Overview::of(file)?);
-            Ok(files.iter().map(text).collect::<Result<Vec<_>>>()?.join("\n"))
+            let shown = files.iter().take(MOST_SETS);
+            let mut all = shown.map(text).collect::<Result<Vec<_>>>()?.join("\n");
+            if let Some(more) = files.len().checked_sub(MOST_SETS).filter(|&more| more > 0) {
+                let _ = writeln!(all, "\n... and {more} sets of systems more.");
+            }
+            if let Some(propensities) = files[0].propensities()? {
+                all += &propensities_text(&propensities);
+            }
+            Ok(all)
         }),
         _ => trajectory_info(&*open(path)?),
     }
@@ -61,6 +72,31 @@ fn systems(ensemble: &Ensemble) -> String {
         _ => "averages over them, errors from their scatter",
     };
     format!("{}{each} ({errors})", ensemble.samples)
+}
+
+/// What the configurations determine of the motion of particles, at the last time.
+fn propensities_text(of: &Propensities) -> String {
+    let mut text = format!("\nPropensities at {} of {} times", of.measured, of.times);
+    let Some(last) = of.last else { return text + "\n" };
+    let _ = writeln!(
+        text,
+        "; at t = {} mean and predictable share (error by a jackknife over {})",
+        short(last),
+        of.jackknife_over
+    );
+    let width = of.observables.iter().map(|each| each.name.len()).max().unwrap_or(0);
+    for each in &of.observables {
+        for OfSpecies { species, mean, predictable_share, error } in &each.species {
+            let share = match (predictable_share.is_nan(), error.is_nan()) {
+                (true, _) => "-".into(),
+                (false, true) => format!("{} (no error)", short(*predictable_share)),
+                _ => estimate(Estimate { value: *predictable_share, error: *error }),
+            };
+            let (name, mean) = (&each.name, short(*mean));
+            let _ = writeln!(text, "  {species} {name:<width$} {mean:>12} {share:>20}");
+        }
+    }
+    text
 }
 
 fn parameters(file: &ResultsFile) -> String {

@@ -4,6 +4,7 @@
 //! (with `wavenumber`: `value[q][t]`; some with `change` and `change_error`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
 //! `/parameters`. Anything may be missing. Files of many systems are read as several files ([`Ensemble`]).
 mod ensemble;
+mod propensity;
 mod time_series;
 
 use std::path::Path;
@@ -13,6 +14,7 @@ use hdf5::Group;
 
 pub use self::ensemble::Ensemble;
 use self::ensemble::View;
+pub use self::propensity::{OfSpecies, Propensities, Propensity};
 pub use self::time_series::TimeSeries;
 use crate::Result;
 use crate::hdf5_file::{Hdf5File, dataset, group, members};

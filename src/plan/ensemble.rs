@@ -129,6 +129,8 @@ impl Plan {
         }
         for stage in 0..plan.stages.len() {
             plan.stages[stage].thermostat = self.thermostat_of(system, stage);
+            // There is nothing of one run alone.
+            plan.stages[stage].propensity = None;
         }
         plan
     }

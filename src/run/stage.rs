@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use self::arrays::{load_arrays, save_arrays};
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
-use self::observables::Observables;
+use self::observables::{Observables, sample_context, unfit};
 use super::RunError;
 use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
@@ -18,8 +19,11 @@ use super::schedule::Schedule;
 use crate::engine::{self, Ensemble, InherentStructure, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
+use crate::observable::propensity::Propensities;
 use crate::observable::{BondOrder, Macroscopic};
-use crate::output::{Checkpoint, ScalarRow, Scalars, StageLayout, ThermodynamicsRow};
+use crate::output::{
+    Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, ThermodynamicsRow,
+};
 use crate::plan::{EnsemblePlan, Plan, StagePlan};
 use crate::system::Snapshot;
 
@@ -35,6 +39,9 @@ pub struct StageOutput {
     bond_order_samples: u64,
     /// By step, what some systems' engines have evaluated before others.
     bond_orders: BTreeMap<u64, Vec<Option<BondOrder>>>,
+    /// Of runs from the same configurations.
+    propensities: Option<Propensities>,
+    propensity_layout: Option<PropensityLayout>,
     minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
     /// Where the files are.
@@ -94,6 +101,10 @@ impl StageOutput {
                 }
             }
         }
+        if let Some(propensities) = &mut output.propensities {
+            let (_, arrays) = load_arrays(checkpoint, "propensity")?;
+            propensities.restore(&arrays).map_err(unfit)?;
+        }
         let written: Written = checkpoint.get_json("written")?;
         output.bond_order_samples = written.bond_order_samples;
         output.directory = Some(directory.identity());
@@ -108,6 +119,10 @@ impl StageOutput {
             written.step,
             &written.in_files,
         )?;
+        // A file that was damaged begins anew.
+        if let Some(propensities) = &output.propensities {
+            output.files.start_propensities_from(propensities.initial_positions());
+        }
         Ok(output)
     }
 
@@ -119,8 +134,16 @@ impl StageOutput {
             Some(settings) => Some(engine::minimizer(plan, settings)?),
             None => None,
         };
+        let propensities = match (&stage.propensity, &plan.ensemble) {
+            (Some(of), Some(ensemble)) => {
+                Some(Propensities::new(of, ensemble, sample_context(plan, &stage)))
+            }
+            _ => None,
+        };
         Ok(StageOutput {
             minimizer,
+            propensity_layout: PropensityLayout::of(plan, &stage),
+            propensities,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
             ensemble: plan.ensemble.clone(),
@@ -150,7 +173,8 @@ impl StageOutput {
             scalars.push(Scalars::InherentStructures);
         }
         let thermodynamics = self.plan.observe.thermodynamics.is_some();
-        StageLayout { thermodynamics, scalars, series: self.systems[0].layouts() }
+        let propensity = self.propensity_layout.clone();
+        StageLayout { thermodynamics, scalars, series: self.systems[0].layouts(), propensity }
     }
 
     /// Leaves to the engines what they evaluate by themselves.
@@ -244,9 +268,22 @@ impl StageOutput {
         if let Some(orders) = orders.into_iter().collect::<Option<Vec<_>>>() {
             self.append_bond_orders(snapshots[0].step, &orders)?;
         }
+        self.sample_propensities(step, snapshots)?;
         self.minimize(step, snapshots)?;
         if self.schedule.wants_frame(step) {
             self.files.append_frame(snapshots, snapshots[0].step as f64 * self.timestep)?;
+        }
+        Ok(())
+    }
+
+    /// Propensities of all runs, if they are due.
+    fn sample_propensities(&mut self, step: u64, snapshots: &[Snapshot]) -> Result<(), RunError> {
+        let Some(propensities) = &mut self.propensities else { return Ok(()) };
+        if let Some(row) = propensities.sample(step, snapshots) {
+            self.files.append_propensities(row, snapshots[0].step)?;
+        }
+        if step == 0 {
+            self.files.start_propensities_from(propensities.initial_positions());
         }
         Ok(())
     }
@@ -344,6 +381,9 @@ impl StageOutput {
                     checkpoint.put_part(&part_of_system(system), part);
                 }
             }
+        }
+        if let Some(propensities) = &self.propensities {
+            save_arrays(checkpoint, "propensity", propensities.save())?;
         }
         let written = Written {
             step,

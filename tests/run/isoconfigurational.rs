@@ -1,11 +1,14 @@
-//! Several runs from each of several configurations.
+//! Several runs from each of several configurations, and propensities of their particles.
+use std::time::Duration;
+
 use supercool::output::{latest_valid, state_from_checkpoint};
 
-use crate::common::contents::numbers;
-use crate::common::job::{Job, kob_andersen};
+use crate::common::contents::{assert_same_numbers, numbers};
+use crate::common::job::{Ended, Job, kob_andersen, signal};
+use crate::common::python::check_with_python;
 
 const PARTICLES: usize = 160;
-const RUNS: usize = 3;
+const RUNS: usize = 4;
 const INITIAL: &str = "initial = { lattice = \"fcc\", temperature = 1.5 }";
 
 /// A short liquid.
@@ -57,10 +60,10 @@ fn runs_of_a_configuration_have_its_positions_and_velocities_of_their_own() {
     job.write("job.toml", &ensemble("\"eq/*.h5md\"", NVE));
     let report = job.succeeds(&["check", "job.toml"]).stdout;
     let expected =
-        "3 runs from each of 2 configurations: eq/relax.h5md (system 0), eq/relax.h5md (system 1)";
+        "4 runs from each of 2 configurations: eq/relax.h5md (system 0), eq/relax.h5md (system 1)";
     assert!(report.contains(expected), "{report}");
     let ended = job.succeeds(&["run", "job.toml"]);
-    assert!(ended.stdout.contains("6 systems of 160 particles"), "{ended:?}");
+    assert!(ended.stdout.contains("8 systems of 160 particles"), "{ended:?}");
 
     let [before, after] = ["eq/relax.h5md", "out/nve.h5md"].map(|name| numbers(&job.path(name)));
     let frame = |system: usize, name: &str, first: bool| {
@@ -82,7 +85,7 @@ fn runs_of_a_configuration_have_its_positions_and_velocities_of_their_own() {
     let all = numbers(&job.path("out/nve.h5"));
     let floats =
         |name: &str| -> Vec<f64> { all[name].1.iter().map(|&bits| f64::from_bits(bits)).collect() };
-    assert_eq!(all["/systems/configuration"].1, [0, 0, 0, 1, 1, 1]);
+    assert_eq!(all["/systems/configuration"].1, [0, 0, 0, 0, 1, 1, 1, 1]);
     assert_eq!(all["/dynamics/A/mean_square_displacement/configuration"].1, [0, 1]);
     let (shape, _) = &all["/observables/temperature/value"];
     assert_eq!(shape, &[5, 2]);
@@ -104,7 +107,7 @@ fn runs_of_a_configuration_have_its_positions_and_velocities_of_their_own() {
         }
     }
     let info = job.succeeds(&["info", "out/nve.h5"]).stdout;
-    for part in ["configuration 0", "configuration 1", "3 of each configuration"] {
+    for part in ["configuration 0", "configuration 1", "4 of each configuration"] {
         assert!(info.contains(part), "no {part:?} in {info}");
     }
 }
@@ -116,20 +119,20 @@ fn one_run_of_a_configuration_is_repeated_alone() {
     job.succeeds(&["run", "job.toml"]);
     let last = |name: &str| latest_valid(&job.path(name)).unwrap().checkpoint.unwrap();
     let (_, path, all) = last("out");
-    for system in [1, 5] {
+    for system in [1, 7] {
         job.succeeds(&["run", "job.toml", "--system", &system.to_string()]);
         let (_, own, alone) = last(&format!("out-system-{system}"));
         let found = state_from_checkpoint(&all.part(&format!("system-{system}")), &path).unwrap();
         let expected = state_from_checkpoint(&alone, &own).unwrap();
         assert_eq!(found.hash(), expected.hash(), "system {system}");
     }
-    job.fails(&["run", "job.toml", "--system", "6"], &["no such system", "0 to 5"]);
+    job.fails(&["run", "job.toml", "--system", "8"], &["no such system", "0 to 7"]);
     // A checkpoint of this ensemble, whose systems have run from them, holds configurations, too.
     let name = format!("\"out/{}\"", path.file_name().unwrap().to_str().unwrap());
     job.write("more.toml", &ensemble(&name, NVE).replace("\"out\"", "\"more\""));
     job.succeeds(&["run", "more.toml"]);
     let more = numbers(&job.path("more/nve.h5"));
-    assert_eq!(more["/systems/configuration"].1.len(), 6 * RUNS);
+    assert_eq!(more["/systems/configuration"].1.len(), 2 * RUNS * RUNS);
 }
 
 #[test]
@@ -155,4 +158,81 @@ fn configurations_that_do_not_fit_are_named() {
     std::fs::write(job.path("eq/empty.h5md"), "").unwrap();
     job.write("job.toml", &text);
     job.fails(&["run", "job.toml"], &["ensemble.configurations", "eq/empty.h5md"]);
+}
+
+/// A first stage with propensities at steps 10, 20, 50, 100 and 150.
+fn with_propensities(temperature: f64, run: &str) -> String {
+    let stage = r#"
+[[stage]]
+name = "first"
+steps = 150
+observe = { thermodynamics = 50, trajectory = 10 }
+[stage.propensity]
+times = [0.04, 0.2, 0.08, 0.4, 0.6001]
+observables = ["displacement", "square-displacement", "self-overlap", "self-intermediate-scattering-function",
+    "bond-breaking"]
+wavenumber = 7.25
+overlap_length = 0.15
+bond_radius = 1.3
+bond_breaking_radius = 1.4
+
+[[stage]]
+name = "second"
+steps = 20
+observe = { thermodynamics = 10 }
+"#;
+    let text = ensemble("\"eq/*.h5md\"", stage).replace("threads = 2", run);
+    text.replace("{ temperature = 1.0 }", &format!("{{ temperature = {temperature} }}"))
+}
+
+#[test]
+fn propensities_are_those_of_the_stored_trajectories() {
+    let job = two_configurations();
+    job.write("job.toml", &with_propensities(1.2, "threads = 2"));
+    let report = job.succeeds(&["check", "job.toml"]).stdout;
+    assert!(
+        report.contains("propensities at 5 times, 2 configurations: displacement,"),
+        "{report}"
+    );
+    job.succeeds(&["run", "job.toml"]);
+    let files = ["h5", "h5md"].map(|ending| job.path(&format!("out/first.{ending}")));
+    check_with_python("h5py", "propensity.py", &[&files[0], &files[1]]);
+    // Alone, a run has none, and the same bits.
+    job.succeeds(&["run", "job.toml", "--system", "6"]);
+    let [all, one] =
+        ["out", "out-system-6"].map(|of| numbers(&job.path(&format!("{of}/first.h5md"))));
+    let position = |group: &str| format!("/particles/{group}/position/value");
+    assert_eq!(all[&position("system-6")], one[&position("trajectory")]);
+    let one = numbers(&job.path("out-system-6/first.h5"));
+    assert!(one.keys().all(|name| !name.starts_with("/propensity")));
+}
+
+#[test]
+fn propensities_have_the_same_bits_on_one_thread_and_after_stops() {
+    let job = two_configurations();
+    let of = |threads: usize, directory: &str| {
+        let text = with_propensities(1.2, &format!("threads = {threads}"));
+        text.replace("\"out\"", &format!("\"{directory}\""))
+    };
+    job.write("job.toml", &of(2, "two"));
+    job.succeeds(&["run", "job.toml"]);
+    job.write("one.toml", &of(1, "one"));
+    job.succeeds(&["run", "one.toml"]);
+    job.write("parts.toml", &(of(2, "parts") + "\n[checkpoint]\nminutes = 0.0001\n"));
+    for kill in [false, true] {
+        let arguments: &[&str] = if kill { &["resume", "parts"] } else { &["run", "parts.toml"] };
+        let mut process = job.start(arguments);
+        job.appears("parts/first.h5", &mut process);
+        std::thread::sleep(Duration::from_millis(40));
+        match process.try_wait().unwrap() {
+            Some(_) => {}
+            None if kill => process.kill().unwrap(),
+            None => signal(process.id(), "TERM"),
+        }
+        Ended::of(process);
+    }
+    job.succeeds(&["resume", "parts"]);
+    let file = |directory: &str| job.path(&format!("{directory}/first.h5"));
+    assert_same_numbers(&file("two"), &file("one"));
+    assert_same_numbers(&file("two"), &file("parts"));
 }

@@ -5,6 +5,7 @@
 mod ensemble;
 mod keys;
 mod potential;
+mod propensity;
 mod run;
 mod stage;
 mod system;
@@ -15,6 +16,7 @@ use serde::Deserialize;
 
 pub use ensemble::Ensemble;
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
+pub use propensity::{Propensity, Times};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
     BondOrder, Correlation, Frames, InherentStructures, Observe, Ramp, Stage, Structure,
@@ -22,7 +24,8 @@ pub use stage::{
 };
 pub use system::{Initial, SpeciesEntry, System};
 pub use value::{
-    Integer, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table, Temperature, Written,
+    Integer, ListOr, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table, Temperature,
+    Written,
 };
 
 /// Configuration of a run. All numbers are in reduced units: lengths, energies and masses in the

@@ -10,6 +10,7 @@ mod inherent;
 mod isoconfigurational;
 mod neighbors;
 mod potential;
+mod propensity;
 mod run;
 mod safeguards;
 mod sampling;
@@ -88,6 +89,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     inherent::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
+    propensity::check_plan(&plan, document, checker);
     Some(plan)
 }
 
