@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
 
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
-pub use self::propensity::{PropensityObservable, PropensityPlan};
+pub use self::propensity::{PropensityObservable, PropensityPlan, States};
 
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Species, species_of_particles};

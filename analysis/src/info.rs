@@ -11,7 +11,7 @@ use crate::results::{Ensemble, Function, OfSpecies, Propensities, ResultsFile};
 use crate::{Frame, Result, TrajectoryReader, open, read_consistent};
 
 /// Sets of systems that are described, at most: there may be hundreds of configurations.
-const MOST_SETS: usize = 20;
+pub(crate) const MOST_SETS: usize = 20;
 
 /// Describes a results file or a trajectory of any format that [`open`] reads.
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
@@ -21,14 +21,8 @@ pub fn info(path: impl AsRef<Path>) -> Result<String> {
             let files = ResultsFile::open_averages(path)?;
             let text = |file: &ResultsFile| hdf5_info(file, &Overview::of(file)?);
             let shown = files.iter().take(MOST_SETS);
-            let mut all = shown.map(text).collect::<Result<Vec<_>>>()?.join("\n");
-            if let Some(more) = files.len().checked_sub(MOST_SETS).filter(|&more| more > 0) {
-                let _ = writeln!(all, "\n... and {more} sets of systems more.");
-            }
-            if let Some(propensities) = files[0].propensities()? {
-                all += &propensities_text(&propensities);
-            }
-            Ok(all)
+            let all = shown.map(text).collect::<Result<Vec<_>>>()?.join("\n");
+            Ok(all + &after_sets(&files)?)
         }),
         _ => trajectory_info(&*open(path)?),
     }
@@ -72,6 +66,18 @@ fn systems(ensemble: &Ensemble) -> String {
         _ => "averages over them, errors from their scatter",
     };
     format!("{}{each} ({errors})", ensemble.samples)
+}
+
+/// What follows the descriptions of the first sets of systems of a file.
+pub(crate) fn after_sets(files: &[ResultsFile]) -> Result<String> {
+    let mut text = String::new();
+    if let Some(more) = files.len().checked_sub(MOST_SETS).filter(|&more| more > 0) {
+        let _ = writeln!(text, "\n... and {more} sets of systems more.");
+    }
+    if let Some(propensities) = files[0].propensities()? {
+        text += &propensities_text(&propensities);
+    }
+    Ok(text)
 }
 
 /// What the configurations determine of the motion of particles, at the last time.

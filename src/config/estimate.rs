@@ -76,7 +76,10 @@ pub fn memory(plan: &Plan) -> Memory {
     };
     let held = plan.stages.iter().map(held).fold(0.0, f64::max);
     // Inherent structures are found in an engine of their own.
-    let minimises = plan.stages.iter().any(|stage| stage.observe.inherent_structures.is_some());
+    let minimises = plan.stages.iter().any(|stage| {
+        let of_propensities = stage.propensity.as_ref().is_some_and(|of| of.inherent.is_some());
+        stage.observe.inherent_structures.is_some() || of_propensities
+    });
     // Positions and images of the configurations of propensities.
     let configurations =
         match (&plan.ensemble, plan.stages.iter().any(|of| of.propensity.is_some())) {
@@ -188,7 +191,8 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         files.push((name, samples as f64 * each));
     }
     if let (Some(propensity), Some(ensemble)) = (&stage.propensity, &plan.ensemble) {
-        let words: Vec<&str> = propensity.observables.iter().map(|of| of.word()).collect();
+        let words: Vec<String> =
+            propensity.averages().map(|(states, of)| of.group_name(states)).collect();
         let times = propensity.steps.len();
         let name = format!(
             "propensities at {times} times, {} configurations: {}",

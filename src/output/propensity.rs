@@ -3,18 +3,19 @@ use hdf5::{File, Group, Hyperslab, Result, SliceOrIndex};
 use ndarray::{ArrayViewD, IxDyn};
 
 use super::h5md::{
-    string_attribute, strings_attribute, write_array, write_scalar, write_scalar_again,
+    string_attribute, strings_attribute, write_again, write_array, write_scalar, write_scalar_again,
 };
 use super::systems::create_groups;
 use crate::observable::propensity::PropensityRow;
 use crate::observable::propensity::moments::{Moments, left_out};
-use crate::plan::{Plan, PropensityPlan, StagePlan};
+use crate::plan::{Plan, PropensityPlan, StagePlan, States};
 use crate::system::species_of_particles;
 
 const ROOT: &str = "propensity";
 /// Number of times in the file; written last.
 const MEASURED: &str = "measured";
 const POSITION: &str = "initial_position";
+const INHERENT_POSITION: &str = "inherent_initial_position";
 /// By configuration, time, particle.
 const OF_PARTICLES: [&str; 2] = ["value", "second_moment"];
 /// Bytes in a chunk of those, at most, if it holds particles of more than one configuration.
@@ -60,7 +61,7 @@ const OF_SPECIES: [OfSpecies; 5] = [
 /// What a results file has room for: arrays of fixed size, of which the first times are filled.
 ///
 /// - `/propensity/{step, time}` `[T]`, `measured`: number of times that are there;
-/// - `/propensity/species` `[N]`, `initial_position` `[C, N, D]`;
+/// - `/propensity/species` `[N]`, `initial_position` and, if they are wanted, `inherent_initial_position` `[C, N, D]`;
 /// - `/propensity/NAME/{value, second_moment}` `[C, T, N]`: means over the runs;
 /// - `/propensity/NAME/{mean, square_of_propensity, square, predictable_share, predictable_share_error}` `[T, S]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +96,7 @@ impl PropensityLayout {
     }
 
     fn paths(&self) -> impl Iterator<Item = String> {
-        self.plan.observables.iter().map(|of| format!("{ROOT}/{}", of.group_name()))
+        self.plan.averages().map(|(states, of)| format!("{ROOT}/{}", of.group_name(states)))
     }
 
     pub(super) fn create(&self, file: &File) -> Result<()> {
@@ -113,11 +114,19 @@ impl PropensityLayout {
         write_scalar(&root, MEASURED, &0_u64)?;
         let shape = [self.configurations, self.species_of.len(), self.dimension];
         let unknown = vec![f64::NAN; shape.iter().product()];
-        let position = write_array(&root, POSITION, &shape, &unknown)?;
-        string_attribute(&position, "unit", "sigma")?;
-        for (&observable, path) in self.plan.observables.iter().zip(self.paths()) {
+        let inherent = self.plan.inherent.map(|_| INHERENT_POSITION);
+        for name in [POSITION].into_iter().chain(inherent) {
+            let position = write_array(&root, name, &shape, &unknown)?;
+            string_attribute(&position, "unit", "sigma")?;
+        }
+        for ((states, observable), path) in self.plan.averages().zip(self.paths()) {
             let group = create_groups(file, &path)?;
-            string_attribute(&group, "description", &self.plan.formula(observable))?;
+            let between = match states {
+                States::Thermal => "",
+                States::Inherent => ", of the inherent structures of both states",
+            };
+            let formula = self.plan.formula(observable) + between;
+            string_attribute(&group, "description", &formula)?;
             let [unit, of_square] = observable.units();
             for (name, unit) in OF_PARTICLES.into_iter().zip([unit, of_square]) {
                 let [configurations, times, particles] = self.shape_of_particles();
@@ -204,7 +213,8 @@ impl PropensityLayout {
     /// Bytes by which a file grows when a row is written.
     pub(super) fn growth(&self) -> u64 {
         let [configurations, _, particles] = self.shape_of_particles();
-        (8 * OF_PARTICLES.len() * self.plan.observables.len() * configurations * particles) as u64
+        let arrays = OF_PARTICLES.len() * self.plan.averages().count();
+        (8 * arrays * configurations * particles) as u64
     }
 
     pub(super) fn write(&self, file: &File, row: &PropensityRow) -> Result<()> {
@@ -237,9 +247,14 @@ impl PropensityLayout {
         write_slab(group, name, vec![time.into(), (..).into()], &[self.species], values)
     }
 
-    /// The positions that displacements count from.
-    pub(super) fn write_positions(&self, file: &File, positions: &[f64]) -> Result<()> {
-        super::h5md::write_again(&file.group(ROOT)?, POSITION, positions)
+    /// The positions that displacements count from: of the states, and of their inherent structures, if they are wanted.
+    pub(super) fn write_positions(&self, file: &File, positions: &[Vec<f64>; 2]) -> Result<()> {
+        let group = file.group(ROOT)?;
+        let named = [POSITION, INHERENT_POSITION].into_iter().zip(positions);
+        for (name, positions) in named.filter(|(_, positions)| !positions.is_empty()) {
+            write_again(&group, name, positions)?;
+        }
+        Ok(())
     }
 }
 

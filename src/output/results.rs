@@ -77,7 +77,7 @@ pub struct ResultsWriter {
     pending: BTreeMap<String, (SeriesValues, Option<OfSystems>)>,
     propensities: Vec<PropensityRow>,
     /// Of the configurations of propensities, until they are in the file.
-    initial_positions: Option<Vec<f64>>,
+    initial_positions: Option<[Vec<f64>; 2]>,
     full_disk: FullDisk,
     /// Of the stage, before this process.
     seconds_before: f64,
@@ -288,8 +288,9 @@ impl ResultsWriter {
         }
     }
 
-    /// The positions that propensities count displacements from.
-    pub fn start_propensities_from(&mut self, initial_positions: Vec<f64>) {
+    /// The positions that propensities count displacements from: of the states, and of their inherent structures (empty where
+    /// these are not wanted).
+    pub fn start_propensities_from(&mut self, initial_positions: [Vec<f64>; 2]) {
         self.initial_positions = Some(initial_positions);
     }
 

@@ -2,7 +2,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::BondPlan;
+use super::{BondPlan, InherentStructuresPlan};
 
 /// Propensities of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,19 @@ pub struct PropensityPlan {
     pub overlap_length: Option<f64>,
     /// Of bond breaking.
     pub bonds: Option<BondPlan>,
+    /// How inherent structures are looked for, where they are compared, too; at the times of the propensities, whatever
+    /// interval stands here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherent: Option<InherentStructuresPlan>,
+}
+
+/// Between what particles are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum States {
+    /// The states of the runs.
+    Thermal,
+    /// The inherent structures below them.
+    Inherent,
 }
 
 /// A number that each particle has after a time.
@@ -49,8 +62,12 @@ impl PropensityObservable {
     }
 
     /// Of its group in results files.
-    pub fn group_name(self) -> String {
-        self.word().replace('-', "_")
+    pub fn group_name(self, states: States) -> String {
+        let name = self.word().replace('-', "_");
+        match states {
+            States::Thermal => name,
+            States::Inherent => format!("inherent_{name}"),
+        }
     }
 
     /// Units of its value and of its square; empty for a pure number.
@@ -64,6 +81,14 @@ impl PropensityObservable {
 }
 
 impl PropensityPlan {
+    /// What is averaged, in the order of rows and files.
+    pub fn averages(&self) -> impl Iterator<Item = (States, PropensityObservable)> {
+        let inherent = self.inherent.is_some().then_some(States::Inherent);
+        std::iter::once(States::Thermal)
+            .chain(inherent)
+            .flat_map(|states| self.observables.iter().map(move |&of| (states, of)))
+    }
+
     /// What an observable is, with its formula and its parameters.
     pub fn formula(&self, observable: PropensityObservable) -> String {
         let number = |value: Option<f64>| value.unwrap_or(f64::NAN);

@@ -101,7 +101,38 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::ObservePlan;
+    use crate::plan::{ObservePlan, PropensityObservable, PropensityPlan};
+
+    fn stage(observe: ObservePlan) -> StagePlan {
+        StagePlan {
+            name: "production".into(),
+            steps: 200,
+            thermostat: None,
+            set_total_energy: None,
+            observe,
+            correlations: Vec::new(),
+            propensity: None,
+        }
+    }
+
+    #[test]
+    fn propensities_have_times_of_their_own_and_start_with_the_stage() {
+        let observe = ObservePlan { thermodynamics: Some(100), ..ObservePlan::nothing() };
+        let propensity = PropensityPlan {
+            steps: vec![3, 100, 101],
+            observables: vec![PropensityObservable::Displacement],
+            wavenumber: None,
+            overlap_length: None,
+            bonds: None,
+            inherent: None,
+        };
+        let stage = StagePlan { propensity: Some(propensity), ..stage(observe) };
+        let schedule = Schedule::new(&stage, std::iter::empty());
+        let events = std::iter::successors(Some(0), |&step| Some(schedule.next_event(step)));
+        assert_eq!(events.take(5).collect::<Vec<_>>(), [0, 3, 100, 101, 200]);
+        let wanted: Vec<u64> = (0..=200).filter(|&step| schedule.wants_snapshot(step)).collect();
+        assert_eq!(wanted, [0, 3, 100, 101]);
+    }
 
     #[test]
     fn frames_double_behind_each_of_those_at_equal_intervals() {
@@ -110,15 +141,7 @@ mod tests {
             trajectory_doubling_from: Some(3),
             ..ObservePlan::nothing()
         };
-        let stage = StagePlan {
-            name: "production".into(),
-            steps: 200,
-            thermostat: None,
-            set_total_energy: None,
-            observe,
-            correlations: Vec::new(),
-            propensity: None,
-        };
+        let stage = stage(observe);
         let schedule = Schedule::new(&stage, std::iter::empty());
         let expected = [0, 3, 6, 12, 24, 48, 96, 100, 103, 106, 112, 124, 148, 196, 200];
         let wanted: Vec<u64> = (0..=200).filter(|&step| schedule.wants_frame(step)).collect();

@@ -1,16 +1,19 @@
 //! What a stage measures and writes.
 mod arrays;
 mod files;
+mod minima;
 mod observables;
+mod propensities;
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use self::arrays::{load_arrays, save_arrays};
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
-use self::observables::{Observables, sample_context, unfit};
+use self::minima::minima;
+use self::observables::Observables;
+use self::propensities::StagePropensities;
 use super::RunError;
 use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
@@ -19,7 +22,6 @@ use super::schedule::Schedule;
 use crate::engine::{self, Ensemble, InherentStructure, Minimizer, Thermodynamics};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::propensity::Propensities;
 use crate::observable::{BondOrder, Macroscopic};
 use crate::output::{
     Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, ThermodynamicsRow,
@@ -40,7 +42,7 @@ pub struct StageOutput {
     /// By step, what some systems' engines have evaluated before others.
     bond_orders: BTreeMap<u64, Vec<Option<BondOrder>>>,
     /// Of runs from the same configurations.
-    propensities: Option<Propensities>,
+    propensities: Option<StagePropensities>,
     propensity_layout: Option<PropensityLayout>,
     minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
@@ -102,8 +104,7 @@ impl StageOutput {
             }
         }
         if let Some(propensities) = &mut output.propensities {
-            let (_, arrays) = load_arrays(checkpoint, "propensity")?;
-            propensities.restore(&arrays).map_err(unfit)?;
+            propensities.restore(checkpoint)?;
         }
         let written: Written = checkpoint.get_json("written")?;
         output.bond_order_samples = written.bond_order_samples;
@@ -121,7 +122,7 @@ impl StageOutput {
         )?;
         // A file that was damaged begins anew.
         if let Some(propensities) = &output.propensities {
-            output.files.start_propensities_from(propensities.initial_positions());
+            propensities.tell_positions(&mut output.files);
         }
         Ok(output)
     }
@@ -134,16 +135,10 @@ impl StageOutput {
             Some(settings) => Some(engine::minimizer(plan, settings)?),
             None => None,
         };
-        let propensities = match (&stage.propensity, &plan.ensemble) {
-            (Some(of), Some(ensemble)) => {
-                Some(Propensities::new(of, ensemble, sample_context(plan, &stage)))
-            }
-            _ => None,
-        };
         Ok(StageOutput {
             minimizer,
             propensity_layout: PropensityLayout::of(plan, &stage),
-            propensities,
+            propensities: StagePropensities::new(plan, &stage)?,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
             ensemble: plan.ensemble.clone(),
@@ -159,8 +154,12 @@ impl StageOutput {
 
     /// Searches for inherent structures end when the directory's run has no more time for them.
     fn give_up_as(&mut self, directory: &OutputDirectory) {
-        if let (Some(minimizer), Some(cancel)) = (&mut self.minimizer, directory.cancel()) {
+        let Some(cancel) = directory.cancel() else { return };
+        if let Some(minimizer) = &mut self.minimizer {
             minimizer.cancel_when(cancel.clone());
+        }
+        if let Some(propensities) = &mut self.propensities {
+            propensities.cancel_when(cancel.clone());
         }
     }
 
@@ -268,22 +267,12 @@ impl StageOutput {
         if let Some(orders) = orders.into_iter().collect::<Option<Vec<_>>>() {
             self.append_bond_orders(snapshots[0].step, &orders)?;
         }
-        self.sample_propensities(step, snapshots)?;
+        if let Some(propensities) = &mut self.propensities {
+            propensities.sample(step, snapshots, &mut self.files)?;
+        }
         self.minimize(step, snapshots)?;
         if self.schedule.wants_frame(step) {
             self.files.append_frame(snapshots, snapshots[0].step as f64 * self.timestep)?;
-        }
-        Ok(())
-    }
-
-    /// Propensities of all runs, if they are due.
-    fn sample_propensities(&mut self, step: u64, snapshots: &[Snapshot]) -> Result<(), RunError> {
-        let Some(propensities) = &mut self.propensities else { return Ok(()) };
-        if let Some(row) = propensities.sample(step, snapshots) {
-            self.files.append_propensities(row, snapshots[0].step)?;
-        }
-        if step == 0 {
-            self.files.start_propensities_from(propensities.initial_positions());
         }
         Ok(())
     }
@@ -298,23 +287,11 @@ impl StageOutput {
         if !step.is_multiple_of(settings.every) {
             return Ok(());
         }
-        let minimize = |snapshot| minimizer.minimize(snapshot);
-        let found: Vec<InherentStructure> =
-            snapshots.iter().map(minimize).collect::<Result<_, _>>()?;
-        let tolerance = settings.force_tolerance;
-        for (system, found) in found.iter().enumerate() {
-            if found.residual_force >= tolerance {
-                let of = self.number(system).map_or_else(String::new, |n| format!(", system {n}"));
-                tracing::warn!(
-                    "stage \"{}\", step {}{of}: forces of up to {:.1e} are left in the inherent structure after {} \
-                     iterations (observe.inherent_structures.maximum_iterations)",
-                    self.plan.name,
-                    snapshots[system].step,
-                    found.residual_force,
-                    found.iterations
-                );
-            }
-        }
+        let place = (&self.plan.name[..], "observe.inherent_structures.maximum_iterations");
+        let number = |system| self.ensemble.as_ref().map(|_| system);
+        let systems =
+            snapshots.iter().enumerate().map(|(system, snapshot)| (number(system), snapshot));
+        let found = minima(minimizer.as_mut(), settings.force_tolerance, place, systems)?;
         let step = snapshots[0].step;
         let time = step as f64 * self.timestep;
         let row = |found: &InherentStructure| {
@@ -383,7 +360,7 @@ impl StageOutput {
             }
         }
         if let Some(propensities) = &self.propensities {
-            save_arrays(checkpoint, "propensity", propensities.save())?;
+            propensities.save(checkpoint)?;
         }
         let written = Written {
             step,

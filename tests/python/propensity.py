@@ -1,6 +1,6 @@
-"""Compares propensities with a plain evaluation of the trajectories of all runs: propensity.py RESULTS TRAJECTORY
+"""Compares propensities with a plain evaluation of all runs: propensity.py RESULTS TRAJECTORY [INHERENT]
 
-The trajectory has a frame at each of the times of the propensities.
+Trajectory and inherent structures have a frame at each of the times of the propensities.
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 import h5py
 import numpy as np
 
-results, trajectory = (h5py.File(path, "r") for path in sys.argv[1:])
+results, *trajectories = (h5py.File(path, "r") for path in sys.argv[1:])
 plan = json.loads(results["parameters/plan"][()])
 of_stage = plan["stages"][0]["propensity"]
 runs, configurations = plan["ensemble"]["samples"], len(plan["ensemble"]["configurations"])
@@ -22,7 +22,7 @@ assert root["runs"][()] == runs
 np.testing.assert_allclose(root["time"][:], steps * plan["run"]["timestep"], rtol=1e-15)
 
 
-def unwrapped(system):
+def unwrapped(trajectory, system):
     particles = trajectory[f"particles/system-{system}"]
     edges = particles["box/edges/value"][0][:dimension]
     position = particles["position/value"][:, :, :dimension]
@@ -66,37 +66,40 @@ def share(value, square, chosen):
     return (corrected - mean**2) / (square - mean**2)
 
 
-systems = [unwrapped(system) for system in range(runs * configurations)]
-for configuration in range(configurations):
-    np.testing.assert_array_equal(root["initial_position"][configuration], systems[configuration * runs][1])
+assert ("inherent" in of_stage) == (len(trajectories) == 2)
 compared = 0
-for name in of_stage["observables"]:
-    group = root[name.replace("-", "_")]
-    each = np.array([evaluate(name, positions, edges) for positions, _, edges in systems])
-    each = each.reshape(configurations, runs, len(steps), len(species))
-    value, square = each.mean(1), (each**2).mean(1)
-    assert group["value"].shape == (configurations, len(steps), len(species))
-    np.testing.assert_allclose(group["value"][:], value, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(group["second_moment"][:], square, rtol=1e-12, atol=1e-13)
-    for kind in range(species.max() + 1):
-        own = species == kind
-        for time in range(len(steps)):
-            v, s = value[:, time, own], square[:, time, own]
-            found = {key: group[key][time, kind] for key in group if group[key].ndim == 2}
-            np.testing.assert_allclose(found["mean"], v.mean(), rtol=1e-12)
-            np.testing.assert_allclose(found["square_of_propensity"], (v**2).mean(), rtol=1e-12)
-            np.testing.assert_allclose(found["square"], s.mean(), rtol=1e-12)
-            if s.mean() - v.mean() ** 2 < 1e-10 * s.mean():
-                assert np.isnan(found["predictable_share"])
-                continue
-            everything = np.ones(configurations, bool)
-            np.testing.assert_allclose(found["predictable_share"], share(v, s, everything), rtol=1e-7, atol=1e-7)
-            without = [share(v, s, everything & (np.arange(configurations) != c)) for c in range(configurations)]
-            plain = np.sqrt((configurations - 1) / configurations * ((without - np.mean(without)) ** 2).sum())
-            # Of two: Student's distribution with one degree of freedom, an interval of 68 %.
-            assert configurations == 2
-            np.testing.assert_allclose(found["predictable_share_error"], 1.837 * plain, rtol=1e-6, atol=1e-7)
-            compared += 1
+for prefix, trajectory in zip(["", "inherent_"], trajectories):
+    systems = [unwrapped(trajectory, system) for system in range(runs * configurations)]
+    for configuration in range(configurations):
+        found = root[f"{prefix}initial_position"][configuration]
+        np.testing.assert_array_equal(found, systems[configuration * runs][1])
+    for name in of_stage["observables"]:
+        group = root[prefix + name.replace("-", "_")]
+        each = np.array([evaluate(name, positions, edges) for positions, _, edges in systems])
+        each = each.reshape(configurations, runs, len(steps), len(species))
+        value, square = each.mean(1), (each**2).mean(1)
+        assert group["value"].shape == (configurations, len(steps), len(species))
+        np.testing.assert_allclose(group["value"][:], value, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(group["second_moment"][:], square, rtol=1e-12, atol=1e-13)
+        for kind in range(species.max() + 1):
+            own = species == kind
+            for time in range(len(steps)):
+                v, s = value[:, time, own], square[:, time, own]
+                found = {key: group[key][time, kind] for key in group if group[key].ndim == 2}
+                np.testing.assert_allclose(found["mean"], v.mean(), rtol=1e-12)
+                np.testing.assert_allclose(found["square_of_propensity"], (v**2).mean(), rtol=1e-12)
+                np.testing.assert_allclose(found["square"], s.mean(), rtol=1e-12)
+                if s.mean() - v.mean() ** 2 < 1e-10 * s.mean():
+                    assert np.isnan(found["predictable_share"])
+                    continue
+                everything = np.ones(configurations, bool)
+                np.testing.assert_allclose(found["predictable_share"], share(v, s, everything), rtol=1e-7, atol=1e-7)
+                without = [share(v, s, everything & (np.arange(configurations) != c)) for c in range(configurations)]
+                plain = np.sqrt((configurations - 1) / configurations * ((without - np.mean(without)) ** 2).sum())
+                # Of two: Student's distribution with one degree of freedom, an interval of 68 %.
+                assert configurations == 2
+                np.testing.assert_allclose(found["predictable_share_error"], 1.837 * plain, rtol=1e-6, atol=1e-7)
+                compared += 1
 assert compared >= 20, compared
 print(f"{compared} predictable shares")
 print("ok")

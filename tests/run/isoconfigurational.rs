@@ -197,6 +197,18 @@ fn propensities_are_those_of_the_stored_trajectories() {
     job.succeeds(&["run", "job.toml"]);
     let files = ["h5", "h5md"].map(|ending| job.path(&format!("out/first.{ending}")));
     check_with_python("h5py", "propensity.py", &[&files[0], &files[1]]);
+    let info = job.succeeds(&["info", "out/first.h5"]).stdout;
+    for part in [
+        "Propensities at 5 of 5 times; at t = 0.6",
+        "jackknife over configurations",
+        "A displacement",
+    ] {
+        assert!(info.contains(part), "no {part:?} in {info}");
+    }
+    exported_as_xyz(&job);
+    job.succeeds(&["report", "out/first.h5"]);
+    let page = std::fs::read_to_string(job.path("out/first.html")).unwrap();
+    assert!(page.contains("Propensities at 5 of 5 times"));
     // Alone, a run has none, and the same bits.
     job.succeeds(&["run", "job.toml", "--system", "6"]);
     let [all, one] =
@@ -205,6 +217,54 @@ fn propensities_are_those_of_the_stored_trajectories() {
     assert_eq!(all[&position("system-6")], one[&position("trajectory")]);
     let one = numbers(&job.path("out-system-6/first.h5"));
     assert!(one.keys().all(|name| !name.starts_with("/propensity")));
+}
+
+/// The propensities at a time, in columns that any reader of extended XYZ finds, and positions that runs start from.
+fn exported_as_xyz(job: &Job) {
+    let ended = job.succeeds(&["export", "out/first.h5", "--time", "0.2"]);
+    assert_eq!(ended.stdout.trim(), "out/first.propensity.xyz");
+    let text = std::fs::read_to_string(job.path("out/first.propensity.xyz")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2 * (PARTICLES + 2));
+    let properties = "species:S:1:pos:R:3:bond_breaking:R:1:displacement:R:1:";
+    assert!(
+        lines[1].contains(properties) && lines[1].contains("propensity_time=0.2"),
+        "{text:.300}"
+    );
+    let all = numbers(&job.path("out/first.h5"));
+    let (shape, bits) = &all["/propensity/displacement/value"];
+    for configuration in 0..2 {
+        for particle in 0..PARTICLES {
+            let line = lines[configuration * (PARTICLES + 2) + 2 + particle];
+            let words: Vec<&str> = line.split(' ').collect();
+            // The third of five times.
+            let index = (configuration * shape[1] + 2) * PARTICLES + particle;
+            assert_eq!(words[5].parse::<f64>().unwrap(), f64::from_bits(bits[index]), "{line}");
+        }
+    }
+    let frame =
+        supercool_analysis::open(job.path("out/first.propensity.xyz")).unwrap().read(1).unwrap();
+    let positions = &all["/propensity/initial_position"].1[3 * PARTICLES..];
+    let found: Vec<u64> = frame.position.iter().flatten().map(|x| x.to_bits()).collect();
+    assert_eq!(found, positions);
+    job.fails(&["export", "out/first.h5", "--time", "0.3"], &["t = 0.3", "times near it are"]);
+    job.fails(&["export", "out/second.h5"], &["no propensities", "[stage.propensity]"]);
+    job.fails(&["export", "out/first.h5", "-o", "out/second.h5"], &["is not overwritten"]);
+}
+
+#[test]
+fn inherent_structures_have_propensities_of_their_own() {
+    let job = two_configurations();
+    let text = with_propensities(1.2, "threads = 2").replace("runs = 4", "runs = 2");
+    let text = text.replace("[0.04, 0.2, 0.08, 0.4, 0.6001]", "[0.08, 0.16]\ninherent = true");
+    let observed = "trajectory = 20, inherent_structures = { every = 20 }";
+    let text = text.replace("thermodynamics = 50, trajectory = 10", observed);
+    job.write("job.toml", &text.replace("steps = 150", "steps = 40"));
+    job.succeeds(&["run", "job.toml"]);
+    let files = ["h5", "h5md", "inherent.h5md"].map(|of| job.path(&format!("out/first.{of}")));
+    check_with_python("h5py", "propensity.py", &[&files[0], &files[1], &files[2]]);
+    let info = job.succeeds(&["info", "out/first.h5"]).stdout;
+    assert!(info.contains("inherent_displacement"), "{info}");
 }
 
 #[test]

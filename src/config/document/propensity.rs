@@ -29,6 +29,11 @@ pub struct Propensity {
     /// `9/7 bond_radius`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub bond_breaking_radius: Option<Written<Number>>,
+    /// Compare the inherent structures of the runs, too: without the vibrations, which hide what rearranges at short times. All
+    /// runs are brought to minima of the potential energy at each of the times, each of which takes as long as some thousand
+    /// steps; see `stage.observe.inherent_structures`, whose defaults are taken.
+    #[schemars(extend("default" = false))]
+    pub inherent: Option<Written<bool>>,
 }
 
 /// Times at equal ratios.

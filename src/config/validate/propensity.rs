@@ -1,7 +1,7 @@
 //! `[stage.propensity]`.
 use super::checker::Checker;
-use super::neighbors;
 use super::stage_checks::StageChecks;
+use super::{inherent, neighbors};
 use crate::config::defaults;
 use crate::config::document::{Document, ListOr, Number, Propensity, Table, Times, Written};
 use crate::plan::{EnsembleKind, Plan, PropensityObservable, PropensityPlan};
@@ -47,12 +47,21 @@ pub fn check(
         (false, None) => Some(None),
         (false, Some(typed)) => unused(typed, PropensityObservable::BondBreaking, checker),
     };
+    let inherent = match &document.inherent {
+        Some(typed) if typed.value => Some(Some(inherent::by_default(stage_checks.timestep?))),
+        Some(_) => Some(None),
+        None => {
+            checker.filled_in(&document.span, "inherent", false);
+            Some(None)
+        }
+    };
     Some(PropensityPlan {
         steps: steps?,
         observables,
         wavenumber: wavenumber?,
         overlap_length: overlap_length?,
         bonds: bonds?,
+        inherent: inherent?,
     })
 }
 

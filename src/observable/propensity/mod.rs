@@ -14,7 +14,9 @@ use super::cosines::nearest_integer;
 use super::dynamics::cages::Cages;
 use super::{ObservableError, SampleContext, StateArrays, state_array};
 use crate::arithmetic::elementary::sin_cos_2pi;
-use crate::plan::{EnsemblePlan, PropensityObservable, PropensityPlan};
+use crate::plan::{
+    EnsemblePlan, InherentStructuresPlan, PropensityObservable, PropensityPlan, States,
+};
 use crate::system::Snapshot;
 
 /// Propensities of a stage.
@@ -24,6 +26,8 @@ pub struct Propensities {
     ensemble: EnsemblePlan,
     /// Of each configuration; none before the first step was seen.
     references: Vec<Reference>,
+    /// The inherent structures of these, where they are wanted.
+    inherent: Vec<Reference>,
 }
 
 /// A configuration that runs start from.
@@ -72,35 +76,65 @@ impl Propensities {
             context,
             ensemble: ensemble.clone(),
             references: Vec::new(),
+            inherent: Vec::new(),
         }
     }
 
-    /// Takes the snapshots of all systems after a step of the stage, if they are due. The first step gives the
-    /// configurations, one of the times what was wanted.
-    pub fn sample(&mut self, step: u64, snapshots: &[Snapshot]) -> Option<PropensityRow> {
-        if step == 0 {
-            let first = |group| &snapshots[self.ensemble.group(group).start];
-            let groups = 0..self.ensemble.groups();
-            self.references = groups
-                .map(|group| {
-                    let Snapshot { position, image, .. } = first(group).clone();
-                    self.reference(position, image)
-                })
-                .collect();
-            return None;
-        }
+    /// Whether they are due after a step of the stage.
+    pub fn is_due(&self, step: u64) -> bool {
+        self.plan.steps.binary_search(&step).is_ok()
+    }
+
+    /// How inherent structures are looked for, if they are wanted.
+    pub fn inherent(&self) -> Option<&InherentStructuresPlan> {
+        self.plan.inherent.as_ref()
+    }
+
+    /// Takes the configurations, at the start of the stage: of the snapshots of all systems, whose positions are the same in
+    /// all runs of one. `inherent`: the inherent structures of the configurations, where they are wanted.
+    pub fn start(&mut self, snapshots: &[Snapshot], inherent: &[Snapshot]) {
+        let of =
+            |snapshot: &Snapshot| self.reference(snapshot.position.clone(), snapshot.image.clone());
+        let first = self.firsts().map(|system| of(&snapshots[system])).collect();
+        let inherent = inherent.iter().map(of).collect();
+        (self.references, self.inherent) = (first, inherent);
+    }
+
+    /// The first run of each configuration.
+    pub fn firsts(&self) -> impl Iterator<Item = usize> {
+        (0..self.ensemble.groups()).map(|group| self.ensemble.group(group).start)
+    }
+
+    /// Takes the snapshots of all systems after a step of the stage, if they are due, and their inherent structures, where
+    /// they are wanted.
+    pub fn sample(
+        &mut self,
+        step: u64,
+        snapshots: &[Snapshot],
+        inherent: &[Snapshot],
+    ) -> Option<PropensityRow> {
         let time = self.plan.steps.binary_search(&step).ok()?;
-        let sums: Vec<RunSums> =
-            self.plan.observables.iter().map(|&of| self.sums(of, snapshots)).collect();
+        let sums = |(states, of)| match states {
+            States::Thermal => self.sums(of, &self.references, snapshots),
+            States::Inherent => self.sums(of, &self.inherent, inherent),
+        };
+        let sums: Vec<RunSums> = self.plan.averages().map(sums).collect();
         Some(self.row(time, &sums))
     }
 
-    /// The positions that displacements count from: wrapped, by configuration, particle, axis of the box. Empty before the first
-    /// step was seen.
-    pub fn initial_positions(&self) -> Vec<f64> {
+    /// The positions that displacements of these states count from: wrapped, by configuration, particle, axis of the box.
+    /// Empty before the start, and where they are not wanted.
+    pub fn initial_positions(&self, states: States) -> Vec<f64> {
         let dimension = self.context.simulation_box.dimension();
-        let positions = self.references.iter().flat_map(|reference| &reference.position);
+        let positions = self.of(states).iter().flat_map(|reference| &reference.position);
         positions.flat_map(|position| position[..dimension].to_vec()).collect()
+    }
+
+    fn of(&self, states: States) -> &[Reference] {
+        match states {
+            States::Thermal => &self.references,
+            States::Inherent => &self.inherent,
+        }
     }
 
     fn reference(&self, position: Vec<[f64; 3]>, image: Vec<[i32; 3]>) -> Reference {
@@ -115,9 +149,14 @@ impl Propensities {
     }
 
     /// Sums over the runs of each configuration.
-    fn sums(&self, of: PropensityObservable, snapshots: &[Snapshot]) -> RunSums {
+    fn sums(
+        &self,
+        of: PropensityObservable,
+        references: &[Reference],
+        snapshots: &[Snapshot],
+    ) -> RunSums {
         let mut sums = RunSums::default();
-        for (group, reference) in self.references.iter().enumerate() {
+        for (group, reference) in references.iter().enumerate() {
             let runs = &snapshots[self.ensemble.group(group)];
             let of_particle = |particle: usize| {
                 let (mut sum, mut square) = (0.0, 0.0);
@@ -210,12 +249,14 @@ impl Propensities {
 
     /// The configurations, for a checkpoint.
     pub fn save(&self) -> (serde_json::Value, StateArrays) {
-        let position = self.references.iter().flat_map(|of| of.position.iter().flatten().copied());
-        let images = self.references.iter().flat_map(|of| of.image.iter().flatten());
-        let arrays = vec![
-            ("position".to_owned(), position.collect()),
-            ("image".to_owned(), images.map(|&image| f64::from(image)).collect()),
-        ];
+        let mut arrays = Vec::new();
+        for (states, [position, image]) in STORED {
+            let all = self.of(states).iter();
+            let positions = all.clone().flat_map(|of| of.position.iter().flatten().copied());
+            let images = all.flat_map(|of| of.image.iter().flatten());
+            arrays.push((position.to_owned(), positions.collect()));
+            arrays.push((image.to_owned(), images.map(|&image| f64::from(image)).collect()));
+        }
         (serde_json::json!({ "configurations": self.references.len() }), arrays)
     }
 
@@ -224,8 +265,22 @@ impl Propensities {
     /// # Errors
     /// If they are not those of this plan.
     pub fn restore(&mut self, arrays: &StateArrays) -> Result<(), ObservableError> {
-        let position = state_array(arrays, "position")?;
-        let image = state_array(arrays, "image")?;
+        let [thermal, inherent] = STORED.map(|(_, names)| self.restored(arrays, names));
+        (self.references, self.inherent) = (thermal?, inherent?);
+        let started = self.references.len();
+        let expected = if self.plan.inherent.is_some() { started } else { 0 };
+        match self.inherent.len() == expected {
+            true => Ok(()),
+            false => Err(ObservableError::State("inherent structures of propensities".into())),
+        }
+    }
+
+    fn restored(
+        &self,
+        arrays: &StateArrays,
+        [position, image]: [&str; 2],
+    ) -> Result<Vec<Reference>, ObservableError> {
+        let [position, image] = [state_array(arrays, position)?, state_array(arrays, image)?];
         let particles = self.context.species_of.len();
         let expected = 3 * particles * self.ensemble.groups();
         if position.len() != image.len() || !(position.is_empty() || position.len() == expected) {
@@ -233,15 +288,19 @@ impl Propensities {
         }
         let each = |array: &[f64]| array.as_chunks::<3>().0.to_vec();
         let of_groups = position.chunks(3 * particles).zip(image.chunks(3 * particles));
-        self.references = of_groups
-            .map(|(position, image)| {
-                let image = each(image).into_iter().map(|image| image.map(|image| image as i32));
-                self.reference(each(position), image.collect())
-            })
-            .collect();
-        Ok(())
+        let restored = of_groups.map(|(position, image)| {
+            let image = each(image).into_iter().map(|image| image.map(|image| image as i32));
+            self.reference(each(position), image.collect())
+        });
+        Ok(restored.collect())
     }
 }
+
+/// Names of positions and images in a checkpoint.
+const STORED: [(States, [&str; 2]); 2] = [
+    (States::Thermal, ["position", "image"]),
+    (States::Inherent, ["inherent-position", "inherent-image"]),
+];
 
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,7 @@ fn plan(observables: &[P]) -> PropensityPlan {
         wavenumber: Some(2.0),
         overlap_length: Some(0.8),
         bonds: Some(BondPlan { radius: 1.0, breaking_radius: 1.5 }),
+        inherent: None,
     }
 }
 
@@ -84,9 +85,9 @@ impl Gas {
     ) -> PropensityRow {
         let [before, after] = self.snapshots(moved);
         let mut propensities = self.propensities(observables);
-        assert!(propensities.sample(0, &before).is_none());
-        assert!(propensities.sample(3, &after).is_none());
-        propensities.sample(4, &after).unwrap()
+        propensities.start(&before, &[]);
+        assert!(propensities.sample(3, &after, &[]).is_none());
+        propensities.sample(4, &after, &[]).unwrap()
     }
 }
 
@@ -199,10 +200,10 @@ fn bonds_break_in_each_run_by_itself() {
         &ensemble(1, 2),
         context(&[10.0; 3], &[3], 10),
     );
-    propensities.sample(0, &[at(0, &positions), at(0, &positions)]);
+    propensities.start(&[at(0, &positions), at(0, &positions)], &[]);
     // In the first run 2 leaves 1, in the second one 0 does, around the box.
     let runs = [[9.6, 0.4, 2.0], [8.8, 0.4, 1.3]].map(|x| x.map(|x| [x, 5.0, 5.0]));
-    let row = propensities.sample(9, &[at(9, &runs[0]), at(9, &runs[1])]).unwrap();
+    let row = propensities.sample(9, &[at(9, &runs[0]), at(9, &runs[1])], &[]).unwrap();
     assert_eq!(row.time, 1);
     assert_eq!(row.observables[0].value, [0.5, 0.5, 0.5]);
     assert_eq!(row.observables[0].second_moment, [0.5, 0.25, 0.5]);
@@ -217,19 +218,58 @@ fn bits_do_not_depend_on_threads_or_on_a_stop() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut propensities = gas.propensities(&ALL);
-            propensities.sample(0, &before);
-            propensities.sample(4, &after).unwrap()
+            propensities.start(&before, &[]);
+            propensities.sample(4, &after, &[]).unwrap()
         })
     };
     let one = with_threads(1);
     assert_eq!(one, with_threads(3));
     let mut stopped = gas.propensities(&ALL);
-    stopped.sample(0, &before);
+    stopped.start(&before, &[]);
     let (_, arrays) = stopped.save();
     let mut resumed = gas.propensities(&ALL);
     resumed.restore(&arrays).unwrap();
-    assert_eq!(resumed.initial_positions(), stopped.initial_positions());
-    assert_eq!(resumed.sample(4, &after).unwrap(), one);
+    let positions = |of: &Propensities| of.initial_positions(States::Thermal);
+    assert_eq!(positions(&resumed), positions(&stopped));
+    assert_eq!(resumed.sample(4, &after, &[]).unwrap(), one);
+    inherent_structures_are_kept(&gas, [&before, &after]);
     let few = Gas { configurations: 2, ..gas };
     assert!(few.propensities(&ALL).restore(&arrays).is_err());
+}
+
+/// As if they lay where particles go, and those later where they come from.
+fn inherent_structures_are_kept(gas: &Gas, [before, after]: [&[Snapshot]; 2]) {
+    let settings = InherentStructuresPlan {
+        every: 1,
+        force_tolerance: 1e-6,
+        maximum_iterations: 1,
+        timestep: 0.001,
+    };
+    let plan = PropensityPlan { inherent: Some(settings), ..plan(&ALL) };
+    let propensities = || {
+        let of = ensemble(gas.configurations, gas.runs);
+        Propensities::new(&plan, &of, context(&gas.edges, &gas.counts, 10))
+    };
+    let mut whole = propensities();
+    let firsts: Vec<Snapshot> = whole.firsts().map(|system| after[system].clone()).collect();
+    whole.start(before, &firsts);
+    let mut resumed = propensities();
+    resumed.restore(&whole.save().1).unwrap();
+    let row = whole.sample(4, after, before).unwrap();
+    assert_eq!(resumed.sample(4, after, before).unwrap(), row);
+    // Of the first run, the way back.
+    let [there, back] = [&row.observables[1], &row.observables[ALL.len() + 1]];
+    assert_eq!(row.observables.len(), 2 * ALL.len());
+    assert_ne!(there.value, back.value);
+    let of = ensemble(gas.configurations, 1);
+    let mut of_first = Propensities::new(&plan, &of, context(&gas.edges, &gas.counts, 10));
+    let first = |snapshots: &[Snapshot]| -> Vec<Snapshot> {
+        whole.firsts().map(|system| snapshots[system].clone()).collect()
+    };
+    of_first.start(&first(before), &first(after));
+    let row = of_first.sample(4, &first(after), &first(before)).unwrap();
+    for (there, back) in row.observables[1].value.iter().zip(&row.observables[ALL.len() + 1].value)
+    {
+        assert!((there - back).abs() < 1e-12, "{there} {back}");
+    }
 }

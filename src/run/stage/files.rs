@@ -338,7 +338,7 @@ impl StageFiles {
     }
 
     /// The positions that propensities count displacements from.
-    pub fn start_propensities_from(&mut self, initial_positions: Vec<f64>) {
+    pub fn start_propensities_from(&mut self, initial_positions: [Vec<f64>; 2]) {
         if let Some(results) = &mut self.results {
             results.start_propensities_from(initial_positions);
         }
