@@ -193,7 +193,7 @@ fn bonds_break_in_each_run_by_itself() {
     let positions = [9.6, 0.4, 1.3].map(|x| [x, 5.0, 5.0]);
     let simulation_box = SimulationBox::new(&[10.0; 3]);
     let at = |step, positions: &[[f64; 3]]| {
-        snapshot(&simulation_box, step, positions, &vec![[0.0; 3]; 3])
+        snapshot(&simulation_box, step, positions, &[[0.0; 3]; 3])
     };
     let mut propensities = Propensities::new(
         &plan(&[P::BondBreaking]),
