@@ -12,7 +12,7 @@ use crate::plan::{Plan, PropensityPlan, StagePlan, States};
 use crate::system::species_of_particles;
 
 const ROOT: &str = "propensity";
-/// Number of times in the file; written last.
+/// Number of times that were reached; written last.
 const MEASURED: &str = "measured";
 const POSITION: &str = "initial_position";
 const INHERENT_POSITION: &str = "inherent_initial_position";
@@ -176,7 +176,7 @@ impl PropensityLayout {
         steps.is_ok_and(same) && self.paths().all(has_room)
     }
 
-    /// Number of times in a file.
+    /// Number of times that were reached.
     pub(super) fn measured(&self, file: &File) -> Result<u64> {
         file.dataset(&format!("{ROOT}/{MEASURED}"))?.read_scalar()
     }
@@ -270,4 +270,86 @@ fn write_slab(
     let view = ArrayViewD::from_shape(IxDyn(shape), values)?;
     dataset.write_slice(view, Hyperslab::from(slab))?;
     dataset.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observable::propensity::ObservableRow;
+    use crate::plan::PropensityObservable;
+
+    fn layout() -> PropensityLayout {
+        let plan = PropensityPlan {
+            steps: vec![1, 10, 100],
+            observables: vec![
+                PropensityObservable::Displacement,
+                PropensityObservable::SelfOverlap,
+            ],
+            wavenumber: None,
+            overlap_length: Some(0.3),
+            bonds: None,
+            inherent: None,
+        };
+        let species_of = vec![0, 0, 1];
+        PropensityLayout {
+            plan,
+            timestep: 0.5,
+            configurations: 2,
+            runs: 4,
+            species_of,
+            species: 2,
+            dimension: 3,
+        }
+    }
+
+    fn row(time: usize) -> PropensityRow {
+        let numbers = |first: usize| (0..6).map(|i| (10 * first + i) as f64).collect();
+        let moments = Moments {
+            mean: time as f64,
+            square_of_propensity: 2.0,
+            square: 3.0,
+            predictable_share: 0.5,
+            predictable_share_error: 0.1,
+        };
+        let of = ObservableRow {
+            value: numbers(time),
+            second_moment: numbers(time + 5),
+            species: vec![moments; 2],
+        };
+        PropensityRow { time, observables: vec![of.clone(), of] }
+    }
+
+    #[test]
+    fn times_stand_at_their_places_and_later_ones_are_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = File::create(directory.path().join("results.h5")).unwrap();
+        let layout = layout();
+        layout.create(&file).unwrap();
+        assert!(layout.is_in(&file));
+        let other = PropensityPlan { steps: vec![1, 10, 101], ..layout.plan.clone() };
+        assert!(!PropensityLayout { plan: other, ..layout.clone() }.is_in(&file));
+        // As in a file that was begun anew, in which the first one is missing.
+        for time in [1, 2] {
+            layout.write(&file, &row(time)).unwrap();
+        }
+        assert_eq!(layout.measured(&file).unwrap(), 3);
+        let read =
+            |name: &str| file.dataset(&format!("propensity/{name}")).unwrap().read_raw::<f64>();
+        let value = read("displacement/value").unwrap();
+        assert!(value[..3].iter().all(|value| value.is_nan()));
+        // By configuration, time, particle.
+        assert_eq!(value[3..9], [10.0, 11.0, 12.0, 20.0, 21.0, 22.0]);
+        assert_eq!(value[12..], [13.0, 14.0, 15.0, 23.0, 24.0, 25.0]);
+        assert_eq!(read("self_overlap/mean").unwrap()[2..], [1.0, 1.0, 2.0, 2.0]);
+        layout.truncate(&file, 2).unwrap();
+        assert_eq!(layout.measured(&file).unwrap(), 2);
+        let value = read("self_overlap/value").unwrap();
+        assert_eq!(value[3..6], [10.0, 11.0, 12.0]);
+        assert!(value[6..9].iter().chain(&value[15..]).all(|value| value.is_nan()));
+        let share = read("displacement/predictable_share").unwrap();
+        assert!(share[2..4] == [0.5, 0.5] && share[4].is_nan());
+        let position: Vec<f64> = (0..18).map(f64::from).collect();
+        layout.write_positions(&file, &[position.clone(), Vec::new()]).unwrap();
+        assert_eq!(read("initial_position").unwrap(), position);
+    }
 }

@@ -37,7 +37,7 @@ pub struct Rows {
     pub thermodynamics: u64,
     pub bond_order: u64,
     pub inherent_structures: u64,
-    /// Times of propensities.
+    /// Times of propensities that were reached; the first ones may be missing in a file that was begun anew.
     #[serde(default)]
     pub propensity: u64,
 }
@@ -232,7 +232,9 @@ impl ResultsWriter {
         for (scalars, pending) in &self.scalars {
             *rows.of(*scalars) += (pending.len() / systems) as u64;
         }
-        rows.propensity += self.propensities.len() as u64;
+        if let Some(last) = self.propensities.last() {
+            rows.propensity = last.time as u64 + 1;
+        }
         rows
     }
 

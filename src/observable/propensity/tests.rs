@@ -192,9 +192,8 @@ fn bonds_break_in_each_run_by_itself() {
     // In a row across the boundary: 0 and 1 are bonded, 1 and 2, not 0 and 2.
     let positions = [9.6, 0.4, 1.3].map(|x| [x, 5.0, 5.0]);
     let simulation_box = SimulationBox::new(&[10.0; 3]);
-    let at = |step, positions: &[[f64; 3]]| {
-        snapshot(&simulation_box, step, positions, &[[0.0; 3]; 3])
-    };
+    let at =
+        |step, positions: &[[f64; 3]]| snapshot(&simulation_box, step, positions, &[[0.0; 3]; 3]);
     let mut propensities = Propensities::new(
         &plan(&[P::BondBreaking]),
         &ensemble(1, 2),
