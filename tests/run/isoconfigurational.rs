@@ -136,6 +136,17 @@ fn one_run_of_a_configuration_is_repeated_alone() {
 }
 
 #[test]
+fn configurations_are_analysed_as_independent_runs() {
+    let job = two_configurations();
+    let thermostat = "thermostat = { kind = \"bussi\", temperature = 1.0, time = 0.1 }\nobserve";
+    job.write("job.toml", &ensemble("\"eq/*.h5md\"", &NVE.replacen("observe", thermostat, 1)));
+    job.succeeds(&["run", "job.toml"]);
+    // Those of one configuration are not: they are averaged before.
+    let table = job.succeeds(&["analyze", "out/nve.h5"]).stdout;
+    assert!(table.contains("(2 runs; "), "{table}");
+}
+
+#[test]
 fn configurations_that_do_not_fit_are_named() {
     let job = two_configurations();
     let text = ensemble("\"eq/*.h5md\"", NVE);
