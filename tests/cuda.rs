@@ -595,6 +595,7 @@ fn many_systems_give_the_bits_of_each_alone() {
         let mut plan = mixture(dimension, particles, Precision::FixedPoint);
         plan.ensemble = Some(EnsemblePlan {
             kind: EnsembleKind::Independent,
+            exchange_every: None,
             samples: systems,
             temperatures: Vec::new(),
             temperature_of: Vec::new(),

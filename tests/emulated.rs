@@ -6,6 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use common::contents::{assert_same_numbers, numbers};
 use common::emulated_gpu::{gpu, job, source};
@@ -161,8 +162,12 @@ observables = ["mean-square-displacement", "self-overlap-susceptibility"]
             assert_same_numbers(&expected.path(&file), &found.path(&file));
         }
     }
-    // Sums over particles are made in 32-bit floats there.
-    let [expected, found] = [&expected, &found].map(|job| numbers(&job.path("out/correlated.h5")));
+    have_equal_displacements(&expected, &found);
+}
+
+/// In the stage "correlated". Sums over particles are made in 32-bit floats on the GPU.
+fn have_equal_displacements(expected: &Job, found: &Job) {
+    let [expected, found] = [expected, found].map(|job| numbers(&job.path("out/correlated.h5")));
     let mut compared = 0;
     for (name, (shape, bits)) in &expected {
         assert_eq!(*shape, found[name].0, "{name}");
@@ -223,6 +228,134 @@ wavenumber = 7.25
     let [expected, found] = [&expected, &found].map(|job| job.path("out/first.h5"));
     assert_same_numbers(&expected, &found);
     assert_eq!(numbers(&found)["/propensity/measured"].1, [6]);
+}
+
+/// Steps of the checkpoints of a run.
+fn checkpoints(job: &Job) -> Vec<u64> {
+    let Ok(files) = std::fs::read_dir(job.path("out")) else { return Vec::new() };
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let step = |name: String| name.strip_prefix("checkpoint-")?.strip_suffix(".scp")?.parse().ok();
+    names.filter_map(step).collect()
+}
+
+/// What is sampled of many systems is evaluated together: of each it is to the bit what it is of the same run alone. The run is
+/// killed and resumed on its way. Batches are short on a GPU with little memory.
+#[test]
+fn observables_of_many_systems_have_the_bits_of_each_alone() {
+    let Some(gpu) = gpu() else { return };
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
+        + r#"
+[ensemble]
+kind = "independent"
+systems = 3
+[checkpoint]
+minutes = 0.002
+[[stage]]
+name = "melt"
+steps = 100
+thermostat = { kind = "langevin", temperature = 1.5, friction = 2.0 }
+[[stage]]
+name = "nve"
+steps = 120
+observe.structure = { every = 24, bin_width = 0.1, maximum_wavenumber = 8.0 }
+observe.bond_order = { every = 15 }
+[[stage.correlation]]
+every = 4
+block_size = 4
+wavenumbers = [7.25]
+vectors_per_shell = 12
+remove_drift = true
+bond_radius = 1.3
+bond_breaking_radius = 1.4
+cage_radius = 1.4
+observables = ["mean-square-displacement", "self-intermediate-scattering-function", "velocity-autocorrelation",
+               "self-overlap-susceptibility", "self-van-hove-function", "coherent-intermediate-scattering-function",
+               "collective-overlap", "bond-breaking", "cage-relative-mean-square-displacement",
+               "stress-autocorrelation"]
+"#;
+    let small = [("EMULATED_FREE_MIB", "20")];
+    let all = job(gpu, "2", &toml).with(&small);
+    let mut process = all.start(&["run", "job.toml", "--engine", "cuda"]);
+    let in_stage = |step: u64| (101..220).contains(&step);
+    while process.try_wait().unwrap().is_none() && !checkpoints(&all).into_iter().any(in_stage) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = process.kill();
+    let ended = Ended::of(process);
+    assert!(ended.code.is_none_or(|code| code == 0), "{ended:?}");
+    all.succeeds(&["resume", "out", "--engine", "cuda"]);
+    let all_numbers = numbers(&all.path("out/nve.h5"));
+    for system in 0..3 {
+        let alone = job(gpu, "1", &toml);
+        let number = system.to_string();
+        alone.succeeds(&["run", "job.toml", "--engine", "cuda", "--system", &number]);
+        let alone = numbers(&alone.path(&format!("out-system-{system}/nve.h5")));
+        let mut compared = 0;
+        for (name, (shape, bits)) in &alone {
+            let is_of_system = name.starts_with("/dynamics/") || name.starts_with("/structure/");
+            let Some((_, of_all)) = all_numbers.get(&format!("/systems{name}")) else { continue };
+            if is_of_system && ["/value", "/error", "/count"].iter().any(|end| name.ends_with(end))
+            {
+                let length: usize = shape.iter().product();
+                assert_eq!(of_all.len(), 3 * length, "{name}");
+                assert!(of_all[system * length..(system + 1) * length] == bits[..], "{name}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 40, "{compared} datasets");
+    }
+}
+
+#[test]
+fn exchanges_of_replicas_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
+        + r#"
+[ensemble]
+kind = "replica-exchange"
+temperatures = [1.2, 1.1, 1.0]
+exchange_every = 10
+[[stage]]
+name = "bussi"
+steps = 60
+thermostat = { kind = "bussi", temperature = "ensemble", time = 0.1 }
+[stage.observe]
+thermodynamics = 5
+trajectory = 20
+structure = { every = 20, maximum_wavenumber = 8.0, vectors_per_shell = 5 }
+[[stage]]
+name = "chain"
+steps = 30
+thermostat = { kind = "nose-hoover", temperature = "ensemble", period = 0.2 }
+observe = { thermodynamics = 5, trajectory = 10 }
+[[stage]]
+name = "nve"
+steps = 20
+set_total_energy = "mean of chain"
+observe = { thermodynamics = 5, trajectory = 20 }
+[[stage]]
+name = "correlated"
+steps = 80
+[[stage.correlation]]
+every = 5
+block_size = 4
+observables = ["mean-square-displacement"]
+"#;
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    let found = job(gpu, "2", &toml);
+    run_on_the_gpu(&found);
+    for stage in ["bussi", "chain", "nve"] {
+        for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {
+            assert_same_numbers(&expected.path(&file), &found.path(&file));
+        }
+    }
+    // The systems are no longer the replicas of their numbers.
+    have_equal_displacements(&expected, &found);
+    let replicas = &numbers(&found.path("out/chain.h5"))["/systems/exchange/replica/value"].1;
+    assert!(!replicas.ends_with(&[0, 1, 2]), "{replicas:?}");
+    let accepted = &numbers(&found.path("out/bussi.h5"))["/systems/exchange/acceptances"].1;
+    assert!(accepted.iter().all(|&count| count > 0), "{accepted:?}");
 }
 
 /// The pair loop compares with the cutoff there.

@@ -154,6 +154,7 @@ fn layout() -> StageLayout {
     };
     StageLayout {
         thermodynamics: true,
+        exchanges: false,
         scalars: Vec::new(),
         propensity: None,
         series: vec![
@@ -216,7 +217,7 @@ fn results_open_in_h5py_and_pyh5md(edges: &[f64]) {
     let mut results = ResultsWriter::create(&path, &description.run(), &layout).unwrap();
     let steps: Vec<u64> = (0..700).map(|i| 10 * i).collect();
     for &step in &steps {
-        results.append_thermodynamics(&[row(step)]).unwrap();
+        results.append_thermodynamics(&[row(step)], &[]).unwrap();
         if step % 2340 == 0 {
             results.flush(step).unwrap();
         }
@@ -378,7 +379,7 @@ fn a_reader_follows_a_running_simulation() {
     // Until the reader has seen it grow, however late it gets to it, or has ended.
     while heard.try_recv() == Err(TryRecvError::Empty) {
         for _ in 0..3 {
-            results.append_thermodynamics(&[row(count)]).unwrap();
+            results.append_thermodynamics(&[row(count)], &[]).unwrap();
             count += 1;
         }
         results.update_series(MSD, displacements(count));
@@ -424,7 +425,7 @@ impl Files {
 
     fn step(&mut self, description: &Description, step: u64) {
         let snapshot = snapshot(&description.plan, step);
-        self.results.append_thermodynamics(&[row(step)]).unwrap();
+        self.results.append_thermodynamics(&[row(step)], &[]).unwrap();
         self.results.update_series(MSD, displacements(step));
         self.trajectory.append(&snapshot, step as f64).unwrap();
         self.gsd.append(&snapshot).unwrap();

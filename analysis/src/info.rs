@@ -8,7 +8,7 @@ use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Ensemble, Function, OfSpecies, Propensities, ResultsFile};
-use crate::{Frame, Result, TrajectoryReader, open, read_consistent};
+use crate::{Exchanges, Frame, Result, TrajectoryReader, open, read_consistent};
 
 /// Sets of systems that are described, at most: there may be hundreds of configurations.
 pub(crate) const MOST_SETS: usize = 20;
@@ -21,7 +21,10 @@ pub fn info(path: impl AsRef<Path>) -> Result<String> {
             let files = ResultsFile::open_averages(path)?;
             let text = |file: &ResultsFile| hdf5_info(file, &Overview::of(file)?);
             let shown = files.iter().take(MOST_SETS);
-            let all = shown.map(text).collect::<Result<Vec<_>>>()?.join("\n");
+            let mut all = shown.map(text).collect::<Result<Vec<_>>>()?.join("\n");
+            if let Some(exchanges) = files.first().and_then(Exchanges::of_file) {
+                let _ = write!(all, "\n{}", exchanges.text());
+            }
             Ok(all + &after_sets(&files)?)
         }),
         _ => trajectory_info(&*open(path)?),

@@ -17,6 +17,7 @@ pub mod analyze;
 pub mod correlation;
 pub mod drift;
 mod error;
+mod exchange;
 pub mod export;
 pub mod fit;
 mod format;
@@ -37,6 +38,7 @@ pub mod trajectory;
 
 pub use analyze::{Analysis, analyze};
 pub use error::{AnalysisError, Result, cut_off};
+pub use exchange::Exchanges;
 pub use export::export_propensities;
 pub use info::info;
 pub use numbers::{significant, with_error};

@@ -86,6 +86,11 @@ impl ResultsFile {
         self.file.numbers(&*dataset(&self.file.root, path)?).ok()?.first().copied()
     }
 
+    /// All numbers of a dataset anywhere in the file.
+    pub(crate) fn numbers(&self, path: &str) -> Option<Vec<f64>> {
+        self.file.numbers(&*dataset(&self.file.root, path)?).ok()
+    }
+
     /// Names below a group of the file.
     pub(crate) fn members(&self, path: &str) -> Vec<String> {
         group(&self.file.root, path).map(|group| members(&group)).unwrap_or_default()

@@ -37,6 +37,8 @@ pub enum Purpose {
     Bussi = 6,
     /// Displacements of particles from lattice sites.
     InitialDisplacement = 7,
+    /// Whether two replicas are exchanged.
+    ReplicaExchange = 8,
     /// Tests and measurements.
     Test = 127,
 }

@@ -143,6 +143,15 @@ fn system(plan: &Plan, report: &mut String) {
                 temperatures.join(", ")
             );
         }
+        if let Some(every) = ensemble.exchange_every {
+            let names = (0..plan.stages.len()).filter(|&stage| plan.exchanges_in(stage));
+            let names: Vec<&str> = names.map(|stage| plan.stages[stage].name.as_str()).collect();
+            let _ = writeln!(
+                report,
+                "  neighbors in temperature are exchanged every {every} steps in {}",
+                names.join(", ")
+            );
+        }
     }
 }
 

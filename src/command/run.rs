@@ -78,6 +78,12 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
             };
             return Err(miette!(help = help, "--system {system}: there is no such system"));
         }
+        if loaded.plan.ensemble.as_ref().is_some_and(|of| of.exchange_every.is_some()) {
+            let help =
+                "leave --system out; kind = \"temperatures\" has the systems without exchanges";
+            let message = "a system of a replica exchange cannot run alone: whether it is exchanged depends on the others";
+            return Err(miette!(help = help, "--system {system}: {message}"));
+        }
         loaded.plan = loaded.plan.of_system(system);
         if arguments.output.is_none() {
             let mut directory = loaded.plan.output.directory.into_os_string();
@@ -182,6 +188,11 @@ fn table(directory: &Path, summary: &Summary) -> String {
                 stage.pressure(),
                 stage.drift()
             );
+        }
+    }
+    for (stage, of) in summary.systems[0].iter().enumerate() {
+        if let Some(exchanges) = summary.exchanges_of(stage) {
+            let _ = write!(text, "{}: {}", of.name, exchanges.text());
         }
     }
     let engine = summary.engine.as_ref().map_or_else(String::new, |report| {

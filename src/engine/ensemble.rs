@@ -2,6 +2,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::replicas::Exchanges;
 use super::{
     Correlator, Engine, EngineError, EngineReport, ExactState, PendingSnapshot, PendingState,
     StageContext, Thermodynamics,
@@ -41,14 +42,19 @@ pub trait Ensemble: Send {
     /// them as they are.
     fn draw_velocities(&mut self, temperatures: &[Option<f64>]) -> Result<(), EngineError>;
 
-    /// Multiplies the velocities of each system.
+    /// Multiplies the velocities of each system; a factor of 1 leaves them as they are.
     fn scale_velocities(&mut self, factors: &[f64]) -> Result<(), EngineError>;
 
-    /// Evaluates time correlations of a system by itself, if it can.
-    fn correlator(&mut self, system: usize) -> Option<&mut dyn Correlator>;
+    /// Evaluates time correlations of all systems by itself, if it can.
+    fn correlator(&mut self) -> Option<&mut dyn Correlator>;
 
     /// The machine, and how the steps are carried out.
     fn report(&self) -> EngineReport;
+
+    /// Which replicas the systems are, where they are exchanged.
+    fn exchanges(&self) -> Option<&Exchanges> {
+        None
+    }
 
     /// The engines, if each system has one to itself.
     #[cfg(feature = "fault-injection")]
@@ -146,11 +152,18 @@ impl Ensemble for Engines {
     }
 
     fn scale_velocities(&mut self, factors: &[f64]) -> Result<(), EngineError> {
-        self.each(|system, engine| engine.scale_velocities(factors[system])).map(drop)
+        let scale = |system: usize, engine: &mut dyn Engine| match factors[system] {
+            1.0 => Ok(()),
+            factor => engine.scale_velocities(factor),
+        };
+        self.each(scale).map(drop)
     }
 
-    fn correlator(&mut self, system: usize) -> Option<&mut dyn Correlator> {
-        self.engines[system].correlator()
+    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
+        match &mut self.engines[..] {
+            [engine] => engine.correlator(),
+            _ => None,
+        }
     }
 
     fn report(&self) -> EngineReport {
@@ -167,8 +180,10 @@ impl Ensemble for Engines {
     }
 }
 
-/// Threads that share systems: each takes the next one that nobody has, so that systems that take longer keep nobody waiting.
-/// The loops of a system stay on the thread that has it.
+/// Threads that share systems: each worker takes the next one that nobody has, so that systems that take longer keep nobody
+/// waiting. The loops of a system stay on the threads of the worker that has it. A parallel loop over systems in the pool of these
+/// loops would not do: a thread that waits for one takes up another system meanwhile, on top of the first, and so on until
+/// its stack is full.
 pub struct Workers(Vec<rayon::ThreadPool>);
 
 impl Workers {
@@ -177,19 +192,37 @@ impl Workers {
         Workers(Vec::new())
     }
 
+    /// Workers of one thread each.
+    ///
     /// # Errors
     /// If the threads cannot be started.
     pub fn new(threads: usize) -> Result<Self, EngineError> {
+        Workers::with_threads(threads.max(1), 1)
+    }
+
+    /// As many workers as there are systems or threads, with equal parts of the threads; the calling thread for one system.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_systems(systems: usize, threads: usize) -> Result<Self, EngineError> {
+        let workers = systems.min(threads).max(1);
+        match systems {
+            1 => Ok(Workers::none()),
+            _ => Workers::with_threads(workers, (threads / workers).max(1)),
+        }
+    }
+
+    fn with_threads(workers: usize, threads: usize) -> Result<Self, EngineError> {
         let pool = |worker| {
             let name = move |_| format!("system-{worker}");
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(name);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name);
             Ok(pool.build()?)
         };
-        Ok(Workers((0..threads.max(1)).map(pool).collect::<Result<_, EngineError>>()?))
+        Ok(Workers((0..workers).map(pool).collect::<Result<_, EngineError>>()?))
     }
 
     /// Has something done with each item, with its index.
-    pub(super) fn share<S: Send, T: Send>(
+    pub fn share<S: Send, T: Send>(
         &self,
         items: &mut [S],
         work: impl Fn(usize, &mut S) -> T + Sync,

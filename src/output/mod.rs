@@ -22,6 +22,7 @@ mod description;
 mod disk_space;
 mod durable;
 mod error;
+mod exchanges;
 mod gsd;
 mod h5md;
 mod hdf5_file;

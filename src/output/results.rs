@@ -6,6 +6,7 @@ use hdf5::File;
 
 use super::durable::sync_file;
 use super::error::foreign;
+use super::exchanges;
 use super::series::{OfSystems, SeriesValues};
 use super::systems::Systems;
 use super::thermodynamics::{self, BUFFERED_ROWS};
@@ -13,6 +14,7 @@ use super::{
     FullDisk, OutputError, PropensityLayout, RunDescription, ScalarRow, Scalars, SeriesLayout,
     ThermodynamicsRow, h5md, hdf5_file,
 };
+use crate::engine::ExchangeCounts;
 use crate::observable::propensity::PropensityRow;
 use crate::plan::Plan;
 
@@ -24,6 +26,8 @@ const BUFFERED_BYTES: u64 = 64 << 20;
 pub struct StageLayout {
     /// Time series under `/observables`.
     pub thermodynamics: bool,
+    /// Replicas are exchanged.
+    pub exchanges: bool,
     /// More of them.
     pub scalars: Vec<Scalars>,
     /// Time correlations and structure functions.
@@ -57,6 +61,7 @@ impl Rows {
 /// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`];
 /// - `/propensity/...`: [`PropensityLayout`];
 /// - `/systems/...`: of many systems the values of each, below the same paths; the others are averages over systems;
+/// - `/systems/exchange/...`: exchanges of replicas;
 /// - `/parameters`: [`RunDescription`];
 /// - `/progress/step`: last step that the file covers; `/progress/seconds`: wall-clock time of the
 ///   stage until then; `/progress/complete`: 1 when the stage is finished.
@@ -73,6 +78,9 @@ pub struct ResultsWriter {
     written: Rows,
     /// One of each system at each step.
     rows: Vec<ThermodynamicsRow>,
+    /// Which replica each system is at each step of these rows, where replicas are exchanged.
+    replicas: Vec<i32>,
+    exchanges: Option<ExchangeCounts>,
     scalars: Vec<(Scalars, Vec<ScalarRow>)>,
     pending: BTreeMap<String, (SeriesValues, Option<OfSystems>)>,
     propensities: Vec<PropensityRow>,
@@ -102,6 +110,9 @@ impl ResultsWriter {
             let dimension = run.plan.system.simulation_box.dimension();
             if layout.thermodynamics {
                 thermodynamics::create(file, &file.group("observables")?, dimension, systems)?;
+            }
+            if let (true, Some(systems)) = (layout.exchanges, systems) {
+                exchanges::create(file, systems, layout.thermodynamics)?;
             }
             for scalars in &layout.scalars {
                 scalars.create(file, &file.group("observables")?, dimension, systems)?;
@@ -154,6 +165,11 @@ impl ResultsWriter {
                     return Err(foreign(path, &reason));
                 }
             }
+            if layout.exchanges && layout.thermodynamics {
+                let what = "rows of replicas";
+                let found = exchanges::row_count(file).map_err(|_| without(what))?;
+                enough(what, found, wanted.thermodynamics)?;
+            }
             for scalars in &layout.scalars {
                 let what = scalars.rows_of();
                 let found = scalars.row_count(file).map_err(|_| without(what))?;
@@ -173,6 +189,9 @@ impl ResultsWriter {
             if layout.thermodynamics {
                 let dimension = run.plan.system.simulation_box.dimension();
                 thermodynamics::truncate(file, dimension, rows.thermodynamics as usize, systems)?;
+                if layout.exchanges {
+                    exchanges::truncate(file, rows.thermodynamics as usize)?;
+                }
             }
             for scalars in &layout.scalars {
                 scalars.truncate(file, *rows.of(*scalars) as usize, systems)?;
@@ -194,6 +213,8 @@ impl ResultsWriter {
             systems: Systems::of(plan),
             written,
             rows: Vec::new(),
+            replicas: Vec::new(),
+            exchanges: None,
             scalars: layout.scalars.iter().map(|&scalars| (scalars, Vec::new())).collect(),
             pending: BTreeMap::new(),
             propensities: Vec::new(),
@@ -242,18 +263,32 @@ impl ResultsWriter {
         self.systems.as_ref().map_or(1, Systems::count)
     }
 
-    /// Adds the row of each system at a step; writes only when many have gathered.
+    /// Adds the row of each system at a step; writes only when many have gathered. `replicas`: which one each system is, where
+    /// they are exchanged.
     ///
     /// # Panics
     /// When the layout has no thermodynamics, or there are not as many rows as systems.
     pub fn append_thermodynamics(
         &mut self,
         of_systems: &[ThermodynamicsRow],
+        replicas: &[usize],
     ) -> Result<(), OutputError> {
+        let exchanging = if self.layout.exchanges { of_systems.len() } else { 0 };
+        assert_eq!(replicas.len(), exchanging, "replicas where they are exchanged");
+        self.replicas.extend(replicas.iter().map(|&replica| replica as i32));
         assert!(self.layout.thermodynamics, "the layout has thermodynamics");
         assert_eq!(of_systems.len(), self.systems(), "a row of each system");
         self.rows.extend_from_slice(of_systems);
         if self.rows.len() >= BUFFERED_ROWS { self.flush(of_systems[0].step) } else { Ok(()) }
+    }
+
+    /// Exchanges of replicas since the start of the stage.
+    ///
+    /// # Panics
+    /// When the layout has none.
+    pub fn set_exchanges(&mut self, counts: ExchangeCounts) {
+        assert!(self.layout.exchanges, "the layout has exchanges");
+        self.exchanges = Some(counts);
     }
 
     /// The same for other time series.
@@ -342,14 +377,23 @@ impl ResultsWriter {
         let propensity = self.layout.propensity.as_ref();
         let each = propensity.map_or(0, PropensityLayout::growth);
         growth += self.propensities.len() as u64 * each;
+        if let (false, Some(systems)) = (self.replicas.is_empty(), systems) {
+            growth += exchanges::growth(self.replicas.len() / systems.count(), systems);
+        }
         let (mut written, seconds) = (self.written, self.seconds());
         hdf5_file::append(&self.path, "write results", growth, &self.full_disk, |file| {
             if !self.rows.is_empty() {
                 let start = self.written.thermodynamics as usize;
+                if !self.replicas.is_empty() {
+                    exchanges::write(file, start, &self.replicas)?;
+                }
                 thermodynamics::write(file, self.dimension, start, &self.rows, systems)?;
             }
             for (scalars, rows) in &self.scalars {
                 scalars.write(file, *written.of(*scalars) as usize, rows, systems)?;
+            }
+            if let Some(counts) = &self.exchanges {
+                exchanges::write_counts(file, counts)?;
             }
             for (path, (series, of_systems)) in &self.pending {
                 series.write(file, path)?;
@@ -368,6 +412,7 @@ impl ResultsWriter {
         })?;
         self.written = self.rows();
         self.rows.clear();
+        self.replicas.clear();
         self.scalars.iter_mut().for_each(|(_, rows)| rows.clear());
         self.pending.clear();
         self.propensities.clear();

@@ -90,6 +90,11 @@ fn path(name: &str, dataset: &str) -> String {
     format!("observables/{name}/{dataset}")
 }
 
+/// The path of `step` or `time` of all series.
+pub(super) fn shared(dataset: &str) -> String {
+    path(OBSERVABLES[0].of.group_name(), dataset)
+}
+
 /// One dataset with the values of all rows, or several of many systems.
 fn rows<'a>(observable: &Observable, dimension: usize, systems: Option<&'a Systems>) -> Rows<'a> {
     let path = format!("observables/{}", observable.of.group_name());

@@ -14,6 +14,9 @@ pub struct EnsemblePlan {
     pub samples: usize,
     /// Empty where all systems have the same.
     pub temperatures: Vec<f64>,
+    /// Of `ReplicaExchange`: steps between exchanges, from the start of a stage that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_every: Option<u64>,
     /// Where the configuration says `temperature = "ensemble"`. The plan holds the highest temperature there.
     pub temperature_of: Vec<TemperatureKey>,
     /// Where [`samples`](Self::samples) systems start from each of several configurations; else empty.
@@ -32,6 +35,8 @@ pub enum EnsembleKind {
     Independent,
     /// In their temperatures and seeds. Systems are numbered temperature by temperature.
     Temperatures,
+    /// The same, and neighbors in temperature are exchanged: each system is one of several replicas in turn.
+    ReplicaExchange,
     /// In the configurations that they start from, with several runs from each, whose first velocities are drawn by their
     /// seeds (Widmer-Cooper, Harrowell & Fynewever, Phys. Rev. Lett. 93, 135701 (2004)). Systems are numbered configuration by
     /// configuration.
@@ -107,7 +112,17 @@ impl Plan {
         self.systems() * self.system.particle_count()
     }
 
-    /// The plan of one system alone: of a run that gives its bits.
+    /// Whether replicas are exchanged in a stage: each system has a thermostat at its temperature throughout.
+    pub fn exchanges_in(&self, stage: usize) -> bool {
+        self.ensemble.as_ref().is_some_and(|ensemble| {
+            ensemble.exchange_every.is_some()
+                && [TemperatureKey::From(stage), TemperatureKey::To(stage)]
+                    .iter()
+                    .all(|end| ensemble.temperature_of.contains(end))
+        })
+    }
+
+    /// The plan of one system alone: of a run that gives its bits, unless replicas are exchanged.
     pub fn of_system(&self, system: usize) -> Plan {
         let mut plan = self.clone();
         let Some(ensemble) = plan.ensemble.take() else { return plan };

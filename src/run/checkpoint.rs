@@ -1,4 +1,5 @@
 //! A run as a checkpoint and back.
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use super::draft::Draft;
 use super::stage::{StageOutput, part_of_system};
 use super::writer::Writer;
 use super::{OutputDirectory, RunError, RunOptions, Simulation, memory, stage_contexts};
-use crate::engine::{self, ExactState};
+use crate::engine::{self, ExactState, ExchangeCounts, Exchanges, Replicas};
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
 use crate::run::StageSummary;
@@ -23,7 +24,12 @@ struct Place {
     stages: Vec<StageSummary>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     other_systems: Vec<Vec<StageSummary>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    exchanges: BTreeMap<usize, ExchangeCounts>,
 }
+
+/// What replicas remember; the states beside it are of the systems.
+const EXCHANGES: &str = "exchanges";
 
 /// Whether the stage of a checkpoint had begun.
 pub(super) fn is_within_stage(checkpoint: &Checkpoint) -> Result<bool, RunError> {
@@ -46,16 +52,17 @@ impl Simulation {
                 begun: self.writer.is_some(),
                 stages: self.summary.systems[0].clone(),
                 other_systems: self.summary.systems[1..].to_vec(),
+                exchanges: self.summary.exchanges.clone(),
             },
         )?;
-        checkpoint.put_json("seconds", &self.seconds())?;
-        let mut held = Vec::new();
-        for system in 0..self.ensemble.systems() {
-            held.push(match (&self.writer, self.ensemble.correlator(system)) {
-                (Some(_), Some(correlator)) => correlator.held()?,
-                _ => Vec::new(),
-            });
+        if let Some(exchanges) = self.ensemble.exchanges() {
+            checkpoint.put_json(EXCHANGES, exchanges)?;
         }
+        checkpoint.put_json("seconds", &self.seconds())?;
+        let held = match (&self.writer, self.ensemble.correlator()) {
+            (Some(_), Some(correlator)) => correlator.held()?,
+            _ => Vec::new(),
+        };
         let states = self.ensemble.begin_exports()?;
         let (step, full_disk) = (self.ensemble.step(), directory.full_disk().clone());
         let (identity, directory) = (directory.identity(), directory.path().to_owned());
@@ -86,7 +93,8 @@ impl Simulation {
             let reason = "its place in the plan is none".to_owned();
             return Err(OutputError::CheckpointUnfit { path: path.to_owned(), reason }.into());
         }
-        let states = match plan.ensemble {
+        let exchanges = exchanges_of(checkpoint, &plan, path)?;
+        let mut states = match plan.ensemble {
             None => vec![state_from_checkpoint(checkpoint, path)?],
             Some(_) => (0..plan.systems())
                 .map(|system| {
@@ -96,7 +104,11 @@ impl Simulation {
         };
         directory.is_at("setting up the engine".to_owned());
         let step = states[0].step;
-        let mut ensemble = engine::create_ensemble_on(&options.ranks, &plan, states)?;
+        if let Some(exchanges) = &exchanges {
+            states = exchanges.by_replica(states);
+        }
+        let ensemble = engine::create_ensemble_on(&options.ranks, &plan, states)?;
+        let mut ensemble = Replicas::around(ensemble, &plan, exchanges);
         let mut writer = None;
         if place.begun {
             ensemble.begin_stage(&stage_contexts(&plan, place.stage))?;
@@ -118,9 +130,27 @@ impl Simulation {
         simulation.stage = place.stage;
         simulation.writer = writer;
         simulation.summary.systems = summaries;
+        simulation.summary.exchanges = place.exchanges;
         simulation.summary.seconds = seconds;
         Ok(simulation)
     }
+}
+
+/// Which replicas the systems of a checkpoint are, where they are exchanged.
+fn exchanges_of(
+    checkpoint: &Checkpoint,
+    plan: &Plan,
+    path: &Path,
+) -> Result<Option<Exchanges>, RunError> {
+    let Some(ensemble) = plan.ensemble.as_ref().filter(|of| of.exchange_every.is_some()) else {
+        return Ok(None);
+    };
+    let exchanges: Exchanges = checkpoint.get_json(EXCHANGES)?;
+    if exchanges.fits(ensemble.systems(), ensemble.groups()) {
+        return Ok(Some(exchanges));
+    }
+    let reason = "its replicas are not those of the plan".to_owned();
+    Err(OutputError::CheckpointUnfit { path: path.to_owned(), reason }.into())
 }
 
 /// That of the last checkpoint in a directory.

@@ -46,10 +46,10 @@ use self::recheck::Recheck;
 pub use self::replay::{ReplayError, ReplayOptions, Replayed, replay};
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
-use self::writer::Writer;
+use self::writer::{Row, Writer};
 use crate::announce;
 use crate::engine::domain::Ranks;
-use crate::engine::{self, Engine, EngineError, Ensemble, StageContext, Thermodynamics};
+use crate::engine::{self, Engine, EngineError, Ensemble, Replicas, StageContext, Thermodynamics};
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoint_path, checkpoints_in};
@@ -150,6 +150,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outc
         let around = |engine| fault::Faulty::from_environment(engine, &plan);
         Box::new(engines.wrapped(0, around)?)
     };
+    let ensemble = Replicas::around(ensemble, &plan, None);
     // Not before: the initial state may be one of the files that --force removes, and nothing is removed for a run that
     // cannot start.
     if let (true, Some(why)) = (directory.replaces(), watch.pending()) {
@@ -586,23 +587,30 @@ impl Simulation {
     fn pass_on_evaluated(&mut self) -> Result<(), RunError> {
         let step = self.ensemble.step();
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        for system in 0..self.ensemble.systems() {
-            let Some(correlator) = self.ensemble.correlator(system) else { break };
-            for (correlation, evaluated) in correlator.evaluated() {
-                writer.evaluated(step, system, correlation, evaluated)?;
-            }
+        let Some(correlator) = self.ensemble.correlator() else { return Ok(()) };
+        let mut evaluated = correlator.evaluated().into_iter();
+        evaluated.try_for_each(|(correlation, of)| writer.evaluated(step, correlation, of))
+    }
+
+    /// Gives the writer and the summary the exchanges of the present stage.
+    fn pass_on_exchanges(&mut self) -> Result<(), RunError> {
+        let (Some(writer), Some(exchanges)) = (&mut self.writer, self.ensemble.exchanges()) else {
+            return Ok(());
+        };
+        if !self.plan.exchanges_in(self.stage) {
+            return Ok(());
         }
-        Ok(())
+        self.summary.exchanges.insert(self.stage, exchanges.counts.clone());
+        writer.set_exchanges(self.ensemble.step(), exchanges.counts.clone())
     }
 
     /// Has the engine evaluate what it has sampled so far.
     fn evaluate_samples(&mut self) -> Result<(), RunError> {
         if self.writer.is_some() {
-            for system in 0..self.ensemble.systems() {
-                self.ensemble.correlator(system).map_or(Ok(()), |correlator| correlator.flush())?;
-            }
+            self.ensemble.correlator().map_or(Ok(()), |correlator| correlator.flush())?;
         }
-        self.pass_on_evaluated()
+        self.pass_on_evaluated()?;
+        self.pass_on_exchanges()
     }
 
     /// Measures what is due at the present step.
@@ -632,7 +640,10 @@ impl Simulation {
             macroscopic = rows.iter().map(of_row).collect();
             if wants_row {
                 self.summary.add(self.stage, &rows);
-                writer.append_thermodynamics(rows.clone())?;
+                let exchanges = self.ensemble.exchanges();
+                let exchanges = exchanges.filter(|_| self.plan.exchanges_in(self.stage));
+                let replicas = exchanges.map_or_else(Vec::new, |of| of.replica_of.clone());
+                writer.append_thermodynamics(Row { systems: rows.clone(), replicas })?;
                 self.check_rows(step, &rows)?;
             }
         }
@@ -664,10 +675,9 @@ impl Simulation {
     }
 
     fn leave_stage(&mut self) -> Result<(), RunError> {
-        for system in 0..self.ensemble.systems() {
-            self.ensemble.correlator(system).map_or(Ok(()), |correlator| correlator.finish())?;
-        }
+        self.ensemble.correlator().map_or(Ok(()), |correlator| correlator.finish())?;
         self.pass_on_evaluated()?;
+        self.pass_on_exchanges()?;
         if let Some(writer) = self.writer.take() {
             writer.finish(self.ensemble.step())?;
         }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use supercool_analysis::results::ResultsFile;
 use supercool_analysis::{Frame, TrajectoryReader};
 
 use super::RunError;
@@ -53,6 +54,11 @@ const EDGE_TOLERANCE: f64 = 1e-4;
 /// If they agree to this, as 32-bit floats do, those of the configuration are taken.
 const EDGE_ROUNDING: f64 = 1e-6;
 
+/// Whether a file says that replicas were exchanged; other formats do not say.
+fn exchanges_replicas(trajectory: &Path) -> bool {
+    ResultsFile::open(trajectory).is_ok_and(|file| file.exchanges_replicas())
+}
+
 /// Evaluates the correlations, structure, bond-orientational order and inherent structures of a stage of `plan`
 /// on the frames of a file, one after the other, and writes `STAGE.h5` into the plan's output directory. Lags are those of the plan
 /// up to the length of the trajectory.
@@ -89,6 +95,9 @@ pub fn replay(
     let index = chosen_stage(&plan, options.stage.as_deref())?;
     let (steps, frames) = (reader.steps().to_vec(), reader.len());
     let stage = &mut plan.stages[index];
+    if !stage.correlations.is_empty() && exchanges_replicas(trajectory) {
+        return Err(ReplayError::Exchanged { path: trajectory.to_owned() }.into());
+    }
     stage.steps = (steps[frames - 1] - steps[0]) * per_count;
     let observe = std::mem::replace(&mut stage.observe, ObservePlan::nothing());
     stage.observe.structure = observe.structure;

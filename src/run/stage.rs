@@ -7,8 +7,6 @@ mod propensities;
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
 use self::minima::minima;
@@ -19,7 +17,10 @@ use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
 use super::limits::{self, Limits};
 use super::schedule::Schedule;
-use crate::engine::{self, Ensemble, InherentStructure, Minimizer, Thermodynamics};
+use super::writer::Row;
+use crate::engine::{
+    self, Ensemble, ExchangeCounts, InherentStructure, Minimizer, OfSystems, Workers,
+};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::{BondOrder, Macroscopic};
@@ -34,12 +35,16 @@ pub struct StageOutput {
     plan: StagePlan,
     /// `None`: one system.
     ensemble: Option<EnsemblePlan>,
+    /// Whether replicas are exchanged.
+    is_exchanging: bool,
     schedule: Schedule,
     timestep: f64,
     systems: Vec<Observables>,
+    /// Who samples them.
+    workers: Workers,
     /// Of the bond-orientational order, in the files.
     bond_order_samples: u64,
-    /// By step, what some systems' engines have evaluated before others.
+    /// By step, what was evaluated of some systems before others.
     bond_orders: BTreeMap<u64, Vec<Option<BondOrder>>>,
     /// Of runs from the same configurations.
     propensities: Option<StagePropensities>,
@@ -128,6 +133,7 @@ impl StageOutput {
     }
 
     fn observables(plan: &Plan, stage: usize) -> Result<Self, RunError> {
+        let is_exchanging = plan.exchanges_in(stage);
         let stage = plan.stages[stage].clone();
         let systems = (0..plan.systems()).map(|_| Observables::new(plan, &stage));
         let systems = systems.collect::<Result<_, _>>()?;
@@ -141,9 +147,11 @@ impl StageOutput {
             propensities: StagePropensities::new(plan, &stage)?,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
+            is_exchanging,
             ensemble: plan.ensemble.clone(),
             limits: Limits::new(plan.limits),
             timestep: plan.run.timestep,
+            workers: Workers::for_systems(plan.systems(), rayon::current_num_threads())?,
             systems,
             bond_order_samples: 0,
             bond_orders: BTreeMap::new(),
@@ -173,33 +181,45 @@ impl StageOutput {
         }
         let thermodynamics = self.plan.observe.thermodynamics.is_some();
         let propensity = self.propensity_layout.clone();
-        StageLayout { thermodynamics, scalars, series: self.systems[0].layouts(), propensity }
+        let (exchanges, series) = (self.is_exchanging, self.systems[0].layouts());
+        StageLayout { thermodynamics, exchanges, scalars, series, propensity }
     }
 
     /// Leaves to the engines what they evaluate by themselves.
     pub fn hand_over(&mut self, ensemble: &mut dyn Ensemble) -> Result<(), RunError> {
-        for (system, observables) in self.systems.iter_mut().enumerate() {
-            let Some(correlator) = ensemble.correlator(system) else { continue };
-            self.schedule =
-                observables.hand_over(correlator, &self.plan, self.bond_order_samples)?;
+        let Some(correlator) = ensemble.correlator() else { return Ok(()) };
+        let mut offloaded = Vec::new();
+        for observables in &mut self.systems {
+            let of_system;
+            (of_system, self.schedule) = observables.hand_over(&self.plan, self.bond_order_samples);
+            offloaded.push(of_system);
         }
-        Ok(())
+        Ok(correlator.begin(offloaded)?)
     }
 
-    /// Adds what the engine of a system has evaluated of one of its observables.
+    /// Adds what the engine has evaluated of one of its observables.
     pub fn add_evaluated(
         &mut self,
-        system: usize,
         observable: usize,
-        evaluated: &Evaluated,
+        evaluated: OfSystems<Evaluated>,
     ) -> Result<(), RunError> {
-        for (step, order) in self.systems[system].add_evaluated(observable, evaluated) {
-            let systems = self.systems.len();
-            let of_step = self.bond_orders.entry(step).or_insert_with(|| vec![None; systems]);
-            of_step[system] = Some(order);
-            if let Some(all) = of_step.iter().copied().collect::<Option<Vec<_>>>() {
-                self.bond_orders.remove(&step);
-                self.append_bond_orders(step, &all)?;
+        let mut by_system = vec![None; self.systems.len()];
+        for (system, evaluated) in evaluated {
+            by_system[system] = Some(evaluated);
+        }
+        let orders = self.workers.share(&mut self.systems, |system, observables| {
+            let evaluated = by_system[system].as_ref();
+            evaluated.map(|evaluated| observables.add_evaluated(observable, evaluated))
+        });
+        for (system, orders) in orders.into_iter().enumerate() {
+            for (step, order) in orders.into_iter().flatten() {
+                let systems = self.systems.len();
+                let of_step = self.bond_orders.entry(step).or_insert_with(|| vec![None; systems]);
+                of_step[system] = Some(order);
+                if let Some(all) = of_step.iter().copied().collect::<Option<Vec<_>>>() {
+                    self.bond_orders.remove(&step);
+                    self.append_bond_orders(step, &all)?;
+                }
             }
         }
         Ok(())
@@ -231,8 +251,8 @@ impl StageOutput {
     }
 
     /// Adds the row of each system.
-    pub fn append_thermodynamics(&mut self, rows: &[Thermodynamics]) -> Result<(), RunError> {
-        let of_systems = rows.iter().map(|row| ThermodynamicsRow {
+    pub fn append_thermodynamics(&mut self, row: &Row) -> Result<(), RunError> {
+        let of_systems = row.systems.iter().map(|row| ThermodynamicsRow {
             step: row.step,
             time: row.step as f64 * self.timestep,
             potential_energy: row.potential_energy,
@@ -245,8 +265,13 @@ impl StageOutput {
             stress: row.stress,
             center_of_mass_velocity: row.center_of_mass_velocity,
         });
-        self.files.append_thermodynamics(&of_systems.collect::<Vec<_>>())?;
+        self.files.append_thermodynamics(&of_systems.collect::<Vec<_>>(), &row.replicas)?;
         Ok(())
+    }
+
+    /// Exchanges of replicas since the start of the stage.
+    pub fn set_exchanges(&mut self, counts: ExchangeCounts) {
+        self.files.set_exchanges(counts);
     }
 
     /// Feeds all that is due at a step of the stage, with the snapshot of each system.
@@ -256,13 +281,10 @@ impl StageOutput {
         snapshots: &[Snapshot],
         macroscopic: &[Macroscopic],
     ) -> Result<(), RunError> {
-        let sample = |(system, observables): (usize, &mut Observables)| {
+        let sample = |system: usize, observables: &mut Observables| {
             observables.sample(step, &snapshots[system], macroscopic.get(system))
         };
-        let orders: Vec<Option<BondOrder>> = match &mut self.systems[..] {
-            [one] => vec![sample((0, one))],
-            many => many.par_iter_mut().enumerate().map(sample).collect(),
-        };
+        let orders = self.workers.share(&mut self.systems, sample);
         // Of all or of none.
         if let Some(orders) = orders.into_iter().collect::<Option<Vec<_>>>() {
             self.append_bond_orders(snapshots[0].step, &orders)?;
@@ -310,7 +332,7 @@ impl StageOutput {
         if !self.plan.has_results() {
             return;
         }
-        let results: Vec<_> = self.systems.par_iter().map(Observables::results).collect();
+        let results = self.workers.share(&mut self.systems, |_, observables| observables.results());
         let Some(ensemble) = &self.ensemble else {
             for (group, series) in results.into_iter().flatten() {
                 self.files.update(group, series);
@@ -335,7 +357,7 @@ impl StageOutput {
 
     /// Ends the stage: remaining blocks are correlated, files are marked as complete.
     pub fn finish(mut self, step: u64) -> Result<(), RunError> {
-        self.systems.par_iter_mut().for_each(Observables::finish);
+        self.workers.share(&mut self.systems, |_, observables| observables.finish());
         self.flush(step)?;
         Ok(self.files.finish(step)?)
     }

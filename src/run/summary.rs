@@ -1,8 +1,9 @@
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{EngineReport, Thermodynamics};
+use crate::engine::{EngineReport, ExchangeCounts, Thermodynamics};
 use crate::plan::{EnsemblePlan, Plan, StagePlan};
 
 /// Sums over the thermodynamic samples of a stage.
@@ -71,6 +72,8 @@ impl StageSummary {
 pub struct Summary {
     /// By system, stage.
     pub systems: Vec<Vec<StageSummary>>,
+    /// Of replicas, by stage.
+    pub(super) exchanges: BTreeMap<usize, ExchangeCounts>,
     /// `None`: one system.
     ensemble: Option<EnsemblePlan>,
     /// Of all processes that took part, up to their last checkpoint where they were killed.
@@ -152,6 +155,14 @@ impl Summary {
             Set { temperature: ensemble.temperature(systems.start), systems }
         };
         (0..ensemble.groups()).map(set).collect()
+    }
+
+    /// Exchanges of replicas in a stage, if it had any.
+    pub fn exchanges_of(&self, stage: usize) -> Option<supercool_analysis::Exchanges> {
+        let ExchangeCounts { attempts, acceptances, round_trips } =
+            self.exchanges.get(&stage)?.clone();
+        let temperatures = self.ensemble.as_ref()?.temperatures.clone();
+        Some(supercool_analysis::Exchanges { temperatures, attempts, acceptances, round_trips })
     }
 
     /// Number of systems, where the run is an ensemble.

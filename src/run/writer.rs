@@ -14,7 +14,9 @@ use super::RunError;
 use super::draft::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
-use crate::engine::{EngineError, Pending, PendingSnapshot, Thermodynamics};
+use crate::engine::{
+    EngineError, ExchangeCounts, OfSystems, Pending, PendingSnapshot, Thermodynamics,
+};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::system::Snapshot;
@@ -31,7 +33,7 @@ const ROWS: usize = 1024;
 pub struct Writer {
     pub schedule: Schedule,
     /// Rows that go with the next job.
-    rows: Vec<Vec<Thermodynamics>>,
+    rows: Vec<Row>,
     /// `None` only while it is dropped.
     queue: Option<SyncSender<Job>>,
     /// Full while as many samples wait as may.
@@ -40,19 +42,28 @@ pub struct Writer {
     thread: Option<JoinHandle<Result<(), RunError>>>,
 }
 
+/// Thermodynamics of all systems at a step.
+pub struct Row {
+    pub systems: Vec<Thermodynamics>,
+    /// Which replica each system is; empty in stages without exchanges.
+    pub replicas: Vec<usize>,
+}
+
 struct Job {
     /// Of the run.
     step: u64,
     /// To be appended first.
-    rows: Vec<Vec<Thermodynamics>>,
+    rows: Vec<Row>,
     task: Task,
 }
 
 enum Task {
     Nothing,
     Sample(Vec<PendingSnapshot>, Vec<Macroscopic>),
-    /// Of a system and one of its engine's correlations.
-    Evaluated(usize, usize, Pending<Evaluated>),
+    /// Of one of the engine's correlations.
+    Evaluated(usize, Pending<OfSystems<Evaluated>>),
+    /// Since the start of the stage.
+    Exchanges(ExchangeCounts),
     Flush,
     Checkpoint(Box<Draft>),
     Finish,
@@ -78,9 +89,8 @@ impl Writer {
         Ok(Writer { schedule, rows: Vec::new(), queue, samples, thread: Some(thread) })
     }
 
-    /// The row of each system.
-    pub fn append_thermodynamics(&mut self, row: Vec<Thermodynamics>) -> Result<(), RunError> {
-        let (step, systems) = (row[0].step, row.len());
+    pub fn append_thermodynamics(&mut self, row: Row) -> Result<(), RunError> {
+        let (step, systems) = (row.systems[0].step, row.systems.len());
         self.rows.push(row);
         if self.rows.len() * systems < ROWS { Ok(()) } else { self.send(step, Task::Nothing) }
     }
@@ -99,15 +109,19 @@ impl Writer {
         }
     }
 
-    /// What the engine of a system has evaluated for one of its correlations up to a step of the run.
+    /// What the engine has evaluated for one of its correlations up to a step of the run.
     pub fn evaluated(
         &mut self,
         step: u64,
-        system: usize,
         correlation: usize,
-        evaluated: Pending<Evaluated>,
+        evaluated: Pending<OfSystems<Evaluated>>,
     ) -> Result<(), RunError> {
-        self.send(step, Task::Evaluated(system, correlation, evaluated))
+        self.send(step, Task::Evaluated(correlation, evaluated))
+    }
+
+    /// Exchanges of replicas since the start of the stage, up to a step of the run.
+    pub fn set_exchanges(&mut self, step: u64, counts: ExchangeCounts) -> Result<(), RunError> {
+        self.send(step, Task::Exchanges(counts))
     }
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
@@ -192,9 +206,9 @@ fn work(
                     return Err(RunError::of_engine(error, reached, directory));
                 }
             },
-            Task::Evaluated(system, correlation, evaluated) => match evaluated.wait() {
+            Task::Evaluated(correlation, evaluated) => match evaluated.wait() {
                 Ok(evaluated) => {
-                    let added = output.add_evaluated(system, correlation, &evaluated);
+                    let added = output.add_evaluated(correlation, evaluated);
                     or_keep_readable(added, &mut output, step)?;
                 }
                 Err(error) => {
@@ -202,6 +216,7 @@ fn work(
                     return Err(RunError::of_engine(error, reached, directory));
                 }
             },
+            Task::Exchanges(counts) => output.set_exchanges(counts),
             Task::Flush => output.flush(step)?,
             Task::Checkpoint(draft) => draft.write(Some(&mut output))?,
             Task::Finish => return output.finish(step),

@@ -202,7 +202,7 @@ impl Case {
                 let held = match engine.correlator().filter(|_| on_gpu) {
                     Some(correlator) => {
                         correlator.flush().expect("pairs are evaluated");
-                        Some(correlator.held().expect("samples are read"))
+                        correlator.held().expect("samples are read").pop()
                     }
                     None => None,
                 };
@@ -262,12 +262,14 @@ pub fn hand_over(engine: &mut dyn Engine, all: &mut [Correlations]) {
     let offloaded =
         all.iter_mut().map(|one| one.hand_over().expect("sums over particles")).collect();
     let correlator = engine.correlator().expect("a GPU");
-    correlator.begin(offloaded).unwrap_or_else(|error| panic!("{error}"));
+    correlator.begin(vec![offloaded]).unwrap_or_else(|error| panic!("{error}"));
 }
 
 pub fn collect(engine: &mut dyn Engine, all: &mut [Correlations]) {
     for (index, pairs) in engine.correlator().expect("a GPU").evaluated() {
-        all[index].add_evaluated(&pairs.wait().expect("sums arrive"));
+        for (_, pairs) in pairs.wait().expect("sums arrive") {
+            all[index].add_evaluated(&pairs);
+        }
     }
 }
 

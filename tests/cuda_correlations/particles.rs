@@ -122,7 +122,7 @@ fn blocks_that_do_not_fit_the_gpu_are_an_error_with_numbers() {
     let mut all = case.all();
     let mut engine = case.begin(EngineChoice::Cuda, &case.state);
     let offloaded = all.iter_mut().map(|one| one.hand_over().unwrap()).collect();
-    let error = engine.correlator().unwrap().begin(offloaded).unwrap_err().to_string();
+    let error = engine.correlator().unwrap().begin(vec![offloaded]).unwrap_err().to_string();
     for part in ["samples of 250000 particles", "GiB on the GPU", "are free"] {
         assert!(error.contains(part), "{error}");
     }

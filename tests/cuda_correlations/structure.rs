@@ -75,11 +75,13 @@ impl Plans {
         offloaded.push(structure.hand_over().expect("sorted particles"));
         offloaded.push(order.hand_over(0).expect("sorted particles"));
         assert!(!structure.is_due(0) && !order.is_due(0));
-        engine.correlator().expect("a GPU").begin(offloaded).expect("there is room");
+        engine.correlator().expect("a GPU").begin(vec![offloaded]).expect("there is room");
         let mut found = Found { structure: Vec::new(), order: Vec::new() };
         let mut collect = |engine: &mut dyn Engine| {
             for (index, evaluated) in engine.correlator().expect("a GPU").evaluated() {
-                match evaluated.wait().expect("sums arrive") {
+                let mut of_systems = evaluated.wait().expect("sums arrive");
+                let (_, evaluated) = of_systems.pop().expect("those of the system");
+                match evaluated {
                     Evaluated::Structure(samples) => {
                         assert_eq!(index, first);
                         samples.iter().for_each(|sample| structure.add_evaluated(sample));

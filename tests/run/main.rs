@@ -15,5 +15,6 @@ mod look;
 mod many_systems;
 mod observed;
 mod refused;
+mod replicas;
 mod resume;
 mod survive;

@@ -338,3 +338,24 @@ fn what_goes_wrong_in_one_system_says_in_which() {
     let job = Job::new(&(independent(2, 40) + integrity));
     job.succeeds(&["run", "job.toml"]);
 }
+
+/// A thread that waits in a loop over the pairs of one system must not take up another system on top of it: a stack that is
+/// deep enough for one would not be for hundreds.
+#[test]
+fn hundreds_of_systems_need_no_deeper_stack_than_one() {
+    let stage = r#"
+[[stage]]
+name = "nve"
+steps = 60
+[[stage.correlation]]
+every = 2
+block_size = 10
+observables = ["mean-square-displacement", "self-overlap-susceptibility"]
+"#;
+    let systems = "[ensemble]\nkind = \"independent\"\nsystems = 200\n";
+    let small = [("RUST_MIN_STACK", "524288"), ("RAYON_NUM_THREADS", "16")];
+    for ensemble in ["", systems] {
+        let toml = kob_andersen(3, 160, "fixed-point", "timestep = 0.004") + ensemble + stage;
+        Job::new(&toml).with(&small).succeeds(&["run", "job.toml"]);
+    }
+}

@@ -58,8 +58,9 @@ impl Run {
             };
             values(a) == values(b)
         };
-        let mut both = self.functions.iter().zip(&other.functions);
-        if !self.functions.is_empty() && both.all(|(a, b)| equal(a, b)) {
+        let mut pairs = self.functions.iter().zip(&other.functions);
+        // Runs without functions have no numbers to be the same.
+        if !self.functions.is_empty() && pairs.all(|(a, b)| equal(a, b)) {
             let what = format!(
                 "not an independent run: the same numbers as in {}, which has the same temperature",
                 other.file.display()

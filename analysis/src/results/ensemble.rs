@@ -105,6 +105,24 @@ impl ResultsFile {
         Ok(systems.map(|system| self.as_view(View::System(system))).collect())
     }
 
+    /// Whether the systems are of a stage in which replicas are exchanged: at each temperature one follows another.
+    pub fn exchanges_replicas(&self) -> bool {
+        let (Some(plan), Some(name)) = (self.whole_plan(), self.parameter("stage")) else {
+            return false;
+        };
+        let (ensemble, stages) = (&plan["ensemble"], plan["stages"].as_array());
+        let is_named = |stage: &Value| stage["name"].as_str() == Some(&name);
+        let Some(stage) = stages.and_then(|stages| stages.iter().position(is_named)) else {
+            return false;
+        };
+        let places = ensemble["temperature_of"].as_array();
+        let is_given = |end: &str| {
+            let at = |place: &Value| place[end].as_u64() == Some(stage as u64);
+            places.is_some_and(|places| places.iter().any(at))
+        };
+        ensemble["exchange_every"].is_u64() && is_given("from") && is_given("to")
+    }
+
     /// Not a trajectory.
     fn holds_systems(&self) -> bool {
         self.file.root.link_exists("systems")

@@ -7,7 +7,9 @@ use serde::Serialize;
 use super::{BenchArguments, WANTED_SECONDS, begin, prepared};
 use crate::command::say;
 use crate::engine::domain::Ranks;
-use crate::engine::{EngineError, Ensemble, Pending, PendingSnapshot, Thermodynamics};
+use crate::engine::{
+    EngineError, Ensemble, OfSystems, Pending, PendingSnapshot, Thermodynamics, Workers,
+};
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::evaluator::Evaluator;
 use crate::observable::dynamics::source::{Source, for_engines};
@@ -141,35 +143,47 @@ fn timed(
     steps: u64,
 ) -> miette::Result<f64> {
     begin(ensemble, None, u64::MAX / 2)?;
-    let start_step = ensemble.step();
-    // Those that the engine evaluates, of each system.
-    let mut of_engine = vec![Vec::new(); all.len()];
-    for system in 0..ensemble.systems() {
-        let Some(correlator) = ensemble.correlator(system) else { break };
-        let mut taken = Vec::new();
-        for (index, one) in all.get_mut(system).into_iter().flatten().enumerate() {
-            if let Some(offloaded) = one.hand_over() {
-                taken.push(offloaded);
-                of_engine[system].push(index);
+    let (start_step, ensemble_size) = (ensemble.step(), ensemble.systems());
+    // Those that the engine evaluates, which are the same of each system.
+    let mut of_engine = Vec::new();
+    let workers = Workers::for_systems(all.len().max(1), rayon::current_num_threads())?;
+    if let Some(correlator) = ensemble.correlator() {
+        let mut taken = vec![Vec::new(); all.len()];
+        for (of_system, taken) in all.iter_mut().zip(&mut taken) {
+            of_engine.clear();
+            for (index, one) in of_system.iter_mut().enumerate() {
+                if let Some(offloaded) = one.hand_over() {
+                    taken.push(offloaded);
+                    of_engine.push(index);
+                }
             }
         }
+        taken.resize(ensemble_size, Vec::new());
         correlator.begin(taken)?;
     }
-    let here = all.iter().zip(&of_engine).any(|(all, of_engine)| of_engine.len() < all.len());
+    let here = all.first().is_some_and(|of_system| of_engine.len() < of_system.len());
     let start = Instant::now();
     std::thread::scope(|scope| -> miette::Result<f64> {
-        type Job = (usize, usize, Pending<Evaluated>);
-        let (sender, jobs) = sync_channel::<Job>(64 * all.len().max(1));
+        type Job = (usize, Pending<OfSystems<Evaluated>>);
+        let (sender, jobs) = sync_channel::<Job>(64);
         type Sample = (u64, usize, PendingSnapshot, Option<Macroscopic>);
         let (snapshots, samples) = sync_channel::<Sample>(2 * all.len().max(1));
         let needs_stress = here && all.iter().flatten().any(Correlations::needs_stress);
         // Seconds of work.
         let averaging = scope.spawn(move || -> Result<f64, EngineError> {
             let mut busy = 0.0;
-            for (system, index, pairs) in jobs {
-                let pairs = pairs.wait()?;
+            for (index, evaluated) in jobs {
+                let evaluated = evaluated.wait()?;
                 let start = Instant::now();
-                all[system][of_engine[system][index]].add_evaluated(&pairs);
+                let mut by_system = vec![None; all.len()];
+                for (system, evaluated) in evaluated {
+                    by_system[system] = Some(evaluated);
+                }
+                workers.share(&mut all, |system, of_system| {
+                    if let Some(evaluated) = &by_system[system] {
+                        of_system[of_engine[index]].add_evaluated(evaluated);
+                    }
+                });
                 busy += start.elapsed().as_secs_f64();
             }
             for (step, system, snapshot, macroscopic) in samples {
@@ -202,14 +216,12 @@ fn timed(
             ensemble.advance(part)?;
             left -= part;
             let Some(sender) = &sender else { continue };
-            for system in 0..ensemble.systems() {
-                let Some(correlator) = ensemble.correlator(system) else { break };
-                if left == 0 {
-                    correlator.flush()?;
-                }
-                for (index, pairs) in correlator.evaluated() {
-                    let _ = sender.send((system, index, pairs));
-                }
+            let Some(correlator) = ensemble.correlator() else { continue };
+            if left == 0 {
+                correlator.flush()?;
+            }
+            for evaluated in correlator.evaluated() {
+                let _ = sender.send(evaluated);
             }
         }
         // Waits for the engine.

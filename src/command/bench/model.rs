@@ -191,6 +191,7 @@ impl Model {
                 kind: EnsembleKind::Independent,
                 samples: arguments.systems,
                 temperatures: Vec::new(),
+                exchange_every: None,
                 temperature_of: Vec::new(),
                 configurations: Vec::new(),
                 keys_behind_file: Vec::new(),

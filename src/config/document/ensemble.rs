@@ -16,9 +16,13 @@ pub struct Ensemble {
     /// `system.seed + n`.
     #[schemars(extend("minimum" = 1))]
     pub systems: Option<Written<Integer>>,
-    /// `temperatures`: those that `"ensemble"` stands for in `system.initial.temperature` and in the thermostats of stages.
+    /// `temperatures`, `replica-exchange`: those that `"ensemble"` stands for in `system.initial.temperature` and in the thermostats of stages.
     /// Averages are made over the systems of each.
     pub temperatures: Option<Written<Vec<Written<Number>>>>,
+    /// `replica-exchange`: steps between exchanges of neighbors in temperature, from the start of each stage whose thermostat has
+    /// the temperature `"ensemble"` throughout.
+    #[schemars(extend("minimum" = 1))]
+    pub exchange_every: Option<Written<Integer>>,
     /// `isoconfigurational`: files of the configurations to start from, relative to the current directory: a path or a pattern
     /// (`*`, `?`, `[a-z]`, `**` for any folders), or a list of them. Those of a pattern are taken in the order of their names.
     /// The last frame of each is taken, of a file of many systems (H5MD, or a checkpoint) that of each system. All must have

@@ -1,4 +1,6 @@
 //! `[ensemble]`.
+mod exchange;
+
 use super::checker::{Checker, EnsembleTemperature};
 use super::isoconfigurational;
 use super::system::MAXIMUM_PARTICLES;
@@ -23,7 +25,7 @@ pub fn check(document: &Document, checker: &mut Checker<'_>) -> Option<Option<En
     let temperatures = temperatures(table, checker);
     let samples = match (&table.systems, kind) {
         (Some(systems), _) => checker.integer(systems, 1..=MAXIMUM_SYSTEMS),
-        (None, EnsembleKind::Temperatures) => {
+        (None, EnsembleKind::Temperatures | EnsembleKind::ReplicaExchange) => {
             checker.filled_in(&table.span, "systems", 1);
             Some(1)
         }
@@ -32,6 +34,7 @@ pub fn check(document: &Document, checker: &mut Checker<'_>) -> Option<Option<En
             None
         }
     };
+    let exchange_every = exchange::interval(table, checker);
     let (temperatures, samples) = (temperatures?, samples? as usize);
     checker.ensemble = match temperatures.iter().copied().reduce(f64::max) {
         Some(highest) => EnsembleTemperature::Highest(highest),
@@ -43,6 +46,7 @@ pub fn check(document: &Document, checker: &mut Checker<'_>) -> Option<Option<En
         kind,
         samples,
         temperatures,
+        exchange_every: exchange_every?,
         temperature_of,
         configurations: Vec::new(),
         keys_behind_file,
@@ -51,7 +55,7 @@ pub fn check(document: &Document, checker: &mut Checker<'_>) -> Option<Option<En
 
 fn temperatures(table: &Table<Ensemble>, checker: &mut Checker<'_>) -> Option<Vec<f64>> {
     match (&table.temperatures, table.kind.value) {
-        (None, EnsembleKind::Temperatures) => {
+        (None, EnsembleKind::Temperatures | EnsembleKind::ReplicaExchange) => {
             checker.missing(&table.span, "temperatures", EXAMPLE);
             None
         }
@@ -61,7 +65,7 @@ fn temperatures(table: &Table<Ensemble>, checker: &mut Checker<'_>) -> Option<Ve
             checker.reject(&typed.span, message, "leave it out, or give kind = \"temperatures\"");
             None
         }
-        (Some(typed), EnsembleKind::Temperatures) => {
+        (Some(typed), EnsembleKind::Temperatures | EnsembleKind::ReplicaExchange) => {
             if typed.value.is_empty() {
                 checker.reject(&typed.span, "must hold temperatures", EXAMPLE);
                 return None;
@@ -76,7 +80,9 @@ fn temperatures(table: &Table<Ensemble>, checker: &mut Checker<'_>) -> Option<Ve
                     return None;
                 }
             }
-            Some(checked)
+            let is_ladder = table.kind.value != EnsembleKind::ReplicaExchange
+                || exchange::is_ladder(typed, &checked, checker);
+            is_ladder.then_some(checked)
         }
     }
 }
@@ -119,6 +125,7 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         let help = "give a thermostat, or system.initial, temperature = \"ensemble\"";
         checker.reject(&typed.span, message, help);
     }
+    exchange::check_plan(plan, document, checker);
     for (stage, typed) in plan.stages.iter().zip(&document.stage) {
         if let Some(observe) = &typed.observe
             && let Some(gsd) = &observe.gsd

@@ -36,21 +36,22 @@ pub fn check_keys(table: &Table<Ensemble>, checker: &mut Checker<'_>) {
     let of_others = [
         table.systems.as_ref().map(|typed| &typed.span),
         table.temperatures.as_ref().map(|typed| &typed.span),
+        table.exchange_every.as_ref().map(|typed| &typed.span),
     ];
     let is_this = table.kind.value == EnsembleKind::Isoconfigurational;
     let (keys, message, help) = match is_this {
         true => (
-            of_others,
+            &of_others[..],
             "belongs to other ensembles, not to \"isoconfigurational\"",
             "leave it out: configurations and runs say which systems there are",
         ),
         false => (
-            of_this,
+            &of_this[..],
             "belongs to the ensemble \"isoconfigurational\"",
             "leave it out, or give kind = \"isoconfigurational\"",
         ),
     };
-    for span in keys.into_iter().flatten() {
+    for &span in keys.iter().flatten() {
         checker.reject(span, message, help);
     }
 }
@@ -84,6 +85,7 @@ pub fn check(
         kind: EnsembleKind::Isoconfigurational,
         samples: runs? as usize,
         temperatures: Vec::new(),
+        exchange_every: None,
         temperature_of: Vec::new(),
         configurations: configurations?,
         keys_behind_file: Vec::new(),

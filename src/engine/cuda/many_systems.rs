@@ -6,6 +6,7 @@ use std::thread;
 use super::advance::LaunchSamples;
 use super::buffers::{ElementSizes, status};
 use super::constants::DevicePolicy;
+use super::correlator::Sampling;
 use super::device::Gpu;
 use super::engine::CudaEngine;
 use super::members::{Members, Sharing};
@@ -25,15 +26,17 @@ use crate::plan::Plan;
 
 /// The systems of a plan, in equal parts on the GPUs.
 pub struct ManySystems<P: DevicePolicy> {
-    groups: Vec<Group<P>>,
+    pub(super) groups: Vec<Group<P>>,
 }
 
 /// Systems on one GPU: an engine for each, all with the same kernels.
-struct Group<P: DevicePolicy> {
+pub(super) struct Group<P: DevicePolicy> {
     /// Number of the first one.
-    first: usize,
+    pub first: usize,
+    /// Of all of them, if time correlations are evaluated here.
+    pub sampling: Option<Sampling>,
     members: Arc<Members>,
-    systems: Vec<CudaEngine<P, SingleRank>>,
+    pub systems: Vec<CudaEngine<P, SingleRank>>,
 }
 
 impl<P: DevicePolicy> ManySystems<P> {
@@ -53,7 +56,7 @@ impl<P: DevicePolicy> ManySystems<P> {
     }
 
     /// Has something done on each GPU, at the same time; what it gives for each system is in the order of the systems.
-    fn each<T: Send>(
+    pub(super) fn each<T: Send>(
         &mut self,
         work: impl Fn(&mut Group<P>) -> Result<Vec<T>, EngineError> + Sync,
     ) -> Result<Vec<T>, EngineError> {
@@ -116,7 +119,7 @@ impl<P: DevicePolicy> Group<P> {
                 .map_err(|error| error.of_system(first + system))
         };
         let systems = states.iter().enumerate().map(system).collect::<Result<_, _>>()?;
-        Ok(Group { first, members, systems })
+        Ok(Group { first, sampling: None, members, systems })
     }
 
     /// Has something done by each engine, with the number of its system.
@@ -134,26 +137,29 @@ impl<P: DevicePolicy> Group<P> {
         let mut left = steps;
         while left > 0 {
             let most = left.min(LONGEST_LAUNCH);
-            let parts = self.each(|_, system| system.prepare_samples(most))?;
-            let (steps, samples): (Vec<u64>, Vec<LaunchSamples>) = parts.into_iter().unzip();
-            assert!(steps.iter().all(|of_system| *of_system == steps[0]), "all are sampled alike");
-            self.run(steps[0], &samples)?;
-            left -= steps[0];
-            self.each(|_, system| system.count_samples())?;
+            let step = self.systems[0].state.step;
+            let (steps, samples) = match &mut self.sampling {
+                Some(sampling) => sampling.begin_launch(step, most)?,
+                None => (most, LaunchSamples::NONE),
+            };
+            self.run(steps, samples)?;
+            left -= steps;
+            if let Some(sampling) = &mut self.sampling {
+                sampling.end_launch(step + steps);
+            }
+            self.take_samples(true)?;
         }
         Ok(())
     }
 
     /// Takes steps of all systems in one launch.
-    fn run(&mut self, steps: u64, samples: &[LaunchSamples]) -> Result<(), EngineError> {
+    fn run(&mut self, steps: u64, samples: LaunchSamples) -> Result<(), EngineError> {
         let mut kind = Kind::None;
-        let mut samples = samples.iter();
         let launches = self.each(|_, system| {
             let (kind_of_system, thermostat) = system.thermostat_of_launch(steps);
             kind = kind_of_system;
             system.lend_thermostat()?;
-            let samples = samples.next().expect("those of each system");
-            Ok((system.launch_of(steps, *samples), thermostat))
+            Ok((system.launch_of(steps, samples), thermostat))
         })?;
         let controls: Vec<_> = self.systems.iter().map(|system| system.state.control).collect();
         // A system that comes from a checkpoint may have other lists than the first.
@@ -162,7 +168,7 @@ impl<P: DevicePolicy> Group<P> {
         let tiles = self.systems.iter().map(CudaEngine::tiles).max().unwrap_or(0);
         let threads = self.members.sharing.threads_for(tiles);
         self.members.launch_all(kernel, threads, &launches, &controls)?;
-        self.each(|_, system| system.evaluate_waiting())?;
+        self.sampling.as_mut().map_or(Ok(()), Sampling::evaluate_waiting)?;
         let mut left = self.members.controls()?.into_iter().zip(launches);
         self.each(|_, system| {
             let (control, (launch, thermostat)) = left.next().expect("those of each system");
@@ -199,6 +205,7 @@ impl<P: DevicePolicy> Ensemble for ManySystems<P> {
 
     fn begin_stage(&mut self, stages: &[StageContext]) -> Result<(), EngineError> {
         self.each(|group| {
+            group.sampling = None;
             group.each(|number, system| {
                 system.enter_stage_untuned(&stages[number]);
                 Ok(())
@@ -238,15 +245,15 @@ impl<P: DevicePolicy> Ensemble for ManySystems<P> {
     }
 
     fn scale_velocities(&mut self, factors: &[f64]) -> Result<(), EngineError> {
-        let scale = |number: usize, system: &mut CudaEngine<P, SingleRank>| {
-            Engine::scale_velocities(system, factors[number])
+        let scale = |number: usize, system: &mut CudaEngine<P, SingleRank>| match factors[number] {
+            1.0 => Ok(()),
+            factor => Engine::scale_velocities(system, factor),
         };
         self.each(|group| group.each(scale)).map(drop)
     }
 
-    fn correlator(&mut self, system: usize) -> Option<&mut dyn Correlator> {
-        let (group, index) = self.place_of(system);
-        self.groups[group].systems[index].correlator()
+    fn correlator(&mut self) -> Option<&mut dyn Correlator> {
+        Some(self)
     }
 
     fn report(&self) -> EngineReport {

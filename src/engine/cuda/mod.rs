@@ -25,6 +25,7 @@ mod rank;
 mod raw_state;
 mod run_device;
 mod samples;
+mod samples_of_many;
 mod single_rank;
 pub mod sources;
 mod state;

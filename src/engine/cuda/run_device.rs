@@ -76,11 +76,6 @@ impl RunDevice {
         self.place.as_ref()
     }
 
-    /// Systems that share the GPU's memory.
-    pub fn share(&self) -> usize {
-        self.place.as_ref().map_or(1, |place| place.members.count())
-    }
-
     /// Memory for what kernels and host share.
     ///
     /// # Errors

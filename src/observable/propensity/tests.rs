@@ -22,6 +22,7 @@ fn ensemble(configurations: usize, runs: usize) -> EnsemblePlan {
         kind: EnsembleKind::Isoconfigurational,
         samples: runs,
         temperatures: Vec::new(),
+        exchange_every: None,
         temperature_of: Vec::new(),
         configurations: vec![configuration; configurations],
         keys_behind_file: Vec::new(),

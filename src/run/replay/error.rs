@@ -11,6 +11,12 @@ pub enum ReplayError {
     #[diagnostic(help("--system takes one of them, 0 to {}", systems - 1))]
     ManySystems { path: PathBuf, systems: usize },
 
+    #[error("{}: replicas were exchanged in its stage: frames are not of one system over time", path.display())]
+    #[diagnostic(help(
+        "choose a stage without [[stage.correlation]], or the trajectory of a stage without exchanges"
+    ))]
+    Exchanged { path: PathBuf },
+
     #[error(transparent)]
     Trajectory(#[from] AnalysisError),
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use supercool_analysis::check_readable;
 use supercool_analysis::results::ResultsFile;
 
+use crate::engine::ExchangeCounts;
 use crate::observable::propensity::PropensityRow;
 use crate::observable::{EnsembleSeries, Series};
 use crate::output::{
@@ -290,10 +291,14 @@ impl StageFiles {
         self.results.as_ref().map(ResultsWriter::path)
     }
 
-    /// The row of each system.
-    pub fn append_thermodynamics(&mut self, rows: &[ThermodynamicsRow]) -> Result<(), OutputError> {
+    /// The row of each system, and which replica it is.
+    pub fn append_thermodynamics(
+        &mut self,
+        rows: &[ThermodynamicsRow],
+        replicas: &[usize],
+    ) -> Result<(), OutputError> {
         match &mut self.results {
-            Some(results) => results.append_thermodynamics(rows),
+            Some(results) => results.append_thermodynamics(rows, replicas),
             None => Ok(()),
         }
     }
@@ -303,6 +308,13 @@ impl StageFiles {
         match &mut self.results {
             Some(results) => results.append(of, rows),
             None => Ok(()),
+        }
+    }
+
+    /// Exchanges of replicas since the start of the stage.
+    pub fn set_exchanges(&mut self, counts: ExchangeCounts) {
+        if let Some(results) = &mut self.results {
+            results.set_exchanges(counts);
         }
     }
 

@@ -1,7 +1,6 @@
 //! What is measured of one system in a stage.
 use super::arrays::{load_arrays, save_arrays};
-use crate::engine::{Correlator, EngineError};
-use crate::observable::dynamics::evaluation::Evaluated;
+use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::dynamics::source::for_engines;
 use crate::observable::{
@@ -96,14 +95,9 @@ impl Observables {
         of_dynamics.chain(of_structure.map(|layout| in_file("structure", &layout))).collect()
     }
 
-    /// Leaves to the engine what it evaluates by itself; what stays here is due by the schedule. `samples` of the
+    /// Hands out what an engine evaluates by itself; what stays here is due by the schedule. `samples` of the
     /// bond-orientational order were taken before.
-    pub fn hand_over(
-        &mut self,
-        correlator: &mut dyn Correlator,
-        stage: &StagePlan,
-        samples: u64,
-    ) -> Result<Schedule, EngineError> {
+    pub fn hand_over(&mut self, stage: &StagePlan, samples: u64) -> (Vec<Offloaded>, Schedule) {
         let mut offloaded = Vec::new();
         for (index, correlations) in self.correlations.iter_mut().enumerate() {
             if let Some(taken) = correlations.hand_over() {
@@ -127,8 +121,7 @@ impl Observables {
         let here =
             here.filter(|(index, _)| !self.of_engine.contains(&OfEngine::Correlation(*index)));
         let schedule = Schedule::new(&plan, here.map(|(_, correlations)| correlations.plan()));
-        correlator.begin(offloaded)?;
-        Ok(schedule)
+        (offloaded, schedule)
     }
 
     /// Adds what the engine has evaluated of one of them; of bond-orientational order, hands it out with its steps.

@@ -5,7 +5,7 @@ use supercool_analysis::results::{Curve, Function, ResultsFile, TimeSeries};
 
 use super::*;
 use crate::engine::delegate::delegate;
-use crate::engine::{Correlator, Pending, Thermodynamics};
+use crate::engine::{Correlator, OfSystems, Pending, Thermodynamics};
 use crate::observable::SampleContext;
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -20,7 +20,7 @@ struct Evaluating {
     evaluators: Vec<HostEvaluator>,
     /// Not evaluated before a flush, or before there is this number.
     taken: Vec<(Snapshot, Macroscopic)>,
-    evaluated: Vec<(usize, Pending<Evaluated>)>,
+    evaluated: Vec<(usize, Pending<OfSystems<Evaluated>>)>,
     /// The GPU is lost in the steps after this one.
     last_step: u64,
 }
@@ -67,14 +67,14 @@ impl Evaluating {
 }
 
 impl Correlator for Evaluating {
-    fn begin(&mut self, correlations: Vec<Offloaded>) -> Result<(), EngineError> {
-        self.evaluators = correlations.into_iter().map(HostEvaluator::new).collect();
+    fn begin(&mut self, correlations: Vec<Vec<Offloaded>>) -> Result<(), EngineError> {
+        self.evaluators = correlations.into_iter().flatten().map(HostEvaluator::new).collect();
         if self.evaluators.iter().all(|one| one.samples() == 0) {
             self.take_sample();
         }
         Ok(())
     }
-    fn evaluated(&mut self) -> Vec<(usize, Pending<Evaluated>)> {
+    fn evaluated(&mut self) -> Vec<(usize, Pending<OfSystems<Evaluated>>)> {
         std::mem::take(&mut self.evaluated)
     }
     fn flush(&mut self) -> Result<(), EngineError> {
@@ -84,20 +84,20 @@ impl Correlator for Evaluating {
             for (index, evaluator) in self.evaluators.iter_mut().enumerate() {
                 if step.is_multiple_of(evaluator.every()) {
                     let pairs = evaluator.sample(&snapshot, &context, &macroscopic);
-                    self.evaluated.push((index, Pending::ready(pairs)));
+                    self.evaluated.push((index, Pending::ready(vec![(0, pairs)])));
                 }
             }
         }
         Ok(())
     }
-    fn held(&mut self) -> Result<Vec<Option<HeldSamples>>, EngineError> {
+    fn held(&mut self) -> Result<Vec<Vec<Option<HeldSamples>>>, EngineError> {
         assert!(self.taken.is_empty(), "flushed before");
-        Ok(self.evaluators.iter().map(HostEvaluator::held).collect())
+        Ok(vec![self.evaluators.iter().map(HostEvaluator::held).collect()])
     }
     fn finish(&mut self) -> Result<(), EngineError> {
         self.flush()?;
         for (index, evaluator) in self.evaluators.iter_mut().enumerate() {
-            self.evaluated.push((index, Pending::ready(evaluator.finish())));
+            self.evaluated.push((index, Pending::ready(vec![(0, evaluator.finish())])));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use super::pairs::{COPIES, chunks};
+use super::particles::SampledRecords;
 use super::program::{CHUNKS, Chunk, DENSITY_CHUNK, MODE_SUMS, THREADS, program_over_samples};
 use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
@@ -9,8 +10,10 @@ use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::{Center, Records};
 use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
-use crate::engine::{EngineError, Pending};
-use crate::observable::dynamics::evaluation::{DensityEvaluation, SampledDensities};
+use crate::engine::{EngineError, OfSystems, Pending};
+use crate::observable::dynamics::evaluation::{
+    DensityEvaluation, MOST_SAMPLES_OF_BATCH, SampledDensities,
+};
 
 /// Bytes of sums by chunk that are made at once, if that many samples are due.
 const MOST_PARTIAL_BYTES: usize = 256 << 20;
@@ -75,31 +78,43 @@ pub struct DensityEvaluator {
     transfer: Transfer,
 }
 
-/// Samples evaluated at once, of `batch` at most, and the bytes that the evaluation takes on the GPU.
-fn capacity(evaluation: &DensityEvaluation, batch: usize) -> (usize, u64) {
+/// Samples that are evaluated at once: the driver's limit of blocks along y.
+const MOST_SAMPLES: usize = 65_535;
+/// Bytes of the modes of samples that are evaluated at once, if these are more than those of a batch of one system.
+const MOST_MODE_BYTES: usize = 32 << 20;
+
+/// Samples evaluated at once, of `most` at most, and the bytes that the evaluation takes on the GPU.
+fn capacity(evaluation: &DensityEvaluation, most: usize) -> (usize, u64) {
     let (chunks, _) = chunks(&evaluation.species, DENSITY_CHUNK);
     let vectors = evaluation.vectors.len();
     let of_sample = chunks.len() * vectors * size_of::<Mode>();
-    let samples = (MOST_PARTIAL_BYTES / of_sample.max(1)).clamp(1, batch);
-    let modes = samples * evaluation.species.len() * vectors * 16;
+    let modes_of_sample = evaluation.species.len() * vectors * 16;
+    let fitting = (MOST_MODE_BYTES / modes_of_sample.max(1)).max(MOST_SAMPLES_OF_BATCH);
+    let most = most.min(fitting).min(MOST_SAMPLES);
+    let samples = (MOST_PARTIAL_BYTES / of_sample.max(1)).clamp(1, most);
+    let modes = samples * modes_of_sample;
     let centers = samples * size_of::<Center>();
     (samples, (samples * of_sample + 2 * (modes + centers)) as u64)
 }
 
 /// Bytes on the GPU beside those of the samples.
-pub fn device_bytes(evaluation: &DensityEvaluation, batch: usize) -> u64 {
-    capacity(evaluation, batch).1
+pub fn device_bytes(evaluation: &DensityEvaluation, samples: usize) -> u64 {
+    capacity(evaluation, samples).1
 }
 
 impl DensityEvaluator {
+    /// For at most `samples` samples at once.
+    ///
+    /// # Errors
+    /// If there is no memory, or the kernels cannot be compiled.
     pub fn new(
         session: &Arc<Session>,
         evaluation: &DensityEvaluation,
-        batch: usize,
+        samples: usize,
     ) -> Result<Self, EngineError> {
         let kernels = Kernels::with_constant(session, &program(evaluation), "", &[])?;
         let (chunks, first_chunk) = chunks(&evaluation.species, DENSITY_CHUNK);
-        let (samples_at_once, _) = capacity(evaluation, batch);
+        let (samples_at_once, _) = capacity(evaluation, samples);
         let (species, vector_count) = (evaluation.species.len(), evaluation.vectors.len());
         let modes = samples_at_once * species * vector_count * 16;
         let centers = samples_at_once * size_of::<Center>();
@@ -130,24 +145,25 @@ impl DensityEvaluator {
         self.samples_at_once
     }
 
-    /// Has the modes of samples, by step and slot, summed; does not wait. `centers` by slot, where they are wanted.
+    /// Has the modes of samples, by step and number, summed; does not wait.
     pub fn evaluate(
         &self,
         samples: &[(u64, u32)],
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Vec<Pending<Vec<SampledDensities>>>, EngineError> {
-        samples
-            .chunks(self.samples_at_once)
-            .map(|samples| self.evaluate_at_once(samples, records, centers))
-            .collect()
+        of: SampledRecords<'_>,
+    ) -> Result<Vec<Pending<OfSystems<Vec<SampledDensities>>>>, EngineError> {
+        let pending = samples.chunks(self.samples_at_once).map(|samples| {
+            let numbers: Vec<u32> = samples.iter().map(|&(_, number)| number).collect();
+            let densities = self.evaluate_at_once(samples, of)?;
+            Ok(densities.map(move |densities| of.numbering.by_system(numbers, densities)))
+        });
+        pending.collect()
     }
 
-    fn evaluate_at_once(
+    /// The same for as many as fit, in their order.
+    pub fn evaluate_at_once(
         &self,
         samples: &[(u64, u32)],
-        records: Records,
-        all_centers: &Buffer,
+        SampledRecords { records, centers: all_centers, .. }: SampledRecords<'_>,
     ) -> Result<Pending<Vec<SampledDensities>>, EngineError> {
         let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
         self.slots.write(&slots)?;

@@ -1,7 +1,8 @@
 //! Time correlations on the GPU: samples that launches leave behind, blocks of them, and sums over particles of their
 //! pairs.
 //!
-//! A launch of many steps stores a sample of all particles in a slot at every step at which one is due. Blocks hold
+//! A launch of many steps stores a sample of all particles in a slot at every step at which one is due. Where a launch takes
+//! the steps of many systems, a slot holds a sample of each, and what is due of all of them is evaluated together. Blocks hold
 //! slots; which pairs are due is decided by the same scheme as on the CPU
 //! ([`BlockingScheme`](crate::observable::dynamics::blocking::BlockingScheme)). When enough samples lie there, the
 //! next launch begins; the host finds their pairs while it runs, and has them evaluated after it, in the stream of the
@@ -10,6 +11,7 @@
 mod centers;
 mod densities;
 mod intervals;
+mod needs;
 mod neighborhoods;
 mod origins;
 mod pairs;

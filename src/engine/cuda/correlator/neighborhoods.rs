@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use super::origins::{Cells, Point, Search, SortedOrigins, program_over_sorted};
 use super::pairs::{self, COPIES, PairEvaluator};
+use super::particles::SampledRecords;
 use super::program::THREADS;
-use super::slots::Slot;
+use super::slots::{Numbering, Slot};
 use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
 use crate::engine::cuda::launch::{Grid, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::{Center, Records};
 use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
-use crate::engine::{EngineError, Pending};
+use crate::engine::{EngineError, OfSystems, Pending};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::bond_breaking::sum_of_shares;
 use crate::observable::dynamics::evaluation::{
@@ -40,7 +41,8 @@ struct Shape {
     pairs: usize,
 }
 
-/// Samples of a round: slots of the origins; of each pair the number of the origin, both slots, and the index of the lag.
+/// Samples of a round, by their numbers: the origins; of each pair the place of its origin among them, both samples, and the index
+/// of the lag.
 #[derive(Debug, Default, PartialEq)]
 struct Round {
     origins: Vec<u32>,
@@ -119,18 +121,23 @@ impl Counted {
         Ok(Counted { buffer: Buffer::new(session, most * size)?, size, transfer })
     }
 
-    /// Fetches this many; `value`: what the bytes of one stand for.
+    /// Fetches those of pairs of some systems, `count` in all; `value`: what the bytes of one stand for.
     fn fetch(
         &self,
         count: usize,
-        lags: Vec<u32>,
+        lags: OfSystems<Vec<u32>>,
         value: fn(&[u8]) -> f64,
-    ) -> Result<Pending<EvaluatedPairs>, EngineError> {
+    ) -> Result<Pending<OfSystems<EvaluatedPairs>>, EngineError> {
         let (bytes, size) = (count * self.size, self.size);
+        let species = count / lags.iter().map(|(_, lags)| lags.len()).sum::<usize>();
         let arriving = self.transfer.begin(&[Piece { buffer: &self.buffer, bytes }])?;
         Ok(Pending::new(move || {
-            let sums = arriving.wait()?[..bytes].chunks_exact(size).map(value).collect();
-            Ok(EvaluatedPairs { lags, sums })
+            let mut values = arriving.wait()?[..bytes].chunks_exact(size).map(value);
+            let of_system = |(system, lags): (usize, Vec<u32>)| {
+                let sums = values.by_ref().take(lags.len() * species).collect();
+                (system, EvaluatedPairs { lags, sums })
+            };
+            Ok(lags.into_iter().map(of_system).collect())
         }))
     }
 }
@@ -139,13 +146,13 @@ struct Cages {
     /// By pair, place among the sorted, axis.
     moved: Buffer,
     evaluator: PairEvaluator,
-    /// The first of the slots that later samples are written to.
-    first_slot: u32,
+    /// Number of the first of the samples that are written.
+    first_target: u32,
 }
 
 impl Shape {
     /// `None` where it does not matter what lies around particles.
-    fn of(evaluation: &Evaluation, slot_bytes: usize) -> Option<Self> {
+    fn of(evaluation: &Evaluation, sample_bytes: usize) -> Option<Self> {
         let counted = || {
             evaluation.sums.iter().find_map(|sum| match sum {
                 ParticleSum::PlacesTaken(radius) => Some((*radius, None)),
@@ -158,7 +165,7 @@ impl Shape {
         let in_cages = evaluation.cage_radius.is_some();
         let simulation_box = &evaluation.simulation_box;
         let (particles, dimension) = (evaluation.particles(), simulation_box.dimension());
-        let of_pair = 8 * dimension * particles + slot_bytes;
+        let of_pair = 8 * dimension * particles + sample_bytes;
         let most = if in_cages { MOST_PAIRS_IN_CAGES } else { MOST_PAIRS };
         let fitting = if in_cages { MOST_BYTES / of_pair.max(1) } else { most };
         Some(Shape {
@@ -171,8 +178,8 @@ impl Shape {
         })
     }
 
-    /// Slots beside those of the samples.
-    fn slots(&self) -> usize {
+    /// Samples that are written beside those that were taken.
+    fn targets(&self) -> usize {
         if self.in_cages { self.pairs } else { 0 }
     }
 
@@ -195,25 +202,27 @@ fn within_cages(evaluation: &Evaluation) -> Evaluation {
     Evaluation { remove_drift: false, ..evaluation.clone() }
 }
 
-/// Whether it matters what lies around the particles: slots beside those of the samples, and bytes on the GPU without
-/// them.
-pub fn needs(evaluation: &Evaluation, slot_bytes: usize) -> Option<(usize, u64)> {
-    let shape = Shape::of(evaluation, slot_bytes)?;
+/// Whether it matters what lies around the particles: samples beside those that are taken, and bytes on the GPU without them.
+pub fn needs(evaluation: &Evaluation, sample_bytes: usize) -> Option<(usize, u64)> {
+    let shape = Shape::of(evaluation, sample_bytes)?;
     let moved = shape.bytes_of_displacements(evaluation.simulation_box.dimension()) as u64;
-    let of_pairs = if shape.in_cages { pairs::device_bytes(evaluation) } else { 0 };
-    Some((shape.slots(), shape.cells.device_bytes() + moved + of_pairs))
+    let of_pairs = if shape.in_cages { pairs::device_bytes(evaluation, 1) } else { 0 };
+    Some((shape.targets(), shape.cells.device_bytes() + moved + of_pairs))
 }
 
-/// What is due, in rounds of as many origins and pairs at most. `lag_index` as of a blocking scheme, `None` for what is
-/// not wanted.
+/// What is due, of one system after the other, in rounds of as many origins and pairs at most. `slot`: that of a sample;
+/// `lag_index` as of a blocking scheme, `None` for what is not wanted.
 fn rounds<S>(
     due: &[Due<S>],
-    number: impl Fn(&S) -> u32,
+    numbering: Numbering,
+    slot: impl Fn(&S) -> u32,
     lag_index: impl Fn(usize, usize) -> Option<usize>,
     [most_origins, most_pairs]: [usize; 2],
 ) -> Vec<Round> {
     let mut rounds: Vec<Round> = Vec::new();
-    for Due { level, entries } in due {
+    let of_systems = (0..numbering.systems).flat_map(|of| due.iter().map(move |due| (of, due)));
+    for (system, Due { level, entries }) in of_systems {
+        let number = |sample: &S| numbering.number(slot(sample), system);
         let origin = number(&entries[0]);
         let wanted: Vec<(u32, u32)> = entries
             .iter()
@@ -237,17 +246,17 @@ fn rounds<S>(
 }
 
 impl NeighborhoodEvaluator {
-    /// `first_slot`: of those that [`needs`] asks for.
+    /// `first_target`: number of the first of the samples that [`needs`] asks for.
     ///
     /// # Errors
     /// If there is no memory, or the kernels cannot be compiled.
     pub fn new(
         session: &Arc<Session>,
         evaluation: &Evaluation,
-        slot_bytes: usize,
-        first_slot: u32,
+        sample_bytes: usize,
+        first_target: u32,
     ) -> Result<Self, EngineError> {
-        let shape = Shape::of(evaluation, slot_bytes).expect("neighbors matter");
+        let shape = Shape::of(evaluation, sample_bytes).expect("neighbors matter");
         let (dimension, species) =
             (evaluation.simulation_box.dimension(), evaluation.species.len());
         let program = program(dimension, species);
@@ -262,8 +271,8 @@ impl NeighborhoodEvaluator {
         let kind = if shape.in_cages {
             Kind::Cages(Box::new(Cages {
                 moved: Buffer::new(session, shape.bytes_of_displacements(dimension))?,
-                evaluator: PairEvaluator::new(session, &within_cages(evaluation))?,
-                first_slot,
+                evaluator: PairEvaluator::new(session, &within_cages(evaluation), 1)?,
+                first_target,
             }))
         } else {
             let counted = |size: usize| Counted::new(session, shape.pairs * species, size);
@@ -288,30 +297,29 @@ impl NeighborhoodEvaluator {
         &self,
         due: &[Due<Arc<Slot>>],
         lag_index: impl Fn(usize, usize) -> Option<usize>,
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Vec<Pending<EvaluatedPairs>>, EngineError> {
+        samples: SampledRecords<'_>,
+    ) -> Result<Vec<Pending<OfSystems<EvaluatedPairs>>>, EngineError> {
         let most = [self.shape.cells.origins(), self.shape.pairs];
-        rounds(due, |slot| slot.number, lag_index, most)
+        rounds(due, samples.numbering, |slot| slot.number, lag_index, most)
             .iter()
-            .map(|round| self.evaluate_round(round, records, centers))
+            .map(|round| self.evaluate_round(round, samples))
             .collect()
     }
 
     fn evaluate_round(
         &self,
         round: &Round,
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Pending<EvaluatedPairs>, EngineError> {
+        samples: SampledRecords<'_>,
+    ) -> Result<Pending<OfSystems<EvaluatedPairs>>, EngineError> {
+        let SampledRecords { records, centers, numbering } = samples;
         // Pairs after the origins.
         let mut work = round.origins.clone();
-        let first_slot = match &self.kind {
-            Kind::Cages(cages) => cages.first_slot,
+        let first_target = match &self.kind {
+            Kind::Cages(cages) => cages.first_target,
             Kind::Places(_) | Kind::Bonds(..) => 0,
         };
-        for (&(place, slots, _), target) in round.pairs.iter().zip(first_slot..) {
-            work.extend([place, slots[0], slots[1], target]);
+        for (&(place, [origin, later], _), target) in round.pairs.iter().zip(first_target..) {
+            work.extend([place, origin, later, target]);
         }
         self.work.write(&work)?;
         let origins = self.work.pointer::<u32>();
@@ -322,7 +330,11 @@ impl NeighborhoodEvaluator {
         let blocks = ((self.shape.particles as u32).div_ceil(THREADS), round.pairs.len() as u32);
         let grid = Grid::in_two_dimensions(blocks, THREADS);
         let count = round.pairs.len() * self.species;
-        let lags = || round.pairs.iter().map(|&(_, _, lag)| lag).collect();
+        let lags = || {
+            let of_pairs = round.pairs.iter().map(|&(_, [origin, _], lag)| (origin, lag));
+            let (numbers, lags): (Vec<u32>, Vec<u32>) = of_pairs.unzip();
+            numbering.by_system(numbers, lags)
+        };
         match &self.kind {
             Kind::Places(places) => {
                 let Counted { buffer, size, .. } = places;
@@ -344,8 +356,8 @@ impl NeighborhoodEvaluator {
                 kernels.launch(self.kernels.displace, grid, arguments)?;
                 let arguments = (records, pairs, ends, points, centers.pointer(), moved.to_const());
                 kernels.launch(self.kernels.subtract_cages, grid, arguments)?;
-                let groups = groups_of(round, cages.first_slot, cages.evaluator.slots());
-                cages.evaluator.evaluate_groups(&groups, records, centers)
+                let groups = groups_of(round, cages.first_target, cages.evaluator.slots());
+                cages.evaluator.evaluate_groups(&groups, samples)
             }
         }
     }
@@ -355,10 +367,10 @@ fn array<const SIZE: usize>(bytes: &[u8]) -> [u8; SIZE] {
     bytes.try_into().expect("the bytes of one number")
 }
 
-/// The pairs of a round with later samples from `first_slot` on, in groups of at most `most` samples, in their order.
-fn groups_of(round: &Round, first_slot: u32, most: usize) -> Vec<SampleGroup> {
+/// The pairs of a round with later samples from `first_target` on, in groups of at most `most` samples, in their order.
+fn groups_of(round: &Round, first_target: u32, most: usize) -> Vec<SampleGroup> {
     let mut groups: Vec<(u32, SampleGroup)> = Vec::new();
-    for (&(place, [origin, later], lag), target) in round.pairs.iter().zip(first_slot..) {
+    for (&(place, [origin, later], lag), target) in round.pairs.iter().zip(first_target..) {
         let fits =
             groups.last().is_some_and(|(of, group)| *of == place && group.samples.len() < most);
         if !fits {
@@ -389,14 +401,18 @@ mod tests {
             let lag_index =
                 |level, entry| scheme.lag_index(level, entry).filter(|&index| index < wanted);
             let mut expected = Vec::new();
-            for Due { level, entries } in &due {
+            for (system, Due { level, entries }) in
+                [0, 1].into_iter().flat_map(|system| due.iter().map(move |due| (system, due)))
+            {
                 for (entry, later) in entries.iter().enumerate() {
                     if let Some(lag) = lag_index(*level, entry) {
-                        expected.push(([*entries[0], **later], lag as u32));
+                        expected
+                            .push(([2 * *entries[0] + system, 2 * **later + system], lag as u32));
                     }
                 }
             }
-            let rounds = rounds(&due, |sample| *sample, lag_index, most);
+            let numbering = Numbering { systems: 2 };
+            let rounds = rounds(&due, numbering, |sample| *sample, lag_index, most);
             let (mut found, mut in_groups) = (Vec::new(), Vec::new());
             for round in &rounds {
                 assert!(round.origins.len() <= most[0] && round.pairs.len() <= most[1]);

@@ -1,6 +1,10 @@
 //! Sums over particles for the pairs of samples of a correlation.
+use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
+use super::particles::SampledRecords;
 use super::program::{
     self, CHUNK, CHUNKS, Chunk, Column, MOST_SHARED_BINS, MOST_SLOTS, PAIR_SUMS, THREADS,
 };
@@ -14,17 +18,23 @@ use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::{Center, Records, SAMPLED_WORDS};
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
-use crate::engine::{EngineError, Pending};
+use crate::engine::{EngineError, OfSystems, Pending};
 use crate::observable::dynamics::blocking::Due;
-use crate::observable::dynamics::evaluation::{self, EvaluatedPairs, Evaluation, SampleGroup};
+use crate::observable::dynamics::evaluation::{
+    self, EvaluatedPairs, Evaluation, SampleGroup, SamplePair,
+};
 use crate::observable::dynamics::kernel_sum::KernelSum;
 use crate::observable::dynamics::registry;
 use crate::system::Species;
 
 /// Bytes of sums by chunk that are made at once, if that many pairs are due.
 const MOST_PARTIAL_BYTES: usize = 256 << 20;
-/// Pairs that are evaluated at once.
+/// Pairs of a system that are evaluated at once.
 const MOST_PAIRS: usize = 4096;
+/// Bytes of sums of several systems that are evaluated at once.
+const MOST_SUM_BYTES: usize = 32 << 20;
+/// Groups of a launch: the driver's limit of blocks along y.
+const MOST_GROUPS: usize = 65_535;
 /// Copies to the host that may be under way together.
 pub const COPIES: usize = 8;
 /// No group has more.
@@ -118,8 +128,8 @@ kernels! {
     }
 }
 
-/// Pairs evaluated at once, and the bytes that the evaluation takes on the GPU.
-fn capacity(evaluation: &Evaluation) -> (usize, u64) {
+/// Pairs of a number of systems evaluated at once, and the bytes that the evaluation takes on the GPU.
+fn capacity(evaluation: &Evaluation, systems: usize) -> (usize, u64) {
     let (chunks, _) = chunks(&evaluation.species, CHUNK);
     let (species, bins) = (evaluation.species.len(), program::bins(evaluation));
     let width = evaluation.width() - bins;
@@ -127,14 +137,17 @@ fn capacity(evaluation: &Evaluation) -> (usize, u64) {
     let of_pair = species * (8 * width + 4 * bins);
     let fitting = MOST_PARTIAL_BYTES / of_chunks.max(of_pair).max(1);
     // Those in the frame of the cages come in rounds of fewer.
-    let most = if evaluation.cage_radius.is_some() { MOST_PAIRS_OF_GROUP } else { MOST_PAIRS };
+    let most = match evaluation.cage_radius {
+        Some(_) => MOST_PAIRS_OF_GROUP,
+        None => (systems * MOST_PAIRS).min(MOST_SUM_BYTES / of_pair.max(1)).max(MOST_PAIRS),
+    };
     let pairs = fitting.clamp(MOST_PAIRS_OF_GROUP, most);
     (pairs, (pairs * (of_chunks + 2 * of_pair)) as u64)
 }
 
 /// Bytes on the GPU beside those of the samples.
-pub fn device_bytes(evaluation: &Evaluation) -> u64 {
-    capacity(evaluation).1
+pub fn device_bytes(evaluation: &Evaluation, systems: usize) -> u64 {
+    capacity(evaluation, systems).1
 }
 
 /// Samples of a group, as many as the shared memory of a block holds beside the bins, and the bytes of both.
@@ -167,7 +180,15 @@ pub fn program_on(session: &Session, evaluation: &Evaluation) -> Result<Program,
 }
 
 impl PairEvaluator {
-    pub fn new(session: &Arc<Session>, evaluation: &Evaluation) -> Result<Self, EngineError> {
+    /// For so many systems at once, if they fit.
+    ///
+    /// # Errors
+    /// If there is no memory, or the kernels cannot be compiled.
+    pub fn new(
+        session: &Arc<Session>,
+        evaluation: &Evaluation,
+        systems: usize,
+    ) -> Result<Self, EngineError> {
         let bins = program::bins(evaluation);
         let (slots, shared_bytes) = shared_slots(session, evaluation)?;
         let (chunks, first_chunk) = chunks(&evaluation.species, CHUNK);
@@ -179,7 +200,7 @@ impl PairEvaluator {
         let pair_kernels = PairKernels::load(&kernels)?;
         kernels.allow_shared_memory(pair_kernels.correlate, shared_bytes)?;
         let (species, width) = (evaluation.species.len(), evaluation.width() - bins);
-        let (pairs_at_once, _) = capacity(evaluation);
+        let (pairs_at_once, _) = capacity(evaluation, systems);
         let sums = pairs_at_once * species * width * 8;
         let counts = pairs_at_once * species * bins * 4;
         // A group has a pair at least.
@@ -216,9 +237,8 @@ impl PairEvaluator {
         &self,
         due: &[Due<Arc<Slot>>],
         lag_index: impl Fn(usize, usize) -> Option<usize>,
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Vec<Pending<EvaluatedPairs>>, EngineError> {
+        samples: SampledRecords<'_>,
+    ) -> Result<Vec<Pending<OfSystems<EvaluatedPairs>>>, EngineError> {
         let groups = evaluation::groups(due, |slot| slot.number, lag_index, self.slots);
         let mut pending = Vec::new();
         let mut rest = groups.as_slice();
@@ -230,19 +250,43 @@ impl PairEvaluator {
             };
             let (now, later) = rest.split_at(rest.iter().take_while(fits).count());
             assert!(!now.is_empty(), "a group fits");
-            pending.push(self.evaluate_groups(now, records, centers)?);
             rest = later;
+            let pairs: usize = now.iter().map(|group| group.pairs.len()).sum();
+            let at_once = (self.pairs_at_once / pairs).min(MOST_GROUPS / now.len()).max(1);
+            let systems = samples.numbering.systems;
+            for first in (0..systems).step_by(at_once) {
+                let of = first..systems.min(first + at_once);
+                pending.push(self.evaluate_for(of, now, samples)?);
+            }
         }
         Ok(pending)
     }
 
-    /// The same for groups of at most [`slots`](Self::slots) samples.
+    /// The same for the same groups of slots of some systems.
+    fn evaluate_for(
+        &self,
+        systems: Range<usize>,
+        groups: &[SampleGroup],
+        samples: SampledRecords<'_>,
+    ) -> Result<Pending<OfSystems<EvaluatedPairs>>, EngineError> {
+        let numbering = samples.numbering;
+        let of_system = |system: usize| {
+            groups.iter().map(move |SampleGroup { samples, pairs }| SampleGroup {
+                samples: samples.iter().map(|&slot| numbering.number(slot, system)).collect(),
+                pairs: pairs.clone(),
+            })
+        };
+        let of_systems: Vec<SampleGroup> = systems.flat_map(of_system).collect();
+        self.evaluate_groups(&of_systems, samples)
+    }
+
+    /// The same for groups of at most [`slots`](Self::slots) samples, which lie one system after the other.
     pub fn evaluate_groups(
         &self,
         groups: &[SampleGroup],
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Pending<EvaluatedPairs>, EngineError> {
+        samples: SampledRecords<'_>,
+    ) -> Result<Pending<OfSystems<EvaluatedPairs>>, EngineError> {
+        let SampledRecords { records, centers, numbering } = samples;
         let mut work: Vec<u32> = Vec::new();
         let mut pairs = 0;
         for SampleGroup { samples, pairs: of_group } in groups {
@@ -293,33 +337,54 @@ impl PairEvaluator {
             .map(|(buffer, bytes)| Piece { buffer, bytes })
             .collect();
         let arriving = self.transfer.begin(&pieces)?;
-        let lags = groups.iter().flat_map(|group| &group.pairs).map(|pair| pair.lag).collect();
+        let lags = groups.iter().flat_map(|group| {
+            let lag = |pair: &SamplePair| (group.samples[0], pair.lag);
+            group.pairs.iter().map(lag)
+        });
+        let (numbers, lags): (Vec<u32>, Vec<u32>) = lags.unzip();
+        let lags = numbering.by_system(numbers, lags);
         let (columns, element_sizes) = (self.columns.clone(), [self.width, self.bins]);
-        Ok(Pending::new(move || arrived(&arriving, lags, &columns, lengths, element_sizes)))
+        let species = self.species;
+        Ok(Pending::new(move || {
+            arrived(&arriving, lags, &columns, lengths, species, element_sizes)
+        }))
     }
 }
 
 /// `lengths` in bytes, `element_sizes` of one pair and species: of the sums and of the counts.
 fn arrived(
     arriving: &Arriving,
-    lags: Vec<u32>,
+    lags: OfSystems<Vec<u32>>,
     columns: &[Column],
     lengths: [usize; 2],
+    species: usize,
     element_sizes: [usize; 2],
-) -> Result<EvaluatedPairs, EngineError> {
+) -> Result<OfSystems<EvaluatedPairs>, EngineError> {
     let (sums, counts) = arriving.wait()?.split_at(aligned_size(lengths[0]));
     let sums = sums[..lengths[0]].as_chunks::<8>().0;
     let counts = counts[..lengths[1]].as_chunks::<4>().0;
-    let species = sums.len().checked_div(element_sizes[0]).unwrap_or(0);
-    let species = species.max(counts.len().checked_div(element_sizes[1]).unwrap_or(0));
-    let mut wanted = Vec::with_capacity(species * columns.len());
-    for of_pair in 0..species {
-        wanted.extend(columns.iter().map(|column| match *column {
-            Column::Sum(sum) => f64::from_ne_bytes(sums[of_pair * element_sizes[0] + sum]),
-            Column::Count(bin, each) => {
-                each * f64::from(u32::from_ne_bytes(counts[of_pair * element_sizes[1] + bin]))
-            }
-        }));
-    }
-    Ok(EvaluatedPairs { lags, sums: wanted })
+    let mut pairs = 0;
+    let with_pairs = |(system, lags): (usize, Vec<u32>)| {
+        let first = pairs;
+        pairs += lags.len();
+        (system, first..pairs, lags)
+    };
+    let of_systems: Vec<_> = lags.into_iter().map(with_pairs).collect();
+    let wanted = |(system, pairs, lags): (usize, Range<usize>, Vec<u32>)| {
+        let mut wanted = Vec::with_capacity(pairs.len() * species * columns.len());
+        for of_pair in pairs.start * species..pairs.end * species {
+            wanted.extend(columns.iter().map(|column| match *column {
+                Column::Sum(sum) => f64::from_ne_bytes(sums[of_pair * element_sizes[0] + sum]),
+                Column::Count(bin, each) => {
+                    each * f64::from(u32::from_ne_bytes(counts[of_pair * element_sizes[1] + bin]))
+                }
+            }));
+        }
+        (system, EvaluatedPairs { lags, sums: wanted })
+    };
+    // The numbers of many systems are many.
+    Ok(match of_systems.len() {
+        1 => of_systems.into_iter().map(wanted).collect(),
+        _ => of_systems.into_par_iter().map(wanted).collect(),
+    })
 }

@@ -1,52 +1,43 @@
 //! Correlations that particles are needed for: samples that launches leave behind, blocks of them, and what is due.
 use std::sync::Arc;
 
-use super::centers::{self, CenterFinder};
-use super::densities::{self, DensityEvaluator};
+use super::centers::CenterFinder;
+use super::densities::DensityEvaluator;
 use super::intervals::{common_interval, launch_samples, until_next};
+use super::needs::{self, Room};
 use super::neighborhoods::{self, NeighborhoodEvaluator};
-use super::pairs::{self, PairEvaluator};
-use super::slots::{Slot, SlotPool};
-use super::structure::{self, BondOrderEvaluator, StructureEvaluator};
+use super::pairs::PairEvaluator;
+use super::slots::{Numbering, Slot, SlotPool};
+use super::structure::{BondOrderEvaluator, StructureEvaluator};
 use crate::engine::cuda::advance::SampleTimes;
 use crate::engine::cuda::launch::Kernels;
 use crate::engine::cuda::memory::{Buffer, Session};
-use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::{self, Center, Records, SamplingConstant};
-use crate::engine::{EngineError, Pending};
+use crate::engine::{EngineError, OfSystems, Pending};
 use crate::observable::dynamics::blocking::{BlockingScheme, Due};
-use crate::observable::dynamics::evaluation::{
-    Evaluated, EvaluatedPairs, Evaluation, MOST_SAMPLES_OF_BATCH, Offloaded,
-};
+use crate::observable::dynamics::evaluation::{Evaluated, EvaluatedPairs, Evaluation, Offloaded};
 use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
-use crate::system::{SimulationBox, Species};
+use crate::system::SimulationBox;
 
-const FEWEST_OF_BATCH: usize = 8;
-/// Batches in memory: one is filled while another waits.
-const BATCHES: usize = 2;
-/// Share of the free memory that the samples of a batch may take.
-const SHARE_OF_BATCH: u64 = 32;
-
-/// Samples of all particles, and the correlations that are evaluated from them.
+/// Samples of the particles of all systems, and the correlations that are evaluated from them.
 pub struct ParticleSampling {
     /// Steps between samples that launches take on their way: of which the intervals of all correlations are
     /// multiples; `None` without correlations.
     pub every: Option<u64>,
     /// Intervals of what is sampled at other steps: launches end there.
     pub rare: Vec<u64>,
-    pub evaluated: Vec<(usize, Pending<Evaluated>)>,
+    pub evaluated: Vec<(usize, Pending<OfSystems<Evaluated>>)>,
     simulation_box: SimulationBox,
+    numbering: Numbering,
+    room: Room,
     records: Buffer,
-    slot_bytes: usize,
-    /// Centres of mass, by slot.
+    /// Centres of mass.
     centers: Buffer,
     /// Where a correlation needs them.
     center_finder: Option<CenterFinder>,
     /// Slots of the launch, which reads them again when it continues after its lists have grown.
     table: Buffer,
     pool: Arc<SlotPool>,
-    /// Most samples of a batch.
-    batch: usize,
     /// Slots that the present launch fills.
     coming: Vec<Arc<Slot>>,
     /// Samples of the batch so far, with their steps.
@@ -80,137 +71,33 @@ enum Evaluator {
     Neighborhoods(NeighborhoodEvaluator),
 }
 
-/// Box and species of what needs particles.
-fn system_of(offloaded: &Offloaded) -> Option<(SimulationBox, &[Species])> {
-    match offloaded {
-        Offloaded::Pairs(of, _) => Some((of.simulation_box, &of.species)),
-        Offloaded::Densities(of, _) => Some((of.simulation_box, &of.species)),
-        Offloaded::Structure(of, _) => Some((of.densities.simulation_box, &of.densities.species)),
-        Offloaded::BondOrder(of, _) => Some((of.simulation_box, &of.species)),
-        Offloaded::Stress(..) => None,
-    }
-}
-
-fn removes_drift(offloaded: &Offloaded) -> bool {
-    match offloaded {
-        Offloaded::Pairs(evaluation, _) => evaluation.remove_drift,
-        Offloaded::Densities(evaluation, _) => evaluation.remove_drift,
-        _ => false,
-    }
-}
-
-/// The kernels that these need.
-fn programs(
-    session: &Session,
-    correlations: &[(usize, Offloaded)],
-) -> Result<Vec<Program>, EngineError> {
-    let Some((simulation_box, species)) = correlations.iter().find_map(|(_, one)| system_of(one))
-    else {
-        return Ok(Vec::new());
-    };
-    let (dimension, species) = (simulation_box.dimension(), species.len());
-    let mut programs: Vec<Program> = Vec::new();
-    let mut add = |program: Program| {
-        if !programs.contains(&program) {
-            programs.push(program);
-        }
-    };
-    for (_, offloaded) in correlations {
-        match offloaded {
-            Offloaded::Pairs(evaluation, _) => {
-                let (around, of_pairs) = neighborhoods::needs_programs(evaluation);
-                if around {
-                    add(neighborhoods::program(dimension, species));
-                }
-                if let Some(evaluation) = of_pairs {
-                    add(pairs::program_on(session, &evaluation)?);
-                }
-            }
-            Offloaded::Densities(evaluation, _) => add(densities::program(evaluation)),
-            Offloaded::Structure(evaluation, _) => {
-                add(structure::program(dimension, species));
-                add(densities::program(&evaluation.densities));
-            }
-            Offloaded::BondOrder(..) => add(structure::program(dimension, species)),
-            Offloaded::Stress(..) => {}
-        }
-    }
-    if correlations.iter().any(|(_, one)| removes_drift(one)) {
-        add(centers::program(dimension, species));
-    }
-    Ok(programs)
-}
-
 impl ParticleSampling {
-    /// `correlations` with their indices: of pairs of samples, or of density modes. `systems`: that share the memory.
+    /// `correlations` with their indices: of pairs of samples, or of density modes; those of each system.
     ///
     /// # Errors
     /// If there is no memory, or the kernels cannot be compiled.
     pub fn new(
         session: &Arc<Session>,
-        correlations: Vec<(usize, Offloaded)>,
-        systems: usize,
+        correlations: Vec<(usize, Vec<Offloaded>)>,
     ) -> Result<Self, EngineError> {
-        Kernels::compile_ahead(session, &programs(session, &correlations)?)?;
-        let (simulation_box, species) =
-            system_of(&correlations[0].1).expect("correlations of particles");
-        let particles: usize = species.iter().map(|species| species.count).sum();
-        // Slots begin where records may.
-        let slot_words = particles * samples::words(simulation_box.dimension());
-        let slot_bytes = (4 * slot_words).next_multiple_of(32);
-        let held: usize = correlations
-            .iter()
-            .map(|(_, offloaded)| match offloaded {
-                Offloaded::Pairs(evaluation, _) => evaluation.most_samples_held(),
-                _ => 0,
-            })
-            .sum();
-        let (free, size) = session.memory()?;
-        // Alike for all systems: of memory that each leaves to the next, each would have less.
-        let shared = if systems == 1 { free } else { size / 2 };
-        let batch = (shared / SHARE_OF_BATCH / (systems * slot_bytes) as u64) as usize;
-        let batch = batch.clamp(FEWEST_OF_BATCH, MOST_SAMPLES_OF_BATCH);
-        let samples = held + BATCHES * batch;
-        // Slots that are no samples, and bytes beside the slots.
-        let mut slots = samples;
-        let mut beside = 0;
-        for (_, offloaded) in &correlations {
-            beside += match offloaded {
-                Offloaded::Pairs(evaluation, _) => {
-                    let (more, bytes) = neighborhoods::needs(evaluation, slot_bytes)
-                        .unwrap_or_else(|| (0, pairs::device_bytes(evaluation)));
-                    slots += more;
-                    bytes
-                }
-                Offloaded::Densities(evaluation, _) => densities::device_bytes(evaluation, batch),
-                Offloaded::Structure(evaluation, _) => {
-                    structure::structure_bytes(evaluation, batch)
-                }
-                Offloaded::BondOrder(evaluation, _) => structure::bond_order_bytes(evaluation),
-                Offloaded::Stress(..) => 0,
-            };
-        }
-        let need = (slots * slot_bytes) as u64 + beside;
-        if need >= free {
-            let gpu = session.gpu.name.clone();
-            return Err(EngineError::OutOfBlockMemory {
-                samples,
-                particles,
-                need,
-                size,
-                free,
-                gpu,
-            });
-        }
-        let center_finder = match correlations.iter().any(|(_, one)| removes_drift(one)) {
-            true => Some(CenterFinder::new(session, &simulation_box, species, batch)?),
+        let of_first: Vec<&Offloaded> = correlations.iter().map(|(_, of)| &of[0]).collect();
+        let numbering = Numbering { systems: correlations[0].1.len() };
+        Kernels::compile_ahead(session, &needs::programs(session, &of_first)?)?;
+        let room = Room::new(session, &of_first, numbering.systems)?;
+        let (simulation_box, species) = needs::system_of(of_first[0]).expect("needs particles");
+        let records = room.slots * numbering.systems;
+        let center_finder = match of_first.iter().any(|one| needs::removes_drift(one)) {
+            true => {
+                let samples = room.batch * numbering.systems;
+                Some(CenterFinder::new(session, &simulation_box, species, samples)?)
+            }
             false => None,
         };
         let is_rare =
             |one: &Offloaded| matches!(one, Offloaded::Structure(..) | Offloaded::BondOrder(..));
         let intervals = |rare: bool| {
-            let of = correlations.iter().filter(move |(_, one)| is_rare(one) == rare);
-            of.map(|(_, one)| one.every())
+            let of = of_first.iter().filter(move |one| is_rare(one) == rare);
+            of.map(|one| one.every())
         };
         let every = Some(common_interval(intervals(false))).filter(|every| *every > 0);
         let is_in_passes =
@@ -220,65 +107,85 @@ impl ParticleSampling {
             rare: intervals(true).filter(|interval| !is_in_passes(interval)).collect(),
             evaluated: Vec::new(),
             simulation_box,
-            records: Buffer::new(session, slots * slot_bytes)?,
-            slot_bytes,
-            centers: Buffer::new(session, samples * size_of::<Center>())?,
+            numbering,
+            records: Buffer::new(session, (records + room.beside) * room.sample_bytes)?,
+            centers: Buffer::new(session, records * size_of::<Center>())?,
             center_finder,
             // Launches look one further.
-            table: Buffer::new(session, (batch + 1) * 4)?,
-            pool: SlotPool::new(samples),
-            batch,
+            table: Buffer::new(session, (room.batch + 1) * 4)?,
+            pool: SlotPool::new(room.slots),
+            room,
             coming: Vec::new(),
             taken: Vec::new(),
             waiting: Vec::new(),
             correlations: Vec::new(),
         };
-        let mut next_slot = samples as u32;
-        for (index, offloaded) in correlations {
-            let correlation = match offloaded {
-                Offloaded::Pairs(evaluation, samples) => {
-                    let evaluator = match neighborhoods::needs(&evaluation, slot_bytes) {
-                        None => Evaluator::Pairs(PairEvaluator::new(session, &evaluation)?),
-                        Some((slots, _)) => {
-                            let first = next_slot;
-                            next_slot += slots as u32;
-                            Evaluator::Neighborhoods(NeighborhoodEvaluator::new(
-                                session,
-                                &evaluation,
-                                slot_bytes,
-                                first,
-                            )?)
-                        }
-                    };
-                    Observable::Pairs(Box::new(Blocks {
-                        scheme: sampling.put_back(&evaluation, &samples)?,
-                        evaluator,
-                        evaluation,
-                        first_step: samples.first_step,
-                    }))
-                }
-                Offloaded::Densities(evaluation, _) => {
-                    let evaluator = DensityEvaluator::new(session, &evaluation, batch)?;
-                    Observable::Densities(Box::new(evaluator))
-                }
-                Offloaded::Structure(evaluation, _) => {
-                    let evaluator = StructureEvaluator::new(session, &evaluation, batch)?;
-                    Observable::Structure(Box::new(evaluator))
-                }
-                Offloaded::BondOrder(evaluation, _) => {
-                    let evaluator = BondOrderEvaluator::new(session, &evaluation)?;
-                    Observable::BondOrder(Box::new(evaluator))
-                }
-                Offloaded::Stress(..) => continue,
-            };
-            sampling.correlations.push((index, correlation));
+        let mut next_beside = records as u32;
+        for (index, of_systems) in correlations {
+            let observable = sampling.observable(session, of_systems, &mut next_beside)?;
+            sampling.correlations.push((index, observable));
         }
         Ok(sampling)
     }
 
+    /// What evaluates a correlation, given for each system. `next_beside`: number of the next record beside the slots.
+    fn observable(
+        &self,
+        session: &Arc<Session>,
+        of_systems: Vec<Offloaded>,
+        next_beside: &mut u32,
+    ) -> Result<Observable, EngineError> {
+        let samples = self.room.batch * self.numbering.systems;
+        Ok(match &of_systems[0] {
+            Offloaded::Pairs(evaluation, _) => {
+                let sample_bytes = self.room.sample_bytes;
+                let evaluator = match neighborhoods::needs(evaluation, sample_bytes) {
+                    None => {
+                        let systems = self.numbering.systems;
+                        Evaluator::Pairs(PairEvaluator::new(session, evaluation, systems)?)
+                    }
+                    Some((beside, _)) => {
+                        let first = *next_beside;
+                        *next_beside += beside as u32;
+                        Evaluator::Neighborhoods(NeighborhoodEvaluator::new(
+                            session,
+                            evaluation,
+                            sample_bytes,
+                            first,
+                        )?)
+                    }
+                };
+                let evaluation = evaluation.clone();
+                let samples = of_systems.into_iter().map(|offloaded| match offloaded {
+                    Offloaded::Pairs(_, samples) => samples,
+                    other => unreachable!("{other:?} of another system"),
+                });
+                let samples: Vec<HeldSamples> = samples.collect();
+                Observable::Pairs(Box::new(Blocks {
+                    scheme: self.put_back(&evaluation, &samples)?,
+                    evaluator,
+                    evaluation,
+                    first_step: samples[0].first_step,
+                }))
+            }
+            Offloaded::Densities(evaluation, _) => {
+                let evaluator = DensityEvaluator::new(session, evaluation, samples)?;
+                Observable::Densities(Box::new(evaluator))
+            }
+            Offloaded::Structure(evaluation, _) => {
+                let evaluator = StructureEvaluator::new(session, evaluation, samples)?;
+                Observable::Structure(Box::new(evaluator))
+            }
+            Offloaded::BondOrder(evaluation, _) => {
+                Observable::BondOrder(Box::new(BondOrderEvaluator::new(session, evaluation)?))
+            }
+            Offloaded::Stress(..) => unreachable!("the stress needs no samples of particles"),
+        })
+    }
+
     /// Samples of a launch that there is room for in the batch, beside one after it.
     pub fn capacity(&self) -> u64 {
-        (self.batch - 1).saturating_sub(self.taken.len()) as u64
+        (self.room.batch - 1).saturating_sub(self.taken.len()) as u64
     }
 
     /// Takes slots for the samples of a launch.
@@ -318,26 +225,32 @@ impl ParticleSampling {
         number
     }
 
-    /// Blocks with the samples of a checkpoint, on the GPU again.
+    /// Blocks with the samples of a checkpoint, those of each system, on the GPU again.
     fn put_back(
         &self,
         evaluation: &Evaluation,
-        samples: &HeldSamples,
+        samples: &[HeldSamples],
     ) -> Result<BlockingScheme<Arc<Slot>>, EngineError> {
         let mut scheme = BlockingScheme::new(evaluation.block_size, evaluation.levels);
+        let first = &samples[0];
         let mut held = Vec::new();
-        for (index, sample) in &samples.held {
+        for (at, (index, _)) in first.held.iter().enumerate() {
             let slot = self.slot();
-            let records = samples::pack(&sample.words, evaluation.simulation_box.dimension());
-            self.records.write_at(slot.number as usize * self.slot_bytes, &records)?;
-            if let Some([position, velocity]) = sample.center {
-                let at = slot.number as usize * size_of::<Center>();
-                self.centers.write_at(at, &[Center { position, velocity }])?;
+            for (system, samples) in samples.iter().enumerate() {
+                let number = self.numbering.number(slot.number, system) as usize;
+                let (of_system, sample) = &samples.held[at];
+                assert_eq!(of_system, index, "all systems are sampled alike");
+                let records = samples::pack(&sample.words, evaluation.simulation_box.dimension());
+                self.records.write_at(number * self.room.sample_bytes, &records)?;
+                if let Some([position, velocity]) = sample.center {
+                    let at = number * size_of::<Center>();
+                    self.centers.write_at(at, &[Center { position, velocity }])?;
+                }
             }
             held.push((*index, Arc::new(slot)));
         }
-        if samples.samples > 0 {
-            let fits = scheme.restore(samples.samples, &samples.entries, &held);
+        if first.samples > 0 {
+            let fits = scheme.restore(first.samples, &first.entries, &held);
             assert!(fits, "the blocks were those of the same scheme");
         }
         Ok(scheme)
@@ -348,16 +261,17 @@ impl ParticleSampling {
     }
 
     fn records(&self) -> Records {
-        Records { words: self.records.pointer(), slot_words: self.slot_bytes as u64 / 4 }
+        let words_of_sample = self.room.sample_bytes as u64 / 4;
+        Records { words: self.records.pointer(), slot_words: words_of_sample }
     }
 
-    /// A constant of the kernels that take samples.
-    pub fn constant(&self) -> SamplingConstant {
-        let records = self.records();
+    /// A constant of the kernels that take samples of a system.
+    pub fn constant(&self, system: usize) -> SamplingConstant {
+        let Records { words, slot_words } = self.records();
         SamplingConstant {
-            records: records.words,
+            records: words.add(system * slot_words as usize),
             slots: self.table.pointer(),
-            slot_words: records.slot_words,
+            slot_words: slot_words * self.numbering.systems as u64,
             units: self.simulation_box.padded_edges().map(|edge| 4_294_967_296.0 / edge),
         }
     }
@@ -385,19 +299,29 @@ impl ParticleSampling {
         if taken.is_empty() {
             return Ok(());
         }
-        let records = self.records();
+        let (records, numbering) = (self.records(), self.numbering);
+        // By step and number; one system after the other.
+        let of_systems = |samples: &[&(u64, Arc<Slot>)]| -> Vec<(u64, u32)> {
+            let of_system = |system| {
+                let number = move |slot: &Slot| numbering.number(slot.number, system);
+                samples.iter().map(move |(step, slot)| (*step, number(slot)))
+            };
+            (0..numbering.systems).flat_map(of_system).collect()
+        };
         if let Some(finder) = &self.center_finder {
-            let slots: Vec<u32> = taken.iter().map(|(_, slot)| slot.number).collect();
-            finder.find(records, &slots, &self.centers)?;
+            let samples = of_systems(&taken.iter().collect::<Vec<_>>());
+            let numbers: Vec<u32> = samples.into_iter().map(|(_, number)| number).collect();
+            finder.find(records, &numbers, &self.centers)?;
         }
-        // Of one interval, by step and slot.
-        let due = |every: u64| -> Vec<(u64, u32)> {
+        // Of one interval.
+        let due = |every: u64| {
             let is_due = |step: u64| (step - stage_first_step).is_multiple_of(every);
             let samples = taken.iter().filter(|(step, _)| is_due(*step));
-            samples.map(|(step, slot)| (*step, slot.number)).collect()
+            of_systems(&samples.collect::<Vec<_>>())
         };
+        let samples_of = SampledRecords { records, centers: &self.centers, numbering };
         for (index, correlation) in &mut self.correlations {
-            match correlation {
+            let pending = match correlation {
                 Observable::Pairs(blocks) => {
                     let mut due = Vec::new();
                     for (step, slot) in &taken {
@@ -406,95 +330,113 @@ impl ParticleSampling {
                             due.extend(blocks.scheme.push(slot.clone()));
                         }
                     }
-                    let pending = blocks.evaluate(&due, records, &self.centers)?;
-                    let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
-                    self.evaluated.extend(pairs.map(|pairs| (*index, pairs)));
+                    as_evaluated(blocks.evaluate(&due, samples_of)?, Evaluated::Pairs)
                 }
                 Observable::Structure(evaluator) => {
                     let samples = due(evaluator.every);
-                    let pending = evaluator.evaluate(&samples, records, &self.centers)?;
-                    self.evaluated.extend(pending.into_iter().map(|samples| (*index, samples)));
+                    as_evaluated(evaluator.evaluate(&samples, samples_of)?, Evaluated::Structure)
                 }
                 Observable::BondOrder(evaluator) => {
-                    let pending = evaluator.evaluate(&due(evaluator.every), records)?;
-                    self.evaluated.extend(pending.into_iter().map(|samples| (*index, samples)));
+                    let samples = due(evaluator.every);
+                    as_evaluated(evaluator.evaluate(&samples, samples_of)?, Evaluated::BondOrder)
                 }
                 Observable::Densities(evaluator) => {
                     let samples = due(evaluator.every);
-                    let pending = evaluator.evaluate(&samples, records, &self.centers)?;
-                    let samples = pending.into_iter().map(|one| one.map(Evaluated::Densities));
-                    self.evaluated.extend(samples.map(|samples| (*index, samples)));
+                    as_evaluated(evaluator.evaluate(&samples, samples_of)?, Evaluated::Densities)
                 }
-            }
+            };
+            self.evaluated.extend(pending.into_iter().map(|pending| (*index, pending)));
         }
         Ok(())
     }
 
     /// Has also evaluated what the blocks still hold.
     pub fn evaluate_rest(&mut self) -> Result<(), EngineError> {
-        let records = self.records();
+        let (records, centers, numbering) = (self.records(), &self.centers, self.numbering);
+        let samples_of = SampledRecords { records, centers, numbering };
         for (index, correlation) in &mut self.correlations {
             let Observable::Pairs(blocks) = correlation else { continue };
             let due = blocks.scheme.finish();
-            let pending = blocks.evaluate(&due, records, &self.centers)?;
-            let pairs = pending.into_iter().map(|pairs| pairs.map(Evaluated::Pairs));
-            self.evaluated.extend(pairs.map(|pairs| (*index, pairs)));
+            let pending = as_evaluated(blocks.evaluate(&due, samples_of)?, Evaluated::Pairs);
+            self.evaluated.extend(pending.into_iter().map(|pending| (*index, pending)));
         }
         Ok(())
     }
 
-    /// The samples of the blocks, by correlation; `None` where there are none.
-    pub fn held(&self) -> Result<Vec<(usize, Option<HeldSamples>)>, EngineError> {
-        let of =
-            |(index, correlation): &(usize, Observable)| Ok((*index, self.held_by(correlation)?));
-        self.correlations.iter().map(of).collect()
+    /// The samples of the blocks, by correlation and system; of those that have some.
+    pub fn held(&self) -> Result<Vec<(usize, Vec<HeldSamples>)>, EngineError> {
+        let mut held = Vec::new();
+        for (index, correlation) in &self.correlations {
+            if let Observable::Pairs(blocks) = correlation {
+                held.push((*index, self.held_by(blocks)?));
+            }
+        }
+        Ok(held)
     }
 
-    fn held_by(&self, correlation: &Observable) -> Result<Option<HeldSamples>, EngineError> {
-        let Observable::Pairs(correlation) = correlation else { return Ok(None) };
-        let evaluation = &correlation.evaluation;
-        let dimension = evaluation.simulation_box.dimension();
-        let words = evaluation.particles() * samples::words(dimension);
-        let mut held = Vec::new();
-        for (index, slot) in correlation.scheme.held() {
-            let number = slot.number as usize;
-            let center = match evaluation.remove_drift {
-                true => {
-                    let at = number * size_of::<Center>();
-                    let Center { position, velocity } = self.centers.read_at(at, 1)?[0];
-                    Some([position, velocity])
-                }
-                false => None,
+    fn held_by(&self, blocks: &Blocks) -> Result<Vec<HeldSamples>, EngineError> {
+        let dimension = self.simulation_box.dimension();
+        let words = blocks.evaluation.particles() * samples::words(dimension);
+        let (words_of_sample, systems) = (self.room.sample_bytes / 4, self.numbering.systems);
+        let empty = HeldSamples {
+            samples: blocks.scheme.samples(),
+            first_step: blocks.first_step,
+            entries: blocks.scheme.entries(),
+            held: Vec::new(),
+        };
+        let mut of_systems = vec![empty; systems];
+        for (index, slot) in blocks.scheme.held() {
+            // Those of all systems follow each other.
+            let first = self.numbering.number(slot.number, 0) as usize;
+            let records: Vec<u32> =
+                self.records.read_at(first * self.room.sample_bytes, systems * words_of_sample)?;
+            let centers: Vec<Center> = match blocks.evaluation.remove_drift {
+                true => self.centers.read_at(first * size_of::<Center>(), systems)?,
+                false => Vec::new(),
             };
-            let records = self.records.read_at(number * self.slot_bytes, words)?;
-            let words = samples::unpack(&records, dimension);
-            held.push((index, Arc::new(SampledParticles { words, center })));
+            for (system, records) in records.chunks(words_of_sample).enumerate() {
+                let center = centers.get(system).map(|center| [center.position, center.velocity]);
+                let words = samples::unpack(&records[..words], dimension);
+                let sample = Arc::new(SampledParticles { words, center });
+                of_systems[system].held.push((index, sample));
+            }
         }
-        Ok(Some(HeldSamples {
-            samples: correlation.scheme.samples(),
-            first_step: correlation.first_step,
-            entries: correlation.scheme.entries(),
-            held,
-        }))
+        Ok(of_systems)
     }
+}
+
+/// Where samples lie.
+#[derive(Clone, Copy)]
+pub struct SampledRecords<'a> {
+    pub records: Records,
+    /// Centres of mass, where they are wanted.
+    pub centers: &'a Buffer,
+    pub numbering: Numbering,
+}
+
+fn as_evaluated<T: Send + 'static>(
+    pending: Vec<Pending<OfSystems<T>>>,
+    evaluated: fn(T) -> Evaluated,
+) -> Vec<Pending<OfSystems<Evaluated>>> {
+    let of_all = move |of_systems: OfSystems<T>| {
+        of_systems.into_iter().map(|(system, of)| (system, evaluated(of))).collect()
+    };
+    pending.into_iter().map(|pending| pending.map(of_all)).collect()
 }
 
 impl Blocks {
     fn evaluate(
         &self,
         due: &[Due<Arc<Slot>>],
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Vec<Pending<EvaluatedPairs>>, EngineError> {
+        samples: SampledRecords<'_>,
+    ) -> Result<Vec<Pending<OfSystems<EvaluatedPairs>>>, EngineError> {
         let lags = self.evaluation.lags;
         let lag_index = |level: usize, entry: usize| {
             self.scheme.lag_index(level, entry).filter(|&index| index < lags)
         };
         match &self.evaluator {
-            Evaluator::Pairs(evaluator) => evaluator.evaluate(due, lag_index, records, centers),
-            Evaluator::Neighborhoods(evaluator) => {
-                evaluator.evaluate(due, lag_index, records, centers)
-            }
+            Evaluator::Pairs(evaluator) => evaluator.evaluate(due, lag_index, samples),
+            Evaluator::Neighborhoods(evaluator) => evaluator.evaluate(due, lag_index, samples),
         }
     }
 }

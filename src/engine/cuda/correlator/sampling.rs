@@ -9,7 +9,7 @@ use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::run_device::RunDevice;
-use crate::engine::{EngineError, Pending};
+use crate::engine::{EngineError, OfSystems, Pending};
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::system::SimulationBox;
@@ -19,6 +19,7 @@ pub struct Sampling {
     session: Arc<Session>,
     particles: Option<ParticleSampling>,
     stress: Option<StressSampling>,
+    systems: usize,
     correlations: usize,
     /// Step at which the stage began.
     first_step: u64,
@@ -28,8 +29,8 @@ pub struct Sampling {
 pub struct DueSamples {
     /// Slot for the particles.
     pub slot: Option<u32>,
-    /// Sums of velocities, and of pairs, for the stress.
-    pub sums: Option<[Pointer<SplitSum>; 2]>,
+    /// Sums of velocities, and of pairs, for the stress of each system; empty if none is due.
+    pub sums: Vec<[Pointer<SplitSum>; 2]>,
 }
 
 impl Drop for Sampling {
@@ -40,41 +41,58 @@ impl Drop for Sampling {
 }
 
 impl Sampling {
-    /// The kernels of `device` take the samples.
+    /// Of systems with a device each, on the same GPU, whose kernels take the samples; `correlations` by system.
     ///
     /// # Errors
     /// If there is no memory, or the kernels of the correlations cannot be compiled.
     pub fn new(
-        device: &RunDevice,
-        correlations: Vec<Offloaded>,
+        devices: &[&RunDevice],
+        correlations: Vec<Vec<Offloaded>>,
         simulation_box: &SimulationBox,
         degrees_of_freedom: u64,
         first_step: u64,
     ) -> Result<Self, EngineError> {
-        let (session, count) = (device.session(), correlations.len());
+        let (session, count) = (devices[0].session(), correlations[0].len());
+        let mut by_correlation = vec![Vec::with_capacity(devices.len()); count];
+        for of_system in correlations {
+            for (of_systems, offloaded) in by_correlation.iter_mut().zip(of_system) {
+                of_systems.push(offloaded);
+            }
+        }
         let (mut of_particles, mut of_stress) = (Vec::new(), Vec::new());
-        for (index, offloaded) in correlations.into_iter().enumerate() {
-            match offloaded {
+        for (index, of_systems) in by_correlation.into_iter().enumerate() {
+            match of_systems[0] {
                 Offloaded::Stress(evaluation, _) => of_stress.push((index, evaluation)),
-                other => of_particles.push((index, other)),
+                _ => of_particles.push((index, of_systems)),
             }
         }
         let mut sampling = Sampling {
             session: session.clone(),
             particles: None,
             stress: None,
+            systems: devices.len(),
             correlations: count,
             first_step,
         };
         if !of_stress.is_empty() {
-            let stress =
-                StressSampling::new(session, &of_stress, simulation_box, degrees_of_freedom)?;
-            device.set_stress_sums(stress.constant())?;
+            let systems = devices.len();
+            let stress = StressSampling::new(
+                session,
+                &of_stress,
+                systems,
+                simulation_box,
+                degrees_of_freedom,
+            )?;
+            for (system, device) in devices.iter().enumerate() {
+                device.set_stress_sums(stress.constant(system))?;
+            }
             sampling.stress = Some(stress);
         }
         if !of_particles.is_empty() {
-            let particles = ParticleSampling::new(session, of_particles, device.share())?;
-            device.set_sampling(&particles.constant())?;
+            let particles = ParticleSampling::new(session, of_particles)?;
+            for (system, device) in devices.iter().enumerate() {
+                device.set_sampling(&particles.constant(system))?;
+            }
             sampling.particles = Some(particles);
         }
         Ok(sampling)
@@ -147,7 +165,7 @@ impl Sampling {
         });
         let slot = slot.map(|particles| particles.take(step));
         let sums = self.stress.as_mut().filter(|of| !launched && is_due(of.every));
-        DueSamples { slot, sums: sums.map(|stress| stress.take(step)) }
+        DueSamples { slot, sums: sums.map(|stress| stress.take(step)).unwrap_or_default() }
     }
 
     /// # Errors
@@ -163,7 +181,7 @@ impl Sampling {
     }
 
     /// As [`Correlator::evaluated`](crate::engine::Correlator::evaluated).
-    pub fn evaluated(&mut self) -> Vec<(usize, Pending<Evaluated>)> {
+    pub fn evaluated(&mut self) -> Vec<(usize, Pending<OfSystems<Evaluated>>)> {
         let particles = self.particles.as_mut().map(|of| std::mem::take(&mut of.evaluated));
         let stress = self.stress.as_mut().map(|of| std::mem::take(&mut of.evaluated));
         particles.into_iter().chain(stress).flatten().collect()
@@ -183,15 +201,17 @@ impl Sampling {
         Ok(())
     }
 
-    /// Samples that the blocks of each correlation hold.
+    /// As [`Correlator::held`](crate::engine::Correlator::held).
     ///
     /// # Errors
     /// If the GPU is lost.
-    pub fn held(&self) -> Result<Vec<Option<HeldSamples>>, EngineError> {
-        let mut held: Vec<Option<HeldSamples>> = vec![None; self.correlations];
+    pub fn held(&self) -> Result<Vec<Vec<Option<HeldSamples>>>, EngineError> {
+        let mut held = vec![vec![None; self.correlations]; self.systems];
         if let Some(particles) = &self.particles {
-            for (index, samples) in particles.held()? {
-                held[index] = samples;
+            for (index, of_systems) in particles.held()? {
+                for (held, samples) in held.iter_mut().zip(of_systems) {
+                    held[index] = Some(samples);
+                }
             }
         }
         Ok(held)

@@ -1,5 +1,41 @@
-//! Room for samples on the GPU: slots that are taken and given back.
+//! Room for samples on the GPU: slots that are taken and given back. A slot holds a sample of each system.
 use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::engine::OfSystems;
+
+/// Numbers of what the slots hold of each system: records of particles, and centres of mass. Those of all systems of a slot
+/// follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbering {
+    pub systems: usize,
+}
+
+impl Numbering {
+    pub fn number(self, slot: u32, system: usize) -> u32 {
+        slot * self.systems as u32 + system as u32
+    }
+
+    pub fn system_of(self, number: u32) -> usize {
+        number as usize % self.systems
+    }
+
+    /// Puts together what belongs to the same system: `values` of these numbers, which lie one system after the other.
+    pub fn by_system<T>(
+        self,
+        numbers: impl IntoIterator<Item = u32>,
+        values: impl IntoIterator<Item = T>,
+    ) -> OfSystems<Vec<T>> {
+        let mut of_systems: OfSystems<Vec<T>> = Vec::new();
+        for (number, value) in numbers.into_iter().zip(values) {
+            let system = self.system_of(number);
+            match of_systems.last_mut() {
+                Some((last, values)) if *last == system => values.push(value),
+                _ => of_systems.push((system, vec![value])),
+            }
+        }
+        of_systems
+    }
+}
 
 /// Numbers of the slots that hold no sample.
 #[derive(Debug)]
@@ -34,6 +70,16 @@ impl Drop for Slot {
 mod tests {
     use super::*;
     use crate::observable::dynamics::blocking::BlockingScheme;
+
+    #[test]
+    fn what_is_of_a_system_comes_together() {
+        let numbering = Numbering { systems: 3 };
+        let numbers: Vec<u32> = [(0, 0), (4, 0), (2, 1), (5, 2), (1, 2)]
+            .map(|(slot, of)| numbering.number(slot, of))
+            .to_vec();
+        let values = numbering.by_system(numbers, ["a", "b", "c", "d", "e"]);
+        assert_eq!(values, [(0, vec!["a", "b"]), (1, vec!["c"]), (2, vec!["d", "e"])]);
+    }
 
     #[test]
     fn a_slot_serves_one_sample_at_a_time_and_comes_back() {

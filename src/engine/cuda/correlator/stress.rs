@@ -1,4 +1,4 @@
-//! The stress tensor at the steps of correlations, which launches sum up on their way.
+//! The stress tensors of all systems at the steps of correlations, which launches sum up on their way.
 use std::sync::Arc;
 
 use super::intervals::{common_interval, launch_samples, until_next};
@@ -7,14 +7,15 @@ use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::measure::measured;
 use crate::engine::cuda::memory::{Buffer, Session};
-use crate::engine::cuda::transfer::{Arriving, Piece, Transfer};
-use crate::engine::{EngineError, Pending, SystemSums};
+use crate::engine::cuda::transfer::{Piece, Transfer};
+use crate::engine::{EngineError, OfSystems, Pending, SystemSums};
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::{Evaluated, SampledStress, StressEvaluation};
 use crate::system::SimulationBox;
 
-/// Samples whose sums lie on the GPU together.
+/// Samples whose sums lie on the GPU together, and those of each of many systems at least.
 const MOST_SAMPLES: usize = 1024;
+const FEWEST_SAMPLES: usize = 16;
 /// Copies to the host that may be under way together.
 const COPIES: usize = 4;
 /// Sums of a sample: those of `measure_velocities`, then those of `measure_pairs`; launches leave out what the stress
@@ -26,9 +27,12 @@ const SAMPLE_BYTES: usize = SUMS * size_of::<SplitSum>();
 pub struct StressSampling {
     /// Of which the intervals of all correlations are multiples.
     pub every: u64,
-    pub evaluated: Vec<(usize, Pending<Evaluated>)>,
+    pub evaluated: Vec<(usize, Pending<OfSystems<Evaluated>>)>,
     correlations: Vec<(usize, StressEvaluation)>,
-    /// Zero where no sample is yet.
+    systems: usize,
+    /// Samples of each that there is room for.
+    room: usize,
+    /// By system, sample; zero where no sample is yet.
     sums: Buffer,
     /// Steps of the samples so far, in the order of the sums.
     taken: Vec<u64>,
@@ -45,16 +49,20 @@ impl StressSampling {
     pub fn new(
         session: &Arc<Session>,
         correlations: &[(usize, StressEvaluation)],
+        systems: usize,
         simulation_box: &SimulationBox,
         degrees_of_freedom: u64,
     ) -> Result<Self, EngineError> {
-        let transfer = Transfer::new(session, MOST_SAMPLES * SAMPLE_BYTES)?;
+        let room = (MOST_SAMPLES / systems).max(FEWEST_SAMPLES);
+        let transfer = Transfer::new(session, systems * room * SAMPLE_BYTES)?;
         transfer.reserve(COPIES)?;
         Ok(StressSampling {
             every: common_interval(correlations.iter().map(|(_, evaluation)| evaluation.every)),
             evaluated: Vec::new(),
             correlations: correlations.to_vec(),
-            sums: Buffer::new(session, MOST_SAMPLES * SAMPLE_BYTES)?,
+            systems,
+            room,
+            sums: Buffer::new(session, systems * room * SAMPLE_BYTES)?,
             taken: Vec::new(),
             coming: 0,
             transfer,
@@ -63,14 +71,14 @@ impl StressSampling {
         })
     }
 
-    /// A constant of the kernels: where the sums lie.
-    pub fn constant(&self) -> Pointer<SplitSum> {
-        self.sums.pointer()
+    /// A constant of the kernels: where the sums of a system lie.
+    pub fn constant(&self, system: usize) -> Pointer<SplitSum> {
+        self.sums.pointer::<SplitSum>().add(system * self.room * SUMS)
     }
 
     /// Samples that there is room for.
     pub fn capacity(&self) -> u64 {
-        (MOST_SAMPLES - self.taken.len()) as u64
+        (self.room - self.taken.len()) as u64
     }
 
     pub fn begin_launch(&mut self, step_in_stage: u64, steps: u64) -> SampleTimes {
@@ -89,11 +97,15 @@ impl StressSampling {
         self.taken.extend((0..coming).map(|number| last - (coming - 1 - number) * self.every));
     }
 
-    /// Where the sums of a sample of the present step go: of the velocities, and of pairs.
-    pub fn take(&mut self, step: u64) -> [Pointer<SplitSum>; 2] {
-        let sums = self.sums.pointer::<SplitSum>().add(self.taken.len() * SUMS);
+    /// Where the sums of a sample of the present step go, for each system: of the velocities, and of pairs.
+    pub fn take(&mut self, step: u64) -> Vec<[Pointer<SplitSum>; 2]> {
+        let sums = (0..self.systems).map(|system| {
+            let sums = self.constant(system).add(self.taken.len() * SUMS);
+            [sums, sums.add(FIRST_OF_PAIRS)]
+        });
+        let sums = sums.collect();
         self.taken.push(step);
-        [sums, sums.add(FIRST_OF_PAIRS)]
+        sums
     }
 
     /// Has the sums of all samples brought to the host; does not wait.
@@ -102,16 +114,20 @@ impl StressSampling {
         if steps.is_empty() {
             return Ok(());
         }
-        let bytes = steps.len() * SAMPLE_BYTES;
+        let (systems, room) = (self.systems, self.room);
+        let bytes = ((systems - 1) * room + steps.len()) * SAMPLE_BYTES;
         let (volume, degrees_of_freedom) = (self.volume, self.degrees_of_freedom);
         for &(index, StressEvaluation { every }) in &self.correlations {
             let arriving = self.transfer.begin(&[Piece { buffer: &self.sums, bytes }])?;
             let steps = steps.clone();
             let pending = Pending::new(move || {
                 let is_due = |step: u64| (step - stage_first_step).is_multiple_of(every);
-                let samples = arrived(&arriving, &steps, volume, degrees_of_freedom)?;
-                let samples = samples.into_iter().filter(|sample| is_due(sample.step));
-                Ok(Evaluated::Stress(samples.collect()))
+                let words = arriving.wait()?.as_chunks::<8>().0;
+                let of_systems = words.chunks(2 * SUMS * room).map(|words| {
+                    let samples = samples_of(words, &steps, volume, degrees_of_freedom);
+                    Evaluated::Stress(samples.filter(|sample| is_due(sample.step)).collect())
+                });
+                Ok(of_systems.enumerate().collect())
             });
             self.evaluated.push((index, pending));
         }
@@ -119,16 +135,16 @@ impl StressSampling {
     }
 }
 
-fn arrived(
-    arriving: &Arriving,
+/// Samples of a system from their words.
+fn samples_of(
+    words: &[[u8; 8]],
     steps: &[u64],
     volume: f64,
     degrees_of_freedom: u64,
-) -> Result<Vec<SampledStress>, EngineError> {
-    let words = arriving.wait()?.as_chunks::<8>().0;
-    let words: Vec<u64> = words.iter().map(|&word| u64::from_ne_bytes(word)).collect();
-    let of_sample = |(&step, words): (&u64, &[u64])| {
-        let sum = |k: usize| SplitSum::new(words[2 * k], words[2 * k + 1]).value();
+) -> impl Iterator<Item = SampledStress> {
+    let of_sample = move |(&step, words): (&u64, &[[u8; 8]])| {
+        let word = |k: usize| u64::from_ne_bytes(words[k]);
+        let sum = |k: usize| SplitSum::new(word(2 * k), word(2 * k + 1)).value();
         let sums = SystemSums {
             kinetic: std::array::from_fn(sum),
             kicks: 0.0,
@@ -143,5 +159,5 @@ fn arrived(
         };
         SampledStress { step, macroscopic }
     };
-    Ok(steps.iter().zip(words.chunks(2 * SUMS)).map(of_sample).collect())
+    steps.iter().zip(words.chunks(2 * SUMS)).map(of_sample)
 }

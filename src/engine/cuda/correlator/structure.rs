@@ -4,18 +4,17 @@ use std::sync::Arc;
 use super::densities::{self, DensityEvaluator};
 use super::origins::{Cells, Point, Search, SortedOrigins, program_over_sorted};
 use super::pairs::COPIES;
+use super::particles::SampledRecords;
 use super::program::THREADS;
 use crate::engine::cuda::declare::{Const, Pointer, device_constants, shared_header};
 use crate::engine::cuda::launch::{Grid, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
-use crate::engine::cuda::samples::Records;
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
-use crate::engine::{EngineError, Pending};
+use crate::engine::{EngineError, OfSystems, Pending};
 use crate::observable::BondOrder;
 use crate::observable::dynamics::evaluation::{
-    BondOrderEvaluation, DensityEvaluation, Evaluated, SampledBondOrder, SampledStructure,
-    StructureEvaluation,
+    BondOrderEvaluation, DensityEvaluation, SampledBondOrder, SampledStructure, StructureEvaluation,
 };
 
 device_constants! {
@@ -81,19 +80,19 @@ fn capacity(evaluation: &StructureEvaluation) -> (usize, usize) {
     (samples, samples * of_sample)
 }
 
-/// Bytes on the GPU beside those of the samples, of which a batch has this number.
-pub fn structure_bytes(evaluation: &StructureEvaluation, batch: usize) -> u64 {
+/// Bytes on the GPU beside those of the samples, of which batches have this number together.
+pub fn structure_bytes(evaluation: &StructureEvaluation, samples: usize) -> u64 {
     let densities = &evaluation.densities;
     let cells = Cells::new(&densities.simulation_box, &densities.species);
     let (_, counts) = capacity(evaluation);
-    cells.device_bytes() + 2 * counts as u64 + densities::device_bytes(densities, batch)
+    cells.device_bytes() + 2 * counts as u64 + densities::device_bytes(densities, samples)
 }
 
 impl StructureEvaluator {
     pub fn new(
         session: &Arc<Session>,
         evaluation: &StructureEvaluation,
-        batch: usize,
+        most_samples: usize,
     ) -> Result<Self, EngineError> {
         let of_densities = &evaluation.densities;
         let (simulation_box, species) = (&of_densities.simulation_box, &of_densities.species);
@@ -102,7 +101,7 @@ impl StructureEvaluator {
         let bins = (evaluation.bins, evaluation.bin_width);
         let search = Search { radius, remove_drift: false, bins };
         let origins = SortedOrigins::new(session, &program, simulation_box, species, search)?;
-        let densities = DensityEvaluator::new(session, of_densities, batch)?;
+        let densities = DensityEvaluator::new(session, of_densities, most_samples)?;
         let cells = Cells::new(simulation_box, species);
         let (samples, counts) = capacity(evaluation);
         let samples_at_once = samples.min(densities.samples_at_once());
@@ -125,28 +124,24 @@ impl StructureEvaluator {
         })
     }
 
-    /// Has samples, by step and slot, evaluated; does not wait.
+    /// Has samples, by step and number, evaluated; does not wait.
     pub fn evaluate(
         &self,
         samples: &[(u64, u32)],
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Vec<Pending<Evaluated>>, EngineError> {
-        samples
-            .chunks(self.samples_at_once)
-            .map(|samples| self.evaluate_at_once(samples, records, centers))
-            .collect()
+        of: SampledRecords<'_>,
+    ) -> Result<Vec<Pending<OfSystems<Vec<SampledStructure>>>>, EngineError> {
+        let at_once = samples.chunks(self.samples_at_once);
+        at_once.map(|samples| self.evaluate_at_once(samples, of)).collect()
     }
 
     fn evaluate_at_once(
         &self,
         samples: &[(u64, u32)],
-        records: Records,
-        centers: &Buffer,
-    ) -> Result<Pending<Evaluated>, EngineError> {
-        let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
-        self.slots.write(&slots)?;
-        self.origins.sort(records, self.slots.pointer(), slots.len())?;
+        of: SampledRecords<'_>,
+    ) -> Result<Pending<OfSystems<Vec<SampledStructure>>>, EngineError> {
+        let numbers: Vec<u32> = samples.iter().map(|&(_, number)| number).collect();
+        self.slots.write(&numbers)?;
+        self.origins.sort(of.records, self.slots.pointer(), numbers.len())?;
         let of_sample = self.pairs * self.bins;
         let bytes = samples.len() * of_sample * 8;
         self.counts.clear(bytes)?;
@@ -160,9 +155,8 @@ impl StructureEvaluator {
         let arguments = (ends, points, self.parts, self.counts.pointer());
         self.origins.kernels.launch(self.kernels.count_distances, grid, arguments)?;
         let arriving = self.transfer.begin(&[Piece { buffer: &self.counts, bytes }])?;
-        let mut densities = self.densities.evaluate(samples, records, centers)?;
-        let densities = densities.pop().expect("as many as were asked for");
-        let bins = self.bins;
+        let densities = self.densities.evaluate_at_once(samples, of)?;
+        let (bins, numbering) = (self.bins, of.numbering);
         Ok(Pending::new(move || {
             let counts: Vec<u64> = words(&arriving, bytes)?;
             let of_samples = counts.chunks(of_sample).zip(densities.wait()?);
@@ -171,7 +165,7 @@ impl StructureEvaluator {
                 pairs: counts.chunks(bins).map(<[_]>::to_vec).collect(),
                 densities: densities.densities,
             });
-            Ok(Evaluated::Structure(samples.collect()))
+            Ok(numbering.by_system(numbers, samples))
         }))
     }
 }
@@ -224,26 +218,24 @@ impl BondOrderEvaluator {
         })
     }
 
-    /// Has samples, by step and slot, evaluated; does not wait.
+    /// Has samples, by step and number, evaluated; does not wait.
     pub fn evaluate(
         &self,
         samples: &[(u64, u32)],
-        records: Records,
-    ) -> Result<Vec<Pending<Evaluated>>, EngineError> {
-        samples
-            .chunks(self.samples_at_once)
-            .map(|samples| self.evaluate_at_once(samples, records))
-            .collect()
+        of: SampledRecords<'_>,
+    ) -> Result<Vec<Pending<OfSystems<Vec<SampledBondOrder>>>>, EngineError> {
+        let at_once = samples.chunks(self.samples_at_once);
+        at_once.map(|samples| self.evaluate_at_once(samples, of)).collect()
     }
 
     fn evaluate_at_once(
         &self,
         samples: &[(u64, u32)],
-        records: Records,
-    ) -> Result<Pending<Evaluated>, EngineError> {
-        let slots: Vec<u32> = samples.iter().map(|&(_, slot)| slot).collect();
-        self.slots.write(&slots)?;
-        self.origins.sort(records, self.slots.pointer(), slots.len())?;
+        of: SampledRecords<'_>,
+    ) -> Result<Pending<OfSystems<Vec<SampledBondOrder>>>, EngineError> {
+        let numbers: Vec<u32> = samples.iter().map(|&(_, number)| number).collect();
+        self.slots.write(&numbers)?;
+        self.origins.sort(of.records, self.slots.pointer(), numbers.len())?;
         let bytes = samples.len() * ORDER_SUMS * 8;
         self.sums.clear(bytes)?;
         let blocks = (self.particles.div_ceil(THREADS), samples.len() as u32);
@@ -253,16 +245,15 @@ impl BondOrderEvaluator {
         self.origins.kernels.launch(self.kernels.sum_bond_order, grid, arguments)?;
         let arriving = self.transfer.begin(&[Piece { buffer: &self.sums, bytes }])?;
         let steps: Vec<u64> = samples.iter().map(|&(step, _)| step).collect();
-        let particles = self.particles;
+        let (particles, numbering) = (self.particles, of.numbering);
         Ok(Pending::new(move || {
             let sums = words(&arriving, bytes)?;
             let of_sample = |(&step, sums): (&u64, &[u64])| SampledBondOrder {
                 step,
                 order: bond_order(sums, particles),
             };
-            Ok(Evaluated::BondOrder(
-                steps.iter().zip(sums.chunks(ORDER_SUMS)).map(of_sample).collect(),
-            ))
+            let samples = steps.iter().zip(sums.chunks(ORDER_SUMS)).map(of_sample);
+            Ok(numbering.by_system(numbers, samples))
         }))
     }
 }
