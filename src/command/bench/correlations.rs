@@ -101,6 +101,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
         set_total_energy: None,
         observe: ObservePlan::nothing(),
         correlations: vec![correlation(observables)],
+        propensity: None,
     }]
 }
 
