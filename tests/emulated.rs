@@ -47,7 +47,8 @@ fn all_thermostats(dimension: usize, count: usize, threads_per_particle: u32) ->
         if !thermostat.is_empty() {
             toml += &format!("thermostat = {thermostat}\n");
         }
-        toml += "observe = { thermodynamics = 5, trajectory = 20 }\n";
+        // Launches of 40 steps: of as many the heats of a thermostat are not added at once.
+        toml += "observe = { thermodynamics = 40, trajectory = 40 }\n";
     }
     toml
 }

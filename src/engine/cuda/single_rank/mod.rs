@@ -44,9 +44,9 @@ pub struct SingleRank {
     next_tag: u32,
 }
 
-/// Most particles whose sites all blocks take as they come (`kernels/md/tagged.cuh`): with more a barrier takes less time, as
-/// measured on an H100.
-const MOST_TAGGED: usize = 6144;
+/// Most particles whose sites all blocks take as they come (`kernels/md/tagged.cuh`): with more a barrier takes less time under
+/// some thermostat, as measured on an H100.
+const MOST_TAGGED: usize = 4096;
 
 /// Whether a plan's sites are tagged: they have a word for it, and each block has room for all of them.
 fn has_tagged_sites(plan: &Plan) -> bool {
