@@ -3,6 +3,7 @@
 //! [`crate::config`] makes it from TOML text; everything below reads only this. It is written in full
 //! (as JSON) to every output file, so that a file alone says how it was made. Reduced units throughout.
 mod ensemble;
+mod observe;
 mod propensity;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
 
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
+pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
 
 use crate::potential::PotentialPlan;
@@ -290,44 +292,6 @@ pub enum Thermostat {
     Bussi { time: f64 },
     /// Langevin dynamics with friction coefficient `friction` (inverse time).
     Langevin { friction: f64 },
-}
-
-/// Intervals in steps; `None`: not written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ObservePlan {
-    pub thermodynamics: Option<u64>,
-    pub trajectory: Option<u64>,
-    /// Frames this number of steps after each of the trajectory's, too, and 2, 4, 8, ... times as many, up to the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trajectory_doubling_from: Option<u64>,
-    /// Write the trajectory as GSD too.
-    pub gsd: bool,
-    pub structure: Option<StructurePlan>,
-    pub bond_order: Option<BondOrderPlan>,
-    pub inherent_structures: Option<InherentStructuresPlan>,
-}
-
-impl ObservePlan {
-    /// Frames of the trajectory of a stage of this number of steps.
-    pub fn frames(&self, steps: u64) -> u64 {
-        let Some(every) = self.trajectory else { return 0 };
-        // Times 1, 2, 4, ... of the first below the interval.
-        let between = |first: u64| u64::from(u64::BITS - ((every - 1) / first).leading_zeros());
-        let between = self.trajectory_doubling_from.map_or(0, between);
-        steps / every * (1 + between) + 1
-    }
-
-    pub fn nothing() -> Self {
-        ObservePlan {
-            thermodynamics: None,
-            trajectory: None,
-            trajectory_doubling_from: None,
-            gsd: false,
-            structure: None,
-            bond_order: None,
-            inherent_structures: None,
-        }
-    }
 }
 
 /// Six-fold bond-orientational order.

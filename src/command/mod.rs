@@ -84,7 +84,7 @@ enum Command {
     Analyze(analyze::AnalyzeArguments),
     /// Evaluate the observables of a configuration on a stored trajectory.
     Correlate(correlate::CorrelateArguments),
-    /// Write the propensities of a results file as extended XYZ, for other programs.
+    /// Write the propensities of a results file for other programs: as extended XYZ, or as NumPy arrays.
     Export(export::ExportArguments),
     /// Measure steps per second.
     Bench(bench::BenchArguments),

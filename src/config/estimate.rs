@@ -9,7 +9,7 @@ use crate::observable::dynamics::sampled::WORDS;
 use crate::observable::dynamics::source::{for_engines, sample_bytes, takes_samples_of_engine};
 use supercool_observables::Axis;
 
-use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
+use crate::plan::{CorrelationPlan, DynamicObservable, ObservePlan, Plan, StagePlan};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
 const BYTES_PER_PARTICLE: f64 = 256.0;
@@ -143,6 +143,22 @@ pub fn stage_files(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
     of_system.map(|(name, size)| (name, systems * size)).collect()
 }
 
+/// When the trajectory has frames.
+fn when(observe: &ObservePlan) -> String {
+    let mut all = Vec::new();
+    if let Some(every) = observe.trajectory {
+        let doubling = observe.trajectory_doubling_from;
+        let doubling = doubling.map_or_else(String::new, |first| {
+            format!(" and {first}, {}, {}, ... after each", 2 * first, 4 * first)
+        });
+        all.push(format!("every {every} steps{doubling}"));
+    }
+    if !observe.trajectory_at.is_empty() {
+        all.push("at the times of propensities".into());
+    }
+    all.join(" and ")
+}
+
 fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
     let count = plan.system.particle_count() as f64;
     let mut files = Vec::new();
@@ -151,13 +167,9 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         let name = format!("thermodynamics every {every} steps, {samples} samples");
         files.push((name, samples as f64 * BYTES_PER_THERMODYNAMICS));
     }
-    if let Some(every) = stage.observe.trajectory {
+    if stage.observe.has_trajectory() {
         let frames = stage.observe.frames(stage.steps);
-        let doubling = stage.observe.trajectory_doubling_from;
-        let doubling = doubling.map_or_else(String::new, |first| {
-            format!(" and {first}, {}, {}, ... after each", 2 * first, 4 * first)
-        });
-        let name = format!("trajectory every {every} steps{doubling}, {frames} frames");
+        let name = format!("trajectory {}, {frames} frames", when(&stage.observe));
         files.push((name, frames as f64 * count * BYTES_PER_FRAME));
         if stage.observe.gsd {
             let name = format!("the same as GSD, {frames} frames");

@@ -179,7 +179,7 @@ impl Plan {
             {
                 return true;
             }
-            if stage.has_results() || stage.observe.trajectory.is_some() {
+            if stage.has_results() || stage.observe.has_trajectory() {
                 return false;
             }
         }

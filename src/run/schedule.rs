@@ -1,14 +1,11 @@
 use crate::observable::dynamics::source::is_of_stress;
-use crate::plan::{CorrelationPlan, StagePlan};
+use crate::plan::{CorrelationPlan, ObservePlan, StagePlan};
 
 /// When a stage measures what; steps are counted from its start.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     steps: u64,
-    thermodynamics: Option<u64>,
-    frames: Option<u64>,
-    /// Further frames this number of steps after each, and 2, 4, 8, ... times as many.
-    doubling_from: Option<u64>,
+    observe: ObservePlan,
     /// Intervals of the structure, the bond-orientational order, inherent structures and every correlation.
     samples: Vec<u64>,
     /// Of propensities: ascending.
@@ -32,9 +29,7 @@ impl Schedule {
         let correlations = correlations.map(|correlation| correlation.every);
         Schedule {
             steps: stage.steps,
-            thermodynamics: stage.observe.thermodynamics,
-            frames: stage.observe.trajectory,
-            doubling_from: stage.observe.trajectory_doubling_from,
+            observe: stage.observe.clone(),
             samples: structure.chain(bond_order).chain(inherent).chain(correlations).collect(),
             propensities: stage
                 .propensity
@@ -46,30 +41,19 @@ impl Schedule {
 
     /// First step after `step` at which something is due; the end of the stage is always one.
     pub fn next_event(&self, step: u64) -> u64 {
-        let intervals = [self.thermodynamics, self.frames].into_iter().flatten();
+        let intervals = self.observe.thermodynamics.into_iter();
         intervals
             .chain(self.samples.iter().copied())
             .map(|every| (step / every + 1) * every)
-            .chain(self.next_doubled(step))
+            .chain(self.observe.next_frame(step))
             .chain(self.propensities.iter().copied().find(|&time| time > step))
             .min()
             .unwrap_or(u64::MAX)
             .min(self.steps)
     }
 
-    /// First step after `step` of a frame between those at equal intervals.
-    fn next_doubled(&self, step: u64) -> Option<u64> {
-        let (every, first) = (self.frames?, self.doubling_from?);
-        let behind = step % every;
-        let mut next = first;
-        while next <= behind {
-            next *= 2;
-        }
-        (next < every).then_some(step - behind + next)
-    }
-
     pub fn wants_thermodynamics(&self, step: u64) -> bool {
-        self.thermodynamics.is_some_and(|every| step.is_multiple_of(every))
+        self.observe.thermodynamics.is_some_and(|every| step.is_multiple_of(every))
     }
 
     /// Whether what is sampled includes the stress tensor.
@@ -78,10 +62,7 @@ impl Schedule {
     }
 
     pub fn wants_frame(&self, step: u64) -> bool {
-        let Some(every) = self.frames else { return false };
-        let behind = step % every;
-        let doubled = |first| behind.is_multiple_of(first) && (behind / first).is_power_of_two();
-        behind == 0 || self.doubling_from.is_some_and(doubled)
+        self.observe.wants_frame(step)
     }
 
     /// A frame, or a sample of an observable.
@@ -101,7 +82,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{ObservePlan, PropensityObservable, PropensityPlan};
+    use crate::plan::{PropensityObservable, PropensityPlan};
 
     fn stage(observe: ObservePlan) -> StagePlan {
         StagePlan {
@@ -149,5 +130,23 @@ mod tests {
         let events = std::iter::successors(Some(0), |&step| Some(schedule.next_event(step)));
         assert_eq!(events.take(expected.len()).collect::<Vec<_>>(), expected);
         assert_eq!(stage.observe.frames(stage.steps), expected.len() as u64);
+    }
+
+    #[test]
+    fn listed_frames_add_to_those_at_equal_intervals() {
+        let listed = ObservePlan { trajectory_at: vec![0, 3, 100, 101], ..ObservePlan::nothing() };
+        let both = ObservePlan { trajectory: Some(50), ..listed.clone() };
+        for (observe, expected) in
+            [(listed, &[0, 3, 100, 101][..]), (both, &[0, 3, 50, 100, 101, 150, 200])]
+        {
+            let stage = stage(observe);
+            let schedule = Schedule::new(&stage, std::iter::empty());
+            let wanted: Vec<u64> = (0..=200).filter(|&step| schedule.wants_frame(step)).collect();
+            assert_eq!(wanted, expected);
+            let events = std::iter::successors(Some(0), |&step| Some(schedule.next_event(step)));
+            let met: Vec<u64> = events.take(expected.len()).collect();
+            assert_eq!(met, expected);
+            assert_eq!(stage.observe.frames(stage.steps), expected.len() as u64);
+        }
     }
 }

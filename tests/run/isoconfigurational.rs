@@ -282,7 +282,9 @@ fn inherent_structures_have_propensities_of_their_own() {
 fn propensities_have_the_same_bits_on_one_thread_and_after_stops() {
     let job = two_configurations();
     let of = |threads: usize, directory: &str| {
-        let text = with_propensities(1.2, &format!("threads = {threads}"));
+        let text = with_propensities(1.2, &format!("threads = {threads}"))
+            .replace("trajectory = 10 }", "trajectory = 75 }")
+            .replace("[stage.propensity]", "[stage.propensity]\ntrajectory = true");
         text.replace("\"out\"", &format!("\"{directory}\""))
     };
     job.write("job.toml", &of(2, "two"));
@@ -303,7 +305,68 @@ fn propensities_have_the_same_bits_on_one_thread_and_after_stops() {
         Ended::of(process);
     }
     job.succeeds(&["resume", "parts"]);
-    let file = |directory: &str| job.path(&format!("{directory}/first.h5"));
-    assert_same_numbers(&file("two"), &file("one"));
-    assert_same_numbers(&file("two"), &file("parts"));
+    for ending in ["h5", "h5md"] {
+        let file = |directory: &str| job.path(&format!("{directory}/first.{ending}"));
+        assert_same_numbers(&file("two"), &file("one"));
+        assert_same_numbers(&file("two"), &file("parts"));
+    }
+    let trajectory = supercool_analysis::open(job.path("parts/first.h5md")).unwrap();
+    assert_eq!(trajectory.steps(), [0, 10, 20, 50, 75, 100, 150]);
+}
+
+#[test]
+fn data_sets_hold_the_positions_of_all_runs() {
+    let job = two_configurations();
+    let text = with_propensities(1.2, "threads = 2").replace("trajectory = 10 }", "gsd = false }");
+    job.write("job.toml", &text);
+    job.succeeds(&["run", "job.toml"]);
+    let said = job.succeeds(&["export", "out/first.h5", "--format", "npz", "-o", "bare"]).stdout;
+    for part in
+        ["bare: 10 files", "without the positions", "no out/first.h5md", "trajectory = true"]
+    {
+        assert!(said.contains(part), "no {part:?} in {said}");
+    }
+    let text = text
+        .replace("\"out\"", "\"whole\"")
+        .replace("[stage.propensity]", "[stage.propensity]\ntrajectory = true");
+    job.write("job.toml", &text);
+    let report = job.succeeds(&["check", "job.toml"]).stdout;
+    assert!(report.contains("trajectory at the times of propensities, 6 frames"), "{report}");
+    job.succeeds(&["run", "job.toml"]);
+    assert_same_numbers(&job.path("out/first.h5"), &job.path("whole/first.h5"));
+
+    let export = |more: &[&str]| {
+        let ended =
+            job.succeeds(&[&["export", "whole/first.h5md", "--format", "npz"], more].concat());
+        assert!(!ended.stdout.contains("without"), "{ended:?}");
+    };
+    export(&[]);
+    export(&["--time", "0.2", "-o", "one"]);
+    export(&["--scattering", "0.9,0.7", "-o", "decayed"]);
+    let [results, trajectory] = ["h5", "h5md"].map(|of| job.path(&format!("whole/first.{of}")));
+    for (folder, times) in
+        [("whole/first.npz", "all"), ("one", "2"), ("decayed", "0.9,0.7"), ("bare", "bare")]
+    {
+        let (folder, times) = (job.path(folder), times.as_ref());
+        check_with_python("h5py", "data_set.py", &[&results, &trajectory, &folder, times]);
+    }
+
+    let again = ["export", "whole/first.h5", "--format", "npz"];
+    job.fails(&again, &["whole/first.npz", "is there already"]);
+    let decayed = |value: &str, expected: &[&str]| {
+        job.fails(&[&again[..], &["--scattering", value, "-o", "no"]].concat(), expected);
+        assert!(!job.path("no").exists() && !job.path("no.partial").exists());
+    };
+    decayed("0.001", &["configuration 0", "scattering function of A is 0.", "and not 0.001"]);
+    decayed("1.5", &["between 0 and 1"]);
+    job.fails(&["export", "whole/first.h5", "--scattering", "0.9"], &["add --format npz"]);
+    // A trajectory of other runs.
+    std::fs::copy(job.path("eq/relax.h5md"), &trajectory).unwrap();
+    let time = [&again[..], &["-o", "no"]].concat();
+    let said = job.succeeds(&time).stdout;
+    assert!(said.contains("first.h5md has no frame of step 10"), "{said}");
+    // Alone, a run has the same frames.
+    job.succeeds(&["run", "job.toml", "--system", "6"]);
+    let alone = supercool_analysis::open(job.path("whole-system-6/first.h5md")).unwrap();
+    assert_eq!(alone.steps(), [0, 10, 20, 50, 100, 150]);
 }

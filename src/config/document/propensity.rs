@@ -34,6 +34,17 @@ pub struct Propensity {
     /// steps; see `stage.observe.inherent_structures`, whose defaults are taken.
     #[schemars(extend("default" = false))]
     pub inherent: Option<Written<bool>>,
+    /// Write frames of the trajectory at the start of the stage and at exactly these times, beside those of
+    /// `observe.trajectory`.
+    #[schemars(extend("default" = false))]
+    pub trajectory: Option<Written<bool>>,
+}
+
+impl Propensity {
+    /// Whether frames are written at these times.
+    pub fn writes_trajectory(&self) -> bool {
+        self.trajectory.as_ref().is_some_and(|typed| typed.value)
+    }
 }
 
 /// Times at equal ratios.

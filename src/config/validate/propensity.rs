@@ -55,6 +55,9 @@ pub fn check(
             Some(None)
         }
     };
+    if document.trajectory.is_none() {
+        checker.filled_in(&document.span, "trajectory", false);
+    }
     Some(PropensityPlan {
         steps: steps?,
         observables,

@@ -90,12 +90,18 @@ fn check(
         Some(document) => propensity::check(document, &stage_checks, checker).map(Some),
         None => Some(None),
     };
+    let mut observe = observe?;
+    if let (Some(typed), Some(Some(of))) = (&stage.propensity, &propensity)
+        && typed.writes_trajectory()
+    {
+        observe.trajectory_at = std::iter::once(0).chain(of.steps.iter().copied()).collect();
+    }
     Some(StagePlan {
         name: stage.name.value.clone(),
         steps: steps?,
         thermostat: thermostat?,
         set_total_energy: set_total_energy?,
-        observe: observe?,
+        observe,
         correlations: correlations.into_iter().collect::<Option<_>>()?,
         propensity: propensity?,
     })
@@ -230,6 +236,7 @@ fn observe(
         None => Some(None),
     };
     Some(ObservePlan {
+        trajectory_at: Vec::new(),
         thermodynamics: thermodynamics?,
         trajectory: frames?.0,
         trajectory_doubling_from: frames?.1,

@@ -60,7 +60,7 @@ impl Paths {
     fn hdf5(&self, stage: &StagePlan) -> impl Iterator<Item = &PathBuf> {
         let all = [
             (&self.results, stage.has_results()),
-            (&self.trajectory, stage.observe.trajectory.is_some()),
+            (&self.trajectory, stage.observe.has_trajectory()),
             (&self.inherent, stage.observe.inherent_structures.is_some()),
         ];
         all.into_iter().filter(|(_, has)| *has).map(|(path, _)| path)
@@ -68,7 +68,7 @@ impl Paths {
 
     /// The trajectory as GSD, if a stage has one.
     fn gsd(&self, stage: &StagePlan) -> Option<&PathBuf> {
-        (stage.observe.trajectory.is_some() && stage.observe.gsd).then_some(&self.gsd)
+        (stage.observe.has_trajectory() && stage.observe.gsd).then_some(&self.gsd)
     }
 }
 
@@ -193,7 +193,7 @@ impl StageFiles {
             let create = || ResultsWriter::create(&paths.results, description, layout);
             files.results = Some(room.retry_when_full(create)?);
         }
-        if stage.observe.trajectory.is_some() {
+        if stage.observe.has_trajectory() {
             let create = || TrajectoryWriter::create(&paths.trajectory, description);
             files.trajectory = Some(room.retry_when_full(create)?);
             if stage.observe.gsd {
@@ -250,7 +250,7 @@ impl StageFiles {
             let create = || room.retry_when_full(|| TrajectoryWriter::create(path, description));
             begun_anew(path, step, reopened, create)
         };
-        if stage.observe.trajectory.is_some() {
+        if stage.observe.has_trajectory() {
             files.trajectory = Some(trajectory(&paths.trajectory, known.frames)?);
             if stage.observe.gsd {
                 files.gsd = Some(GsdWriter::reopen(&paths.gsd, description, known.gsd_frames)?);
