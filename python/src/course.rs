@@ -157,16 +157,18 @@ impl Course {
         self.engine.draw_velocities(temperature, true)
     }
 
-    /// Gives all particles other velocities, rounded to the precision.
+    /// Gives all particles other velocities, rounded to the precision. A component that is as it was as a 64-bit float keeps all
+    /// its bits, of which fixed point has more.
     ///
     /// # Errors
     /// If one is no number, or too large.
     pub fn set_velocities(&mut self, velocity: Vec<[f64; 3]>) -> miette::Result<()> {
         let mut state = self.engine.export()?;
         let species = &self.plan.system.species;
-        let snapshot = Snapshot { velocity, ..state.to_snapshot(species) };
+        let before = state.to_snapshot(species);
+        let after = Snapshot { velocity, ..before.clone() };
         let rounded = ExactState::from_snapshot(
-            &snapshot,
+            &after,
             state.species_of.clone(),
             state.simulation_box,
             state.timestep,
@@ -177,14 +179,19 @@ impl Course {
             miette!(
                 help = "numbers must be finite, and in fixed point no particle may cross a quarter of the box in a step",
                 "the velocity of particle {particle}, {:?}, does not fit precision {:?}",
-                snapshot.velocity[particle],
+                after.velocity[particle],
                 state.precision.name()
             )
         })?;
-        state.velocity = rounded.velocity;
+        for particle in 0..after.velocity.len() {
+            for axis in 0..3 {
+                if after.velocity[particle][axis] != before.velocity[particle][axis] {
+                    state.velocity[particle][axis] = rounded.velocity[particle][axis];
+                }
+            }
+        }
         self.engine = engine::create(&self.plan, &state)?;
-        self.engine.begin_stage(&self.context())?;
-        Ok(())
+        Ok(self.engine.begin_stage(&self.context())?)
     }
 }
 

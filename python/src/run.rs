@@ -150,7 +150,7 @@ fn told(directory: &std::path::Path, outcome: &Outcome) -> Value {
     match outcome {
         Outcome::Finished(summary) => json!({
             "outcome": "finished",
-            "path": directory,
+            "path": directory.display().to_string(),
             "step": summary.steps,
             "particles": summary.particles,
             "seconds": summary.seconds,
@@ -161,14 +161,14 @@ fn told(directory: &std::path::Path, outcome: &Outcome) -> Value {
         }),
         Outcome::Stopped { step, checkpoint, why } => json!({
             "outcome": "stopped",
-            "path": directory,
+            "path": directory.display().to_string(),
             "step": step,
-            "checkpoint": checkpoint,
+            "checkpoint": checkpoint.display().to_string(),
             "why": why.to_string(),
         }),
         Outcome::NotBegun { why } => json!({
             "outcome": "not begun",
-            "path": directory,
+            "path": directory.display().to_string(),
             "why": why.to_string(),
         }),
     }

@@ -113,7 +113,7 @@ class Simulation:
         return self._native.thermodynamics()
 
     def set_velocities(self, velocities):
-        """(N, D); rounded to the precision. Positions keep their bits."""
+        """(N, D); rounded to the precision. Positions keep their bits, and so do velocities that are as they were."""
         import numpy
 
         velocities = numpy.ascontiguousarray(velocities, dtype=numpy.float64)
