@@ -1,8 +1,11 @@
 """Fits with errors, by what `supercool analyze` does."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import os
+from collections.abc import Sequence
 
 from . import _native
 
@@ -21,12 +24,14 @@ class Fit:
     flags: tuple
     remark: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         words = "; ".join([*self.flags, *([self.remark] if self.remark else [])])
         return f"{self.quantity} = {self.value:.6g} ± {self.error:.2g}" + (f" [{words}]" if words else "")
 
 
-def analyze(paths, *, same_temperature=None):
+def analyze(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, same_temperature: float | None = None
+) -> dict:
     """Averages over independent runs and fits: what `supercool analyze --json` writes, as a dictionary.
 
     paths: results files, or directories of runs; one or several. same_temperature: as of the command.
@@ -36,7 +41,7 @@ def analyze(paths, *, same_temperature=None):
     return json.loads(_native.analyze([os.fspath(path) for path in paths], same_temperature))
 
 
-def fits(analysis):
+def fits(analysis: dict) -> list[Fit]:
     """All fits of single state points in an analysis."""
 
     def number(value):

@@ -1,6 +1,9 @@
 """What results files hold: functions on a grid, and time series."""
 
+from __future__ import annotations
+
 import collections.abc
+import itertools
 
 from . import _file
 
@@ -57,7 +60,9 @@ class Function(_Lazy):
     axes = property(lambda self: self._data["axes"], doc="Name and array of each axis of `value`, the slowest first.")
     count = property(lambda self: self._of("count"), doc="Samples of each value.")
     description = property(lambda self: self._data["description"], doc="What it is, with its formula.")
-    change = property(lambda self: self._of("change"), doc="From the first to the later time origins; None where not measured.")
+    change = property(
+        lambda self: self._of("change"), doc="From the first to the later time origins; None where not measured."
+    )
     change_error = property(lambda self: self._of("change_error"), doc="Standard error of `change`.")
     ensemble_value = property(lambda self: self._of("ensemble_value"), doc="Of many systems: over all of them.")
     ensemble_error = property(lambda self: self._of("ensemble_error"), doc="Standard error of `ensemble_value`.")
@@ -67,8 +72,6 @@ class Function(_Lazy):
         `style` goes to `errorbar`."""
         ax = _axes(ax)
         *others, (over, x) = self.axes.items()
-        import itertools
-
         for index in itertools.product(*(range(len(grid)) for _, grid in others)):
             several = [f"{name} = {grid[i]:.4g}" for (name, grid), i in zip(others, index) if len(grid) > 1]
             words = ", ".join(([label] if label else []) + several) or None
@@ -154,9 +157,7 @@ class Group(collections.abc.Mapping):
     def __getitem__(self, name):
         with _file.reading(self._path) as file:
             item = file.get(f"{self._root}/{name}")
-            if item is not None and hasattr(item, "dtype"):
-                return item[()]
-            if item is not None and "value" in item:
+            if hasattr(item, "keys") and "value" in item:
                 return self._kind(self._path, f"{self._root}/{name}", self._system)
         raise KeyError(f"{name}: {self._path} has {', '.join(self._names()) or 'nothing'} in /{self._root}")
 

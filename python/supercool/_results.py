@@ -1,14 +1,24 @@
 """Results of runs."""
 
+from __future__ import annotations
+
+import contextlib
 import json
+import os
 import pathlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from . import _file, _fits
+from ._fits import Fit
 from ._functions import Function, Group, TimeSeries
 from ._trajectory import Trajectory
 
+if TYPE_CHECKING:
+    import h5py
 
-def open(path, *, system=None):
+
+def open(path: str | os.PathLike[str], *, system: int | None = None) -> Any:
     """What a run has written: of its directory a `Results`, of STAGE.h5 a `Stage`, of STAGE.h5md a `Trajectory` (of many systems,
     of that of number `system`). Files are read when something of them is wanted; the run may still go on."""
     path = pathlib.Path(path).expanduser()
@@ -22,7 +32,7 @@ def open(path, *, system=None):
 class Results:
     """The directory of a run. stages: those that have files, by name, in their order."""
 
-    def __init__(self, path):
+    def __init__(self, path: pathlib.Path):
         self.path = path
         files = sorted(path.glob("*.h5")) + sorted(path.glob("*.h5md"))
         if not files:
@@ -46,7 +56,7 @@ class Stage:
     systems: of many systems, each of them, with the same of its own; these are averages over them. Else empty.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: pathlib.Path):
         self.path = path
         self.name = path.stem
         self.observables = Group(path, "observables", TimeSeries)
@@ -54,12 +64,12 @@ class Stage:
         self.structure = Group(path, "structure", Function)
 
     @property
-    def plan(self):
+    def plan(self) -> dict:
         """What was run, with every default."""
         return _plan(self._file())[0]
 
     @property
-    def toml(self):
+    def toml(self) -> str:
         """The configuration as it was typed."""
         return _plan(self._file())[1]
 
@@ -67,18 +77,18 @@ class Stage:
         return self.path if self.path.exists() else self.path.with_suffix(".h5md")
 
     @property
-    def complete(self):
+    def complete(self) -> bool:
         """Whether the stage has ended."""
         with _file.reading(self.path) as file:
             return bool(file["progress/complete"][()])
 
     @property
-    def trajectory(self):
+    def trajectory(self) -> Trajectory:
         """Its frames; of many systems see `systems`."""
         return Trajectory(self.path.with_suffix(".h5md"))
 
     @property
-    def systems(self):
+    def systems(self) -> list[System]:
         with _file.reading(self.path) as file:
             if "systems" not in file:
                 return []
@@ -86,19 +96,29 @@ class Stage:
             temperatures = file["systems/temperature"][()] if "systems/temperature" in file else [None] * len(seeds)
         return [System(self.path, n, int(seed), of) for n, (seed, of) in enumerate(zip(seeds, temperatures))]
 
-    def fits(self):
+    @contextlib.contextmanager
+    def file(self) -> Iterator[h5py.File]:
+        """Its results file for h5py, open for reading: `with stage.file() as file: ...`."""
+        with _file.reading(self.path) as file:
+            yield file
+
+    def fits(self) -> list[Fit]:
         """Diffusion, relaxation and more with errors and flags, as of `supercool analyze`: a list of `Fit`."""
         return _fits.fits(_fits.analyze(self.path))
 
-    def relaxation_time(self, species=None, *, wavenumber=None, temperature=None):
+    def relaxation_time(
+        self, species: str | None = None, *, wavenumber: float | None = None, temperature: float | None = None
+    ) -> Fit:
         """Where F_s has fallen to 1/e: a `Fit`."""
         return _fits.choose(self.fits(), "tau", species, wavenumber, temperature)
 
-    def diffusion(self, species=None, *, temperature=None):
+    def diffusion(self, species: str | None = None, *, temperature: float | None = None) -> Fit:
         """The diffusion coefficient of the mean-square displacement: a `Fit`."""
         return _fits.choose(self.fits(), "D", species, None, temperature)
 
-    def kww(self, species=None, *, wavenumber=None, temperature=None):
+    def kww(
+        self, species: str | None = None, *, wavenumber: float | None = None, temperature: float | None = None
+    ) -> tuple[Fit, ...]:
         """Amplitude, time and exponent of a stretched exponential through F_s: three of `Fit`."""
         found = self.fits()
         names = ("A_kww", "tau_kww", "beta_kww")
@@ -120,7 +140,7 @@ class System:
         self.structure = Group(path, "systems/structure", Function, number)
 
     @property
-    def trajectory(self):
+    def trajectory(self) -> Trajectory:
         return Trajectory(self._path.with_suffix(".h5md"), self.number)
 
     def __repr__(self):

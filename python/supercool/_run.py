@@ -1,5 +1,7 @@
 """Runs with files."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import json
@@ -8,8 +10,13 @@ import os
 import pathlib
 import signal
 import threading
+from typing import TYPE_CHECKING
 
 from . import _configuration, _native, _nvrtc
+
+if TYPE_CHECKING:
+    from ._configuration import Configuration
+    from ._results import Results
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP")
 
@@ -31,7 +38,7 @@ class Run:
     outcome: str
     path: pathlib.Path
     step: int | None = None
-    summary: list | None = None
+    summary: list[dict] | None = None
     why: str | None = None
     checkpoint: pathlib.Path | None = None
     particles: int | None = None
@@ -40,14 +47,22 @@ class Run:
     was_complete: bool | None = None
     engine: dict | None = None
 
-    def open(self):
+    def open(self) -> Results:
         """Its results: `supercool.open(run.path)`."""
         from ._results import open as open_results
 
         return open_results(self.path)
 
 
-def run(config, *, output=None, engine=None, force=False, max_walltime=None, quiet=True):
+def run(
+    config: Configuration,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    engine: str | None = None,
+    force: bool = False,
+    max_walltime: float | str | None = None,
+    quiet: bool = True,
+) -> Run:
     """Runs a configuration as `supercool run` does, with the same files and the same bits.
 
     config: path, TOML text (of several lines) or dictionary.
@@ -76,7 +91,13 @@ def run(config, *, output=None, engine=None, force=False, max_walltime=None, qui
     return _outcome(ended)
 
 
-def resume(directory, *, engine=None, max_walltime=None, quiet=True):
+def resume(
+    directory: str | os.PathLike[str],
+    *,
+    engine: str | None = None,
+    max_walltime: float | str | None = None,
+    quiet: bool = True,
+) -> Run:
     """Goes on from the last checkpoint of a run's directory, as `supercool resume` does. See `run`."""
     _nvrtc.find()
     with _stopped_by_signals() as stop:
@@ -86,7 +107,7 @@ def resume(directory, *, engine=None, max_walltime=None, quiet=True):
     return _outcome(ended)
 
 
-def check(config):
+def check(config: Configuration) -> str:
     """What a configuration would run, with every default: the text of `supercool check`. Raises ConfigError where it is wrong."""
     return _native.check(*_configuration.split(config))
 

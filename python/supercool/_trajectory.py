@@ -1,10 +1,17 @@
 """Stored states."""
 
+from __future__ import annotations
+
 import collections.abc
 import dataclasses
 import json
+import pathlib
+from typing import TYPE_CHECKING
 
 from . import _file
+
+if TYPE_CHECKING:
+    import numpy
 
 #: Read at once, in bytes of positions.
 _BLOCK = 16 << 20
@@ -17,13 +24,13 @@ class Frame:
 
     step: int
     time: float
-    positions: "numpy.ndarray"  # noqa: F821
-    images: "numpy.ndarray"  # noqa: F821
-    velocities: "numpy.ndarray"  # noqa: F821
-    box: "numpy.ndarray"  # noqa: F821
+    positions: numpy.ndarray
+    images: numpy.ndarray
+    velocities: numpy.ndarray
+    box: numpy.ndarray
 
     @property
-    def unwrapped(self):
+    def unwrapped(self) -> numpy.ndarray:
         """Positions as if there were no periodic boundary."""
         return self.positions + self.images * self.box
 
@@ -31,7 +38,7 @@ class Frame:
 class Trajectory(collections.abc.Sequence):
     """Frames of a file STAGE.h5md, read when they are wanted: `for frame in trajectory`, `trajectory[-1]`."""
 
-    def __init__(self, path, system=None):
+    def __init__(self, path: pathlib.Path, system: int | None = None):
         self.path = path
         with _file.reading(path) as file:
             groups = sorted(file["particles"], key=lambda name: int(name.rpartition("-")[2]) if "-" in name else 0)
@@ -44,7 +51,7 @@ class Trajectory(collections.abc.Sequence):
             plan = json.loads(_file.text(file["parameters/plan"][()]))
             self._dimension = plan["system"]["simulation_box"]["dimension"]
 
-    def __len__(self):
+    def __len__(self) -> int:
         with _file.reading(self.path) as file:
             return len(file[f"{self._group}/position/step"])
 
@@ -57,7 +64,7 @@ class Trajectory(collections.abc.Sequence):
             raise IndexError(f"frame {index}: {self.path} has {length}")
         return self._frames(at, at + 1)[0]
 
-    def __iter__(self):
+    def __iter__(self) -> collections.abc.Iterator[Frame]:
         block = max(1, _BLOCK // (24 * len(self.species)))
         for start in range(0, len(self), block):
             yield from self._frames(start, min(start + block, len(self)))

@@ -4,7 +4,6 @@ import sys
 import time
 
 import supercool
-
 from conftest import LIQUID, command
 
 

@@ -5,9 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-
 import supercool
-
 from conftest import LIQUID
 from test_command import until
 

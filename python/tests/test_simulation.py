@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
-
 import supercool
-
 from conftest import LIQUID
 
 
@@ -39,7 +37,10 @@ def test_it_has_the_bits_of_the_command_through_all_stages(tmp_path, precision):
         is_frame(simulation, frame)
         assert simulation.stage == "production"
     now = simulation.thermodynamics()
-    last = {name: stages["production"].observables[name].value[-1] for name in ("temperature", "pressure", "potential_energy")}
+    last = {
+        name: stages["production"].observables[name].value[-1]
+        for name in ("temperature", "pressure", "potential_energy")
+    }
     assert {name: now[name] for name in last} == last
     assert now["total_energy"] == now["potential_energy"] + now["kinetic_energy"]
 
