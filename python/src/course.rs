@@ -14,6 +14,8 @@ pub struct Course {
     stage: usize,
     /// Sum and number of the samples of the total energy of each stage.
     energies: Vec<(f64, u64)>,
+    /// Why its state is no longer to be trusted.
+    broken: Option<String>,
 }
 
 impl Course {
@@ -29,7 +31,7 @@ impl Course {
         let mut engine = engine::create(&plan, &state)?;
         run::draw_first_velocities(&plan, engine.as_mut())?;
         let energies = vec![(0.0, 0); plan.stages.len()];
-        let mut course = Course { plan, engine, stage: 0, energies };
+        let mut course = Course { plan, engine, stage: 0, energies, broken: None };
         course.enter_stage()?;
         Ok(course)
     }
@@ -111,9 +113,27 @@ impl Course {
     /// Takes some steps, in the present stage and those after it.
     ///
     /// # Errors
-    /// Where the stages end, and those of the engine.
+    /// Where the stages end, and those of the engine: after these [`check_sound`](Self::check_sound) fails.
     pub fn advance(&mut self, steps: u64) -> miette::Result<()> {
         self.check_steps(steps)?;
+        let ended = self.take_steps(steps);
+        self.broken = ended.as_ref().err().map(ToString::to_string);
+        ended
+    }
+
+    /// # Errors
+    /// If steps have failed: what the engine then holds is no state of this system.
+    pub fn check_sound(&self) -> miette::Result<()> {
+        match &self.broken {
+            None => Ok(()),
+            Some(why) => Err(miette!(
+                help = "begin a new simulation",
+                "this simulation has ended with an error, and has no state any more: {why}"
+            )),
+        }
+    }
+
+    fn take_steps(&mut self, steps: u64) -> miette::Result<()> {
         let target = self.step() + steps;
         while self.step() < target {
             if self.step() == self.stage_end() {

@@ -28,8 +28,12 @@ impl Simulation {
         py: Python<'_>,
         work: impl FnOnce(&mut Course) -> miette::Result<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
-            .map_err(raise)
+        py.detach(|| {
+            let mut course = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            course.check_sound()?;
+            work(&mut course)
+        })
+        .map_err(raise)
     }
 
     /// The first `dimension` components of each particle.

@@ -45,7 +45,7 @@ class Run:
     seconds: float | None = None
     setup_seconds: float | None = None
     was_complete: bool | None = None
-    engine: dict | None = None
+    engine: dict | None = dataclasses.field(default=None, repr=False)
 
     def open(self) -> Results:
         """Its results: `supercool.open(run.path)`."""

@@ -36,7 +36,7 @@ class Simulation:
         )
 
     def advance(self, steps: int) -> None:
-        """Takes some steps. Where Ctrl-C ends it, the steps taken so far stay."""
+        """Takes some steps. Where Ctrl-C ends it, the steps taken so far stay; where an error does, there is no state any more."""
         self._native.advance(steps)
 
     @property

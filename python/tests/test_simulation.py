@@ -157,3 +157,16 @@ def test_a_stage_whose_energy_was_not_sampled_is_refused():
     text = LIQUID.replace("thermodynamics = 20, trajectory = 60", "thermodynamics = 200, trajectory = 60")
     with pytest.raises(supercool.Error):
         supercool.Simulation(text).advance(121)
+
+
+def test_a_simulation_that_broke_gives_no_numbers():
+    simulation = supercool.Simulation(LIQUID.replace("timestep = 0.004", "timestep = 0.1"))
+    with pytest.raises(supercool.Error, match="run.timestep"):
+        simulation.advance(100)
+    for of in ("positions", "step", "velocities"):
+        with pytest.raises(supercool.Error, match="begin a new simulation"):
+            getattr(simulation, of)
+    with pytest.raises(supercool.Error, match="begin a new simulation"):
+        simulation.thermodynamics()
+    with pytest.raises(supercool.Error, match="begin a new simulation"):
+        simulation.advance(1)
