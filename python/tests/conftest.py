@@ -36,7 +36,7 @@ observe = { thermodynamics = 20, trajectory = 60 }
 name = "production"
 steps = 200
 set_total_energy = "mean of equilibrate"
-observe = { thermodynamics = 10, trajectory = 50 }
+observe = { thermodynamics = 10, trajectory = 50, structure = { every = 50, maximum_distance = 3.0, bin_width = 0.1, maximum_wavenumber = 8.0 } }
 
 [[stage.correlation]]
 every = 5

@@ -34,7 +34,27 @@ def test_functions_are_those_of_the_file(finished, stage):
     scattering = stage.dynamics["A/self_intermediate_scattering_function"]
     assert list(scattering.axes) == ["wavenumber", "time"] and len(scattering.axes["wavenumber"]) == 2
     assert stage.dynamics["A/mean_square_displacement"].unit == "sigma2"
-    assert stage.structure.keys() == set()
+
+
+def test_the_pair_distribution_is_that_of_the_trajectory(stage):
+    assert {"AA/pair_distribution", "AB/pair_distribution", "AA/structure_factor"} <= set(stage.structure)
+    function = stage.structure["BB/pair_distribution"]
+    (distance,) = function.axes.values()
+    assert list(function.axes) == ["distance"] and function.time is None
+    np.testing.assert_allclose(distance, np.arange(30) * 0.1 + 0.05)
+    bins, pairs = np.linspace(0.0, 3.0, 31), np.zeros(30)
+    for frame in stage.trajectory:
+        place = frame.positions[200:]
+        apart = place[:, None] - place[None]
+        apart -= frame.box * np.round(apart / frame.box)
+        pairs += np.histogram(np.sqrt((apart**2).sum(-1))[np.triu_indices(56, 1)], bins)[0]
+    shell = 4.0 / 3.0 * np.pi * (bins[1:] ** 3 - bins[:-1] ** 3)
+    expected = pairs / 5 * np.prod(frame.box) / (56 * 55 / 2 * shell)
+    # By their definition, up to (N - 1)/N.
+    shown = expected > 0
+    ratio = function.value[shown] / expected[shown]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+    assert ratio[0] == pytest.approx(1.0, abs=1 / 55)
 
 
 def test_the_mean_square_displacement_is_that_of_the_trajectory(stage):
@@ -115,8 +135,9 @@ def test_figures(stage):
     grid = stage.dynamics["A/self_intermediate_scattering_function"].axes["wavenumber"]
     assert words == [f"cold, wavenumber = {q:.4g}" for q in grid]
     assert (ax.get_xscale(), ax.get_xlabel()) == ("log", "t")
-    other = stage.observables["temperature"].plot(ax)
-    assert other is ax
+    assert stage.observables["temperature"].plot(ax) is ax
+    ax = stage.structure["AB/pair_distribution"].plot()
+    assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("linear", "r", "pair distribution")
 
 
 def test_data_frames(stage):
