@@ -4,6 +4,7 @@ import pathlib
 import re
 
 import pytest
+from conftest import needed
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs/guide/python.md"
 
@@ -14,7 +15,7 @@ def blocks(language):
 
 def test_the_guide_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("tomllib")
-    pytest.importorskip("matplotlib").use("Agg")
+    needed("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
     (configuration,) = blocks("toml")
     pathlib.Path("liquid.toml").write_text(configuration)

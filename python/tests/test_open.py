@@ -2,7 +2,7 @@ import h5py
 import numpy as np
 import pytest
 import supercool
-from conftest import LIQUID
+from conftest import LIQUID, needed
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_many_systems_and_their_averages(tmp_path):
 
 
 def test_figures(stage):
-    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib = needed("matplotlib")
     matplotlib.use("Agg")
     ax = stage.dynamics["A/self_intermediate_scattering_function"].plot(label="cold")
     words = ax.get_legend_handles_labels()[1]
@@ -141,7 +141,7 @@ def test_figures(stage):
 
 
 def test_data_frames(stage):
-    pytest.importorskip("pandas")
+    needed("pandas")
     scattering = stage.dynamics["A/self_intermediate_scattering_function"]
     table = scattering.to_pandas()
     assert table.index.names == ["wavenumber", "time"]
