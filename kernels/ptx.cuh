@@ -43,6 +43,27 @@ INLINE u64 load_relaxed(const u64 *at) {
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
+// 16 bytes that go to the L2 and come from there as a whole, in no order with anything else.
+INLINE void store_whole(void *at, u64 low, u64 high) {
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 3)
+    asm volatile("{\n.reg .b128 both;\nmov.b128 both, {%1, %2};\nst.relaxed.gpu.global.b128 [%0], both;\n}"
+                 :
+                 : "l"(at), "l"(low), "l"(high)
+                 : "memory");
+#else
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" : : "l"(at), "l"(low), "l"(high) : "memory");
+#endif
+}
+INLINE void load_whole(const void *at, u64 &low, u64 &high) {
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 3)
+    asm volatile("{\n.reg .b128 both;\nld.relaxed.gpu.global.b128 both, [%2];\nmov.b128 {%0, %1}, both;\n}"
+                 : "=l"(low), "=l"(high)
+                 : "l"(at)
+                 : "memory");
+#else
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"(at) : "memory");
+#endif
+}
 INLINE void fence() {
     asm volatile("fence.acq_rel.gpu;" : : : "memory");
 }
@@ -164,6 +185,20 @@ INLINE void load_doubles(const double *at, double &x, double &y) {
 
 INLINE void add_release(u64 *at, u64 value) { __atomic_fetch_add(at, value, __ATOMIC_RELEASE); }
 INLINE u64 load_relaxed(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+// While they are written the second word is zero, and so are both that are loaded.
+INLINE void store_whole(void *at, u64 low, u64 high) {
+    u64 *words = (u64 *)at;
+    __atomic_store_n(words + 1, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(words, low, __ATOMIC_SEQ_CST);
+    __atomic_store_n(words + 1, high, __ATOMIC_SEQ_CST);
+}
+INLINE void load_whole(const void *at, u64 &low, u64 &high) {
+    const u64 *words = (const u64 *)at;
+    u64 before = __atomic_load_n(words + 1, __ATOMIC_SEQ_CST);
+    low = __atomic_load_n(words, __ATOMIC_SEQ_CST);
+    high = __atomic_load_n(words + 1, __ATOMIC_SEQ_CST);
+    if (high != before) low = high = 0;
+}
 INLINE void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_block() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -3,13 +3,15 @@
 //! [`crate::config`] makes it from TOML text; everything below reads only this. It is written in full
 //! (as JSON) to every output file, so that a file alone says how it was made. Reduced units throughout.
 mod ensemble;
+mod propensity;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
 
-pub use self::ensemble::{EnsembleKind, EnsemblePlan, TemperatureKey};
+pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
+pub use self::propensity::{PropensityObservable, PropensityPlan, States};
 
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Species, species_of_particles};
@@ -225,6 +227,9 @@ pub struct StagePlan {
     pub set_total_energy: Option<TotalEnergy>,
     pub observe: ObservePlan,
     pub correlations: Vec<CorrelationPlan>,
+    /// Of runs from the same configurations, in the first stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub propensity: Option<PropensityPlan>,
 }
 
 impl StagePlan {
@@ -232,6 +237,7 @@ impl StagePlan {
     pub fn has_results(&self) -> bool {
         let observe = &self.observe;
         !self.correlations.is_empty()
+            || self.propensity.is_some()
             || observe.thermodynamics.is_some()
             || observe.structure.is_some()
             || observe.bond_order.is_some()

@@ -599,6 +599,7 @@ fn many_systems_give_the_bits_of_each_alone() {
             samples: systems,
             temperatures: Vec::new(),
             temperature_of: Vec::new(),
+            configurations: Vec::new(),
             keys_behind_file: Vec::new(),
         });
         plan.run.engine = EngineChoice::Cuda;

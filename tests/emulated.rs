@@ -185,6 +185,51 @@ fn have_equal_displacements(expected: &Job, found: &Job) {
     assert!(compared > 20, "{compared} values");
 }
 
+/// Runs from the same configurations, and the sums over them.
+#[test]
+fn propensities_have_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let relax = r#"
+[ensemble]
+kind = "independent"
+systems = 2
+[[stage]]
+name = "relax"
+steps = 40
+thermostat = { kind = "langevin", temperature = 1.2, friction = 2.0 }
+observe = { trajectory = 40 }
+"#;
+    let liquid = kob_andersen(3, 256, "fixed-point", "timestep = 0.004");
+    let expected = Job::new(&(liquid.clone() + relax).replace("\"out\"", "\"relaxed\""));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    let file = expected.path("relaxed/relax.h5md");
+    let toml = liquid.replace("lattice = \"fcc\", ", "")
+        + &format!(
+            r#"
+[ensemble]
+kind = "isoconfigurational"
+configurations = "{}"
+runs = 2
+[[stage]]
+name = "first"
+steps = 60
+observe = {{ thermodynamics = 20 }}
+[stage.propensity]
+times = {{ from = 0.004, to = 0.24, points_per_decade = 3 }}
+observables = ["displacement", "self-intermediate-scattering-function", "bond-breaking"]
+wavenumber = 7.25
+"#,
+            file.display()
+        );
+    expected.write("job.toml", &toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    let found = job(gpu, "1", &toml);
+    run_on_the_gpu(&found);
+    let [expected, found] = [&expected, &found].map(|job| job.path("out/first.h5"));
+    assert_same_numbers(&expected, &found);
+    assert_eq!(numbers(&found)["/propensity/measured"].1, [6]);
+}
+
 /// Steps of the checkpoints of a run.
 fn checkpoints(job: &Job) -> Vec<u64> {
     let Ok(files) = std::fs::read_dir(job.path("out")) else { return Vec::new() };

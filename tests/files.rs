@@ -156,6 +156,7 @@ fn layout() -> StageLayout {
         thermodynamics: true,
         exchanges: false,
         scalars: Vec::new(),
+        propensity: None,
         series: vec![
             series(MSD, vec![axis(AxisName::Time, &times)], "sigma2", "<|r(t) - r(0)|^2>"),
             series(

@@ -314,6 +314,7 @@ fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
         set_total_energy: None,
         observe: ObservePlan::nothing(),
         correlations: vec![correlation],
+        propensity: None,
     });
 }
 

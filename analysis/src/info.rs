@@ -7,8 +7,11 @@ use crate::fit::Estimate;
 use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
-use crate::results::{Ensemble, Function, ResultsFile};
+use crate::results::{Ensemble, Function, OfSpecies, Propensities, ResultsFile};
 use crate::{Exchanges, Frame, Result, TrajectoryReader, open, read_consistent};
+
+/// Sets of systems that are described, at most: there may be hundreds of configurations.
+pub(crate) const MOST_SETS: usize = 20;
 
 /// Describes a results file or a trajectory of any format that [`open`] reads.
 pub fn info(path: impl AsRef<Path>) -> Result<String> {
@@ -17,11 +20,12 @@ pub fn info(path: impl AsRef<Path>) -> Result<String> {
         Format::Hdf5 => read_consistent(path, || {
             let files = ResultsFile::open_averages(path)?;
             let text = |file: &ResultsFile| hdf5_info(file, &Overview::of(file)?);
-            let mut text = files.iter().map(text).collect::<Result<Vec<_>>>()?.join("\n");
+            let shown = files.iter().take(MOST_SETS);
+            let mut all = shown.map(text).collect::<Result<Vec<_>>>()?.join("\n");
             if let Some(exchanges) = files.first().and_then(Exchanges::of_file) {
-                let _ = write!(text, "\n{}", exchanges.text());
+                let _ = write!(all, "\n{}", exchanges.text());
             }
-            Ok(text)
+            Ok(all + &after_sets(&files)?)
         }),
         _ => trajectory_info(&*open(path)?),
     }
@@ -56,7 +60,7 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
 
 /// How many systems averages are made over, and what their errors are worth.
 fn systems(ensemble: &Ensemble) -> String {
-    let each = if ensemble.temperatures.is_empty() { "" } else { " of each temperature" };
+    let each = ensemble.of_each();
     let errors = match ensemble.samples {
         1 => "a single one, without errors from their scatter",
         2 | 3 => {
@@ -65,6 +69,43 @@ fn systems(ensemble: &Ensemble) -> String {
         _ => "averages over them, errors from their scatter",
     };
     format!("{}{each} ({errors})", ensemble.samples)
+}
+
+/// What follows the descriptions of the first sets of systems of a file.
+pub(crate) fn after_sets(files: &[ResultsFile]) -> Result<String> {
+    let mut text = String::new();
+    if let Some(more) = files.len().checked_sub(MOST_SETS).filter(|&more| more > 0) {
+        let _ = writeln!(text, "\n... and {more} sets of systems more.");
+    }
+    if let Some(propensities) = files[0].propensities()? {
+        text += &propensities_text(&propensities);
+    }
+    Ok(text)
+}
+
+/// What the configurations determine of the motion of particles, at the last time.
+fn propensities_text(of: &Propensities) -> String {
+    let mut text = format!("\nPropensities at {} of {} times", of.measured, of.times);
+    let Some(last) = of.last else { return text + "\n" };
+    let _ = writeln!(
+        text,
+        "; at t = {} mean and predictable share (error by a jackknife over {})",
+        short(last),
+        of.jackknife_over
+    );
+    let width = of.observables.iter().map(|each| each.name.len()).max().unwrap_or(0);
+    for each in &of.observables {
+        for OfSpecies { species, mean, predictable_share, error } in &each.species {
+            let share = match (predictable_share.is_nan(), error.is_nan()) {
+                (true, _) => "-".into(),
+                (false, true) => format!("{} (no error)", short(*predictable_share)),
+                _ => estimate(Estimate { value: *predictable_share, error: *error }),
+            };
+            let (name, mean) = (&each.name, short(*mean));
+            let _ = writeln!(text, "  {species} {name:<width$} {mean:>12} {share:>20}");
+        }
+    }
+    text
 }
 
 fn parameters(file: &ResultsFile) -> String {

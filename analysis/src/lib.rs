@@ -9,6 +9,7 @@
 //! - [`statistics`], [`fit`]: means with errors; diffusion coefficient, relaxation time, their dependence
 //!   on temperature.
 //! - [`mod@analyze`]: averages over runs and all fits, as tables.
+//! - [`export`]: propensities as extended XYZ.
 //! - [`mod@plot`], [`mod@info`], [`mod@report`]: what a file holds, as a figure, as text and as a page.
 #![warn(missing_docs)]
 
@@ -17,6 +18,7 @@ pub mod correlation;
 pub mod drift;
 mod error;
 mod exchange;
+pub mod export;
 pub mod fit;
 mod format;
 mod global_heap;
@@ -37,6 +39,7 @@ pub mod trajectory;
 pub use analyze::{Analysis, analyze};
 pub use error::{AnalysisError, Result, cut_off};
 pub use exchange::Exchanges;
+pub use export::export_propensities;
 pub use info::info;
 pub use numbers::{significant, with_error};
 pub use plot::{Quantity, plot, plot_analysis};

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use supercool_observables::Section;
 
-use crate::info::hdf5_info;
+use crate::info::{MOST_SETS, after_sets, hdf5_info};
 use crate::numbers::named;
 use crate::overview::Overview;
 use crate::plan::stage_steps;
@@ -42,8 +42,12 @@ fn page(path: &Path) -> Result<String> {
         String::from("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head><body>", text(&title));
     let _ = writeln!(page, "<h1>{}</h1>", text(&title));
-    for (file, overview) in averages.iter().zip(&overviews) {
+    for (file, overview) in averages.iter().zip(&overviews).take(MOST_SETS) {
         let _ = writeln!(page, "<pre>{}</pre>", text(&hdf5_info(file, overview)?));
+    }
+    let after = after_sets(&averages)?;
+    if !after.is_empty() {
+        let _ = writeln!(page, "<pre>{}</pre>", text(&after));
     }
     for section in Section::ALL {
         if let Some(svg) = svg_of_file(&overviews, &labels, &figures(section)) {

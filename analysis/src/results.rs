@@ -4,6 +4,7 @@
 //! (with `wavenumber`: `value[q][t]`; some with `change` and `change_error`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
 //! `/parameters`. Anything may be missing. Files of many systems are read as several files ([`Ensemble`]).
 mod ensemble;
+mod propensity;
 mod time_series;
 
 use std::path::Path;
@@ -13,6 +14,7 @@ use hdf5::Group;
 
 pub use self::ensemble::Ensemble;
 use self::ensemble::View;
+pub use self::propensity::{OfSpecies, Propensities, Propensity};
 pub use self::time_series::TimeSeries;
 use crate::Result;
 use crate::hdf5_file::{Hdf5File, dataset, group, members};
@@ -175,9 +177,9 @@ impl ResultsFile {
         let read_axis = |which: &str| -> Result<Option<Vec<f64>>> {
             dataset(element, which).map(|dataset| self.file.numbers(&dataset)).transpose()
         };
-        if self.view == View::Whole && element.link_exists("temperature") {
-            let what =
-                "holds averages over systems of several temperatures, which are read one by one";
+        let groups = ["temperature", "configuration"];
+        if self.view == View::Whole && groups.iter().any(|axis| element.link_exists(axis)) {
+            let what = "holds averages over systems of several temperatures or configurations, which are read one by one";
             return Err(self.file.bad(format!("{}: {what}", element.name())));
         }
         let Some(values) = read("value")? else { return Ok(None) };

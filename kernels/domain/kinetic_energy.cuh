@@ -35,6 +35,7 @@ static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
 // The thermostat acts after the drift to a step, the `drift`-th of the launch. All threads come here, after a barrier.
 static __device__ __noinline__ void act_after_drift_of_ranks(const Thermostat &thermostat, GlobalThermostat &shared,
                                                              const PeerLaunch &launch, u32 drift, u64 step) {
+    if (threadIdx.x < 32) shared.draw_for(thermostat, step);
     if (threadIdx.x == 0) shared.act(thermostat, kinetic2_of_ranks(launch.number, drift), step);
     __syncthreads();
 }

@@ -5,6 +5,8 @@
 // reads. After the barrier the lists are rebuilt where a particle has moved by half the skin. A thermostat of
 // the whole system (Nose-Hoover, Bussi) acts on the kinetic energy of half steps, whose sum the same barrier completes; a
 // collision of Andersen's, in the middle of a drift, takes four or seven barriers.
+//
+// In small systems the sites of a step carry its tag, and blocks take them as they come instead of meeting (`md/tagged.cuh`).
 #pragma once
 #include "md/andersen.cuh"
 #include "md/passes.cuh"
@@ -17,20 +19,53 @@ struct SharedThermostat : GlobalThermostat {
     // Clock at the start of the pass, and cycles of passes and of waiting after them.
     i64 start;
     u64 cycles[2];
+#if TAGGED
+    // Turns whose heat is in the memory.
+    u32 heats;
+
+    // Adds the heats of turns before `end`, in their order; all lanes of a warp of the first block come here. `tag`: of the sums
+    // of turn `end`.
+    __device__ __noinline__ void add_heats(u32 end, u32 tag) {
+        u32 lane = threadIdx.x & 31, first = heats;
+        for (; first < end; first += 32) {
+            u32 turn = first + lane;
+            double heat = turn < end ? value_over_blocks_by_lane(turn, SUM_OF_HEAT, tag - (end - turn)) : 0.0;
+            for (u32 k = 0; k < 32 && first + k < end; ++k) {
+                double of_turn = __shfl_sync(~0u, heat, k);
+                if (lane == 0) memory.heat += of_turn;
+            }
+        }
+        __syncwarp();
+        if (lane == 0) heats = end;
+        __syncwarp();
+    }
+#endif
 };
 
-// What a thermostat does after the drift to a step, by the sums of a pass; the last warp of each block comes here.
-static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat, SharedThermostat &shared, u32 turn, u64 step) {
+// Whether the first block adds the heats of many turns at once, which would keep a thermostat that all wait for.
+template <Acting ACTING>
+static constexpr bool ADDS_HEATS_LATER = TAGGED && ACTING == ACTS_GLOBAL;
+
+// What a thermostat does after the drift to a step, by the sums of a pass, which come with the tag of the sites there; the last
+// warp of each block comes here.
+template <Acting ACTING>
+static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat, SharedThermostat &shared, u32 turn, u32 tag, u64 step) {
     bool one = (threadIdx.x & 31) == 0;
     if (thermostat.kind != THERMOSTAT_LANGEVIN) {
-        double kinetic2 = value_over_blocks(turn, 1);
+        shared.draw_for(thermostat, step);
+        double kinetic2 = value_over_blocks(turn, SUM_OF_KINETIC_ENERGY, tag);
         if (one) shared.act(thermostat, kinetic2, step);
     }
     // Only the first block keeps the heat.
-    if (blockIdx.x == 0 && thermostat.kind != THERMOSTAT_NOSE_HOOVER) {
-        double heat = value_over_blocks(turn, 0);
-        if (one) shared.memory.heat += heat;
+    if (blockIdx.x != 0 || thermostat.kind == THERMOSTAT_NOSE_HOOVER) return;
+#if TAGGED
+    if (ADDS_HEATS_LATER<ACTING>) {
+        if (turn + 1 - shared.heats >= TURNS_OF_HEAT / 2) shared.add_heats(turn + 1, tag + 1);
+        return;
     }
+#endif
+    double heat = value_over_blocks(turn, SUM_OF_HEAT, tag);
+    if (one) shared.memory.heat += heat;
 }
 
 // After a pass that has stopped between the kicks: the first kick of the next step and its drift. Each thread takes the
@@ -77,7 +112,15 @@ static __device__ __noinline__ Findings move_after_collision(const Own own, Site
     return findings;
 }
 
-INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_done) {
+// After a number of turns; `tag`: that of the sums of one more.
+template <Acting ACTING>
+INLINE void finish(const Thermostat &thermostat, const Work &work, SharedThermostat &shared, u32 steps_done, u32 turns, u32 tag) {
+#if TAGGED
+    if (blockIdx.x == 0 && ADDS_HEATS_LATER<ACTING>) {
+        if (thermostat.kind != THERMOSTAT_NOSE_HOOVER && threadIdx.x >= blockDim.x - 32) shared.add_heats(turns, tag);
+        __syncthreads();
+    }
+#endif
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     Control *control = system.control;
     control->copy = work.copy;
@@ -106,6 +149,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     if (threadIdx.x == 0) {
         shared.load(thermostat, system.control);
         shared.cycles[0] = shared.cycles[1] = 0;
+#if TAGGED
+        shared.heats = 0;
+#endif
     }
     __syncthreads();
     if (launch.rebuild) {
@@ -115,7 +161,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             work.copy = copy ^ 1;
             work.site_copy = site_copy ^ 1;
         });
-        if (full) return finish(work, shared, launch.from);
+        if (full) return finish<ACTING>(thermostat, work, shared, launch.from, 0, launch.tag);
     }
     if (launch.restore) {
         present_sites(work);
@@ -130,14 +176,47 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #if STAGED_COPIES
     bool is_staged = false;
 #endif
+#if TAGGED
+    // Whether the sites of the step come tagged, without a barrier before.
+    bool come_tagged = false;
+#endif
     for (u32 done = launch.from;; ++done) {
         bool last = done == launch.steps;
         u64 step = launch.first_step + done;
         u32 turn = done - launch.from;
         if (threadIdx.x == 0) shared.start = clock64();
+        // Of the sites of the step, and of the sums that come with them.
+        u32 tag = launch.tag + turn;
+#if TAGGED
+        if (come_tagged) {
+            StagedSites staged = staged_sites(work.site_copy);
+            is_staged = true;
+            if (__syncthreads_or(stage_tagged(system.sites[work.site_copy], staged, tag))) {
+                // The others see the same. What they wrote of their particles is visible behind a barrier.
+                synchronize(false);
+                if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish<ACTING>(thermostat, work, shared, done - 1, turn, tag + 1);
+                if (HAS_SUMS) {
+                    if (threadIdx.x >= blockDim.x - 32) act_after_drift<ACTING>(thermostat, shared, turn - 1, tag, step);
+                    acts = false;
+                }
+                bool full = rebuild(work.copy, work.site_copy);
+                Work::change<SINGLE_LANE>([&] {
+                    work.copy ^= 1;
+                    work.site_copy ^= 1;
+                });
+                is_staged = false;
+                if (full) return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
+            }
+            if (blockIdx.x == 0 && threadIdx.x == 0) {
+                i64 now = clock64();
+                shared.cycles[1] += (u64)(now - shared.start);
+                shared.start = now;
+            }
+        }
+#endif
         // The last warp has the fewest tiles.
         if (HAS_SUMS && acts && threadIdx.x >= blockDim.x - 32) {
-            act_after_drift(thermostat, shared, turn - 1, step);
+            act_after_drift<ACTING>(thermostat, shared, turn - 1, tag, step);
             if (ACTING == ACTS_GLOBAL && (threadIdx.x & 31) == 0) shared.ready.give();
         }
 #if STAGED_COPIES
@@ -155,13 +234,11 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         SplitSum *stress = stress_at(launch.stress, done);
         bool stops = last || collides || stress;
         SplitSum sums[2] = {};
-        PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops};
+        PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops, tag + 1};
         acted += acts ? 1 : 0;
         Findings findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
         // What does not depend on the kinetic energy, while others integrate.
-        if (ACTING == ACTS_GLOBAL && !last && thermostat.kind == THERMOSTAT_BUSSI && threadIdx.x == blockDim.x - 32) {
-            shared.draw_for(thermostat, step + 1);
-        }
+        if (ACTING == ACTS_GLOBAL && !last && threadIdx.x >= blockDim.x - 32) shared.draw_for(thermostat, step + 1);
         if (stress) findings.error |= sum_stress(work.copy, work.site_copy, stress);
         if (stops && !last) {
 #if STAGED_COPIES
@@ -175,7 +252,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
                 // What the lanes of the pass wrote is read by others of the block.
                 __syncthreads();
                 move_before_collision(own);
-                if (collide(thermostat, own, step + 1, collision_turn, shared.memory.heat)) return finish(work, shared, done);
+                if (collide(thermostat, own, step + 1, collision_turn, shared.memory.heat)) return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
                 started.findings = move_after_collision(own, next_sites);
                 next_collision += thermostat.interval;
             } else {
@@ -190,13 +267,26 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         if (last) {
             // The heat of the last kick; and all that the thermostat remembers is there.
             if (HAS_SUMS) add_to_totals(sums, system.control->sums[0]);
-            return finish(work, shared, done);
+            return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
         }
         i64 waiting = clock64();
         bool attention = findings.needs_rebuild || findings.error;
+        const bool wanted[2] = {ACTING == ACTS_LANGEVIN || thermostat.kind == THERMOSTAT_BUSSI, ACTING == ACTS_GLOBAL};
+#if TAGGED
+        come_tagged = !stops;
+        if (come_tagged) {
+            if (HAS_SUMS) add_warps(sums, wanted);
+            // Staged sites are read up to here.
+            __syncthreads();
+            if (HAS_SUMS && threadIdx.x < 32) leave_sums(wanted, turn, tag + 1);
+            if (blockIdx.x == 0 && threadIdx.x == 0) shared.cycles[0] += (u64)(waiting - shared.start);
+            Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
+            acts = true;
+            continue;
+        }
+#endif
         if (HAS_SUMS) {
-            const bool wanted[2] = {ACTING == ACTS_LANGEVIN || thermostat.kind == THERMOSTAT_BUSSI, ACTING == ACTS_GLOBAL};
-            attention = synchronize_with_sums(attention, sums, wanted, turn);
+            attention = synchronize_with_sums(attention, sums, wanted, turn, tag + 1);
         } else {
             attention = synchronize(attention);
         }
@@ -206,9 +296,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         }
         acts = true;
         if (attention) {
-            if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish(work, shared, done);
+            if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish<ACTING>(thermostat, work, shared, done, turn + 1, tag + 2);
             if (HAS_SUMS) {
-                if (threadIdx.x >= blockDim.x - 32) act_after_drift(thermostat, shared, turn, step + 1);
+                if (threadIdx.x >= blockDim.x - 32) act_after_drift<ACTING>(thermostat, shared, turn, tag + 1, step + 1);
                 acts = false;
             }
             bool full = rebuild(work.copy, work.site_copy ^ 1);
@@ -216,7 +306,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #if STAGED_COPIES
             is_staged = false;
 #endif
-            if (full) return finish(work, shared, done + 1);
+            if (full) return finish<ACTING>(thermostat, work, shared, done + 1, turn + 1, tag + 2);
         } else {
             Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
         }

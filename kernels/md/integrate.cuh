@@ -1,5 +1,6 @@
 // What happens to one particle by itself: kicks, drift, friction and noise.
 #pragma once
+#include "md/tagged.cuh"
 #include "md/thermostat.cuh"
 
 // What the particles of a thread report at the end of a pass.
@@ -23,6 +24,21 @@ INLINE bool needs_rebuild(const Site (&site)[DIMENSION], u32 p) {
     Real moved2 = distance2(site, reference, displacement, length);
     return !(moved2 <= (Real)system.limit2);
 }
+
+// Writes a site of the next step; tagged ones may ask for attention.
+template <typename Sites>
+static constexpr bool IS_TAGGED = false;
+template <typename Sites>
+INLINE void write_site(const Sites &sites, u32 p, const Site (&site)[DIMENSION], bool) {
+    store_site(sites, p, site);
+}
+#if TAGGED
+template <>
+constexpr bool IS_TAGGED<TaggedSites> = true;
+INLINE void write_site(const TaggedSites &sites, u32 p, const Site (&site)[DIMENSION], bool asks) {
+    store_site(sites, p, site, asks);
+}
+#endif
 
 // Of species: constants, so that they are there when a step needs them; and of their roots the inverse.
 __constant__ double mass_of_species[SPECIES_COUNT];
@@ -110,9 +126,17 @@ struct Body {
             position[axis] = Policy::drift(policy, position[axis], v, axis, image[axis]);
             site[axis] = Policy::site(policy, position[axis], axis);
         }
-        store_site(sites, p, site);
-        findings.needs_rebuild |= needs_rebuild(site, p);
+        bool moved = false;
+        if (!IS_TAGGED<Sites>) {
+            write_site(sites, p, site, false);
+            moved = needs_rebuild(site, p);
+        }
         if (runaway) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
+        if (IS_TAGGED<Sites>) {
+            moved = needs_rebuild(site, p);
+            write_site(sites, p, site, moved || findings.error);
+        }
+        findings.needs_rebuild |= moved;
     }
 
     // v += F dt / 2m, by the forces that a pass has stored.
@@ -170,6 +194,8 @@ struct AxisBody {
     Velocity velocity;
     Coordinate position;
     i32 image;
+    // After a drift.
+    Site site;
 
     INLINE void load(const Particles &particles, u32 p, u32 of_axis) {
         axis = of_axis;
@@ -215,7 +241,7 @@ struct AxisBody {
     INLINE void half_drift() { position = Policy::drift(policy, position, Policy::halved(velocity), axis, image); }
 
     // x += v dt (`SECOND_HALF`: by half of that) and the new site, as `Body::drift`; returns the squared displacement along
-    // the axis.
+    // the axis. Tagged sites are written by whoever has all axes.
     template <bool SECOND_HALF>
     INLINE Real drift(const Particles &particles, Site *sites, u32 p, Findings &findings) {
         size_t at = (size_t)p * SITE_STRIDE + axis;
@@ -224,8 +250,10 @@ struct AxisBody {
             report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
         }
         position = Policy::drift(policy, position, SECOND_HALF ? Policy::halved(velocity) : velocity, axis, image);
-        Site site = Policy::site(policy, position, axis);
+        site = Policy::site(policy, position, axis);
+#if !TAGGED
         sites[at] = site;
+#endif
         Real length = Policy::length(policy, Policy::displacement(policy, site, reference, axis), axis);
         return mul(length, length);
     }

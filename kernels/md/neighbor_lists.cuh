@@ -88,6 +88,7 @@ INLINE const Row *first_row(const Group &group, u32 tile) {
 }
 
 INLINE i64 exchange(i64 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
+INLINE i32 exchange(i32 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 INLINE float exchange(float value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 INLINE double exchange(double value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 #if defined(SUMS_IN_PAIRS)

@@ -111,6 +111,8 @@ struct PassOf {
     u64 step;
     // The second kick of the step; the first kick and the drift of the next one; to keep the forces.
     bool kick, go_on, store_force;
+    // Of the sites of the next step, if they have one.
+    u32 next_tag;
 
     // Of the whole system on all velocities, as soon as it is there.
     INLINE double factor() const {
@@ -168,7 +170,11 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, SplitSum (&sums
                 body.half_drift();
                 body.friction_and_noise(pass.thermostat, noise, id, pass.step + 1, sums[0], findings);
             }
+#if TAGGED
+            body.drift<LANGEVIN>(particles, TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, findings);
+#else
             body.drift<LANGEVIN>(particles, next_sites_of(system.sites[work.site_copy ^ 1], work.site_copy ^ 1), p, findings);
+#endif
         }
         if (pass.go_on || work.copies()) body.store_place(to, p);
         body.store_velocity(to, p);
@@ -248,7 +254,18 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSu
         }
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
-        findings.needs_rebuild |= axis < DIMENSION && !(moved2 <= (Real)system.limit2);
+        bool moved = axis < DIMENSION && !(moved2 <= (Real)system.limit2);
+        findings.needs_rebuild |= moved;
+#if TAGGED
+        // The first lane has the site.
+        bool asks = moved || findings.error;
+        asks |= exchange(asks ? 1 : 0, 1) != 0;
+        asks |= exchange(asks ? 1 : 0, 2) != 0;
+        Site all[DIMENSION] = {body.site, exchange(body.site, 1), exchange(body.site, 2)};
+        if (pass.go_on && active && axis == 0) {
+            store_site(TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, all, asks);
+        }
+#endif
     }
     return findings;
 }

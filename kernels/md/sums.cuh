@@ -3,6 +3,8 @@
 #pragma once
 #include "md/grid.cuh"
 
+#include "shared/thermostat.cuh"
+
 INLINE void add_term(SplitSum &sum, i64 term) {
     sum.upper += (u64)(term >> 32);
     sum.lower += (u32)term;
@@ -44,34 +46,96 @@ INLINE void add_to_totals(const SplitSum (&sums)[COUNT], SplitSum *totals) {
     }
 }
 
-// Sums of blocks, completed by the barrier of a turn: every block leaves its own, which takes less time than additions of
-// all to one. Those of a turn are read before the next barrier, and written over after it.
-INLINE SplitSum *sums_of_blocks(u32 turn, int which) { return system.block_sums + (2 * (turn & 1) + which) * gridDim.x; }
+// Sums of blocks: every block leaves its own, which takes less time than additions of all to one. Those of a turn are
+// completed by its barrier, read before the next one, and written over after it; or they are tagged (`md/tagged.cuh`), and taken
+// as they come. Then a block may be two turns behind another; heats, which nobody waits for, are left for many turns.
+enum SumOfBlocks { SUM_OF_HEAT, SUM_OF_KINETIC_ENERGY };
+INLINE SplitSum *sums_of_blocks(u32 turn, int which) {
+    u32 at = which == SUM_OF_KINETIC_ENERGY ? turn % TURNS_OF_KINETIC_ENERGY : TURNS_OF_KINETIC_ENERGY + turn % TURNS_OF_HEAT;
+    return system.block_sums + at * gridDim.x;
+}
 
-// As `synchronize`, with those of two sums over the threads that are wanted.
-INLINE bool synchronize_with_sums(bool attention, const SplitSum (&sums)[2], const bool (&wanted)[2], u32 turn) {
-    __shared__ u64 of_warp[2][2][32];
+INLINE void leave_sum(SplitSum *of_block, SplitSum sum, u32 tag) {
+#if TAGGED
+    // Sums of a block need 48 bits: its terms are fewer than 2^15.
+    const u64 low = (1ull << 48) - 1;
+    store_whole(of_block, (sum.upper & low) | (u64)tag << 48, (sum.lower & low) | (u64)(tag >> 16) << 48);
+#else
+    *of_block = sum;
+#endif
+}
+
+#if TAGGED
+// Whether the sum of a block is there.
+INLINE bool load_left_sum(const volatile SplitSum *of_block, u32 tag, SplitSum &sum) {
+    u64 upper, lower;
+    load_whole((const void *)of_block, upper, lower);
+    sum = SplitSum{(u64)((i64)(upper << 16) >> 16), lower & ((1ull << 48) - 1)};
+    return (upper >> 48 | (lower >> 48) << 16) == tag;
+}
+
+// Sum of blocks from one on, of as many as there are threads that each takes one of; `AT_ONCE` loads are under way together.
+template <u32 AT_ONCE>
+INLINE SplitSum add_left_sums(const volatile SplitSum *of_block, u32 first, u32 threads, u32 tag) {
+    SplitSum total = {0, 0};
+    for (u32 base = first; base < gridDim.x; base += AT_ONCE * threads) {
+        SplitSum sums[AT_ONCE];
+        for (bool are_there = false; !are_there;) {
+            are_there = true;
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                u32 block = base + k * threads;
+                sums[k] = SplitSum{0, 0};
+                if (block < gridDim.x) are_there &= load_left_sum(of_block + block, tag, sums[k]);
+            }
+            if (!are_there) spin_wait();
+        }
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            total.upper += sums[k].upper;
+            total.lower += sums[k].lower;
+        }
+    }
+    return total;
+}
+#endif
+
+__shared__ u64 sums_of_warps[2][2][32];
+
+// Sums of each warp, of those of two sums over the threads that are wanted.
+INLINE void add_warps(const SplitSum (&sums)[2], const bool (&wanted)[2]) {
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
         if (!wanted[k]) continue;
         SplitSum sum = sum_of_lanes(sums[k]);
         if (lane == 0) {
-            of_warp[k][0][warp] = sum.upper;
-            of_warp[k][1][warp] = sum.lower;
+            sums_of_warps[k][0][warp] = sum.upper;
+            sums_of_warps[k][1][warp] = sum.lower;
         }
     }
-    int any = __syncthreads_or(attention);
-    if (warp == 0) {
+}
+
+// After a barrier of the block: leaves its sums. The first warp comes here.
+INLINE void leave_sums(const bool (&wanted)[2], u32 turn, u32 tag) {
+    u32 lane = threadIdx.x & 31;
 #pragma unroll
-        for (int k = 0; k < 2; ++k) {
-            if (!wanted[k]) continue;
-            SplitSum sum = {0, 0};
-            if (lane < blockDim.x >> 5) sum = SplitSum{of_warp[k][0][lane], of_warp[k][1][lane]};
-            sum = sum_of_lanes(sum);
-            if (lane == 0) sums_of_blocks(turn, k)[blockIdx.x] = sum;
-        }
-        if (lane == 0) meet_other_blocks(any);
+    for (int k = 0; k < 2; ++k) {
+        if (!wanted[k]) continue;
+        SplitSum sum = {0, 0};
+        if (lane < blockDim.x >> 5) sum = SplitSum{sums_of_warps[k][0][lane], sums_of_warps[k][1][lane]};
+        sum = sum_of_lanes(sum);
+        if (lane == 0) leave_sum(sums_of_blocks(turn, k) + blockIdx.x, sum, tag);
+    }
+}
+
+// As `synchronize`, with those of two sums over the threads that are wanted.
+INLINE bool synchronize_with_sums(bool attention, const SplitSum (&sums)[2], const bool (&wanted)[2], u32 turn, u32 tag) {
+    add_warps(sums, wanted);
+    int any = __syncthreads_or(attention);
+    if (threadIdx.x < 32) {
+        leave_sums(wanted, turn, tag);
+        if (threadIdx.x == 0) meet_other_blocks(any);
     }
     __syncthreads();
     return barrier.answer != 0;
@@ -122,13 +186,25 @@ INLINE double value_of(const volatile SplitSum &split) {
 }
 
 // The sum of all blocks, rounded once: for one warp, all lanes of which come here.
-INLINE double value_over_blocks(u32 turn, int which) {
+INLINE double value_over_blocks(u32 turn, int which, u32 tag) {
     const volatile SplitSum *of_block = sums_of_blocks(turn, which);
+#if TAGGED
+    SplitSum sum = add_left_sums<4>(of_block, threadIdx.x & 31, 32, tag);
+#else
     SplitSum sum = {0, 0};
     for (u32 block = threadIdx.x & 31; block < gridDim.x; block += 32) {
         sum.upper += of_block[block].upper;
         sum.lower += of_block[block].lower;
     }
+#endif
     SplitSum total = sum_of_lanes(sum);
     return value_of(total);
 }
+
+#if TAGGED
+// The same for one lane.
+INLINE double value_over_blocks_by_lane(u32 turn, int which, u32 tag) {
+    SplitSum sum = add_left_sums<16>(sums_of_blocks(turn, which), 0, 1, tag);
+    return value_of(sum);
+}
+#endif

@@ -16,6 +16,10 @@ typedef unsigned short HalfBits;
 #ifndef MEMBERS
 #define MEMBERS 0
 #endif
+// Whether sites say of which step they are (`md/tagged.cuh`).
+#ifndef TAGGED
+#define TAGGED 0
+#endif
 
 #if MEMBERS
 #include "md/member.cuh"

@@ -157,9 +157,9 @@ struct GlobalThermostat {
     Memory memory;
     // Nose-Hoover: 1 / tau^2; Bussi: exp(-dt / time).
     double constant;
-    // Bussi: of the step that comes.
-    BussiNumbers numbers;
-    u64 step_of_numbers;
+    // Bussi: of some steps, and the first of these.
+    BussiNumbers numbers[32];
+    u64 first_step_of_numbers;
     // Given when the factor of a step is there.
     Signal ready;
 
@@ -171,7 +171,7 @@ struct GlobalThermostat {
             memory.velocity[link] = control->chain_velocity[link];
         }
         memory.factor = control->factor;
-        step_of_numbers = ~0ull;
+        first_step_of_numbers = 1ull << 63;
         ready.reset();
         if (thermostat.kind == THERMOSTAT_BUSSI) constant = exp_f64(-thermostat.timestep / thermostat.parameter);
         if (thermostat.kind != THERMOSTAT_NOSE_HOOVER) return;
@@ -188,21 +188,24 @@ struct GlobalThermostat {
         control->factor = memory.factor;
     }
 
-    // Draws the numbers of a step, unless they are there.
+    // Bussi: draws the numbers of a step and of those that follow it, unless they are there; each lane of a warp those of one.
     INLINE void draw_for(const Thermostat &thermostat, u64 step) {
-        if (step_of_numbers == step) return;
-        numbers = bussi_numbers(thermostat, step);
-        step_of_numbers = step;
+        if (thermostat.kind != THERMOSTAT_BUSSI || step - first_step_of_numbers < 32) return;
+        u32 lane = threadIdx.x & 31;
+        __syncwarp();
+        numbers[lane] = bussi_numbers(thermostat, step + lane);
+        if (lane == 0) first_step_of_numbers = step;
+        __syncwarp();
     }
-    // After the drift to a step: from twice the kinetic energy of the velocities there.
+    // After the drift to a step, whose numbers were drawn: from twice the kinetic energy of the velocities there.
     INLINE void act(const Thermostat &thermostat, double kinetic2, u64 step) {
         if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
             follow_target_temperature(thermostat, step, memory);
             chain_step(thermostat, target_temperature(thermostat, step), constant, memory, kinetic2);
             memory.factor = chain_factor(thermostat, memory);
         } else {
-            draw_for(thermostat, step);
-            memory.factor = bussi_factor(thermostat, numbers, constant, kinetic2, step);
+            const BussiNumbers &of_step = numbers[step - first_step_of_numbers];
+            memory.factor = bussi_factor(thermostat, of_step, constant, kinetic2, step);
         }
     }
 };

@@ -7,8 +7,8 @@ use crate::config::{self, Loaded, bytes, stage_files};
 use crate::engine::EngineError;
 use crate::engine::skin::{self, Processor};
 use crate::plan::{
-    EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision, StagePlan, Thermostat,
-    ThermostatPlan, TotalEnergy,
+    ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision,
+    StagePlan, Thermostat, ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{self, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation};
 use crate::run::{drift, force_jump, memory, threads};
@@ -141,6 +141,15 @@ fn system(plan: &Plan, report: &mut String) {
             plan.system.seed,
             plan.system.seed.wrapping_add(systems as u64 - 1)
         );
+        if !ensemble.configurations.is_empty() {
+            let _ = writeln!(
+                report,
+                "  {} runs from each of {} configurations: {}",
+                ensemble.samples,
+                ensemble.configurations.len(),
+                configurations(&ensemble.configurations)
+            );
+        }
         if !ensemble.temperatures.is_empty() {
             let temperatures: Vec<String> =
                 ensemble.temperatures.iter().map(f64::to_string).collect();
@@ -160,6 +169,18 @@ fn system(plan: &Plan, report: &mut String) {
                 names.join(", ")
             );
         }
+    }
+}
+
+/// The files, the first and the last of many.
+fn configurations(all: &[ConfigurationPlan]) -> String {
+    let name = |of: &ConfigurationPlan| match of.system {
+        Some(system) => format!("{} (system {system})", of.path.display()),
+        None => of.path.display().to_string(),
+    };
+    match all {
+        [first, .., last] if all.len() > 4 => format!("{}, ..., {}", name(first), name(last)),
+        few => few.iter().map(name).collect::<Vec<_>>().join(", "),
     }
 }
 

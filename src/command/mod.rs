@@ -5,6 +5,7 @@ pub mod check;
 mod choices;
 mod correlate;
 pub mod doctor;
+mod export;
 pub mod init;
 mod output;
 mod ranks;
@@ -84,6 +85,8 @@ enum Command {
     Analyze(analyze::AnalyzeArguments),
     /// Evaluate the observables of a configuration on a stored trajectory.
     Correlate(correlate::CorrelateArguments),
+    /// Write the propensities of a results file as extended XYZ, for other programs.
+    Export(export::ExportArguments),
     /// Measure steps per second.
     Bench(bench::BenchArguments),
     /// Print the JSON schema of configurations, for editors.
@@ -142,6 +145,7 @@ pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<Ex
         Command::Report(arguments) => say(report::report(&arguments)?)?,
         Command::Analyze(arguments) => say(analyze::analyze(&arguments)?)?,
         Command::Correlate(arguments) => correlate::correlate(&arguments)?,
+        Command::Export(arguments) => say(export::export(&arguments)?)?,
         Command::Bench(arguments) => {
             return on_ranks(|ranks| bench::run(&arguments, &ranks).map(|()| ExitCode::SUCCESS));
         }

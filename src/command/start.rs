@@ -27,8 +27,6 @@ pub fn at_its_line(error: RunError, loaded: &Loaded) -> miette::Report {
 }
 
 fn initial_at_its_line(error: &InitialError, loaded: &Loaded) -> ConfigError {
-    let said = error.to_string();
-    let message = said.strip_prefix(&format!("{}: ", error.key())).unwrap_or(&said).to_owned();
     let help = error.help().map(|help| help.to_string());
-    loaded.wrong(error.key(), message, help)
+    loaded.wrong(error.key(), error.message(), help)
 }

@@ -38,6 +38,8 @@ const BAR: usize = 40;
 const ABANDONED: Duration = Duration::from_secs(60);
 /// Samples of a plot of a time series, some for each dot from left to right.
 const SAMPLES: usize = 300;
+/// Sets of systems of which values are shown, at most: there may be hundreds of configurations.
+const MOST_SETS: usize = 10;
 /// Clears a terminal and goes to its upper left corner.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
@@ -121,15 +123,18 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
     let _ = writeln!(text, "{state}; written {} ago", time(age.as_secs_f64()));
     let averages = ResultsFile::open_averages(path).into_diagnostic()?;
     if let Some(ensemble) = file.ensemble() {
-        let each = if averages.len() > 1 { " of each temperature" } else { "" };
-        let _ = writeln!(text, "averages over {} systems{each}", ensemble.samples);
+        let (systems, each) = (ensemble.samples, ensemble.of_each());
+        let _ = writeln!(text, "averages over {systems} systems{each}");
     }
-    for file in &averages {
+    for file in averages.iter().take(MOST_SETS) {
         let label = file.label().map_or_else(String::new, |label| format!("{label}:   "));
         let values = thermodynamics(file)?;
         if !values.is_empty() {
             text += &(label + &values);
         }
+    }
+    if let Some(more) = averages.len().checked_sub(MOST_SETS).filter(|&more| more > 0) {
+        let _ = writeln!(text, "... and {more} more");
     }
     text += &plots(&averages[0])?;
     Ok(Page { text, finished })

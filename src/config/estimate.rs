@@ -15,6 +15,8 @@ use crate::plan::{CorrelationPlan, DynamicObservable, Plan, StagePlan};
 const BYTES_PER_PARTICLE: f64 = 256.0;
 /// Position and velocity in 64 bits, image, species.
 const BYTES_OF_CHECKPOINT: f64 = 61.0;
+/// Position and image, all in 64 bits.
+const BYTES_PER_CONFIGURATION: f64 = 48.0;
 /// Position and velocity in double precision, image.
 const BYTES_PER_FRAME: f64 = 60.0;
 /// Position and velocity in single precision, image.
@@ -74,7 +76,16 @@ pub fn memory(plan: &Plan) -> Memory {
     };
     let held = plan.stages.iter().map(held).fold(0.0, f64::max);
     // Inherent structures are found in an engine of their own.
-    let minimises = plan.stages.iter().any(|stage| stage.observe.inherent_structures.is_some());
+    let minimises = plan.stages.iter().any(|stage| {
+        let of_propensities = stage.propensity.as_ref().is_some_and(|of| of.inherent.is_some());
+        stage.observe.inherent_structures.is_some() || of_propensities
+    });
+    // Positions and images of the configurations of propensities.
+    let configurations =
+        match (&plan.ensemble, plan.stages.iter().any(|of| of.propensity.is_some())) {
+            (Some(ensemble), true) => ensemble.groups() as f64,
+            _ => 0.0,
+        };
     let systems = plan.systems() as f64;
     let engines = if minimises { systems + 1.0 } else { systems };
     Memory {
@@ -82,7 +93,8 @@ pub fn memory(plan: &Plan) -> Memory {
         neighbors: engines * 4.0 * neighbors * count,
         correlations: systems * correlations,
         correlations_on_gpu: systems * on_gpu,
-        checkpoint: systems * (BYTES_OF_CHECKPOINT * count + held),
+        checkpoint: systems * (BYTES_OF_CHECKPOINT * count + held)
+            + configurations * BYTES_PER_CONFIGURATION * count,
     }
 }
 
@@ -177,6 +189,19 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         );
         let each = BYTES_PER_INHERENT_STRUCTURE + count * BYTES_PER_FRAME;
         files.push((name, samples as f64 * each));
+    }
+    if let (Some(propensity), Some(ensemble)) = (&stage.propensity, &plan.ensemble) {
+        let words: Vec<String> =
+            propensity.averages().map(|(states, of)| of.group_name(states)).collect();
+        let times = propensity.steps.len();
+        let name = format!(
+            "propensities at {times} times, {} configurations: {}",
+            ensemble.groups(),
+            words.join(", ")
+        );
+        // Of each configuration, the value and the square of all particles.
+        let arrays = (2 * words.len() * times) as f64 / ensemble.samples as f64;
+        files.push((name, 8.0 * arrays * count));
     }
     for blocks in &stage.correlations {
         let observables: Vec<&str> =

@@ -2,6 +2,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use supercool_analysis::TrajectoryReader;
 
 use super::InitialError;
@@ -15,16 +16,31 @@ const MASS_TOLERANCE: f64 = 1e-4;
 /// Largest deviation of a file's box from the plan's, in units of the edge.
 const BOX_TOLERANCE: f64 = 1e-6;
 
+/// Number of systems in a file.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn systems_in(path: &Path) -> Result<usize, InitialError> {
+    match is_checkpoint(path) {
+        true => {
+            let mut files = Files::default();
+            let checkpoint = files.checkpoint(path)?;
+            Ok(HeldPlan::of(checkpoint, path)?.map_or(1, |plan| plan.systems()))
+        }
+        false => Ok(supercool_analysis::open(path)?.systems()),
+    }
+}
+
 /// The snapshot of a file at `step` (its last if `None`), with particles in the order of the plan's
 /// species, and whether it has velocities.
-pub fn read(
+fn read(
     plan: &Plan,
     path: &Path,
     step: Option<u64>,
-    checkpoints: &mut Checkpoints,
+    files: &mut Files,
 ) -> Result<(Snapshot, bool), InitialError> {
     if is_checkpoint(path) {
-        let Held { state, species } = Held::read(plan, path, checkpoints)?;
+        let Held { state, species } = Held::read(plan, path, files)?;
         if let Some(wanted) = step
             && wanted != state.step
         {
@@ -77,12 +93,12 @@ pub fn exact(
     plan: &Plan,
     path: &Path,
     step: Option<u64>,
-    checkpoints: &mut Checkpoints,
+    files: &mut Files,
 ) -> Result<Option<ExactState>, InitialError> {
     if !is_checkpoint(path) {
         return Ok(None);
     }
-    let Held { mut state, species } = Held::read(plan, path, checkpoints)?;
+    let Held { mut state, species } = Held::read(plan, path, files)?;
     check_masses(plan, path, &species)?;
     let names = |species: &[Species]| -> Vec<String> {
         species.iter().map(|species| species.name.clone()).collect()
@@ -126,10 +142,29 @@ struct HeldPlan {
     ensemble: Option<HeldEnsemble>,
 }
 
+impl HeldPlan {
+    /// Of a checkpoint; `None` for a state that `integrity.recheck` has kept.
+    fn of(checkpoint: &Checkpoint, path: &Path) -> Result<Option<Self>, InitialError> {
+        if !checkpoint.contains("plan") {
+            return Ok(None);
+        }
+        checkpoint.get_json("plan").map(Some).map_err(|error| refused(path, error.to_string()))
+    }
+
+    fn systems(&self) -> usize {
+        self.ensemble.as_ref().map_or(1, |ensemble| {
+            let groups = ensemble.temperatures.len().max(ensemble.configurations.len());
+            ensemble.samples.saturating_mul(groups.max(1))
+        })
+    }
+}
+
 #[derive(Deserialize)]
 struct HeldEnsemble {
     samples: usize,
     temperatures: Vec<f64>,
+    #[serde(default)]
+    configurations: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -137,19 +172,42 @@ struct HeldSystem {
     species: Vec<Species>,
 }
 
-/// The checkpoint that was read last: the systems of a run may come from one.
+/// What was read last: several systems of a run may start from one file.
 #[derive(Default)]
-pub struct Checkpoints(Option<(PathBuf, Checkpoint)>);
+pub struct Files {
+    checkpoint: Option<(PathBuf, Checkpoint)>,
+    /// Whether frames are kept, too.
+    pub keeps_frames: bool,
+    frame: Option<(InitialPlan, (Snapshot, bool))>,
+}
 
-impl Checkpoints {
-    fn read(&mut self, path: &Path) -> Result<&Checkpoint, InitialError> {
-        if self.0.as_ref().is_none_or(|(known, _)| known != path) {
+impl Files {
+    fn checkpoint(&mut self, path: &Path) -> Result<&Checkpoint, InitialError> {
+        if self.checkpoint.as_ref().is_none_or(|(known, _)| known != path) {
             let bytes = std::fs::read(path).map_err(|error| refused(path, error.to_string()))?;
             let checkpoint = Checkpoint::from_bytes(path, &bytes)
                 .map_err(|error| refused(path, error.to_string()))?;
-            self.0 = Some((path.to_owned(), checkpoint));
+            self.checkpoint = Some((path.to_owned(), checkpoint));
         }
-        Ok(self.0.as_ref().map(|(_, checkpoint)| checkpoint).expect("it was read"))
+        Ok(self.checkpoint.as_ref().map(|(_, checkpoint)| checkpoint).expect("it was read"))
+    }
+
+    /// As [`read`].
+    pub fn frame(
+        &mut self,
+        plan: &Plan,
+        path: &Path,
+        step: Option<u64>,
+    ) -> Result<(Snapshot, bool), InitialError> {
+        let initial = &plan.system.initial;
+        if let Some((_, frame)) = self.frame.as_ref().filter(|(of, _)| of == initial) {
+            return Ok(frame.clone());
+        }
+        let frame = read(plan, path, step, self)?;
+        if self.keeps_frames {
+            self.frame = Some((initial.clone(), frame.clone()));
+        }
+        Ok(frame)
     }
 }
 
@@ -160,20 +218,12 @@ fn refused(path: &Path, reason: String) -> InitialError {
 }
 
 impl Held {
-    fn read(plan: &Plan, path: &Path, checkpoints: &mut Checkpoints) -> Result<Self, InitialError> {
-        let checkpoint = checkpoints.read(path)?;
-        let mut systems = 1;
-        let species = if checkpoint.contains("plan") {
-            let held: HeldPlan =
-                checkpoint.get_json("plan").map_err(|error| refused(path, error.to_string()))?;
-            systems = held.ensemble.map_or(1, |ensemble| {
-                ensemble.samples.saturating_mul(ensemble.temperatures.len().max(1))
-            });
-            held.system.species
-        } else {
-            // A state that `integrity.recheck` has kept: of a run of this plan.
-            plan.system.species.clone()
-        };
+    fn read(plan: &Plan, path: &Path, files: &mut Files) -> Result<Self, InitialError> {
+        let checkpoint = files.checkpoint(path)?;
+        let held = HeldPlan::of(checkpoint, path)?;
+        let systems = held.as_ref().map_or(1, HeldPlan::systems);
+        // A state that `integrity.recheck` has kept is one of a run of this plan.
+        let species = held.map_or_else(|| plan.system.species.clone(), |held| held.system.species);
         let state = match system_of(plan, path, systems)? {
             None if checkpoint.contains("state") => state_from_checkpoint(checkpoint, path),
             system => {

@@ -2,11 +2,12 @@
 mod file;
 mod lattice;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
 use thiserror::Error;
 
+pub use file::systems_in;
 pub use lattice::lattice_positions;
 
 use crate::engine::ExactState;
@@ -55,6 +56,10 @@ pub enum InitialError {
     #[diagnostic(help("give system.initial.temperature: velocities are then drawn"))]
     NoVelocities { path: PathBuf },
 
+    #[error("ensemble.configurations: {reason}")]
+    #[diagnostic(help("{help}"))]
+    Configuration { reason: String, help: String },
+
     // Not its source: that would be printed a second time.
     #[error("system.initial.file: {reason}")]
     Unreadable { reason: supercool_analysis::AnalysisError },
@@ -65,8 +70,28 @@ impl InitialError {
     pub fn key(&self) -> &'static str {
         match self {
             InitialError::OutOfRange { .. } => "system.initial",
+            InitialError::Configuration { .. } => "ensemble.configurations",
             _ => "system.initial.file",
         }
+    }
+
+    /// What is wrong, without the key.
+    pub fn message(&self) -> String {
+        let said = self.to_string();
+        said.strip_prefix(&format!("{}: ", self.key())).map(str::to_owned).unwrap_or(said)
+    }
+
+    /// The same of a configuration of an ensemble.
+    fn of_configuration(self, path: &Path) -> Self {
+        let mut reason = self.message();
+        let named = path.display().to_string();
+        if !reason.contains(&named) {
+            reason = format!("{named}: {reason}");
+        }
+        let help = self.help().map(|help| help.to_string()).unwrap_or_else(|| {
+            "all configurations must be readable, with the species and the box of [system]".into()
+        });
+        InitialError::Configuration { reason, help }
     }
 }
 
@@ -79,10 +104,17 @@ impl From<supercool_analysis::AnalysisError> for InitialError {
 /// The states of all systems of a plan before its first step; the keys of the random numbers of those from a file are put
 /// into the plan.
 pub fn create_all(plan: &mut Plan) -> Result<Vec<ExactState>, InitialError> {
-    let mut checkpoints = file::Checkpoints::default();
-    let created = (0..plan.systems())
-        .map(|system| create_with(&plan.of_system(system), &mut checkpoints))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut files = file::Files::default();
+    let configurations = |system| plan.ensemble.as_ref()?.configuration(system);
+    files.keeps_frames = configurations(0).is_some();
+    let create = |system| {
+        let created = create_with(&plan.of_system(system), &mut files);
+        created.map_err(|error| match configurations(system) {
+            Some(configuration) => error.of_configuration(&configuration.path),
+            None => error,
+        })
+    };
+    let created = (0..plan.systems()).map(create).collect::<Result<Vec<_>, _>>()?;
     let (states, keys): (Vec<_>, Vec<_>) = created.into_iter().unzip();
     if let (InitialPlan::File { path, temperature: None, .. }, [first, others @ ..]) =
         (&plan.system.initial, &states[..])
@@ -104,7 +136,7 @@ pub fn create_all(plan: &mut Plan) -> Result<Vec<ExactState>, InitialError> {
 /// The state of a plan of one system before its first step. Velocities of a lattice are still zero: the engine
 /// draws them.
 pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
-    Ok(create_with(plan, &mut file::Checkpoints::default())?.0)
+    Ok(create_with(plan, &mut file::Files::default())?.0)
 }
 
 /// The same, and for a state from a file the key of the random numbers after it ([`SystemPlan::random_key`]).
@@ -112,7 +144,7 @@ pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
 /// [`SystemPlan::random_key`]: crate::plan::SystemPlan::random_key
 fn create_with(
     plan: &Plan,
-    checkpoints: &mut file::Checkpoints,
+    files: &mut file::Files,
 ) -> Result<(ExactState, Option<u64>), InitialError> {
     let system = &plan.system;
     let mut key = None;
@@ -126,11 +158,11 @@ fn create_with(
             velocity: vec![[0.0; 3]; count],
         },
         InitialPlan::File { path, step, temperature, .. } => {
-            if let Some(state) = file::exact(plan, path, *step, checkpoints)? {
+            if let Some(state) = file::exact(plan, path, *step, files)? {
                 let key = file::key_behind(system.seed, &state.to_snapshot(&system.species));
                 return Ok((state, Some(key)));
             }
-            let (snapshot, has_velocities) = file::read(plan, path, *step, checkpoints)?;
+            let (snapshot, has_velocities) = files.frame(plan, path, *step)?;
             key = Some(file::key_behind(system.seed, &snapshot));
             if !has_velocities && temperature.is_none() {
                 return Err(InitialError::NoVelocities { path: path.clone() });

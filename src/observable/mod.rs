@@ -31,6 +31,7 @@ mod density_modes;
 pub mod dynamics;
 pub mod ensemble;
 mod particle_order;
+pub mod propensity;
 pub mod sample;
 pub mod series;
 pub mod shear_stress;

@@ -128,7 +128,7 @@ pub(super) fn write_string(group: &Group, name: &str, text: &str) -> Result<()> 
 }
 
 /// One-dimensional dataset, strings of fixed length.
-fn write_strings(group: &Group, name: &str, strings: &[&str]) -> Result<()> {
+pub(super) fn write_strings(group: &Group, name: &str, strings: &[&str]) -> Result<()> {
     write_strings_as(group, name, strings.len().into(), strings)
 }
 

@@ -11,11 +11,15 @@ use super::series::{OfSystems, SeriesValues};
 use super::systems::Systems;
 use super::thermodynamics::{self, BUFFERED_ROWS};
 use super::{
-    FullDisk, OutputError, RunDescription, ScalarRow, Scalars, SeriesLayout, ThermodynamicsRow,
-    h5md, hdf5_file,
+    FullDisk, OutputError, PropensityLayout, RunDescription, ScalarRow, Scalars, SeriesLayout,
+    ThermodynamicsRow, h5md, hdf5_file,
 };
 use crate::engine::ExchangeCounts;
+use crate::observable::propensity::PropensityRow;
 use crate::plan::Plan;
+
+/// Bytes of propensities kept in memory at most.
+const BUFFERED_BYTES: u64 = 64 << 20;
 
 /// What a stage's results file has room for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +32,7 @@ pub struct StageLayout {
     pub scalars: Vec<Scalars>,
     /// Time correlations and structure functions.
     pub series: Vec<SeriesLayout>,
+    pub propensity: Option<PropensityLayout>,
 }
 
 /// Numbers of rows of the time series.
@@ -36,6 +41,9 @@ pub struct Rows {
     pub thermodynamics: u64,
     pub bond_order: u64,
     pub inherent_structures: u64,
+    /// Times of propensities that were reached; the first ones may be missing in a file that was begun anew.
+    #[serde(default)]
+    pub propensity: u64,
 }
 
 impl Rows {
@@ -51,6 +59,7 @@ impl Rows {
 ///
 /// - `/observables/<name>/{step,time,value}`: thermodynamics, energies per particle;
 /// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`];
+/// - `/propensity/...`: [`PropensityLayout`];
 /// - `/systems/...`: of many systems the values of each, below the same paths; the others are averages over systems;
 /// - `/systems/exchange/...`: exchanges of replicas;
 /// - `/parameters`: [`RunDescription`];
@@ -74,6 +83,9 @@ pub struct ResultsWriter {
     exchanges: Option<ExchangeCounts>,
     scalars: Vec<(Scalars, Vec<ScalarRow>)>,
     pending: BTreeMap<String, (SeriesValues, Option<OfSystems>)>,
+    propensities: Vec<PropensityRow>,
+    /// Of the configurations of propensities, until they are in the file.
+    initial_positions: Option<[Vec<f64>; 2]>,
     full_disk: FullDisk,
     /// Of the stage, before this process.
     seconds_before: f64,
@@ -105,7 +117,8 @@ impl ResultsWriter {
             for scalars in &layout.scalars {
                 scalars.create(file, &file.group("observables")?, dimension, systems)?;
             }
-            layout.series.iter().try_for_each(|series| series.create(file, systems))
+            layout.series.iter().try_for_each(|series| series.create(file, systems))?;
+            layout.propensity.iter().try_for_each(|propensity| propensity.create(file))
         })?;
         Ok(Self::new(path, run.plan, layout, Rows::default()))
     }
@@ -162,6 +175,14 @@ impl ResultsWriter {
                 let found = scalars.row_count(file).map_err(|_| without(what))?;
                 enough(what, found, *wanted.of(*scalars))?;
             }
+            if let Some(propensity) = &layout.propensity {
+                let what = "propensities at these times";
+                let found = match propensity.is_in(file) {
+                    true => propensity.measured(file).map_err(|_| without(what))?,
+                    false => return Err(without(what)),
+                };
+                enough("times of propensities", found, wanted.propensity)?;
+            }
             Ok(longer || !progress_is(file, step).map_err(|_| without("progress"))?)
         };
         hdf5_file::repair(path, check, |file| {
@@ -174,6 +195,9 @@ impl ResultsWriter {
             }
             for scalars in &layout.scalars {
                 scalars.truncate(file, *rows.of(*scalars) as usize, systems)?;
+            }
+            if let Some(propensity) = &layout.propensity {
+                propensity.truncate(file, rows.propensity)?;
             }
             h5md::write_scalar_again(file, "progress/step", &(step as i64))?;
             set_complete(file, false)
@@ -193,6 +217,8 @@ impl ResultsWriter {
             exchanges: None,
             scalars: layout.scalars.iter().map(|&scalars| (scalars, Vec::new())).collect(),
             pending: BTreeMap::new(),
+            propensities: Vec::new(),
+            initial_positions: None,
             full_disk: FullDisk::Stop,
             seconds_before: 0.0,
             started: Instant::now(),
@@ -226,6 +252,9 @@ impl ResultsWriter {
         rows.thermodynamics += (self.rows.len() / systems) as u64;
         for (scalars, pending) in &self.scalars {
             *rows.of(*scalars) += (pending.len() / systems) as u64;
+        }
+        if let Some(last) = self.propensities.last() {
+            rows.propensity = last.time as u64 + 1;
         }
         rows
     }
@@ -279,6 +308,29 @@ impl ResultsWriter {
         if pending.len() >= BUFFERED_ROWS { self.flush(step) } else { Ok(()) }
     }
 
+    /// Adds propensities at the next of their times, at a step of the run; writes only when many numbers have gathered.
+    ///
+    /// # Panics
+    /// When the layout has no propensities.
+    pub fn append_propensities(
+        &mut self,
+        row: PropensityRow,
+        step: u64,
+    ) -> Result<(), OutputError> {
+        let of = self.layout.propensity.as_ref().expect("the layout has propensities");
+        self.propensities.push(row);
+        match self.propensities.len() as u64 * of.growth() > BUFFERED_BYTES {
+            true => self.flush(step),
+            false => Ok(()),
+        }
+    }
+
+    /// The positions that propensities count displacements from: of the states, and of their inherent structures (empty where
+    /// these are not wanted).
+    pub fn start_propensities_from(&mut self, initial_positions: [Vec<f64>; 2]) {
+        self.initial_positions = Some(initial_positions);
+    }
+
     /// New values of a series, slowest axis first.
     ///
     /// # Panics
@@ -322,6 +374,9 @@ impl ResultsWriter {
         let of_scalars =
             |(of, rows): &(Scalars, Vec<_>)| of.growth(rows.len() / self.systems(), systems);
         growth += self.scalars.iter().map(of_scalars).sum::<u64>();
+        let propensity = self.layout.propensity.as_ref();
+        let each = propensity.map_or(0, PropensityLayout::growth);
+        growth += self.propensities.len() as u64 * each;
         if let (false, Some(systems)) = (self.replicas.is_empty(), systems) {
             growth += exchanges::growth(self.replicas.len() / systems.count(), systems);
         }
@@ -346,6 +401,12 @@ impl ResultsWriter {
                     of_systems.write(file, path)?;
                 }
             }
+            if let Some(layout) = propensity {
+                if let Some(positions) = &self.initial_positions {
+                    layout.write_positions(file, positions)?;
+                }
+                self.propensities.iter().try_for_each(|row| layout.write(file, row))?;
+            }
             h5md::write_scalar_again(file, "progress/seconds", &seconds)?;
             h5md::write_scalar_again(file, "progress/step", &(step as i64))
         })?;
@@ -354,6 +415,8 @@ impl ResultsWriter {
         self.replicas.clear();
         self.scalars.iter_mut().for_each(|(_, rows)| rows.clear());
         self.pending.clear();
+        self.propensities.clear();
+        self.initial_positions = None;
         Ok(())
     }
 

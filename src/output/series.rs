@@ -63,13 +63,12 @@ impl SeriesLayout {
             }
         }
         let Some(systems) = systems else { return self.create_values(&group, None, false) };
-        let temperatures = systems.axis().map(|temperatures| ("temperature", temperatures.len()));
-        if let Some(temperatures) = systems.axis() {
-            let length = [temperatures.len()];
-            let dataset = write_array(&group, "temperature", &length, temperatures)?;
-            string_attribute(&dataset, "unit", "epsilon kB-1")?;
+        let axis = systems.axis();
+        if let Some(axis) = &axis {
+            axis.write(&group)?;
         }
-        self.create_values(&group, temperatures, self.is_fluctuation)?;
+        let first = axis.map(|axis| (axis.name(), axis.len()));
+        self.create_values(&group, first, self.is_fluctuation)?;
         let path = path_of_systems(&self.path);
         let group = create_groups(file, &path)?;
         for axis in &self.axes {

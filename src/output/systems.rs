@@ -2,8 +2,10 @@
 use hdf5::{File, Group, Result};
 use supercool_statistics::mean_and_error;
 
-use super::h5md::{create_rows, string_attribute, truncate_rows, write_array, write_rows};
-use crate::plan::{EnsemblePlan, Plan};
+use super::h5md::{
+    create_rows, string_attribute, truncate_rows, write_array, write_rows, write_strings,
+};
+use crate::plan::{ConfigurationPlan, EnsemblePlan, Plan};
 
 /// Group of the values of each system.
 const ROOT: &str = "systems";
@@ -36,15 +38,18 @@ impl Systems {
         self.ensemble.groups()
     }
 
-    /// The axis of averages beyond those of one system: of temperatures, if there is one.
-    pub(super) fn axis(&self) -> Option<&[f64]> {
-        let temperatures = &self.ensemble.temperatures;
-        (!temperatures.is_empty()).then_some(&temperatures[..])
+    /// The axis of averages beyond those of one system: of temperatures or configurations, if there is one.
+    pub(super) fn axis(&self) -> Option<GroupAxis<'_>> {
+        let EnsemblePlan { temperatures, configurations, .. } = &self.ensemble;
+        if !configurations.is_empty() {
+            return Some(GroupAxis::Configurations(configurations.len()));
+        }
+        (!temperatures.is_empty()).then_some(GroupAxis::Temperatures(temperatures))
     }
 
     /// The shape of averages whose shape for one system is `row`.
     pub(super) fn shape_of_averages(&self, row: &[usize]) -> Vec<usize> {
-        self.axis().map(<[f64]>::len).into_iter().chain(row.iter().copied()).collect()
+        self.axis().map(|axis| axis.len()).into_iter().chain(row.iter().copied()).collect()
     }
 
     /// The same of the values of each system.
@@ -74,7 +79,19 @@ impl Systems {
         let seeds: Vec<u64> =
             (0..count as u64).map(|system| plan.system.seed.wrapping_add(system)).collect();
         write_array(&group, "seed", &[count], &seeds)?;
-        if let Some(temperatures) = self.axis() {
+        let configurations = &self.ensemble.configurations;
+        if !configurations.is_empty() {
+            let runs = self.ensemble.samples;
+            let of_systems: Vec<u64> = (0..count).map(|system| (system / runs) as u64).collect();
+            write_array(&group, "configuration", &[count], &of_systems)?;
+            let names: Vec<String> = configurations.iter().map(name).collect();
+            write_strings(
+                &group,
+                "configurations",
+                &names.iter().map(String::as_str).collect::<Vec<_>>(),
+            )?;
+        }
+        if let Some(GroupAxis::Temperatures(temperatures)) = self.axis() {
             let of_system = |system| self.ensemble.temperature(system).unwrap_or(f64::NAN);
             let of_systems: Vec<f64> = (0..count).map(of_system).collect();
             for (name, values) in [("temperature", &of_systems[..]), ("temperatures", temperatures)]
@@ -84,6 +101,54 @@ impl Systems {
             }
         }
         Ok(())
+    }
+}
+
+/// What a configuration is called in files.
+fn name(configuration: &ConfigurationPlan) -> String {
+    let path = configuration.path.display();
+    configuration
+        .system
+        .map_or_else(|| path.to_string(), |system| format!("{path}, system {system}"))
+}
+
+/// What sets of systems differ in.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum GroupAxis<'a> {
+    Temperatures(&'a [f64]),
+    /// How many there are.
+    Configurations(usize),
+}
+
+impl GroupAxis<'_> {
+    /// Of its dataset.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            GroupAxis::Temperatures(_) => "temperature",
+            GroupAxis::Configurations(_) => "configuration",
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            GroupAxis::Temperatures(temperatures) => temperatures.len(),
+            GroupAxis::Configurations(count) => *count,
+        }
+    }
+
+    /// Writes the dataset: temperatures, or the numbers of configurations.
+    pub(super) fn write(&self, group: &Group) -> Result<()> {
+        let length = [self.len()];
+        match self {
+            GroupAxis::Temperatures(temperatures) => {
+                let dataset = write_array(group, self.name(), &length, temperatures)?;
+                string_attribute(&dataset, "unit", "epsilon kB-1")
+            }
+            GroupAxis::Configurations(count) => {
+                let numbers: Vec<u64> = (0..*count as u64).collect();
+                write_array(group, self.name(), &length, &numbers).map(drop)
+            }
+        }
     }
 }
 

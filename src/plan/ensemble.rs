@@ -1,5 +1,6 @@
 //! Many systems in one run.
 use std::ops::Range;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use super::{InitialPlan, Plan, Thermostat, ThermostatPlan};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnsemblePlan {
     pub kind: EnsembleKind,
-    /// Systems of each temperature; all of them where they have the same.
+    /// Systems of each temperature or configuration; all of them where they have the same.
     pub samples: usize,
     /// Empty where all systems have the same.
     pub temperatures: Vec<f64>,
@@ -18,6 +19,9 @@ pub struct EnsemblePlan {
     pub exchange_every: Option<u64>,
     /// Where the configuration says `temperature = "ensemble"`. The plan holds the highest temperature there.
     pub temperature_of: Vec<TemperatureKey>,
+    /// Where [`samples`](Self::samples) systems start from each of several configurations; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub configurations: Vec<ConfigurationPlan>,
     /// [`SystemPlan::key_behind_file`](super::SystemPlan::key_behind_file) of each system; empty for those on a lattice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys_behind_file: Vec<u64>,
@@ -33,6 +37,19 @@ pub enum EnsembleKind {
     Temperatures,
     /// The same, and neighbors in temperature are exchanged: each system is one of several replicas in turn.
     ReplicaExchange,
+    /// In the configurations that they start from, with several runs from each, whose first velocities are drawn by their
+    /// seeds (Widmer-Cooper, Harrowell & Fynewever, Phys. Rev. Lett. 93, 135701 (2004)). Systems are numbered configuration by
+    /// configuration.
+    Isoconfigurational,
+}
+
+/// Positions that systems start from: the last frame of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigurationPlan {
+    pub path: PathBuf,
+    /// Which one of a file of many systems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<usize>,
 }
 
 /// A temperature of the configuration.
@@ -53,9 +70,9 @@ impl EnsemblePlan {
         self.groups() * self.samples
     }
 
-    /// Number of sets of systems that averages are made over: one of each temperature.
+    /// Number of sets of systems that averages are made over: one of each temperature or configuration.
     pub fn groups(&self) -> usize {
-        self.temperatures.len().max(1)
+        self.temperatures.len().max(self.configurations.len()).max(1)
     }
 
     /// The systems of a set.
@@ -63,9 +80,24 @@ impl EnsemblePlan {
         index * self.samples..(index + 1) * self.samples
     }
 
+    /// The configuration that a system starts from, where there are several.
+    pub fn configuration(&self, system: usize) -> Option<&ConfigurationPlan> {
+        self.configurations.get(system / self.samples)
+    }
+
     /// The ensemble's temperature of a system, where there are several.
     pub fn temperature(&self, system: usize) -> Option<f64> {
         self.temperatures.get(system / self.samples).copied()
+    }
+}
+
+impl InitialPlan {
+    /// Takes the positions from another file.
+    fn start_from(&mut self, configuration: &ConfigurationPlan) {
+        if let InitialPlan::File { path, system, of, .. } = self {
+            path.clone_from(&configuration.path);
+            (*system, *of) = (configuration.system, None);
+        }
     }
 }
 
@@ -99,6 +131,9 @@ impl Plan {
         if let InitialPlan::File { of, .. } = &mut plan.system.initial {
             *of = Some([system, ensemble.systems()]);
         }
+        if let Some(configuration) = ensemble.configuration(system) {
+            plan.system.initial.start_from(configuration);
+        }
         if let Some(temperature) = ensemble.temperature(system)
             && ensemble.temperature_of.contains(&TemperatureKey::Initial)
         {
@@ -109,6 +144,8 @@ impl Plan {
         }
         for stage in 0..plan.stages.len() {
             plan.stages[stage].thermostat = self.thermostat_of(system, stage);
+            // There is nothing of one run alone.
+            plan.stages[stage].propensity = None;
         }
         plan
     }
@@ -149,7 +186,7 @@ impl Plan {
         false
     }
 
-    /// The plans of one system of each temperature.
+    /// The plans of one system of each temperature or configuration.
     pub fn of_groups(&self) -> impl Iterator<Item = Plan> {
         let groups = self.ensemble.as_ref().map_or(0..1, |ensemble| 0..ensemble.groups());
         groups.map(|group| {

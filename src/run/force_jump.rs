@@ -3,7 +3,8 @@ use crate::plan::{Plan, StagePlan};
 
 /// What there is to say of a stage; `None` where it looks for no minima, or the jump is below the tolerance of their forces.
 pub fn in_minima(plan: &Plan, stage: &StagePlan) -> Option<String> {
-    let settings = stage.observe.inherent_structures?;
+    let of_propensities = stage.propensity.as_ref().and_then(|of| of.inherent);
+    let settings = stage.observe.inherent_structures.or(of_propensities)?;
     let jump = plan.potential.jumps_at_cutoff().force;
     (jump >= settings.force_tolerance).then(|| {
         format!(

@@ -11,6 +11,8 @@ pub struct Schedule {
     doubling_from: Option<u64>,
     /// Intervals of the structure, the bond-orientational order, inherent structures and every correlation.
     samples: Vec<u64>,
+    /// Of propensities: ascending.
+    propensities: Vec<u64>,
     /// Intervals of the correlations of the stress.
     stress: Vec<u64>,
 }
@@ -34,6 +36,10 @@ impl Schedule {
             frames: stage.observe.trajectory,
             doubling_from: stage.observe.trajectory_doubling_from,
             samples: structure.chain(bond_order).chain(inherent).chain(correlations).collect(),
+            propensities: stage
+                .propensity
+                .as_ref()
+                .map_or_else(Vec::new, |plan| plan.steps.clone()),
             stress: of_stress.map(|correlation| correlation.every).collect(),
         }
     }
@@ -45,6 +51,7 @@ impl Schedule {
             .chain(self.samples.iter().copied())
             .map(|every| (step / every + 1) * every)
             .chain(self.next_doubled(step))
+            .chain(self.propensities.iter().copied().find(|&time| time > step))
             .min()
             .unwrap_or(u64::MAX)
             .min(self.steps)
@@ -79,14 +86,53 @@ impl Schedule {
 
     /// A frame, or a sample of an observable.
     pub fn wants_snapshot(&self, step: u64) -> bool {
-        self.wants_frame(step) || self.samples.iter().any(|&every| step.is_multiple_of(every))
+        self.wants_frame(step)
+            || self.samples.iter().any(|&every| step.is_multiple_of(every))
+            || self.wants_propensities(step)
+    }
+
+    /// Propensities, or the configurations that they start from.
+    fn wants_propensities(&self, step: u64) -> bool {
+        let is_first = step == 0 && !self.propensities.is_empty();
+        is_first || self.propensities.binary_search(&step).is_ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::ObservePlan;
+    use crate::plan::{ObservePlan, PropensityObservable, PropensityPlan};
+
+    fn stage(observe: ObservePlan) -> StagePlan {
+        StagePlan {
+            name: "production".into(),
+            steps: 200,
+            thermostat: None,
+            set_total_energy: None,
+            observe,
+            correlations: Vec::new(),
+            propensity: None,
+        }
+    }
+
+    #[test]
+    fn propensities_have_times_of_their_own_and_start_with_the_stage() {
+        let observe = ObservePlan { thermodynamics: Some(100), ..ObservePlan::nothing() };
+        let propensity = PropensityPlan {
+            steps: vec![3, 100, 101],
+            observables: vec![PropensityObservable::Displacement],
+            wavenumber: None,
+            overlap_length: None,
+            bonds: None,
+            inherent: None,
+        };
+        let stage = StagePlan { propensity: Some(propensity), ..stage(observe) };
+        let schedule = Schedule::new(&stage, std::iter::empty());
+        let events = std::iter::successors(Some(0), |&step| Some(schedule.next_event(step)));
+        assert_eq!(events.take(5).collect::<Vec<_>>(), [0, 3, 100, 101, 200]);
+        let wanted: Vec<u64> = (0..=200).filter(|&step| schedule.wants_snapshot(step)).collect();
+        assert_eq!(wanted, [0, 3, 100, 101]);
+    }
 
     #[test]
     fn frames_double_behind_each_of_those_at_equal_intervals() {
@@ -95,14 +141,7 @@ mod tests {
             trajectory_doubling_from: Some(3),
             ..ObservePlan::nothing()
         };
-        let stage = StagePlan {
-            name: "production".into(),
-            steps: 200,
-            thermostat: None,
-            set_total_energy: None,
-            observe,
-            correlations: Vec::new(),
-        };
+        let stage = stage(observe);
         let schedule = Schedule::new(&stage, std::iter::empty());
         let expected = [0, 3, 6, 12, 24, 48, 96, 100, 103, 106, 112, 124, 148, 196, 200];
         let wanted: Vec<u64> = (0..=200).filter(|&step| schedule.wants_frame(step)).collect();

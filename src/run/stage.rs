@@ -1,13 +1,17 @@
 //! What a stage measures and writes.
 mod arrays;
 mod files;
+mod minima;
 mod observables;
+mod propensities;
 
 use std::collections::BTreeMap;
 
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
+use self::minima::minima;
 use self::observables::Observables;
+use self::propensities::StagePropensities;
 use super::RunError;
 use super::description::Provenance;
 use super::directory::{Identity, OutputDirectory};
@@ -20,7 +24,9 @@ use crate::engine::{
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::{BondOrder, Macroscopic};
-use crate::output::{Checkpoint, ScalarRow, Scalars, StageLayout, ThermodynamicsRow};
+use crate::output::{
+    Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, ThermodynamicsRow,
+};
 use crate::plan::{EnsemblePlan, Plan, StagePlan};
 use crate::system::Snapshot;
 
@@ -40,6 +46,9 @@ pub struct StageOutput {
     bond_order_samples: u64,
     /// By step, what was evaluated of some systems before others.
     bond_orders: BTreeMap<u64, Vec<Option<BondOrder>>>,
+    /// Of runs from the same configurations.
+    propensities: Option<StagePropensities>,
+    propensity_layout: Option<PropensityLayout>,
     minimizer: Option<Box<dyn Minimizer>>,
     limits: Limits,
     /// Where the files are.
@@ -99,6 +108,9 @@ impl StageOutput {
                 }
             }
         }
+        if let Some(propensities) = &mut output.propensities {
+            propensities.restore(checkpoint)?;
+        }
         let written: Written = checkpoint.get_json("written")?;
         output.bond_order_samples = written.bond_order_samples;
         output.directory = Some(directory.identity());
@@ -113,6 +125,10 @@ impl StageOutput {
             written.step,
             &written.in_files,
         )?;
+        // A file that was damaged begins anew.
+        if let Some(propensities) = &output.propensities {
+            propensities.tell_positions(&mut output.files);
+        }
         Ok(output)
     }
 
@@ -127,6 +143,8 @@ impl StageOutput {
         };
         Ok(StageOutput {
             minimizer,
+            propensity_layout: PropensityLayout::of(plan, &stage),
+            propensities: StagePropensities::new(plan, &stage)?,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
             plan: stage,
             is_exchanging,
@@ -144,8 +162,12 @@ impl StageOutput {
 
     /// Searches for inherent structures end when the directory's run has no more time for them.
     fn give_up_as(&mut self, directory: &OutputDirectory) {
-        if let (Some(minimizer), Some(cancel)) = (&mut self.minimizer, directory.cancel()) {
+        let Some(cancel) = directory.cancel() else { return };
+        if let Some(minimizer) = &mut self.minimizer {
             minimizer.cancel_when(cancel.clone());
+        }
+        if let Some(propensities) = &mut self.propensities {
+            propensities.cancel_when(cancel.clone());
         }
     }
 
@@ -158,8 +180,9 @@ impl StageOutput {
             scalars.push(Scalars::InherentStructures);
         }
         let thermodynamics = self.plan.observe.thermodynamics.is_some();
+        let propensity = self.propensity_layout.clone();
         let (exchanges, series) = (self.is_exchanging, self.systems[0].layouts());
-        StageLayout { thermodynamics, exchanges, scalars, series }
+        StageLayout { thermodynamics, exchanges, scalars, series, propensity }
     }
 
     /// Leaves to the engines what they evaluate by themselves.
@@ -266,6 +289,9 @@ impl StageOutput {
         if let Some(orders) = orders.into_iter().collect::<Option<Vec<_>>>() {
             self.append_bond_orders(snapshots[0].step, &orders)?;
         }
+        if let Some(propensities) = &mut self.propensities {
+            propensities.sample(step, snapshots, &mut self.files)?;
+        }
         self.minimize(step, snapshots)?;
         if self.schedule.wants_frame(step) {
             self.files.append_frame(snapshots, snapshots[0].step as f64 * self.timestep)?;
@@ -283,23 +309,11 @@ impl StageOutput {
         if !step.is_multiple_of(settings.every) {
             return Ok(());
         }
-        let minimize = |snapshot| minimizer.minimize(snapshot);
-        let found: Vec<InherentStructure> =
-            snapshots.iter().map(minimize).collect::<Result<_, _>>()?;
-        let tolerance = settings.force_tolerance;
-        for (system, found) in found.iter().enumerate() {
-            if found.residual_force >= tolerance {
-                let of = self.number(system).map_or_else(String::new, |n| format!(", system {n}"));
-                tracing::warn!(
-                    "stage \"{}\", step {}{of}: forces of up to {:.1e} are left in the inherent structure after {} \
-                     iterations (observe.inherent_structures.maximum_iterations)",
-                    self.plan.name,
-                    snapshots[system].step,
-                    found.residual_force,
-                    found.iterations
-                );
-            }
-        }
+        let place = (&self.plan.name[..], "observe.inherent_structures.maximum_iterations");
+        let number = |system| self.ensemble.as_ref().map(|_| system);
+        let systems =
+            snapshots.iter().enumerate().map(|(system, snapshot)| (number(system), snapshot));
+        let found = minima(minimizer.as_mut(), settings.force_tolerance, place, systems)?;
         let step = snapshots[0].step;
         let time = step as f64 * self.timestep;
         let row = |found: &InherentStructure| {
@@ -366,6 +380,9 @@ impl StageOutput {
                     checkpoint.put_part(&part_of_system(system), part);
                 }
             }
+        }
+        if let Some(propensities) = &self.propensities {
+            propensities.save(checkpoint)?;
         }
         let written = Written {
             step,

@@ -144,9 +144,10 @@ impl Summary {
         self.last
     }
 
-    /// Sets of systems that averages are made over.
+    /// Sets of systems that averages are made over: of configurations, all of the same temperature, one.
     pub fn sets(&self) -> Vec<Set> {
-        let Some(ensemble) = &self.ensemble else {
+        let several = self.ensemble.as_ref().filter(|ensemble| ensemble.configurations.is_empty());
+        let Some(ensemble) = several else {
             return vec![Set { temperature: None, systems: 0..self.systems.len() }];
         };
         let set = |group: usize| {

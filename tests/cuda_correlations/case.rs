@@ -105,6 +105,7 @@ impl Case {
                 set_total_energy: None,
                 observe: ObservePlan::nothing(),
                 correlations: correlations.clone(),
+                propensity: None,
             }],
             checkpoint: CheckpointPlan { minutes: f64::INFINITY },
             output: OutputPlan::default(),

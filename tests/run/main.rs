@@ -9,6 +9,7 @@ mod directory;
 mod displaced;
 mod energy;
 mod initial;
+mod isoconfigurational;
 mod kill;
 mod look;
 mod many_systems;

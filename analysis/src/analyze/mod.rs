@@ -186,8 +186,11 @@ pub fn analyze(files: &[impl AsRef<Path>], same_temperature: Option<f64>) -> Res
 /// The estimates of one open file, whose functions were read before; of many systems, those of all of them.
 pub(crate) fn of_file(file: &ResultsFile, functions: Vec<Function>) -> Result<StatePoint> {
     let run = |system: &ResultsFile| Run::of(system, system.dynamics()?);
-    let runs = file.systems()?.iter().map(run).collect::<Result<Vec<_>>>()?;
+    // Where there is nothing to estimate, systems are not read.
+    let systems = if functions.is_empty() { Vec::new() } else { file.systems()? };
+    let runs = systems.iter().map(run).collect::<Result<Vec<_>>>()?;
     if runs.len() > 1
+        && runs.iter().any(|run| run.any_temperature().is_some())
         && let Some(group) = groups::state_points(runs, None)?.first()
     {
         return Ok(state_point::estimates(group));

@@ -104,7 +104,7 @@ fn any_of_fitted() -> String {
 
 impl Run {
     /// Reads a results file with a mean-square displacement, an `F_s`, a velocity autocorrelation or a viscosity: of many
-    /// systems, each as a run.
+    /// systems, each as a run. Those that start from one configuration are not independent, and their average is a run.
     ///
     /// # Errors
     /// If it holds nothing of this.
@@ -114,7 +114,11 @@ impl Run {
 
     fn read_once(path: &Path) -> Result<Vec<Run>> {
         let file = ResultsFile::open(path)?;
-        let systems = file.systems()?;
+        let is_of_configurations = file.ensemble().is_some_and(|of| of.configurations > 0);
+        let systems = match is_of_configurations {
+            true => ResultsFile::open_averages(path)?,
+            false => file.systems()?,
+        };
         let files = if systems.is_empty() { vec![file] } else { systems };
         let run = |file: &ResultsFile| Self::of(file, file.dynamics()?);
         let runs = files.iter().map(run).collect::<Result<Vec<_>>>()?;

@@ -1,7 +1,7 @@
 //! Files of many systems: averages over them, and each of them as a file of its own.
 //!
-//! Averages stand at the usual paths, over the systems of each temperature where there are several: then their first axis (of
-//! time series the second) is that of temperatures. Below `/systems` stand the values of each system, with an axis of systems
+//! Averages stand at the usual paths, over the systems of each temperature or configuration where there are several: then their
+//! first axis (of time series the second) is that of these. Below `/systems` stand the values of each system, with an axis of systems
 //! in its place.
 use std::path::Path;
 use std::rc::Rc;
@@ -19,8 +19,8 @@ pub(super) enum View {
     /// All that the file holds: of a single system, or averages.
     #[default]
     Whole,
-    /// Averages over the systems of a temperature.
-    Temperature(usize),
+    /// Averages over the systems of a temperature or configuration.
+    Group(usize),
     /// One of them.
     System(usize),
 }
@@ -28,10 +28,12 @@ pub(super) enum View {
 /// Many systems of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ensemble {
-    /// Systems of each temperature; all where they have the same.
+    /// Systems of each temperature or configuration; all where they have the same.
     pub samples: usize,
     /// Empty where all systems have the same.
     pub temperatures: Vec<f64>,
+    /// How many configurations they start from, with [`samples`](Self::samples) runs of each; else 0.
+    pub configurations: usize,
 }
 
 impl Ensemble {
@@ -40,12 +42,27 @@ impl Ensemble {
         let samples = usize::try_from(ensemble["samples"].as_u64()?).ok()?;
         let temperatures = ensemble["temperatures"].as_array()?;
         let temperatures = temperatures.iter().map(Value::as_f64).collect::<Option<_>>()?;
-        (samples > 0).then_some(Ensemble { samples, temperatures })
+        let configurations = ensemble["configurations"].as_array().map_or(0, Vec::len);
+        (samples > 0).then_some(Ensemble { samples, temperatures, configurations })
     }
 
     /// Number of systems.
     pub fn systems(&self) -> usize {
-        self.samples.saturating_mul(self.temperatures.len().max(1))
+        self.samples.saturating_mul(self.groups().max(1))
+    }
+
+    /// Temperatures or configurations that averages are made for, if there are such.
+    pub fn groups(&self) -> usize {
+        self.temperatures.len().max(self.configurations)
+    }
+
+    /// What the averages over [`samples`](Self::samples) systems are of, in words.
+    pub fn of_each(&self) -> &'static str {
+        match (self.configurations, self.temperatures.len()) {
+            (0, 0) => "",
+            (0, _) => " of each temperature",
+            _ => " of each configuration",
+        }
     }
 }
 
@@ -55,17 +72,17 @@ impl ResultsFile {
         Ensemble::of(&self.whole_plan()?)
     }
 
-    /// Opens a file as one for each set of systems that it holds averages over: of each temperature of an ensemble.
+    /// Opens a file as one for each set of systems that it holds averages over: of each temperature or configuration of an ensemble.
     ///
     /// # Errors
     /// As those of [`open`](Self::open).
     pub fn open_averages(path: &Path) -> Result<Vec<ResultsFile>> {
         let file = Self::open(path)?;
-        let temperatures = file.ensemble().map_or(0, |ensemble| ensemble.temperatures.len());
-        if temperatures == 0 || !file.holds_systems() {
+        let groups = file.ensemble().map_or(0, |ensemble| ensemble.groups());
+        if groups == 0 || !file.holds_systems() {
             return Ok(vec![file]);
         }
-        Ok((0..temperatures).map(|index| file.as_view(View::Temperature(index))).collect())
+        Ok((0..groups).map(|index| file.as_view(View::Group(index))).collect())
     }
 
     /// Each system that this file holds averages over, as a file of its own; none for a file of a single system.
@@ -78,7 +95,7 @@ impl ResultsFile {
         };
         let systems = match self.view {
             View::Whole => 0..ensemble.systems(),
-            View::Temperature(index) => index * ensemble.samples..(index + 1) * ensemble.samples,
+            View::Group(index) => index * ensemble.samples..(index + 1) * ensemble.samples,
             View::System(_) => return Ok(Vec::new()),
         };
         let seeds = self.file.root.dataset("systems/seed").map(|seeds| seeds.size());
@@ -120,13 +137,16 @@ impl ResultsFile {
         matches!(self.view, View::System(_))
     }
 
-    /// Which of many systems or temperatures it is, in words.
+    /// Which of many systems, temperatures or configurations it is, in words.
     pub fn label(&self) -> Option<String> {
         match self.view {
             View::Whole => None,
-            View::Temperature(index) => {
-                Some(format!("T = {}", short(*self.ensemble()?.temperatures.get(index)?)))
-            }
+            View::Group(index) => Some(match self.ensemble()? {
+                Ensemble { configurations: 0, temperatures, .. } => {
+                    format!("T = {}", short(*temperatures.get(index)?))
+                }
+                _ => format!("configuration {index}"),
+            }),
             View::System(system) => Some(format!("system {system}")),
         }
     }
@@ -139,11 +159,11 @@ impl ResultsFile {
         }
     }
 
-    /// Place along the axis of systems or temperatures.
+    /// Place along the axis of systems, temperatures or configurations.
     pub(super) fn index(&self) -> Option<usize> {
         match self.view {
             View::Whole => None,
-            View::Temperature(index) | View::System(index) => Some(index),
+            View::Group(index) | View::System(index) => Some(index),
         }
     }
 
@@ -173,9 +193,9 @@ impl ResultsFile {
     /// The plan of the systems that are read.
     pub(super) fn plan_of_view(&self, mut plan: Value) -> Value {
         let Some(ensemble) = Ensemble::of(&plan) else { return plan };
-        let (system, temperature) = match self.view {
+        let (system, group) = match self.view {
             View::Whole => return plan,
-            View::Temperature(index) => (None, index),
+            View::Group(index) => (None, index),
             View::System(system) => (Some(system), system / ensemble.samples),
         };
         let held =
@@ -187,7 +207,12 @@ impl ResultsFile {
                 plan["system"]["key_behind_file"] = key.clone();
             }
         }
-        let Some(&temperature) = ensemble.temperatures.get(temperature) else { return plan };
+        if let Some(configuration) = held["configurations"].get(group) {
+            for key in ["path", "system"] {
+                plan["system"]["initial"][key] = configuration[key].clone();
+            }
+        }
+        let Some(&temperature) = ensemble.temperatures.get(group) else { return plan };
         for place in held["temperature_of"].as_array().into_iter().flatten() {
             if place == "initial" {
                 plan["system"]["initial"]["temperature"] = temperature.into();

@@ -38,8 +38,9 @@ pub struct Cost {
 const EVERY: u64 = 10;
 const BLOCK_SIZE: usize = 10;
 const LEVELS: usize = 7;
-/// Steps that the engine takes at once, and rounds of measurements.
+/// Steps that the engine takes at once, of many systems as many as a run takes; and rounds of measurements.
 const PART: u64 = 10_000;
+const PART_OF_MANY: u64 = 500;
 const ROUNDS: usize = 2;
 
 const MOMENTS: [D; 2] = [D::MeanSquareDisplacement, D::NonGaussianParameter];
@@ -100,6 +101,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
         set_total_energy: None,
         observe: ObservePlan::nothing(),
         correlations: vec![correlation(observables)],
+        propensity: None,
     }]
 }
 
@@ -211,7 +213,8 @@ fn timed(
                     let _ = snapshots.send((step, system, snapshot, macroscopic));
                 }
             }
-            let part = left.min(if here { EVERY } else { PART });
+            let at_once = if ensemble_size > 1 { PART_OF_MANY } else { PART };
+            let part = left.min(if here { EVERY } else { at_once });
             ensemble.advance(part)?;
             left -= part;
             let Some(sender) = &sender else { continue };
@@ -268,6 +271,7 @@ fn measure_sets(
     let mut ensemble = prepared(plan, arguments, ranks)?;
     let systems = plan.systems();
     let steps = match arguments.steps {
+        Some(steps) if systems > 1 => steps,
         Some(steps) => steps.max(PART),
         None => {
             let trial = 1000;

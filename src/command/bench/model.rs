@@ -193,6 +193,7 @@ impl Model {
                 temperatures: Vec::new(),
                 exchange_every: None,
                 temperature_of: Vec::new(),
+                configurations: Vec::new(),
                 keys_behind_file: Vec::new(),
             }),
         }

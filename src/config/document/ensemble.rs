@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Integer, Number, Written};
+use super::{Integer, Number, OneOrMore, Written};
 use crate::plan::EnsembleKind;
 
 /// Many systems in one run. Each has its own state, random numbers, thermostat and time correlations, and in `fixed-point`
@@ -23,4 +23,13 @@ pub struct Ensemble {
     /// the temperature `"ensemble"` throughout.
     #[schemars(extend("minimum" = 1))]
     pub exchange_every: Option<Written<Integer>>,
+    /// `isoconfigurational`: files of the configurations to start from, relative to the current directory: a path or a pattern
+    /// (`*`, `?`, `[a-z]`, `**` for any folders), or a list of them. Those of a pattern are taken in the order of their names.
+    /// The last frame of each is taken, of a file of many systems (H5MD, or a checkpoint) that of each system. All must have
+    /// the species and the box given here.
+    pub configurations: Option<Written<OneOrMore>>,
+    /// `isoconfigurational`: runs from each configuration, with first velocities of their own at
+    /// `system.initial.temperature`.
+    #[schemars(extend("minimum" = 2))]
+    pub runs: Option<Written<Integer>>,
 }

@@ -5,6 +5,7 @@
 mod ensemble;
 mod keys;
 mod potential;
+mod propensity;
 mod run;
 mod stage;
 mod system;
@@ -15,13 +16,17 @@ use serde::Deserialize;
 
 pub use ensemble::Ensemble;
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
+pub use propensity::{Propensity, Times};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
     BondOrder, Correlation, Frames, InherentStructures, Observe, Ramp, Stage, Structure,
     Thermostat, ThermostatKind,
 };
 pub use system::{Initial, SpeciesEntry, System};
-pub use value::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Temperature, Written};
+pub use value::{
+    Integer, ListOr, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table, Temperature,
+    Written,
+};
 
 /// Configuration of a run. All numbers are in reduced units: lengths, energies and masses in the
 /// units in which sigma, epsilon and mass are given, k_B = 1, times in sqrt(mass sigma^2 / epsilon).

@@ -3,7 +3,9 @@ use std::fmt::{self, Display};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Table, Temperature, Written};
+use super::{
+    Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table, Temperature, Written,
+};
 use crate::config::defaults;
 use crate::plan::DynamicObservable;
 
@@ -28,6 +30,8 @@ pub struct Stage {
     /// Time correlation functions, computed while the stage runs.
     #[serde(default)]
     pub correlation: Vec<Table<Correlation>>,
+    /// What particles do on average over the runs from a configuration.
+    pub propensity: Option<Table<Propensity>>,
 }
 
 /// Thermostat.

@@ -205,6 +205,44 @@ impl<'de, P: Deserialize<'de>, T: Deserialize<'de> + OrPlain> Deserialize<'de> f
     }
 }
 
+/// A list of numbers, or a table that says more.
+#[derive(Clone, Debug)]
+pub enum ListOr<T> {
+    List(Vec<Written<Number>>),
+    Table(T),
+}
+
+impl<'de, T: Deserialize<'de> + OrPlain> Deserialize<'de> for ListOr<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EitherVisitor<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de> + OrPlain> Visitor<'de> for EitherVisitor<T> {
+            type Value = ListOr<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(T::EXPECTED)
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> Result<Self::Value, A::Error> {
+                let mut numbers = Vec::new();
+                while let Some(number) = list.next_element()? {
+                    numbers.push(number);
+                }
+                Ok(ListOr::List(numbers))
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(ListOr::Table)
+            }
+        }
+
+        deserializer.deserialize_any(EitherVisitor(PhantomData))
+    }
+}
+
 /// A number, or a phrase.
 #[derive(Clone, Debug)]
 pub enum NumberOrPhrase {
@@ -237,6 +275,38 @@ impl<'de> Deserialize<'de> for NumberOrPhrase {
         }
 
         deserializer.deserialize_any(EitherVisitor)
+    }
+}
+
+/// A string, or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneOrMore(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StringsVisitor;
+
+        impl<'de> Visitor<'de> for StringsVisitor {
+            type Value = OneOrMore;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of strings")
+            }
+
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<OneOrMore, E> {
+                Ok(OneOrMore(vec![value.to_owned()]))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
+                let mut strings = Vec::new();
+                while let Some(string) = list.next_element()? {
+                    strings.push(string);
+                }
+                Ok(OneOrMore(strings))
+            }
+        }
+
+        deserializer.deserialize_any(StringsVisitor)
     }
 }
 
@@ -303,7 +373,20 @@ schema_of!([T: JsonSchema] Table<T>, T::schema_name(), T::json_schema);
 schema_of!([] Integer, "Integer", |_| json_schema!({ "type": "integer" }));
 schema_of!([] Number, "Number", |_| json_schema!({ "type": "number" }));
 schema_of!([] Temperature, "Temperature", |_| json_schema!({ "type": ["number", "string"] }));
+schema_of!(
+    [] OneOrMore, "OneOrMore",
+    |_| json_schema!({
+        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
+    })
+);
 schema_of!([] NumberOrPhrase, "NumberOrPhrase", |_| json_schema!({ "type": ["number", "string"] }));
+schema_of!(
+    [T: JsonSchema] ListOr<T>,
+    format!("NumbersOr{}", T::schema_name()),
+    |generator| json_schema!({
+        "anyOf": [{ "type": "array", "items": { "type": "number" } }, generator.subschema_for::<T>()]
+    })
+);
 schema_of!(
     [P: JsonSchema, T: JsonSchema] PlainOr<P, T>,
     format!("{}Or{}", P::schema_name(), T::schema_name()),

@@ -2,6 +2,7 @@
 mod exchange;
 
 use super::checker::{Checker, EnsembleTemperature};
+use super::isoconfigurational;
 use super::system::MAXIMUM_PARTICLES;
 use crate::config::document::{Document, Ensemble, PlainOr, Table, Temperature};
 use crate::plan::{EnsembleKind, EnsemblePlan, Plan, TemperatureKey};
@@ -16,6 +17,11 @@ pub fn check(document: &Document, checker: &mut Checker<'_>) -> Option<Option<En
     let Some(table) = &document.ensemble else { return Some(None) };
     checker.ensemble = EnsembleTemperature::Unknown;
     let kind = table.kind.value;
+    isoconfigurational::check_keys(table, checker);
+    if kind == EnsembleKind::Isoconfigurational {
+        checker.ensemble = EnsembleTemperature::None;
+        return isoconfigurational::check(table, document, checker).map(Some);
+    }
     let temperatures = temperatures(table, checker);
     let samples = match (&table.systems, kind) {
         (Some(systems), _) => checker.integer(systems, 1..=MAXIMUM_SYSTEMS),
@@ -23,7 +29,7 @@ pub fn check(document: &Document, checker: &mut Checker<'_>) -> Option<Option<En
             checker.filled_in(&table.span, "systems", 1);
             Some(1)
         }
-        (None, EnsembleKind::Independent) => {
+        (None, _) => {
             checker.missing(&table.span, "systems", "systems = 64, for example");
             None
         }
@@ -42,20 +48,21 @@ pub fn check(document: &Document, checker: &mut Checker<'_>) -> Option<Option<En
         temperatures,
         exchange_every: exchange_every?,
         temperature_of,
+        configurations: Vec::new(),
         keys_behind_file,
     }))
 }
 
 fn temperatures(table: &Table<Ensemble>, checker: &mut Checker<'_>) -> Option<Vec<f64>> {
     match (&table.temperatures, table.kind.value) {
-        (None, EnsembleKind::Independent) => Some(Vec::new()),
-        (Some(typed), EnsembleKind::Independent) => {
-            let message = "belongs to the ensemble \"temperatures\", not to \"independent\"";
-            checker.reject(&typed.span, message, "leave it out, or give kind = \"temperatures\"");
-            None
-        }
         (None, EnsembleKind::Temperatures | EnsembleKind::ReplicaExchange) => {
             checker.missing(&table.span, "temperatures", EXAMPLE);
+            None
+        }
+        (None, _) => Some(Vec::new()),
+        (Some(typed), EnsembleKind::Independent | EnsembleKind::Isoconfigurational) => {
+            let message = "belongs to the ensemble \"temperatures\", not to \"independent\"";
+            checker.reject(&typed.span, message, "leave it out, or give kind = \"temperatures\"");
             None
         }
         (Some(typed), EnsembleKind::Temperatures | EnsembleKind::ReplicaExchange) => {
@@ -107,9 +114,11 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         let message = format!("{systems} systems have {particles} particles together");
         let help =
             format!("at most {MAXIMUM_SYSTEMS} systems and {MAXIMUM_PARTICLES} particles in all");
-        checker.reject(table.systems.as_ref().map_or(&table.span, |s| &s.span), message, help);
+        let place = table.systems.as_ref().or(table.runs.as_ref());
+        checker.reject(place.map_or(&table.span, |typed| &typed.span), message, help);
     }
     if let Some(typed) = &table.temperatures
+        && ensemble.kind == EnsembleKind::Temperatures
         && ensemble.temperature_of.is_empty()
     {
         let message = "no temperature of the run is \"ensemble\", which stands for these";

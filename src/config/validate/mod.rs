@@ -7,8 +7,10 @@ mod consistency;
 mod correlation;
 mod ensemble;
 mod inherent;
+mod isoconfigurational;
 mod neighbors;
 mod potential;
+mod propensity;
 mod run;
 mod safeguards;
 mod sampling;
@@ -58,7 +60,8 @@ pub fn plan(text: &str, source_name: &str) -> Result<(Plan, Vec<FilledDefault>),
 
 fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> Option<Plan> {
     let ensemble = ensemble::check(document, checker);
-    let system = system::check(&document.system, checker);
+    let start = isoconfigurational::start(document, ensemble.as_ref());
+    let system = system::check(&document.system, start, checker);
     let potential = potential::check(&document.potential, &document.system, checker);
     let run = run::check(&document.run, checker);
     let checkpoint = run::checkpoint(document.checkpoint.as_ref(), checker);
@@ -86,6 +89,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     inherent::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
+    propensity::check_plan(&plan, document, checker);
     Some(plan)
 }
 

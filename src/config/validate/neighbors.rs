@@ -51,7 +51,18 @@ pub fn bonds(
         checker.reject(&unused.span, message, add(Need::Bonds, "leave it out"));
         return None;
     }
-    let radius = radius(typed, &document.span, "bond_radius", stage_checks, checker)?;
+    bond_plan(typed, breaking, &document.span, stage_checks, checker).map(Some)
+}
+
+/// What was typed in the table at `span`, or the defaults.
+pub fn bond_plan(
+    typed: Option<&Written<Number>>,
+    breaking: Option<&Written<Number>>,
+    span: &Range<usize>,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<BondPlan> {
+    let radius = radius(typed, span, "bond_radius", stage_checks, checker)?;
     let simulation_box = stage_checks.simulation_box?;
     let Some(breaking) = breaking else {
         let breaking_radius = defaults::bond_breaking_radius(radius);
@@ -62,11 +73,11 @@ pub fn bonds(
                  given, is too large for this box",
                 rounded_down(half)
             );
-            checker.missing(&document.span, "bond_breaking_radius", help);
+            checker.missing(span, "bond_breaking_radius", help);
             return None;
         }
-        checker.filled_in(&document.span, "bond_breaking_radius", breaking_radius);
-        return Some(Some(BondPlan { radius, breaking_radius }));
+        checker.filled_in(span, "bond_breaking_radius", breaking_radius);
+        return Some(BondPlan { radius, breaking_radius });
     };
     let breaking_radius = below_half_the_box(breaking, Some(simulation_box), checker)?;
     if breaking_radius < radius {
@@ -75,5 +86,5 @@ pub fn bonds(
         checker.reject(&breaking.span, message, help);
         return None;
     }
-    Some(Some(BondPlan { radius, breaking_radius }))
+    Some(BondPlan { radius, breaking_radius })
 }

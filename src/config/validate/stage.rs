@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::checker::Checker;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, common_multiple, interval, rounded_down};
-use super::{correlation, inherent, neighbors, thermostat};
+use super::{correlation, inherent, neighbors, propensity, thermostat};
 use crate::config::defaults;
 use crate::config::document::{
     BondOrder, Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Structure, Table,
@@ -86,6 +86,10 @@ fn check(
         .map(|document| correlation::check(document, &stage_checks, checker))
         .collect();
     correlation::check_disjoint(&stage.correlation, &correlations, checker);
+    let propensity = match &stage.propensity {
+        Some(document) => propensity::check(document, &stage_checks, checker).map(Some),
+        None => Some(None),
+    };
     Some(StagePlan {
         name: stage.name.value.clone(),
         steps: steps?,
@@ -93,6 +97,7 @@ fn check(
         set_total_energy: set_total_energy?,
         observe: observe?,
         correlations: correlations.into_iter().collect::<Option<_>>()?,
+        propensity: propensity?,
     })
 }
 

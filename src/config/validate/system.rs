@@ -2,6 +2,7 @@
 use std::collections::HashSet;
 
 use super::checker::Checker;
+use super::isoconfigurational::{self, Start};
 use crate::config::defaults;
 use crate::config::document::{Initial, SpeciesEntry, System, Table};
 use crate::plan::{InitialPlan, Lattice, SystemPlan};
@@ -16,7 +17,11 @@ pub const MAXIMUM_PARTICLES: u64 = 1 << 28;
 /// Names stand in attributes and type lists of the files.
 const LONGEST_NAME: usize = 32;
 
-pub fn check(document: &Table<System>, checker: &mut Checker<'_>) -> Option<SystemPlan> {
+pub fn check(
+    document: &Table<System>,
+    start: Start<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<SystemPlan> {
     let dimension = match document.dimension.value.0 {
         2 => Some(2),
         3 => Some(3),
@@ -31,7 +36,12 @@ pub fn check(document: &Table<System>, checker: &mut Checker<'_>) -> Option<Syst
     let seed = checker.integer_or(&document.span, "seed", seed, 0..=most, defaults::SEED);
     let species = species(document, checker);
     let simulation_box = simulation_box(document, dimension, species.as_deref(), checker);
-    let initial = initial(&document.initial, dimension, checker);
+    let initial = match start {
+        Start::OwnState => initial(&document.initial, dimension, checker),
+        Start::Configurations(first) => {
+            isoconfigurational::initial(&document.initial, first, checker)
+        }
+    };
     Some(SystemPlan {
         simulation_box: simulation_box?,
         species: species?,

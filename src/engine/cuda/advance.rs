@@ -26,6 +26,9 @@ device_struct! {
         pub rebuild: u32,
         /// Sites were those of a checkpoint's lists: take the present ones after building.
         pub restore: u32,
+        /// Of the sites of its first step: those of the steps that follow are one more each (`kernels/md/tagged.cuh`).
+        pub tag: u32,
+        pub unused: u32,
         pub samples: SampleTimes,
         pub stress: SampleTimes,
     }
@@ -49,6 +52,20 @@ kernels! {
 }
 
 impl AdvanceKernels {
+    pub fn all(&self) -> [Kernel<(Launch, Thermostat)>; 9] {
+        [
+            self.advance,
+            self.advance_wide,
+            self.advance_single_lane,
+            self.advance_langevin,
+            self.advance_langevin_wide,
+            self.advance_global,
+            self.advance_global_wide,
+            self.advance_andersen,
+            self.advance_andersen_single_lane,
+        ]
+    }
+
     pub fn get(&self, kernel: StepKernel) -> Kernel<(Launch, Thermostat)> {
         match kernel {
             StepKernel::Plain => self.advance,

@@ -116,6 +116,12 @@ impl RunDevice {
         &self.measure
     }
 
+    /// Blocks that take steps of the system.
+    pub fn blocks(&self) -> usize {
+        let of_many = self.place.as_ref().map(|place| place.members.sharing.blocks);
+        of_many.unwrap_or(self.multiprocessors()) as usize
+    }
+
     pub fn multiprocessors(&self) -> u32 {
         self.session.gpu.multiprocessors
     }

@@ -61,6 +61,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/stress.cuh"),
     header!("md/sums.cuh"),
     header!("md/system.cuh"),
+    header!("md/tagged.cuh"),
     header!("md/thermostat.cuh"),
     header!("minimize/fire.cuh"),
     header!("observable/cells.cuh"),

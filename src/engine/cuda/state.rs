@@ -6,6 +6,7 @@ use super::buffers::{Capacity, Control, ElementSizes, Particles, SplitSum, Syste
 use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::memory::{Buffer, Session};
+use super::thermostat::SUMS_OF_BLOCK;
 use super::transfer::{Copied, Piece, Transfer};
 use crate::arithmetic::Real;
 use crate::engine::domain::{Part, Start};
@@ -80,9 +81,9 @@ impl Buffers {
         capacity: Capacity,
         element_sizes: ElementSizes,
         species: &[Species],
+        blocks: usize,
     ) -> Result<Self, EngineError> {
         let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
-        let blocks = session.gpu.multiprocessors as usize;
         let particles = || ParticleBuffers::new(session, capacity, element_sizes);
         let site = element_sizes.site * element_sizes.site_stride();
         // Those of ghosts are written by other ranks.
@@ -97,7 +98,7 @@ impl Buffers {
                 .map(|_| Buffer::new(session, capacity.particles * element_sizes.force))
                 .collect::<Result<_, _>>()?,
             mass: Buffer::holding(session, &masses)?,
-            block_sums: Buffer::new(session, 4 * blocks * size_of::<SplitSum>())?,
+            block_sums: Buffer::new(session, blocks * SUMS_OF_BLOCK * size_of::<SplitSum>())?,
         })
     }
 
@@ -170,11 +171,13 @@ pub struct State<P> {
     transfer: OnceCell<Option<Transfer>>,
     buffers: Buffers,
     control_buffer: Buffer,
+    /// Blocks that take steps.
+    blocks: usize,
 }
 
 impl<P: DevicePolicy> State<P> {
     /// Memory for particles that are still to be loaded; as many particles as there is room for. `control_buffer` is that of
-    /// [`control`](Self::control).
+    /// [`control`](Self::control); `blocks` take the steps.
     ///
     /// # Errors
     /// If the GPU has no room.
@@ -184,6 +187,7 @@ impl<P: DevicePolicy> State<P> {
         start: &Start,
         capacity: Capacity,
         control_buffer: Buffer,
+        blocks: usize,
     ) -> Result<Self, EngineError> {
         let simulation_box = start.simulation_box;
         let (species, timestep) = (plan.system.species.clone(), plan.run.timestep);
@@ -193,7 +197,8 @@ impl<P: DevicePolicy> State<P> {
             policy: P::new(&simulation_box, timestep, &species),
             simulation_box,
             timestep,
-            buffers: Buffers::new(session, capacity, element_sizes, &species)?,
+            buffers: Buffers::new(session, capacity, element_sizes, &species, blocks)?,
+            blocks,
             species,
             element_sizes,
             count: capacity.particles as u32,
@@ -256,7 +261,8 @@ impl<P: DevicePolicy> State<P> {
     /// # Errors
     /// If the GPU has no room.
     pub fn grow(&mut self, capacity: Capacity) -> Result<(), EngineError> {
-        let buffers = Buffers::new(&self.session, capacity, self.element_sizes, &self.species)?;
+        let sizes = self.element_sizes;
+        let buffers = Buffers::new(&self.session, capacity, sizes, &self.species, self.blocks)?;
         for (buffer, from) in buffers.all().zip(self.buffers.all()) {
             buffer.take_from(from)?;
         }

@@ -132,7 +132,17 @@ device_struct! {
     }
 }
 
-shared_header!(pub SHARED = "shared/thermostat.cuh": kind::Declaration, Thermostat);
+device_constants! {
+    /// Sums that each block leaves of a launch's steps: of as many the memory is used again.
+    mod turns: u32 {
+        TURNS_OF_KINETIC_ENERGY = 4;
+        TURNS_OF_HEAT = 64;
+    }
+}
+/// For each block.
+pub const SUMS_OF_BLOCK: usize = (turns::TURNS_OF_KINETIC_ENERGY + turns::TURNS_OF_HEAT) as usize;
+
+shared_header!(pub SHARED = "shared/thermostat.cuh": kind::Declaration, turns::Declaration, Thermostat);
 
 impl Thermostat {
     pub fn new(

@@ -8,7 +8,7 @@
 pub mod blocking;
 pub mod bond_breaking;
 pub mod cage;
-mod cages;
+pub(super) mod cages;
 pub mod coherent_intermediate_scattering_function;
 pub mod collective_overlap;
 pub mod correlation;

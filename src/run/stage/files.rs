@@ -6,6 +6,7 @@ use supercool_analysis::check_readable;
 use supercool_analysis::results::ResultsFile;
 
 use crate::engine::ExchangeCounts;
+use crate::observable::propensity::PropensityRow;
 use crate::observable::{EnsembleSeries, Series};
 use crate::output::{
     FullDisk, GsdWriter, OfSystems, OutputError, ResultsWriter, Rows, RunDescription, ScalarRow,
@@ -333,6 +334,25 @@ impl StageFiles {
         match &mut self.inherent {
             Some(inherent) => inherent.append_systems(systems, time),
             None => Ok(()),
+        }
+    }
+
+    /// Propensities at the next of their times, at a step of the run.
+    pub fn append_propensities(
+        &mut self,
+        row: PropensityRow,
+        step: u64,
+    ) -> Result<(), OutputError> {
+        match &mut self.results {
+            Some(results) => results.append_propensities(row, step),
+            None => Ok(()),
+        }
+    }
+
+    /// The positions that propensities count displacements from.
+    pub fn start_propensities_from(&mut self, initial_positions: [Vec<f64>; 2]) {
+        if let Some(results) = &mut self.results {
+            results.start_propensities_from(initial_positions);
         }
     }
 

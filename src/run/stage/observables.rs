@@ -33,13 +33,7 @@ enum OfEngine {
 
 impl Observables {
     pub fn new(plan: &Plan, stage: &StagePlan) -> Result<Self, RunError> {
-        let context = SampleContext {
-            simulation_box: plan.system.simulation_box,
-            species: plan.system.species.clone(),
-            species_of: species_of_particles(&plan.system.species),
-            timestep: plan.run.timestep,
-            stage_steps: stage.steps,
-        };
+        let context = sample_context(plan, stage);
         let correlations = stage
             .correlations
             .iter()
@@ -214,6 +208,17 @@ impl Observables {
     }
 }
 
+/// What observables of a stage know of a system.
+pub fn sample_context(plan: &Plan, stage: &StagePlan) -> SampleContext {
+    SampleContext {
+        simulation_box: plan.system.simulation_box,
+        species: plan.system.species.clone(),
+        species_of: species_of_particles(&plan.system.species),
+        timestep: plan.run.timestep,
+        stage_steps: stage.steps,
+    }
+}
+
 /// An observable's layout as the results file has it.
 fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
     let axes = layout
@@ -239,7 +244,7 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
 }
 
 /// What a checkpoint holds of an observable is not what the plan has.
-fn unfit(error: observable::ObservableError) -> OutputError {
+pub fn unfit(error: observable::ObservableError) -> OutputError {
     OutputError::CheckpointContent {
         name: "observables".into(),
         reason: format!("do not fit: {error}"),

@@ -5,7 +5,7 @@ mod tune;
 use std::sync::Arc;
 
 use crate::engine::cuda::advance::{AdvanceKernels, Launch, LaunchSamples};
-use crate::engine::cuda::buffers::{Capacity, Control, status};
+use crate::engine::cuda::buffers::{Capacity, Control, ElementSizes, status};
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::correlator::Sampling;
 use crate::engine::cuda::device::Gpu;
@@ -20,7 +20,7 @@ use crate::engine::cuda::program::Program;
 use crate::engine::cuda::run_device::{Place, RunDevice};
 use crate::engine::cuda::state::Source;
 use crate::engine::cuda::stepper::{Fault, Stepper};
-use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
+use crate::engine::cuda::thermostat::{Geometry, Kind, SMALL_BLOCK, Thermostat};
 use crate::engine::cuda::tuning::{self, Choice};
 use crate::engine::domain::Start;
 use crate::engine::precision::ExactSum;
@@ -40,6 +40,21 @@ pub struct SingleRank {
     sampling: Option<Sampling>,
     /// What was timed at the start of the stage.
     trials: Vec<Trial>,
+    /// Of the next launch ([`Launch::tag`]).
+    next_tag: u32,
+}
+
+/// Most particles whose sites all blocks take as they come (`kernels/md/tagged.cuh`): with more a barrier takes less time, as
+/// measured on an H100.
+const MOST_TAGGED: usize = 6144;
+
+/// Whether a plan's sites are tagged: they have a word for it, and each block has room for all of them.
+fn has_tagged_sites(plan: &Plan) -> bool {
+    let system = &plan.system;
+    let sizes = ElementSizes::new(plan.run.precision, system.simulation_box.dimension());
+    system.simulation_box.dimension() == 3
+        && sizes.site_bytes() == 16
+        && system.particle_count() <= MOST_TAGGED
 }
 
 /// The kernels that take the steps.
@@ -72,7 +87,30 @@ impl Stepper for SingleRank {
 /// The program of a plan.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../../kernels/md/engine.cu");
-    stepping_program("engine.cu", text, policy, plan, AdvanceKernels::checks())
+    let program = stepping_program("engine.cu", text, policy, plan, AdvanceKernels::checks());
+    match has_tagged_sites(plan) {
+        true => program.define([("STAGED_COPIES", "1".to_owned()), ("TAGGED", "1".to_owned())]),
+        false => program,
+    }
+}
+
+/// Threads of a block that take the sites of all particles, about four each.
+fn staging_threads(count: usize) -> u32 {
+    ((count / 4) as u32).next_multiple_of(32).min(SMALL_BLOCK)
+}
+
+impl SingleRank {
+    /// Tags for the sites of a launch: none is zero, which untagged sites have, nor has the highest bit, and none near it in time is
+    /// the same.
+    fn tags(&mut self, steps: u32) -> u32 {
+        let of_launch = steps + 2;
+        if self.next_tag > (1 << 31) - 1 - of_launch {
+            self.next_tag = 1;
+        }
+        let first = self.next_tag;
+        self.next_tag += of_launch;
+        first
+    }
 }
 
 /// The choice of a state that this engine has run.
@@ -137,10 +175,11 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let capacity = Capacity { particles: expected, ghosts: 0 };
         let engine = CudaEngine::empty(plan, start, session, device, shape, capacity)?;
         let kernels = match engine.device.place() {
-            None => SteppingKernels::Alone(AdvanceKernels::load(engine.device.kernels())?),
+            None => SteppingKernels::Alone(engine.stepping_kernels()?),
             Some(_) => SteppingKernels::OfMany,
         };
-        let mut engine = engine.with(SingleRank { kernels, sampling: None, trials: Vec::new() });
+        let stepper = SingleRank { kernels, sampling: None, trials: Vec::new(), next_tag: 1 };
+        let mut engine = engine.with(stepper);
         let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let layout = layout.filter(|memory| choice_of(memory) == Some(same));
         engine.load(state, layout)?;
@@ -192,6 +231,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             steps: steps as u32,
             rebuild: 0,
             restore: 0,
+            tag: 0,
+            unused: 0,
             samples: samples.particles,
             stress: samples.stress,
         }
@@ -243,11 +284,21 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         thermostat: &Thermostat,
     ) -> Result<(), EngineError> {
         self.state.lend_thermostat(&self.thermostat)?;
+        let is_tagged = has_tagged_sites(&self.plan);
+        let tag = if is_tagged { self.stepper.tags(launch.steps) } else { 0 };
         match &self.stepper.kernels {
             SteppingKernels::Alone(kernels) => {
                 let Geometry { kernel, blocks, threads } = self.geometry(kind);
-                let grid = Grid::cooperative(blocks, threads);
-                let arguments = (*launch, *thermostat);
+                let launch = Launch { tag, ..*launch };
+                let mut grid = Grid::cooperative(blocks, threads);
+                if is_tagged {
+                    let count = self.particle_count();
+                    grid.shared_bytes = 16 * count;
+                    grid.threads = threads.max(staging_threads(count));
+                    // A block without particles would be seen by nobody, and fall behind.
+                    grid.blocks.0 = blocks.min(self.tiles());
+                }
+                let arguments = (launch, *thermostat);
                 self.device.kernels().launch(kernels.get(kernel), grid, arguments)?;
             }
             SteppingKernels::OfMany => {
@@ -279,6 +330,19 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             // Of the end of the last step.
             self.thermostat.heat += control.sums[0][0].value();
         }
+    }
+}
+
+impl<P: DevicePolicy, S> CudaEngine<P, S> {
+    /// The kernels that take steps of the whole system alone.
+    fn stepping_kernels(&self) -> Result<AdvanceKernels, EngineError> {
+        let kernels = AdvanceKernels::load(self.device.kernels())?;
+        if has_tagged_sites(&self.plan) {
+            for kernel in kernels.all() {
+                self.device.kernels().allow_shared_memory(kernel, 16 * self.particle_count())?;
+            }
+        }
+        Ok(kernels)
     }
 }
 
@@ -371,7 +435,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
             self.device.wait()?;
             self.device.load(program, policy, force_field)?;
             self.device.set_masses(self.state.species())?;
-            let kernels = AdvanceKernels::load(self.device.kernels())?;
+            let kernels = self.stepping_kernels()?;
             self.stepper.kernels = SteppingKernels::Alone(kernels);
         }
         let rebuilds = self.state.control.rebuilds;
