@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs all tests, those with h5py, MDAnalysis, pyh5md and gsd and those of ranks started by mpirun included.
+# Runs all tests, those with h5py, MDAnalysis, pyh5md and gsd, those of ranks started by mpirun and those of the Python package
+# included. With words they go to `cargo test`, and the package is left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -27,4 +28,19 @@ export SUPERCOOL_BERNI="$PWD/target/berni"
 # The CUDA kernels are compiled in the tests, which needs NVRTC but no GPU.
 SUPERCOOL_NVRTC="$(find "$PWD/.venv" -name 'libnvrtc.so.1*' | head -n 1)"
 export SUPERCOOL_NVRTC
-exec cargo test --workspace --locked --features supercool/mpi "$@"
+cargo test --workspace --locked --features supercool/mpi "$@"
+
+# The Python package, not as a wheel (scripts/test_wheel.sh) but of what is compiled already: built with one of the tests, it has
+# the same features.
+if [ $# -eq 0 ]; then
+    cargo build --workspace --locked --features supercool/mpi --lib --test documents
+    built="${CARGO_TARGET_DIR:-target}"
+    package="$built/python"
+    rm -rf "$package"
+    mkdir -p "$package"
+    cp -r python/supercool "$package"
+    cp "$built/debug/lib_native.so" "$package/supercool/_native.abi3.so"
+    package="$(realpath "$package")"
+    cd python/tests
+    PYTHONPATH="$package" "$SUPERCOOL_PYTHON" -m pytest -p no:cacheprovider -q
+fi

@@ -2,19 +2,36 @@
 use std::fmt::Write;
 use std::num::NonZeroU32;
 
-use crate::config::{Loaded, bytes, memory, stage_files};
+use super::start::check_initial_file;
+use crate::config::{self, Loaded, bytes, stage_files};
 use crate::engine::EngineError;
 use crate::engine::skin::{self, Processor};
 use crate::plan::{
     ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision,
     StagePlan, Thermostat, ThermostatPlan, TotalEnergy,
 };
-use crate::potential::{PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation};
-use crate::run::{drift, force_jump};
+use crate::potential::{self, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation};
+use crate::run::{drift, force_jump, memory, threads};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
 /// the cutoff.
 pub type PlainEnergy<'a> = &'a dyn Fn(&PairPotential, &PairParameters, f64) -> f64;
+
+/// The report, with what the run would warn of on this machine.
+///
+/// # Errors
+/// If the initial state is a file that a run could not start from.
+pub fn check(loaded: &Loaded) -> miette::Result<String> {
+    let energy = |form: &_, pair: &_, r: f64| potential::bare_energy(form, pair, r);
+    check_initial_file(loaded)?;
+    let mut report = check_report(loaded, Some(&energy));
+    let shortage = memory::shortage(&loaded.plan).map(|shortage| shortage.to_string());
+    let excess = threads::excess(&loaded.plan).map(|excess| excess.to_string());
+    for warning in shortage.into_iter().chain(excess) {
+        let _ = writeln!(report, "\nwarning\n  {warning}");
+    }
+    Ok(report + &warnings(&loaded.plan))
+}
 
 /// The report, in plain text. Without `energy` the shifts at the cutoffs are left out.
 pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String {
@@ -217,7 +234,7 @@ fn ending(truncation: &Truncation, has_sigma: bool) -> String {
 
 fn run(plan: &Plan, report: &mut String) {
     let run = &plan.run;
-    let memory = memory(plan);
+    let memory = config::memory(plan);
     let _ = writeln!(
         report,
         "\nrun\n  engine {}, precision {}, timestep {}\n  memory about {}: particles {}, \

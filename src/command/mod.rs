@@ -11,10 +11,11 @@ mod output;
 mod ranks;
 mod report;
 mod run;
-mod start;
+pub mod start;
 mod validate;
 mod watch;
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::output::refuse_overwriting;
 use self::ranks::on_ranks;
-use crate::{announce, config, potential};
+use crate::{announce, config};
 
 /// Molecular dynamics of supercooled liquids and glasses.
 #[derive(Debug, Parser)]
@@ -98,6 +99,12 @@ enum Command {
 
 /// Runs the command line of this process.
 pub fn main() -> miette::Result<ExitCode> {
+    main_with(std::env::args_os())
+}
+
+/// The same with these words, of which the first is the name of the program. Ends the process where there is nothing to run:
+/// after `--help`, and where the words are wrong.
+pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<ExitCode> {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new(format!("warn,{}=info", announce::TARGET)));
     tracing_subscriber::fmt()
@@ -109,21 +116,12 @@ pub fn main() -> miette::Result<ExitCode> {
         // Else a warning that cannot be written (a full disk, a terminal that is gone) would end the run.
         .log_internal_errors(false)
         .init();
-    match Arguments::parse().command {
+    match Arguments::parse_from(words).command {
         Command::Run(arguments) => return on_ranks(|ranks| run::run(&arguments, ranks)),
         Command::Resume(arguments) => return on_ranks(|ranks| run::resume(&arguments, ranks)),
         Command::Check { file, ranks } => {
-            let energy = |form: &_, pair: &_, r: f64| potential::bare_energy(form, pair, r);
             let loaded = config::load(&file)?;
-            start::check_initial_file(&loaded)?;
-            say(check::check_report(&loaded, Some(&energy)))?;
-            if let Some(shortage) = crate::run::memory::shortage(&loaded.plan) {
-                say(format!("\nwarning\n  {shortage}\n"))?;
-            }
-            if let Some(excess) = crate::run::threads::excess(&loaded.plan) {
-                say(format!("\nwarning\n  {excess}\n"))?;
-            }
-            say(check::warnings(&loaded.plan))?;
+            say(check::check(&loaded)?)?;
             if let Some(ranks) = ranks {
                 say(check::domains(&loaded.plan, ranks)?)?;
             }

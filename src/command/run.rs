@@ -101,6 +101,7 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         quiet: arguments.limits.quiet,
         engine: arguments.limits.engine,
         ranks,
+        stop: None,
     };
     let outcome = run::run(loaded.plan.clone(), &loaded.text, &options)
         .map_err(|report| at_its_line(report, &loaded))?;
@@ -114,6 +115,7 @@ pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitC
         quiet: arguments.limits.quiet,
         engine: arguments.limits.engine,
         ranks,
+        stop: None,
     };
     let outcome = run::resume(&arguments.directory, &options)?;
     Ok(tell(&arguments.directory, &outcome))

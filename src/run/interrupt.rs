@@ -38,6 +38,8 @@ pub struct Watch {
     seen: Arc<OnceLock<Instant>>,
     /// What is being done.
     at: Arc<Mutex<String>>,
+    /// Another program catches signals and says when to stop.
+    is_told: bool,
 }
 
 /// For so long after the word to stop what was begun may continue.
@@ -48,7 +50,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// While it lives, a signal ends a process that waits.
 pub struct EndsWaits {
-    _working: Sender<()>,
+    _working: Option<Sender<()>>,
 }
 
 impl Watch {
@@ -61,8 +63,14 @@ impl Watch {
             signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
         }
         signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+        Ok(Watch { is_told: false, ..Watch::told(signal, walltime) })
+    }
+
+    /// For a program that catches signals itself: they are its own. It asks for a checkpoint and the end by writing the
+    /// number of a signal into `stop`, where 0 stands before.
+    pub fn told(stop: Arc<AtomicUsize>, walltime: Option<Duration>) -> Self {
         let deadline = walltime.and_then(|walltime| Instant::now().checked_add(walltime));
-        Ok(Watch { signal, deadline, seen: Arc::default(), at: Arc::default() })
+        Watch { signal: stop, deadline, seen: Arc::default(), at: Arc::default(), is_told: true }
     }
 
     /// Whether the word to stop came so long ago that nothing more can be waited for.
@@ -87,11 +95,14 @@ impl Watch {
 
     /// Until what comes back is dropped, a signal ends the process after the grace time: a library, a driver or a file system
     /// may not come back from what the process does. A sudden end must do no harm meanwhile. `end` gets the signal and what
-    /// was being done, and gives the exit code.
+    /// was being done, and gives the exit code. A process that is another program's is not ended.
     pub fn end_waits(
         &self,
         end: impl Fn(Interrupt, &str) -> u8 + Send + 'static,
     ) -> io::Result<EndsWaits> {
+        if self.is_told {
+            return Ok(EndsWaits { _working: None });
+        }
         let (working, ended) = channel::<()>();
         let watch = self.clone();
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -105,7 +116,7 @@ impl Watch {
                 }
             }
         })?;
-        Ok(EndsWaits { _working: working })
+        Ok(EndsWaits { _working: Some(working) })
     }
 }
 
@@ -163,6 +174,17 @@ pub fn parse_walltime(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_program_says_when_to_stop() {
+        let stop = Arc::new(AtomicUsize::new(0));
+        let watch = Watch::told(Arc::clone(&stop), None);
+        assert_eq!(watch.pending(), None);
+        stop.store(SIGTERM as usize, Ordering::Relaxed);
+        assert_eq!(watch.pending(), Some(Interrupt::Signal(SIGTERM)));
+        let watch = Watch::told(Arc::default(), Some(Duration::ZERO));
+        assert_eq!(watch.pending(), Some(Interrupt::Walltime));
+    }
 
     #[test]
     fn times_are_read_as_batch_systems_write_them() {

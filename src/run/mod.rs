@@ -32,6 +32,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 pub use self::checkpoint::last_state;
@@ -68,6 +69,8 @@ pub struct RunOptions {
     pub engine: Option<EngineChoice>,
     /// The ranks that take the steps.
     pub ranks: Ranks,
+    /// Of a program that catches signals itself ([`Watch::told`]); `None`: the run catches them.
+    pub stop: Option<Arc<AtomicUsize>>,
 }
 
 /// How a run ended.
@@ -278,7 +281,10 @@ fn full_disk(plan: &Plan, watch: &Watch) -> FullDisk {
 
 /// Signals and the clock, from the very start: a signal on the way to the first step waits for it.
 fn watch(options: &RunOptions) -> Result<interrupt::Watch, RunError> {
-    interrupt::Watch::new(options.max_walltime).map_err(|source| RunError::Signals { source })
+    match &options.stop {
+        Some(stop) => Ok(Watch::told(Arc::clone(stop), options.max_walltime)),
+        None => Watch::new(options.max_walltime).map_err(|source| RunError::Signals { source }),
+    }
 }
 
 /// Before a run has begun, nothing is written.

@@ -25,6 +25,11 @@ pub fn check(line: &str) -> Result<(), String> {
                 _ => Ok(()),
             }
         }
+        // Of a wheel that a script of ours builds.
+        "pip" => {
+            let wheel = command.last().is_some_and(|it| it.starts_with("dist/supercool_md-"));
+            wheel.then_some(()).ok_or_else(|| "no wheel of ours".to_owned())
+        }
         // A command of the shell; what it calls is a script of ours.
         "eval" => exists(root, command[1].trim_start_matches("$(").split(' ').next().unwrap()),
         script if script.contains('/') => exists(root, script),

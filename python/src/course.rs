@@ -1,0 +1,236 @@
+//! The steps of one system through the stages of its plan, without files: the bits are those of a run.
+use miette::miette;
+use supercool::engine::{self, Engine, EngineError, ExactState, StageContext, Thermodynamics};
+use supercool::initial;
+use supercool::plan::{Plan, StagePlan, TotalEnergy};
+use supercool::run;
+use supercool::system::Snapshot;
+
+/// A system between two steps.
+pub struct Course {
+    pub plan: Plan,
+    engine: Box<dyn Engine>,
+    /// Index of the stage that was entered last.
+    stage: usize,
+    /// Sum and number of the samples of the total energy of each stage.
+    energies: Vec<(f64, u64)>,
+    /// Why its state is no longer to be trusted.
+    broken: Option<String>,
+}
+
+impl Course {
+    /// The initial state of one system of a plan, in its first stage. The plan of one system has only `system = None`.
+    ///
+    /// # Errors
+    /// If there is no such system, or it cannot start.
+    pub fn new(mut plan: Plan, system: Option<usize>) -> miette::Result<Self> {
+        check_system(&plan, system)?;
+        let mut states = initial::create_all(&mut plan)?;
+        let state = states.swap_remove(system.unwrap_or(0));
+        let plan = plan.of_system(system.unwrap_or(0));
+        let mut engine = engine::create(&plan, &state)?;
+        run::draw_first_velocities(&plan, engine.as_mut())?;
+        let energies = vec![(0.0, 0); plan.stages.len()];
+        let mut course = Course { plan, engine, stage: 0, energies, broken: None };
+        course.enter_stage()?;
+        Ok(course)
+    }
+
+    pub fn step(&self) -> u64 {
+        self.engine.step()
+    }
+
+    /// The stage that the present step is of; where one ends, that one.
+    pub fn stage(&self) -> &StagePlan {
+        &self.plan.stages[self.stage]
+    }
+
+    fn stage_end(&self) -> u64 {
+        self.plan.first_step(self.stage) + self.stage().steps
+    }
+
+    fn context(&self) -> StageContext {
+        StageContext {
+            thermostat: self.stage().thermostat,
+            first_step: self.plan.first_step(self.stage),
+            steps: self.stage().steps,
+        }
+    }
+
+    /// As a run enters it.
+    fn enter_stage(&mut self) -> miette::Result<()> {
+        self.engine.begin_stage(&self.context())?;
+        let energy = match &self.stage().set_total_energy {
+            None => return Ok(()),
+            Some(TotalEnergy::Value(energy)) => *energy,
+            Some(TotalEnergy::MeanOf(name)) => self.mean_energy_of(name)?,
+        };
+        let now = self.engine.thermodynamics()?;
+        let kinetic = energy - now.potential_energy;
+        if kinetic <= 0.0 || now.kinetic_energy <= 0.0 {
+            return Err(miette!(
+                "stage {:?}: set_total_energy: {energy} per particle cannot be reached: the potential energy alone is {}",
+                self.stage().name,
+                now.potential_energy
+            ));
+        }
+        Ok(self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?)
+    }
+
+    fn mean_energy_of(&self, name: &str) -> miette::Result<f64> {
+        let stage = self.plan.stages.iter().position(|stage| stage.name == name);
+        match stage.map(|stage| self.energies[stage]) {
+            Some((sum, samples)) if samples > 0 => Ok(sum / samples as f64),
+            _ => Err(miette!(
+                help = format!("give stage {name:?} observe.thermodynamics shorter than the stage"),
+                "stage {:?}: set_total_energy: stage {name:?} has no samples of its energy",
+                self.stage().name
+            )),
+        }
+    }
+
+    /// Steps between samples of the total energy in the present stage, if a later one is set to their mean.
+    fn energy_interval(&self) -> Option<u64> {
+        let of_this = TotalEnergy::MeanOf(self.stage().name.clone());
+        let later = &self.plan.stages[self.stage..];
+        let is_wanted = later.iter().any(|stage| stage.set_total_energy.as_ref() == Some(&of_this));
+        self.stage().observe.thermodynamics.filter(|_| is_wanted)
+    }
+
+    /// # Errors
+    /// If the stages of the plan have fewer steps left.
+    pub fn check_steps(&self, steps: u64) -> miette::Result<()> {
+        let (step, total) = (self.step(), self.plan.total_steps());
+        if steps <= total - step {
+            return Ok(());
+        }
+        Err(miette!(
+            help = "give the last stage more steps",
+            "{steps} steps from step {step} on: the stages of the configuration end at step {total}"
+        ))
+    }
+
+    /// Takes some steps, in the present stage and those after it.
+    ///
+    /// # Errors
+    /// Where the stages end, and those of the engine: after these [`check_sound`](Self::check_sound) fails.
+    pub fn advance(&mut self, steps: u64) -> miette::Result<()> {
+        self.check_steps(steps)?;
+        let ended = self.take_steps(steps);
+        self.broken = ended.as_ref().err().map(ToString::to_string);
+        ended
+    }
+
+    /// # Errors
+    /// If steps have failed: what the engine then holds is no state of this system.
+    pub fn check_sound(&self) -> miette::Result<()> {
+        match &self.broken {
+            None => Ok(()),
+            Some(why) => Err(miette!(
+                help = "begin a new simulation",
+                "this simulation has ended with an error, and has no state any more: {why}"
+            )),
+        }
+    }
+
+    fn take_steps(&mut self, steps: u64) -> miette::Result<()> {
+        let target = self.step() + steps;
+        while self.step() < target {
+            if self.step() == self.stage_end() {
+                self.stage += 1;
+                self.enter_stage()?;
+            }
+            let first_step = self.plan.first_step(self.stage);
+            let interval = self.energy_interval();
+            let next_sample = interval.map_or(u64::MAX, |every| {
+                first_step + ((self.step() - first_step) / every + 1) * every
+            });
+            let next = target.min(self.stage_end()).min(next_sample);
+            self.engine.advance(next - self.step())?;
+            if self.step() == next_sample {
+                let (sum, samples) = &mut self.energies[self.stage];
+                *sum += self.engine.thermodynamics()?.total_energy();
+                *samples += 1;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
+        self.engine.thermodynamics()
+    }
+
+    pub fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        self.engine.snapshot()
+    }
+
+    pub fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
+        self.engine.forces()
+    }
+
+    pub fn export(&self) -> Result<ExactState, EngineError> {
+        self.engine.export()
+    }
+
+    /// As at the start of a run.
+    pub fn draw_velocities(&mut self, temperature: f64) -> Result<(), EngineError> {
+        self.engine.draw_velocities(temperature, true)
+    }
+
+    /// Gives all particles other velocities, rounded to the precision. A component that is as it was as a 64-bit float keeps all
+    /// its bits, of which fixed point has more.
+    ///
+    /// # Errors
+    /// If one is no number, or too large.
+    pub fn set_velocities(&mut self, velocity: Vec<[f64; 3]>) -> miette::Result<()> {
+        let mut state = self.engine.export()?;
+        let species = &self.plan.system.species;
+        let before = state.to_snapshot(species);
+        let after = Snapshot { velocity, ..before.clone() };
+        let rounded = ExactState::from_snapshot(
+            &after,
+            state.species_of.clone(),
+            state.simulation_box,
+            state.timestep,
+            state.precision,
+            species,
+        )
+        .map_err(|particle| {
+            miette!(
+                help = "numbers must be finite, and in fixed point no particle may cross a quarter of the box in a step",
+                "the velocity of particle {particle}, {:?}, does not fit precision {:?}",
+                after.velocity[particle],
+                state.precision.name()
+            )
+        })?;
+        for particle in 0..after.velocity.len() {
+            for axis in 0..3 {
+                if after.velocity[particle][axis] != before.velocity[particle][axis] {
+                    state.velocity[particle][axis] = rounded.velocity[particle][axis];
+                }
+            }
+        }
+        self.engine = engine::create(&self.plan, &state)?;
+        Ok(self.engine.begin_stage(&self.context())?)
+    }
+}
+
+fn check_system(plan: &Plan, system: Option<usize>) -> miette::Result<()> {
+    let systems = plan.systems();
+    match (&plan.ensemble, system) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(miette!(
+            help = "leave it out: the configuration has no [ensemble]",
+            "system: there is one only"
+        )),
+        (Some(ensemble), _) if ensemble.exchange_every.is_some() => Err(miette!(
+            help = "kind = \"temperatures\" has the systems without exchanges",
+            "a system of a replica exchange cannot run alone: whether it is exchanged depends on the others"
+        )),
+        (Some(_), Some(system)) if system < systems => Ok(()),
+        (Some(_), _) => Err(miette!(
+            help = format!("give system, 0 to {}", systems - 1),
+            "the configuration has {systems} systems ([ensemble]); a simulation is one of them"
+        )),
+    }
+}

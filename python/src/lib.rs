@@ -1,0 +1,77 @@
+//! `supercool._native`: what the Python package is made of in Rust. Python code in `python/supercool` gives it its shape:
+//! arrays, classes, defaults. Texts and numbers go between the two, and nested results as JSON.
+mod configuration;
+mod course;
+mod error;
+mod log;
+mod run;
+mod simulation;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use supercool::command::{self, init};
+
+use crate::error::{ConfigError, Error, raise};
+
+/// The command, with its words after `supercool`. Gives the exit code.
+#[pyfunction]
+fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
+    let words = std::iter::once(OsString::from("supercool")).chain(words);
+    let code = py.detach(|| {
+        command::main_with(words).unwrap_or_else(|report| {
+            // As Rust prints what a program's `main` fails with.
+            eprintln!("Error: {report:?}");
+            ExitCode::FAILURE
+        })
+    });
+    (0..=u8::MAX).find(|&number| ExitCode::from(number) == code).unwrap_or(1)
+}
+
+/// Name and text of each configuration to start from.
+#[pyfunction]
+fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let presets = PyDict::new(py);
+    for preset in init::PRESETS {
+        presets.set_item(preset.name, preset.text)?;
+    }
+    Ok(presets)
+}
+
+/// Fits of results files as JSON: that of `supercool analyze --json`.
+#[pyfunction]
+#[pyo3(signature = (files, same_temperature=None))]
+fn analyze(py: Python<'_>, files: Vec<PathBuf>, same_temperature: Option<f64>) -> PyResult<String> {
+    py.detach(|| {
+        let files = supercool_analysis::analyze::results_files(&files)?;
+        supercool_analysis::analyze(&files, same_temperature).map(|analysis| analysis.json())
+    })
+    .map_err(|error| Error::new_err(error.to_string()))
+}
+
+/// What `supercool check` prints.
+#[pyfunction]
+fn check(py: Python<'_>, name: PathBuf, text: Option<String>) -> PyResult<String> {
+    log::to_python();
+    py.detach(|| command::check::check(&configuration::load(name, text)?)).map_err(raise)
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("Error", py.get_type::<Error>())?;
+    module.add("ConfigError", py.get_type::<ConfigError>())?;
+    module.add_class::<run::Stop>()?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add_function(wrap_pyfunction!(presets, module)?)?;
+    module.add_function(wrap_pyfunction!(analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(configuration::toml_of, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run_configuration, module)?)?;
+    module.add_function(wrap_pyfunction!(run::resume_directory, module)?)
+}

@@ -1,0 +1,214 @@
+//! One system without files.
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyDict};
+use supercool::system::species_of_particles;
+
+use crate::course::Course;
+use crate::error::raise;
+use crate::{configuration, log};
+
+/// Time between looks at signals.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Steps before the time that one takes is known.
+const FIRST_STEPS: u64 = 10;
+
+/// Arrays are handed out as bytes of numbers of the machine, particle by particle.
+#[pyclass(frozen)]
+pub struct Simulation(Mutex<Course>);
+
+impl Simulation {
+    /// Does `work` detached from the interpreter, which logging needs meanwhile.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Course) -> miette::Result<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| {
+            let mut course = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            course.check_sound()?;
+            work(&mut course)
+        })
+        .map_err(raise)
+    }
+
+    /// The first `dimension` components of each particle.
+    fn floats<'py>(
+        &self,
+        py: Python<'py>,
+        of: impl FnOnce(&mut Course) -> miette::Result<Vec<[f64; 3]>> + Send,
+    ) -> PyResult<Bound<'py, PyByteArray>> {
+        let bytes = self.with(py, |course| {
+            let dimension = course.plan.system.simulation_box.dimension();
+            let rows = of(course)?;
+            let numbers = rows.iter().flat_map(|row| &row[..dimension]);
+            Ok(numbers.flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>())
+        })?;
+        Ok(PyByteArray::new(py, &bytes))
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    #[pyo3(signature = (name, text, *, engine=None, system=None))]
+    fn new(
+        py: Python<'_>,
+        name: PathBuf,
+        text: Option<String>,
+        engine: Option<&str>,
+        system: Option<usize>,
+    ) -> PyResult<Self> {
+        log::to_python();
+        let engine = configuration::engine(engine)?;
+        let mut loaded = configuration::load_for(py, name, text)?;
+        if let Some(engine) = engine {
+            loaded.plan.run.engine = engine;
+        }
+        let course = py.detach(|| Course::new(loaded.plan, system)).map_err(raise)?;
+        Ok(Simulation(Mutex::new(course)))
+    }
+
+    /// Between parts of the steps Python handles signals; where a handler raises, the steps taken so far stay.
+    fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<()> {
+        self.with(py, |course| course.check_steps(steps))?;
+        let mut left = steps;
+        let mut part = FIRST_STEPS;
+        while left > 0 {
+            let now = part.min(left);
+            let start = Instant::now();
+            self.with(py, |course| course.advance(now))?;
+            left -= now;
+            let each = (start.elapsed().as_secs_f64() / now as f64).max(1e-9);
+            part = ((PATIENCE.as_secs_f64() / each) as u64).max(1);
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+
+    #[getter]
+    fn step(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |course| Ok(course.step()))
+    }
+
+    #[getter]
+    fn total_steps(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |course| Ok(course.plan.total_steps()))
+    }
+
+    #[getter]
+    fn stage(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |course| Ok(course.stage().name.clone()))
+    }
+
+    #[getter]
+    fn timestep(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |course| Ok(course.plan.run.timestep))
+    }
+
+    /// Edges of the box.
+    #[getter]
+    fn edges(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        self.with(py, |course| Ok(course.plan.system.simulation_box.edges().to_vec()))
+    }
+
+    /// Name, number of particles and mass of each species.
+    #[getter]
+    fn species(&self, py: Python<'_>) -> PyResult<Vec<(String, usize, f64)>> {
+        self.with(py, |course| {
+            let species = course.plan.system.species.iter();
+            Ok(species.map(|each| (each.name.clone(), each.count, each.mass)).collect())
+        })
+    }
+
+    /// Species of each particle: bytes.
+    fn species_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        let of = self.with(py, |course| Ok(species_of_particles(&course.plan.system.species)))?;
+        Ok(PyByteArray::new(py, &of))
+    }
+
+    /// 64-bit floats.
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        self.floats(py, |course| Ok(course.snapshot()?.position))
+    }
+
+    /// 64-bit floats.
+    fn unwrapped<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        self.floats(py, |course| {
+            let (snapshot, of) = (course.snapshot()?, course.plan.system.simulation_box);
+            Ok((0..snapshot.position.len()).map(|id| snapshot.unwrapped(id, &of)).collect())
+        })
+    }
+
+    /// 64-bit floats.
+    fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        self.floats(py, |course| Ok(course.snapshot()?.velocity))
+    }
+
+    /// 64-bit floats.
+    fn forces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        self.floats(py, |course| Ok(course.forces()?))
+    }
+
+    /// 32-bit integers.
+    fn images<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        let bytes = self.with(py, |course| {
+            let dimension = course.plan.system.simulation_box.dimension();
+            let images = course.snapshot()?.image;
+            let numbers = images.iter().flat_map(|row| &row[..dimension]);
+            Ok(numbers.flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>())
+        })?;
+        Ok(PyByteArray::new(py, &bytes))
+    }
+
+    /// Of positions, images and velocities.
+    fn hash(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |course| Ok(course.export()?.hash().to_string()))
+    }
+
+    fn thermodynamics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let now = self.with(py, |course| Ok(course.thermodynamics()?))?;
+        let values = PyDict::new(py);
+        for (name, value) in [
+            ("temperature", now.temperature),
+            ("half_step_temperature", now.half_step_temperature),
+            ("potential_energy", now.potential_energy),
+            ("kinetic_energy", now.kinetic_energy),
+            ("total_energy", now.total_energy()),
+            ("conserved_energy", now.conserved_energy),
+            ("pressure", now.pressure),
+        ] {
+            values.set_item(name, value)?;
+        }
+        Ok(values)
+    }
+
+    fn draw_velocities(&self, py: Python<'_>, temperature: f64) -> PyResult<()> {
+        if !(temperature.is_finite() && temperature > 0.0) {
+            return Err(PyValueError::new_err(format!(
+                "temperature = {temperature}: it must be a positive number"
+            )));
+        }
+        self.with(py, |course| Ok(course.draw_velocities(temperature)?))
+    }
+
+    /// From 64-bit floats, particle by particle.
+    fn set_velocities(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<()> {
+        let bytes = bytes.to_vec();
+        self.with(py, move |course| {
+            let dimension = course.plan.system.simulation_box.dimension();
+            let rows = bytes.chunks_exact(8 * dimension).map(|row| {
+                let mut velocity = [0.0; 3];
+                for (axis, number) in row.chunks_exact(8).enumerate() {
+                    velocity[axis] = f64::from_ne_bytes(number.try_into().expect("eight bytes"));
+                }
+                velocity
+            });
+            course.set_velocities(rows.collect())
+        })
+    }
+}

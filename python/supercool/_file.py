@@ -1,0 +1,36 @@
+"""Files of HDF5, open only while something is read: a run can go on writing them."""
+
+import contextlib
+import time
+
+#: The writer has the file for milliseconds.
+_ATTEMPTS, _PAUSE = 20, 0.05
+
+
+@contextlib.contextmanager
+def reading(path):
+    """The file, of a run that goes on or was killed, too."""
+    file = _opened(path)
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+def _opened(path):
+    import h5py
+
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    for attempt in range(_ATTEMPTS):
+        for swmr in (False, True):
+            try:
+                return h5py.File(path, "r", swmr=swmr)
+            except OSError:
+                if swmr and attempt + 1 == _ATTEMPTS:
+                    raise
+        time.sleep(_PAUSE)
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,178 @@
+"""What results files hold: functions on a grid, and time series."""
+
+from __future__ import annotations
+
+import collections.abc
+import itertools
+
+from . import _file
+
+
+class _Lazy:
+    """Read all at once, when something of it is first wanted."""
+
+    def __init__(self, path, group, system=None):
+        self._path, self._group, self._system = path, group, system
+        self._read = None
+
+    @property
+    def name(self):
+        return self._group.rsplit("/", 1)[-1]
+
+    @property
+    def _data(self):
+        if self._read is None:
+            with _file.reading(self._path) as file:
+                self._read = self._load(file[self._group])
+        return self._read
+
+    def _of(self, name):
+        return self._data.get(name)
+
+    value = property(lambda self: self._of("value"), doc="Array of float.")
+    error = property(lambda self: self._of("error"), doc="Standard errors; NaN where there is none.")
+    time = property(lambda self: self._of("time"), doc="Array; None where it is no function of time.")
+    unit = property(lambda self: self._data["unit"], doc="Text; empty for a pure number.")
+
+    def __repr__(self):
+        return f"<{type(self).__name__} {self._group} of {self._path}>"
+
+
+class Function(_Lazy):
+    """A time correlation or a function of structure: `value`, `error` and `count` (samples) on the grid of `axes`."""
+
+    def _load(self, group):
+        import numpy
+
+        names = [_file.text(name) for name in group["value"].attrs["axes"]]
+        if self._system is not None:
+            names = names[1:]
+        of = (...,) if self._system is None else (self._system, ...)
+        read = {"axes": {name: group[name][()] for name in names}}
+        for name in ("value", "error", "count", "change", "change_error", "ensemble_value", "ensemble_error"):
+            if name in group:
+                read[name] = numpy.asarray(group[name][of])
+        read["time"] = read["axes"].get("time")
+        read["unit"] = _file.text(group["value"].attrs.get("unit", ""))
+        read["description"] = _file.text(group.attrs.get("description", ""))
+        return read
+
+    axes = property(lambda self: self._data["axes"], doc="Name and array of each axis of `value`, the slowest first.")
+    count = property(lambda self: self._of("count"), doc="Samples of each value.")
+    description = property(lambda self: self._data["description"], doc="What it is, with its formula.")
+    change = property(
+        lambda self: self._of("change"), doc="From the first to the later time origins; None where not measured."
+    )
+    change_error = property(lambda self: self._of("change_error"), doc="Standard error of `change`.")
+    ensemble_value = property(lambda self: self._of("ensemble_value"), doc="Of many systems: over all of them.")
+    ensemble_error = property(lambda self: self._of("ensemble_error"), doc="Standard error of `ensemble_value`.")
+
+    def plot(self, ax=None, label=None, **style):
+        """Draws it with its errors over its last axis, a curve for each value of the others; gives the axes of matplotlib.
+        `style` goes to `errorbar`."""
+        ax = _axes(ax)
+        *others, (over, x) = self.axes.items()
+        for index in itertools.product(*(range(len(grid)) for _, grid in others)):
+            several = [f"{name} = {grid[i]:.4g}" for (name, grid), i in zip(others, index) if len(grid) > 1]
+            words = ", ".join(([label] if label else []) + several) or None
+            shown = x > 0 if over == "time" else slice(None)
+            ax.errorbar(x[shown], self.value[index][shown], self.error[index][shown], label=words, **style)
+        if over == "time":
+            ax.set_xscale("log")
+        _name(ax, over, self.name, self.unit)
+        return ax
+
+    def to_pandas(self):
+        """A DataFrame of values, errors and counts; its index are the axes."""
+        import pandas
+
+        index = pandas.MultiIndex.from_product(self.axes.values(), names=list(self.axes))
+        columns = {name: self._of(name) for name in ("value", "error", "count")}
+        columns = {name: values.ravel() for name, values in columns.items() if values is not None}
+        return pandas.DataFrame(columns, index=index if len(self.axes) > 1 else index.get_level_values(0))
+
+
+class TimeSeries(_Lazy):
+    """Something that was sampled while the run went on: `value` at each `step` and `time`. `error` is there of many systems only:
+    that of their mean."""
+
+    def _load(self, group):
+        complete = len(group["step"])
+        of = slice(complete) if self._system is None else (slice(complete), self._system)
+        read = {"step": group["step"][:complete], "time": group["time"][:complete], "value": group["value"][of]}
+        if "error" in group:
+            read["error"] = group["error"][of]
+        read["unit"] = _file.text(group["value"].attrs.get("unit", ""))
+        return read
+
+    step = property(lambda self: self._of("step"), doc="Steps since the start of the run.")
+
+    def plot(self, ax=None, label=None, **style):
+        """Draws it over time; gives the axes of matplotlib. `style` goes to `plot`."""
+        ax = _axes(ax)
+        ax.plot(self.time, self.value.reshape(len(self.time), -1), label=label, **style)
+        _name(ax, "time", self.name, self.unit)
+        return ax
+
+    def to_pandas(self):
+        """A DataFrame over step, with the time; tensors have a column for each component."""
+        import numpy
+        import pandas
+
+        columns = {"time": self.time}
+        for name, values in ((self.name, self.value), (f"{self.name}_error", self.error)):
+            if values is not None:
+                for index in numpy.ndindex(values.shape[1:]):
+                    part = f"[{','.join(map(str, index))}]" if index else ""
+                    columns[name + part] = values[(slice(None), *index)]
+        return pandas.DataFrame(columns, index=pandas.Index(self.step, name="step"))
+
+
+class Group(collections.abc.Mapping):
+    """Functions or time series by name."""
+
+    def __init__(self, path, root, kind, system=None):
+        self._path, self._root, self._kind, self._system = path, root, kind, system
+
+    def _names(self):
+        import h5py
+
+        names = []
+
+        def visit(name, item):
+            if isinstance(item, h5py.Group) and "value" in item:
+                names.append(name)
+
+        with _file.reading(self._path) as file:
+            if self._root in file:
+                file[self._root].visititems(visit)
+        return names
+
+    def __iter__(self):
+        return iter(self._names())
+
+    def __len__(self):
+        return len(self._names())
+
+    def __getitem__(self, name):
+        with _file.reading(self._path) as file:
+            item = file.get(f"{self._root}/{name}")
+            if hasattr(item, "keys") and "value" in item:
+                return self._kind(self._path, f"{self._root}/{name}", self._system)
+        raise KeyError(f"{name}: {self._path} has {', '.join(self._names()) or 'nothing'} in /{self._root}")
+
+    def __repr__(self):
+        return f"<{', '.join(self._names())}>"
+
+
+def _axes(ax):
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot
+
+    return matplotlib.pyplot.subplots()[1]
+
+
+def _name(ax, over, name, unit):
+    ax.set_xlabel({"time": "t", "wavenumber": "q", "distance": "r"}.get(over, over))
+    ax.set_ylabel(name.replace("_", " ") + (f" ({unit})" if unit else ""))

@@ -1,0 +1,146 @@
+"""One system without files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import _configuration, _native, _nvrtc
+
+if TYPE_CHECKING:
+    import numpy
+
+    from ._configuration import Configuration
+
+
+class Simulation:
+    """One system that takes the steps of a configuration, in this process and without files.
+
+    config: path, TOML text (of several lines) or dictionary. engine: "auto", "cpu" or "cuda", instead of run.engine.
+    system: which one of an [ensemble], counted from 0.
+
+    It begins with the initial state in the first stage. `advance` goes through the stages as `supercool run` does, with the same
+    thermostats and the same bits; what they observe is not measured, and limits and rechecks are not applied. Arrays are copies,
+    in the order of the particles, in reduced units.
+    """
+
+    def __init__(self, config: Configuration, engine: str | None = None, *, system: int | None = None):
+        _nvrtc.find()
+        name, text = _configuration.split(config)
+        self._native = _native.Simulation(name, text, engine=engine, system=system)
+        self._dimension = len(self._native.edges)
+
+    def __repr__(self):
+        return (
+            f"<supercool.Simulation: {len(self.species)} particles, step {self.step} of {self.total_steps}, "
+            f"stage {self.stage!r}>"
+        )
+
+    def advance(self, steps: int) -> None:
+        """Takes some steps. Where Ctrl-C ends it, the steps taken so far stay; where an error does, there is no state any more."""
+        self._native.advance(steps)
+
+    @property
+    def step(self) -> int:
+        """Steps since the start."""
+        return self._native.step
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of all stages."""
+        return self._native.total_steps
+
+    @property
+    def time(self) -> float:
+        """Time since the start."""
+        return self.step * self.timestep
+
+    @property
+    def timestep(self) -> float:
+        return self._native.timestep
+
+    @property
+    def stage(self) -> str:
+        """Name of the stage. At its last step it is still that one: the next begins with the next step."""
+        return self._native.stage
+
+    @property
+    def box(self) -> numpy.ndarray:
+        """Edges of the periodic box, from the origin: (D,)."""
+        import numpy
+
+        return numpy.array(self._native.edges)
+
+    @property
+    def positions(self) -> numpy.ndarray:
+        """In the box, 0 <= x < edge: (N, D)."""
+        return self._rows(self._native.positions())
+
+    @property
+    def images(self) -> numpy.ndarray:
+        """How often each particle has left the box upwards, less downwards: integers (N, D)."""
+        return self._rows(self._native.images(), "int32")
+
+    @property
+    def unwrapped(self) -> numpy.ndarray:
+        """Positions as if there were no periodic boundary, positions + images * box: (N, D)."""
+        return self._rows(self._native.unwrapped())
+
+    @property
+    def velocities(self) -> numpy.ndarray:
+        """(N, D)."""
+        return self._rows(self._native.velocities())
+
+    @velocities.setter
+    def velocities(self, velocities: numpy.ndarray) -> None:
+        self.set_velocities(velocities)
+
+    @property
+    def species(self) -> numpy.ndarray:
+        """Index of the species of each particle, into `species_names`: (N,)."""
+        import numpy
+
+        return numpy.frombuffer(self._native.species_of(), dtype=numpy.uint8)
+
+    @property
+    def species_names(self) -> list[str]:
+        return [name for name, _, _ in self._native.species]
+
+    @property
+    def masses(self) -> numpy.ndarray:
+        """Of each particle: (N,)."""
+        import numpy
+
+        return numpy.array([mass for _, _, mass in self._native.species])[self.species]
+
+    def forces(self) -> numpy.ndarray:
+        """(N, D)."""
+        return self._rows(self._native.forces())
+
+    def thermodynamics(self) -> dict[str, float]:
+        """`temperature`, `half_step_temperature`, `pressure` and, per particle, `potential_energy`, `kinetic_energy`,
+        `total_energy` and `conserved_energy`: floats."""
+        return self._native.thermodynamics()
+
+    def set_velocities(self, velocities: numpy.ndarray) -> None:
+        """(N, D); rounded to the precision. Positions keep their bits, and so do velocities that are as they were."""
+        import numpy
+
+        velocities = numpy.ascontiguousarray(velocities, dtype=numpy.float64)
+        shape = (len(self.species), self._dimension)
+        if velocities.shape != shape:
+            raise ValueError(f"velocities have the shape {velocities.shape}; it must be {shape}")
+        self._native.set_velocities(velocities.tobytes())
+
+    def draw_velocities(self, temperature: float) -> None:
+        """Maxwell-Boltzmann velocities without total momentum, of exactly this temperature. Their random numbers are those of
+        seed and step: at one step they are the same each time."""
+        self._native.draw_velocities(temperature)
+
+    def hash(self) -> str:
+        """Of step, positions, images and velocities: equal where all their bits are."""
+        return self._native.hash()
+
+    def _rows(self, numbers, dtype="float64"):
+        import numpy
+
+        return numpy.frombuffer(numbers, dtype=dtype).reshape(-1, self._dimension)

@@ -1,0 +1,34 @@
+"""The Python page of the guide: its configuration and all its code, in one process after each other."""
+
+import pathlib
+import re
+
+import pytest
+from conftest import needed
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs/guide/python.md"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+
+
+def test_the_guide_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("tomllib")
+    needed("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    (configuration,) = blocks("toml")
+    pathlib.Path("liquid.toml").write_text(configuration)
+    names = {}
+    code = blocks("python")
+    assert len(code) == 5
+    for block in code:
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert names["run"].outcome == "finished"
+    # The figure takes six lines at most, without the import.
+    figure = next(block for block in code if "plt.subplots" in block)
+    assert len([line for line in figure.splitlines()[1:] if line]) <= 6
+    assert pathlib.Path("scattering.svg").stat().st_size > 1000
+    lines = names["ax"].get_legend_handles_labels()[1]
+    assert lines == ["T = 1.4", "T = 1.0"]
+    assert "finished" in capsys.readouterr().out
