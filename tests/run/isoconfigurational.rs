@@ -317,16 +317,21 @@ fn propensities_have_the_same_bits_on_one_thread_and_after_stops() {
 #[test]
 fn data_sets_hold_the_positions_of_all_runs() {
     let job = two_configurations();
-    let text = with_propensities(1.2, "threads = 2").replace("trajectory = 10 }", "gsd = false }");
-    job.write("job.toml", &text);
+    let text = with_propensities(1.2, "threads = 2");
+    job.write("job.toml", &text.replace("trajectory = 10 }", "trajectory = 75 }"));
     job.succeeds(&["run", "job.toml"]);
-    let said = job.succeeds(&["export", "out/first.h5", "--format", "npz", "-o", "bare"]).stdout;
+    let bare = |folder| ["export", "out/first.h5", "--format", "npz", "-o", folder];
+    let said = job.succeeds(&bare("lacking")).stdout;
+    assert!(said.contains("out/first.h5md has no frame of step 10"), "{said}");
+    std::fs::remove_file(job.path("out/first.h5md")).unwrap();
+    let said = job.succeeds(&bare("bare")).stdout;
     for part in
         ["bare: 10 files", "without the positions", "no out/first.h5md", "trajectory = true"]
     {
         assert!(said.contains(part), "no {part:?} in {said}");
     }
     let text = text
+        .replace("trajectory = 10 }", "gsd = false }")
         .replace("\"out\"", "\"whole\"")
         .replace("[stage.propensity]", "[stage.propensity]\ntrajectory = true");
     job.write("job.toml", &text);
@@ -360,11 +365,18 @@ fn data_sets_hold_the_positions_of_all_runs() {
     decayed("0.001", &["configuration 0", "scattering function of A is 0.", "and not 0.001"]);
     decayed("1.5", &["between 0 and 1"]);
     job.fails(&["export", "whole/first.h5", "--scattering", "0.9"], &["add --format npz"]);
-    // A trajectory of other runs.
-    std::fs::copy(job.path("eq/relax.h5md"), &trajectory).unwrap();
-    let time = [&again[..], &["-o", "no"]].concat();
-    let said = job.succeeds(&time).stdout;
-    assert!(said.contains("first.h5md has no frame of step 10"), "{said}");
+    // From the same configurations, with other velocities.
+    job.write(
+        "other.toml",
+        &text.replace("\"whole\"", "\"other\"").replace("seed = 11", "seed = 12"),
+    );
+    job.succeeds(&["run", "other.toml"]);
+    std::fs::copy(job.path("other/first.h5md"), &trajectory).unwrap();
+    job.fails(
+        &[&again[..], &["-o", "no"]].concat(),
+        &["first.h5md", "not the trajectory of these"],
+    );
+    assert!(!job.path("no").exists() && !job.path("no.partial").exists());
     // Alone, a run has the same frames.
     job.succeeds(&["run", "job.toml", "--system", "6"]);
     let alone = supercool_analysis::open(job.path("whole-system-6/first.h5md")).unwrap();

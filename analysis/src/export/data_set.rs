@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Exported;
 use super::npz::NpzWriter;
 use crate::numbers::short;
+use crate::results::ResultsFile;
 use crate::{AnalysisError, Frame, Result, TrajectoryReader, trajectory};
 
 /// Column that times are found by.
@@ -183,11 +184,18 @@ fn lacks_frames(
     if !path.exists() {
         return Ok(Some(format!("there is no {}", path.display())));
     }
+    if ResultsFile::open(path)?.parameter("run") != exported.run {
+        return Err(of_other_runs(path));
+    }
     // All systems have the same frames.
     let first = trajectory::open_system(path, 0)?;
     let steps = entries.iter().flatten().map(|entry| exported.steps[entry.time]);
     let missing = std::iter::once(0).chain(steps).find(|step| !first.steps().contains(step));
     Ok(missing.map(|step| format!("{} has no frame of step {step}", path.display())))
+}
+
+fn of_other_runs(path: &Path) -> AnalysisError {
+    AnalysisError::content(path, "it is not the trajectory of these runs")
 }
 
 /// Trajectories of the runs from a configuration.
@@ -203,7 +211,7 @@ impl Runs {
         let readers = systems
             .map(|system| trajectory::open_system(path, system))
             .collect::<Result<Vec<_>>>()?;
-        let other = || AnalysisError::content(path, "it is not a trajectory of these runs");
+        let other = || of_other_runs(path);
         let first = readers.first().ok_or_else(other)?.read_step(Some(0))?;
         let dimension = exported.edges.len();
         let starts = first.position.iter().flat_map(|position| &position[..dimension]);

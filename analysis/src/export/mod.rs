@@ -17,6 +17,8 @@ use crate::{AnalysisError, Result};
 /// What a results file holds of propensities.
 struct Exported {
     file: Hdf5File,
+    /// Name of the run, which its other files have, too.
+    run: Option<String>,
     timestep: f64,
     /// Those that were reached.
     times: Vec<f64>,
@@ -96,6 +98,7 @@ impl Exported {
             species,
             positions,
             columns,
+            run: results.parameter("run"),
             file,
         })
     }
