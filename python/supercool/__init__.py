@@ -7,7 +7,7 @@ open: results of a run. analyze: averages over runs and fits.
 """
 
 from ._fits import Fit, analyze
-from ._functions import Function, TimeSeries
+from ._functions import Function, Propensity, TimeSeries
 from ._native import ConfigError, Error, __version__, presets
 from ._results import Results, Stage, System, open
 from ._run import Run, check, resume, run
@@ -20,6 +20,7 @@ __all__ = [
     "Fit",
     "Frame",
     "Function",
+    "Propensity",
     "Results",
     "Run",
     "Simulation",

@@ -48,7 +48,10 @@ class Function(_Lazy):
         if self._system is not None:
             names = names[1:]
         of = (...,) if self._system is None else (self._system, ...)
-        read = {"axes": {name: group[name][()] for name in names}}
+        shape = group["value"].shape[-len(names) :]
+        # Systems and configurations are only numbered.
+        grid = {name: group[name][()] if name in group else numpy.arange(n) for name, n in zip(names, shape)}
+        read = {"axes": grid}
         for name in ("value", "error", "count", "change", "change_error", "ensemble_value", "ensemble_error"):
             if name in group:
                 read[name] = numpy.asarray(group[name][of])
@@ -126,6 +129,27 @@ class TimeSeries(_Lazy):
                     part = f"[{','.join(map(str, index))}]" if index else ""
                     columns[name + part] = values[(slice(None), *index)]
         return pandas.DataFrame(columns, index=pandas.Index(self.step, name="step"))
+
+
+class Propensity(_Lazy):
+    """Means over the runs from each configuration: `value` and `second_moment` of [configurations, times, particles]; over particles
+    and configurations `mean`, `square_of_propensity`, `square` of [times, species]; what the configuration determines of the
+    variance: `predictable_share` with its error. NaN at times that are not reached yet."""
+
+    def _load(self, group):
+        read = {name: item[()] for name, item in group.items()}
+        read["time"] = group.parent["time"][()]
+        read["unit"] = _file.text(group["value"].attrs.get("unit", ""))
+        read["description"] = _file.text(group.attrs.get("description", ""))
+        return read
+
+    second_moment = property(lambda self: self._of("second_moment"), doc="Mean of the square over the runs.")
+    mean = property(lambda self: self._of("mean"), doc="Over particles, configurations and runs.")
+    square_of_propensity = property(lambda self: self._of("square_of_propensity"), doc="Its mean.")
+    square = property(lambda self: self._of("square"), doc="Its mean.")
+    predictable_share = property(lambda self: self._of("predictable_share"), doc="Of the variance.")
+    predictable_share_error = property(lambda self: self._of("predictable_share_error"), doc="By a jackknife.")
+    description = property(lambda self: self._data["description"], doc="What it is, with its formula.")
 
 
 class Group(collections.abc.Mapping):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _file, _fits
 from ._fits import Fit
-from ._functions import Function, Group, TimeSeries
+from ._functions import Function, Group, Propensity, TimeSeries
 from ._trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Stage:
     observables: time series, such as `stage.observables["temperature"]`.
     dynamics: time correlations, such as `stage.dynamics["A/mean_square_displacement"]`.
     structure: such as `stage.structure["AA/pair_distribution"]`.
+    propensity: of isoconfigurational ensembles, such as `stage.propensity["displacement"]`.
     systems: of many systems, each of them, with the same of its own; these are averages over them. Else empty.
     """
 
@@ -62,6 +63,7 @@ class Stage:
         self.observables = Group(path, "observables", TimeSeries)
         self.dynamics = Group(path, "dynamics", Function)
         self.structure = Group(path, "structure", Function)
+        self.propensity = Group(path, "propensity", Propensity)
 
     @property
     def plan(self) -> dict:

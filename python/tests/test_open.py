@@ -127,6 +127,33 @@ def test_many_systems_and_their_averages(tmp_path):
         stage.trajectory
 
 
+def test_propensities_and_one_of_their_runs(tmp_path):
+    start = LIQUID + '\n[ensemble]\nkind = "independent"\nsystems = 2\n'
+    supercool.run(start, output=tmp_path / "start")
+    text = LIQUID.replace('lattice = "fcc", ', "").replace("thermodynamics = 20, ", "")
+    text = text[: text.index('[[stage]]\nname = "production"')].replace("steps = 120", "steps = 60")
+    text += '[stage.propensity]\ntimes = [0.08, 0.24]\nobservables = ["displacement"]\n'
+    text += '[ensemble]\nkind = "isoconfigurational"\nruns = 3\nconfigurations = "FILE"\n'
+    text = text.replace("FILE", str(tmp_path / "start/production.h5md"))
+    stage = supercool.run(text, output=tmp_path / "runs").open().stages["equilibrate"]
+    assert list(stage.propensity) == ["displacement"] and len(stage.systems) == 6
+    displacement = stage.propensity["displacement"]
+    assert displacement.value.shape == (2, 2, 256) and displacement.predictable_share.shape == (2, 2)
+    np.testing.assert_allclose(displacement.time, [0.08, 0.24])
+    assert "|r_i(t) - r_i(0)|" in displacement.description
+    # By the stored frames of the runs from the second configuration; the last is of the time 0.24.
+    moved = []
+    for number in (3, 4, 5):
+        first, last = (stage.systems[number].trajectory[n] for n in (0, -1))
+        assert last.step - first.step == 60
+        moved.append(np.sqrt(((last.unwrapped - first.unwrapped) ** 2).sum(1)))
+    np.testing.assert_allclose(displacement.value[1, 1], np.mean(moved, axis=0), rtol=1e-6, atol=1e-7)
+    # One of them alone.
+    simulation = supercool.Simulation(text, system=4)
+    simulation.advance(60)
+    np.testing.assert_array_equal(simulation.positions, stage.systems[4].trajectory[-1].positions)
+
+
 def test_figures(stage):
     matplotlib = needed("matplotlib")
     matplotlib.use("Agg")
