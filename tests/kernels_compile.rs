@@ -379,7 +379,7 @@ fn kernels_that_take_samples_spill_no_more_than_is_known() {
     let mut cases = Vec::new();
     for precision in Precision::ALL {
         for (dimension, observables) in [(2, &DynamicObservable::DEFAULT[..]), (3, &of_stress)] {
-            let mut plan = plan(precision, dimension, PairPotential::LennardJones, SMOOTH);
+            let mut plan = large(plan(precision, dimension, PairPotential::LennardJones, SMOOTH));
             with_correlation(&mut plan, correlation(observables));
             let name = format!("{}, {dimension}D, {}", precision.name(), observables.len());
             cases.push((name, program(&plan), Architecture::Machine(90)));
