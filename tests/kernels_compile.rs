@@ -83,7 +83,7 @@ fn plan(
     }
 }
 
-/// Of so many particles that blocks meet at barriers.
+/// With more particles, whose blocks meet at barriers.
 fn large(mut plan: Plan) -> Plan {
     let dimension = plan.system.simulation_box.dimension();
     plan.system.simulation_box = SimulationBox::cubic(dimension, 10_000, 1.2);

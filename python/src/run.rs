@@ -21,7 +21,7 @@ use crate::{configuration, log};
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Of a run's thread: as that of the command's.
 const STACK: usize = 8 << 20;
-/// SIGINT: what a run is told where Python raises an exception meanwhile.
+/// SIGINT: the reason of a stop where Python raises an exception meanwhile.
 const INTERRUPTED: usize = 2;
 
 /// By which handlers of signals tell a run to stop.
@@ -106,7 +106,7 @@ fn options(
 }
 
 /// Does `work` in a thread of its own, while this one lets Python handle signals. Where a handler raises an exception, the run
-/// is told to stop, and the exception is raised when it has.
+/// stops, and the exception is raised after it.
 fn while_python_listens(
     py: Python<'_>,
     stop: &Stop,

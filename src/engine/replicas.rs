@@ -69,7 +69,7 @@ impl Exchanges {
         }
     }
 
-    /// Whether it is that of so many systems at so many temperatures.
+    /// Whether it is that of a number of systems at a number of temperatures.
     pub fn fits(&self, systems: usize, temperatures: usize) -> bool {
         let mut replicas = self.replica_of.clone();
         replicas.sort_unstable();

@@ -83,27 +83,27 @@ impl Ensemble for Oscillators {
     }
 
     fn begin_snapshots(&mut self) -> Result<Vec<PendingSnapshot>, EngineError> {
-        unimplemented!()
+        unreachable!("these systems have energies only")
     }
 
     fn begin_exports(&mut self) -> Result<Vec<PendingState>, EngineError> {
-        unimplemented!()
+        unreachable!("these systems have energies only")
     }
 
     fn export(&self, _system: usize) -> Result<ExactState, EngineError> {
-        unimplemented!()
+        unreachable!("these systems have energies only")
     }
 
     fn draw_velocities(&mut self, _temperatures: &[Option<f64>]) -> Result<(), EngineError> {
-        unimplemented!()
+        unreachable!("these systems have energies only")
     }
 
     fn correlator(&mut self) -> Option<&mut dyn Correlator> {
-        unimplemented!()
+        None
     }
 
     fn report(&self) -> EngineReport {
-        unimplemented!()
+        unreachable!("these systems have energies only")
     }
 }
 

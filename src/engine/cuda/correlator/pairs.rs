@@ -180,7 +180,7 @@ pub fn program_on(session: &Session, evaluation: &Evaluation) -> Result<Program,
 }
 
 impl PairEvaluator {
-    /// For so many systems at once, if they fit.
+    /// For a number of systems at once, if they fit.
     ///
     /// # Errors
     /// If there is no memory, or the kernels cannot be compiled.
