@@ -158,6 +158,21 @@ private:
     INLINE u32 address() const { return (u32)__cvta_generic_to_shared(&word); }
 };
 
+// A barrier of the first threads of a block, whole warps, which all come with the same number of them; the others go on.
+struct PartBarrier {
+    // Before a barrier of the block.
+    INLINE void reset() {}
+    // Whether any of them comes with `value`.
+    INLINE bool meet(u32 threads, bool value) {
+        u32 any;
+        asm volatile("{\n.reg .pred mine, any;\nsetp.ne.u32 mine, %1, 0;\nbarrier.red.or.pred any, 1, %2, mine;\nselp.u32 %0, 1, 0, any;\n}"
+                     : "=r"(any)
+                     : "r"((u32)value), "r"(threads)
+                     : "memory");
+        return any != 0;
+    }
+};
+
 // Sum of the products of signed bytes, and of `sum`.
 INLINE i32 dot4(i32 a, i32 b, i32 sum) {
     i32 result;
@@ -249,6 +264,23 @@ struct Signal {
     INLINE void wait(u32 turn) const {
         while ((load_relaxed(&word) & 1) == (turn & 1)) spin_wait();
         fence();
+    }
+};
+struct PartBarrier {
+    u64 arrived, passed, yes[2];
+
+    INLINE void reset() { arrived = passed = yes[0] = yes[1] = 0; }
+    INLINE bool meet(u32 threads, bool value) {
+        u64 number = load_relaxed(&passed);
+        if (value) add_release(&yes[number & 1], 1);
+        add_release(&arrived, 1);
+        if (load_relaxed(&arrived) == (number + 1) * threads) {
+            yes[(number + 1) & 1] = 0;
+            add_release(&passed, 1);
+        }
+        while (load_relaxed(&passed) == number) spin_wait();
+        fence();
+        return load_relaxed(&yes[number & 1]) != 0;
     }
 };
 

@@ -6,6 +6,7 @@
 //   TRUNCATION   one of those of shared/truncations.cuh
 //   DIMENSION    2 or 3
 //   SPECIES_COUNT
+//   EQUAL_MASSES 1 if all species have the same
 //   CUBIC        1 if all edges of the box are equal
 //   COMMON_CONSTANTS   1 if all pairs of species have those of `Truncated::set_common`
 //   SATURATING   1 if smoothing in 32 bits needs no comparison with the cutoff (`Truncated::ENDS_BY_ITSELF`)

@@ -86,8 +86,7 @@ INLINE void split_magnitude(double x, u64 &mantissa, i32 &exponent) {
     exponent = biased == 0 ? -1074 : biased - 1075;
 }
 
-// v * factor, rounded once to nearest, halves away from zero.
-INLINE i64 scale_i64(i64 v, double factor, bool &fits) {
+RARELY i64 scale_by_any(i64 v, double factor, bool &fits) {
     if (!is_finite(factor)) {
         fits = false;
         return 0;
@@ -103,6 +102,23 @@ INLINE i64 scale_i64(i64 v, double factor, bool &fits) {
     if ((u32)exponent <= zeros) return with_sign(shift_left(product, (u32)exponent), negative, fits);
     fits = false;
     return 0;
+}
+
+// v * factor, rounded once to nearest, halves away from zero. Factors from 2^-11 to 2^52 take the short way.
+INLINE i64 scale_i64(i64 v, double factor, bool &fits) {
+    u64 mantissa;
+    i32 exponent;
+    split_magnitude(factor, mantissa, exponent);
+    u32 shift = (u32)-exponent;
+    if (shift - 1 >= 63) return scale_by_any(v, factor, fits);
+    U128 product = multiply_wide(magnitude(v), mantissa);
+    u64 quotient = product.hi << (64 - shift) | product.lo >> shift;
+    u64 rounded = quotient + (product.lo >> (shift - 1) & 1);
+    if ((product.hi >> shift) != 0 || (quotient | rounded) >> 63 != 0) {
+        fits = false;
+        return 0;
+    }
+    return (v < 0) != (factor < 0.0) ? -(i64)rounded : (i64)rounded;
 }
 
 // Coordinate x as a 64-bit fraction of the edge, modulo 2^64.

@@ -7,10 +7,13 @@
 
 #if defined(__CUDACC__)
 #define INLINE __device__ __forceinline__
+// Of what comes rarely, and would make the code longer where it does not.
+#define RARELY static __device__ __noinline__
 #else
 #include <cmath>
 #include <cstring>
 #define INLINE inline __attribute__((always_inline))
+#define RARELY static inline
 #endif
 
 typedef int i32;

@@ -151,7 +151,7 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
 
 // A pass under a thermostat. By itself, so that less of what stands around it is moved to slow memory.
 template <Acting ACTING>
-static __device__ __noinline__ Findings pass_with_thermostat(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
+static __device__ __noinline__ Findings pass_with_thermostat(const PassOf &pass, const Work &work, ThreadSums &sums) {
     return pass_over_particles<ACTING, false>(pass, work, sums);
 }
 
@@ -210,7 +210,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     for (; !drifted; ++done) {
         bool last = done == launch.steps, moves = !last || launch.drifts;
         u64 step = launch.first_step + done;
-        SplitSum sums[2] = {};
+        ThreadSums sums = {};
         Findings findings = {false, false};
         if (sent_after(launch, done) > 0 && work.has_boundary()) {
             if (threadIdx.x == 0) waited -= clock64();
@@ -230,10 +230,10 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
             }
         }
         // By step, from the first of the launch on.
-        if (LANGEVIN && moves) add_to_total(sums[0], halo.heat + done + 1);
+        if (LANGEVIN && moves) add_to_total(sums.sum[0], halo.heat + done + 1);
         if (GLOBAL) {
-            if (thermostat.kind == THERMOSTAT_BUSSI) add_to_total(sums[0], halo.heat + done);
-            SplitSum kinetic2[1] = {sums[1]};
+            if (thermostat.kind == THERMOSTAT_BUSSI) add_to_total(sums.sum[0], halo.heat + done);
+            SplitSum kinetic2[1] = {sums.sum[1]};
             if (moves) add_to_totals(kinetic2, system.control->sums[drifts & 3]);
         }
         // What is too close is so now; what runs away does so in the next step.

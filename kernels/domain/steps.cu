@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(256) scale_and_kick(double factor, 
         Force force[DIMENSION];
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-        body.scale_and_kick(factor, force, particles.id[p], given, findings);
+        body.scale_and_kick(factor, body.kick_of(force), particles.id[p], given, findings);
         body.store_velocity(particles, p);
     }
     add_to_total(given, heat);
@@ -109,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(256) forces_of_region(u32 region, u
             system.force[axis][p] = force[axis];
             if (!kick) continue;
             Velocity &velocity = particles.velocity[axis][p];
-            velocity = Policy::half_kick(policy, velocity, force[axis], species);
+            velocity = Policy::kicked(velocity, Policy::kick(policy, force[axis], species));
         }
     }
     note(findings, step);

@@ -15,13 +15,13 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_SINGLE_LANE, 1)
 }
 
 // For small blocks: more registers, so that more loads are under way.
-extern "C" __global__ void __launch_bounds__(512, 1)
+extern "C" __global__ void __launch_bounds__(SMALL_BLOCK, 1)
     advance_wide(const __grid_constant__ Launch launch,
                  const __grid_constant__ Thermostat thermostat) {
     advance_steps<ACTS_NONE, false>(launch, thermostat);
 }
 
-extern "C" __global__ void __launch_bounds__(512, 1)
+extern "C" __global__ void __launch_bounds__(SMALL_BLOCK, 1)
     advance_langevin_wide(const __grid_constant__ Launch launch,
                           const __grid_constant__ Thermostat thermostat) {
     advance_steps<ACTS_LANGEVIN, false>(launch, thermostat);
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
 }
 
 // For small blocks.
-extern "C" __global__ void __launch_bounds__(512, 1)
+extern "C" __global__ void __launch_bounds__(SMALL_BLOCK_GLOBAL, 1)
     advance_global_wide(const __grid_constant__ Launch launch,
                         const __grid_constant__ Thermostat thermostat) {
     advance_steps<ACTS_GLOBAL, false>(launch, thermostat);

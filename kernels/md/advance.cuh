@@ -20,6 +20,8 @@ struct SharedThermostat : GlobalThermostat {
     i64 start;
     u64 cycles[2];
 #if TAGGED
+    // Of the warps that take tiles, when they have taken the sites of a step.
+    PartBarrier staging;
     // Turns whose heat is in the memory.
     u32 heats;
 
@@ -151,6 +153,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         shared.cycles[0] = shared.cycles[1] = 0;
 #if TAGGED
         shared.heats = 0;
+        shared.staging.reset();
 #endif
     }
     __syncthreads();
@@ -187,25 +190,18 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         if (threadIdx.x == 0) shared.start = clock64();
         // Of the sites of the step, and of the sums that come with them.
         u32 tag = launch.tag + turn;
+        bool is_last_warp = threadIdx.x >= blockDim.x - 32;
 #if TAGGED
+        // Whether lists have to be rebuilt, or a step has gone wrong: a warp that is spared learns it after the pass.
+        bool asks = false;
         if (come_tagged) {
             StagedSites staged = staged_sites(work.site_copy);
             is_staged = true;
-            if (__syncthreads_or(stage_tagged(system.sites[work.site_copy], staged, tag))) {
-                // The others see the same. What they wrote of their particles is visible behind a barrier.
-                synchronize(false);
-                if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish<ACTING>(thermostat, work, shared, done - 1, turn, tag + 1);
-                if (HAS_SUMS) {
-                    if (threadIdx.x >= blockDim.x - 32) act_after_drift<ACTING>(thermostat, shared, turn - 1, tag, step);
-                    acts = false;
-                }
-                bool full = rebuild(work.copy, work.site_copy);
-                Work::change<SINGLE_LANE>([&] {
-                    work.copy ^= 1;
-                    work.site_copy ^= 1;
-                });
-                is_staged = false;
-                if (full) return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
+            if (!SPARES_WARP<ACTING>) {
+                asks = __syncthreads_or(stage_tagged(system.sites[work.site_copy], staged, tag, blockDim.x));
+            } else if (!is_last_warp) {
+                u32 threads = blockDim.x - 32;
+                asks = shared.staging.meet(threads, stage_tagged(system.sites[work.site_copy], staged, tag, threads));
             }
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 i64 now = clock64();
@@ -215,7 +211,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         }
 #endif
         // The last warp has the fewest tiles.
-        if (HAS_SUMS && acts && threadIdx.x >= blockDim.x - 32) {
+        if (HAS_SUMS && acts && is_last_warp) {
             act_after_drift<ACTING>(thermostat, shared, turn - 1, tag, step);
             if (ACTING == ACTS_GLOBAL && (threadIdx.x & 31) == 0) shared.ready.give();
         }
@@ -228,17 +224,57 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         is_staged = STAGED_COPIES == 2 && SINGLE_LANE;
 #endif
         bool collides = ACTING == ACTS_ANDERSEN && !last && step + 1 == next_collision;
+#if TAGGED
+        u32 *sample = asks ? nullptr : turns.at(done, launch.samples);
+#else
         u32 *sample = turns.at(done, launch.samples);
+#endif
         if (SAMPLING) Work::change<SINGLE_LANE>([&] { work.sample = sample; });
         // The stress is summed up between the kicks: the pass ends there.
         SplitSum *stress = stress_at(launch.stress, done);
         bool stops = last || collides || stress;
-        SplitSum sums[2] = {};
+        WarpSums sums = {turn};
+        if (HAS_SUMS) sums.clear();
         PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops, tag + 1};
         acted += acts ? 1 : 0;
-        Findings findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
+        Findings findings = {false, false};
+#if TAGGED
+        const bool takes_tiles = !asks && !(SPARES_WARP<ACTING> && is_last_warp);
+#else
+        const bool takes_tiles = true;
+#endif
+        if (takes_tiles) findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
         // What does not depend on the kinetic energy, while others integrate.
-        if (ACTING == ACTS_GLOBAL && !last && threadIdx.x >= blockDim.x - 32) shared.draw_for(thermostat, step + 1);
+        if (ACTING == ACTS_GLOBAL && !last && is_last_warp) shared.draw_for(thermostat, step + 1);
+        const bool wanted[2] = {ACTING == ACTS_LANGEVIN || thermostat.kind == THERMOSTAT_BUSSI, ACTING == ACTS_GLOBAL};
+#if TAGGED
+        // Staged sites are read up to here.
+        asks = __syncthreads_or(asks);
+        if (asks) {
+            // The others see the same. What they wrote of their particles is visible behind a barrier.
+#if RELISTING
+            bool full = relist(system.particles[work.copy], staged_sites(work.site_copy), work.first_tile, work.last_tile);
+#else
+            synchronize(false);
+#endif
+            u32 status = *(volatile u32 *)&system.control->status;
+            bool has_failed = status != STATUS_DONE && status != STATUS_LISTS_FULL;
+            if (has_failed) return finish<ACTING>(thermostat, work, shared, done - 1, turn, tag + 1);
+#if !RELISTING
+            bool full = rebuild(work.copy, work.site_copy);
+            Work::change<SINGLE_LANE>([&] {
+                work.copy ^= 1;
+                work.site_copy ^= 1;
+            });
+            is_staged = false;
+#endif
+            if (full) return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
+            acts = come_tagged = false;
+            // Once more, with the new lists.
+            --done;
+            continue;
+        }
+#endif
         if (stress) findings.error |= sum_stress(work.copy, work.site_copy, stress);
         if (stops && !last) {
 #if STAGED_COPIES
@@ -261,24 +297,20 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             }
             findings.needs_rebuild |= started.findings.needs_rebuild;
             findings.error |= started.findings.error;
-            if (ACTING == ACTS_LANGEVIN) sums[0] = started.sum;
-            if (ACTING == ACTS_GLOBAL) sums[1] = started.sum;
+            if (ACTING == ACTS_LANGEVIN) sums.add(0, started.sum);
+            if (ACTING == ACTS_GLOBAL) sums.add(1, started.sum);
         }
         if (last) {
             // The heat of the last kick; and all that the thermostat remembers is there.
-            if (HAS_SUMS) add_to_totals(sums, system.control->sums[0]);
+            if (HAS_SUMS) sums.add_to(system.control->sums[0]);
             return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
         }
         i64 waiting = clock64();
         bool attention = findings.needs_rebuild || findings.error;
-        const bool wanted[2] = {ACTING == ACTS_LANGEVIN || thermostat.kind == THERMOSTAT_BUSSI, ACTING == ACTS_GLOBAL};
 #if TAGGED
         come_tagged = !stops;
         if (come_tagged) {
-            if (HAS_SUMS) add_warps(sums, wanted);
-            // Staged sites are read up to here.
-            __syncthreads();
-            if (HAS_SUMS && threadIdx.x < 32) leave_sums(wanted, turn, tag + 1);
+            if (HAS_SUMS && is_last_warp) leave_sums(sums, wanted, tag + 1);
             if (blockIdx.x == 0 && threadIdx.x == 0) shared.cycles[0] += (u64)(waiting - shared.start);
             Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
             acts = true;
@@ -286,7 +318,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         }
 #endif
         if (HAS_SUMS) {
-            attention = synchronize_with_sums(attention, sums, wanted, turn, tag + 1);
+            attention = synchronize_with_sums(attention, sums, wanted, tag + 1);
         } else {
             attention = synchronize(attention);
         }
@@ -301,10 +333,19 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
                 if (threadIdx.x >= blockDim.x - 32) act_after_drift<ACTING>(thermostat, shared, turn, tag + 1, step + 1);
                 acts = false;
             }
+#if RELISTING
+            Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
+            StagedSites staged = staged_sites(work.site_copy);
+            stage_sites(system.sites[work.site_copy], staged);
+            __syncthreads();
+            is_staged = true;
+            bool full = relist(system.particles[work.copy], staged, work.first_tile, work.last_tile);
+#else
             bool full = rebuild(work.copy, work.site_copy ^ 1);
             Work::change<SINGLE_LANE>([&] { work.copy ^= 1; });
 #if STAGED_COPIES
             is_staged = false;
+#endif
 #endif
             if (full) return finish<ACTING>(thermostat, work, shared, done + 1, turn + 1, tag + 2);
         } else {

@@ -11,8 +11,11 @@ struct Findings {
 };
 
 // Records an error; the first one stays.
-INLINE void report(Control *control, Findings &findings, u32 status, u32 culprit) {
+RARELY void record(Control *control, u32 status, u32 culprit) {
     if (atomicCAS(&control->status, (u32)STATUS_DONE, status) == STATUS_DONE) control->culprit = culprit;
+}
+INLINE void report(Control *control, Findings &findings, u32 status, u32 culprit) {
+    record(control, status, culprit);
     findings.error = true;
 }
 
@@ -51,10 +54,10 @@ INLINE i64 kinetic_term(Velocity velocity, double mass, int axis, bool &fits) {
 }
 
 // v *= factor; v += F dt / 2m. Adds the kinetic energy that the factor has brought.
-INLINE Velocity scaled_and_kicked(Velocity velocity, double factor, Force force, u32 species, int axis, double mass,
-                                  SplitSum &heat, bool &fits) {
-    Velocity without = Policy::half_kick(policy, velocity, force, species);
-    Velocity with = Policy::half_kick(policy, Policy::scale(velocity, factor, fits), force, species);
+INLINE Velocity scaled_and_kicked(Velocity velocity, double factor, Policy::Kick kick, int axis, double mass, SplitSum &heat,
+                                  bool &fits) {
+    Velocity without = Policy::kicked(velocity, kick);
+    Velocity with = Policy::kicked(Policy::scale(velocity, factor, fits), kick);
     double before = Policy::velocity_to_f64(policy, without, axis), after = Policy::velocity_to_f64(policy, with, axis);
     double given = mul(mul(0.5, mass), sub(mul(after, after), mul(before, before)));
     add_term(heat, exact_term(given, fits));
@@ -98,12 +101,21 @@ struct Body {
         }
     }
 
-    // v += F dt / 2m.
-    INLINE void half_kick(const Force (&force)[DIMENSION]) {
+    // Of a force.
+    struct Kick {
+        Policy::Kick along[DIMENSION];
+    };
+    INLINE Kick kick_of(const Force (&force)[DIMENSION]) const {
+        Kick kick;
 #pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) {
-            velocity[axis] = Policy::half_kick(policy, velocity[axis], force[axis], species);
-        }
+        for (int axis = 0; axis < DIMENSION; ++axis) kick.along[axis] = Policy::kick(policy, force[axis], species);
+        return kick;
+    }
+
+    // v += F dt / 2m.
+    INLINE void half_kick(const Kick &kick) {
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) velocity[axis] = Policy::kicked(velocity[axis], kick.along[axis]);
     }
 
     // The first half of a drift.
@@ -144,7 +156,7 @@ struct Body {
         Force force[DIMENSION];
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) force[axis] = system.force[axis][p];
-        half_kick(force);
+        half_kick(kick_of(force));
     }
 
     // A step of friction and noise; adds the energy given.
@@ -168,12 +180,12 @@ struct Body {
     }
 
     // The second kick with a factor on the velocity before it; adds the kinetic energy that the factor has brought.
-    INLINE void scale_and_kick(double factor, const Force (&force)[DIMENSION], u32 id, SplitSum &heat, Findings &findings) {
+    INLINE void scale_and_kick(double factor, const Kick &kick, u32 id, SplitSum &heat, Findings &findings) {
         double mass = mass_of_species[species];
         bool fits = true;
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
-            velocity[axis] = scaled_and_kicked(velocity[axis], factor, force[axis], species, axis, mass, heat, fits);
+            velocity[axis] = scaled_and_kicked(velocity[axis], factor, kick.along[axis], axis, mass, heat, fits);
         }
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
@@ -194,7 +206,8 @@ struct AxisBody {
     Velocity velocity;
     Coordinate position;
     i32 image;
-    // After a drift.
+    // Of the lists, and after a drift.
+    Site reference;
     Site site;
 
     INLINE void load(const Particles &particles, u32 p, u32 of_axis) {
@@ -202,6 +215,7 @@ struct AxisBody {
         velocity = particles.velocity[axis][p];
         position = particles.position[axis][p];
         image = particles.image[axis][p];
+        reference = system.reference[(size_t)p * SITE_STRIDE + axis];
     }
     INLINE void store_velocity(const Particles &particles, u32 p) const { particles.velocity[axis][p] = velocity; }
     INLINE void store_place(const Particles &particles, u32 p) const {
@@ -210,7 +224,7 @@ struct AxisBody {
     }
 
     // v += F dt / 2m.
-    INLINE void half_kick(Force force, u32 species) { velocity = Policy::half_kick(policy, velocity, force, species); }
+    INLINE void half_kick(Policy::Kick kick) { velocity = Policy::kicked(velocity, kick); }
 
     // As of `Body`.
     INLINE void scale(double factor, u32 id, Findings &findings) {
@@ -218,9 +232,9 @@ struct AxisBody {
         velocity = Policy::scale(velocity, factor, fits);
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
-    INLINE void scale_and_kick(double factor, Force force, u32 species, u32 id, SplitSum &heat, Findings &findings) {
+    INLINE void scale_and_kick(double factor, Policy::Kick kick, u32 species, u32 id, SplitSum &heat, Findings &findings) {
         bool fits = true;
-        velocity = scaled_and_kicked(velocity, factor, force, species, axis, mass_of_species[species], heat, fits);
+        velocity = scaled_and_kicked(velocity, factor, kick, axis, mass_of_species[species], heat, fits);
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
     INLINE void add_kinetic(u32 species, SplitSum &sum, u32 id, Findings &findings) const {
@@ -244,15 +258,13 @@ struct AxisBody {
     // the axis. Tagged sites are written by whoever has all axes.
     template <bool SECOND_HALF>
     INLINE Real drift(const Particles &particles, Site *sites, u32 p, Findings &findings) {
-        size_t at = (size_t)p * SITE_STRIDE + axis;
-        Site reference = system.reference[at];
         if (Policy::is_runaway(policy, velocity, axis)) {
             report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
         }
         position = Policy::drift(policy, position, SECOND_HALF ? Policy::halved(velocity) : velocity, axis, image);
         site = Policy::site(policy, position, axis);
 #if !TAGGED
-        sites[at] = site;
+        sites[(size_t)p * SITE_STRIDE + axis] = site;
 #endif
         Real length = Policy::length(policy, Policy::displacement(policy, site, reference, axis), axis);
         return mul(length, length);

@@ -8,9 +8,6 @@
 #pragma once
 #include "md/grid.cuh"
 
-// Of a block.
-#define MOST_WARPS 32
-
 // The part of a warp that works on one particle.
 struct Group {
     u32 lanes_log2;
@@ -72,7 +69,12 @@ typedef uint4 Row;
 INLINE Row row_of(const u32 (&entry)[4]) { return make_uint4(entry[0], entry[1], entry[2], entry[3]); }
 INLINE Row load_row(const Row *at) {
     u32 entry[4];
+#if TAGGED
+    // A small system's stay in the first-level cache.
+    load_words(at, entry);
+#else
     load_words_once(at, entry);
+#endif
     return row_of(entry);
 }
 INLINE void entries_of(const Row &row, u32 (&entry)[4]) {

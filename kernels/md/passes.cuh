@@ -101,6 +101,13 @@ INLINE void present_sites(const Work &work) {
 // (Nose-Hoover, Bussi), or Andersen's.
 enum Acting { ACTS_NONE, ACTS_LANGEVIN, ACTS_GLOBAL, ACTS_ANDERSEN };
 
+// Whether the last warp of a block takes no tiles: where sites are tagged, it waits for the kinetic energy, which a thermostat of the
+// whole system needs, while the others wait for sites.
+template <Acting ACTING>
+static constexpr bool SPARES_WARP = TAGGED && ACTING == ACTS_GLOBAL;
+template <Acting ACTING>
+INLINE u32 warps_of_pass() { return (blockDim.x >> 5) - (SPARES_WARP<ACTING> ? 1 : 0); }
+
 // What a pass does.
 struct PassOf {
     const Thermostat &thermostat;
@@ -122,18 +129,25 @@ struct PassOf {
     INLINE bool has_friction() const { return thermostat.kind == THERMOSTAT_NOSE_HOOVER; }
 };
 
+// Adds the sums of the lanes of a warp, which all come here, as far as the thermostat has them.
+template <Acting ACTING, typename Sums>
+INLINE void add_of_tile(const PassOf &pass, const SplitSum (&of_tile)[2], Sums &sums) {
+    if (ACTING == ACTS_LANGEVIN || (ACTING == ACTS_GLOBAL && !pass.has_friction())) sums.add(0, of_tile[0]);
+    if (ACTING == ACTS_GLOBAL && pass.go_on) sums.add(1, of_tile[1]);
+}
+
 // One pass: forces at the sites of step `step`, its second kick, and the first kick and drift of the next. Sums: the heat,
 // which a Langevin thermostat gives in the drift and one of the whole system with the second kick; and for the latter twice the
 // kinetic energy of the next half step.
-template <Acting ACTING, bool SINGLE_LANE>
-INLINE Findings force_pass(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
+template <Acting ACTING, bool SINGLE_LANE, typename Sums>
+INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
     constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const PresentSites sites = present_sites_of(system.sites[work.site_copy], work.site_copy);
     Group group = group_of<SINGLE_LANE>();
     Findings findings = {false, false};
     double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
-    for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
+    for (u32 at = work.first(); at < work.last(); at += warps_of_pass<ACTING>()) {
         u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
         bool leads = active && group.member == 0;
@@ -147,49 +161,53 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, SplitSum (&sums
         Force force[DIMENSION];
         total_of_group(group, sum, force);
         double factor = GLOBAL ? pass.factor() : 1.0;
-        if (!leads) continue;
-        Body body;
-        body.load(particles, p);
-        u32 id = LANGEVIN || GLOBAL ? particles.id[p] : 0;
-        if (pass.kick) {
-            if (GLOBAL && !pass.has_friction()) {
-                body.scale_and_kick(factor, force, id, sums[0], findings);
-            } else {
-                if (GLOBAL) body.scale(factor, id, findings);
-                body.half_kick(force);
+        SplitSum of_tile[2] = {};
+        if (leads) {
+            Body body;
+            body.load(particles, p);
+            u32 id = LANGEVIN || GLOBAL ? particles.id[p] : 0;
+            Body::Kick kick = body.kick_of(force);
+            if (pass.kick) {
+                if (GLOBAL && !pass.has_friction()) {
+                    body.scale_and_kick(factor, kick, id, of_tile[0], findings);
+                } else {
+                    if (GLOBAL) body.scale(factor, id, findings);
+                    body.half_kick(kick);
+                }
             }
-        }
-        if (work.sample) store_sampled(work.sample, sampled_id, body.position, body.image, body.velocity);
-        if (pass.go_on) {
-            body.half_kick(force);
-            if (GLOBAL) {
-                if (pass.has_friction()) body.scale(factor, id, findings);
-                body.add_kinetic(sums[1], id, findings);
-            }
-            if (LANGEVIN) {
-                body.half_drift();
-                body.friction_and_noise(pass.thermostat, noise, id, pass.step + 1, sums[0], findings);
-            }
+            if (work.sample) store_sampled(work.sample, sampled_id, body.position, body.image, body.velocity);
+            if (pass.go_on) {
+                body.half_kick(kick);
+                if (GLOBAL) {
+                    if (pass.has_friction()) body.scale(factor, id, findings);
+                    body.add_kinetic(of_tile[1], id, findings);
+                }
+                if (LANGEVIN) {
+                    body.half_drift();
+                    body.friction_and_noise(pass.thermostat, noise, id, pass.step + 1, of_tile[0], findings);
+                }
 #if TAGGED
-            body.drift<LANGEVIN>(particles, TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, findings);
+                body.drift<LANGEVIN>(particles, TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, findings);
 #else
-            body.drift<LANGEVIN>(particles, next_sites_of(system.sites[work.site_copy ^ 1], work.site_copy ^ 1), p, findings);
+                body.drift<LANGEVIN>(particles, next_sites_of(system.sites[work.site_copy ^ 1], work.site_copy ^ 1), p, findings);
 #endif
-        }
-        if (pass.go_on || work.copies()) body.store_place(to, p);
-        body.store_velocity(to, p);
-        work.write_names(p, species);
-        if (pass.store_force) {
+            }
+            if (pass.go_on || work.copies()) body.store_place(to, p);
+            body.store_velocity(to, p);
+            work.write_names(p, species);
+            if (pass.store_force) {
 #pragma unroll
-            for (int axis = 0; axis < DIMENSION; ++axis) system.force[axis][p] = force[axis];
+                for (int axis = 0; axis < DIMENSION; ++axis) system.force[axis][p] = force[axis];
+            }
         }
+        add_of_tile<ACTING>(pass, of_tile, sums);
     }
     return findings;
 }
 
 // As `force_pass`, for four or more lanes a particle: each of the first integrates an axis.
-template <Acting ACTING>
-INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
+template <Acting ACTING, typename Sums>
+INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &sums) {
     constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const PresentSites sites = present_sites_of(system.sites[work.site_copy], work.site_copy);
@@ -197,7 +215,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSu
     double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
     Group group = group_of();
     u32 axis = group.member;
-    for (u32 at = work.first(); at < work.last(); at += blockDim.x >> 5) {
+    for (u32 at = work.first(); at < work.last(); at += warps_of_pass<ACTING>()) {
         u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
         bool integrates = active && axis < DIMENSION;
@@ -218,23 +236,25 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSu
             if (axis == other) force = total[other];
         }
         double factor = GLOBAL ? pass.factor() : 1.0;
+        Policy::Kick kick = Policy::kick(policy, force, species);
         Real moved2 = Real(0);
+        SplitSum of_tile[2] = {};
         auto end_step = [&] {
             if (!pass.kick) return;
-            if (GLOBAL && !pass.has_friction()) return body.scale_and_kick(factor, force, species, id, sums[0], findings);
+            if (GLOBAL && !pass.has_friction()) return body.scale_and_kick(factor, kick, species, id, of_tile[0], findings);
             if (GLOBAL) body.scale(factor, id, findings);
-            body.half_kick(force, species);
+            body.half_kick(kick);
         };
         auto begin_step = [&] {
             if (pass.go_on) {
-                body.half_kick(force, species);
+                body.half_kick(kick);
                 if (GLOBAL) {
                     if (pass.has_friction()) body.scale(factor, id, findings);
-                    body.add_kinetic(species, sums[1], id, findings);
+                    body.add_kinetic(species, of_tile[1], id, findings);
                 }
                 if (LANGEVIN) {
                     body.half_drift();
-                    body.friction_and_noise(pass.thermostat, noise, normal, species, id, sums[0], findings);
+                    body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
                 }
                 moved2 = body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
             }
@@ -252,6 +272,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSu
             end_step();
             begin_step();
         }
+        add_of_tile<ACTING>(pass, of_tile, sums);
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
         bool moved = axis < DIMENSION && !(moved2 <= (Real)system.limit2);
@@ -271,8 +292,8 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, SplitSu
 }
 
 // The pass for a number of lanes a particle.
-template <Acting ACTING, bool SINGLE_LANE>
-INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, SplitSum (&sums)[2]) {
+template <Acting ACTING, bool SINGLE_LANE, typename Sums>
+INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, Sums &sums) {
     if (!SINGLE_LANE && system.lanes_log2 >= 2) return force_pass_by_axis<ACTING>(pass, work, sums);
     return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
 }

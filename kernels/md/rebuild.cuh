@@ -132,8 +132,8 @@ INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places) {
 
 // Adds the particles [first, last) that are within reach (`BY_ONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
 // those found are written after the ones of the lanes before.
-template <bool BY_ONE>
-INLINE void add_candidates(const Group &group, const Site *sites, Real reach2, u32 first, u32 last, Search &search) {
+template <bool BY_ONE, typename Sites>
+INLINE void add_candidates(const Group &group, const Sites &sites, Real reach2, u32 first, u32 last, Search &search) {
     const u32 lanes_log2 = BY_ONE ? 0 : group.lanes_log2, lanes = 1u << lanes_log2;
     for (u32 base = first; base < last; base += 32 << lanes_log2) {
         u32 start = BY_ONE ? base : base + group.member, near = 0;
@@ -294,6 +294,42 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
     }
     return full;
 }
+
+#if RELISTING
+// New lists of the particles of a block's tiles, searched for among all staged sites; particles stay where they are in memory.
+// All blocks come here; returns, alike in all, whether a list had no room.
+static __device__ __noinline__ bool relist(const Particles &particles, const StagedSites &sites, u32 first_tile, u32 last_tile) {
+    i64 start = clock64();
+    Group group = group_of();
+    u32 end = last_tile * group.particles;
+    for (u32 p = first_tile * group.particles + threadIdx.x; p < end && p < system.count; p += blockDim.x) {
+        Site site[DIMENSION];
+        load_site(sites, p, site);
+        store_site(system.reference, p, site);
+    }
+    bool full = false;
+    for (u32 tile = first_tile + (threadIdx.x >> 5); tile < last_tile; tile += blockDim.x >> 5) {
+        Search search;
+        if (!search.begin(group, tile, sites)) continue;
+        u32 species = particles.species[search.particle];
+        for (u32 b = 0; b < SPECIES_COUNT; ++b) {
+            search.filling = search.particle;
+            // All cells are of one group.
+            u32 first = system.bin_start[b << system.group_log2], last = system.bin_start[(b + 1) << system.group_log2];
+            add_candidates<false>(group, sites, (Real)system.reach2[species * SPECIES_COUNT + b], first, last, search);
+            end_segment<false>(group, b, search);
+        }
+        full |= is_too_long<false>(group, search);
+    }
+    full = synchronize(full);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        system.control->rebuilds += 1;
+        if (full && system.control->status == STATUS_DONE) system.control->status = STATUS_LISTS_FULL;
+        system.control->cycles[3] += (u64)(clock64() - start);
+    }
+    return full;
+}
+#endif
 
 // Lists of all particles; returns whether one had no room.
 INLINE bool build_all_lists(const Particles &particles, const Site *sites) {

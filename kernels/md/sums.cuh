@@ -100,48 +100,79 @@ INLINE SplitSum add_left_sums(const volatile SplitSum *of_block, u32 first, u32 
 }
 #endif
 
-__shared__ u64 sums_of_warps[2][2][32];
+// Of a turn and the one before.
+__shared__ u64 sums_of_warps[2][2][2][MOST_WARPS];
 
-// Sums of each warp, of those of two sums over the threads that are wanted.
-INLINE void add_warps(const SplitSum (&sums)[2], const bool (&wanted)[2]) {
-    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-#pragma unroll
-    for (int k = 0; k < 2; ++k) {
-        if (!wanted[k]) continue;
-        SplitSum sum = sum_of_lanes(sums[k]);
-        if (lane == 0) {
-            sums_of_warps[k][0][warp] = sum.upper;
-            sums_of_warps[k][1][warp] = sum.lower;
+// Sums of a pass, which the warps of a block keep in shared memory: in registers they would take room from the pair loop.
+struct WarpSums {
+    u32 turn;
+
+    // Each warp comes here at the start of a turn.
+    INLINE void clear() const {
+        if ((threadIdx.x & 31) < 4) sums_of_warps[turn & 1][threadIdx.x & 1][threadIdx.x >> 1 & 1][threadIdx.x >> 5] = 0;
+        __syncwarp();
+    }
+    // Adds what the lanes of a warp have; all of them come here.
+    INLINE void add(int which, const SplitSum &of_lane) const {
+        SplitSum sum = sum_of_lanes(of_lane);
+        if ((threadIdx.x & 31) == 0) {
+            sums_of_warps[turn & 1][which][0][threadIdx.x >> 5] += sum.upper;
+            sums_of_warps[turn & 1][which][1][threadIdx.x >> 5] += sum.lower;
         }
     }
-}
-
-// After a barrier of the block: leaves its sums. The first warp comes here.
-INLINE void leave_sums(const bool (&wanted)[2], u32 turn, u32 tag) {
-    u32 lane = threadIdx.x & 31;
-#pragma unroll
-    for (int k = 0; k < 2; ++k) {
-        if (!wanted[k]) continue;
+    // After a barrier of the block, over its warps; the lanes of one come here.
+    INLINE SplitSum of_block(int which) const {
+        u32 lane = threadIdx.x & 31;
         SplitSum sum = {0, 0};
-        if (lane < blockDim.x >> 5) sum = SplitSum{sums_of_warps[k][0][lane], sums_of_warps[k][1][lane]};
-        sum = sum_of_lanes(sum);
-        if (lane == 0) leave_sum(sums_of_blocks(turn, k) + blockIdx.x, sum, tag);
+        if (lane < blockDim.x >> 5) sum = SplitSum{sums_of_warps[turn & 1][which][0][lane], sums_of_warps[turn & 1][which][1][lane]};
+        return sum_of_lanes(sum);
+    }
+    // Adds both of the block to sums in global memory. All threads come here.
+    INLINE void add_to(SplitSum *totals) const {
+        __syncthreads();
+        if (threadIdx.x >= 32) return;
+#pragma unroll
+        for (int which = 0; which < 2; ++which) {
+            SplitSum sum = of_block(which);
+            if (threadIdx.x != 0) continue;
+            atomicAdd((unsigned long long *)&totals[which].upper, sum.upper);
+            atomicAdd((unsigned long long *)&totals[which].lower, sum.lower);
+        }
+    }
+};
+
+// The same in registers of each thread.
+struct ThreadSums {
+    SplitSum sum[2];
+
+    INLINE void add(int which, const SplitSum &more) {
+        sum[which].upper += more.upper;
+        sum[which].lower += more.lower;
+    }
+};
+
+// After a barrier of the block: leaves those of its sums that are wanted. One warp comes here.
+INLINE void leave_sums(const WarpSums &sums, const bool (&wanted)[2], u32 tag) {
+#pragma unroll
+    for (int which = 0; which < 2; ++which) {
+        if (!wanted[which]) continue;
+        SplitSum sum = sums.of_block(which);
+        if ((threadIdx.x & 31) == 0) leave_sum(sums_of_blocks(sums.turn, which) + blockIdx.x, sum, tag);
     }
 }
 
-// As `synchronize`, with those of two sums over the threads that are wanted.
-INLINE bool synchronize_with_sums(bool attention, const SplitSum (&sums)[2], const bool (&wanted)[2], u32 turn, u32 tag) {
-    add_warps(sums, wanted);
+// As `synchronize`, with those of the sums that are wanted.
+INLINE bool synchronize_with_sums(bool attention, const WarpSums &sums, const bool (&wanted)[2], u32 tag) {
     int any = __syncthreads_or(attention);
     if (threadIdx.x < 32) {
-        leave_sums(wanted, turn, tag);
+        leave_sums(sums, wanted, tag);
         if (threadIdx.x == 0) meet_other_blocks(any);
     }
     __syncthreads();
     return barrier.answer != 0;
 }
 
-// The same of one sum, in fewer registers.
+// Adds one sum over the threads of the block to one in global memory; all of them come here.
 INLINE void add_to_total(SplitSum sum, SplitSum *total) {
     __shared__ u64 of_warp[2][32];
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;

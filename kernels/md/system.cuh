@@ -8,6 +8,9 @@ typedef unsigned char u8;
 // Components of a site in memory: padded so that one load fetches it.
 #define SITE_STRIDE (DIMENSION == 2 ? 2 : 4)
 
+// Of a block.
+#define MOST_WARPS 32
+
 // A float of 16 bits.
 typedef unsigned short HalfBits;
 
@@ -19,6 +22,10 @@ typedef unsigned short HalfBits;
 // Whether sites say of which step they are (`md/tagged.cuh`).
 #ifndef TAGGED
 #define TAGGED 0
+#endif
+// Whether lists are made anew without sorting the particles: each block has all sites, and sums do not depend on their order.
+#ifndef RELISTING
+#define RELISTING 0
 #endif
 
 #if MEMBERS

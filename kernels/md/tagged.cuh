@@ -29,23 +29,23 @@ INLINE void store_site(const TaggedSites &to, u32 place, const Site (&x)[DIMENSI
     store_tagged(to.sites, place, x, asks ? to.tag | ASKS_FOR_ATTENTION : to.tag);
 }
 
-// Copies the sites of a step as they come. Returns whether one that this thread has copied asks for attention. All threads of the
-// block must come here, and none may read the copy before the block's next barrier.
-INLINE bool stage_tagged(const Site *sites, const StagedSites &to, u32 tag) {
+// Copies the sites of a step as they come. Returns whether one that this thread has copied asks for attention. The first `threads`
+// of the block come here, and none may read the copy before their next barrier.
+INLINE bool stage_tagged(const Site *sites, const StagedSites &to, u32 tag, u32 threads) {
     constexpr u32 AT_ONCE = 4;
     ulonglong2 *staged = (ulonglong2 *)to.at(0);
     bool asks = false;
-    for (u32 first = threadIdx.x; first < system.count; first += AT_ONCE * blockDim.x) {
+    for (u32 first = threadIdx.x; first < system.count; first += AT_ONCE * threads) {
         u64 low[AT_ONCE], high[AT_ONCE];
         u32 missing = 0;
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
-            if (first + k * blockDim.x < system.count) missing |= 1u << k;
+            if (first + k * threads < system.count) missing |= 1u << k;
         }
         while (missing != 0) {
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; ++k) {
-                if (missing >> k & 1) load_whole(sites + (size_t)(first + k * blockDim.x) * SITE_STRIDE, low[k], high[k]);
+                if (missing >> k & 1) load_whole(sites + (size_t)(first + k * threads) * SITE_STRIDE, low[k], high[k]);
             }
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; ++k) {
@@ -53,7 +53,7 @@ INLINE bool stage_tagged(const Site *sites, const StagedSites &to, u32 tag) {
                 if (!(missing >> k & 1) || (found & ~ASKS_FOR_ATTENTION) != tag) continue;
                 missing &= ~(1u << k);
                 asks |= found != tag;
-                staged[first + k * blockDim.x] = make_ulonglong2(low[k], high[k]);
+                staged[first + k * threads] = make_ulonglong2(low[k], high[k]);
             }
             if (missing != 0) spin_wait();
         }

@@ -48,9 +48,12 @@ struct Double {
         return to_float(sub(mul(mul(site, c.inv_edges[axis]), (double)count), (double)slab(c, site, axis, count)));
     }
 
-    static INLINE double half_kick(const Constants &c, double v, double force, u32 species) {
-        return fused(force, c.half_kick[species], v);
-    }
+    // Of a half kick.
+    struct Kick {
+        double force, factor;
+    };
+    static INLINE Kick kick(const Constants &c, double force, u32 species) { return Kick{force, c.half_kick[species]}; }
+    static INLINE double kicked(double v, Kick kick) { return fused(kick.force, kick.factor, v); }
     // x + v dt, wrapped; `image` changes by the crossing of a boundary.
     static INLINE double drift(const Constants &c, double x, double v, int axis, i32 &image) {
         double edge = c.edges[axis];

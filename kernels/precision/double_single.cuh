@@ -60,9 +60,10 @@ struct DoubleSingles {
     static INLINE u32 slab(const Constants &, i32 site, int, u32 count) { return fraction_slab(site, count); }
     static INLINE float in_slab(const Constants &, i32 site, int, u32 count) { return fraction_in_slab(site, count); }
 
-    static INLINE DoubleSingle half_kick(const Constants &c, DoubleSingle v, DoubleSingle force, u32 species) {
-        return add(v, mul(force, c.half_kick[species]));
-    }
+    // Of a half kick.
+    typedef DoubleSingle Kick;
+    static INLINE Kick kick(const Constants &c, DoubleSingle force, u32 species) { return mul(force, c.half_kick[species]); }
+    static INLINE DoubleSingle kicked(DoubleSingle v, Kick kick) { return add(v, kick); }
     // x + v dt, wrapped; `image` changes by the crossing of a boundary.
     static INLINE DoubleSingle drift(const Constants &c, DoubleSingle x, DoubleSingle v, int axis, i32 &image) {
         DoubleSingle edge = c.edges[axis];

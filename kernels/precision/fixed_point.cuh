@@ -8,6 +8,10 @@
 
 #include "shared/fixed_point_constants.cuh"
 
+#ifndef EQUAL_MASSES
+#define EQUAL_MASSES 0
+#endif
+
 struct FixedPoint {
     typedef u64 Coordinate;
     typedef i64 Velocity;
@@ -21,6 +25,7 @@ struct FixedPoint {
 
     // What a kick gives that does not fit: `is_runaway` sees it.
     static INLINE i64 runaway() { return 1ll << 62; }
+    static constexpr i64 NO_IMPULSE = (i64)(1ull << 63);
     // Energies and virials are summed in multiples of 2^-31.
     static INLINE float energy_scale() { return 2147483648.0f; }
 
@@ -54,17 +59,21 @@ struct FixedPoint {
     static INLINE u32 slab(const Constants &, i32 site, int, u32 count) { return fraction_slab(site, count); }
     static INLINE float in_slab(const Constants &, i32 site, int, u32 count) { return fraction_in_slab(site, count); }
 
-    static INLINE i64 half_kick(const Constants &c, i64 v, i64 force, u32 species) {
-        if (magnitude(force) >= 1ull << (61 - c.shift)) return runaway();
+    // What a half kick adds to the velocity; `NO_IMPULSE`: the force is too large.
+    typedef i64 Kick;
+    static INLINE Kick kick(const Constants &c, i64 force, u32 species) {
         i64 impulse = (i64)((u64)force << c.shift);
+#if !EQUAL_MASSES
         Ratio ratio = c.mass_ratio[species];
         if (ratio.multiplier != 0) {
             bool fits = true;
             impulse = mul_round(impulse, ratio.multiplier, ratio.shift, fits);
             impulse = fits ? impulse : runaway();
         }
-        return wrapping_add(v, impulse);
+#endif
+        return magnitude(force) >= 1ull << (61 - c.shift) ? NO_IMPULSE : impulse;
     }
+    static INLINE i64 kicked(i64 v, Kick kick) { return kick == NO_IMPULSE ? runaway() : wrapping_add(v, kick); }
     // x + v; overflow is the periodic boundary; `image` changes by its crossing.
     static INLINE u64 drift(const Constants &, u64 x, i64 v, int, i32 &image) {
         u64 moved = x + (u64)v;

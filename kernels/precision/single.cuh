@@ -61,9 +61,12 @@ struct Single {
         return to_float(sub(along, (double)slab(c, site, axis, count)));
     }
 
-    static INLINE float half_kick(const Constants &c, float v, float force, u32 species) {
-        return fused(force, c.half_kick[species], v);
-    }
+    // Of a half kick.
+    struct Kick {
+        float force, factor;
+    };
+    static INLINE Kick kick(const Constants &c, float force, u32 species) { return Kick{force, c.half_kick[species]}; }
+    static INLINE float kicked(float v, Kick kick) { return fused(kick.force, kick.factor, v); }
     // x + v dt, wrapped; `image` changes by the crossing of a boundary.
     static INLINE float drift(const Constants &c, float x, float v, int axis, i32 &image) {
         float edge = c.edges[axis];

@@ -172,7 +172,7 @@ static void policy(const Constants &constants, const u64 *in, u64 *out) {
     double factor = f64(in[8]), velocity = f64(in[9]);
     R terms[3] = {real<R>(in[10]), real<R>(in[11]), real<R>(in[12])};
 
-    out[0] = P::velocity_to_bits(P::half_kick(c, v, force, species));
+    out[0] = P::velocity_to_bits(P::kicked(v, P::kick(c, force, species)));
     i32 image = 0;
     out[1] = P::coordinate_to_bits(P::drift(c, x, v, axis, image));
     out[2] = word(image);

@@ -8,7 +8,7 @@ use super::measure::MeasureKernels;
 use super::memory::Session;
 use super::program::Program;
 use super::samples::{self, SampleKernels};
-use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE};
+use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE, SMALL_BLOCK};
 use super::{advance, arithmetic, buffers, measure, thermostat};
 use crate::engine::EngineError;
 use crate::plan::Plan;
@@ -17,13 +17,17 @@ use crate::plan::Plan;
 pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Plan) -> Program {
     let simulation_box = &plan.system.simulation_box;
     let force_field = ForceField::new(plan);
+    let equal_masses = plan.system.species.windows(2).all(|pair| pair[0].mass == pair[1].mass);
     Program::new(name, text.to_owned() + &force_field.assertions(policy))
         .define([
             ("POLICY", P::NAME.to_owned()),
             ("DIMENSION", simulation_box.dimension().to_string()),
             ("SPECIES_COUNT", plan.system.species.len().to_string()),
+            ("EQUAL_MASSES", u32::from(equal_masses).to_string()),
             ("CUBIC", u32::from(simulation_box.is_cubic()).to_string()),
             ("SAMPLING", u32::from(samples::is_wanted(plan)).to_string()),
+            ("SMALL_BLOCK", SMALL_BLOCK.to_string()),
+            ("SMALL_BLOCK_GLOBAL", SMALL_BLOCK.to_string()),
             ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
             ("LARGEST_BLOCK_SINGLE_LANE", LARGEST_BLOCK_SINGLE_LANE.to_string()),
             ("STRESS", u32::from(samples::is_stress_wanted(plan)).to_string()),

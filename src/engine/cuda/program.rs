@@ -19,9 +19,12 @@ impl Program {
         Program { name: name.to_owned(), text: text.into(), macros: Vec::new(), shared: Vec::new() }
     }
 
-    /// The same with more macros.
+    /// The same with more macros; later ones replace those of the same names.
     pub fn define(mut self, macros: impl IntoIterator<Item = (&'static str, String)>) -> Self {
-        self.macros.extend(macros.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        for (name, value) in macros {
+            self.macros.retain(|(other, _)| other != name);
+            self.macros.push((name.to_owned(), value));
+        }
         self
     }
 

@@ -9,6 +9,9 @@ use crate::system::Species;
 /// `kernels/md/advance.cu`.
 pub const SMALL_BLOCK: u32 = 512;
 
+/// The same of `advance_global_wide` where sites are tagged (`kernels/md/tagged.cuh`).
+pub const SMALL_BLOCK_TAGGED_GLOBAL: u32 = 384;
+
 /// Most threads of a block of the other kernels that take steps: with 96 registers for each nothing is spilled, and the
 /// threads still saturate a multiprocessor.
 pub const LARGEST_BLOCK: u32 = 640;
@@ -42,6 +45,13 @@ pub enum Kind {
     NoseHoover = kind::NOSE_HOOVER,
     Bussi = kind::BUSSI,
     Andersen = kind::ANDERSEN,
+}
+
+impl Kind {
+    /// Whether tagged sites leave it a warp of each block (`SPARES_WARP` in `kernels/md/passes.cuh`).
+    pub fn spares_warp(self) -> bool {
+        matches!(self, Kind::NoseHoover | Kind::Bussi)
+    }
 }
 
 /// The kernels that take steps (`kernels/md/advance.cu`).

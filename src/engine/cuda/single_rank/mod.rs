@@ -20,10 +20,12 @@ use crate::engine::cuda::program::Program;
 use crate::engine::cuda::run_device::{Place, RunDevice};
 use crate::engine::cuda::state::Source;
 use crate::engine::cuda::stepper::{Fault, Stepper};
-use crate::engine::cuda::thermostat::{Geometry, Kind, SMALL_BLOCK, Thermostat};
+use crate::engine::cuda::thermostat::{
+    Geometry, Kind, SMALL_BLOCK, SMALL_BLOCK_TAGGED_GLOBAL, StepKernel, Thermostat,
+};
 use crate::engine::cuda::tuning::{self, Choice};
 use crate::engine::domain::Start;
-use crate::engine::precision::ExactSum;
+use crate::engine::precision::{ExactSum, Policy};
 use crate::engine::report::{EngineReport, TimeShares, Trial};
 use crate::engine::thermostats::scale_velocities;
 use crate::engine::{
@@ -88,10 +90,22 @@ impl Stepper for SingleRank {
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../../kernels/md/engine.cu");
     let program = stepping_program("engine.cu", text, policy, plan, AdvanceKernels::checks());
-    match has_tagged_sites(plan) {
-        true => program.define([("STAGED_COPIES", "1".to_owned()), ("TAGGED", "1".to_owned())]),
-        false => program,
+    if !has_tagged_sites(plan) {
+        return program;
     }
+    program.define([
+        ("STAGED_COPIES", "1".to_owned()),
+        ("TAGGED", "1".to_owned()),
+        ("RELISTING", u32::from(has_relisting::<P>(plan)).to_string()),
+        ("LARGEST_BLOCK", SMALL_BLOCK.to_string()),
+        ("LARGEST_BLOCK_SINGLE_LANE", SMALL_BLOCK.to_string()),
+        ("SMALL_BLOCK_GLOBAL", SMALL_BLOCK_TAGGED_GLOBAL.to_string()),
+    ])
+}
+
+/// Whether lists are made anew without sorting the particles (`relist` in `kernels/md/rebuild.cuh`).
+fn has_relisting<P: Policy>(plan: &Plan) -> bool {
+    has_tagged_sites(plan) && P::exact_sum(std::iter::empty()).is_some()
 }
 
 /// Threads of a block that take the sites of all particles, about four each.
@@ -131,6 +145,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             layout.and_then(choice_of),
             session.gpu.multiprocessors,
         );
+        let shape = ListShape { by_species: has_relisting::<P>(plan), ..shape };
         let device = |session, policy: &P, force_field: &ForceField<P>| {
             RunDevice::new(session, program(policy, plan), policy, force_field)
         };
@@ -294,10 +309,19 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
                 if is_tagged {
                     let count = self.particle_count();
                     grid.shared_bytes = 16 * count;
-                    grid.threads = threads.max(staging_threads(count));
                     // A block without particles would be seen by nobody, and fall behind.
                     grid.blocks.0 = blocks.min(self.tiles());
+                    let others = self.geometry(Kind::None).threads.max(staging_threads(count));
+                    grid.threads = match kind.spares_warp() {
+                        true => others.min(SMALL_BLOCK_TAGGED_GLOBAL - 32) + 32,
+                        false => others.min(SMALL_BLOCK),
+                    };
                 }
+                // A kernel for fewer threads has more registers.
+                let kernel = match kernel {
+                    StepKernel::Global if grid.threads <= SMALL_BLOCK => StepKernel::GlobalWide,
+                    kernel => kernel,
+                };
                 let arguments = (launch, *thermostat);
                 self.device.kernels().launch(kernels.get(kernel), grid, arguments)?;
             }
