@@ -9,6 +9,7 @@ use super::draft::Draft;
 use super::stage::{StageOutput, part_of_system};
 use super::writer::Writer;
 use super::{OutputDirectory, RunError, RunOptions, Simulation, memory, stage_contexts};
+use crate::config;
 use crate::engine::{self, ExactState, ExchangeCounts, Exchanges, Replicas};
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
@@ -76,8 +77,9 @@ impl Simulation {
         directory: &OutputDirectory,
         options: &RunOptions,
     ) -> Result<Self, RunError> {
-        let mut plan: Plan = checkpoint.get_json("plan")?;
-        let toml_text: String = checkpoint.get_json("toml")?;
+        let (plan, text) = (checkpoint.get_json("plan")?, checkpoint.get_json("toml")?);
+        let (mut plan, toml_text): (Plan, String) =
+            config::resumed_with(plan, text, &options.settings)?;
         let place: Place = checkpoint.get_json("place")?;
         plan.output.directory = directory.path().to_owned();
         let planned = plan.run.engine;

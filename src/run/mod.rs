@@ -49,6 +49,7 @@ use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use self::writer::{Row, Writer};
 use crate::announce;
+use crate::config::Setting;
 use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, EngineError, Ensemble, Replicas, StageContext, Thermodynamics};
 use crate::initial;
@@ -67,6 +68,8 @@ pub struct RunOptions {
     pub quiet: bool,
     /// Instead of the plan's.
     pub engine: Option<EngineChoice>,
+    /// Values that a run goes on with instead of its own.
+    pub settings: Vec<Setting>,
     /// The ranks that take the steps.
     pub ranks: Ranks,
     /// Of a program that catches signals itself ([`Watch::told`]); `None`: the run catches them.

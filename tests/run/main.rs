@@ -17,4 +17,6 @@ mod observed;
 mod refused;
 mod replicas;
 mod resume;
+mod settings;
 mod survive;
+mod sweep;

@@ -1,7 +1,8 @@
 use std::fmt::{self, Display};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table, Temperature, Written,
@@ -12,11 +13,18 @@ use crate::plan::DynamicObservable;
 /// A stretch of steps at the same conditions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = what_like_gives)]
 pub struct Stage {
     /// Unique name, and stem of the stage's files: letters, digits, `_`, `-` and `.`.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$"))]
     pub name: Written<String>,
-    /// Number of steps.
+    /// Name of an earlier stage, whose other keys this one takes; those that are typed here replace them, whole. A
+    /// `thermostat` without `kind` replaces single keys of that one's. `thermostat` and `set_total_energy`
+    /// replace each other.
+    pub like: Option<Written<String>>,
+    /// With `like`: keys that are not taken.
+    pub without: Option<Written<Vec<Written<String>>>>,
+    /// Number of steps. Must be given, here or by `like`.
     #[schemars(extend("minimum" = 1))]
     pub steps: Written<Integer>,
     /// Thermostat; without it the stage is microcanonical (NVE).
@@ -34,13 +42,28 @@ pub struct Stage {
     pub propensity: Option<Table<Propensity>>,
 }
 
+/// Beside `like` everything but the name may be left out.
+fn what_like_gives(schema: &mut Schema) {
+    let thermostat =
+        json!({ "properties": { "thermostat": { "required": ["kind", "temperature"] } } });
+    schema.insert("required".to_owned(), json!(["name"]));
+    schema.insert("if".to_owned(), json!({ "required": ["like"] }));
+    schema.insert("else".to_owned(), json!({ "required": ["steps"], "allOf": [thermostat] }));
+}
+
+/// Beside `like` of the stage its kind and temperature may be left out.
+fn nothing_is_required(schema: &mut Schema) {
+    schema.remove("required");
+}
+
 /// Thermostat.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = nothing_is_required)]
 pub struct Thermostat {
-    /// Which one.
+    /// Which one. Must be given.
     pub kind: Written<ThermostatKind>,
-    /// Temperature of the thermostat: a number, or a table with `from` and `to`. `"ensemble"`, also as one of these: that of
+    /// Temperature of the thermostat: a number, or a table with `from` and `to`. Must be given. `"ensemble"`, also as one of these: that of
     /// each system of an `[ensemble]`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Written<PlainOr<Temperature, Ramp>>,

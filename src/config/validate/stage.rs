@@ -37,10 +37,12 @@ pub fn check_all(
     let mut names = HashSet::new();
     let mut stages: Vec<Option<StagePlan>> = Vec::with_capacity(document.len());
     for (number, stage) in document.iter().enumerate() {
+        checker.in_stage(number, &stage.name.value);
         let name = name(&stage.name, &mut names, checker);
         let plan = check(stage, number, document, &stages, system, timestep, checker);
         stages.push(name.and(plan));
     }
+    checker.after_stages();
     stages.into_iter().collect()
 }
 
