@@ -47,6 +47,9 @@ fn all_thermostats(dimension: usize, count: usize, threads_per_particle: u32) ->
         if !thermostat.is_empty() {
             toml += &format!("thermostat = {thermostat}\n");
         }
+        if name == "nose-hoover" {
+            toml += "timestep = 0.003\n";
+        }
         // Launches of 40 steps: of as many the heats of a thermostat are not added at once.
         toml += "observe = { thermodynamics = 40, trajectory = 40 }\n";
     }

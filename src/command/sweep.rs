@@ -95,9 +95,12 @@ fn state(loaded: &Loaded) -> miette::Result<State> {
         return Ok(State::Interrupted);
     };
     let text: String = checkpoint.get_json("toml")?;
+    // A last stage may have no steps.
+    let place: serde_json::Value = checkpoint.get_json("place")?;
+    let is_last = place["stage"].as_u64() == Some(loaded.plan.stages.len() as u64);
     Ok(if !same_run(&text, &loaded.text) {
         State::Other
-    } else if step == loaded.plan.total_steps() {
+    } else if step == loaded.plan.total_steps() && is_last {
         State::Finished
     } else {
         State::Interrupted

@@ -88,6 +88,9 @@ mod tests {
         StagePlan {
             name: "production".into(),
             steps: 200,
+            timestep: None,
+            minimize: None,
+            rescale: None,
             thermostat: None,
             set_total_energy: None,
             observe,

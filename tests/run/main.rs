@@ -4,6 +4,7 @@ mod common;
 
 mod analyze;
 mod commands;
+mod conditions;
 mod damaged;
 mod directory;
 mod displaced;
@@ -20,3 +21,4 @@ mod resume;
 mod settings;
 mod survive;
 mod sweep;
+mod timesteps;

@@ -158,7 +158,10 @@ impl Run {
             ("potential", plan["potential"].clone()),
             ("density", density.and_then(|text| text.parse::<f64>().ok()).into()),
         ];
-        let origin = [&plan["system"], &plan["run"]["timestep"], &plan["stages"]];
+        // That of the run is the stage's in the file of a stage with its own; then it stands with all stages.
+        let own = !plan["stages"][0]["timestep"].is_null();
+        let timestep = if own { &Value::Null } else { &plan["run"]["timestep"] };
+        let origin = [&plan["system"], timestep, &plan["stages"]];
         let origin = plan["stages"].is_array().then(|| origin.map(Value::to_string).concat());
         let stage = file.parameter("stage").unwrap_or_default();
         let state = SetState::of(&plan, &stage);

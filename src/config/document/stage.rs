@@ -24,9 +24,18 @@ pub struct Stage {
     pub like: Option<Written<String>>,
     /// With `like`: keys that are not taken.
     pub without: Option<Written<Vec<Written<String>>>>,
-    /// Number of steps. Must be given, here or by `like`.
+    /// Number of steps. Must be given, here or by `like`, but where the stage has `minimize`: then it may have none.
     #[schemars(extend("minimum" = 1))]
-    pub steps: Written<Integer>,
+    pub steps: Option<Written<Integer>>,
+    /// Length of a step in this stage; that of `[run]` if not given. In `fixed-point` velocities are rounded where it changes, by
+    /// less than 1e-15 of thermal ones.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: Option<Written<Number>>,
+    /// The stage begins from the minimum of the potential energy below the state where the one before ended: a quench. Images
+    /// of particles go on, velocities are zero or new.
+    pub minimize: Option<Table<Minimize>>,
+    /// The density changes in the course of the stage, the shape of the box does not.
+    pub density: Option<Table<DensityChange>>,
     /// Thermostat; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
     /// Total energy per particle that the stage starts with (velocities are scaled): a number, or
@@ -44,16 +53,48 @@ pub struct Stage {
 
 /// Beside `like` everything but the name may be left out.
 fn what_like_gives(schema: &mut Schema) {
-    let thermostat =
-        json!({ "properties": { "thermostat": { "required": ["kind", "temperature"] } } });
+    let thermostat = json!({ "required": ["kind", "temperature"] });
+    let thermostat = json!({ "properties": { "thermostat": thermostat } });
+    let steps = ["steps", "minimize"].map(|key| json!({ "required": [key] }));
     schema.insert("required".to_owned(), json!(["name"]));
     schema.insert("if".to_owned(), json!({ "required": ["like"] }));
-    schema.insert("else".to_owned(), json!({ "required": ["steps"], "allOf": [thermostat] }));
+    schema.insert("else".to_owned(), json!({ "anyOf": steps, "allOf": [thermostat] }));
 }
 
 /// Beside `like` of the stage its kind and temperature may be left out.
 fn nothing_is_required(schema: &mut Schema) {
     schema.remove("required");
+}
+
+/// A descent to the minimum of the potential energy, by FIRE 2.0 as of `observe.inherent_structures`. In `fixed-point` it takes place
+/// on the processor, so that the state has the same bits whatever engine takes the steps.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Minimize {
+    /// The descent ends when the force on every particle is smaller.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::FORCE_TOLERANCE))]
+    pub force_tolerance: Option<Written<Number>>,
+    /// It ends, with a warning, after this number of iterations in any case.
+    #[schemars(extend("minimum" = 1, "default" = defaults::MAXIMUM_ITERATIONS))]
+    pub maximum_iterations: Option<Written<Integer>>,
+    /// First time step of the descent, which grows up to ten times; half of the stage's timestep if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: Option<Written<Number>>,
+    /// Temperature of new velocities (Maxwell-Boltzmann, met exactly); they are zero if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<Written<Number>>,
+}
+
+/// A change of the density. Particles keep their places as fractions of the edges, which change in proportion to the steps.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DensityChange {
+    /// Density at the end of the stage, which later stages keep.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub to: Written<Number>,
+    /// Steps between two changes of the box; a hundredth of the stage if not given. The engine is set up anew after each.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Option<Written<Integer>>,
 }
 
 /// Thermostat.

@@ -3,6 +3,7 @@
 //! Every section is checked by itself as far as possible, so that one reading finds several
 //! mistakes; then what the sections say of each other.
 mod checker;
+mod conditions;
 mod consistency;
 mod correlation;
 mod ensemble;
@@ -140,9 +141,15 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     if let (Some(system), Some(potential)) = (&system, &potential) {
         consistency::check_box(system, potential, run.as_ref(), document, checker);
     }
-    let timestep =
-        consistency::timestep(system.as_ref(), potential.as_ref(), run.as_ref(), document, checker);
-    let stages = stage::check_all(&document.stage, system.as_ref(), timestep, checker);
+    let (timestep, of_stages) = consistency::timesteps(
+        system.as_ref(),
+        potential.as_ref(),
+        run.as_ref(),
+        document,
+        checker,
+    );
+    let timesteps = stage::Timesteps { of_run: timestep, of_stages };
+    let stages = stage::check_all(&document.stage, system.as_ref(), &timesteps, checker);
     let plan = Plan {
         system: system?,
         potential: potential?,
@@ -156,6 +163,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     };
     consistency::check_plan(&plan, timestep, document, checker);
     inherent::check_plan(&plan, document, checker);
+    conditions::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
     propensity::check_plan(&plan, document, checker);

@@ -1,9 +1,10 @@
 //! `[[stage]]`.
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::checker::Checker;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, common_multiple, interval, rounded_down};
-use super::{correlation, inherent, neighbors, propensity, thermostat};
+use super::{conditions, correlation, inherent, neighbors, propensity, thermostat};
 use crate::config::defaults;
 use crate::config::document::{
     BondOrder, Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Structure, Table,
@@ -17,10 +18,23 @@ use crate::plan::{
 const MAXIMUM_STAGES: usize = 1000;
 const LONGEST_NAME: usize = 64;
 
+/// Where they are right.
+pub struct Timesteps {
+    pub of_run: Option<f64>,
+    /// Of each stage, its own if it has one.
+    pub of_stages: Vec<Option<Option<f64>>>,
+}
+
+impl Timesteps {
+    fn of_stage(&self, number: usize) -> Option<f64> {
+        self.of_stages[number]?.or(self.of_run)
+    }
+}
+
 pub fn check_all(
     document: &[Table<Stage>],
     system: Option<&SystemPlan>,
-    timestep: Option<f64>,
+    timesteps: &Timesteps,
     checker: &mut Checker<'_>,
 ) -> Option<Vec<StagePlan>> {
     if !(1..=MAXIMUM_STAGES).contains(&document.len()) {
@@ -35,11 +49,28 @@ pub fn check_all(
         return None;
     }
     let mut names = HashSet::new();
+    let mut simulation_box = system.map(|system| system.simulation_box);
     let mut stages: Vec<Option<StagePlan>> = Vec::with_capacity(document.len());
     for (number, stage) in document.iter().enumerate() {
         checker.in_stage(number, &stage.name.value);
         let name = name(&stage.name, &mut names, checker);
-        let plan = check(stage, number, document, &stages, system, timestep, checker);
+        let timestep = timesteps.of_stage(number);
+        let conditions = StageChecks {
+            simulation_box: simulation_box.as_ref(),
+            species: system.map(|system| system.species.as_slice()),
+            timestep,
+            steps: 0,
+            common_multiple: 1,
+        };
+        let mut plan = check(stage, number, document, &stages, conditions, checker);
+        if let Some(rescale) = plan.as_ref().and_then(|plan| plan.rescale) {
+            simulation_box = Some(rescale.to);
+        }
+        if let Some(plan) = &mut plan
+            && document.iter().any(|stage| stage.timestep.is_some())
+        {
+            plan.timestep = timestep;
+        }
         stages.push(name.and(plan));
     }
     checker.after_stages();
@@ -51,18 +82,34 @@ fn check(
     number: usize,
     all: &[Table<Stage>],
     earlier: &[Option<StagePlan>],
-    system: Option<&SystemPlan>,
-    timestep: Option<f64>,
+    conditions: StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<StagePlan> {
-    let steps = checker.integer(&stage.steps, 1..=MAXIMUM_STEPS);
+    let steps = match &stage.steps {
+        Some(steps) => checker.integer(steps, 1..=MAXIMUM_STEPS),
+        None if stage.minimize.is_some() => Some(0),
+        None => {
+            checker.missing(&stage.span, "steps", "");
+            None
+        }
+    };
+    if let (Some(0), Some(typed)) = (steps, without_steps(stage)) {
+        checker.reject(&typed, "needs steps, and the stage has none", "give the stage steps");
+        return None;
+    }
     let stage_checks = StageChecks {
-        simulation_box: system.map(|system| &system.simulation_box),
-        species: system.map(|system| system.species.as_slice()),
-        timestep,
         // If wrong, a number that every interval divides; the plan is lost anyway.
         steps: steps.unwrap_or(0),
         common_multiple: common_multiple(stage, steps.unwrap_or(0)),
+        ..conditions
+    };
+    let minimize = match &stage.minimize {
+        Some(document) => conditions::minimize(document, &stage_checks, checker).map(Some),
+        None => Some(None),
+    };
+    let rescale = match &stage.density {
+        Some(document) => conditions::density(document, stage, &stage_checks, checker).map(Some),
+        None => Some(None),
     };
     let thermostat = match &stage.thermostat {
         Some(document) => thermostat::check(document, &stage_checks, checker).map(Some),
@@ -101,12 +148,23 @@ fn check(
     Some(StagePlan {
         name: stage.name.value.clone(),
         steps: steps?,
+        timestep: None,
+        minimize: minimize?,
+        rescale: rescale?,
         thermostat: thermostat?,
         set_total_energy: set_total_energy?,
         observe,
         correlations: correlations.into_iter().collect::<Option<_>>()?,
         propensity: propensity?,
     })
+}
+
+/// What a stage has that is of no use without steps.
+fn without_steps(stage: &Table<Stage>) -> Option<Range<usize>> {
+    let thermostat = stage.thermostat.as_ref().map(|typed| typed.span.clone());
+    let correlation = stage.correlation.first().map(|typed| typed.span.clone());
+    let propensity = stage.propensity.as_ref().map(|typed| typed.span.clone());
+    thermostat.or(correlation).or(propensity)
 }
 
 fn name(
