@@ -359,7 +359,8 @@ fn spacing(reader: &dyn TrajectoryReader) -> Result<u64, ReplayError> {
         return Err(irregular(back + 1));
     }
     let holds = |interval: u64| {
-        (last - first).is_multiple_of(interval)
+        // The last steps may hold no multiple, if they are few.
+        ((last - first).is_multiple_of(interval) || interval <= (last - first) / 2)
             && (first..=last)
                 .step_by(interval as usize)
                 .all(|step| steps.binary_search(&step).is_ok())

@@ -10,6 +10,7 @@ mod directory;
 mod displaced;
 mod energy;
 mod initial;
+mod intervals;
 mod isoconfigurational;
 mod kill;
 mod look;

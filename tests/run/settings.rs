@@ -61,7 +61,7 @@ fn wrong_values_are_named_by_their_option() {
     fails("system.sede=3", &["unknown key", "did you mean `seed`?"]);
     fails("stage.met.steps=3", &["stage has no element \"met\"", "did you mean `melt`?"]);
     // Of both, each at its place.
-    let both = ["check", "job.toml", "--set", "limits.temperature=0", "--set", "stage.0.steps=25"];
+    let both = ["check", "job.toml", "--set", "limits.temperature=0", "--set", "stage.0.steps=5"];
     job.fails(
         &both,
         &["--set limits.temperature=0: limits.temperature: must be greater than 0", "job.toml:"],

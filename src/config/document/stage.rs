@@ -42,7 +42,7 @@ pub struct Stage {
     /// `"mean of NAME"` for the mean over the thermodynamic samples of an earlier stage: one that begins in
     /// equilibrium, as all of its samples count. Only without thermostat.
     pub set_total_energy: Option<Written<NumberOrPhrase>>,
-    /// What is written while the stage runs, each at its interval in steps.
+    /// What is written while the stage runs, each at its interval in steps. What does not divide the stage leaves its last steps out.
     pub observe: Option<Table<Observe>>,
     /// Time correlation functions, computed while the stage runs.
     #[serde(default)]
@@ -173,11 +173,11 @@ impl OrPlain for Ramp {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
-    /// Energies, temperature, pressure, stress: interval in steps that divides the stage's. Not
+    /// Energies, temperature, pressure, stress: interval in steps. Not
     /// written if not given.
     #[schemars(extend("minimum" = 1))]
     pub thermodynamics: Option<Written<Integer>>,
-    /// Positions and velocities of all particles: interval in steps that divides the stage's, or a table that adds
+    /// Positions and velocities of all particles: interval in steps, or a table that adds
     /// frames at logarithmic times. Not written if not given.
     #[schemars(extend("minimum" = 1))]
     pub trajectory: Option<Written<PlainOr<Integer, Frames>>>,
@@ -201,24 +201,32 @@ pub struct Observe {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frames {
-    /// Interval in steps that divides the stage's.
+    /// Interval in steps.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
     /// Adds frames this number of steps after each of those, and 2, 4, 8, ... times as many, up to the next: displacements over
     /// many decades of time from few frames.
     #[schemars(extend("minimum" = 1))]
     pub doubling_from: Option<Written<Integer>>,
+    /// Adds frames at equal ratios of times after each of those of `every`, up to the next: this number in a factor of ten, no
+    /// two at the same step.
+    #[schemars(extend("minimum" = 1, "maximum" = 300))]
+    pub points_per_decade: Option<Written<Number>>,
+    /// With `points_per_decade`: steps to the first of them, 1 if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub from: Option<Written<Integer>>,
 }
 
 impl OrPlain for Frames {
-    const EXPECTED: &'static str = "a number of steps or a table with every and doubling_from";
+    const EXPECTED: &'static str =
+        "a number of steps or a table with every and doubling_from or points_per_decade";
 }
 
 /// Minima of the potential energy below states of the run, with their configurations.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InherentStructures {
-    /// Interval in steps that divides the stage's.
+    /// Interval in steps.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
     /// The descent ends when the force on every particle is smaller. With `truncation = "shifted"` the force jumps at the
@@ -238,7 +246,7 @@ pub struct InherentStructures {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BondOrder {
-    /// Interval between samples in steps that divides the stage's.
+    /// Interval between samples in steps.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
     /// Bonds lead to particles closer than this: the first minimum of g(r). If not given
@@ -251,7 +259,7 @@ pub struct BondOrder {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Structure {
-    /// Interval between samples in steps that divides the stage's.
+    /// Interval between samples in steps.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
     /// Largest distance of g_ab(r). If not given, half the shortest edge of the box, but at most the radius of a sphere
@@ -286,11 +294,11 @@ pub struct VanHove {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correlation {
-    /// Finest interval between samples in steps that divides the stage's. Must be given unless `from`
+    /// Finest interval between samples in steps. Must be given unless `from`
     /// is.
     #[schemars(extend("minimum" = 1))]
     pub every: Option<Written<Integer>>,
-    /// Shortest lag in time, instead of `every`: a multiple of the timestep that divides the stage.
+    /// Shortest lag in time, instead of `every`: a multiple of the timestep.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub from: Option<Written<Number>>,
     /// With `from`: longest lag in time that is wanted, instead of `levels`. As long as the stage allows

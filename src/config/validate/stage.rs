@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::checker::Checker;
-use super::stage_checks::{MAXIMUM_STEPS, StageChecks, common_multiple, interval, rounded_down};
+use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval, rounded_down};
 use super::{conditions, correlation, inherent, neighbors, propensity, thermostat};
 use crate::config::defaults;
 use crate::config::document::{
@@ -60,7 +60,6 @@ pub fn check_all(
             species: system.map(|system| system.species.as_slice()),
             timestep,
             steps: 0,
-            common_multiple: 1,
         };
         let mut plan = check(stage, number, document, &stages, conditions, checker);
         if let Some(rescale) = plan.as_ref().and_then(|plan| plan.rescale) {
@@ -100,7 +99,6 @@ fn check(
     let stage_checks = StageChecks {
         // If wrong, a number that every interval divides; the plan is lost anyway.
         steps: steps.unwrap_or(0),
-        common_multiple: common_multiple(stage, steps.unwrap_or(0)),
         ..conditions
     };
     let minimize = match &stage.minimize {
@@ -269,7 +267,7 @@ fn observe(
     };
     let thermodynamics = optional(document.thermodynamics.as_ref());
     let frames = match &document.trajectory {
-        None => Some((None, None)),
+        None => Some(FramesPlan::default()),
         Some(typed) => frames(typed, stage_checks, checker),
     };
     let gsd = document.gsd.as_ref().is_some_and(|gsd| gsd.value);
@@ -295,11 +293,13 @@ fn observe(
         Some(document) => inherent::check(document, stage_checks, checker).map(Some),
         None => Some(None),
     };
+    let frames = frames?;
     Some(ObservePlan {
         trajectory_at: Vec::new(),
         thermodynamics: thermodynamics?,
-        trajectory: frames?.0,
-        trajectory_doubling_from: frames?.1,
+        trajectory: frames.every,
+        trajectory_doubling_from: frames.doubling_from,
+        trajectory_offsets: frames.offsets,
         gsd,
         structure: structure?,
         bond_order: bond_order?,
@@ -312,24 +312,68 @@ fn frames(
     document: &Written<PlainOr<Integer, Frames>>,
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
-) -> Option<(Option<u64>, Option<u64>)> {
+) -> Option<FramesPlan> {
     let table = match &document.value {
         PlainOr::Plain(every) => {
             let every = Written { value: *every, span: document.span.clone() };
-            return Some((Some(interval(&every, stage_checks, checker)?), None));
+            let every = Some(interval(&every, stage_checks, checker)?);
+            return Some(FramesPlan { every, ..FramesPlan::default() });
         }
         PlainOr::Table(table) => table,
     };
     let every = interval(&table.every, stage_checks, checker)?;
-    let Some(from) = &table.doubling_from else { return Some((Some(every), None)) };
-    let first = checker.integer(from, 1..=MAXIMUM_STEPS)?;
-    if first >= every {
-        let message =
-            format!("{first} steps lead to the next frame of every = {every} or beyond it");
-        checker.reject(&from.span, message, "fewer, such as 1");
-        return None;
+    let first = |from: &Written<Integer>, checker: &mut Checker<'_>| {
+        let first = checker.integer(from, 1..=MAXIMUM_STEPS)?;
+        if first >= every {
+            let message =
+                format!("{first} steps lead to the next frame of every = {every} or beyond it");
+            checker.reject(&from.span, message, "fewer, such as 1");
+            return None;
+        }
+        Some(first)
+    };
+    let frames = FramesPlan { every: Some(every), ..FramesPlan::default() };
+    match (&table.doubling_from, &table.from, &table.points_per_decade) {
+        (None, None, None) => Some(frames),
+        (Some(doubling), None, None) => {
+            Some(FramesPlan { doubling_from: Some(first(doubling, checker)?), ..frames })
+        }
+        (Some(doubling), ..) => {
+            let help = "leave it out, or from and points_per_decade";
+            checker.reject(&doubling.span, "does not go together with from", help);
+            None
+        }
+        (None, from, Some(points)) => {
+            let first = from.as_ref().map_or(Some(1), |from| first(from, checker))?;
+            let value = checker.positive(points)?;
+            if !(1.0..=300.0).contains(&value) {
+                checker.reject(&points.span, format!("must be 1 to 300, not {value:?}"), "");
+                return None;
+            }
+            Some(FramesPlan { offsets: logarithmic(first, value, every), ..frames })
+        }
+        (None, Some(from), None) => {
+            let help = "add points_per_decade, or write doubling_from";
+            checker.reject(&from.span, "from without points_per_decade", help);
+            None
+        }
     }
-    Some((Some(every), Some(first)))
+}
+
+/// When the trajectory has frames.
+#[derive(Default)]
+struct FramesPlan {
+    every: Option<u64>,
+    doubling_from: Option<u64>,
+    offsets: Vec<u64>,
+}
+
+/// Whole numbers at equal ratios from `first` on, each once, below `end`.
+fn logarithmic(first: u64, points_per_decade: f64, end: u64) -> Vec<u64> {
+    let at = |k: i32| (first as f64 * 10_f64.powf(f64::from(k) / points_per_decade)).round() as u64;
+    let mut all: Vec<u64> = (0..).map(at).take_while(|&step| step < end).collect();
+    all.dedup();
+    all
 }
 
 fn bond_order(
