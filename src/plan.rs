@@ -48,6 +48,32 @@ impl Plan {
         self.stages[..stage].iter().map(|stage| stage.steps).sum()
     }
 
+    /// Length of a step of a stage.
+    pub fn timestep_of(&self, stage: usize) -> f64 {
+        self.stages[stage].timestep.unwrap_or(self.run.timestep)
+    }
+
+    /// The plan as the engine of a stage sees it: with the stage's timestep in `run`, and the box in which the stage begins.
+    pub fn at_stage(&self, stage: usize) -> Plan {
+        let mut plan = self.clone();
+        plan.run.timestep = self.timestep_of(stage);
+        let rescaled = self.stages[..stage].iter().rev().find_map(|stage| stage.rescale);
+        if let Some(rescaled) = rescaled {
+            plan.system.simulation_box = rescaled.to;
+        }
+        plan
+    }
+
+    /// Time at a step (since the start of the run) of a stage.
+    pub fn time(&self, stage: usize, step: u64) -> f64 {
+        if self.stages.iter().all(|stage| stage.timestep.is_none()) {
+            return step as f64 * self.run.timestep;
+        }
+        let length = |stage: usize| self.stages[stage].steps as f64 * self.timestep_of(stage);
+        let before: f64 = (0..stage).map(length).sum();
+        before + (step - self.first_step(stage)) as f64 * self.timestep_of(stage)
+    }
+
     /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
     pub fn reach(&self, skin: f64) -> f64 {
         self.potential.largest_cutoff() + skin
@@ -223,6 +249,15 @@ pub struct StagePlan {
     /// Unique; also the stem of this stage's files.
     pub name: String,
     pub steps: u64,
+    /// Instead of the run's; where one stage has it, all have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestep: Option<f64>,
+    /// The stage begins from the minimum of the potential energy below the state of the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimize: Option<MinimizePlan>,
+    /// The box changes in the course of the stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rescale: Option<RescalePlan>,
     /// `None`: microcanonical.
     pub thermostat: Option<ThermostatPlan>,
     /// At the start of the stage, velocities are scaled so that the total energy per particle is this.
@@ -232,6 +267,36 @@ pub struct StagePlan {
     /// Of runs from the same configurations, in the first stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub propensity: Option<PropensityPlan>,
+}
+
+/// A descent to a minimum of the potential energy.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MinimizePlan {
+    pub descent: InherentStructuresPlan,
+    /// Of the new velocities; `None`: they are zero.
+    pub temperature: Option<f64>,
+}
+
+/// A change of the box in steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RescalePlan {
+    /// The box at the end of the stage.
+    pub to: SimulationBox,
+    /// Steps between two changes; the last one is at the end of the stage in any case.
+    pub every: u64,
+}
+
+impl RescalePlan {
+    /// The box after a step of a stage that has begun in another one: edges change in proportion to the steps.
+    pub fn at(&self, from: &SimulationBox, step: u64, steps: u64) -> SimulationBox {
+        if step == steps {
+            return self.to;
+        }
+        let share = step as f64 / steps as f64;
+        let edges = from.edges().iter().zip(self.to.edges());
+        let edges: Vec<f64> = edges.map(|(from, to)| from + share * (to - from)).collect();
+        SimulationBox::new(&edges)
+    }
 }
 
 impl StagePlan {

@@ -47,6 +47,9 @@ fn all_thermostats(dimension: usize, count: usize, threads_per_particle: u32) ->
         if !thermostat.is_empty() {
             toml += &format!("thermostat = {thermostat}\n");
         }
+        if name == "nose-hoover" {
+            toml += "timestep = 0.003\n";
+        }
         // Launches of 40 steps: of as many the heats of a thermostat are not added at once.
         toml += "observe = { thermodynamics = 40, trajectory = 40 }\n";
     }
@@ -576,6 +579,57 @@ fn faulty_kernels_are_reported_with_their_place() {
         assert!(!success, "{case} went well");
         for part in parts {
             assert!(said.contains(part), "{case}: no {part:?} in\n{said}");
+        }
+    }
+}
+
+/// Engines that are set up anew within a run: of one system, and of two that share launches.
+#[test]
+fn minima_boxes_and_timesteps_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let stages = r#"
+[[stage]]
+name = "melt"
+steps = 40
+thermostat = { kind = "andersen", temperature = 1.5, rate = 20.0 }
+
+[[stage]]
+name = "quench"
+minimize = { force_tolerance = 1e-2, temperature = 1.0 }
+observe = { thermodynamics = 1 }
+
+[[stage]]
+name = "compress"
+steps = 40
+timestep = 0.003
+density = { to = 1.22, every = 15 }
+thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }
+observe = { thermodynamics = 10 }
+
+[[stage]]
+name = "dense"
+steps = 43
+observe = { thermodynamics = 20, trajectory = 20 }
+[[stage.correlation]]
+every = 10
+block_size = 3
+wavenumbers = [7.25]
+"#;
+    let liquid = kob_andersen(3, 256, "fixed-point", "timestep = 0.004") + stages;
+    for ensemble in ["", "\n[ensemble]\nkind = \"independent\"\nsystems = 2\n"] {
+        let toml = liquid.clone() + ensemble;
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+        run_on_the_gpu(&found);
+        for file in ["out/quench.h5", "out/compress.h5", "out/dense.h5md"] {
+            assert_same_numbers(&expected.path(file), &found.path(file));
+        }
+        // Time correlations are sums of floats; what is counted is the same.
+        let [expected, found] = [&expected, &found].map(|job| numbers(&job.path("out/dense.h5")));
+        assert!(expected.keys().eq(found.keys()));
+        for (name, (_, bits)) in &expected {
+            let is_exact = name.starts_with("/observables") || name.ends_with("count");
+            assert!(!is_exact || *bits == found[name].1, "{name}");
         }
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use supercool::command::check::check_report;
 use supercool::command::init::{PRESETS, init};
 use supercool::config::{self, ConfigError};
-use supercool::plan::{Plan, Precision, TotalEnergy};
+use supercool::plan::{Plan, Precision, StagePlan, Thermostat, TotalEnergy};
 use supercool::potential::{PairPotential, Truncation};
 
 fn folder(name: &str) -> PathBuf {
@@ -54,17 +54,18 @@ fn every_bad_file_gets_exactly_the_messages_at_its_lines() {
     for path in files {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let found: BTreeSet<(usize, String)> = match config::parse(&text, name) {
-            Ok(_) => BTreeSet::new(),
-            Err(error) => error
-                .problems()
-                .iter()
-                .map(|problem| {
-                    let help = problem.help.as_ref().map(|help| format!(" -- {help}"));
-                    (problem.line, format!("{problem}{}", help.unwrap_or_default()))
-                })
-                .collect(),
-        };
+        let found: BTreeSet<(usize, String)> =
+            match config::runs_of(&text, Path::new(name), &[], None) {
+                Ok(_) => BTreeSet::new(),
+                Err(error) => error
+                    .problems()
+                    .iter()
+                    .map(|problem| {
+                        let help = problem.help.as_ref().map(|help| format!(" -- {help}"));
+                        (problem.line, format!("{problem}{}", help.unwrap_or_default()))
+                    })
+                    .collect(),
+            };
         let expected = announced(&text);
         assert!(!expected.is_empty(), "{name} announces nothing");
         for (line, message) in found.difference(&expected) {
@@ -146,6 +147,33 @@ fn lags_given_in_time_become_blocks() {
     let blocks = plan.stages.last().unwrap().correlations.last().unwrap();
     assert_eq!((blocks.every, blocks.block_size, blocks.levels), (100, 5, 3));
     assert_eq!(blocks.species, [0]);
+}
+
+#[test]
+fn a_stage_like_another_has_its_keys() {
+    let plan = config::load(&folder("tests/input/good/like.toml")).unwrap().plan;
+    let [hot, cold, gentle, production, again] = &plan.stages[..] else { panic!() };
+    let temperature = |stage: &StagePlan| stage.thermostat.unwrap().temperature.from;
+    assert_eq!([hot, cold, gentle].map(temperature), [2.0, 1.0, 1.0]);
+    let kind = |stage: &StagePlan| stage.thermostat.unwrap().kind;
+    let andersen = Thermostat::Andersen { rate: 5.0, exact: false };
+    assert_eq!([hot, cold].map(kind), [andersen; 2]);
+    assert_eq!(kind(gentle), Thermostat::Bussi { time: 0.2 });
+    assert_eq!(
+        [hot, cold, gentle, production, again].map(|stage| stage.steps),
+        [1000, 1000, 2000, 2000, 2000]
+    );
+    // Tables that are typed replace those of the other stage.
+    assert_eq!(gentle.observe, hot.observe);
+    let observe = |stage: &StagePlan| (stage.observe.thermodynamics, stage.observe.trajectory);
+    assert_eq!(
+        [gentle, production, again].map(observe),
+        [(Some(10), Some(100)), (Some(20), None), (Some(20), None)]
+    );
+    // An energy takes the place of the thermostat.
+    assert_eq!(production.set_total_energy, Some(TotalEnergy::MeanOf("gentle".to_owned())));
+    assert!(production.thermostat.is_none() && again.thermostat.is_none());
+    assert_eq!((again.set_total_energy.as_ref(), again.correlations.len()), (None, 0));
 }
 
 #[test]

@@ -325,6 +325,9 @@ fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
     plan.stages.push(StagePlan {
         name: "production".into(),
         steps: 1000,
+        timestep: None,
+        minimize: None,
+        rescale: None,
         thermostat: None,
         set_total_energy: None,
         observe: ObservePlan::nothing(),

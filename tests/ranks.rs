@@ -263,6 +263,7 @@ observe = { thermodynamics = 10 }
 [[stage]]
 name = "production"
 steps = 600
+timestep = 0.003
 set_total_energy = "mean of equilibrate"
 observe = { thermodynamics = 20, trajectory = 100, gsd = true, structure = { every = 100 } }
 

@@ -15,6 +15,7 @@
 
 pub mod analyze;
 pub mod correlation;
+pub mod directories;
 pub mod drift;
 mod error;
 mod exchange;

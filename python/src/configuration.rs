@@ -15,10 +15,7 @@ use crate::error::{Error, raise};
 pub fn load(name: PathBuf, text: Option<String>) -> miette::Result<Loaded> {
     Ok(match text {
         None => config::load(&name)?,
-        Some(text) => {
-            let plan = config::parse(&text, &name.display().to_string())?;
-            Loaded { plan, text, path: name, defaults: Vec::new() }
-        }
+        Some(text) => config::load_text(&text, &name, &[])?,
     })
 }
 

@@ -10,7 +10,7 @@ use super::output::{refuse_overwriting, refuse_same};
 /// Files whose plans differ in the seed only, or set the same temperature or energy, are averaged as independent runs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AnalyzeArguments {
-    /// Results files; of a directory, all *.h5 with a mean-square displacement, F_s, velocity autocorrelation or
+    /// Results files; of the directory of a run or a sweep, all *.h5 with a mean-square displacement, F_s, velocity autocorrelation or
     /// viscosity.
     #[arg(required = true)]
     files: Vec<PathBuf>,

@@ -50,8 +50,11 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
 /// What the run would warn of, as far as the plan tells.
 pub fn warnings(plan: &Plan) -> String {
     // Of the highest temperature.
-    let of_stage = |stage| [force_jump::in_minima(plan, stage), drift::of_thermostat(plan, stage)];
-    let all = plan.stages.iter().flat_map(of_stage).flatten();
+    let of_stage = |number: usize| {
+        let (plan, stage) = (plan.at_stage(number), &plan.stages[number]);
+        [force_jump::in_minima(&plan, stage), drift::of_thermostat(&plan, stage)]
+    };
+    let all = (0..plan.stages.len()).flat_map(of_stage).flatten();
     all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()
 }
 
@@ -275,17 +278,18 @@ fn stages(plan: &Plan, report: &mut String) {
         report,
         "\nstages: {} steps in all, time {}",
         plan.total_steps(),
-        duration(plan.total_steps(), plan.run.timestep)
+        tidy(plan.time(plan.stages.len() - 1, plan.total_steps()))
     );
     let mut disk = 0.0;
-    for stage in &plan.stages {
+    for (number, stage) in plan.stages.iter().enumerate() {
+        let own = stage.timestep.map_or_else(String::new, |own| format!(" of {own}"));
         let _ = writeln!(
             report,
-            "  {}: {} steps, time {}, {}",
+            "  {}: {} steps{own}, time {}, {}",
             stage.name,
             stage.steps,
-            duration(stage.steps, plan.run.timestep),
-            ensemble(stage)
+            tidy(stage.steps as f64 * plan.timestep_of(number)),
+            conditions(stage) + &ensemble(stage)
         );
         for (name, size) in stage_files(plan, stage) {
             let _ = writeln!(report, "    {name}: {}", bytes(size));
@@ -295,10 +299,28 @@ fn stages(plan: &Plan, report: &mut String) {
     let _ = writeln!(report, "  files about {} in all", bytes(disk));
 }
 
-/// Steps times timestep, without the digits that the product of two binary numbers adds.
-fn duration(steps: u64, timestep: f64) -> f64 {
-    let time = steps as f64 * timestep;
+/// A time without the digits that products of binary numbers add.
+fn tidy(time: f64) -> f64 {
     format!("{time:.10e}").parse().unwrap_or(time)
+}
+
+/// What is changed at the start or in the course of a stage.
+fn conditions(stage: &StagePlan) -> String {
+    let mut text = String::new();
+    if let Some(minimize) = &stage.minimize {
+        let tolerance = minimize.descent.force_tolerance;
+        let velocities = match minimize.temperature {
+            Some(temperature) => format!("new velocities at temperature {temperature}"),
+            None => "velocities zero".to_owned(),
+        };
+        text += &format!("from the energy minimum (forces below {tolerance:e}, {velocities}), ");
+    }
+    if let Some(rescale) = &stage.rescale {
+        let edges: Vec<String> =
+            rescale.to.edges().iter().map(|edge| format!("{edge:.6}")).collect();
+        text += &format!("to a box of {} every {} steps, ", edges.join(" x "), rescale.every);
+    }
+    text
 }
 
 fn ensemble(stage: &StagePlan) -> String {

@@ -12,6 +12,7 @@ mod ranks;
 mod report;
 mod run;
 pub mod start;
+mod sweep;
 mod validate;
 mod watch;
 
@@ -24,10 +25,12 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use miette::{IntoDiagnostic, miette};
 use supercool_analysis::Quantity;
+use supercool_analysis::directories::with_directories;
 use tracing_subscriber::EnvFilter;
 
 use self::output::refuse_overwriting;
 use self::ranks::on_ranks;
+use crate::config::{Runs, Setting};
 use crate::{announce, config};
 
 /// Molecular dynamics of supercooled liquids and glasses.
@@ -48,6 +51,9 @@ enum Command {
     Check {
         /// The configuration.
         file: PathBuf,
+        /// A value instead of the file's, such as stage.melt.steps=1e6.
+        #[arg(long = "set", value_name = "KEY=VALUE", value_parser = Setting::parse)]
+        settings: Vec<Setting>,
         /// Report also how this number of ranks would share the box.
         #[arg(long)]
         ranks: Option<NonZeroU32>,
@@ -59,13 +65,13 @@ enum Command {
     },
     /// Say what a results or trajectory file holds.
     Info {
-        /// H5MD, GSD, XYZ or LAMMPS dump files.
+        /// H5MD, GSD, XYZ or LAMMPS dump files; of a directory, all *.h5.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
     /// Draw what results files hold, several overlaid.
     Plot {
-        /// Results files.
+        /// Results files; of a directory, all *.h5.
         #[arg(required = true)]
         files: Vec<PathBuf>,
         /// The figure, .svg or .png.
@@ -119,21 +125,31 @@ pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<Ex
     match Arguments::parse_from(words).command {
         Command::Run(arguments) => return on_ranks(|ranks| run::run(&arguments, ranks)),
         Command::Resume(arguments) => return on_ranks(|ranks| run::resume(&arguments, ranks)),
-        Command::Check { file, ranks } => {
-            let loaded = config::load(&file)?;
-            say(check::check(&loaded)?)?;
+        Command::Check { file, settings, ranks } => {
+            let runs = config::load_runs(&file, &settings, None)?;
+            let first = match &runs {
+                Runs::One(loaded) => {
+                    say(check::check(loaded)?)?;
+                    loaded
+                }
+                Runs::Sweep(sweep) => {
+                    say(sweep::report(sweep)?)?;
+                    &sweep.runs[0].loaded
+                }
+            };
             if let Some(ranks) = ranks {
-                say(check::domains(&loaded.plan, ranks)?)?;
+                say(check::domains(&first.plan, ranks)?)?;
             }
         }
         Command::Init { preset: None } => say(init::names().join("\n") + "\n")?,
         Command::Init { preset: Some(preset) } => say(init::init(&preset)?)?,
         Command::Info { files } => {
-            for file in files {
+            for file in with_directories(&files).into_diagnostic()? {
                 say(supercool_analysis::info(&file).into_diagnostic()?)?;
             }
         }
         Command::Plot { files, output, quantities } => {
+            let files = with_directories(&files).into_diagnostic()?;
             refuse_overwriting(&output, &files)?;
             supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
             say(format!("{}\n", output.display()))?;

@@ -9,7 +9,8 @@ use miette::miette;
 use super::choices::{Tune, engine_choice};
 use super::say;
 use super::start::at_its_line;
-use crate::config;
+use super::sweep;
+use crate::config::{self, Runs, Setting, Sweep};
 use crate::engine::domain::Ranks;
 use crate::plan::EngineChoice;
 use crate::run::{
@@ -33,6 +34,10 @@ pub struct Limits {
 pub struct RunArguments {
     /// The configuration.
     file: PathBuf,
+    /// A value instead of the file's: parts of the key with dots between, stages and species by their names (or numbers, from
+    /// 0; * for all), the value in TOML or a bare word. stage.melt.steps=1e6, for example.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = Setting::parse)]
+    settings: Vec<Setting>,
     /// Directory for the results, instead of output.directory.
     #[arg(long)]
     output: Option<PathBuf>,
@@ -57,18 +62,22 @@ pub struct RunArguments {
 pub struct ResumeArguments {
     /// Output directory of the run.
     directory: PathBuf,
+    /// A value to go on with: of [limits], checkpoint.minutes, output.flush_seconds, output.on_full_disk or run.threads.
+    /// limits.temperature=5, for example.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = Setting::parse)]
+    settings: Vec<Setting>,
     #[command(flatten)]
     limits: Limits,
 }
 
 pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
-    let mut loaded = config::load(&arguments.file)?;
-    if let Some(directory) = &arguments.output {
-        loaded.plan.output.directory.clone_from(directory);
-    }
-    if let Some(seed) = arguments.seed {
-        loaded.plan.system.seed = seed;
-    }
+    let mut settings = arguments.settings.clone();
+    settings.extend(arguments.seed.map(Setting::seed));
+    let output = arguments.output.as_deref();
+    let mut loaded = match config::load_runs(&arguments.file, &settings, output)? {
+        Runs::One(loaded) => *loaded,
+        Runs::Sweep(sweep) => return run_sweep(sweep, arguments, &settings, ranks),
+    };
     if let Some(system) = arguments.system {
         let systems = loaded.plan.systems();
         if loaded.plan.ensemble.is_none() || system >= systems {
@@ -100,6 +109,7 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
         max_walltime: arguments.limits.max_walltime,
         quiet: arguments.limits.quiet,
         engine: arguments.limits.engine,
+        settings: Vec::new(),
         ranks,
         stop: None,
     };
@@ -108,21 +118,50 @@ pub fn run(arguments: &RunArguments, ranks: Ranks) -> miette::Result<ExitCode> {
     Ok(tell(&directory, &outcome))
 }
 
+fn run_sweep(
+    mut sweep: Sweep,
+    arguments: &RunArguments,
+    settings: &[Setting],
+    ranks: Ranks,
+) -> miette::Result<ExitCode> {
+    if arguments.system.is_some() {
+        let help = "the configurations of single runs are in their directories' results files";
+        return Err(miette!(help = help, "--system is of one run, and the file has a [sweep]"));
+    }
+    if let Some(tune) = arguments.tune {
+        sweep.runs.iter_mut().for_each(|run| run.loaded.plan.run.tune = tune == Tune::On);
+    }
+    let options = RunOptions {
+        force: arguments.force,
+        max_walltime: arguments.limits.max_walltime,
+        quiet: arguments.limits.quiet,
+        engine: arguments.limits.engine,
+        settings: settings.iter().filter(|setting| setting.fits_a_resumed_run()).cloned().collect(),
+        ranks,
+        stop: None,
+    };
+    sweep::carry_out(&sweep, &options)
+}
+
 pub fn resume(arguments: &ResumeArguments, ranks: Ranks) -> miette::Result<ExitCode> {
     let options = RunOptions {
         force: false,
         max_walltime: arguments.limits.max_walltime,
         quiet: arguments.limits.quiet,
         engine: arguments.limits.engine,
+        settings: arguments.settings.clone(),
         ranks,
         stop: None,
     };
+    if let Some(sweep) = sweep::of_directory(&arguments.directory, &arguments.settings)? {
+        return sweep::carry_out(&sweep, &options);
+    }
     let outcome = run::resume(&arguments.directory, &options)?;
     Ok(tell(&arguments.directory, &outcome))
 }
 
 /// Prints how a run ended. That nobody can be told does not change how it ended, which is what a job script acts on.
-fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
+pub fn tell(directory: &Path, outcome: &Outcome) -> ExitCode {
     let (text, code) = match outcome {
         Outcome::Finished(summary) => {
             let text = match summary.was_complete {
@@ -165,7 +204,7 @@ fn already_complete(directory: &Path, summary: &Summary) -> String {
     )
 }
 
-fn table(directory: &Path, summary: &Summary) -> String {
+pub fn table(directory: &Path, summary: &Summary) -> String {
     let mut text = format!(
         "{:<16} {:>10} {:>10} {:>12} {:>12} {:>12}\n",
         "stage", "steps", "T", "U/N", "P", "drift E/N"

@@ -151,7 +151,12 @@ fn when(observe: &ObservePlan) -> String {
         let doubling = doubling.map_or_else(String::new, |first| {
             format!(" and {first}, {}, {}, ... after each", 2 * first, 4 * first)
         });
-        all.push(format!("every {every} steps{doubling}"));
+        let offsets = &observe.trajectory_offsets;
+        let offsets = match &offsets[..] {
+            [first, .., last] => format!(" and {first}, ..., {last} after each"),
+            _ => String::new(),
+        };
+        all.push(format!("every {every} steps{doubling}{offsets}"));
     }
     if !observe.trajectory_at.is_empty() {
         all.push("at the times of propensities".into());

@@ -83,7 +83,7 @@ fn subscript(index: usize, element: &DeValue<'_>) -> String {
     format!("[{}]", index + 1)
 }
 
-fn as_written(key: &str) -> String {
+pub fn as_written(key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { format!("{key:?}") }
 }

@@ -166,7 +166,7 @@ impl EngineError {
     }
 
     /// A velocity that the precision cannot hold.
-    pub(super) fn velocity_range(step: u64, particle: usize) -> Self {
+    pub fn velocity_range(step: u64, particle: usize) -> Self {
         EngineError::OutOfRange { step, quantity: "the velocity", particle: particle as u32 }
     }
 }

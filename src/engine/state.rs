@@ -116,6 +116,30 @@ impl ExactState {
         Ok(state)
     }
 
+    /// The state of an engine with another timestep. Positions have the same bits. Velocities have too, but in `fixed-point`,
+    /// whose quantum of velocity is `L / (2^64 dt)`: there they are rounded to 64-bit floats and to the new quantum, by
+    /// 2^-53 of themselves and half a quantum at most.
+    ///
+    /// # Errors
+    /// The first particle whose velocity the precision cannot hold there.
+    pub fn at_timestep(&self, timestep: f64, species: &[Species]) -> Result<ExactState, usize> {
+        let mut state = ExactState { timestep, memory: None, ..self.clone() };
+        if self.precision == Precision::FixedPoint {
+            let (snapshot, species_of) = (self.to_snapshot(species), self.species_of.clone());
+            let (simulation_box, precision) = (self.simulation_box, self.precision);
+            let converted = ExactState::from_snapshot(
+                &snapshot,
+                species_of,
+                simulation_box,
+                timestep,
+                precision,
+                species,
+            )?;
+            state.velocity = converted.velocity;
+        }
+        Ok(state)
+    }
+
     /// Hash of positions, images and velocities in id order: equal states have equal hashes, whatever
     /// the engine, the threads, the skin or the order in memory.
     pub fn hash(&self) -> blake3::Hash {

@@ -11,6 +11,9 @@ pub struct ObservePlan {
     /// Frames this number of steps after each of the trajectory's, too, and 2, 4, 8, ... times as many, up to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory_doubling_from: Option<u64>,
+    /// Frames these numbers of steps after each of the trajectory's, too: ascending, below its interval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trajectory_offsets: Vec<u64>,
     /// Frames of the trajectory after these steps, too: ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trajectory_at: Vec<u64>,
@@ -36,14 +39,17 @@ impl ObservePlan {
         let Some(every) = self.trajectory else { return false };
         let behind = step % every;
         let doubled = |first| behind.is_multiple_of(first) && (behind / first).is_power_of_two();
-        behind == 0 || self.trajectory_doubling_from.is_some_and(doubled)
+        behind == 0
+            || self.trajectory_doubling_from.is_some_and(doubled)
+            || self.trajectory_offsets.binary_search(&behind).is_ok()
     }
 
     /// First step of a frame after `step`.
     pub fn next_frame(&self, step: u64) -> Option<u64> {
         let at_interval = self.trajectory.map(|every| (step / every + 1) * every);
         let listed = self.trajectory_at.iter().copied().find(|&listed| listed > step);
-        at_interval.into_iter().chain(self.next_doubled(step)).chain(listed).min()
+        let between = self.next_doubled(step).into_iter().chain(self.next_offset(step));
+        at_interval.into_iter().chain(between).chain(listed).min()
     }
 
     /// First step after `step` of a frame between those at equal intervals.
@@ -57,16 +63,27 @@ impl ObservePlan {
         (next < every).then_some(step - behind + next)
     }
 
+    fn next_offset(&self, step: u64) -> Option<u64> {
+        let behind = step % self.trajectory?;
+        let next = self.trajectory_offsets.iter().find(|&&offset| offset > behind)?;
+        Some(step - behind + next)
+    }
+
     /// Frames of the trajectory of a stage of this number of steps.
     pub fn frames(&self, steps: u64) -> u64 {
         let further =
             self.trajectory_at.iter().filter(|&&step| !self.wants_frame_by_interval(step));
         let further = further.count() as u64;
         let Some(every) = self.trajectory else { return further };
-        // Times 1, 2, 4, ... of the first below the interval.
-        let between = |first: u64| u64::from(u64::BITS - ((every - 1) / first).leading_zeros());
-        let between = self.trajectory_doubling_from.map_or(0, between);
-        steps / every * (1 + between) + 1 + further
+        // Times 1, 2, 4, ... of the first, up to some steps after a frame of the interval.
+        let doubled =
+            |first: u64, steps: u64| u64::from(u64::BITS - (steps / first).leading_zeros());
+        let between = |steps: u64| {
+            let listed = self.trajectory_offsets.iter().take_while(|&&offset| offset <= steps);
+            self.trajectory_doubling_from.map_or(0, |first| doubled(first, steps))
+                + listed.count() as u64
+        };
+        steps / every * (1 + between(every - 1)) + 1 + between(steps % every) + further
     }
 
     pub fn nothing() -> Self {
@@ -74,6 +91,7 @@ impl ObservePlan {
             thermodynamics: None,
             trajectory: None,
             trajectory_doubling_from: None,
+            trajectory_offsets: Vec::new(),
             trajectory_at: Vec::new(),
             gsd: false,
             structure: None,

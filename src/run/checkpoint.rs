@@ -4,11 +4,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::conditions::taken_over;
 use super::description::Provenance;
 use super::draft::Draft;
 use super::stage::{StageOutput, part_of_system};
 use super::writer::Writer;
 use super::{OutputDirectory, RunError, RunOptions, Simulation, memory, stage_contexts};
+use crate::config;
 use crate::engine::{self, ExactState, ExchangeCounts, Exchanges, Replicas};
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
@@ -76,8 +78,9 @@ impl Simulation {
         directory: &OutputDirectory,
         options: &RunOptions,
     ) -> Result<Self, RunError> {
-        let mut plan: Plan = checkpoint.get_json("plan")?;
-        let toml_text: String = checkpoint.get_json("toml")?;
+        let (plan, text) = (checkpoint.get_json("plan")?, checkpoint.get_json("toml")?);
+        let (mut plan, toml_text): (Plan, String) =
+            config::resumed_with(plan, text, &options.settings)?;
         let place: Place = checkpoint.get_json("place")?;
         plan.output.directory = directory.path().to_owned();
         let planned = plan.run.engine;
@@ -107,14 +110,22 @@ impl Simulation {
         if let Some(exchanges) = &exchanges {
             states = exchanges.by_replica(states);
         }
-        let ensemble = engine::create_ensemble_on(&options.ranks, &plan, states)?;
+        let plan_of_stage = match plan.stages.len() {
+            0 => plan.clone(),
+            stages => plan.at_stage(place.stage.min(stages - 1)),
+        };
+        let states = taken_over(states, &plan_of_stage)?;
+        // Within a stage that changes the box, it is that of the state.
+        let mut of_engine = plan_of_stage.clone();
+        of_engine.system.simulation_box = states[0].simulation_box;
+        let ensemble = engine::create_ensemble_on(&options.ranks, &of_engine, states)?;
         let mut ensemble = Replicas::around(ensemble, &plan, exchanges);
         let mut writer = None;
         if place.begun {
             ensemble.begin_stage(&stage_contexts(&plan, place.stage))?;
             let provenance = Provenance::of(ensemble.as_ref());
             let mut output = StageOutput::restore(
-                &plan,
+                &plan_of_stage,
                 &toml_text,
                 place.stage,
                 directory,
@@ -127,6 +138,8 @@ impl Simulation {
         }
         let seconds = checkpoint.get_json("seconds")?;
         let mut simulation = Simulation::new(plan, planned, toml_text, ensemble);
+        simulation.plan_of_stage = plan_of_stage;
+        simulation.ranks = options.ranks.clone();
         simulation.stage = place.stage;
         simulation.writer = writer;
         simulation.summary.systems = summaries;

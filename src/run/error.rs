@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::memory::Shortage;
 use super::replay::ReplayError;
+use crate::config::ConfigError;
 use crate::engine::EngineError;
 use crate::initial::InitialError;
 use crate::observable::ObservableError;
@@ -15,6 +16,10 @@ use crate::output::OutputError;
 /// Why a run cannot start, continue or be resumed.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RunError {
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Config(#[from] ConfigError),
+
     #[error("{}: holds the files of an earlier run ({example})", path.display())]
     #[diagnostic(help(
         "`supercool resume {}` continues with it; --force removes it; --output or output.directory chooses \

@@ -5,6 +5,7 @@
 //! the bits of one that never stopped. Files are brought to the disk before a checkpoint counts on them.
 //! What is measured is correlated and written by another thread (`writer`) while the engine continues.
 mod checkpoint;
+mod conditions;
 mod description;
 mod directory;
 mod draft;
@@ -49,6 +50,7 @@ use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use self::writer::{Row, Writer};
 use crate::announce;
+use crate::config::Setting;
 use crate::engine::domain::Ranks;
 use crate::engine::{self, Engine, EngineError, Ensemble, Replicas, StageContext, Thermodynamics};
 use crate::initial;
@@ -67,6 +69,8 @@ pub struct RunOptions {
     pub quiet: bool,
     /// Instead of the plan's.
     pub engine: Option<EngineChoice>,
+    /// Values that a run goes on with instead of its own.
+    pub settings: Vec<Setting>,
     /// The ranks that take the steps.
     pub ranks: Ranks,
     /// Of a program that catches signals itself ([`Watch::told`]); `None`: the run catches them.
@@ -104,6 +108,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// A run between two steps.
 struct Simulation {
     plan: Plan,
+    /// The same with what the engine is made for, which the present stage may have changed.
+    plan_of_stage: Plan,
+    ranks: Ranks,
     /// The engine that the configuration asks for, where the command line has another one in the plan: checkpoints hold
     /// the configuration's.
     planned: EngineChoice,
@@ -162,6 +169,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outc
     drop(ends_waits);
     directory.begin()?;
     let mut simulation = Simulation::new(plan, planned, toml_text.to_owned(), ensemble);
+    simulation.ranks = options.ranks.clone();
     simulation.summary.setup_seconds = started.elapsed().as_secs_f64();
     // A run that is killed before this leaves the earlier one, and from here on can be resumed.
     let saved = simulation.save(&directory);
@@ -323,6 +331,8 @@ impl Simulation {
         };
         Simulation {
             summary: Summary::new(&plan),
+            plan_of_stage: plan.clone(),
+            ranks: Ranks::default(),
             rechecks: (0..plan.systems()).filter_map(recheck).collect(),
             limits: Limits::new(plan.limits),
             plan,
@@ -430,6 +440,7 @@ impl Simulation {
                 // Told to stop before the first of these steps, this one was sampled already.
                 if self.ensemble.step() > before {
                     self.observe(&progress)?;
+                    self.rescale()?;
                     self.recheck(directory)?;
                 }
                 let is_time = last_checkpoint.elapsed() >= every;
@@ -441,7 +452,7 @@ impl Simulation {
                     Recheck::leave_out(&mut self.rechecks, step);
                 } else if is_time || interrupt.is_some() {
                     for recheck in &mut self.rechecks {
-                        recheck.catch_up(self.ensemble.as_ref(), &self.plan, directory)?;
+                        recheck.catch_up(self.ensemble.as_ref(), &self.plan_of_stage, directory)?;
                     }
                 }
                 if let Some(why) = interrupt {
@@ -480,6 +491,7 @@ impl Simulation {
         if self.writer.is_some() {
             return self.recheck(directory);
         }
+        self.change_conditions(directory)?;
         let contexts = stage_contexts(&self.plan, self.stage);
         let stage = &self.plan.stages[self.stage];
         let what = format!("stage \"{}\": setting up the engine", stage.name);
@@ -487,7 +499,7 @@ impl Simulation {
         self.set_total_energy()?;
         self.warn(directory.path())?;
         let mut output = StageOutput::create(
-            &self.plan,
+            &self.plan_of_stage,
             &self.toml_text,
             self.stage,
             directory,
@@ -545,7 +557,7 @@ impl Simulation {
         }
         let contexts = stage_contexts(&self.plan, self.stage);
         for (recheck, stage) in self.rechecks.iter_mut().zip(&contexts) {
-            recheck.at(self.ensemble.as_ref(), stage, &self.plan, directory)?;
+            recheck.at(self.ensemble.as_ref(), stage, &self.plan_of_stage, directory)?;
         }
         Ok(())
     }
@@ -561,7 +573,8 @@ impl Simulation {
         let step = self.ensemble.step() - first_step;
         // Those of all systems do the same.
         let recheck = self.rechecks.first().map_or(u64::MAX, |r| r.next_event(step, steps));
-        first_step + self.writer().schedule.next_event(step).min(recheck)
+        let rescaling = self.next_rescaling(step);
+        first_step + self.writer().schedule.next_event(step).min(recheck).min(rescaling)
     }
 
     /// Advances, with looks at the clock and at signals in between; less far if files are due.
@@ -665,7 +678,7 @@ impl Simulation {
         let stage = &self.plan.stages[self.stage];
         let file = self.plan.output.directory.join(format!("{}.h5", stage.name));
         // Under a thermostat the conserved energy walks with the square of the timestep, in sound runs, too.
-        let alone = stage.thermostat.is_none();
+        let alone = stage.thermostat.is_none() && stage.rescale.is_none();
         for (system, row) in rows.iter().enumerate() {
             let drift = alone.then(|| self.summary.systems[system][self.stage].drift());
             let number = self.plan.ensemble.as_ref().map(|_| system);

@@ -85,6 +85,8 @@ pub fn replay(
         None => {}
     }
     plan = plan.of_system(options.system.filter(|&system| system < plan.systems()).unwrap_or(0));
+    let index = chosen_stage(&plan, options.stage.as_deref())?;
+    plan.run.timestep = plan.timestep_of(index);
     let per_count = steps_per_count(&plan, reader.as_ref(), options.steps_per_frame)?;
     let last = reader.steps().last().copied().unwrap_or(0);
     if last.checked_mul(per_count).is_none() {
@@ -92,7 +94,6 @@ pub fn replay(
         return Err(ReplayError::StepsOverflow { given: per_count, frames }.into());
     }
     let spacing = spacing(reader.as_ref())? * per_count;
-    let index = chosen_stage(&plan, options.stage.as_deref())?;
     let (steps, frames) = (reader.steps().to_vec(), reader.len());
     let stage = &mut plan.stages[index];
     if !stage.correlations.is_empty() && exchanges_replicas(trajectory) {
@@ -358,7 +359,8 @@ fn spacing(reader: &dyn TrajectoryReader) -> Result<u64, ReplayError> {
         return Err(irregular(back + 1));
     }
     let holds = |interval: u64| {
-        (last - first).is_multiple_of(interval)
+        // The last steps may hold no multiple, if they are few.
+        ((last - first).is_multiple_of(interval) || interval <= (last - first) / 2)
             && (first..=last)
                 .step_by(interval as usize)
                 .all(|step| steps.binary_search(&step).is_ok())

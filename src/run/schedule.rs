@@ -88,6 +88,9 @@ mod tests {
         StagePlan {
             name: "production".into(),
             steps: 200,
+            timestep: None,
+            minimize: None,
+            rescale: None,
             thermostat: None,
             set_total_energy: None,
             observe,
@@ -130,6 +133,28 @@ mod tests {
         let events = std::iter::successors(Some(0), |&step| Some(schedule.next_event(step)));
         assert_eq!(events.take(expected.len()).collect::<Vec<_>>(), expected);
         assert_eq!(stage.observe.frames(stage.steps), expected.len() as u64);
+    }
+
+    #[test]
+    fn frames_at_ratios_are_counted_also_where_the_interval_does_not_divide_the_stage() {
+        for (doubling, offsets) in [(None, vec![1, 2, 5, 10, 22, 46]), (Some(3), vec![])] {
+            let observe = ObservePlan {
+                trajectory: Some(60),
+                trajectory_doubling_from: doubling,
+                trajectory_offsets: offsets,
+                ..ObservePlan::nothing()
+            };
+            let stage = stage(observe);
+            let schedule = Schedule::new(&stage, std::iter::empty());
+            for steps in [200, 180, 181, 199, 61, 60] {
+                let frames = (0..=steps).filter(|&step| schedule.wants_frame(step)).count() as u64;
+                assert_eq!(stage.observe.frames(steps), frames, "{steps}");
+            }
+            let events = std::iter::successors(Some(0), |&step| Some(schedule.next_event(step)));
+            let met: Vec<u64> = events.take_while(|&step| step < 200).collect();
+            let wanted: Vec<u64> = (0..200).filter(|&step| schedule.wants_frame(step)).collect();
+            assert_eq!(met, wanted);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a stage measures and writes.
 mod arrays;
 mod files;
-mod minima;
+pub(super) mod minima;
 mod observables;
 mod propensities;
 
@@ -38,7 +38,9 @@ pub struct StageOutput {
     /// Whether replicas are exchanged.
     is_exchanging: bool,
     schedule: Schedule,
+    /// Timestep, and time at step 0 if all steps had this length.
     timestep: f64,
+    offset: f64,
     systems: Vec<Observables>,
     /// Who samples them.
     workers: Workers,
@@ -134,6 +136,13 @@ impl StageOutput {
 
     fn observables(plan: &Plan, stage: usize) -> Result<Self, RunError> {
         let is_exchanging = plan.exchanges_in(stage);
+        let first_step = plan.first_step(stage);
+        let first_time = plan.time(stage, first_step);
+        // Nothing where no stage has a timestep of its own.
+        let offset = match plan.stages[stage].timestep {
+            Some(timestep) => first_time - first_step as f64 * timestep,
+            None => 0.0,
+        };
         let stage = plan.stages[stage].clone();
         let systems = (0..plan.systems()).map(|_| Observables::new(plan, &stage));
         let systems = systems.collect::<Result<_, _>>()?;
@@ -151,6 +160,7 @@ impl StageOutput {
             ensemble: plan.ensemble.clone(),
             limits: Limits::new(plan.limits),
             timestep: plan.run.timestep,
+            offset,
             workers: Workers::for_systems(plan.systems(), rayon::current_num_threads())?,
             systems,
             bond_order_samples: 0,
@@ -230,8 +240,13 @@ impl StageOutput {
         self.ensemble.as_ref().map(|_| system)
     }
 
+    /// Time since the start of the run.
+    fn time(&self, step: u64) -> f64 {
+        step as f64 * self.timestep + self.offset
+    }
+
     fn append_bond_orders(&mut self, step: u64, orders: &[BondOrder]) -> Result<(), RunError> {
-        let time = step as f64 * self.timestep;
+        let time = self.time(step);
         let row =
             |order: &BondOrder| ScalarRow { step, time, values: vec![order.global, order.local] };
         self.files.append_scalars(Scalars::BondOrder, orders.iter().map(row).collect())?;
@@ -254,7 +269,7 @@ impl StageOutput {
     pub fn append_thermodynamics(&mut self, row: &Row) -> Result<(), RunError> {
         let of_systems = row.systems.iter().map(|row| ThermodynamicsRow {
             step: row.step,
-            time: row.step as f64 * self.timestep,
+            time: self.time(row.step),
             potential_energy: row.potential_energy,
             kinetic_energy: row.kinetic_energy,
             internal_energy: row.total_energy(),
@@ -294,7 +309,7 @@ impl StageOutput {
         }
         self.minimize(step, snapshots)?;
         if self.schedule.wants_frame(step) {
-            self.files.append_frame(snapshots, snapshots[0].step as f64 * self.timestep)?;
+            self.files.append_frame(snapshots, self.time(snapshots[0].step))?;
         }
         Ok(())
     }
@@ -315,7 +330,7 @@ impl StageOutput {
             snapshots.iter().enumerate().map(|(system, snapshot)| (number(system), snapshot));
         let found = minima(minimizer.as_mut(), settings.force_tolerance, place, systems)?;
         let step = snapshots[0].step;
-        let time = step as f64 * self.timestep;
+        let time = self.time(step);
         let row = |found: &InherentStructure| {
             let values =
                 vec![found.energy, found.pressure, found.residual_force, found.iterations as f64];

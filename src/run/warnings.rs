@@ -119,7 +119,7 @@ impl Simulation {
         let temperature = temperatures.iter().map(|row| row.temperature).fold(0.0, f64::max);
         let masses = self.plan.system.species.iter().map(|species| species.mass);
         let lightest = masses.fold(f64::INFINITY, f64::min);
-        let way = self.plan.run.timestep * (2.0 * temperature / lightest).sqrt();
+        let way = self.plan_of_stage.run.timestep * (2.0 * temperature / lightest).sqrt();
         let pairs = self.plan.potential.pairs.iter().flatten();
         let unit = pairs.map(PairParameters::width_unit).fold(0.0, f64::max);
         if way > width * unit {
@@ -150,14 +150,15 @@ impl Simulation {
             );
         }
         let stage = &self.plan.stages[self.stage];
-        if let Some(of_thermostat) = drift::of_thermostat(&self.plan, stage) {
+        if let Some(of_thermostat) = drift::of_thermostat(&self.plan_of_stage, stage) {
             tracing::warn!("{of_thermostat}");
         }
         let contains = |one: &CorrelationPlan| !one.remove_drift && drift::contains_motion(one);
         if !keeps_momentum || !stage.correlations.iter().any(contains) {
             return Ok(());
         }
-        let (name, time) = (stage.name.clone(), stage.steps as f64 * self.plan.run.timestep);
+        let (name, time) =
+            (stage.name.clone(), stage.steps as f64 * self.plan_of_stage.run.timestep);
         let speed = |row: &Thermodynamics| {
             row.center_of_mass_velocity.iter().map(|v| v * v).sum::<f64>().sqrt()
         };

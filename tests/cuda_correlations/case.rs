@@ -101,6 +101,9 @@ impl Case {
             stages: vec![StagePlan {
                 name: "production".into(),
                 steps,
+                timestep: None,
+                minimize: None,
+                rescale: None,
                 thermostat: None,
                 set_total_energy: None,
                 observe: ObservePlan::nothing(),

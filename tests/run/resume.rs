@@ -21,7 +21,8 @@ fn toml(precision: &str, run: &str) -> String {
     let ensembles = [
         r#"thermostat = { kind = "andersen", temperature = { from = 1.5, to = 1.0 }, rate = 20.0 }"#,
         r#"thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }"#,
-        r#"thermostat = { kind = "bussi", temperature = 1.0, time = 0.1 }"#,
+        // Steps of its own, and back.
+        "timestep = 0.003\nthermostat = { kind = \"bussi\", temperature = 1.0, time = 0.1 }",
         r#"thermostat = { kind = "langevin", temperature = { from = 1.0, to = 1.0 }, friction = 2.0 }"#,
         r#"set_total_energy = "mean of langevin""#,
     ];

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::average::FEWEST_RUNS;
 use super::course::Course;
 use super::state::{SetState, without_seed};
+use crate::directories::h5_in;
 use crate::drift::Drift;
 use crate::fit::Estimate;
 use crate::results::{Function, ResultsFile};
@@ -50,7 +51,7 @@ pub struct Run {
 /// scatter is accident. Files of this version have none there; those of earlier ones do.
 const FEWEST_ORIGINS: u64 = 8;
 
-/// Results files named, and in directories those `*.h5` that hold a mean-square displacement, an `F_s`, a
+/// Results files named, and in directories (of runs, or of sweeps) those `*.h5` that hold a mean-square displacement, an `F_s`, a
 /// velocity autocorrelation or a viscosity.
 ///
 /// # Errors
@@ -62,16 +63,13 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             files.push(path.clone());
             continue;
         }
-        let entries = std::fs::read_dir(path).map_err(AnalysisError::io(path))?;
         let mut found = Vec::new();
-        for entry in entries {
-            let file = entry.map_err(AnalysisError::io(path))?.path();
-            let is_results = file.extension().is_some_and(|ending| ending == "h5");
+        for file in h5_in(path)? {
             let has_fitted = || {
                 let files = ResultsFile::open_averages(&file)?;
                 Ok(files[0].dynamics()?.iter().any(is_fitted))
             };
-            if is_results && read_consistent(&file, has_fitted)? {
+            if read_consistent(&file, has_fitted)? {
                 found.push(file);
             }
         }
@@ -79,7 +77,6 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             let what = format!("no results file *.h5 here holds a {}", any_of_fitted());
             return Err(AnalysisError::content(path, what));
         }
-        found.sort();
         files.extend(found);
     }
     let mut known = Vec::new();
@@ -161,7 +158,10 @@ impl Run {
             ("potential", plan["potential"].clone()),
             ("density", density.and_then(|text| text.parse::<f64>().ok()).into()),
         ];
-        let origin = [&plan["system"], &plan["run"]["timestep"], &plan["stages"]];
+        // That of the run is the stage's in the file of a stage with its own; then it stands with all stages.
+        let own = !plan["stages"][0]["timestep"].is_null();
+        let timestep = if own { &Value::Null } else { &plan["run"]["timestep"] };
+        let origin = [&plan["system"], timestep, &plan["stages"]];
         let origin = plan["stages"].is_array().then(|| origin.map(Value::to_string).concat());
         let stage = file.parameter("stage").unwrap_or_default();
         let state = SetState::of(&plan, &stage);

@@ -97,6 +97,9 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
     vec![StagePlan {
         name: "correlations".into(),
         steps: u64::MAX / 2,
+        timestep: None,
+        minimize: None,
+        rescale: None,
         thermostat: None,
         set_total_energy: None,
         observe: ObservePlan::nothing(),

@@ -8,6 +8,7 @@ mod potential;
 mod propensity;
 mod run;
 mod stage;
+mod sweep;
 mod system;
 mod value;
 
@@ -19,9 +20,10 @@ pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
 pub use propensity::{Propensity, Times};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
-    BondOrder, Correlation, Frames, InherentStructures, Observe, Ramp, Stage, Structure,
-    Thermostat, ThermostatKind,
+    BondOrder, Correlation, DensityChange, Frames, InherentStructures, Minimize, Observe, Ramp,
+    Stage, Structure, Thermostat, ThermostatKind,
 };
+pub use sweep::Sweep;
 pub use system::{Initial, SpeciesEntry, System};
 pub use value::{
     Integer, ListOr, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table, Temperature,
@@ -51,6 +53,11 @@ pub struct Document {
     pub integrity: Option<Table<Integrity>>,
     /// Bounds on what a sound run does.
     pub limits: Option<Table<Limits>>,
+    /// Several runs of this file, one after the other, for all combinations of values; one run without this table. Its keys
+    /// are those of this configuration, in quotes, with lists of values: `"system.density" = [1.1, 1.2]`. Their parts have
+    /// dots between; elements of arrays are called by their names, or numbers from 0, `*` means all that have the next part:
+    /// `"stage.*.thermostat.temperature"`. `seed` is short for `system.seed`. Keys with commas between get the same value.
+    pub sweep: Option<Table<Sweep>>,
     /// Many systems in one run; one without this table.
     pub ensemble: Option<Table<Ensemble>>,
 }

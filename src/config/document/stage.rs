@@ -1,7 +1,8 @@
 use std::fmt::{self, Display};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table, Temperature, Written,
@@ -12,20 +13,36 @@ use crate::plan::DynamicObservable;
 /// A stretch of steps at the same conditions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = what_like_gives)]
 pub struct Stage {
     /// Unique name, and stem of the stage's files: letters, digits, `_`, `-` and `.`.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$"))]
     pub name: Written<String>,
-    /// Number of steps.
+    /// Name of an earlier stage, whose other keys this one takes; those that are typed here replace them, whole. A
+    /// `thermostat` without `kind` replaces single keys of that one's. `thermostat` and `set_total_energy`
+    /// replace each other.
+    pub like: Option<Written<String>>,
+    /// With `like`: keys that are not taken.
+    pub without: Option<Written<Vec<Written<String>>>>,
+    /// Number of steps. Must be given, here or by `like`, but where the stage has `minimize`: then it may have none.
     #[schemars(extend("minimum" = 1))]
-    pub steps: Written<Integer>,
+    pub steps: Option<Written<Integer>>,
+    /// Length of a step in this stage; that of `[run]` if not given. In `fixed-point` velocities are rounded where it changes, by
+    /// less than 1e-15 of thermal ones.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: Option<Written<Number>>,
+    /// The stage begins from the minimum of the potential energy below the state where the one before ended: a quench. Images
+    /// of particles go on, velocities are zero or new.
+    pub minimize: Option<Table<Minimize>>,
+    /// The density changes in the course of the stage, the shape of the box does not.
+    pub density: Option<Table<DensityChange>>,
     /// Thermostat; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
     /// Total energy per particle that the stage starts with (velocities are scaled): a number, or
     /// `"mean of NAME"` for the mean over the thermodynamic samples of an earlier stage: one that begins in
     /// equilibrium, as all of its samples count. Only without thermostat.
     pub set_total_energy: Option<Written<NumberOrPhrase>>,
-    /// What is written while the stage runs, each at its interval in steps.
+    /// What is written while the stage runs, each at its interval in steps. What does not divide the stage leaves its last steps out.
     pub observe: Option<Table<Observe>>,
     /// Time correlation functions, computed while the stage runs.
     #[serde(default)]
@@ -34,13 +51,60 @@ pub struct Stage {
     pub propensity: Option<Table<Propensity>>,
 }
 
+/// Beside `like` everything but the name may be left out.
+fn what_like_gives(schema: &mut Schema) {
+    let thermostat = json!({ "required": ["kind", "temperature"] });
+    let thermostat = json!({ "properties": { "thermostat": thermostat } });
+    let steps = ["steps", "minimize"].map(|key| json!({ "required": [key] }));
+    schema.insert("required".to_owned(), json!(["name"]));
+    schema.insert("if".to_owned(), json!({ "required": ["like"] }));
+    schema.insert("else".to_owned(), json!({ "anyOf": steps, "allOf": [thermostat] }));
+}
+
+/// Beside `like` of the stage its kind and temperature may be left out.
+fn nothing_is_required(schema: &mut Schema) {
+    schema.remove("required");
+}
+
+/// A descent to the minimum of the potential energy, by FIRE 2.0 as of `observe.inherent_structures`. In `fixed-point` it takes place
+/// on the processor, so that the state has the same bits whatever engine takes the steps.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Minimize {
+    /// The descent ends when the force on every particle is smaller.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::FORCE_TOLERANCE))]
+    pub force_tolerance: Option<Written<Number>>,
+    /// It ends, with a warning, after this number of iterations in any case.
+    #[schemars(extend("minimum" = 1, "default" = defaults::MAXIMUM_ITERATIONS))]
+    pub maximum_iterations: Option<Written<Integer>>,
+    /// First time step of the descent, which grows up to ten times; half of the stage's timestep if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: Option<Written<Number>>,
+    /// Temperature of new velocities (Maxwell-Boltzmann, met exactly); they are zero if not given.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<Written<Number>>,
+}
+
+/// A change of the density. Particles keep their places as fractions of the edges, which change in proportion to the steps.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DensityChange {
+    /// Density at the end of the stage, which later stages keep.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub to: Written<Number>,
+    /// Steps between two changes of the box; a hundredth of the stage if not given. The engine is set up anew after each.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Option<Written<Integer>>,
+}
+
 /// Thermostat.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = nothing_is_required)]
 pub struct Thermostat {
-    /// Which one.
+    /// Which one. Must be given.
     pub kind: Written<ThermostatKind>,
-    /// Temperature of the thermostat: a number, or a table with `from` and `to`. `"ensemble"`, also as one of these: that of
+    /// Temperature of the thermostat: a number, or a table with `from` and `to`. Must be given. `"ensemble"`, also as one of these: that of
     /// each system of an `[ensemble]`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Written<PlainOr<Temperature, Ramp>>,
@@ -109,11 +173,11 @@ impl OrPlain for Ramp {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
-    /// Energies, temperature, pressure, stress: interval in steps that divides the stage's. Not
+    /// Energies, temperature, pressure, stress: interval in steps. Not
     /// written if not given.
     #[schemars(extend("minimum" = 1))]
     pub thermodynamics: Option<Written<Integer>>,
-    /// Positions and velocities of all particles: interval in steps that divides the stage's, or a table that adds
+    /// Positions and velocities of all particles: interval in steps, or a table that adds
     /// frames at logarithmic times. Not written if not given.
     #[schemars(extend("minimum" = 1))]
     pub trajectory: Option<Written<PlainOr<Integer, Frames>>>,
@@ -137,24 +201,32 @@ pub struct Observe {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frames {
-    /// Interval in steps that divides the stage's.
+    /// Interval in steps.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
     /// Adds frames this number of steps after each of those, and 2, 4, 8, ... times as many, up to the next: displacements over
     /// many decades of time from few frames.
     #[schemars(extend("minimum" = 1))]
     pub doubling_from: Option<Written<Integer>>,
+    /// Adds frames at equal ratios of times after each of those of `every`, up to the next: this number in a factor of ten, no
+    /// two at the same step.
+    #[schemars(extend("minimum" = 1, "maximum" = 300))]
+    pub points_per_decade: Option<Written<Number>>,
+    /// With `points_per_decade`: steps to the first of them, 1 if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub from: Option<Written<Integer>>,
 }
 
 impl OrPlain for Frames {
-    const EXPECTED: &'static str = "a number of steps or a table with every and doubling_from";
+    const EXPECTED: &'static str =
+        "a number of steps or a table with every and doubling_from or points_per_decade";
 }
 
 /// Minima of the potential energy below states of the run, with their configurations.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InherentStructures {
-    /// Interval in steps that divides the stage's.
+    /// Interval in steps.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
     /// The descent ends when the force on every particle is smaller. With `truncation = "shifted"` the force jumps at the
@@ -174,7 +246,7 @@ pub struct InherentStructures {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BondOrder {
-    /// Interval between samples in steps that divides the stage's.
+    /// Interval between samples in steps.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
     /// Bonds lead to particles closer than this: the first minimum of g(r). If not given
@@ -187,7 +259,7 @@ pub struct BondOrder {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Structure {
-    /// Interval between samples in steps that divides the stage's.
+    /// Interval between samples in steps.
     #[schemars(extend("minimum" = 1))]
     pub every: Written<Integer>,
     /// Largest distance of g_ab(r). If not given, half the shortest edge of the box, but at most the radius of a sphere
@@ -222,11 +294,11 @@ pub struct VanHove {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correlation {
-    /// Finest interval between samples in steps that divides the stage's. Must be given unless `from`
+    /// Finest interval between samples in steps. Must be given unless `from`
     /// is.
     #[schemars(extend("minimum" = 1))]
     pub every: Option<Written<Integer>>,
-    /// Shortest lag in time, instead of `every`: a multiple of the timestep that divides the stage.
+    /// Shortest lag in time, instead of `every`: a multiple of the timestep.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub from: Option<Written<Number>>,
     /// With `from`: longest lag in time that is wanted, instead of `levels`. As long as the stage allows

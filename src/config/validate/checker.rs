@@ -6,18 +6,22 @@ use std::path::PathBuf;
 use crate::config::FilledDefault;
 use crate::config::document::{Integer, Number, Temperature, Written};
 use crate::config::error::Problem;
-use crate::config::spans::{self, Spans};
+use crate::config::like::Taken;
+use crate::config::spans::Spans;
 
 /// Numbers of any use in reduced units lie between these; beyond, products would overflow.
 const SMALLEST_NUMBER: f64 = 1e-15;
 const LARGEST_NUMBER: f64 = 1e15;
 
 /// Problems that are reported at most: one mistake can be repeated in each of thousands of pairs.
-const MOST_PROBLEMS: usize = 50;
+pub const MOST_PROBLEMS: usize = 50;
 
 pub struct Checker<'a> {
-    text: &'a str,
     spans: &'a Spans,
+    /// What stages took from earlier ones.
+    taken: Taken,
+    /// Number and name of the stage that is checked.
+    stage: Option<(usize, String)>,
     problems: Vec<Problem>,
     defaults: Vec<FilledDefault>,
     /// What `temperature = "ensemble"` stands for.
@@ -35,9 +39,9 @@ pub enum EnsembleTemperature {
 }
 
 impl<'a> Checker<'a> {
-    pub fn new(text: &'a str, spans: &'a Spans) -> Self {
+    pub fn new(spans: &'a Spans, taken: Taken) -> Self {
         let ensemble = EnsembleTemperature::None;
-        Checker { text, spans, problems: Vec::new(), defaults: Vec::new(), ensemble }
+        Checker { spans, taken, stage: None, problems: Vec::new(), defaults: Vec::new(), ensemble }
     }
 
     pub fn into_parts(self) -> (Vec<Problem>, Vec<FilledDefault>) {
@@ -70,14 +74,32 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn problem(&mut self, key: String, span: &Range<usize>, message: String, help: String) {
-        self.problems.push(Problem {
-            key,
-            line: spans::line(self.text, span.start),
-            message,
-            help: (!help.is_empty()).then_some(help),
-            span: span.clone(),
-        });
+    /// What is checked from here on is of this stage.
+    pub fn in_stage(&mut self, number: usize, name: &str) {
+        self.stage = Some((number, name.to_owned()));
+    }
+
+    pub fn after_stages(&mut self) {
+        self.stage = None;
+    }
+
+    /// The stage that is checked, where it has taken what stands at `span`.
+    fn taker(&self, span: &Range<usize>) -> Option<&str> {
+        let (number, name) = self.stage.as_ref()?;
+        let is_in = |place: &Range<usize>| place.start <= span.start && span.end <= place.end;
+        self.taken.get(*number)?.iter().any(is_in).then_some(name.as_str())
+    }
+
+    fn problem(&mut self, key: String, span: &Range<usize>, mut message: String, help: String) {
+        if let Some(taker) = self.taker(span) {
+            // It is as wrong where it was typed.
+            if self.problems.iter().any(|known| known.span == *span && known.message == message) {
+                return;
+            }
+            message += &format!(" (in the stage {taker:?}, which takes it from here)");
+        }
+        let help = (!help.is_empty()).then_some(help);
+        self.problems.push(Problem::new(key, span.clone(), message, help));
     }
 
     /// Notes that a key of the table at `span` took its default.
@@ -88,7 +110,11 @@ impl<'a> Checker<'a> {
 
     /// Notes that a key took its default.
     pub fn filled(&mut self, key: impl Into<String>, value: impl Display) {
-        self.defaults.push(FilledDefault::new(key, value));
+        let default = FilledDefault::new(key, value);
+        // A table that several stages take is one.
+        if !self.defaults.contains(&default) {
+            self.defaults.push(default);
+        }
     }
 
     fn inside(&self, span: &Range<usize>, key: &str) -> String {

@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::stage_checks::rounded_down;
-use crate::config::document::{Document, Pair, PlainOr, Potential, Table};
+use crate::config::document::{Document, Number, Pair, PlainOr, Potential, Table, Written};
 use crate::config::estimate::{bytes, memory};
 use crate::plan::{InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan};
 use crate::potential::{PairParameters, PotentialPlan, SIGMA, ScaleNames, Truncation};
@@ -50,15 +50,34 @@ pub fn check_box(
     }
 }
 
-/// The time step, if it suits the potential.
-pub fn timestep(
+/// The time steps of the run and of stages with their own, if they suit the potential.
+pub fn timesteps(
     system: Option<&SystemPlan>,
     potential: Option<&PotentialPlan>,
     run: Option<&RunPlan>,
     document: &Document,
     checker: &mut Checker<'_>,
+) -> (Option<f64>, Vec<Option<Option<f64>>>) {
+    let span = &document.run.timestep.span;
+    let of_run = run.and_then(|run| timestep(system, potential, run.timestep, span, checker));
+    let of_stage = |typed: &Option<Written<Number>>| match typed {
+        None => Some(None),
+        Some(typed) => {
+            let value = checker.positive(typed)?;
+            timestep(system, potential, value, &typed.span, checker).map(Some)
+        }
+    };
+    (of_run, document.stage.iter().map(|stage| &stage.timestep).map(of_stage).collect())
+}
+
+/// A time step, if it suits the potential.
+fn timestep(
+    system: Option<&SystemPlan>,
+    potential: Option<&PotentialPlan>,
+    timestep: f64,
+    span: &Range<usize>,
+    checker: &mut Checker<'_>,
 ) -> Option<f64> {
-    let timestep = run?.timestep;
     let (Some(system), Some(potential)) = (system, potential) else {
         return Some(timestep);
     };
@@ -67,7 +86,6 @@ pub fn timestep(
         .map(|pair| potential.form.scale(pair))
         .map(|scale| scale.length * (mass / scale.energy).sqrt())
         .fold(f64::INFINITY, f64::min);
-    let span = &document.run.timestep.span;
     let ScaleNames { energy, length } = potential.form.description().scale;
     let help = format!(
         "sqrt(mass {length}^2 / {energy}) is {period:.4} for the fastest pair; \
@@ -296,9 +314,11 @@ fn units_are_reduced(
 
 fn step_resolves_the_velocities(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     let length = plan.potential.smallest_length();
-    let hottest = lightest(&plan.system) * (FURTHEST_FLIGHT * length / plan.run.timestep).powi(2);
+    let hottest =
+        |timestep: f64| lightest(&plan.system) * (FURTHEST_FLIGHT * length / timestep).powi(2);
     let name = plan.potential.form.description().scale.length;
-    let mut too_hot = |span: &Range<usize>, temperature: f64| {
+    let mut too_hot = |span: &Range<usize>, temperature: f64, timestep: f64| {
+        let hottest = hottest(timestep);
         if temperature > hottest {
             let message = format!(
                 "at temperature {temperature:?} particles fly further than a quarter of {name} in a step"
@@ -310,12 +330,12 @@ fn step_resolves_the_velocities(plan: &Plan, document: &Document, checker: &mut 
     | InitialPlan::File { temperature: Some(temperature), .. } = plan.system.initial
         && let Some(typed) = &document.system.initial.temperature
     {
-        too_hot(&typed.span, temperature);
+        too_hot(&typed.span, temperature, plan.timestep_of(0));
     }
-    for (stage, typed) in plan.stages.iter().zip(&document.stage) {
+    for (number, (stage, typed)) in plan.stages.iter().zip(&document.stage).enumerate() {
         if let (Some(thermostat), Some(typed)) = (&stage.thermostat, &typed.thermostat) {
             let hotter = thermostat.temperature.from.max(thermostat.temperature.to);
-            too_hot(&typed.temperature.span, hotter);
+            too_hot(&typed.temperature.span, hotter, plan.timestep_of(number));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, interval};
 use crate::config::defaults;
-use crate::config::document::{Document, InherentStructures, Table};
+use crate::config::document::{Document, InherentStructures, Integer, Number, Table, Written};
 use crate::plan::{InherentStructuresPlan, Plan};
 
 const MOST_ITERATIONS: u64 = 1_000_000_000;
@@ -16,17 +16,37 @@ pub fn check(
 ) -> Option<InherentStructuresPlan> {
     let span = &document.span;
     let every = interval(&document.every, stage_checks, checker);
-    let tolerance = document.force_tolerance.as_ref();
+    let descent = descent(
+        span,
+        document.force_tolerance.as_ref(),
+        document.maximum_iterations.as_ref(),
+        document.timestep.as_ref(),
+        stage_checks,
+        checker,
+    );
+    let (force_tolerance, maximum_iterations, timestep) = descent?;
+    Some(InherentStructuresPlan { every: every?, force_tolerance, maximum_iterations, timestep })
+}
+
+/// Tolerance, iterations and first time step of a descent.
+pub fn descent(
+    span: &Range<usize>,
+    force_tolerance: Option<&Written<Number>>,
+    maximum_iterations: Option<&Written<Integer>>,
+    timestep: Option<&Written<Number>>,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<(f64, u64, f64)> {
     let force_tolerance =
-        checker.positive_or(span, "force_tolerance", tolerance, defaults::FORCE_TOLERANCE);
+        checker.positive_or(span, "force_tolerance", force_tolerance, defaults::FORCE_TOLERANCE);
     let maximum_iterations = checker.integer_or(
         span,
         "maximum_iterations",
-        document.maximum_iterations.as_ref(),
+        maximum_iterations,
         1..=MOST_ITERATIONS,
         defaults::MAXIMUM_ITERATIONS,
     );
-    let timestep = match &document.timestep {
+    let timestep = match timestep {
         Some(timestep) => checker.positive(timestep),
         None => {
             // Ten times as long a step as that of a run would be near the limit of stability.
@@ -35,12 +55,7 @@ pub fn check(
             Some(half)
         }
     };
-    Some(InherentStructuresPlan {
-        every: every?,
-        force_tolerance: force_tolerance?,
-        maximum_iterations: maximum_iterations?,
-        timestep: timestep?,
-    })
+    Some((force_tolerance?, maximum_iterations?, timestep?))
 }
 
 /// Where nothing is typed; of a run of this timestep.
@@ -76,7 +91,7 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     }
 }
 
-fn check_jump(
+pub fn check_jump(
     plan: &Plan,
     settings: &InherentStructuresPlan,
     span: &Range<usize>,

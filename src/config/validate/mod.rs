@@ -3,6 +3,7 @@
 //! Every section is checked by itself as far as possible, so that one reading finds several
 //! mistakes; then what the sections say of each other.
 mod checker;
+mod conditions;
 mod consistency;
 mod correlation;
 mod ensemble;
@@ -22,34 +23,43 @@ mod unneeded;
 
 use serde::Deserialize;
 use std::ops::Range;
-use toml::de::{DeTable, Deserializer};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
 
 use self::checker::Checker;
+pub use self::checker::MOST_PROBLEMS;
 pub use self::ensemble::MAXIMUM_SYSTEMS;
-pub use self::run::MAXIMUM_THREADS;
+pub use self::run::{MAXIMUM_THREADS, default_directory};
 pub use self::system::MAXIMUM_PARTICLES;
 use super::FilledDefault;
 use super::document::Document;
+use super::edit::Edited;
 use super::error::{ConfigError, Problem};
+use super::like;
 use super::reword::{help_of_syntax, reword};
 use super::spans::{self, Spans};
 use crate::plan::Plan;
 
 /// The plan of a text, and the defaults that went into it.
-pub fn plan(text: &str, source_name: &str) -> Result<(Plan, Vec<FilledDefault>), ConfigError> {
-    let wrong = |problems| ConfigError::wrong(text, source_name, problems);
+pub fn plan(edited: &Edited, source_name: &str) -> Result<(Plan, Vec<FilledDefault>), ConfigError> {
+    let text = edited.text();
+    let wrong = |problems| ConfigError::wrong(edited, source_name, problems);
     let (tree, errors) = DeTable::parse_recoverable(text);
     let spans = Spans::new(tree.get_ref());
     if !errors.is_empty() {
         let mut problems: Vec<Problem> =
             errors.iter().map(|error| problem(text, &spans, error)).collect();
         // The first slip of a line brings others with it.
-        problems.dedup_by_key(|problem| problem.line);
+        problems.dedup_by_key(|problem| spans::line(text, problem.span.start));
         return Err(wrong(problems));
     }
-    let document = Document::deserialize(Deserializer::from(tree))
-        .map_err(|error| wrong(vec![problem(text, &spans, &error)]))?;
-    let mut checker = Checker::new(text, &spans);
+    let mut tree = tree;
+    let (taken, problems) = like::take(tree.get_mut(), &spans);
+    if !problems.is_empty() {
+        return Err(wrong(problems));
+    }
+    let document = read(tree, |error| problem(text, &spans, error)).map_err(&wrong)?;
+    let mut checker = Checker::new(&spans, taken);
     let plan = check(&document, source_name, &mut checker);
     let (problems, defaults) = checker.into_parts();
     match plan {
@@ -58,7 +68,67 @@ pub fn plan(text: &str, source_name: &str) -> Result<(Plan, Vec<FilledDefault>),
     }
 }
 
+/// The document, or all keys in it that are unknown and the first other mistake.
+fn read(
+    mut tree: Spanned<DeTable<'_>>,
+    problem: impl Fn(&toml::de::Error) -> Problem,
+) -> Result<Document, Vec<Problem>> {
+    let mut problems = Vec::new();
+    loop {
+        let error = match Document::deserialize(Deserializer::from(tree.clone())) {
+            Ok(document) if problems.is_empty() => return Ok(document),
+            Ok(_) => return Err(problems),
+            Err(error) => error,
+        };
+        // A key that is missing may be the one that was mistyped.
+        if problems.is_empty() || !error.message().starts_with("missing field") {
+            problems.push(problem(&error));
+        }
+        let is_unknown = error.message().starts_with("unknown field");
+        let span = error.span().filter(|_| is_unknown && problems.len() < MOST_PROBLEMS);
+        let help = problems.last().and_then(|problem| problem.help.clone()).unwrap_or_default();
+        // What was meant is not missing.
+        let meant = help.strip_prefix("did you mean `").and_then(|help| help.strip_suffix("`?"));
+        if !span.is_some_and(|span| rename(tree.get_mut(), &span, meant)) {
+            return Err(problems);
+        }
+    }
+}
+
+/// Gives the key at a place this name where it is free, else removes it, wherever it was taken; whether it was there.
+fn rename(table: &mut DeTable<'_>, span: &Range<usize>, meant: Option<&str>) -> bool {
+    let found = table.keys().find(|key| key.span() == *span).cloned();
+    let value = found.as_ref().and_then(|key| table.remove(&**key.get_ref()));
+    let mut removed = value.is_some();
+    if let (Some(value), Some(meant)) = (value, meant)
+        && !table.contains_key(meant)
+    {
+        table.insert(Spanned::new(span.clone(), meant.to_owned().into()), value);
+    }
+    for (_, value) in table.iter_mut() {
+        removed |= match value.get_mut() {
+            DeValue::Table(inner) => rename(inner, span, meant),
+            DeValue::Array(elements) => {
+                let mut removed = false;
+                for element in elements.iter_mut() {
+                    if let DeValue::Table(inner) = element.get_mut() {
+                        removed |= rename(inner, span, meant);
+                    }
+                }
+                removed
+            }
+            _ => false,
+        };
+    }
+    removed
+}
+
 fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> Option<Plan> {
+    if let Some(sweep) = &document.sweep {
+        let help = "supercool run and check take such a file; leave [sweep] out here";
+        checker.reject(&sweep.span, "makes several runs, and one is wanted", help);
+        return None;
+    }
     let ensemble = ensemble::check(document, checker);
     let start = isoconfigurational::start(document, ensemble.as_ref());
     let system = system::check(&document.system, start, checker);
@@ -71,9 +141,15 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     if let (Some(system), Some(potential)) = (&system, &potential) {
         consistency::check_box(system, potential, run.as_ref(), document, checker);
     }
-    let timestep =
-        consistency::timestep(system.as_ref(), potential.as_ref(), run.as_ref(), document, checker);
-    let stages = stage::check_all(&document.stage, system.as_ref(), timestep, checker);
+    let (timestep, of_stages) = consistency::timesteps(
+        system.as_ref(),
+        potential.as_ref(),
+        run.as_ref(),
+        document,
+        checker,
+    );
+    let timesteps = stage::Timesteps { of_run: timestep, of_stages };
+    let stages = stage::check_all(&document.stage, system.as_ref(), &timesteps, checker);
     let plan = Plan {
         system: system?,
         potential: potential?,
@@ -87,6 +163,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     };
     consistency::check_plan(&plan, timestep, document, checker);
     inherent::check_plan(&plan, document, checker);
+    conditions::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
     propensity::check_plan(&plan, document, checker);
@@ -114,5 +191,5 @@ fn problem(text: &str, spans: &Spans, error: &toml::de::Error) -> Problem {
         }
         key.push_str(&missing);
     }
-    Problem { key, line: spans::line(text, span.start), message: reworded.message, help, span }
+    Problem::new(key, span, reworded.message, help)
 }

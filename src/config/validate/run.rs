@@ -109,6 +109,12 @@ pub fn checkpoint(
     Some(CheckpointPlan { minutes })
 }
 
+/// Of the results of a file of this name.
+pub fn default_directory(source_name: &str) -> PathBuf {
+    let stem = Path::new(source_name).file_stem().unwrap_or("run".as_ref());
+    PathBuf::from("results").join(stem)
+}
+
 pub fn output(
     document: Option<&Table<Output>>,
     source_name: &str,
@@ -117,8 +123,7 @@ pub fn output(
     let directory = match document.and_then(|output| output.directory.as_ref()) {
         Some(directory) => checker.path(directory),
         None => {
-            let stem = Path::new(source_name).file_stem().unwrap_or("run".as_ref());
-            let directory = PathBuf::from("results").join(stem);
+            let directory = default_directory(source_name);
             checker.filled("output.directory", directory.display());
             Some(directory)
         }

@@ -1,9 +1,10 @@
 //! `[[stage]]`.
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::checker::Checker;
-use super::stage_checks::{MAXIMUM_STEPS, StageChecks, common_multiple, interval, rounded_down};
-use super::{correlation, inherent, neighbors, propensity, thermostat};
+use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval, rounded_down};
+use super::{conditions, correlation, inherent, neighbors, propensity, thermostat};
 use crate::config::defaults;
 use crate::config::document::{
     BondOrder, Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Structure, Table,
@@ -17,10 +18,23 @@ use crate::plan::{
 const MAXIMUM_STAGES: usize = 1000;
 const LONGEST_NAME: usize = 64;
 
+/// Where they are right.
+pub struct Timesteps {
+    pub of_run: Option<f64>,
+    /// Of each stage, its own if it has one.
+    pub of_stages: Vec<Option<Option<f64>>>,
+}
+
+impl Timesteps {
+    fn of_stage(&self, number: usize) -> Option<f64> {
+        self.of_stages[number]?.or(self.of_run)
+    }
+}
+
 pub fn check_all(
     document: &[Table<Stage>],
     system: Option<&SystemPlan>,
-    timestep: Option<f64>,
+    timesteps: &Timesteps,
     checker: &mut Checker<'_>,
 ) -> Option<Vec<StagePlan>> {
     if !(1..=MAXIMUM_STAGES).contains(&document.len()) {
@@ -35,12 +49,30 @@ pub fn check_all(
         return None;
     }
     let mut names = HashSet::new();
+    let mut simulation_box = system.map(|system| system.simulation_box);
     let mut stages: Vec<Option<StagePlan>> = Vec::with_capacity(document.len());
     for (number, stage) in document.iter().enumerate() {
+        checker.in_stage(number, &stage.name.value);
         let name = name(&stage.name, &mut names, checker);
-        let plan = check(stage, number, document, &stages, system, timestep, checker);
+        let timestep = timesteps.of_stage(number);
+        let conditions = StageChecks {
+            simulation_box: simulation_box.as_ref(),
+            species: system.map(|system| system.species.as_slice()),
+            timestep,
+            steps: 0,
+        };
+        let mut plan = check(stage, number, document, &stages, conditions, checker);
+        if let Some(rescale) = plan.as_ref().and_then(|plan| plan.rescale) {
+            simulation_box = Some(rescale.to);
+        }
+        if let Some(plan) = &mut plan
+            && document.iter().any(|stage| stage.timestep.is_some())
+        {
+            plan.timestep = timestep;
+        }
         stages.push(name.and(plan));
     }
+    checker.after_stages();
     stages.into_iter().collect()
 }
 
@@ -49,18 +81,33 @@ fn check(
     number: usize,
     all: &[Table<Stage>],
     earlier: &[Option<StagePlan>],
-    system: Option<&SystemPlan>,
-    timestep: Option<f64>,
+    conditions: StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<StagePlan> {
-    let steps = checker.integer(&stage.steps, 1..=MAXIMUM_STEPS);
+    let steps = match &stage.steps {
+        Some(steps) => checker.integer(steps, 1..=MAXIMUM_STEPS),
+        None if stage.minimize.is_some() => Some(0),
+        None => {
+            checker.missing(&stage.span, "steps", "");
+            None
+        }
+    };
+    if let (Some(0), Some(typed)) = (steps, without_steps(stage)) {
+        checker.reject(&typed, "needs steps, and the stage has none", "give the stage steps");
+        return None;
+    }
     let stage_checks = StageChecks {
-        simulation_box: system.map(|system| &system.simulation_box),
-        species: system.map(|system| system.species.as_slice()),
-        timestep,
         // If wrong, a number that every interval divides; the plan is lost anyway.
         steps: steps.unwrap_or(0),
-        common_multiple: common_multiple(stage, steps.unwrap_or(0)),
+        ..conditions
+    };
+    let minimize = match &stage.minimize {
+        Some(document) => conditions::minimize(document, &stage_checks, checker).map(Some),
+        None => Some(None),
+    };
+    let rescale = match &stage.density {
+        Some(document) => conditions::density(document, stage, &stage_checks, checker).map(Some),
+        None => Some(None),
     };
     let thermostat = match &stage.thermostat {
         Some(document) => thermostat::check(document, &stage_checks, checker).map(Some),
@@ -99,12 +146,23 @@ fn check(
     Some(StagePlan {
         name: stage.name.value.clone(),
         steps: steps?,
+        timestep: None,
+        minimize: minimize?,
+        rescale: rescale?,
         thermostat: thermostat?,
         set_total_energy: set_total_energy?,
         observe,
         correlations: correlations.into_iter().collect::<Option<_>>()?,
         propensity: propensity?,
     })
+}
+
+/// What a stage has that is of no use without steps.
+fn without_steps(stage: &Table<Stage>) -> Option<Range<usize>> {
+    let thermostat = stage.thermostat.as_ref().map(|typed| typed.span.clone());
+    let correlation = stage.correlation.first().map(|typed| typed.span.clone());
+    let propensity = stage.propensity.as_ref().map(|typed| typed.span.clone());
+    thermostat.or(correlation).or(propensity)
 }
 
 fn name(
@@ -209,7 +267,7 @@ fn observe(
     };
     let thermodynamics = optional(document.thermodynamics.as_ref());
     let frames = match &document.trajectory {
-        None => Some((None, None)),
+        None => Some(FramesPlan::default()),
         Some(typed) => frames(typed, stage_checks, checker),
     };
     let gsd = document.gsd.as_ref().is_some_and(|gsd| gsd.value);
@@ -235,11 +293,13 @@ fn observe(
         Some(document) => inherent::check(document, stage_checks, checker).map(Some),
         None => Some(None),
     };
+    let frames = frames?;
     Some(ObservePlan {
         trajectory_at: Vec::new(),
         thermodynamics: thermodynamics?,
-        trajectory: frames?.0,
-        trajectory_doubling_from: frames?.1,
+        trajectory: frames.every,
+        trajectory_doubling_from: frames.doubling_from,
+        trajectory_offsets: frames.offsets,
         gsd,
         structure: structure?,
         bond_order: bond_order?,
@@ -252,24 +312,68 @@ fn frames(
     document: &Written<PlainOr<Integer, Frames>>,
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
-) -> Option<(Option<u64>, Option<u64>)> {
+) -> Option<FramesPlan> {
     let table = match &document.value {
         PlainOr::Plain(every) => {
             let every = Written { value: *every, span: document.span.clone() };
-            return Some((Some(interval(&every, stage_checks, checker)?), None));
+            let every = Some(interval(&every, stage_checks, checker)?);
+            return Some(FramesPlan { every, ..FramesPlan::default() });
         }
         PlainOr::Table(table) => table,
     };
     let every = interval(&table.every, stage_checks, checker)?;
-    let Some(from) = &table.doubling_from else { return Some((Some(every), None)) };
-    let first = checker.integer(from, 1..=MAXIMUM_STEPS)?;
-    if first >= every {
-        let message =
-            format!("{first} steps lead to the next frame of every = {every} or beyond it");
-        checker.reject(&from.span, message, "fewer, such as 1");
-        return None;
+    let first = |from: &Written<Integer>, checker: &mut Checker<'_>| {
+        let first = checker.integer(from, 1..=MAXIMUM_STEPS)?;
+        if first >= every {
+            let message =
+                format!("{first} steps lead to the next frame of every = {every} or beyond it");
+            checker.reject(&from.span, message, "fewer, such as 1");
+            return None;
+        }
+        Some(first)
+    };
+    let frames = FramesPlan { every: Some(every), ..FramesPlan::default() };
+    match (&table.doubling_from, &table.from, &table.points_per_decade) {
+        (None, None, None) => Some(frames),
+        (Some(doubling), None, None) => {
+            Some(FramesPlan { doubling_from: Some(first(doubling, checker)?), ..frames })
+        }
+        (Some(doubling), ..) => {
+            let help = "leave it out, or from and points_per_decade";
+            checker.reject(&doubling.span, "does not go together with from", help);
+            None
+        }
+        (None, from, Some(points)) => {
+            let first = from.as_ref().map_or(Some(1), |from| first(from, checker))?;
+            let value = checker.positive(points)?;
+            if !(1.0..=300.0).contains(&value) {
+                checker.reject(&points.span, format!("must be 1 to 300, not {value:?}"), "");
+                return None;
+            }
+            Some(FramesPlan { offsets: logarithmic(first, value, every), ..frames })
+        }
+        (None, Some(from), None) => {
+            let help = "add points_per_decade, or write doubling_from";
+            checker.reject(&from.span, "from without points_per_decade", help);
+            None
+        }
     }
-    Some((Some(every), Some(first)))
+}
+
+/// When the trajectory has frames.
+#[derive(Default)]
+struct FramesPlan {
+    every: Option<u64>,
+    doubling_from: Option<u64>,
+    offsets: Vec<u64>,
+}
+
+/// Whole numbers at equal ratios from `first` on, each once, below `end`.
+fn logarithmic(first: u64, points_per_decade: f64, end: u64) -> Vec<u64> {
+    let at = |k: i32| (first as f64 * 10_f64.powf(f64::from(k) / points_per_decade)).round() as u64;
+    let mut all: Vec<u64> = (0..).map(at).take_while(|&step| step < end).collect();
+    all.dedup();
+    all
 }
 
 fn bond_order(

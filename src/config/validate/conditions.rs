@@ -1,0 +1,152 @@
+//! What a stage changes before or besides its steps: `stage.minimize` and `stage.density`.
+use super::checker::Checker;
+use super::inherent;
+use super::stage_checks::StageChecks;
+use crate::config::document::{DensityChange, Document, Minimize, Stage, Table};
+use crate::plan::{InherentStructuresPlan, MinimizePlan, Plan, RescalePlan, Thermostat};
+use crate::system::SimulationBox;
+
+/// Change of the edges at once that pairs at contact bear: their energy, as of r^-12, changes by an eighth.
+const LARGEST_STRAIN: f64 = 0.01;
+
+pub fn minimize(
+    document: &Table<Minimize>,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<MinimizePlan> {
+    let descent = inherent::descent(
+        &document.span,
+        document.force_tolerance.as_ref(),
+        document.maximum_iterations.as_ref(),
+        document.timestep.as_ref(),
+        stage_checks,
+        checker,
+    );
+    let temperature = match &document.temperature {
+        Some(temperature) => Some(checker.positive(temperature)?),
+        None => {
+            checker.filled_in(&document.span, "temperature", "none: velocities are zero");
+            None
+        }
+    };
+    let (force_tolerance, maximum_iterations, timestep) = descent?;
+    let descent =
+        InherentStructuresPlan { every: 1, force_tolerance, maximum_iterations, timestep };
+    Some(MinimizePlan { descent, temperature })
+}
+
+pub fn density(
+    document: &Table<DensityChange>,
+    stage: &Stage,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<RescalePlan> {
+    let density = checker.positive(&document.to);
+    let steps = stage_checks.steps;
+    let every = match &document.every {
+        Some(every) => checker.integer(every, 1..=steps.max(1))?,
+        None => {
+            let every = (steps / 100).max(1);
+            checker.filled_in(&document.span, "every", every);
+            every
+        }
+    };
+    if let Some(what) = samples_positions(stage) {
+        let message = format!("the box changes, and {what} is of one box");
+        let help = "observe thermodynamics here, and the rest in a stage after it";
+        checker.reject(&document.span, message, help);
+        return None;
+    }
+    let (from, species) = (stage_checks.simulation_box?, stage_checks.species?);
+    let count: usize = species.iter().map(|species| species.count).sum();
+    let dimension = from.dimension() as f64;
+    let factor = (count as f64 / from.volume() / density?).powf(dimension.recip());
+    let edges: Vec<f64> = from.edges().iter().map(|edge| edge * factor).collect();
+    if steps == 0 {
+        let help = "give steps, in the course of which the box changes";
+        checker.reject(&document.span, "changes in a stage without steps", help);
+        return None;
+    }
+    let changes = steps.div_ceil(every);
+    let strain = (factor - 1.0).abs().max((1.0 / factor - 1.0).abs()) / changes as f64;
+    if strain > LARGEST_STRAIN {
+        let message = format!("the edges would change by {:.2} % at once", 100.0 * strain);
+        let least = (strain / LARGEST_STRAIN * changes as f64).ceil();
+        let help =
+            format!("{least:.0} changes or more in the stage: a shorter every, or more steps");
+        checker.reject(&document.span, message, help);
+        return None;
+    }
+    Some(RescalePlan { to: SimulationBox::new(&edges), every })
+}
+
+/// What a stage samples that needs positions.
+fn samples_positions(stage: &Stage) -> Option<&'static str> {
+    let observe = stage.observe.as_ref();
+    let observes =
+        |is: fn(&crate::config::document::Observe) -> bool| observe.is_some_and(|it| is(it));
+    [
+        (!stage.correlation.is_empty(), "what is correlated"),
+        (stage.propensity.is_some(), "a propensity"),
+        (observes(|it| it.trajectory.is_some()), "a trajectory"),
+        (observes(|it| it.structure.is_some()), "the structure"),
+        (observes(|it| it.bond_order.is_some()), "bond-orientational order"),
+        (observes(|it| it.inherent_structures.is_some()), "an inherent structure"),
+    ]
+    .into_iter()
+    .find_map(|(is_sampled, what)| is_sampled.then_some(what))
+}
+
+/// What the rest of the plan says of them.
+pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
+    let typed = |number: usize| &document.stage[number];
+    for (number, stage) in plan.stages.iter().enumerate() {
+        if let (Some(rescale), Some(typed)) = (&stage.rescale, &typed(number).density) {
+            let half = rescale.to.shortest_edge() / 2.0;
+            let reach = plan.reach(plan.run.skin.unwrap_or(0.0));
+            if reach > half {
+                let message = format!(
+                    "the box is then too small: half its shortest edge, {half:.4}, is below the cutoff"
+                );
+                checker.reject(
+                    &typed.to.span,
+                    message,
+                    format!("half an edge of at least {reach:.4}"),
+                );
+            }
+            if plan.integrity.is_some() {
+                let help = "leave out [integrity], or make the change a run of its own";
+                checker.reject(
+                    &typed.span,
+                    "steps in a box that changes are not computed twice",
+                    help,
+                );
+            }
+        }
+        if let (Some(minimize), Some(typed)) = (&stage.minimize, &typed(number).minimize) {
+            inherent::check_jump(plan, &minimize.descent, &typed.span, checker);
+            if minimize.temperature.is_none() {
+                check_rest(plan, number, typed, checker);
+            }
+        }
+    }
+}
+
+/// Something must set the particles in motion after a minimum.
+fn check_rest(plan: &Plan, number: usize, typed: &Table<Minimize>, checker: &mut Checker<'_>) {
+    let moving = plan.stages[number..]
+        .iter()
+        .enumerate()
+        .find(|(after, stage)| stage.steps > 0 || (*after > 0 && stage.minimize.is_some()));
+    let Some((_, moving)) = moving.filter(|(_, stage)| stage.steps > 0) else { return };
+    let draws = moving.thermostat.is_some_and(|thermostat| {
+        matches!(thermostat.kind, Thermostat::Andersen { .. } | Thermostat::Langevin { .. })
+    });
+    if !draws && moving.minimize.is_none_or(|of| of.temperature.is_none()) {
+        let message =
+            format!("velocities are zero in a minimum, and the stage {:?} gives none", moving.name);
+        let help =
+            "temperature = ... here for new ones, or an andersen or langevin thermostat there";
+        checker.reject(&typed.span, message, help);
+    }
+}

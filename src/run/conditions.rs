@@ -1,0 +1,139 @@
+//! What an engine is made for and a stage may change: the timestep, the box, and the state itself.
+//!
+//! The engine is then set up anew, from the state in which the steps before have left the system. A resumed run does so from
+//! the same state in the same way, so that it has the same bits.
+use super::stage::minima::minima;
+use super::{OutputDirectory, RunError, Simulation, stage_contexts};
+use crate::announce;
+use crate::engine::{self, CancelToken, EngineError, ExactState, InherentStructure, Replicas};
+use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision};
+
+/// States as a stage of the plan takes them over from the one before.
+///
+/// # Errors
+/// If a velocity does not fit the precision.
+pub fn taken_over(states: Vec<ExactState>, plan: &Plan) -> Result<Vec<ExactState>, EngineError> {
+    let timestep = plan.run.timestep;
+    let take = |state: ExactState| {
+        if state.timestep == timestep {
+            return Ok(state);
+        }
+        let step = state.step;
+        state
+            .at_timestep(timestep, &plan.system.species)
+            .map_err(|particle| EngineError::velocity_range(step, particle))
+    };
+    states.into_iter().map(take).collect()
+}
+
+/// The minima below these states, with velocities of zero.
+///
+/// # Errors
+/// If a descent is given up, or there is no GPU for it.
+fn minima_below(
+    states: Vec<ExactState>,
+    settings: &InherentStructuresPlan,
+    (stage, plan): (&str, &Plan),
+    cancel: Option<&CancelToken>,
+) -> Result<Vec<ExactState>, EngineError> {
+    let mut of_descent = plan.clone();
+    if plan.run.precision == Precision::FixedPoint {
+        // Sums of 64-bit floats differ between processor and GPU in their last bits.
+        of_descent.run.engine = EngineChoice::Cpu;
+    }
+    let mut minimizer = engine::minimizer(&of_descent, settings)?;
+    if let Some(cancel) = cancel {
+        minimizer.cancel_when(cancel.clone());
+    }
+    let species = &plan.system.species;
+    let snapshots: Vec<_> = states.iter().map(|state| state.to_snapshot(species)).collect();
+    let number = |system: usize| plan.ensemble.as_ref().map(|_| system);
+    let systems = snapshots.iter().enumerate().map(|(system, of)| (number(system), of));
+    let place = (stage, "minimize.maximum_iterations");
+    let found = minima(minimizer.as_mut(), settings.force_tolerance, place, systems)?;
+    let minimum = |(state, found): (&ExactState, &InherentStructure)| {
+        ExactState::from_snapshot(
+            &found.snapshot,
+            state.species_of.clone(),
+            state.simulation_box,
+            state.timestep,
+            state.precision,
+            species,
+        )
+        .map_err(|particle| EngineError::velocity_range(state.step, particle))
+    };
+    states.iter().zip(&found).map(minimum).collect()
+}
+
+impl Simulation {
+    /// Has the engine with the timestep of the present stage, and in the state that it begins with.
+    pub(super) fn change_conditions(
+        &mut self,
+        directory: &OutputDirectory,
+    ) -> Result<(), RunError> {
+        let plan = self.plan.at_stage(self.stage);
+        let stage = &plan.stages[self.stage];
+        let minimize = stage.minimize;
+        if plan.run.timestep != self.plan_of_stage.run.timestep || minimize.is_some() {
+            let mut states = self.states()?;
+            if let Some(of) = &minimize {
+                let what = format!("stage \"{}\": minimizing the potential energy", stage.name);
+                let place = (&stage.name[..], &plan);
+                let descend = || minima_below(states, &of.descent, place, directory.cancel());
+                states = announce::while_slow(what, descend)?;
+            }
+            self.set_up(&plan, taken_over(states, &plan)?)?;
+        }
+        if let Some(temperature) = minimize.and_then(|of| of.temperature) {
+            self.ensemble.draw_velocities(&vec![Some(temperature); plan.systems()])?;
+        }
+        self.plan_of_stage = plan;
+        Ok(())
+    }
+
+    /// Gives the box other edges, where they are due.
+    pub(super) fn rescale(&mut self) -> Result<(), RunError> {
+        let stage = &self.plan.stages[self.stage];
+        let Some(rescale) = stage.rescale else { return Ok(()) };
+        let step = self.ensemble.step() - self.plan.first_step(self.stage);
+        if !step.is_multiple_of(rescale.every) && step != stage.steps {
+            return Ok(());
+        }
+        let from = self.plan_of_stage.system.simulation_box;
+        let mut plan = self.plan_of_stage.clone();
+        plan.system.simulation_box = rescale.at(&from, step, stage.steps);
+        let in_box = |state: ExactState| {
+            state
+                .in_box(plan.system.simulation_box, &plan.system.species)
+                .map_err(|particle| EngineError::velocity_range(state.step, particle))
+        };
+        let states = self.states()?.into_iter().map(in_box).collect::<Result<_, _>>()?;
+        self.set_up(&plan, states)?;
+        // In its middle: thermostats keep their memory.
+        self.ensemble.begin_stage(&stage_contexts(&self.plan, self.stage))?;
+        Ok(())
+    }
+
+    /// First step after `step` of the stage at which the box changes.
+    pub(super) fn next_rescaling(&self, step: u64) -> u64 {
+        let rescale = self.plan.stages[self.stage].rescale;
+        rescale.map_or(u64::MAX, |rescale| (step / rescale.every + 1) * rescale.every)
+    }
+
+    fn states(&self) -> Result<Vec<ExactState>, EngineError> {
+        (0..self.plan.systems()).map(|system| self.ensemble.export(system)).collect()
+    }
+
+    /// A new engine, with these states.
+    fn set_up(&mut self, plan: &Plan, mut states: Vec<ExactState>) -> Result<(), RunError> {
+        let exchanges = self.ensemble.exchanges().cloned();
+        if let Some(exchanges) = &exchanges {
+            states = exchanges.by_replica(states);
+        }
+        let what = format!("stage \"{}\": setting up the engine", plan.stages[self.stage].name);
+        let create = || engine::create_ensemble_on(&self.ranks, plan, states);
+        let ensemble = announce::while_slow(what, create)?;
+        self.ensemble = Replicas::around(ensemble, plan, exchanges);
+        Ok(())
+    }
+}
