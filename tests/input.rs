@@ -177,6 +177,48 @@ fn a_stage_like_another_has_its_keys() {
 }
 
 #[test]
+fn hyphens_and_underscores_stand_for_each_other_in_known_names() {
+    let text = fs::read_to_string(folder("tests/input/good/like.toml")).unwrap();
+    let text = text.replace(
+        "wavenumbers = [7.25]",
+        "block_size = 4\nobservables = [\"mean-square-displacement\"]",
+    );
+    let plan = config::parse(&text, "like.toml").unwrap();
+    let mut other = text;
+    for (theirs, ours) in [
+        ("lennard_jones", "lennard-jones"),
+        ("\"mean_square_displacement\"", "\"mean-square-displacement\""),
+        ("block-size", "block_size"),
+    ] {
+        assert!(other.contains(ours), "{ours}");
+        other = other.replace(ours, theirs);
+    }
+    assert_eq!(config::parse(&other, "like.toml").unwrap(), plan);
+    // Names that a user gives are what they are.
+    let error =
+        config::parse(&other.replace("mean of gentle", "mean of gent-le"), "x").unwrap_err();
+    assert!(error.to_string().contains("there is no stage"), "{error}");
+}
+
+#[test]
+fn the_schema_knows_what_goes_together() {
+    let schema = config::schema();
+    let system = &schema["properties"]["system"];
+    let keys: Vec<_> =
+        system["oneOf"].as_array().unwrap().iter().map(|one| &one["required"][0]).collect();
+    assert_eq!(keys, ["density", "box"]);
+    let stage = &schema["properties"]["stage"]["items"];
+    let rules = stage["properties"]["thermostat"]["allOf"].as_array().unwrap();
+    let needs = |kind: &str| {
+        let rule = rules.iter().find(|rule| rule["if"]["properties"]["kind"]["const"] == kind);
+        rule.unwrap()["then"]["required"][0].as_str().unwrap().to_owned()
+    };
+    let kinds = ["andersen", "nose-hoover", "bussi", "langevin"];
+    assert_eq!(kinds.map(needs), ["rate", "period", "time", "friction"]);
+    assert!(stage["else"].to_string().contains("temperature"));
+}
+
+#[test]
 fn wca_is_lennard_jones_shifted_at_its_minimum() {
     let plan = config::parse(init("wca").unwrap(), "wca").unwrap();
     assert_eq!(plan.potential.form, PairPotential::LennardJones);

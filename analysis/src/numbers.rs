@@ -34,6 +34,10 @@ pub(crate) fn shown(value: &serde_json::Value) -> String {
 pub(crate) fn named(name: &str, value: &serde_json::Value) -> (String, String) {
     let (name, value) = match (name.strip_suffix("_bytes"), value.as_u64()) {
         (Some(of), Some(bytes)) => (of, BinaryBytes(bytes).to_string()),
+        // That of fixed-point differs from the one that was set by the rounding of a 32-bit float.
+        _ if name == "effective_timestep" => {
+            (name, value.as_f64().map_or_else(|| shown(value), |timestep| significant(timestep, 7)))
+        }
         _ => (name, shown(value)),
     };
     (name.replace('_', " "), value)

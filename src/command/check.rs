@@ -11,7 +11,7 @@ use crate::plan::{
     StagePlan, Thermostat, ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{self, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation};
-use crate::run::{drift, force_jump, memory, threads};
+use crate::run::{drift, force_jump, memory, stiffness, threads};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
 /// the cutoff.
@@ -52,7 +52,11 @@ pub fn warnings(plan: &Plan) -> String {
     // Of the highest temperature.
     let of_stage = |number: usize| {
         let (plan, stage) = (plan.at_stage(number), &plan.stages[number]);
-        [force_jump::in_minima(&plan, stage), drift::of_thermostat(&plan, stage)]
+        [
+            force_jump::in_minima(&plan, stage),
+            drift::of_thermostat(&plan, stage),
+            stiffness::of_stage(&plan, number),
+        ]
     };
     let all = (0..plan.stages.len()).flat_map(of_stage).flatten();
     all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()

@@ -28,6 +28,9 @@ pub const PRESETS: [Preset; 7] = [
     preset!("harmonic-spheres", "harmonic spheres of size ratio 1.4, 50:50"),
 ];
 
+/// First line of a file, from which editors complete keys and see mistakes.
+pub const FOR_EDITORS: &str = "#:schema supercool.schema.json\n# For editors; the schema: supercool schema > supercool.schema.json\n\n";
+
 #[derive(Debug, Error, miette::Diagnostic)]
 #[error("there is no preset {name:?}")]
 #[diagnostic(help("presets are {}", names().join(", ")))]

@@ -142,7 +142,9 @@ pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<Ex
             }
         }
         Command::Init { preset: None } => say(init::names().join("\n") + "\n")?,
-        Command::Init { preset: Some(preset) } => say(init::init(&preset)?)?,
+        Command::Init { preset: Some(preset) } => {
+            say(format!("{}{}", init::FOR_EDITORS, init::init(&preset)?))?;
+        }
         Command::Info { files } => {
             for file in with_directories(&files).into_diagnostic()? {
                 say(supercool_analysis::info(&file).into_diagnostic()?)?;

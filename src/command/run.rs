@@ -246,11 +246,12 @@ pub fn table(directory: &Path, summary: &Summary) -> String {
     });
     let _ = writeln!(
         text,
-        "{systems}{} particles, {} steps in {:.1} s after {:.1} s of setup{engine}\nResults are in {}",
+        "{systems}{} particles, {} steps in {:.1} s after {:.1} s of setup, {:.1} s in all{engine}\nResults are in {}",
         summary.particles,
         summary.steps,
         summary.seconds,
         summary.setup_seconds,
+        summary.seconds + summary.setup_seconds,
         directory.display()
     );
     text

@@ -97,11 +97,12 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
         machine(&file)
     );
     let of_stage = step.saturating_sub(first);
-    let share = if steps > 0 { of_stage as f64 / steps as f64 } else { 0.0 };
+    let share = |part: u64, whole: u64| (part as f64 / whole.max(1) as f64).clamp(0.0, 1.0);
     let _ = writeln!(
         text,
-        "{}  step {reached} of {total}; {of_stage} of {steps} of the stage",
-        bar(share.clamp(0.0, 1.0)),
+        "{}  step {reached} of {total}; {of_stage} of {steps} of the stage ({:.1} %)",
+        bar(share(reached, total)),
+        100.0 * share(of_stage, steps)
     );
     let rate = speed(&file).map(|speed| speed.steps as f64 / speed.seconds);
     let age = SystemTime::now().duration_since(written).unwrap_or_default();

@@ -133,6 +133,14 @@ fn wrong_type(message: &str) -> Option<Reworded> {
     said(format!("must be {expected}, not {found}"))
 }
 
+/// The key or word that a message says to be unknown, and those that are known.
+pub fn unknown_and_known(message: &str) -> Option<(String, Vec<String>)> {
+    let message = message.trim();
+    ["unknown field `", "unknown variant `"]
+        .into_iter()
+        .find_map(|prefix| typed_and_known(message, prefix))
+}
+
 fn inside_backticks(text: &str) -> &str {
     text.split('`').nth(1).unwrap_or(text)
 }

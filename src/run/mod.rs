@@ -24,6 +24,7 @@ mod recheck;
 mod replay;
 mod schedule;
 mod stage;
+pub mod stiffness;
 mod summary;
 #[cfg(test)]
 mod tests;

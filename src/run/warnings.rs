@@ -6,7 +6,7 @@ use supercool_analysis::results::ResultsFile;
 use supercool_statistics::Halves;
 
 use super::summary::Set;
-use super::{RunError, Simulation, drift, force_jump};
+use super::{RunError, Simulation, drift, force_jump, stiffness};
 use crate::engine::{EngineError, Thermodynamics};
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
 use crate::potential::{PairParameters, Truncation};
@@ -32,6 +32,9 @@ impl Simulation {
     pub(super) fn warn(&mut self, directory: &Path) -> Result<(), RunError> {
         if let Some(of_jump) = force_jump::in_minima(&self.plan, &self.plan.stages[self.stage]) {
             tracing::warn!("{of_jump}");
+        }
+        if let Some(of_timestep) = stiffness::of_stage(&self.plan, self.stage) {
+            tracing::warn!("{of_timestep}");
         }
         self.warn_of_mean(directory);
         self.warn_of_motion()?;

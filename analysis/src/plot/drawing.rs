@@ -73,7 +73,7 @@ pub(super) fn figure(panels: &[Panel], files: &[String]) -> String {
             top: top + MARGIN_TOP + if has_note(index / columns) { NOTE } else { 0.0 },
             bottom: top + PANEL_HEIGHT - MARGIN_BOTTOM,
         };
-        canvas.panel(panel, &frame, &axes[index], files.len() > 1);
+        canvas.panel(panel, &frame, &axes[index], files.len());
         canvas.note(panel, &frame, files);
     }
     // Drawing into a string cannot fail.
@@ -157,8 +157,27 @@ fn along(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
     line.windows(2).flat_map(segment).collect()
 }
 
-fn colour_of(index: usize) -> RGBColor {
-    PALETTE[index % PALETTE.len()]
+/// Of so many; more than the palette has are taken from a scale from violet over blue and green to orange, in order.
+fn colour_of(index: usize, count: usize) -> RGBColor {
+    if count <= PALETTE.len() {
+        return PALETTE[index % PALETTE.len()];
+    }
+    const SCALE: [[f64; 3]; 6] = [
+        [68.0, 1.0, 84.0],
+        [59.0, 82.0, 139.0],
+        [33.0, 145.0, 140.0],
+        [94.0, 180.0, 60.0],
+        [230.0, 159.0, 0.0],
+        [200.0, 60.0, 20.0],
+    ];
+    let place = (index % count) as f64 / (count - 1) as f64 * (SCALE.len() - 1) as f64;
+    let below = (place as usize).min(SCALE.len() - 2);
+    let share = place - below as f64;
+    let [r, g, b] = std::array::from_fn(|part| {
+        let (from, to) = (SCALE[below][part], SCALE[below + 1][part]);
+        (from + share * (to - from)).round() as u8
+    });
+    RGBColor(r, g, b)
 }
 
 impl Canvas<'_> {
@@ -246,7 +265,7 @@ impl Canvas<'_> {
             if files.len() == 1 {
                 self.text(file, (x, y), HPos::Left, VPos::Center, false);
             } else {
-                self.path(&[(x, y), (x + 22.0, y)], &colour_of(index), 2.2);
+                self.path(&[(x, y), (x + 22.0, y)], &colour_of(index, files.len()), 2.2);
                 self.text(file, (x + 28.0, y), HPos::Left, VPos::Center, false);
             }
         }
@@ -257,9 +276,9 @@ impl Canvas<'_> {
         panel: &Panel,
         frame: &Frame,
         (x_axis, y_axis): &(Axis, Axis),
-        several_files: bool,
+        files: usize,
     ) {
-        let styles = Styles::of(panel, several_files);
+        let styles = Styles::of(panel, files);
         for line in &panel.lines {
             self.band(line, frame, x_axis, y_axis, styles.colour(line));
         }
@@ -372,7 +391,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// In the corner where fewest points are.
+    /// Where fewest points are: in a corner, or along an edge or inside if all corners hold some.
     fn legend(
         &mut self,
         panel: &Panel,
@@ -384,9 +403,14 @@ impl Canvas<'_> {
         let widest = styles.entries().map(text_width).fold(0.0, f64::max);
         let (width, height) = (36.0 + widest, 16.0 * styles.entries().count() as f64);
         let (inset_x, inset_y) = (12.0, 10.0);
-        let lefts = [frame.right - inset_x - width, frame.left + inset_x];
-        let tops = [frame.top + inset_y, frame.bottom - inset_y - height];
-        let corners = tops.into_iter().flat_map(|top| lefts.map(|left| (left, top)));
+        let (right, left) = (frame.right - inset_x - width, frame.left + inset_x);
+        let (top, bottom) = (frame.top + inset_y, frame.bottom - inset_y - height);
+        // The ends first: of equal places the first one is taken.
+        let between = |from: f64, to: f64| {
+            [0.0, 1.0, 0.25, 0.5, 0.75].map(|share: f64| from + share * (to - from))
+        };
+        let tops = between(top, bottom);
+        let corners = tops.into_iter().flat_map(|top| between(right, left).map(|left| (left, top)));
         let covered = |&(left, top): &(f64, f64)| {
             let inside = |(x, y): (f64, f64)| {
                 (left - 6.0..left + width + 6.0).contains(&x)
@@ -447,11 +471,12 @@ struct Styles {
     parts: Vec<String>,
     /// Names of fits and their dashes, after the parts in the legend.
     fits: Vec<(String, usize)>,
-    several_files: bool,
+    /// Files of the figure.
+    files: usize,
 }
 
 impl Styles {
-    fn of(panel: &Panel, several_files: bool) -> Self {
+    fn of(panel: &Panel, files: usize) -> Self {
         let (mut parts, mut fits) = (Vec::new(), Vec::new());
         for line in &panel.lines {
             match line.mark {
@@ -463,7 +488,7 @@ impl Styles {
         parts.dedup();
         fits.sort();
         fits.dedup();
-        Styles { parts, fits, several_files }
+        Styles { parts, fits, files }
     }
 
     /// Of the legend.
@@ -476,7 +501,11 @@ impl Styles {
     }
 
     fn colour(&self, line: &Line) -> RGBColor {
-        colour_of(if self.several_files { line.file } else { self.index(line) })
+        if self.files > 1 {
+            colour_of(line.file, self.files)
+        } else {
+            colour_of(self.index(line), self.parts.len())
+        }
     }
 
     fn dashes(&self, line: &Line) -> &'static [f64] {
@@ -485,10 +514,31 @@ impl Styles {
 
     /// Colour and dashes of an entry of the panel's legend.
     fn of_part(&self, index: usize) -> (RGBColor, &'static [f64]) {
-        if self.several_files {
+        if self.files > 1 {
             (INK, DASHES[index % DASHES.len()])
         } else {
-            (colour_of(index), DASHES[(index / PALETTE.len()) % DASHES.len()])
+            (colour_of(index, self.parts.len()), DASHES[0])
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_has_a_colour_of_its_own() {
+        for count in [1, 7, 8, 12, 30] {
+            let colours: BTreeSet<_> = (0..count)
+                .map(|index| {
+                    let RGBColor(r, g, b) = colour_of(index, count);
+                    [r, g, b]
+                })
+                .collect();
+            assert_eq!(colours.len(), count);
+        }
+        assert_eq!(colour_of(0, 3), PALETTE[0]);
     }
 }

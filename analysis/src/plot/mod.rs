@@ -65,9 +65,41 @@ impl std::str::FromStr for Quantity {
         all.iter().copied().find(|quantity| quantity.name() == wanted).ok_or_else(|| {
             let names: Vec<String> =
                 all.iter().map(|quantity| quantity.name().replace('_', "-")).collect();
-            format!("unknown quantity `{text}`; there are {}", names.join(", "))
+            match meant(&wanted, &all) {
+                Some(name) => format!("unknown quantity `{text}`; did you mean `{name}`?"),
+                None => format!("unknown quantity `{text}`; there are {}", names.join(", ")),
+            }
         })
     }
+}
+
+/// Short names that are in use.
+const SHORT: [(&str, &str); 8] = [
+    ("alpha_2", "non_gaussian_parameter"),
+    ("alpha2", "non_gaussian_parameter"),
+    ("chi_4", "self_overlap_susceptibility"),
+    ("chi4", "self_overlap_susceptibility"),
+    ("rdf", "pair_distribution"),
+    ("gr", "pair_distribution"),
+    ("sq", "structure_factor"),
+    ("fs", "self_intermediate_scattering_function"),
+];
+
+/// The quantity that an unknown word may stand for: by a short name, its initials, or its spelling.
+fn meant(typed: &str, all: &[Quantity]) -> Option<String> {
+    let initials =
+        |name: &str| -> String { name.split('_').filter_map(|word| word.chars().next()).collect() };
+    let names = || all.iter().map(|quantity| quantity.name());
+    let short = SHORT.iter().find(|(short, _)| *short == typed).map(|&(_, name)| name);
+    let short = short.and_then(|wanted| names().find(|&name| name == wanted));
+    let by_initials = || names().find(|name| typed.len() > 1 && initials(name) == typed);
+    let by_spelling = || {
+        let distance = |name: &&str| strsim::damerau_levenshtein(typed, name);
+        let is_near = |name: &&str| typed.len() <= 64 && distance(name) <= 1 + name.len() / 4;
+        names().filter(is_near).min_by_key(distance)
+    };
+    let name = short.or_else(by_initials).or_else(by_spelling)?;
+    Some(name.replace('_', "-"))
 }
 
 /// Draws what the files hold of `quantities` (all, if empty) into an SVG or PNG file, by the ending of
@@ -194,6 +226,22 @@ fn file_labels(files: &[PathBuf]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_and_mistyped_names_are_understood() {
+        let says = |typed: &str| typed.parse::<Quantity>().unwrap_err();
+        for (typed, name) in [
+            ("msd", "mean-square-displacement"),
+            ("MSD", "mean-square-displacement"),
+            ("alpha-2", "non-gaussian-parameter"),
+            ("presure", "pressure"),
+            ("mean-squared-displacement", "mean-square-displacement"),
+        ] {
+            assert!(says(typed).ends_with(&format!("did you mean `{name}`?")), "{}", says(typed));
+        }
+        assert!(says("colour").contains("there are"), "{}", says("colour"));
+        assert!("mean_square_displacement".parse::<Quantity>().is_ok());
+    }
 
     #[test]
     fn labels_are_as_short_as_they_can_be() {

@@ -61,9 +61,20 @@ fn what_like_gives(schema: &mut Schema) {
     schema.insert("else".to_owned(), json!({ "anyOf": steps, "allOf": [thermostat] }));
 }
 
-/// Beside `like` of the stage its kind and temperature may be left out.
-fn nothing_is_required(schema: &mut Schema) {
+/// Beside `like` of the stage its kind and temperature may be left out; a kind needs its key.
+fn what_kinds_need(schema: &mut Schema) {
     schema.remove("required");
+    let needs = [
+        ("andersen", "rate"),
+        ("nose-hoover", "period"),
+        ("bussi", "time"),
+        ("langevin", "friction"),
+    ];
+    let rules = needs.map(|(kind, key)| {
+        let is_kind = json!({ "required": ["kind"], "properties": { "kind": { "const": kind } } });
+        json!({ "if": is_kind, "then": { "required": [key] } })
+    });
+    schema.insert("allOf".to_owned(), json!(rules));
 }
 
 /// A descent to the minimum of the potential energy, by FIRE 2.0 as of `observe.inherent_structures`. In `fixed-point` it takes place
@@ -100,7 +111,7 @@ pub struct DensityChange {
 /// Thermostat.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(transform = nothing_is_required)]
+#[schemars(transform = what_kinds_need)]
 pub struct Thermostat {
     /// Which one. Must be given.
     pub kind: Written<ThermostatKind>,

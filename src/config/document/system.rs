@@ -1,13 +1,21 @@
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{Integer, Number, Table, Temperature, Written};
 use crate::config::defaults;
 use crate::plan::Lattice;
 
+/// A density or a box, not both.
+fn one_of_density_and_box(schema: &mut Schema) {
+    let one = ["density", "box"].map(|key| json!({ "required": [key] }));
+    schema.insert("oneOf".to_owned(), json!(one));
+}
+
 /// Box, species and initial state.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = one_of_density_and_box)]
 pub struct System {
     /// Dimension of space: 2 or 3.
     #[schemars(extend("enum" = [2, 3]))]

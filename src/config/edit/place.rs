@@ -92,7 +92,7 @@ pub fn removal(
     let mut headers = Vec::new();
     search.headers(table, &mut headers);
     Ok(if headers.is_empty() {
-        vec![typed.span().start..table.span().end]
+        std::iter::once(typed.span().start..table.span().end).collect()
     } else {
         search.below(headers).collect()
     })

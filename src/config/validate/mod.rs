@@ -36,7 +36,7 @@ use super::document::Document;
 use super::edit::Edited;
 use super::error::{ConfigError, Problem};
 use super::like;
-use super::reword::{help_of_syntax, reword};
+use super::reword::{help_of_syntax, reword, unknown_and_known};
 use super::spans::{self, Spans};
 use crate::plan::Plan;
 
@@ -80,6 +80,11 @@ fn read(
             Ok(_) => return Err(problems),
             Err(error) => error,
         };
+        if let Some((known, span)) = spelled_otherwise(&error)
+            && respell(tree.get_mut(), &span, &known)
+        {
+            continue;
+        }
         // A key that is missing may be the one that was mistyped.
         if problems.is_empty() || !error.message().starts_with("missing field") {
             problems.push(problem(&error));
@@ -93,6 +98,41 @@ fn read(
             return Err(problems);
         }
     }
+}
+
+/// The known key or word that an unknown one is, but for `-` and `_`, and its place.
+fn spelled_otherwise(error: &toml::de::Error) -> Option<(String, Range<usize>)> {
+    let alike = |a: &str, b: &str| a.replace('-', "_") == b.replace('-', "_");
+    let (typed, known) = unknown_and_known(error.message())?;
+    let known = known.into_iter().find(|known| alike(known, &typed))?;
+    Some((known, error.span()?))
+}
+
+/// Gives the key or the string at a place this spelling; whether it was there.
+fn respell(table: &mut DeTable<'_>, span: &Range<usize>, known: &str) -> bool {
+    fn of_value(value: &mut Spanned<DeValue<'_>>, span: &Range<usize>, known: &str) -> bool {
+        let place = value.span();
+        match value.get_mut() {
+            DeValue::Table(table) => respell(table, span, known),
+            DeValue::Array(elements) => {
+                let mut found = false;
+                for element in elements.iter_mut() {
+                    found |= of_value(element, span, known);
+                }
+                found
+            }
+            DeValue::String(text) if place == *span => {
+                *text = known.to_owned().into();
+                true
+            }
+            _ => false,
+        }
+    }
+    let mut found = rename(table, span, Some(known));
+    for (_, value) in table.iter_mut() {
+        found |= of_value(value, span, known);
+    }
+    found
 }
 
 /// Gives the key at a place this name where it is free, else removes it, wherever it was taken; whether it was there.
