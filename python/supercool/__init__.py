@@ -4,15 +4,18 @@ run, resume, check: what the commands of these names do.
 presets: configurations of well-known models to start from, texts by name.
 Simulation: one system in this process, without files.
 open: results of a run. analyze: averages over runs and fits.
+frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
 """
 
+from ._bridges import frame
 from ._fits import Fit, analyze
+from ._frame import Frame
 from ._functions import Function, Propensity, TimeSeries
 from ._native import ConfigError, Error, __version__, presets
 from ._results import Results, Stage, System, open
 from ._run import Run, check, resume, run
 from ._simulation import Simulation
-from ._trajectory import Frame, Trajectory
+from ._trajectory import Trajectory
 
 __all__ = [
     "ConfigError",
@@ -31,6 +34,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "frame",
     "open",
     "presets",
     "resume",

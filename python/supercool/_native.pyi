@@ -15,7 +15,13 @@ class Stop:
 
 class Simulation:
     def __init__(
-        self, name: str, text: str | None, *, engine: str | None = None, system: int | None = None
+        self,
+        name: str,
+        text: str | None,
+        *,
+        engine: str | None = None,
+        system: int | None = None,
+        initial: str | None = None,
     ) -> None: ...
     def advance(self, steps: int) -> None: ...
     @property
@@ -30,6 +36,8 @@ class Simulation:
     def edges(self) -> list[float]: ...
     @property
     def species(self) -> list[tuple[str, int, float]]: ...
+    @property
+    def diameters(self) -> list[float]: ...
     def species_of(self) -> bytearray: ...
     def positions(self) -> bytearray: ...
     def unwrapped(self) -> bytearray: ...
@@ -51,6 +59,7 @@ def run(
     text: str | None,
     stop: Stop,
     *,
+    initial: str | None = None,
     output: str | PathLike[str] | None = None,
     engine: str | None = None,
     force: bool = False,
