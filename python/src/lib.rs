@@ -3,6 +3,7 @@
 mod configuration;
 mod course;
 mod error;
+mod evaluate;
 mod log;
 mod run;
 mod simulation;
@@ -72,6 +73,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analyze, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(configuration::toml_of, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::json_of, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_configuration, module)?)?;
     module.add_function(wrap_pyfunction!(run::resume_directory, module)?)
 }

@@ -5,9 +5,11 @@ presets: configurations of well-known models to start from, texts by name.
 Simulation: one system in this process, without files.
 open: results of a run. analyze: averages over runs and fits.
 frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
+evaluate: energies, forces, stress and Hessian of particles at given places.
 """
 
 from ._bridges import frame
+from ._evaluate import Evaluation, evaluate
 from ._fits import Fit, analyze
 from ._frame import Frame
 from ._functions import Function, Propensity, TimeSeries
@@ -20,6 +22,7 @@ from ._trajectory import Trajectory
 __all__ = [
     "ConfigError",
     "Error",
+    "Evaluation",
     "Fit",
     "Frame",
     "Function",
@@ -34,6 +37,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "evaluate",
     "frame",
     "open",
     "presets",

@@ -16,14 +16,14 @@ def blocks(language):
 def test_the_guide_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("tomllib")
     needed("matplotlib").use("Agg")
-    for program in ("ase", "MDAnalysis"):
+    for program in ("ase", "MDAnalysis", "scipy.sparse.linalg"):
         needed(program)
     monkeypatch.chdir(tmp_path)
     (configuration,) = blocks("toml")
     pathlib.Path("liquid.toml").write_text(configuration)
     names = {}
     code = blocks("python")
-    assert len(code) == 6
+    assert len(code) == 7
     for block in code:
         exec(compile(block, str(PAGE), "exec"), names)
     assert names["run"].outcome == "finished"
