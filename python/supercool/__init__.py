@@ -5,10 +5,12 @@ presets: configurations of well-known models to start from, texts by name.
 Simulation: one system in this process, without files.
 open: results of a run. analyze: averages over runs and fits.
 frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
+correlate: time correlations and structure of any trajectory, as of a run.
 evaluate: energies, forces, stress and Hessian of particles at given places.
 """
 
 from ._bridges import frame
+from ._correlate import correlate
 from ._evaluate import Evaluation, evaluate
 from ._fits import Fit, analyze
 from ._frame import Frame
@@ -37,6 +39,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "correlate",
     "evaluate",
     "frame",
     "open",

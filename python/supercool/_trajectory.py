@@ -22,11 +22,15 @@ class Trajectory(collections.abc.Sequence):
 
     def __init__(self, path: pathlib.Path, system: int | None = None):
         self.path = path
+        #: Of a file of many systems, which one; else None.
+        self.system = None
         with _file.reading(path) as file:
             groups = sorted(file["particles"], key=lambda name: int(name.rpartition("-")[2]) if "-" in name else 0)
             if system is None and len(groups) > 1:
                 raise ValueError(f"{path} holds {len(groups)} systems: give system, 0 to {len(groups) - 1}")
             self._group = f"particles/{groups[system or 0]}"
+            if self._group.startswith("particles/system-"):
+                self.system = int(self._group.rpartition("-")[2])
             group = file[self._group]
             #: Of each particle.
             self.species, self.masses = group["species"][()], group["mass"][()]
