@@ -15,7 +15,9 @@ use std::process::ExitCode;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::json;
 use supercool::command::{self, init};
+use supercool_analysis::analyze::{Average, AverageCurve, StatePoint};
 
 use crate::error::{ConfigError, Error, raise};
 
@@ -43,15 +45,43 @@ fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(presets)
 }
 
-/// Fits of results files as JSON: that of `supercool analyze --json`.
+/// Fits of results files as JSON: that of `supercool analyze --json`; and averages over the runs of each state point, with NaN as null.
 #[pyfunction]
 #[pyo3(signature = (files, same_temperature=None))]
-fn analyze(py: Python<'_>, files: Vec<PathBuf>, same_temperature: Option<f64>) -> PyResult<String> {
+fn analyze(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    same_temperature: Option<f64>,
+) -> PyResult<(String, String)> {
     py.detach(|| {
         let files = supercool_analysis::analyze::results_files(&files)?;
-        supercool_analysis::analyze(&files, same_temperature).map(|analysis| analysis.json())
+        let analysis = supercool_analysis::analyze(&files, same_temperature)?;
+        Ok((analysis.json(), averages(&analysis).to_string()))
     })
-    .map_err(|error| Error::new_err(error.to_string()))
+    .map_err(|error: supercool_analysis::AnalysisError| Error::new_err(error.to_string()))
+}
+
+fn averages(analysis: &supercool_analysis::Analysis) -> serde_json::Value {
+    let of_point = |point: &StatePoint| -> serde_json::Value {
+        let of_average = |average: &Average| {
+            let curve = |curve: &AverageCurve| {
+                json!({
+                    "wavenumber": curve.wavenumber,
+                    "value": curve.mean,
+                    "error": curve.error,
+                    "scatter": curve.scatter,
+                    "runs": curve.runs,
+                })
+            };
+            json!({
+                "name": format!("{}/{}", average.species, average.name),
+                "time": average.time,
+                "curves": average.curves.iter().map(curve).collect::<Vec<_>>(),
+            })
+        };
+        point.averages.iter().map(of_average).collect()
+    };
+    analysis.state_points.iter().map(of_point).collect()
 }
 
 /// What `supercool check` prints.

@@ -3,12 +3,13 @@
 run, resume, check: what the commands of these names do.
 presets: configurations of well-known models to start from, texts by name.
 Simulation: one system in this process, without files.
-open: results of a run. analyze: averages over runs and fits.
+open: results of a run. average: averages over runs with errors, figures and fits. analyze: the same as a dictionary.
 frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
 correlate: time correlations and structure of any trajectory, as of a run.
 evaluate: energies, forces, stress and Hessian of particles at given places.
 """
 
+from ._average import Average, Averages, StatePoint, average
 from ._bridges import frame
 from ._correlate import correlate
 from ._evaluate import Evaluation, evaluate
@@ -22,6 +23,8 @@ from ._simulation import Simulation
 from ._trajectory import Trajectory
 
 __all__ = [
+    "Average",
+    "Averages",
     "ConfigError",
     "Error",
     "Evaluation",
@@ -33,11 +36,13 @@ __all__ = [
     "Run",
     "Simulation",
     "Stage",
+    "StatePoint",
     "System",
     "TimeSeries",
     "Trajectory",
     "__version__",
     "analyze",
+    "average",
     "check",
     "correlate",
     "evaluate",
