@@ -8,7 +8,8 @@ wheel="$(ls dist/supercool_md-*.whl 2>/dev/null)" || { say "No wheel in dist: ./
 environment="$(mktemp -d)"
 trap 'rm -rf "$environment"' EXIT
 "${PYTHON:-python3}" -m venv "$environment"
-"$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$PWD/$wheel[plot,pandas]" pytest
+"$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$PWD/$wheel[plot,pandas]" pytest \
+    ase atooms freud-analysis gsd MDAnalysis scipy
 "$environment/bin/supercool" --version
 # From the folder of the tests: the module must be the installed one.
 cd python/tests

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supercool::config::{self, Loaded};
-use supercool::plan::EngineChoice;
+use supercool::plan::{EngineChoice, InitialPlan, Plan};
 
 use crate::error::{Error, raise};
 
@@ -22,6 +22,30 @@ pub fn load(name: PathBuf, text: Option<String>) -> miette::Result<Loaded> {
 /// The same for Python.
 pub fn load_for(py: Python<'_>, name: PathBuf, text: Option<String>) -> PyResult<Loaded> {
     py.detach(|| load(name, text)).map_err(raise)
+}
+
+/// Lets a plan start from the one frame of a file. Velocities are drawn where the file has none, and for many systems, at the
+/// temperature of the plan's own initial state.
+///
+/// # Errors
+/// If the file cannot be read, or the ensemble has configurations of its own.
+pub fn start_from(py: Python<'_>, plan: &mut Plan, path: PathBuf) -> PyResult<()> {
+    if plan.ensemble.as_ref().is_some_and(|ensemble| !ensemble.configurations.is_empty()) {
+        return Err(PyValueError::new_err(
+            "initial: an isoconfigurational ensemble starts from its ensemble.configurations",
+        ));
+    }
+    let has_velocities = py
+        .detach(|| Ok(supercool_analysis::open(&path)?.read_step(None)?.velocity.is_some()))
+        .map_err(|error: supercool_analysis::AnalysisError| Error::new_err(error.to_string()))?;
+    let temperature = match plan.system.initial {
+        InitialPlan::Lattice { temperature, .. } => Some(temperature),
+        InitialPlan::File { temperature, .. } => temperature,
+    };
+    let temperature = temperature.filter(|_| !has_velocities || plan.ensemble.is_some());
+    plan.system.initial =
+        InitialPlan::File { path, step: None, temperature, system: None, of: None };
+    Ok(())
 }
 
 /// A table, given as JSON, as TOML.

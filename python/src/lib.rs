@@ -1,8 +1,10 @@
 //! `supercool._native`: what the Python package is made of in Rust. Python code in `python/supercool` gives it its shape:
 //! arrays, classes, defaults. Texts and numbers go between the two, and nested results as JSON.
 mod configuration;
+mod correlate;
 mod course;
 mod error;
+mod evaluate;
 mod log;
 mod run;
 mod simulation;
@@ -13,7 +15,9 @@ use std::process::ExitCode;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::json;
 use supercool::command::{self, init};
+use supercool_analysis::analyze::{Average, AverageCurve, StatePoint};
 
 use crate::error::{ConfigError, Error, raise};
 
@@ -41,15 +45,43 @@ fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(presets)
 }
 
-/// Fits of results files as JSON: that of `supercool analyze --json`.
+/// Fits of results files as JSON: that of `supercool analyze --json`; and averages over the runs of each state point, with NaN as null.
 #[pyfunction]
 #[pyo3(signature = (files, same_temperature=None))]
-fn analyze(py: Python<'_>, files: Vec<PathBuf>, same_temperature: Option<f64>) -> PyResult<String> {
+fn analyze(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    same_temperature: Option<f64>,
+) -> PyResult<(String, String)> {
     py.detach(|| {
         let files = supercool_analysis::analyze::results_files(&files)?;
-        supercool_analysis::analyze(&files, same_temperature).map(|analysis| analysis.json())
+        let analysis = supercool_analysis::analyze(&files, same_temperature)?;
+        Ok((analysis.json(), averages(&analysis).to_string()))
     })
-    .map_err(|error| Error::new_err(error.to_string()))
+    .map_err(|error: supercool_analysis::AnalysisError| Error::new_err(error.to_string()))
+}
+
+fn averages(analysis: &supercool_analysis::Analysis) -> serde_json::Value {
+    let of_point = |point: &StatePoint| -> serde_json::Value {
+        let of_average = |average: &Average| {
+            let curve = |curve: &AverageCurve| {
+                json!({
+                    "wavenumber": curve.wavenumber,
+                    "value": curve.mean,
+                    "error": curve.error,
+                    "scatter": curve.scatter,
+                    "runs": curve.runs,
+                })
+            };
+            json!({
+                "name": format!("{}/{}", average.species, average.name),
+                "time": average.time,
+                "curves": average.curves.iter().map(curve).collect::<Vec<_>>(),
+            })
+        };
+        point.averages.iter().map(of_average).collect()
+    };
+    analysis.state_points.iter().map(of_point).collect()
 }
 
 /// What `supercool check` prints.
@@ -72,6 +104,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analyze, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(configuration::toml_of, module)?)?;
+    module.add_function(wrap_pyfunction!(correlate::correlate, module)?)?;
+    module.add_function(wrap_pyfunction!(correlate::trajectory, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::json_of, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_configuration, module)?)?;
     module.add_function(wrap_pyfunction!(run::resume_directory, module)?)
 }

@@ -44,13 +44,14 @@ impl Stop {
 
 /// Runs a configuration; gives how it ended as JSON.
 #[pyfunction]
-#[pyo3(name = "run", signature = (name, text, stop, *, output=None, engine=None, force=false, max_walltime=None, quiet=true))]
+#[pyo3(name = "run", signature = (name, text, stop, *, initial=None, output=None, engine=None, force=false, max_walltime=None, quiet=true))]
 #[allow(clippy::too_many_arguments, reason = "they are those of the Python function")]
 pub fn run_configuration(
     py: Python<'_>,
     name: PathBuf,
     text: Option<String>,
     stop: &Stop,
+    initial: Option<PathBuf>,
     output: Option<PathBuf>,
     engine: Option<&str>,
     force: bool,
@@ -59,6 +60,9 @@ pub fn run_configuration(
 ) -> PyResult<String> {
     let options = RunOptions { force, ..options(stop, engine, max_walltime, quiet)? };
     let mut loaded = configuration::load_for(py, name, text)?;
+    if let Some(file) = initial {
+        configuration::start_from(py, &mut loaded.plan, file)?;
+    }
     if let Some(directory) = output {
         loaded.plan.output.directory = directory;
     }

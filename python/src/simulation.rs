@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
+use supercool::potential::PotentialPlan;
 use supercool::system::species_of_particles;
 
 use crate::course::Course;
@@ -55,17 +56,21 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (name, text, *, engine=None, system=None))]
+    #[pyo3(signature = (name, text, *, engine=None, system=None, initial=None))]
     fn new(
         py: Python<'_>,
         name: PathBuf,
         text: Option<String>,
         engine: Option<&str>,
         system: Option<usize>,
+        initial: Option<PathBuf>,
     ) -> PyResult<Self> {
         log::to_python();
         let engine = configuration::engine(engine)?;
         let mut loaded = configuration::load_for(py, name, text)?;
+        if let Some(file) = initial {
+            configuration::start_from(py, &mut loaded.plan, file)?;
+        }
         if let Some(engine) = engine {
             loaded.plan.run.engine = engine;
         }
@@ -122,6 +127,15 @@ impl Simulation {
         self.with(py, |course| {
             let species = course.plan.system.species.iter();
             Ok(species.map(|each| (each.name.clone(), each.count, each.mass)).collect())
+        })
+    }
+
+    /// Natural length of each species with itself.
+    #[getter]
+    fn diameters(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        self.with(py, |course| {
+            let PotentialPlan { form, pairs, .. } = &course.plan.potential;
+            Ok((0..pairs.len()).map(|of| form.scale(&pairs[of][of]).length).collect())
         })
     }
 

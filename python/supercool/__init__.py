@@ -3,20 +3,31 @@
 run, resume, check: what the commands of these names do.
 presets: configurations of well-known models to start from, texts by name.
 Simulation: one system in this process, without files.
-open: results of a run. analyze: averages over runs and fits.
+open: results of a run. average: averages over runs with errors, figures and fits. analyze: the same as a dictionary.
+frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
+correlate: time correlations and structure of any trajectory, as of a run.
+evaluate: energies, forces, stress and Hessian of particles at given places.
 """
 
+from ._average import Average, Averages, StatePoint, average
+from ._bridges import frame
+from ._correlate import correlate
+from ._evaluate import Evaluation, evaluate
 from ._fits import Fit, analyze
+from ._frame import Frame
 from ._functions import Function, Propensity, TimeSeries
 from ._native import ConfigError, Error, __version__, presets
 from ._results import Results, Stage, System, open
 from ._run import Run, check, resume, run
 from ._simulation import Simulation
-from ._trajectory import Frame, Trajectory
+from ._trajectory import Trajectory
 
 __all__ = [
+    "Average",
+    "Averages",
     "ConfigError",
     "Error",
+    "Evaluation",
     "Fit",
     "Frame",
     "Function",
@@ -25,12 +36,17 @@ __all__ = [
     "Run",
     "Simulation",
     "Stage",
+    "StatePoint",
     "System",
     "TimeSeries",
     "Trajectory",
     "__version__",
     "analyze",
+    "average",
     "check",
+    "correlate",
+    "evaluate",
+    "frame",
     "open",
     "presets",
     "resume",

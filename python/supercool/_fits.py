@@ -36,13 +36,18 @@ def analyze(
 
     paths: results files, or directories of runs; one or several. same_temperature: as of the command.
     """
+    return _both(paths, same_temperature)[0]
+
+
+def _both(paths, same_temperature):
+    """The analysis, and the averages of each of its state points."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    return json.loads(_native.analyze([os.fspath(path) for path in paths], same_temperature))
+    return tuple(map(json.loads, _native.analyze([os.fspath(path) for path in paths], same_temperature)))
 
 
-def fits(analysis: dict) -> list[Fit]:
-    """All fits of single state points in an analysis."""
+def fits(rows: list[dict]) -> list[Fit]:
+    """The fits of rows of an analysis."""
 
     def number(value):
         return float("nan") if value is None else value
@@ -58,9 +63,13 @@ def fits(analysis: dict) -> list[Fit]:
             tuple(row["flags"]),
             row["remark"],
         )
-        for point in analysis["state_points"]
-        for row in point["estimates"]
+        for row in rows
     ]
+
+
+def of_state_points(analysis: dict) -> list[Fit]:
+    """All fits of single state points."""
+    return [fit for point in analysis["state_points"] for fit in fits(point["estimates"])]
 
 
 def choose(found, quantity, species, wavenumber, temperature):

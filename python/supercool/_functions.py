@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections.abc
 import itertools
 
-from . import _file
+from . import _figures, _file
 
 
 class _Lazy:
@@ -71,19 +71,17 @@ class Function(_Lazy):
     ensemble_error = property(lambda self: self._of("ensemble_error"), doc="Standard error of `ensemble_value`.")
 
     def plot(self, ax=None, label=None, **style):
-        """Draws it with its errors over its last axis, a curve for each value of the others; gives the axes of matplotlib.
-        `style` goes to `errorbar`."""
-        ax = _axes(ax)
+        """Draws it with its errors over its last axis, a curve for each value of the others; gives the axes of matplotlib. Of several
+        temperatures curves have colors in their order, which a color bar names. `style` goes to `errorbar`."""
         *others, (over, x) = self.axes.items()
+        curves = []
         for index in itertools.product(*(range(len(grid)) for _, grid in others)):
-            several = [f"{name} = {grid[i]:.4g}" for (name, grid), i in zip(others, index) if len(grid) > 1]
-            words = ", ".join(([label] if label else []) + several) or None
+            at = {name: grid[i] for (name, grid), i in zip(others, index)}
+            several = [f"{name} = {at[name]:.4g}" for name, grid in others if len(grid) > 1 and name != "temperature"]
             shown = x > 0 if over == "time" else slice(None)
-            ax.errorbar(x[shown], self.value[index][shown], self.error[index][shown], label=words, **style)
-        if over == "time":
-            ax.set_xscale("log")
-        _name(ax, over, self.name, self.unit)
-        return ax
+            points = (x[shown], self.value[index][shown], self.error[index][shown])
+            curves.append(_figures.Curve(*points, ", ".join(([label] if label else []) + several), at.get("temperature")))
+        return _figures.draw(ax, curves, over, self.name, self.unit, **style)
 
     def to_pandas(self):
         """A DataFrame of values, errors and counts; its index are the axes."""
@@ -112,9 +110,9 @@ class TimeSeries(_Lazy):
 
     def plot(self, ax=None, label=None, **style):
         """Draws it over time; gives the axes of matplotlib. `style` goes to `plot`."""
-        ax = _axes(ax)
+        ax = _figures.axes(ax)
         ax.plot(self.time, self.value.reshape(len(self.time), -1), label=label, **style)
-        _name(ax, "time", self.name, self.unit)
+        _figures.name(ax, "time", self.name, self.unit)
         return ax
 
     def to_pandas(self):
@@ -187,16 +185,3 @@ class Group(collections.abc.Mapping):
 
     def __repr__(self):
         return f"<{', '.join(self._names())}>"
-
-
-def _axes(ax):
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot
-
-    return matplotlib.pyplot.subplots()[1]
-
-
-def _name(ax, over, name, unit):
-    ax.set_xlabel({"time": "t", "wavenumber": "q", "distance": "r"}.get(over, over))
-    ax.set_ylabel(name.replace("_", " ") + (f" ({unit})" if unit else ""))

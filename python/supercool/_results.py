@@ -106,7 +106,7 @@ class Stage:
 
     def fits(self) -> list[Fit]:
         """Diffusion, relaxation and more with errors and flags, as of `supercool analyze`: a list of `Fit`."""
-        return _fits.fits(_fits.analyze(self.path))
+        return _fits.of_state_points(_fits.analyze(self.path))
 
     def relaxation_time(
         self, species: str | None = None, *, wavenumber: float | None = None, temperature: float | None = None

@@ -12,9 +12,11 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
-from . import _configuration, _native, _nvrtc
+from . import _configuration, _initial, _native, _nvrtc
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._configuration import Configuration
     from ._results import Results
 
@@ -58,6 +60,7 @@ def run(
     config: Configuration,
     *,
     output: str | os.PathLike[str] | None = None,
+    initial: Any = None,
     engine: str | None = None,
     force: bool = False,
     max_walltime: float | str | None = None,
@@ -67,6 +70,8 @@ def run(
 
     config: path, TOML text (of several lines) or dictionary.
     output: directory for the results, instead of output.directory. engine: "auto", "cpu" or "cuda", instead of run.engine.
+    initial: particles to start from, as of `Simulation`; they are kept as OUTPUT-initial.h5md, and the plan of the run names that
+    file. It needs `output`.
     force: removes the files of an earlier run there. max_walltime: seconds, or text such as "12h": then it stops with a checkpoint.
     quiet: no progress bar.
 
@@ -77,11 +82,13 @@ def run(
     """
     _nvrtc.find()
     name, text = _configuration.split(config)
+    file = None if initial is None else _initial.beside(initial, output)
     with _stopped_by_signals() as stop:
         ended = _native.run(
             name,
             text,
             stop,
+            initial=file,
             output=None if output is None else os.fspath(output),
             engine=engine,
             force=force,

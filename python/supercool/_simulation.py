@@ -4,29 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import _configuration, _native, _nvrtc
+from . import _configuration, _initial, _native, _nvrtc
+from ._bridges import Bridges
+from ._frame import Frame
 
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy
 
     from ._configuration import Configuration
 
 
-class Simulation:
+class Simulation(Bridges):
     """One system that takes the steps of a configuration, in this process and without files.
 
     config: path, TOML text (of several lines) or dictionary. engine: "auto", "cpu" or "cuda", instead of run.engine.
     system: which one of an [ensemble], counted from 0.
+    initial: particles to start from, in place of system.initial: any object that `supercool.frame` takes. Names and numbers of species,
+    and the box, must be those of the configuration. Velocities are those of the object; where it has none, and for many systems, they
+    are drawn at the temperature of system.initial. Images begin at zero. In fixed-point the last bits are others than of the object.
 
     It begins with the initial state in the first stage. `advance` goes through the stages as `supercool run` does, with the same
     thermostats and the same bits; what they observe is not measured, and limits and rechecks are not applied. Arrays are copies,
     in the order of the particles, in reduced units.
     """
 
-    def __init__(self, config: Configuration, engine: str | None = None, *, system: int | None = None):
+    def __init__(
+        self, config: Configuration, engine: str | None = None, *, system: int | None = None, initial: Any = None
+    ):
         _nvrtc.find()
         name, text = _configuration.split(config)
-        self._native = _native.Simulation(name, text, engine=engine, system=system)
+        with _initial.kept(initial) as file:
+            self._native = _native.Simulation(name, text, engine=engine, system=system, initial=file)
         self._dimension = len(self._native.edges)
 
     def __repr__(self):
@@ -111,6 +121,32 @@ class Simulation:
         import numpy
 
         return numpy.array([mass for _, _, mass in self._native.species])[self.species]
+
+    @property
+    def diameters(self) -> numpy.ndarray:
+        """Natural length of the species of each particle with itself, sigma where the potential has one: (N,)."""
+        import numpy
+
+        return numpy.array(self._native.diameters)[self.species]
+
+    @property
+    def frame(self) -> Frame:
+        """All of it at the present step, as a `Frame`."""
+        return Frame(
+            positions=self.positions,
+            box=self.box,
+            images=self.images,
+            velocities=self.velocities,
+            species=self.species,
+            species_names=self.species_names,
+            masses=self.masses,
+            diameters=self.diameters,
+            step=self.step,
+            time=self.time,
+        )
+
+    def _frame(self):
+        return self.frame
 
     def forces(self) -> numpy.ndarray:
         """(N, D)."""

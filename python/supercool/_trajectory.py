@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import json
 import pathlib
 from typing import TYPE_CHECKING
 
-from . import _file
+from . import _bridges, _file
+from ._frame import Frame
 
 if TYPE_CHECKING:
-    import numpy
+    from typing import Any
 
 #: Read at once, in bytes of positions.
 _BLOCK = 16 << 20
-
-
-@dataclasses.dataclass(frozen=True)
-class Frame:
-    """Particles at a step, in their order, as arrays (N, D). positions: in the box. images: how often each has left it upwards, less
-    downwards. box: edges (D,)."""
-
-    step: int
-    time: float
-    positions: numpy.ndarray
-    images: numpy.ndarray
-    velocities: numpy.ndarray
-    box: numpy.ndarray
-
-    @property
-    def unwrapped(self) -> numpy.ndarray:
-        """Positions as if there were no periodic boundary."""
-        return self.positions + self.images * self.box
 
 
 class Trajectory(collections.abc.Sequence):
@@ -40,16 +22,22 @@ class Trajectory(collections.abc.Sequence):
 
     def __init__(self, path: pathlib.Path, system: int | None = None):
         self.path = path
+        #: Of a file of many systems, which one; else None.
+        self.system = None
         with _file.reading(path) as file:
             groups = sorted(file["particles"], key=lambda name: int(name.rpartition("-")[2]) if "-" in name else 0)
             if system is None and len(groups) > 1:
                 raise ValueError(f"{path} holds {len(groups)} systems: give system, 0 to {len(groups) - 1}")
             self._group = f"particles/{groups[system or 0]}"
+            if self._group.startswith("particles/system-"):
+                self.system = int(self._group.rpartition("-")[2])
             group = file[self._group]
             #: Of each particle.
             self.species, self.masses = group["species"][()], group["mass"][()]
             plan = json.loads(_file.text(file["parameters/plan"][()]))
-            self._dimension = plan["system"]["simulation_box"]["dimension"]
+        self._dimension = plan["system"]["simulation_box"]["dimension"]
+        self.species_names = [species["name"] for species in plan["system"]["species"]]
+        self._diameters = _diameters(plan, self.species)
 
     def __len__(self) -> int:
         with _file.reading(self.path) as file:
@@ -76,7 +64,47 @@ class Trajectory(collections.abc.Sequence):
             arrays = [group[f"{name}/value"][start:end, :, axes] for name in ("position", "image", "velocity")]
             edges = group["box/edges/value"][start:end, axes]
             steps, times = (group[f"position/{name}"][start:end] for name in ("step", "time"))
-        return [Frame(int(step), float(time), *of) for step, time, *of in zip(steps, times, *arrays, edges)]
+        return [
+            Frame(
+                positions=positions,
+                box=box,
+                images=images,
+                velocities=velocities,
+                species=self.species,
+                species_names=self.species_names,
+                masses=self.masses,
+                diameters=self._diameters,
+                step=int(step),
+                time=float(time),
+            )
+            for step, time, positions, images, velocities, box in zip(steps, times, *arrays, edges)
+        ]
+
+    def to_ase(self, *, unwrapped: bool = False) -> list[Any]:
+        """A list of `ase.Atoms`, one for each frame: see `Frame.to_ase`."""
+        return [frame.to_ase(unwrapped=unwrapped) for frame in self]
+
+    def to_mdanalysis(self, *, unwrapped: bool = False) -> Any:
+        """An `MDAnalysis.Universe` of all frames in memory, also of one of many systems, which MDAnalysis does not find in the file. It
+        has types, names and masses, which MDAnalysis does not read of H5MD."""
+        if not len(self):
+            raise ValueError(f"{self.path} has no frames")
+        return _bridges._module("mdanalysis").made(list(self), unwrapped)
+
+    def to_gsd(self) -> list[Any]:
+        """A list of `gsd.hoomd.Frame`: see `Frame.to_gsd`."""
+        return [frame.to_gsd() for frame in self]
 
     def __repr__(self):
         return f"<Trajectory of {len(self.species)} particles, {len(self)} frames: {self.path}>"
+
+
+def _diameters(plan, species):
+    """Sigma of the species of each particle with itself; None where the potential has no such length."""
+    pairs = plan["potential"]["pairs"]
+    sigmas = [pairs[index][index].get("sigma") for index in range(len(pairs))]
+    if None in sigmas:
+        return None
+    import numpy
+
+    return numpy.array(sigmas)[species]

@@ -6,6 +6,7 @@
 //! branch-free and `#[inline(always)]`: they vectorise inside a caller compiled with the FMA target
 //! feature; elsewhere `mul_add` is a slow but equally exact call.
 //!
+//! - [`dual`]: numbers with a derivative.
 //! - [`double_single`]: a number as the sum of two 32-bit floats.
 //! - [`reciprocal`]: reciprocal, reciprocal square root and square root in 32-bit floats.
 //! - [`elementary`]: exponential, logarithm, sine and cosine.
@@ -14,6 +15,7 @@
 #[cfg(test)]
 mod bitwise;
 pub mod double_single;
+pub mod dual;
 pub mod elementary;
 pub mod fixed_point;
 pub mod philox;
@@ -24,4 +26,5 @@ pub mod reciprocal;
 mod testing;
 
 pub use double_single::DoubleSingle;
+pub use dual::Dual;
 pub use real::Real;

@@ -12,6 +12,7 @@
 //!   ([`Correlations`]). One file per observable, each a [`Correlation`].
 //! - [`structure`]: pair distributions and partial structure factors ([`Structure`]), and six-fold
 //!   order ([`BondOrientationalOrder`]).
+//! - [`hessian`]: energies of particles, and second derivatives of the potential energy.
 //! - [`wavevectors`]: shells of lattice vectors; [`accumulator`]: averages with statistical errors of
 //!   correlated data; [`series`]: what comes out.
 //!
@@ -30,6 +31,7 @@ mod cosines;
 mod density_modes;
 pub mod dynamics;
 pub mod ensemble;
+pub mod hessian;
 mod particle_order;
 pub mod propensity;
 pub mod sample;

@@ -5,6 +5,7 @@
 //! bounds, its [`Evaluator`] and the text of its kernel, and is listed below in `potentials!`. Configuration, plans,
 //! engines, `supercool check` and the generated documents read that.
 mod buckingham;
+mod derivatives;
 mod description;
 mod evaluator;
 mod form;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arithmetic::Real;
 
+pub use derivatives::{PairDerivatives, PairFunction, pair_function};
 pub use description::{
     Description, EPSILON, Exponent, Fault, OwnEnd, Parameter, SIGMA, Scale, ScaleNames,
 };

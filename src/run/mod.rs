@@ -46,7 +46,7 @@ pub use self::interrupt::{Interrupt, Watch, parse_walltime};
 use self::limits::Limits;
 use self::progress::Progress;
 use self::recheck::Recheck;
-pub use self::replay::{ReplayError, ReplayOptions, Replayed, replay};
+pub use self::replay::{ReplayError, ReplayOptions, Replayed, frame_spacing, replay};
 use self::stage::StageOutput;
 pub use self::summary::{StageSummary, Summary};
 use self::writer::{Row, Writer};

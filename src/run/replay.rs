@@ -93,7 +93,7 @@ pub fn replay(
         let frames = reader.len();
         return Err(ReplayError::StepsOverflow { given: per_count, frames }.into());
     }
-    let spacing = spacing(reader.as_ref())? * per_count;
+    let spacing = frame_spacing(reader.as_ref())? * per_count;
     let (steps, frames) = (reader.steps().to_vec(), reader.len());
     let stage = &mut plan.stages[index];
     if !stage.correlations.is_empty() && exchanges_replicas(trajectory) {
@@ -345,7 +345,10 @@ fn steps_per_count(
 
 /// The shortest interval in steps at which frames follow the first one to the end of the file. There may be further frames
 /// in between, as of a trajectory at logarithmic times.
-fn spacing(reader: &dyn TrajectoryReader) -> Result<u64, ReplayError> {
+///
+/// # Errors
+/// If there is no such interval, or there are fewer than two frames.
+pub fn frame_spacing(reader: &dyn TrajectoryReader) -> Result<u64, ReplayError> {
     let (path, steps) = (reader.path().to_owned(), reader.steps());
     let [first, second, ..] = *steps else {
         return Err(ReplayError::TooFewFrames { path, frames: steps.len() });

@@ -1,0 +1,61 @@
+"""MDAnalysis `Universe`."""
+
+from .._frame import Frame
+from . import dimension_of, indexed, padded, placed
+
+
+def made(frames, unwrapped):
+    import MDAnalysis
+    import numpy
+
+    first = frames[0]
+    universe = MDAnalysis.Universe.empty(len(first.species), trajectory=False)
+    universe.add_TopologyAttr("types", first.types)
+    universe.add_TopologyAttr("names", first.types)
+    universe.add_TopologyAttr("masses", numpy.ones(len(first.species)) if first.masses is None else first.masses)
+    if first.diameters is not None:
+        universe.add_TopologyAttr("radii", 0.5 * first.diameters)
+    edges = numpy.array([padded(frame.box, 1.0) for frame in frames])
+    given = {} if first.velocities is None else {"velocities": _stacked(frame.velocities for frame in frames)}
+    # Of frames that do not follow each other at equal times there is no step of time that is right for all.
+    between = numpy.diff([frame.time for frame in frames])
+    even = len(between) > 0 and numpy.allclose(between, between[0]) and between[0] > 0
+    universe.load_new(
+        _stacked(placed(frame, unwrapped) for frame in frames),
+        order="fac",
+        dimensions=numpy.hstack([edges, numpy.full_like(edges, 90.0)]).astype("float32"),
+        dt=float(between[0]) if even else 1.0,
+        **({"time_offset": float(first.time)} if even or len(frames) == 1 else {}),
+        **given,
+    )
+    return universe
+
+
+def _stacked(rows):
+    import numpy
+
+    return numpy.array([padded(each) for each in rows], dtype="float32")
+
+
+def of(universe):
+    import numpy
+
+    atoms, now = universe.atoms, universe.trajectory.ts
+    if now.dimensions is None:
+        raise ValueError("this universe has no box: set universe.dimensions")
+    if numpy.abs(now.dimensions[3:] - 90.0).max() > 1e-6:
+        raise ValueError("the box is triclinic: only orthorhombic ones are taken")
+    positions = atoms.positions.astype(float)
+    velocities = atoms.velocities.astype(float) if now.has_velocities else None
+    axes = slice(dimension_of(positions, velocities))
+    named = next((name for name in ("types", "names") if hasattr(atoms, name)), None)
+    return Frame(
+        positions=positions[:, axes],
+        box=now.dimensions[:3][axes],
+        velocities=None if velocities is None else velocities[:, axes],
+        masses=atoms.masses if hasattr(atoms, "masses") and (atoms.masses > 0).all() else None,
+        diameters=2.0 * atoms.radii if hasattr(atoms, "radii") else None,
+        step=int(now.data.get("step", now.frame)),
+        time=float(now.time),
+        **(indexed(getattr(atoms, named)) if named else {}),
+    )
