@@ -5,7 +5,7 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use super::Real;
 
-/// `value + slope d` with `d^2 = 0`: what is computed from a variable of slope one has its derivative as slope, exact but for
+/// `value + slope d` with `d^2 = 0`: what is computed from a variable of slope one has its derivative as slope, exact up to
 /// rounding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dual {

@@ -116,7 +116,7 @@ impl ExactState {
         Ok(state)
     }
 
-    /// The state of an engine with another timestep. Positions have the same bits. Velocities have too, but in `fixed-point`,
+    /// The state of an engine with another timestep. Positions have the same bits. Velocities have too, except in `fixed-point`,
     /// whose quantum of velocity is `L / (2^64 dt)`: there they are rounded to 64-bit floats and to the new quantum, by
     /// 2^-53 of themselves and half a quantum at most.
     ///

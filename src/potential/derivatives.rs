@@ -34,7 +34,7 @@ impl PairDerivatives {
 /// Derivatives of a pair at a squared distance.
 pub type PairFunction = Box<dyn Fn(f64) -> PairDerivatives + Send + Sync>;
 
-/// The truncated potential of a pair in 64 bits, with its derivatives: those of the formula, exact but for rounding. All are zero beyond
+/// The truncated potential of a pair in 64 bits, with its derivatives: those of the formula, exact up to rounding. All are zero beyond
 /// the cutoff; at `r = 0` force and slope are zero, and the energy of a potential with a pole is infinite.
 pub fn pair_function(plan: &PotentialPlan, pair: &PairParameters) -> PairFunction {
     struct Of<'a>(&'a PairParameters, &'a Truncation);

@@ -157,7 +157,7 @@ fn along(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
     line.windows(2).flat_map(segment).collect()
 }
 
-/// Of so many; more than the palette has are taken from a scale from violet over blue and green to orange, in order.
+/// Of this many colours: more than the palette holds are taken in order from a scale of violet, blue, green and orange.
 fn colour_of(index: usize, count: usize) -> RGBColor {
     if count <= PALETTE.len() {
         return PALETTE[index % PALETTE.len()];

@@ -100,7 +100,7 @@ fn read(
     }
 }
 
-/// The known key or word that an unknown one is, but for `-` and `_`, and its place.
+/// The known key or word that differs from an unknown one only in `-` and `_`, and its place.
 fn spelled_otherwise(error: &toml::de::Error) -> Option<(String, Range<usize>)> {
     let alike = |a: &str, b: &str| a.replace('-', "_") == b.replace('-', "_");
     let (typed, known) = unknown_and_known(error.message())?;
