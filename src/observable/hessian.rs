@@ -150,7 +150,7 @@ mod tests {
     fn places(simulation_box: &SimulationBox) -> Vec<[f64; 3]> {
         let edges = simulation_box.padded_edges();
         let (d, n) = (simulation_box.dimension(), 5);
-        let count = (n as usize).pow(d as u32);
+        let count = n.pow(d as u32);
         let place = |id: usize| -> [f64; 3] {
             let at = [id % n, id / n % n, id / (n * n)];
             std::array::from_fn(|k| match k < d {
