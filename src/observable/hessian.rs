@@ -149,7 +149,7 @@ mod tests {
     /// Not on a lattice, and not too close.
     fn places(simulation_box: &SimulationBox) -> Vec<[f64; 3]> {
         let edges = simulation_box.padded_edges();
-        let (d, n) = (simulation_box.dimension(), 5);
+        let (d, n) = (simulation_box.dimension(), 5_usize);
         let count = n.pow(d as u32);
         let place = |id: usize| -> [f64; 3] {
             let at = [id % n, id / n % n, id / (n * n)];
