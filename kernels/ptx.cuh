@@ -134,13 +134,15 @@ INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
     return result;
 }
 
-// Of one thread of a block to the others, in shared memory: given once a turn, in turns 0, 1, 2, ...; what its giver wrote before
-// is visible to those who have waited for it. None may be a turn behind when it is given again.
+// Of some threads of a block to the others, in shared memory: given once a turn by each of them, in turns 0, 1, 2, ...; what its
+// givers wrote before is visible to those who have waited for it. None may be a turn behind when it is given again.
 struct Signal {
     u64 word;
 
     // Before a barrier of the block.
-    INLINE void reset() { asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(address()) : "memory"); }
+    INLINE void reset(u32 givers) {
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(givers) : "memory");
+    }
     INLINE void give() {
         asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(address()) : "memory");
     }
@@ -156,21 +158,6 @@ struct Signal {
 
 private:
     INLINE u32 address() const { return (u32)__cvta_generic_to_shared(&word); }
-};
-
-// A barrier of the first threads of a block, whole warps, which all come with the same number of them; the others go on.
-struct PartBarrier {
-    // Before a barrier of the block.
-    INLINE void reset() {}
-    // Whether any of them comes with `value`.
-    INLINE bool meet(u32 threads, bool value) {
-        u32 any;
-        asm volatile("{\n.reg .pred mine, any;\nsetp.ne.u32 mine, %1, 0;\nbarrier.red.or.pred any, 1, %2, mine;\nselp.u32 %0, 1, 0, any;\n}"
-                     : "=r"(any)
-                     : "r"((u32)value), "r"(threads)
-                     : "memory");
-        return any != 0;
-    }
 };
 
 // Sum of the products of signed bytes, and of `sum`.
@@ -257,30 +244,16 @@ INLINE Half2 sub_half2(Half2 a, Half2 b) {
     return low | high << 16;
 }
 struct Signal {
-    u64 word;
+    u64 word, givers;
 
-    INLINE void reset() { word = 0; }
+    INLINE void reset(u32 number) {
+        word = 0;
+        givers = number;
+    }
     INLINE void give() { add_release(&word, 1); }
     INLINE void wait(u32 turn) const {
-        while ((load_relaxed(&word) & 1) == (turn & 1)) spin_wait();
+        while ((load_relaxed(&word) / givers & 1) == (turn & 1)) spin_wait();
         fence();
-    }
-};
-struct PartBarrier {
-    u64 arrived, passed, yes[2];
-
-    INLINE void reset() { arrived = passed = yes[0] = yes[1] = 0; }
-    INLINE bool meet(u32 threads, bool value) {
-        u64 number = load_relaxed(&passed);
-        if (value) add_release(&yes[number & 1], 1);
-        add_release(&arrived, 1);
-        if (load_relaxed(&arrived) == (number + 1) * threads) {
-            yes[(number + 1) & 1] = 0;
-            add_release(&passed, 1);
-        }
-        while (load_relaxed(&passed) == number) spin_wait();
-        fence();
-        return load_relaxed(&yes[number & 1]) != 0;
     }
 };
 

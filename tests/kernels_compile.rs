@@ -101,10 +101,10 @@ fn known_spills(case: &str, kernel: &str) -> u32 {
     match case {
         _ if case.contains("tagged") && kernel != "advance_wide" => 256,
         _ if case.contains("Buckingham") && kernel == "advance" => 176,
-        _ if case.starts_with("fixed-point,") && kernel != "advance_single_lane" => 0,
-        _ if case.starts_with("double,") => 650,
+        _ if case.starts_with("double,") => 670,
         _ if kernel == "advance_wide" => 0,
-        _ => 128,
+        _ if case.starts_with("fixed-point,") && kernel == "advance" => 12,
+        _ => 144,
     }
 }
 

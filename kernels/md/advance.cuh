@@ -6,7 +6,9 @@
 // the whole system (Nose-Hoover, Bussi) acts on the kinetic energy of half steps, whose sum the same barrier completes; a
 // collision of Andersen's, in the middle of a drift, takes four or seven barriers.
 //
-// In small systems the sites of a step carry its tag, and blocks take them as they come instead of meeting (`md/tagged.cuh`).
+// In small systems the sites of a step carry its tag, and blocks take them as they come instead of meeting (`md/tagged.cuh`). The last
+// warp of each then belongs to such a thermostat (`SPARES_WARP`). Where sums do not depend on their order, each block makes new lists
+// of its own particles, which are not sorted (`relist`).
 #pragma once
 #include "md/andersen.cuh"
 #include "md/passes.cuh"
@@ -20,10 +22,20 @@ struct SharedThermostat : GlobalThermostat {
     i64 start;
     u64 cycles[2];
 #if TAGGED
-    // Of the warps that take tiles, when they have taken the sites of a step.
-    PartBarrier staging;
+    // Given by the warps that take tiles when they have taken the sites of a step, and whether one of these asks for attention.
+    Signal staged;
+    u32 asked;
     // Turns whose heat is in the memory.
     u32 heats;
+
+    // Where a warp is spared, a barrier of the others; returns whether one of them asks for attention.
+    INLINE bool meet_staging(bool asks, u32 turn) {
+        if (asks) *(volatile u32 *)&asked = 1;
+        __syncwarp();
+        if ((threadIdx.x & 31) == 0) staged.give();
+        staged.wait(turn);
+        return *(volatile u32 *)&asked != 0;
+    }
 
     // Adds the heats of turns before `end`, in their order; all lanes of a warp of the first block come here. `tag`: of the sums
     // of turn `end`.
@@ -47,6 +59,10 @@ struct SharedThermostat : GlobalThermostat {
 // Whether the first block adds the heats of many turns at once, which would keep a thermostat that all wait for.
 template <Acting ACTING>
 static constexpr bool ADDS_HEATS_LATER = TAGGED && ACTING == ACTS_GLOBAL;
+
+// Whether the sums of a pass stay in registers: the faster way for Langevin's thermostat in one system with many particles.
+template <Acting ACTING>
+static constexpr bool SUMS_IN_REGISTERS = !TAGGED && !MEMBERS && ACTING == ACTS_LANGEVIN;
 
 // What a thermostat does after the drift to a step, by the sums of a pass, which come with the tag of the sites there; the last
 // warp of each block comes here.
@@ -153,7 +169,8 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         shared.cycles[0] = shared.cycles[1] = 0;
 #if TAGGED
         shared.heats = 0;
-        shared.staging.reset();
+        shared.staged.reset((blockDim.x >> 5) - 1);
+        shared.asked = 0;
 #endif
     }
     __syncthreads();
@@ -182,6 +199,8 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #if TAGGED
     // Whether the sites of the step come tagged, without a barrier before.
     bool come_tagged = false;
+    // How often the warps that take tiles have met since the start.
+    u32 stagings = 0;
 #endif
     for (u32 done = launch.from;; ++done) {
         bool last = done == launch.steps;
@@ -200,8 +219,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             if (!SPARES_WARP<ACTING>) {
                 asks = __syncthreads_or(stage_tagged(system.sites[work.site_copy], staged, tag, blockDim.x));
             } else if (!is_last_warp) {
-                u32 threads = blockDim.x - 32;
-                asks = shared.staging.meet(threads, stage_tagged(system.sites[work.site_copy], staged, tag, threads));
+                asks = shared.meet_staging(stage_tagged(system.sites[work.site_copy], staged, tag, blockDim.x - 32), stagings++);
             }
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 i64 now = clock64();
@@ -243,7 +261,13 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #else
         const bool takes_tiles = true;
 #endif
-        if (takes_tiles) findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
+        if (SUMS_IN_REGISTERS<ACTING>) {
+            ThreadSums of_threads = {};
+            findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, of_threads);
+            add_of_tile<ACTING>(pass, of_threads.sum, sums);
+        } else if (takes_tiles) {
+            findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
+        }
         // What does not depend on the kinetic energy, while others integrate.
         if (ACTING == ACTS_GLOBAL && !last && is_last_warp) shared.draw_for(thermostat, step + 1);
         const bool wanted[2] = {ACTING == ACTS_LANGEVIN || thermostat.kind == THERMOSTAT_BUSSI, ACTING == ACTS_GLOBAL};
@@ -251,6 +275,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         // Staged sites are read up to here.
         asks = __syncthreads_or(asks);
         if (asks) {
+            if (threadIdx.x == 0) shared.asked = 0;
             // The others see the same. What they wrote of their particles is visible behind a barrier.
 #if RELISTING
             bool full = relist(system.particles[work.copy], staged_sites(work.site_copy), work.first_tile, work.last_tile);
