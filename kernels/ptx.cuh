@@ -134,15 +134,13 @@ INLINE Half2 fused_half2(Half2 a, Half2 b, Half2 c) {
     return result;
 }
 
-// Of some threads of a block to the others, in shared memory: given once a turn by each of them, in turns 0, 1, 2, ...; what its
-// givers wrote before is visible to those who have waited for it. None may be a turn behind when it is given again.
+// Of one thread of a block to the others, in shared memory: given once a turn, in turns 0, 1, 2, ...; what its giver wrote before
+// is visible to those who have waited for it. None may be a turn behind when it is given again.
 struct Signal {
     u64 word;
 
     // Before a barrier of the block.
-    INLINE void reset(u32 givers) {
-        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(givers) : "memory");
-    }
+    INLINE void reset() { asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(address()) : "memory"); }
     INLINE void give() {
         asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(address()) : "memory");
     }
@@ -244,15 +242,12 @@ INLINE Half2 sub_half2(Half2 a, Half2 b) {
     return low | high << 16;
 }
 struct Signal {
-    u64 word, givers;
+    u64 word;
 
-    INLINE void reset(u32 number) {
-        word = 0;
-        givers = number;
-    }
+    INLINE void reset() { word = 0; }
     INLINE void give() { add_release(&word, 1); }
     INLINE void wait(u32 turn) const {
-        while ((load_relaxed(&word) / givers & 1) == (turn & 1)) spin_wait();
+        while ((load_relaxed(&word) & 1) == (turn & 1)) spin_wait();
         fence();
     }
 };

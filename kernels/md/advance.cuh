@@ -22,20 +22,8 @@ struct SharedThermostat : GlobalThermostat {
     i64 start;
     u64 cycles[2];
 #if TAGGED
-    // Given by the warps that take tiles when they have taken the sites of a step, and whether one of these asks for attention.
-    Signal staged;
-    u32 asked;
     // Turns whose heat is in the memory.
     u32 heats;
-
-    // Where a warp is spared, a barrier of the others; returns whether one of them asks for attention.
-    INLINE bool meet_staging(bool asks, u32 turn) {
-        if (asks) *(volatile u32 *)&asked = 1;
-        __syncwarp();
-        if ((threadIdx.x & 31) == 0) staged.give();
-        staged.wait(turn);
-        return *(volatile u32 *)&asked != 0;
-    }
 
     // Adds the heats of turns before `end`, in their order; all lanes of a warp of the first block come here. `tag`: of the sums
     // of turn `end`.
@@ -169,8 +157,6 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         shared.cycles[0] = shared.cycles[1] = 0;
 #if TAGGED
         shared.heats = 0;
-        shared.staged.reset((blockDim.x >> 5) - 1);
-        shared.asked = 0;
 #endif
     }
     __syncthreads();
@@ -199,8 +185,6 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #if TAGGED
     // Whether the sites of the step come tagged, without a barrier before.
     bool come_tagged = false;
-    // How often the warps that take tiles have met since the start.
-    u32 stagings = 0;
 #endif
     for (u32 done = launch.from;; ++done) {
         bool last = done == launch.steps;
@@ -211,16 +195,14 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         u32 tag = launch.tag + turn;
         bool is_last_warp = threadIdx.x >= blockDim.x - 32;
 #if TAGGED
-        // Whether lists have to be rebuilt, or a step has gone wrong: a warp that is spared learns it after the pass.
+        // Whether lists have to be rebuilt, or a step has gone wrong.
         bool asks = false;
         if (come_tagged) {
             StagedSites staged = staged_sites(work.site_copy);
             is_staged = true;
-            if (!SPARES_WARP<ACTING>) {
-                asks = __syncthreads_or(stage_tagged(system.sites[work.site_copy], staged, tag, blockDim.x));
-            } else if (!is_last_warp) {
-                asks = shared.meet_staging(stage_tagged(system.sites[work.site_copy], staged, tag, blockDim.x - 32), stagings++);
-            }
+            u32 threads = SPARES_WARP<ACTING> ? blockDim.x - 32 : blockDim.x;
+            bool stages = !SPARES_WARP<ACTING> || !is_last_warp;
+            asks = __syncthreads_or(stages && stage_tagged(system.sites[work.site_copy], staged, tag, threads));
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 i64 now = clock64();
                 shared.cycles[1] += (u64)(now - shared.start);
@@ -275,7 +257,6 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         // Staged sites are read up to here.
         asks = __syncthreads_or(asks);
         if (asks) {
-            if (threadIdx.x == 0) shared.asked = 0;
             // The others see the same. What they wrote of their particles is visible behind a barrier.
 #if RELISTING
             bool full = relist(system.particles[work.copy], staged_sites(work.site_copy), work.first_tile, work.last_tile);

@@ -172,7 +172,7 @@ struct GlobalThermostat {
         }
         memory.factor = control->factor;
         first_step_of_numbers = 1ull << 63;
-        ready.reset(1);
+        ready.reset();
         if (thermostat.kind == THERMOSTAT_BUSSI) constant = exp_f64(-thermostat.timestep / thermostat.parameter);
         if (thermostat.kind != THERMOSTAT_NOSE_HOOVER) return;
         double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
