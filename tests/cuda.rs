@@ -2,7 +2,7 @@
 //! does nothing.
 use supercool::engine::cuda::device::gpus;
 use supercool::engine::domain::Ranks;
-use supercool::engine::{self, Engine, ExactState, StageContext, Thermodynamics};
+use supercool::engine::{self, Engine, ExactState, ParticleQuantity, StageContext, Thermodynamics};
 use supercool::initial;
 use supercool::plan::{
     CheckpointPlan, EngineChoice, EnsembleKind, EnsemblePlan, InitialPlan, Lattice, OutputPlan,
@@ -549,6 +549,50 @@ fn copies_are_of_their_moment_while_steps_run() {
             }
         });
         waiting.join().expect("the copies are right");
+    }
+}
+
+/// Arrays that stay on the GPU have the bits of the copies, and are of their moment.
+#[test]
+fn arrays_on_the_device_have_the_bits_of_the_copies() {
+    if !gpu() {
+        return;
+    }
+    for (dimension, particles) in [(2, 300), (3, 1000), (3, 6000)] {
+        for precision in Precision::ALL {
+            let plan = mixture(dimension, particles, precision);
+            let (state, _) = history(&plan, EngineChoice::Cuda, None, 300);
+            let mut engine = engine_of(&plan, EngineChoice::Cuda, &state);
+            let of = |rows: Vec<[f64; 3]>| -> Vec<u8> {
+                let numbers = rows.iter().flat_map(|row| &row[..dimension]);
+                numbers.flat_map(|number| number.to_ne_bytes()).collect()
+            };
+            let snapshot = engine.snapshot().unwrap();
+            let unwrapped = (0..particles)
+                .map(|id| snapshot.unwrapped(id, &plan.system.simulation_box))
+                .collect();
+            let images = snapshot.image.iter().flat_map(|row| &row[..dimension]);
+            let images: Vec<u8> = images.flat_map(|image| image.to_ne_bytes()).collect();
+            assert!(images.iter().any(|&byte| byte != 0), "some particle has crossed the boundary");
+            let expected = [
+                (ParticleQuantity::Position, of(snapshot.position)),
+                (ParticleQuantity::Unwrapped, of(unwrapped)),
+                (ParticleQuantity::Image, images),
+                (ParticleQuantity::Velocity, of(snapshot.velocity)),
+                (ParticleQuantity::Force, of(engine.forces().unwrap())),
+            ];
+            let arrays = expected.each_ref().map(|(quantity, _)| {
+                engine.device_array(*quantity).unwrap().expect("the engine has a GPU")
+            });
+            engine.advance(50).expect("the steps are taken");
+            // An array may outlive its engine.
+            drop(engine);
+            for (array, (quantity, bytes)) in arrays.iter().zip(&expected) {
+                assert_eq!(array.shape(), [particles, dimension]);
+                let what = format!("{dimension}D, {particles}, {precision:?}, {quantity:?}");
+                assert!(array.bytes().unwrap() == *bytes, "{what}");
+            }
+        }
     }
 }
 

@@ -179,6 +179,31 @@ extern "C" __global__ void __launch_bounds__(256) reverse_velocities() {
     }
 }
 
+// A quantity of all particles, in id order.
+extern "C" __global__ void __launch_bounds__(256)
+    write_rows(const __grid_constant__ ParticleRows rows) {
+    enter_system();
+    const Particles &particles = system.particles[system.control->copy];
+    FOR_EACH_PARTICLE(p) {
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            size_t to = (size_t)particles.id[p] * DIMENSION + axis;
+            i32 image = particles.image[axis][p];
+            if (rows.quantity == ROWS_OF_IMAGES) {
+                rows.images[to] = image;
+            } else if (rows.quantity == ROWS_OF_VELOCITIES) {
+                rows.numbers[to] = Policy::velocity_to_f64(policy, particles.velocity[axis][p], axis);
+            } else if (rows.quantity == ROWS_OF_FORCES) {
+                rows.numbers[to] = Policy::force_to_f64(policy, system.force[axis][p], axis);
+            } else {
+                double x = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
+                double boxes = mul((double)image, rows.edges[axis]);
+                rows.numbers[to] = rows.quantity == ROWS_UNWRAPPED ? add(x, boxes) : x;
+            }
+        }
+    }
+}
+
 // The smallest pair of ids among those whose force does not fit. For error messages.
 extern "C" __global__ void __launch_bounds__(256) find_too_close() {
     enter_system();

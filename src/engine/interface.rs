@@ -1,7 +1,7 @@
 //! The interface of engines.
 use super::{
-    Correlator, EngineError, EngineReport, ExactState, PendingSnapshot, PendingState, StageContext,
-    Thermodynamics,
+    Correlator, DeviceArray, EngineError, EngineReport, ExactState, ParticleQuantity,
+    PendingSnapshot, PendingState, StageContext, Thermodynamics,
 };
 use crate::system::{SimulationBox, Snapshot};
 
@@ -49,6 +49,18 @@ pub trait Engine: Send {
     /// # Errors
     /// If the GPU is lost.
     fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError>;
+
+    /// A quantity of all particles as it is now, in memory of a GPU where it stays; `None` where the engine has no GPU, or several
+    /// for one system. Waits until it is there. The bits are those of [`snapshot`](Self::snapshot) and [`forces`](Self::forces).
+    ///
+    /// # Errors
+    /// If the GPU is lost, or has no memory for it.
+    fn device_array(
+        &self,
+        _quantity: ParticleQuantity,
+    ) -> Result<Option<DeviceArray>, EngineError> {
+        Ok(None)
+    }
 
     /// The state to the bit.
     ///

@@ -9,6 +9,7 @@ mod create;
 pub mod cuda;
 #[cfg(any(test, feature = "fault-injection"))]
 pub(crate) mod delegate;
+mod device_array;
 pub mod domain;
 mod ensemble;
 mod error;
@@ -27,6 +28,7 @@ mod thermostats;
 
 pub use correlator::{Correlator, OfSystems};
 pub use create::{create, create_ensemble_on, create_on, is_on_cpu};
+pub use device_array::{DeviceArray, DeviceMemory, ParticleQuantity};
 pub use ensemble::{Engines, Ensemble, Workers};
 pub use error::{CudaVersion, EngineError};
 pub use interface::Engine;

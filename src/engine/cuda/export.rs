@@ -2,10 +2,14 @@
 use super::buffers::status;
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
+use super::measure::{ParticleRows, rows};
+use super::memory::Buffer;
 use super::raw_state::RawSnapshot;
 use super::stepper::Stepper;
 use super::transfer::{Copied, Piece, aligned_size};
-use crate::engine::{EngineError, ExactState, Pending, PendingSnapshot, PendingState};
+use crate::engine::{
+    DeviceArray, EngineError, ExactState, ParticleQuantity, Pending, PendingSnapshot, PendingState,
+};
 use crate::system::Snapshot;
 
 impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
@@ -81,6 +85,34 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
             all[id as usize] = force;
         }
         Ok(all)
+    }
+
+    /// A quantity of all particles, in memory of its own.
+    pub(super) fn array_on_device(
+        &self,
+        quantity: ParticleQuantity,
+    ) -> Result<DeviceArray, EngineError> {
+        let session = self.device.session();
+        let simulation_box = self.state.simulation_box();
+        let shape = [self.particle_count(), simulation_box.dimension()];
+        let memory = Buffer::new(session, shape[0] * shape[1] * quantity.element_bytes())?;
+        let rows = ParticleRows {
+            numbers: memory.pointer(),
+            images: memory.pointer(),
+            edges: simulation_box.padded_edges(),
+            quantity: match quantity {
+                ParticleQuantity::Position => rows::ROWS_OF_POSITIONS,
+                ParticleQuantity::Unwrapped => rows::ROWS_UNWRAPPED,
+                ParticleQuantity::Image => rows::ROWS_OF_IMAGES,
+                ParticleQuantity::Velocity => rows::ROWS_OF_VELOCITIES,
+                ParticleQuantity::Force => rows::ROWS_OF_FORCES,
+            },
+            unused: 0,
+        };
+        self.over_particles(self.device.measure().write_rows, (rows,))?;
+        self.device.wait()?;
+        let address = memory.address();
+        Ok(DeviceArray::new(quantity, shape, session.gpu.ordinal, address, Box::new(memory)))
     }
 
     /// What the last launch ended with.

@@ -18,6 +18,29 @@ device_struct! {
     }
 }
 
+device_struct! {
+    /// Where a quantity of all particles goes: component by component, in id order.
+    pub struct ParticleRows {
+        pub numbers: Pointer<f64>,
+        pub images: Pointer<i32>,
+        pub edges: [f64; 3],
+        /// Of [`rows`].
+        pub quantity: u32,
+        pub unused: u32,
+    }
+}
+
+device_constants! {
+    /// Quantities that `write_rows` writes.
+    pub mod rows: u32 {
+        ROWS_OF_POSITIONS = 0;
+        ROWS_UNWRAPPED = 1;
+        ROWS_OF_IMAGES = 2;
+        ROWS_OF_VELOCITIES = 3;
+        ROWS_OF_FORCES = 4;
+    }
+}
+
 device_constants! {
     /// Sums of `measure_velocities` and of `measure_pairs`, and of both; with that of `measure_kicks`, all.
     pub mod measured: u32 {
@@ -28,7 +51,7 @@ device_constants! {
     }
 }
 
-shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, Shift, Shares);
+shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, rows::Declaration, Shift, Shares, ParticleRows);
 
 kernels! {
     /// Kernels over all particles, between launches (`kernels/md/measure.cu`).
@@ -43,5 +66,6 @@ kernels! {
         scale_velocities(f64);
         reverse_velocities();
         find_too_close();
+        write_rows(ParticleRows);
     }
 }

@@ -9,7 +9,7 @@ use super::declare::{Plain, Pointer};
 use super::device::{Gpu, failed};
 use super::launch::CommonKernels;
 use super::streams::Stream;
-use crate::engine::EngineError;
+use crate::engine::{DeviceMemory, EngineError};
 
 /// A GPU in use by this process.
 pub struct Session {
@@ -209,6 +209,12 @@ impl Buffer {
         unsafe { result::memcpy_dtoh_sync(&mut values, self.pointer + at as CUdeviceptr) }
             .map_err(|error| failed("copy from the GPU", error))?;
         Ok(values)
+    }
+}
+
+impl DeviceMemory for Buffer {
+    fn read(&self, bytes: usize) -> Result<Vec<u8>, EngineError> {
+        Buffer::read(self, bytes)
     }
 }
 

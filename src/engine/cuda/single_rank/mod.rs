@@ -29,8 +29,8 @@ use crate::engine::precision::{ExactSum, Policy};
 use crate::engine::report::{EngineReport, TimeShares, Trial};
 use crate::engine::thermostats::scale_velocities;
 use crate::engine::{
-    Correlator, Engine, EngineError, ExactState, MemoryLayout, PendingSnapshot, PendingState,
-    StageContext, Thermodynamics,
+    Correlator, DeviceArray, Engine, EngineError, ExactState, MemoryLayout, ParticleQuantity,
+    PendingSnapshot, PendingState, StageContext, Thermodynamics,
 };
 use crate::plan::Plan;
 use crate::system::{SimulationBox, Snapshot};
@@ -424,6 +424,10 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
 
     fn forces(&self) -> Result<Vec<[f64; 3]>, EngineError> {
         self.read_forces()
+    }
+
+    fn device_array(&self, quantity: ParticleQuantity) -> Result<Option<DeviceArray>, EngineError> {
+        self.array_on_device(quantity).map(Some)
     }
 
     fn export(&self) -> Result<ExactState, EngineError> {
