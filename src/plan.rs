@@ -300,6 +300,11 @@ impl RescalePlan {
 }
 
 impl StagePlan {
+    /// Of the velocities that are drawn at its start, at a minimum of the energy.
+    pub fn drawn_temperature(&self) -> Option<f64> {
+        self.minimize.and_then(|minimize| minimize.temperature)
+    }
+
     /// Whether it has a file of results.
     pub fn has_results(&self) -> bool {
         let observe = &self.observe;

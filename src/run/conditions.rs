@@ -6,7 +6,7 @@ use super::stage::minima::minima;
 use super::{OutputDirectory, RunError, Simulation, stage_contexts};
 use crate::announce;
 use crate::engine::{self, CancelToken, EngineError, ExactState, InherentStructure, Replicas};
-use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision};
+use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision, StagePlan};
 
 /// States as a stage of the plan takes them over from the one before.
 ///
@@ -24,6 +24,62 @@ pub fn taken_over(states: Vec<ExactState>, plan: &Plan) -> Result<Vec<ExactState
             .map_err(|particle| EngineError::velocity_range(step, particle))
     };
     states.into_iter().map(take).collect()
+}
+
+/// Whether a stage begins with states other than those in which the steps before have left the systems: at minima, or for
+/// another timestep. `before`, `plan`: [`Plan::at_stage`] of the stage before and of this one.
+pub fn begins_anew(before: &Plan, plan: &Plan, stage: usize) -> bool {
+    plan.run.timestep != before.run.timestep || plan.stages[stage].minimize.is_some()
+}
+
+/// The states with which such a stage begins; where it draws velocities, these are still to be drawn.
+///
+/// # Errors
+/// If a descent is given up, there is no GPU for it, or a velocity does not fit the precision.
+pub fn states_of_stage(
+    mut states: Vec<ExactState>,
+    plan: &Plan,
+    stage: usize,
+    cancel: Option<&CancelToken>,
+) -> Result<Vec<ExactState>, EngineError> {
+    let stage = &plan.stages[stage];
+    if let Some(of) = &stage.minimize {
+        let what = format!("stage \"{}\": minimizing the potential energy", stage.name);
+        let descend = || minima_below(states, &of.descent, (&stage.name, plan), cancel);
+        states = announce::while_slow(what, descend)?;
+    }
+    taken_over(states, plan)
+}
+
+/// The plan with other edges of the box, where they are due `step` steps after the start of a stage. `plan`: as the stage began.
+pub fn rescaled(plan: &Plan, stage: usize, step: u64) -> Option<Plan> {
+    let stage = &plan.stages[stage];
+    let rescale = stage.rescale?;
+    if !step.is_multiple_of(rescale.every) && step != stage.steps {
+        return None;
+    }
+    let mut plan = plan.clone();
+    plan.system.simulation_box = rescale.at(&plan.system.simulation_box, step, stage.steps);
+    Some(plan)
+}
+
+/// States in the box of a plan, where every particle has the same place as a fraction of the edges.
+///
+/// # Errors
+/// If a velocity does not fit the precision.
+pub fn states_in_box(states: Vec<ExactState>, plan: &Plan) -> Result<Vec<ExactState>, EngineError> {
+    let system = &plan.system;
+    let in_box = |state: ExactState| {
+        state
+            .in_box(system.simulation_box, &system.species)
+            .map_err(|particle| EngineError::velocity_range(state.step, particle))
+    };
+    states.into_iter().map(in_box).collect()
+}
+
+/// Steps from the start of a stage to the first change of its box after `step`.
+pub fn next_rescaling(stage: &StagePlan, step: u64) -> u64 {
+    stage.rescale.map_or(u64::MAX, |rescale| (step / rescale.every + 1) * rescale.every)
 }
 
 /// The minima below these states, with velocities of zero.
@@ -72,19 +128,11 @@ impl Simulation {
         directory: &OutputDirectory,
     ) -> Result<(), RunError> {
         let plan = self.plan.at_stage(self.stage);
-        let stage = &plan.stages[self.stage];
-        let minimize = stage.minimize;
-        if plan.run.timestep != self.plan_of_stage.run.timestep || minimize.is_some() {
-            let mut states = self.states()?;
-            if let Some(of) = &minimize {
-                let what = format!("stage \"{}\": minimizing the potential energy", stage.name);
-                let place = (&stage.name[..], &plan);
-                let descend = || minima_below(states, &of.descent, place, directory.cancel());
-                states = announce::while_slow(what, descend)?;
-            }
-            self.set_up(&plan, taken_over(states, &plan)?)?;
+        if begins_anew(&self.plan_of_stage, &plan, self.stage) {
+            let states = states_of_stage(self.states()?, &plan, self.stage, directory.cancel())?;
+            self.set_up(&plan, states)?;
         }
-        if let Some(temperature) = minimize.and_then(|of| of.temperature) {
+        if let Some(temperature) = plan.stages[self.stage].drawn_temperature() {
             self.ensemble.draw_velocities(&vec![Some(temperature); plan.systems()])?;
         }
         self.plan_of_stage = plan;
@@ -93,22 +141,9 @@ impl Simulation {
 
     /// Gives the box other edges, where they are due.
     pub(super) fn rescale(&mut self) -> Result<(), RunError> {
-        let stage = &self.plan.stages[self.stage];
-        let Some(rescale) = stage.rescale else { return Ok(()) };
         let step = self.ensemble.step() - self.plan.first_step(self.stage);
-        if !step.is_multiple_of(rescale.every) && step != stage.steps {
-            return Ok(());
-        }
-        let from = self.plan_of_stage.system.simulation_box;
-        let mut plan = self.plan_of_stage.clone();
-        plan.system.simulation_box = rescale.at(&from, step, stage.steps);
-        let in_box = |state: ExactState| {
-            state
-                .in_box(plan.system.simulation_box, &plan.system.species)
-                .map_err(|particle| EngineError::velocity_range(state.step, particle))
-        };
-        let states = self.states()?.into_iter().map(in_box).collect::<Result<_, _>>()?;
-        self.set_up(&plan, states)?;
+        let Some(plan) = rescaled(&self.plan_of_stage, self.stage, step) else { return Ok(()) };
+        self.set_up(&plan, states_in_box(self.states()?, &plan)?)?;
         // In its middle: thermostats keep their memory.
         self.ensemble.begin_stage(&stage_contexts(&self.plan, self.stage))?;
         Ok(())
@@ -116,8 +151,7 @@ impl Simulation {
 
     /// First step after `step` of the stage at which the box changes.
     pub(super) fn next_rescaling(&self, step: u64) -> u64 {
-        let rescale = self.plan.stages[self.stage].rescale;
-        rescale.map_or(u64::MAX, |rescale| (step / rescale.every + 1) * rescale.every)
+        next_rescaling(&self.plan.stages[self.stage], step)
     }
 
     fn states(&self) -> Result<Vec<ExactState>, EngineError> {

@@ -5,7 +5,7 @@
 //! the bits of one that never stopped. Files are brought to the disk before a checkpoint counts on them.
 //! What is measured is correlated and written by another thread (`writer`) while the engine continues.
 mod checkpoint;
-mod conditions;
+pub mod conditions;
 mod description;
 mod directory;
 mod draft;
