@@ -1,14 +1,24 @@
 //! The steps of one system through the stages of its plan, without files: the bits are those of a run.
 use miette::miette;
-use supercool::engine::{self, Engine, EngineError, ExactState, StageContext, Thermodynamics};
+use supercool::engine::{
+    self, DeviceArray, Engine, EngineError, ExactState, InherentStructure, ParticleQuantity,
+    StageContext, Thermodynamics,
+};
 use supercool::initial;
-use supercool::plan::{Plan, StagePlan, TotalEnergy};
-use supercool::run;
-use supercool::system::Snapshot;
+use supercool::plan::{InherentStructuresPlan, Plan, StagePlan, TotalEnergy};
+use supercool::run::{self, conditions};
+use supercool::system::{SimulationBox, Snapshot};
+
+/// First time step of a descent, in units of the timestep: as that of a stage.
+const FIRST_TIMESTEP: f64 = 0.5;
 
 /// A system between two steps.
 pub struct Course {
     pub plan: Plan,
+    /// With the timestep of the present stage and the box in which it began.
+    plan_of_stage: Plan,
+    /// The same with the box of now: the engine's.
+    plan_of_engine: Plan,
     engine: Box<dyn Engine>,
     /// Index of the stage that was entered last.
     stage: usize,
@@ -31,7 +41,16 @@ impl Course {
         let mut engine = engine::create(&plan, &state)?;
         run::draw_first_velocities(&plan, engine.as_mut())?;
         let energies = vec![(0.0, 0); plan.stages.len()];
-        let mut course = Course { plan, engine, stage: 0, energies, broken: None };
+        let (plan_of_stage, plan_of_engine) = (plan.clone(), plan.clone());
+        let mut course = Course {
+            plan,
+            plan_of_stage,
+            plan_of_engine,
+            engine,
+            stage: 0,
+            energies,
+            broken: None,
+        };
         course.enter_stage()?;
         Ok(course)
     }
@@ -43,6 +62,19 @@ impl Course {
     /// The stage that the present step is of; where one ends, that one.
     pub fn stage(&self) -> &StagePlan {
         &self.plan.stages[self.stage]
+    }
+
+    pub fn timestep(&self) -> f64 {
+        self.plan_of_engine.run.timestep
+    }
+
+    /// Since the start.
+    pub fn time(&self) -> f64 {
+        self.plan.time(self.stage, self.step())
+    }
+
+    pub fn simulation_box(&self) -> SimulationBox {
+        self.plan_of_engine.system.simulation_box
     }
 
     fn stage_end(&self) -> u64 {
@@ -59,6 +91,17 @@ impl Course {
 
     /// As a run enters it.
     fn enter_stage(&mut self) -> miette::Result<()> {
+        let plan = self.plan.at_stage(self.stage);
+        if conditions::begins_anew(&self.plan_of_stage, &plan, self.stage) {
+            let states = vec![self.engine.export()?];
+            let states = conditions::states_of_stage(states, &plan, self.stage, None)?;
+            self.set_up(&plan, states)?;
+        }
+        if let Some(temperature) = self.stage().drawn_temperature() {
+            self.engine.draw_velocities(temperature, true)?;
+        }
+        self.plan_of_stage = plan.clone();
+        self.plan_of_engine = plan;
         self.engine.begin_stage(&self.context())?;
         let energy = match &self.stage().set_total_energy {
             None => return Ok(()),
@@ -75,6 +118,24 @@ impl Course {
             ));
         }
         Ok(self.engine.scale_velocities((kinetic / now.kinetic_energy).sqrt())?)
+    }
+
+    /// A new engine, with this state.
+    fn set_up(&mut self, plan: &Plan, states: Vec<ExactState>) -> Result<(), EngineError> {
+        self.engine = engine::create(plan, &states[0])?;
+        self.plan_of_engine = plan.clone();
+        Ok(())
+    }
+
+    /// Gives the box other edges, where they are due.
+    fn rescale(&mut self) -> miette::Result<()> {
+        let step = self.step() - self.plan.first_step(self.stage);
+        let rescaled = conditions::rescaled(&self.plan_of_stage, self.stage, step);
+        let Some(plan) = rescaled else { return Ok(()) };
+        let states = conditions::states_in_box(vec![self.engine.export()?], &plan)?;
+        self.set_up(&plan, states)?;
+        // In its middle: thermostats keep their memory.
+        Ok(self.engine.begin_stage(&self.context())?)
     }
 
     fn mean_energy_of(&self, name: &str) -> miette::Result<f64> {
@@ -145,13 +206,17 @@ impl Course {
             let next_sample = interval.map_or(u64::MAX, |every| {
                 first_step + ((self.step() - first_step) / every + 1) * every
             });
-            let next = target.min(self.stage_end()).min(next_sample);
+            let since = self.step() - first_step;
+            let rescaling = conditions::next_rescaling(self.stage(), since);
+            let rescaling = first_step.saturating_add(rescaling);
+            let next = target.min(self.stage_end()).min(next_sample).min(rescaling);
             self.engine.advance(next - self.step())?;
             if self.step() == next_sample {
                 let (sum, samples) = &mut self.energies[self.stage];
                 *sum += self.engine.thermodynamics()?.total_energy();
                 *samples += 1;
             }
+            self.rescale()?;
         }
         Ok(())
     }
@@ -168,6 +233,14 @@ impl Course {
         self.engine.forces()
     }
 
+    /// `None` where the engine has no GPU.
+    pub fn device_array(
+        &self,
+        quantity: ParticleQuantity,
+    ) -> Result<Option<DeviceArray>, EngineError> {
+        self.engine.device_array(quantity)
+    }
+
     pub fn export(&self) -> Result<ExactState, EngineError> {
         self.engine.export()
     }
@@ -177,16 +250,38 @@ impl Course {
         self.engine.draw_velocities(temperature, true)
     }
 
-    /// Gives all particles other velocities, rounded to the precision. A component that is as it was as a 64-bit float keeps all
-    /// its bits, of which fixed point has more.
+    /// The minimum of the potential energy below the present state, which stays as it is.
+    ///
+    /// # Errors
+    /// If there is no memory for it, or particles are too close.
+    pub fn minimize(
+        &self,
+        force_tolerance: f64,
+        maximum_iterations: u64,
+    ) -> miette::Result<InherentStructure> {
+        let timestep = FIRST_TIMESTEP * self.timestep();
+        let settings =
+            InherentStructuresPlan { every: 1, force_tolerance, maximum_iterations, timestep };
+        let mut minimizer = engine::minimizer(&self.plan_of_engine, &settings)?;
+        Ok(minimizer.minimize(&self.snapshot()?)?)
+    }
+
+    /// Gives all particles other positions, images or velocities, rounded to the precision. A component that is as it was as a
+    /// 64-bit float keeps all its bits, of which fixed point has more. Thermostats keep their memory.
     ///
     /// # Errors
     /// If one is no number, or too large.
-    pub fn set_velocities(&mut self, velocity: Vec<[f64; 3]>) -> miette::Result<()> {
+    pub fn set(&mut self, change: Change) -> miette::Result<()> {
         let mut state = self.engine.export()?;
         let species = &self.plan.system.species;
         let before = state.to_snapshot(species);
-        let after = Snapshot { velocity, ..before.clone() };
+        let moves = change.position.is_some();
+        let after = Snapshot {
+            step: before.step,
+            position: change.position.unwrap_or_else(|| before.position.clone()),
+            image: change.image.unwrap_or_else(|| before.image.clone()),
+            velocity: change.velocity.unwrap_or_else(|| before.velocity.clone()),
+        };
         let rounded = ExactState::from_snapshot(
             &after,
             state.species_of.clone(),
@@ -198,7 +293,8 @@ impl Course {
         .map_err(|particle| {
             miette!(
                 help = "numbers must be finite, and in fixed point no particle may cross a quarter of the box in a step",
-                "the velocity of particle {particle}, {:?}, does not fit precision {:?}",
+                "particle {particle} with the position {:?} and the velocity {:?} does not fit precision {:?}",
+                after.position[particle],
                 after.velocity[particle],
                 state.precision.name()
             )
@@ -208,11 +304,27 @@ impl Course {
                 if after.velocity[particle][axis] != before.velocity[particle][axis] {
                     state.velocity[particle][axis] = rounded.velocity[particle][axis];
                 }
+                if after.position[particle][axis] != before.position[particle][axis] {
+                    state.position[particle][axis] = rounded.position[particle][axis];
+                }
             }
         }
-        self.engine = engine::create(&self.plan, &state)?;
+        state.image = after.image;
+        if moves {
+            // Neighbor lists are of the positions before.
+            state.memory = None;
+        }
+        self.engine = engine::create(&self.plan_of_engine, &state)?;
         Ok(self.engine.begin_stage(&self.context())?)
     }
+}
+
+/// What particles are given; `None`: as it is. Positions lie in the box.
+#[derive(Default)]
+pub struct Change {
+    pub position: Option<Vec<[f64; 3]>>,
+    pub image: Option<Vec<[i32; 3]>>,
+    pub velocity: Option<Vec<[f64; 3]>>,
 }
 
 fn check_system(plan: &Plan, system: Option<usize>) -> miette::Result<()> {

@@ -3,6 +3,7 @@
 mod configuration;
 mod correlate;
 mod course;
+mod device_array;
 mod error;
 mod evaluate;
 mod log;
@@ -99,6 +100,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ConfigError", py.get_type::<ConfigError>())?;
     module.add_class::<run::Stop>()?;
     module.add_class::<simulation::Simulation>()?;
+    module.add_class::<device_array::DeviceArray>()?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(analyze, module)?)?;

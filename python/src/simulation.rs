@@ -9,7 +9,8 @@ use pyo3::types::{PyByteArray, PyDict};
 use supercool::potential::PotentialPlan;
 use supercool::system::species_of_particles;
 
-use crate::course::Course;
+use crate::course::{Change, Course};
+use crate::device_array::{self, DeviceArray};
 use crate::error::raise;
 use crate::{configuration, log};
 
@@ -44,10 +45,8 @@ impl Simulation {
         of: impl FnOnce(&mut Course) -> miette::Result<Vec<[f64; 3]>> + Send,
     ) -> PyResult<Bound<'py, PyByteArray>> {
         let bytes = self.with(py, |course| {
-            let dimension = course.plan.system.simulation_box.dimension();
-            let rows = of(course)?;
-            let numbers = rows.iter().flat_map(|row| &row[..dimension]);
-            Ok(numbers.flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>())
+            let dimension = course.simulation_box().dimension();
+            Ok(bytes_of(&of(course)?, dimension, f64::to_ne_bytes))
         })?;
         Ok(PyByteArray::new(py, &bytes))
     }
@@ -112,13 +111,19 @@ impl Simulation {
 
     #[getter]
     fn timestep(&self, py: Python<'_>) -> PyResult<f64> {
-        self.with(py, |course| Ok(course.plan.run.timestep))
+        self.with(py, |course| Ok(course.timestep()))
+    }
+
+    /// Since the start.
+    #[getter]
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |course| Ok(course.time()))
     }
 
     /// Edges of the box.
     #[getter]
     fn edges(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
-        self.with(py, |course| Ok(course.plan.system.simulation_box.edges().to_vec()))
+        self.with(py, |course| Ok(course.simulation_box().edges().to_vec()))
     }
 
     /// Name, number of particles and mass of each species.
@@ -153,7 +158,7 @@ impl Simulation {
     /// 64-bit floats.
     fn unwrapped<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         self.floats(py, |course| {
-            let (snapshot, of) = (course.snapshot()?, course.plan.system.simulation_box);
+            let (snapshot, of) = (course.snapshot()?, course.simulation_box());
             Ok((0..snapshot.position.len()).map(|id| snapshot.unwrapped(id, &of)).collect())
         })
     }
@@ -171,12 +176,17 @@ impl Simulation {
     /// 32-bit integers.
     fn images<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let bytes = self.with(py, |course| {
-            let dimension = course.plan.system.simulation_box.dimension();
-            let images = course.snapshot()?.image;
-            let numbers = images.iter().flat_map(|row| &row[..dimension]);
-            Ok(numbers.flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>())
+            let dimension = course.simulation_box().dimension();
+            Ok(bytes_of(&course.snapshot()?.image, dimension, i32::to_ne_bytes))
         })?;
         Ok(PyByteArray::new(py, &bytes))
+    }
+
+    /// `None` where the engine has no GPU.
+    fn device_array(&self, py: Python<'_>, name: &str) -> PyResult<Option<DeviceArray>> {
+        let quantity = device_array::quantity(name)?;
+        let array = self.with(py, |course| Ok(course.device_array(quantity)?))?;
+        Ok(array.map(DeviceArray::new))
     }
 
     /// Of positions, images and velocities.
@@ -210,19 +220,75 @@ impl Simulation {
         self.with(py, |course| Ok(course.draw_velocities(temperature)?))
     }
 
-    /// From 64-bit floats, particle by particle.
-    fn set_velocities(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<()> {
-        let bytes = bytes.to_vec();
+    /// The fields of `supercool.Minimum`.
+    fn minimize<'py>(
+        &self,
+        py: Python<'py>,
+        force_tolerance: f64,
+        maximum_iterations: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (dimension, found) = self.with(py, |course| {
+            let dimension = course.simulation_box().dimension();
+            Ok((dimension, course.minimize(force_tolerance, maximum_iterations)?))
+        })?;
+        let bytes = |bytes: Vec<u8>| PyByteArray::new(py, &bytes);
+        let snapshot = &found.snapshot;
+        let minimum = PyDict::new(py);
+        let positions = bytes_of(&snapshot.position, dimension, f64::to_ne_bytes);
+        minimum.set_item("positions", bytes(positions))?;
+        minimum
+            .set_item("images", bytes(bytes_of(&snapshot.image, dimension, i32::to_ne_bytes)))?;
+        minimum.set_item("energy", found.energy)?;
+        minimum.set_item("pressure", found.pressure)?;
+        minimum.set_item("residual_force", found.residual_force)?;
+        minimum.set_item("iterations", found.iterations)?;
+        Ok(minimum)
+    }
+
+    /// Positions and velocities are 64-bit floats, images 32-bit integers, particle by particle.
+    #[pyo3(signature = (*, positions=None, images=None, velocities=None))]
+    fn set(
+        &self,
+        py: Python<'_>,
+        positions: Option<&[u8]>,
+        images: Option<&[u8]>,
+        velocities: Option<&[u8]>,
+    ) -> PyResult<()> {
+        let [positions, images, velocities] =
+            [positions, images, velocities].map(|bytes| bytes.map(<[u8]>::to_vec));
         self.with(py, move |course| {
-            let dimension = course.plan.system.simulation_box.dimension();
-            let rows = bytes.chunks_exact(8 * dimension).map(|row| {
-                let mut velocity = [0.0; 3];
-                for (axis, number) in row.chunks_exact(8).enumerate() {
-                    velocity[axis] = f64::from_ne_bytes(number.try_into().expect("eight bytes"));
-                }
-                velocity
-            });
-            course.set_velocities(rows.collect())
+            let dimension = course.simulation_box().dimension();
+            let floats = |bytes: Vec<u8>| rows_of(&bytes, dimension, f64::from_ne_bytes);
+            course.set(Change {
+                position: positions.map(floats),
+                image: images.map(|bytes| rows_of(&bytes, dimension, i32::from_ne_bytes)),
+                velocity: velocities.map(floats),
+            })
         })
     }
+}
+
+/// Bytes of the first components of each row.
+fn bytes_of<T: Copy, const BYTES: usize>(
+    rows: &[[T; 3]],
+    dimension: usize,
+    bytes: impl Fn(T) -> [u8; BYTES],
+) -> Vec<u8> {
+    rows.iter().flat_map(|row| &row[..dimension]).flat_map(|&number| bytes(number)).collect()
+}
+
+/// Rows of numbers from their bytes; the third component is zero in two dimensions.
+fn rows_of<T: Copy + Default, const BYTES: usize>(
+    bytes: &[u8],
+    dimension: usize,
+    number: impl Fn([u8; BYTES]) -> T,
+) -> Vec<[T; 3]> {
+    let row = |numbers: &[[u8; BYTES]]| {
+        let mut row = [T::default(); 3];
+        for (component, &bytes) in row.iter_mut().zip(numbers) {
+            *component = number(bytes);
+        }
+        row
+    };
+    bytes.as_chunks::<BYTES>().0.chunks_exact(dimension).map(row).collect()
 }

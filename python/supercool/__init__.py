@@ -19,7 +19,7 @@ from ._functions import Function, Propensity, TimeSeries
 from ._native import ConfigError, Error, __version__, presets
 from ._results import Results, Stage, System, open
 from ._run import Run, check, resume, run
-from ._simulation import Simulation
+from ._simulation import Minimum, Simulation
 from ._trajectory import Trajectory
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Propensity",
     "Results",
     "Run",
+    "Minimum",
     "Simulation",
     "Stage",
     "StatePoint",

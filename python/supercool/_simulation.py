@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from . import _configuration, _initial, _native, _nvrtc
@@ -14,6 +15,24 @@ if TYPE_CHECKING:
     import numpy
 
     from ._configuration import Configuration
+
+
+@dataclasses.dataclass(frozen=True)
+class Minimum:
+    """A minimum of the potential energy (inherent structure).
+
+    positions: in the box: (N, D). images: continued from those of the state above it: integers (N, D).
+    energy: per particle. pressure: of the potential energy alone, without kinetic part.
+    residual_force: modulus of the largest force that is left on a particle: below the tolerance unless `converged` is false.
+    """
+
+    positions: numpy.ndarray
+    images: numpy.ndarray
+    energy: float
+    pressure: float
+    residual_force: float
+    iterations: int
+    converged: bool
 
 
 class Simulation(Bridges):
@@ -62,10 +81,11 @@ class Simulation(Bridges):
     @property
     def time(self) -> float:
         """Time since the start."""
-        return self.step * self.timestep
+        return self._native.time
 
     @property
     def timestep(self) -> float:
+        """Of the present stage."""
         return self._native.timestep
 
     @property
@@ -84,6 +104,10 @@ class Simulation(Bridges):
     def positions(self) -> numpy.ndarray:
         """In the box, 0 <= x < edge: (N, D)."""
         return self._rows(self._native.positions())
+
+    @positions.setter
+    def positions(self, positions: numpy.ndarray) -> None:
+        self.set_positions(positions)
 
     @property
     def images(self) -> numpy.ndarray:
@@ -148,6 +172,22 @@ class Simulation(Bridges):
     def _frame(self):
         return self.frame
 
+    def device_array(self, name: str) -> Any:
+        """`positions`, `unwrapped`, `images`, `velocities` or `forces` at the present step, in memory of the GPU: an object for
+        `torch.from_dlpack`, `cupy.from_dlpack` and others that know DLPack, which take it without a copy. Shapes, types and bits are
+        those of the arrays of numpy. Later steps leave it alone, and it outlives the simulation. Where the engine has no GPU it is the
+        array of numpy, which the same functions take.
+
+        >>> import numpy, supercool
+        >>> simulation = supercool.Simulation(supercool.presets()["kob-andersen"], engine="cpu")
+        >>> numpy.from_dlpack(simulation.device_array("velocities")).dtype
+        dtype('float64')
+        """
+        array = self._native.device_array(name)
+        if array is not None:
+            return array
+        return self.forces() if name == "forces" else getattr(self, name)
+
     def forces(self) -> numpy.ndarray:
         """(N, D)."""
         return self._rows(self._native.forces())
@@ -165,7 +205,26 @@ class Simulation(Bridges):
         shape = (len(self.species), self._dimension)
         if velocities.shape != shape:
             raise ValueError(f"velocities have the shape {velocities.shape}; it must be {shape}")
-        self._native.set_velocities(velocities.tobytes())
+        self._native.set(velocities=velocities.tobytes())
+
+    def set_positions(self, positions: numpy.ndarray, images: numpy.ndarray | None = None) -> None:
+        """(N, D); rounded to the precision. Positions beyond the box are wrapped, and images changed accordingly, so that
+        `unwrapped` has them; images are zero where none are given. Velocities, thermostat and step stay; neighbor lists are made anew."""
+        import numpy
+
+        frame = Frame(positions=positions, box=self.box, images=images if images is not None else numpy.zeros_like(positions, dtype="int32"))
+        shape = (len(self.species), self._dimension)
+        if frame.positions.shape != shape:
+            raise ValueError(f"positions have the shape {frame.positions.shape}; it must be {shape}")
+        self._native.set(positions=frame.positions.tobytes(), images=frame.images.tobytes())
+
+    def minimize(self, force_tolerance: float = 1e-6, maximum_iterations: int = 100_000) -> Minimum:
+        """The minimum of the potential energy below the present state (FIRE, in 64-bit floats), which stays as it is. It depends
+        on the state alone, not on precision or lists; processor and GPU may find different ones."""
+        found = self._native.minimize(force_tolerance, maximum_iterations)
+        found["positions"] = self._rows(found["positions"])
+        found["images"] = self._rows(found["images"], "int32")
+        return Minimum(**found, converged=found["residual_force"] < force_tolerance)
 
     def draw_velocities(self, temperature: float) -> None:
         """Maxwell-Boltzmann velocities without total momentum, of exactly this temperature. Their random numbers are those of

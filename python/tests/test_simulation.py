@@ -117,6 +117,103 @@ def test_velocities_set_to_those_that_are_there_change_no_bit(precision):
     assert liquid.hash() == other.hash()
 
 
+STAGES = """
+[[stage]]
+name = "quench"
+minimize = { force_tolerance = 1e-4, temperature = 0.3 }
+
+[[stage]]
+name = "short"
+steps = 40
+timestep = 0.001
+observe = { trajectory = 20 }
+
+[[stage]]
+name = "compress"
+steps = 60
+density = { to = 0.9, every = 25 }
+observe = { thermodynamics = 30 }
+
+[[stage]]
+name = "after"
+steps = 20
+timestep = 0.002
+observe = { trajectory = 20 }
+"""
+
+
+def test_stages_with_other_timesteps_boxes_and_minima_have_the_bits_of_the_command(tmp_path):
+    text = LIQUID.split("[[stage.correlation]]")[0] + STAGES
+    stages = supercool.run(text, output=tmp_path).open().stages
+    simulation = supercool.Simulation(text)
+    simulation.advance(320)
+    for frame in stages["short"].trajectory[1:]:
+        simulation.advance(20)
+        is_frame(simulation, frame)
+        assert simulation.time == pytest.approx(frame.time, rel=1e-13)
+    assert simulation.timestep == 0.001
+    compressed = stages["compress"].observables["potential_energy"].value
+    simulation.advance(30)
+    assert simulation.thermodynamics()["potential_energy"] == compressed[1]
+    assert 0.8442 < 256 / np.prod(simulation.box) < 0.9 and simulation.timestep == 0.004
+    simulation.advance(30)
+    assert 256 / np.prod(simulation.box) == pytest.approx(0.9, rel=1e-14)
+    simulation.advance(20)
+    is_frame(simulation, stages["after"].trajectory[-1])
+    assert simulation.time == pytest.approx(stages["after"].trajectory[-1].time, rel=1e-13)
+    assert simulation.timestep == 0.002
+
+
+def test_positions_can_be_set(liquid):
+    liquid.advance(40)
+    twin = supercool.Simulation(LIQUID)
+    twin.advance(40)
+    # The same in another box of the lattice of images.
+    beyond = twin.unwrapped + 3.0 * twin.box
+    liquid.set_positions(beyond)
+    np.testing.assert_allclose(liquid.unwrapped, beyond, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(liquid.velocities, twin.velocities)
+    assert (liquid.step, liquid.stage) == (40, "equilibrate")
+    np.testing.assert_allclose(liquid.forces(), twin.forces(), rtol=0, atol=1e-3)
+    # To the bit, with the images that were there.
+    liquid.set_positions(twin.positions, twin.images)
+    liquid.positions = liquid.positions
+    liquid.set_positions(twin.positions, twin.images)
+    liquid.advance(100)
+    twin.advance(100)
+    np.testing.assert_allclose(liquid.positions, twin.positions, rtol=0, atol=1e-9)
+    with pytest.raises(ValueError, match=r"must be \(256, 3\)"):
+        liquid.set_positions(np.zeros((255, 3)))
+
+
+def test_positions_that_are_there_change_no_bit():
+    liquid, other = supercool.Simulation(LIQUID), supercool.Simulation(LIQUID)
+    liquid.advance(40)
+    liquid.set_positions(liquid.positions, liquid.images)
+    liquid.advance(200)
+    other.advance(240)
+    assert liquid.hash() == other.hash()
+
+
+def test_a_minimum_is_below_the_state_and_leaves_it_alone(liquid):
+    liquid.advance(30)
+    bits, energy = liquid.hash(), liquid.thermodynamics()["potential_energy"]
+    found = liquid.minimize()
+    assert found.converged and found.residual_force < 1e-6 and found.iterations > 10
+    assert found.energy < energy and liquid.hash() == bits
+    potential = {
+        "kind": "lennard-jones",
+        "cutoff": 2.2,
+        "truncation": "shifted",
+        "pairs": {"AA": {"epsilon": 1.0, "sigma": 1.0}},
+    }
+    there = supercool.evaluate(potential, found.positions, liquid.box)
+    assert there.energy == pytest.approx(256 * found.energy, rel=1e-10)
+    assert np.abs(there.forces).max() < 1e-5
+    few = liquid.minimize(maximum_iterations=3)
+    assert not few.converged and few.iterations == 3
+
+
 def test_wrong_velocities_are_refused(liquid):
     bits = liquid.hash()
     with pytest.raises(ValueError, match=r"must be \(256, 3\)"):
