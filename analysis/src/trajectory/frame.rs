@@ -24,6 +24,8 @@ pub struct Frame {
     pub id: Option<Vec<u64>>,
     /// Masses.
     pub mass: Option<Vec<f64>>,
+    /// Diameters.
+    pub diameter: Option<Vec<f64>>,
     /// Wrapped positions.
     pub position: Vec<[f64; 3]>,
     /// How often a particle has left the box upwards, less downwards.
@@ -119,6 +121,7 @@ impl Frame {
             ("species", Some(self.species.len())),
             ("ids", self.id.as_ref().map(Vec::len)),
             ("masses", self.mass.as_ref().map(Vec::len)),
+            ("diameters", self.diameter.as_ref().map(Vec::len)),
             ("images", self.image.as_ref().map(Vec::len)),
             ("velocities", self.velocity.as_ref().map(Vec::len)),
         ];
@@ -188,6 +191,7 @@ impl Frame {
             permute(&mut self.species, &order);
             self.id.iter_mut().for_each(|column| permute(column, &order));
             self.mass.iter_mut().for_each(|column| permute(column, &order));
+            self.diameter.iter_mut().for_each(|column| permute(column, &order));
             self.image.iter_mut().for_each(|column| permute(column, &order));
             self.velocity.iter_mut().for_each(|column| permute(column, &order));
         }
@@ -273,6 +277,7 @@ mod tests {
             species: vec![0, 1, 0],
             id: Some(vec![7, 3, 5]),
             mass: Some(vec![7.0, 3.0, 5.0]),
+            diameter: Some(vec![0.7, 0.3, 0.5]),
             position: vec![[7.0, 0.0, 0.0], [3.0, 0.0, 0.0], [5.0, 0.0, 0.0]],
             velocity: Some(vec![[7.0; 3], [3.0; 3], [5.0; 3]]),
             ..Frame::default()
@@ -280,6 +285,7 @@ mod tests {
         let sorted = frame.clone().finish(true).unwrap();
         assert_eq!(sorted.id, Some(vec![3, 5, 7]));
         assert_eq!(sorted.mass, Some(vec![3.0, 5.0, 7.0]));
+        assert_eq!(sorted.diameter, Some(vec![0.3, 0.5, 0.7]));
         assert_eq!(sorted.species, vec![1, 0, 0]);
         assert_eq!(sorted.position[1][0], 5.0);
         frame.id = Some(vec![7, 3, 7]);
