@@ -380,6 +380,10 @@ fn read_times(file: &Hdf5File, particles: &Group, count: usize) -> Result<Option
     else {
         return Ok(None);
     };
+    // As `supercool convert` writes them where it has no times.
+    if file.text_attribute(&time, "counts").as_deref() == Some("steps") {
+        return Ok(None);
+    }
     let numbers = file.numbers(&time)?;
     if time.is_scalar() {
         let increment = numbers.first().copied().unwrap_or(0.0);

@@ -367,11 +367,7 @@ impl Header {
                     number,
                     "bonds" | "angles" | "dihedrals" | "impropers" | "ellipsoids" | "lines"
                     | "triangles" | "bodies",
-                ] => {
-                    if number != "0" {
-                        header.others.push(words[1].to_owned());
-                    }
-                }
+                ] if number != "0" => header.others.push(words[1].to_owned()),
                 [.., "xy", "xz", "yz"] => {
                     let straight = |tilt: &&str| tilt.parse::<f64>() == Ok(0.0);
                     if !words[..words.len() - 3].iter().all(straight) {
