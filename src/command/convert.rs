@@ -40,7 +40,7 @@ pub struct ConvertArguments {
     /// Frames FIRST:END:STRIDE as slices of Python, counted from 0, from the end if negative; or one of them, such as -1.
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true, default_value = ":")]
     frames: Selection,
-    /// Of these only frames at multiples of so many steps, counted from the first frame of the file.
+    /// Of these only frames at multiples of this number of steps, counted from the first frame of the file.
     #[arg(long, value_name = "STEPS")]
     every: Option<NonZeroU64>,
     /// Which one of a trajectory of many systems, counted from 0.

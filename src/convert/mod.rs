@@ -41,7 +41,7 @@ pub struct ConvertOptions {
     pub to: Option<Format>,
     pub positions: Positions,
     pub frames: Selection,
-    /// Of these frames only those at multiples of so many steps behind the first frame of the file.
+    /// Of these frames only those at multiples of this number of steps behind the first frame of the file.
     pub every: Option<NonZeroU64>,
     /// Of a file of many systems, which one.
     pub system: Option<usize>,
@@ -88,7 +88,8 @@ pub fn convert(
     let (first, last) = (places[0], places[places.len() - 1]);
     let frame = reader.read(first)?;
     let other = if last == first { frame.clone() } else { reader.read(last)? };
-    let (uniform, frame) = Uniform::find(reader.path(), to, options.positions, frame, other)?;
+    let (uniform, frame) =
+        Uniform::find(reader.path(), to, options.positions, [frame, other], [first, last])?;
     check_names(to, &uniform.species_names)?;
     let series = Series {
         species_names: uniform.species_names.clone(),
@@ -99,22 +100,31 @@ pub fn convert(
         changes: uniform.changes,
         author: author().to_owned(),
     };
-    let notes = notes(&*reader, to, &uniform, &series, &frame)?;
+    let mut notes = notes(&*reader, to, &uniform, &series, &frame)?;
     let particles = frame.particle_count();
 
     let bar = ProgressBar::new(places.len() as u64);
     if options.quiet || places.len() < 2 {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
+    let mut lost_images = usize::from(frame.lost_images);
     let mut file = FramesFile::create(destination, to, series, &frame)?;
     file.append(&frame)?;
     drop(frame);
     for &place in &places[1..] {
         bar.inc(1);
-        file.append(&uniform.brought(reader.read(place)?, place)?)?;
+        let frame = uniform.brought(reader.read(place)?, place)?;
+        lost_images += usize::from(frame.lost_images);
+        file.append(&frame)?;
     }
     file.finish()?;
     bar.finish_and_clear();
+    if lost_images > 0 {
+        notes.push(format!(
+            "positions of {lost_images} frames spread over more than the box, without images: they were wrapped, and how \
+             often particles left the box is lost"
+        ));
+    }
     Ok(Converted {
         source: reader.path().to_owned(),
         frames: places.len(),

@@ -62,18 +62,18 @@ pub struct Uniform<'a> {
     pub species_names: Vec<String>,
     pub changes: Changes,
     dimension: usize,
-    /// Where all frames must have the particles of the first one, but for what changes: it, without coordinates.
+    /// Where all frames must have the particles of the first one, except what changes: that frame, without coordinates.
     particles: Option<Frame>,
 }
 
 impl<'a> Uniform<'a> {
-    /// Of the first and last frame; the first in the common form comes with it.
+    /// Of the first and last frame, which have these places in the file; the first in the common form comes with it.
     pub fn find(
         source: &'a Path,
         format: Format,
         positions: Positions,
-        first: Frame,
-        last: Frame,
+        [first, last]: [Frame; 2],
+        places: [usize; 2],
     ) -> Result<(Self, Frame), ConvertError> {
         let (a, b) = (Held::of(&first), Held::of(&last));
         let both = a.both(b);
@@ -118,10 +118,15 @@ impl<'a> Uniform<'a> {
             dimension: first.dimension,
             particles: None,
         };
-        let first = uniform.brought(first, 0)?;
+        let first = uniform.brought(first, places[0])?;
         if format == Format::Hdf5 {
+            if first.particle_count() == 0 {
+                let help = "select frames with particles: --frames";
+                let what = "it has no particles".to_owned();
+                return Err(uniform.unlike(&first, places[0], what, help));
+            }
             let mut last = last;
-            uniform.rename(&mut last, 0)?;
+            uniform.rename(&mut last, places[1])?;
             uniform.changes = Changes {
                 species: first.species != last.species,
                 id: held.id && first.id != last.id,

@@ -32,6 +32,9 @@ pub struct Frame {
     pub image: Option<Vec<[i32; 3]>>,
     /// Velocities.
     pub velocity: Option<Vec<[f64; 3]>>,
+    /// Whether there are no images, and the file's positions spread over more than the box: how often particles left it
+    /// was lost when they were wrapped.
+    pub lost_images: bool,
 }
 
 impl Frame {
@@ -145,8 +148,20 @@ impl Frame {
         }
     }
 
+    /// Whether positions lie farther apart than an edge of the box, rounding aside.
+    fn is_spread(&self) -> bool {
+        (0..self.dimension).any(|k| {
+            let along = self.position.iter().map(|position| position[k]);
+            let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+                (low.min(x), high.max(x))
+            });
+            high - low > (1.0 + 1e-6) * self.box_edges[k]
+        })
+    }
+
     fn wrap(&mut self) -> Result<(), String> {
         let edges = self.padded_edges();
+        self.lost_images = self.image.is_none() && self.is_spread();
         for (particle, position) in self.position.iter_mut().enumerate() {
             position[self.dimension..].fill(0.0);
             for k in 0..self.dimension {
@@ -259,6 +274,19 @@ mod tests {
             let unwrapped = frame.unwrapped(0).unwrap();
             assert!((unwrapped[0] - (x + 8.0)).abs() < 1e-13, "{x}: {unwrapped:?}");
             assert_eq!(unwrapped[2], 0.0, "no third component in two dimensions");
+        }
+    }
+
+    #[test]
+    fn images_are_lost_where_positions_spread_over_more_than_the_box() {
+        for (x, images, lost) in
+            [(-1.5, false, false), (3.99, false, false), (4.6, false, true), (4.6, true, false)]
+        {
+            let mut frame = one(x, 4.0);
+            frame.position.push([0.5, -1.0, 0.0]);
+            frame.species.push(0);
+            frame.image = images.then(|| vec![[0; 3]; 2]);
+            assert_eq!(frame.finish(false).unwrap().lost_images, lost, "{x}");
         }
     }
 

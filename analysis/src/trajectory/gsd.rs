@@ -300,6 +300,7 @@ impl GsdReader {
             position,
             image: image.map(|image| image.iter().map(|row| row.map(|x: f64| x as i32)).collect()),
             velocity,
+            ..Frame::default()
         }
         .finish(false)
         .map_err(bad)

@@ -296,6 +296,7 @@ impl TrajectoryReader for H5mdReader {
             velocity: self.optional_vectors(&self.velocity, index, "velocity")?,
             image: image.map(|image| image.iter().map(|row| row.map(|x| x as i32)).collect()),
             position,
+            ..Frame::default()
         };
         if let Some(id) = &mut id {
             leave_out_empty_rows(&mut frame, id);

@@ -8,7 +8,8 @@ use super::lammps::{bounds, id_offset};
 use super::text::{TextFile, write_integers, write_reals};
 use super::{FrameWriter, Series};
 
-/// LAMMPS text dumps (`dump custom`). Without `ITEM: TIME`, which MDAnalysis does not read.
+/// LAMMPS text dumps (`dump custom`). Without `ITEM: TIME`, which MDAnalysis does not read. Names are in the column `element`:
+/// ASE takes text from no other.
 pub struct DumpFrames {
     file: TextFile,
     series: Series,
@@ -57,7 +58,7 @@ fn write_header(to: &mut impl Write, frame: &Frame, series: &Series) -> io::Resu
     for (held, columns) in [
         (frame.id.is_some(), "id"),
         (true, "type"),
-        (series.types.labels, "typelabel"),
+        (series.types.labels, "element"),
         (frame.mass.is_some(), "mass"),
         (frame.diameter.is_some(), "diameter"),
         (true, if series.unwrapped { "xu yu zu" } else { "x y z" }),
