@@ -8,7 +8,7 @@ use crate::{AnalysisError, Result};
 /// Of a GSD file.
 pub(crate) const GSD_MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 
-/// Formats of trajectories, told apart by their first bytes.
+/// Formats of trajectories, known by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// H5MD.

@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn folding_moves_by_whole_edges_and_rounds_inside() {
-        for edge in [4.0, 15.056_6, 1.0 / 3.0] {
+        for edge in [4.0_f64, 15.056_6, 1.0 / 3.0] {
             let half = edge as f32 / 2.0;
             for coordinate in
                 [0.0, 0.3 * edge, (0.5 * edge).next_down(), 0.5 * edge, edge.next_down()]
