@@ -14,14 +14,14 @@ def folder(tmp_path_factory):
 
 
 def test_a_results_file_becomes_gsd(folder, caplog):
-    gsd = needed("gsd.hoomd")
+    hoomd = needed("gsd.hoomd")
     with caplog.at_level(logging.WARNING, logger="supercool"):
         converted = supercool.convert(folder / "run/equilibrate.h5", folder / "a.gsd", frames=slice(1, None))
     assert (converted.path, converted.frames, converted.particles) == (folder / "a.gsd", 2, 256)
     assert converted.steps == (60, 120)
     assert [f"convert: {note}" for note in converted.notes] == caplog.messages
     assert any("left out: times, parameters" in note for note in converted.notes)
-    with gsd.hoomd.open(folder / "a.gsd") as frames:
+    with hoomd.open(folder / "a.gsd") as frames:
         assert [frame.configuration.step for frame in frames] == [60, 120]
         assert list(frames[0].particles.types) == ["A", "B"]
 
