@@ -6,11 +6,12 @@
 //!    [`arithmetic`] they rest on: plain data and formulas.
 //! 2. What runs it: [`engine`].
 //! 3. What the user touches: [`config`] (text to [`plan`]), [`initial`] states, [`run`] (stages,
-//!    checkpoints), [`output`] (files) and [`command`] (the command line).
+//!    checkpoints), [`output`] (files), [`convert`] (files of other programs) and [`command`] (the command line).
 mod announce;
 pub mod arithmetic;
 pub mod command;
 pub mod config;
+pub mod convert;
 pub mod engine;
 pub mod initial;
 pub mod integrator;

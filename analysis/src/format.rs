@@ -8,13 +8,18 @@ use crate::{AnalysisError, Result};
 /// Of a GSD file.
 pub(crate) const GSD_MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 
-/// Formats told apart by their first bytes.
+/// Formats of trajectories, known by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
+    /// H5MD.
     Hdf5,
+    /// GSD, schema `hoomd`.
     Gsd,
+    /// LAMMPS data file.
     LammpsData,
+    /// LAMMPS text dump.
     LammpsDump,
+    /// Extended XYZ.
     Xyz,
 }
 

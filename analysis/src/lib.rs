@@ -48,4 +48,4 @@ pub use readable::check_readable;
 pub use report::report;
 pub use supercool_observables as observables;
 pub use supercool_statistics as statistics;
-pub use trajectory::{Frame, TrajectoryReader, open, open_system};
+pub use trajectory::{Frame, TrajectoryReader, open, open_as, open_system};

@@ -1,6 +1,7 @@
 //! `supercool._native`: what the Python package is made of in Rust. Python code in `python/supercool` gives it its shape:
 //! arrays, classes, defaults. Texts and numbers go between the two, and nested results as JSON.
 mod configuration;
+mod convert;
 mod correlate;
 mod course;
 mod device_array;
@@ -106,6 +107,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analyze, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(configuration::toml_of, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(correlate::correlate, module)?)?;
     module.add_function(wrap_pyfunction!(correlate::trajectory, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;

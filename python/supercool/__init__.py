@@ -5,12 +5,13 @@ presets: configurations of well-known models to start from, texts by name.
 Simulation: one system in this process, without files.
 open: results of a run. average: averages over runs with errors, figures and fits. analyze: the same as a dictionary.
 frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
-correlate: time correlations and structure of any trajectory, as of a run.
+correlate: time correlations and structure of any trajectory, as of a run. convert: trajectories in other formats.
 evaluate: energies, forces, stress and Hessian of particles at given places.
 """
 
 from ._average import Average, Averages, StatePoint, average
 from ._bridges import frame
+from ._convert import Converted, convert
 from ._correlate import correlate
 from ._evaluate import Evaluation, evaluate
 from ._fits import Fit, analyze
@@ -26,6 +27,7 @@ __all__ = [
     "Average",
     "Averages",
     "ConfigError",
+    "Converted",
     "Error",
     "Evaluation",
     "Fit",
@@ -45,6 +47,7 @@ __all__ = [
     "analyze",
     "average",
     "check",
+    "convert",
     "correlate",
     "evaluate",
     "frame",

@@ -84,6 +84,18 @@ def correlate(
     steps_per_frame: int | None = None,
     force: bool = False,
 ) -> str: ...
+def convert(
+    source: str,
+    destination: str,
+    *,
+    positions: str,
+    frames: str,
+    every: int | None = None,
+    system: int | None = None,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    force: bool = False,
+) -> str: ...
 def evaluate(text: str, positions: bytes, hessian: bool) -> dict: ...
 def run(
     name: str,

@@ -3,6 +3,7 @@ mod analyze;
 pub mod bench;
 pub mod check;
 mod choices;
+mod convert;
 mod correlate;
 pub mod doctor;
 mod export;
@@ -91,6 +92,8 @@ enum Command {
     Analyze(analyze::AnalyzeArguments),
     /// Evaluate the observables of a configuration on a stored trajectory.
     Correlate(correlate::CorrelateArguments),
+    /// Write a trajectory or state in another format: H5MD, GSD, extended XYZ, LAMMPS dump or data file.
+    Convert(convert::ConvertArguments),
     /// Write the propensities of a results file for other programs: as extended XYZ, or as NumPy arrays.
     Export(export::ExportArguments),
     /// Measure steps per second.
@@ -163,6 +166,7 @@ pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<Ex
         Command::Report(arguments) => say(report::report(&arguments)?)?,
         Command::Analyze(arguments) => say(analyze::analyze(&arguments)?)?,
         Command::Correlate(arguments) => correlate::correlate(&arguments)?,
+        Command::Convert(arguments) => say(convert::convert(&arguments)?)?,
         Command::Export(arguments) => say(export::export(&arguments)?)?,
         Command::Bench(arguments) => {
             return on_ranks(|ranks| bench::run(&arguments, &ranks).map(|()| ExitCode::SUCCESS));

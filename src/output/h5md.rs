@@ -18,7 +18,8 @@ use ndarray::{ArrayView1, ArrayViewD, IxDyn};
 use super::error::foreign;
 use super::{OutputError, RunDescription};
 
-const CREATOR: &str = "supercool";
+/// Of the files of runs.
+pub(super) const CREATOR: &str = "supercool";
 
 /// Whether supercool made this file.
 pub(super) fn is_ours(file: &File) -> bool {
@@ -41,14 +42,19 @@ pub(super) fn check_run(
 }
 
 /// `/h5md`: version of the specification, author, creator.
-pub(super) fn write_metadata(file: &File, run: &RunDescription) -> Result<()> {
+pub(super) fn write_metadata(
+    file: &File,
+    author_name: &str,
+    creator_name: &str,
+    version: &str,
+) -> Result<()> {
     let h5md = file.create_group("h5md")?;
     numbers_attribute(&h5md, "version", &[1_i32, 1])?;
     let author = h5md.create_group("author")?;
-    string_attribute(&author, "name", run.author)?;
+    string_attribute(&author, "name", author_name)?;
     let creator = h5md.create_group("creator")?;
-    string_attribute(&creator, "name", CREATOR)?;
-    string_attribute(&creator, "version", run.version)
+    string_attribute(&creator, "name", creator_name)?;
+    string_attribute(&creator, "version", version)
 }
 
 /// `/h5md/modules/<name>`, version 1.0.

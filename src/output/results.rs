@@ -451,7 +451,7 @@ fn set_complete(file: &File, complete: bool) -> hdf5::Result<()> {
 fn write_fixed_part(file: &File, run: &RunDescription) -> hdf5::Result<()> {
     let simulation_box = &run.plan.system.simulation_box;
     let particle_count = run.plan.system.particle_count();
-    h5md::write_metadata(file, run)?;
+    h5md::write_metadata(file, run.author, h5md::CREATOR, run.version)?;
     let units = h5md::register_module(file, "units")?;
     h5md::string_attribute(&units, "system", "LJ")?;
     h5md::register_module(file, "thermodynamics")?;

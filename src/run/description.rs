@@ -51,7 +51,7 @@ impl Provenance {
 }
 
 /// The name that git knows, else that of the account; H5MD demands one. Git is asked once.
-pub(super) fn author() -> &'static str {
+pub(crate) fn author() -> &'static str {
     static AUTHOR: OnceLock<String> = OnceLock::new();
     AUTHOR.get_or_init(|| {
         let variable = |name: &str| std::env::var(name).ok();

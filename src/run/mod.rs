@@ -39,6 +39,7 @@ use std::time::{Duration, Instant};
 
 pub use self::checkpoint::last_state;
 use self::description::Provenance;
+pub(crate) use self::description::author;
 pub use self::directory::{LOCK, OutputDirectory};
 pub use self::error::{RunError, quoted};
 use self::interrupt::EndsWaits;

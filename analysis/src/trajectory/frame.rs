@@ -24,12 +24,17 @@ pub struct Frame {
     pub id: Option<Vec<u64>>,
     /// Masses.
     pub mass: Option<Vec<f64>>,
+    /// Diameters.
+    pub diameter: Option<Vec<f64>>,
     /// Wrapped positions.
     pub position: Vec<[f64; 3]>,
     /// How often a particle has left the box upwards, less downwards.
     pub image: Option<Vec<[i32; 3]>>,
     /// Velocities.
     pub velocity: Option<Vec<[f64; 3]>>,
+    /// Whether there are no images, and the file's positions spread over more than the box: how often particles left it
+    /// was lost when they were wrapped.
+    pub lost_images: bool,
 }
 
 impl Frame {
@@ -119,6 +124,7 @@ impl Frame {
             ("species", Some(self.species.len())),
             ("ids", self.id.as_ref().map(Vec::len)),
             ("masses", self.mass.as_ref().map(Vec::len)),
+            ("diameters", self.diameter.as_ref().map(Vec::len)),
             ("images", self.image.as_ref().map(Vec::len)),
             ("velocities", self.velocity.as_ref().map(Vec::len)),
         ];
@@ -142,8 +148,20 @@ impl Frame {
         }
     }
 
+    /// Whether positions lie farther apart than an edge of the box, rounding aside.
+    fn is_spread(&self) -> bool {
+        (0..self.dimension).any(|k| {
+            let along = self.position.iter().map(|position| position[k]);
+            let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+                (low.min(x), high.max(x))
+            });
+            high - low > (1.0 + 1e-6) * self.box_edges[k]
+        })
+    }
+
     fn wrap(&mut self) -> Result<(), String> {
         let edges = self.padded_edges();
+        self.lost_images = self.image.is_none() && self.is_spread();
         for (particle, position) in self.position.iter_mut().enumerate() {
             position[self.dimension..].fill(0.0);
             for k in 0..self.dimension {
@@ -188,6 +206,7 @@ impl Frame {
             permute(&mut self.species, &order);
             self.id.iter_mut().for_each(|column| permute(column, &order));
             self.mass.iter_mut().for_each(|column| permute(column, &order));
+            self.diameter.iter_mut().for_each(|column| permute(column, &order));
             self.image.iter_mut().for_each(|column| permute(column, &order));
             self.velocity.iter_mut().for_each(|column| permute(column, &order));
         }
@@ -259,6 +278,19 @@ mod tests {
     }
 
     #[test]
+    fn images_are_lost_where_positions_spread_over_more_than_the_box() {
+        for (x, images, lost) in
+            [(-1.5, false, false), (3.99, false, false), (4.6, false, true), (4.6, true, false)]
+        {
+            let mut frame = one(x, 4.0);
+            frame.position.push([0.5, -1.0, 0.0]);
+            frame.species.push(0);
+            frame.image = images.then(|| vec![[0; 3]; 2]);
+            assert_eq!(frame.finish(false).unwrap().lost_images, lost, "{x}");
+        }
+    }
+
+    #[test]
     fn a_position_just_below_zero_never_lands_on_the_upper_face() {
         let frame = one(-1e-30, 4.0).finish(false).unwrap();
         assert!((0.0..4.0).contains(&frame.position[0][0]));
@@ -273,6 +305,7 @@ mod tests {
             species: vec![0, 1, 0],
             id: Some(vec![7, 3, 5]),
             mass: Some(vec![7.0, 3.0, 5.0]),
+            diameter: Some(vec![0.7, 0.3, 0.5]),
             position: vec![[7.0, 0.0, 0.0], [3.0, 0.0, 0.0], [5.0, 0.0, 0.0]],
             velocity: Some(vec![[7.0; 3], [3.0; 3], [5.0; 3]]),
             ..Frame::default()
@@ -280,6 +313,7 @@ mod tests {
         let sorted = frame.clone().finish(true).unwrap();
         assert_eq!(sorted.id, Some(vec![3, 5, 7]));
         assert_eq!(sorted.mass, Some(vec![3.0, 5.0, 7.0]));
+        assert_eq!(sorted.diameter, Some(vec![0.3, 0.5, 0.7]));
         assert_eq!(sorted.species, vec![1, 0, 0]);
         assert_eq!(sorted.position[1][0], 5.0);
         frame.id = Some(vec![7, 3, 7]);

@@ -22,10 +22,24 @@ const ENTRY_BYTES: u64 = 32;
 const NAME_BYTES: u64 = 64;
 const IMAGE: &str = "particles/image";
 const VELOCITY: &str = "particles/velocity";
+/// What frames are made of.
+const READ: [&str; 11] = [
+    "configuration/step",
+    "configuration/box",
+    "configuration/dimensions",
+    "particles/N",
+    "particles/types",
+    "particles/typeid",
+    "particles/mass",
+    "particles/diameter",
+    "particles/position",
+    VELOCITY,
+    IMAGE,
+];
 
 /// Reader of GSD files. Velocities are those of the frame's own chunk, else `None`. Images follow the schema where any
 /// frame after the first has a chunk of them: then they are written as they change. Else the first frame may have them,
-/// and they are `None` in all others. Masses that no chunk holds are `None`.
+/// and they are `None` in all others. Masses and diameters that no chunk holds are `None`.
 pub struct GsdReader {
     path: PathBuf,
     length: u64,
@@ -267,7 +281,12 @@ impl GsdReader {
             true => self.per_particle::<3>(file, frame, count, VELOCITY)?,
             false => None,
         };
-        let mass = self.per_particle::<1>(file, frame, count, "particles/mass")?;
+        let scalars = |file: &mut File, name: &str| -> Result<Option<Vec<f64>>> {
+            let rows = self.per_particle::<1>(file, frame, count, name)?;
+            Ok(rows.map(|rows| rows.into_flattened()))
+        };
+        let mass = scalars(file, "particles/mass")?;
+        let diameter = scalars(file, "particles/diameter")?;
         Frame {
             step: self.steps[frame as usize],
             time: None,
@@ -276,10 +295,12 @@ impl GsdReader {
             species_names: self.type_names(file, frame)?,
             species,
             id: None,
-            mass: mass.map(|mass| mass.iter().map(|m| m[0]).collect()),
+            mass,
+            diameter,
             position,
             image: image.map(|image| image.iter().map(|row| row.map(|x: f64| x as i32)).collect()),
             velocity,
+            ..Frame::default()
         }
         .finish(false)
         .map_err(bad)
@@ -297,6 +318,15 @@ impl TrajectoryReader for GsdReader {
 
     fn steps(&self) -> &[u64] {
         &self.steps
+    }
+
+    fn passed_over(&self) -> Result<Vec<String>> {
+        let is_used = |id: &u16| self.chunks.keys().any(|(_, used)| used == id);
+        let others =
+            self.names.iter().filter(|(name, id)| !READ.contains(&&***name) && is_used(id));
+        let mut names: Vec<String> = others.map(|(name, _)| name.clone()).collect();
+        names.sort();
+        Ok(names)
     }
 
     fn read(&self, index: usize) -> Result<Frame> {

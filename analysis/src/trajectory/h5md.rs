@@ -12,6 +12,10 @@ use super::{Frame, TrajectoryReader};
 use crate::hdf5_file::{Hdf5File, dataset, group, members};
 use crate::{AnalysisError, Result};
 
+/// What frames are made of.
+const READ: [&str; 8] =
+    ["box", "diameter", "id", "image", "mass", "position", "species", "velocity"];
+
 /// Reader of one particle group of an H5MD file.
 ///
 /// Of several groups with positions, `trajectory`, then `all`, then the alphabetically first is read.
@@ -21,7 +25,7 @@ use crate::{AnalysisError, Result};
 /// positions and velocities exactly 0) makes a frame two-dimensional; it alone need not be periodic.
 ///
 /// Velocities and images are those of the frame's step, else `None`; so are those that are fixed in time where positions
-/// are not. Box, species, ids and masses that lack the frame's step are those of the step before, if they are the same
+/// are not. Box, species, ids, masses and diameters that lack the frame's step are those of the step before, if they are the same
 /// at the one after it.
 pub struct H5mdReader {
     file: Hdf5File,
@@ -38,6 +42,7 @@ pub struct H5mdReader {
     species: Option<Element>,
     id: Option<Element>,
     mass: Option<Element>,
+    diameter: Option<Element>,
     edges: Edges,
     species_names: Option<Vec<(i64, String)>>,
 }
@@ -131,6 +136,7 @@ impl H5mdReader {
             image: find("image")?,
             id: find("id")?,
             mass: find("mass")?,
+            diameter: find("diameter")?,
             position,
             species,
             edges,
@@ -252,6 +258,18 @@ impl TrajectoryReader for H5mdReader {
         particles.map_or(1, |names| names.iter().filter(|name| is_system(name)).count().max(1))
     }
 
+    fn passed_over(&self) -> Result<Vec<String>> {
+        let root = members(&self.file.root).into_iter();
+        let mut names: Vec<String> =
+            root.filter(|name| !matches!(&**name, "h5md" | "particles")).collect();
+        if let Some(particles) = group(&self.file.root, &self.group_name) {
+            let elements = members(&particles).into_iter();
+            let others = elements.filter(|name| !READ.contains(&&**name));
+            names.extend(others.map(|name| format!("{}/{name}", self.group_name)));
+        }
+        Ok(names)
+    }
+
     fn read(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let step = self.steps[index];
@@ -274,9 +292,11 @@ impl TrajectoryReader for H5mdReader {
             species: species.index,
             id: None,
             mass: scalars(&self.mass)?,
+            diameter: scalars(&self.diameter)?,
             velocity: self.optional_vectors(&self.velocity, index, "velocity")?,
             image: image.map(|image| image.iter().map(|row| row.map(|x| x as i32)).collect()),
             position,
+            ..Frame::default()
         };
         if let Some(id) = &mut id {
             leave_out_empty_rows(&mut frame, id);
@@ -361,6 +381,10 @@ fn read_times(file: &Hdf5File, particles: &Group, count: usize) -> Result<Option
     else {
         return Ok(None);
     };
+    // As `supercool convert` writes them where it has no times.
+    if file.text_attribute(&time, "counts").as_deref() == Some("steps") {
+        return Ok(None);
+    }
     let numbers = file.numbers(&time)?;
     if time.is_scalar() {
         let increment = numbers.first().copied().unwrap_or(0.0);
@@ -452,6 +476,7 @@ fn leave_out_empty_rows(frame: &mut Frame, id: &mut Vec<f64>) {
     keep(&mut frame.position, id);
     keep(&mut frame.species, id);
     frame.mass.iter_mut().for_each(|column| keep(column, id));
+    frame.diameter.iter_mut().for_each(|column| keep(column, id));
     frame.image.iter_mut().for_each(|column| keep(column, id));
     frame.velocity.iter_mut().for_each(|column| keep(column, id));
     id.retain(|&id| id >= 0.0);

@@ -10,7 +10,7 @@ use crate::{AnalysisError, Result};
 ///
 /// Sections `Atoms` (of the styles atomic, charge, bond, angle, molecular, full, sphere), `Velocities`, `Masses` and
 /// `Atom Type Labels`; others, among them all that belongs to molecules, are passed over. The step is that of the first
-/// line, as `write_data` writes it, else 0. The format does not tell two dimensions: there are two if all of several
+/// line, as `write_data` writes it, else 0. Masses of style sphere are made of diameters and densities. The format does not tell two dimensions: there are two if all of several
 /// particles have the same z, and no velocity along it.
 pub struct LammpsDataReader {
     path: PathBuf,
@@ -26,6 +26,8 @@ struct Header {
     types: u64,
     /// Lower and upper bounds.
     bounds: [Option<(f64, f64)>; 3],
+    /// What else it counts, such as bonds.
+    others: Vec<String>,
 }
 
 /// Sections that are read.
@@ -63,6 +65,8 @@ impl Section {
 struct Columns {
     species: usize,
     position: usize,
+    /// Of the style sphere; the density follows.
+    diameter: Option<usize>,
 }
 
 impl Columns {
@@ -81,7 +85,17 @@ impl Columns {
                 ));
             }
         };
-        Ok(Columns { species, position })
+        Ok(Columns { species, position, diameter: (style == "sphere").then_some(2) })
+    }
+
+    /// What stands in lines of a style and is not read.
+    fn passed_over(style: &str) -> &'static [&'static str] {
+        match style {
+            "charge" => &["charges"],
+            "bond" | "angle" | "molecular" => &["numbers of molecules"],
+            "full" => &["numbers of molecules", "charges"],
+            _ => &[],
+        }
     }
 }
 
@@ -116,6 +130,19 @@ impl TrajectoryReader for LammpsDataReader {
 
     fn units(&self) -> Option<&str> {
         self.units.as_deref()
+    }
+
+    fn passed_over(&self) -> Result<Vec<String>> {
+        let mut names = self.header.others.clone();
+        let mut lines = Lines::open(&self.path, Place { offset: 0, line: 0 })?;
+        lines.expect("a title")?;
+        while let Some((text, style)) = next(&mut lines)? {
+            if Section::named(&text) == Some(Section::Atoms) {
+                names.extend(Columns::passed_over(&style).iter().map(|&name| name.to_owned()));
+                break;
+            }
+        }
+        Ok(names)
     }
 
     fn read(&self, index: usize) -> Result<Frame> {
@@ -158,6 +185,12 @@ impl LammpsDataReader {
             let masses: Option<Vec<f64>> = atoms.types.iter().map(mass).collect();
             frame.mass = Some(masses.ok_or_else(|| wrong("a type without a mass in `Masses`"))?);
         }
+        if let Some(spheres) = atoms.spheres {
+            if frame.mass.is_none() {
+                frame.mass = Some(spheres.iter().map(|&[d, density]| mass(d, density)).collect());
+            }
+            frame.diameter = Some(spheres.iter().map(|&[diameter, _]| diameter).collect());
+        }
         if !body.velocities.is_empty() {
             let velocity = |id: &u64| body.velocities.get(id).copied();
             let velocities: Option<Vec<[f64; 3]>> = atoms.ids.iter().map(velocity).collect();
@@ -187,6 +220,8 @@ struct Atoms {
     types: Vec<u64>,
     positions: Vec<[f64; 3]>,
     images: Option<Vec<[i32; 3]>>,
+    /// Diameter and density.
+    spheres: Option<Vec<[f64; 2]>>,
 }
 
 impl Body {
@@ -251,7 +286,7 @@ impl Body {
     fn read_atom(
         &mut self,
         words: &[&str],
-        Columns { species, position }: Columns,
+        Columns { species, position, diameter }: Columns,
         style: &str,
         header: &Header,
         lines: &Lines,
@@ -273,10 +308,20 @@ impl Body {
         let number = self.type_of(words[species], header, lines)?;
         let real = |k: usize| lines.parse::<f64>(words[position + k], "a coordinate");
         let at = [real(0)?, real(1)?, real(2)?];
+        let sphere = match diameter {
+            Some(at) => Some([
+                lines.parse(words[at], "a diameter")?,
+                lines.parse(words[at + 1], "a density")?,
+            ]),
+            None => None,
+        };
         let atoms = self.atoms.as_mut().expect("their section is being read");
         atoms.ids.push(lines.parse(words[0], "an id")?);
         atoms.types.push(number);
         atoms.positions.push(at);
+        if let Some(sphere) = sphere {
+            atoms.spheres.get_or_insert_default().push(sphere);
+        }
         if words.len() == with_images {
             let flag = |k: usize| lines.parse::<i32>(words[bare + k], "an image flag");
             let image = [flag(0)?, flag(1)?, flag(2)?];
@@ -318,6 +363,11 @@ impl Header {
                     };
                     header.bounds[axis] = Some(bounds);
                 }
+                [
+                    number,
+                    "bonds" | "angles" | "dihedrals" | "impropers" | "ellipsoids" | "lines"
+                    | "triangles" | "bodies",
+                ] if number != "0" => header.others.push(words[1].to_owned()),
                 [.., "xy", "xz", "yz"] => {
                     let straight = |tilt: &&str| tilt.parse::<f64>() == Ok(0.0);
                     if !words[..words.len() - 3].iter().all(straight) {
@@ -358,6 +408,16 @@ fn next(lines: &mut Lines) -> Result<Option<(String, String)>> {
         }
     }
     Ok(None)
+}
+
+/// Of a sphere; of a point, which has no diameter, the density stands for it.
+fn mass(diameter: f64, density: f64) -> f64 {
+    if diameter == 0.0 { density } else { density * sphere_volume(diameter) }
+}
+
+/// Volume of a sphere, also in two dimensions, as LAMMPS takes it.
+pub fn sphere_volume(diameter: f64) -> f64 {
+    std::f64::consts::PI / 6.0 * diameter.powi(3)
 }
 
 fn unfit(lines: &Lines, section: Section, text: &str) -> AnalysisError {

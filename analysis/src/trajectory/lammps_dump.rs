@@ -1,4 +1,5 @@
 //! LAMMPS text dumps (`dump custom` and `dump atom`) with an orthogonal, periodic box.
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::frame::SpeciesTable;
@@ -8,8 +9,8 @@ use crate::{AnalysisError, Result};
 
 /// Reader of LAMMPS text dumps.
 ///
-/// Columns: `id`, `type` or `element`, `mass`, positions as `x`, `xs`, `xu` or `xsu` (and y, z),
-/// `ix iy iz`, `vx vy vz`; others are passed over. The format does not tell two dimensions: a frame
+/// Columns: `id`, `typelabel`, `element` or `type`, `mass`, `diameter` or `radius`, positions as `x`, `xs`, `xu` or `xsu`
+/// (and y, z), `ix iy iz`, `vx vy vz`; others are passed over. The format does not tell two dimensions: a frame
 /// has two if all of several particles have the same z, and no velocity along it. Without ids a particle of one
 /// frame cannot be found in another: LAMMPS changes their order.
 pub struct LammpsDumpReader {
@@ -17,7 +18,38 @@ pub struct LammpsDumpReader {
     places: Vec<Place>,
     steps: Vec<u64>,
     units: Option<String>,
+    /// Columns that are not read.
+    passed_over: BTreeSet<String>,
 }
+
+/// Columns that frames are made of.
+const READ: [&str; 25] = [
+    "id",
+    "type",
+    "typelabel",
+    "element",
+    "mass",
+    "diameter",
+    "radius",
+    "x",
+    "y",
+    "z",
+    "xs",
+    "ys",
+    "zs",
+    "xu",
+    "yu",
+    "zu",
+    "xsu",
+    "ysu",
+    "zsu",
+    "ix",
+    "iy",
+    "iz",
+    "vx",
+    "vy",
+    "vz",
+];
 
 struct Header {
     step: u64,
@@ -37,6 +69,7 @@ impl LammpsDumpReader {
             places: Vec::new(),
             steps: Vec::new(),
             units: None,
+            passed_over: BTreeSet::new(),
         };
         let mut lines = Lines::open(path, Place { offset: 0, line: 0 })?;
         loop {
@@ -47,6 +80,8 @@ impl LammpsDumpReader {
             }
             reader.places.push(place);
             reader.steps.push(header.step);
+            let columns = header.columns.into_iter();
+            reader.passed_over.extend(columns.filter(|name| !READ.contains(&&**name)));
             // LAMMPS writes them once into a file, before the first frame.
             reader.units = reader.units.or(header.units);
         }
@@ -69,6 +104,10 @@ impl TrajectoryReader for LammpsDumpReader {
 
     fn keeps_order(&self) -> bool {
         false
+    }
+
+    fn passed_over(&self) -> Result<Vec<String>> {
+        Ok(self.passed_over.iter().cloned().collect())
     }
 
     fn units(&self) -> Option<&str> {
@@ -176,6 +215,8 @@ struct Columns {
     id: Option<usize>,
     species: Option<usize>,
     mass: Option<usize>,
+    /// A column, and how many times its values the diameters are.
+    diameter: Option<(usize, f64)>,
     image: Option<[usize; 3]>,
     velocity: Option<[usize; 3]>,
 }
@@ -203,8 +244,11 @@ impl Columns {
             scaled,
             unwrapped,
             id: at("id"),
-            species: at("element").or_else(|| at("type")),
+            species: at("typelabel").or_else(|| at("element")).or_else(|| at("type")),
             mass: at("mass"),
+            diameter: at("diameter")
+                .map(|at| (at, 1.0))
+                .or_else(|| at("radius").map(|at| (at, 2.0))),
             // Unwrapped coordinates hold the images already.
             image: if unwrapped { None } else { three("ix", "iy", "iz") },
             velocity: three("vx", "vy", "vz"),
@@ -221,6 +265,7 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
         box_edges: header.edges.to_vec(),
         id: columns.id.map(|_| Vec::new()),
         mass: columns.mass.map(|_| Vec::new()),
+        diameter: columns.diameter.map(|_| Vec::new()),
         image: columns.image.map(|_| Vec::new()),
         velocity: columns.velocity.map(|_| Vec::new()),
         ..Frame::default()
@@ -246,6 +291,9 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
         }
         if let (Some(at), Some(mass)) = (columns.mass, &mut frame.mass) {
             mass.push(real(at)?);
+        }
+        if let (Some((at, factor)), Some(diameter)) = (columns.diameter, &mut frame.diameter) {
+            diameter.push(factor * real(at)?);
         }
         if let (Some(at), Some(velocity)) = (columns.velocity, &mut frame.velocity) {
             velocity.push([real(at[0])?, real(at[1])?, real(at[2])?]);

@@ -16,11 +16,12 @@ use std::path::Path;
 pub use frame::Frame;
 pub use gsd::GsdReader;
 pub use h5md::H5mdReader;
-pub use lammps_data::LammpsDataReader;
+pub use lammps_data::{LammpsDataReader, sphere_volume};
 pub use lammps_dump::LammpsDumpReader;
 pub use xyz::XyzReader;
 
-use crate::format::{Format, format_of};
+pub use crate::format::Format;
+use crate::format::format_of;
 use crate::{AnalysisError, Result};
 
 /// A file of frames.
@@ -48,6 +49,14 @@ pub trait TrajectoryReader: Send {
     /// Name of the system of units, if the file has one. All quantities are handed on in the file's units.
     fn units(&self) -> Option<&str> {
         None
+    }
+
+    /// Names of what the file holds besides, which no frame has.
+    ///
+    /// # Errors
+    /// If the file must be read for it, and cannot be.
+    fn passed_over(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
     }
 
     /// Systems that the file holds, of which one is read.
@@ -134,7 +143,16 @@ pub fn open_system(path: impl AsRef<Path>, system: usize) -> Result<Box<dyn Traj
 /// Opens a trajectory: of many systems the first one. H5MD, GSD, (extended) XYZ, LAMMPS text dump or data file.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn TrajectoryReader>> {
     let path = path.as_ref();
-    Ok(match format_of(path)? {
+    open_as(path, format_of(path)?)
+}
+
+/// Opens a trajectory of this format, whatever the file's first bytes are.
+///
+/// # Errors
+/// If it is of another format.
+pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Box<dyn TrajectoryReader>> {
+    let path = path.as_ref();
+    Ok(match format {
         Format::Hdf5 => Box::new(H5mdReader::open(path)?),
         Format::Gsd => Box::new(GsdReader::open(path)?),
         Format::LammpsData => Box::new(LammpsDataReader::open(path)?),

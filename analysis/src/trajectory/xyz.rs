@@ -1,4 +1,5 @@
 //! Extended XYZ: a count, a line of `key=value` pairs, and one line per particle.
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::frame::SpeciesTable;
@@ -11,7 +12,8 @@ use crate::{AnalysisError, Result};
 /// Second line: `Lattice="Lx 0 0 0 Ly 0 0 0 Lz"`, `Properties=species:S:1:pos:R:3:...`, and optionally
 /// `step=`, `time=`, `dimension=2` or `pbc="T T F"`, and `cell:`-style keys of others are passed over. Without
 /// `dimension=`, several particles in a plane are a system of two dimensions. Read properties: `species` (or `type`, `element`),
-/// `pos`, `vel` (or `velo`, `velocity`, `velocities`; or `momenta`, with masses), `mass` (`masses`), `id`, `image`.
+/// `pos`, `vel` (or `velo`, `velocity`, `velocities`; or `momenta`, with masses), `mass` (`masses`), `diameter` (or
+/// `radius`), `id`, `image`.
 /// Without `Properties`, a line is `species x y z`.
 pub struct XyzReader {
     path: PathBuf,
@@ -19,7 +21,22 @@ pub struct XyzReader {
     steps: Vec<u64>,
     /// Whether frames are counted: one at least has no step of its own.
     counted: bool,
+    /// Columns that are not read.
+    passed_over: BTreeSet<String>,
 }
+
+const POSITION: [&str; 3] = ["pos", "positions", "position"];
+const SPECIES: [&str; 3] = ["species", "type", "element"];
+const VELOCITY: [&str; 4] = ["vel", "velo", "velocity", "velocities"];
+/// As ASE writes them.
+const MOMENTUM: [&str; 2] = ["momenta", "momentum"];
+const MASS: [&str; 2] = ["mass", "masses"];
+const DIAMETER: [&str; 1] = ["diameter"];
+const RADIUS: [&str; 1] = ["radius"];
+const ID: [&str; 1] = ["id"];
+const IMAGE: [&str; 2] = ["image", "images"];
+const READ: [&[&str]; 9] =
+    [&POSITION, &SPECIES, &VELOCITY, &MOMENTUM, &MASS, &DIAMETER, &RADIUS, &ID, &IMAGE];
 
 impl XyzReader {
     /// Finds all frames and reads their second lines.
@@ -29,6 +46,7 @@ impl XyzReader {
             places: Vec::new(),
             steps: Vec::new(),
             counted: false,
+            passed_over: BTreeSet::new(),
         };
         let mut lines = Lines::open(path, Place { offset: 0, line: 0 })?;
         loop {
@@ -42,6 +60,7 @@ impl XyzReader {
             reader.places.push(place);
             reader.counted |= header.step.is_none();
             reader.steps.push(header.step.unwrap_or(index));
+            reader.passed_over.extend(header.passed_over().map(str::to_owned));
         }
         // Steps and counts do not go together.
         if reader.counted {
@@ -66,6 +85,10 @@ impl TrajectoryReader for XyzReader {
 
     fn counts_frames(&self) -> bool {
         self.counted
+    }
+
+    fn passed_over(&self) -> Result<Vec<String>> {
+        Ok(self.passed_over.iter().cloned().collect())
     }
 
     fn read(&self, index: usize) -> Result<Frame> {
@@ -176,6 +199,14 @@ impl Header {
         Ok(Header { step, time, dimension, undeclared, edges, columns })
     }
 
+    /// Names of columns that are not read.
+    fn passed_over(&self) -> impl Iterator<Item = &str> {
+        let is_read = |name: &str| {
+            READ.iter().flat_map(|names| *names).any(|read| read.eq_ignore_ascii_case(name))
+        };
+        self.columns.iter().map(|column| &*column.name).filter(move |name| !is_read(name))
+    }
+
     fn column(
         &self,
         names: &[&str],
@@ -277,20 +308,23 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
     let one = |names: &[&str]| Ok(columns(names, &[1])?.map(|columns| columns.first));
     // Of two dimensions, two components may stand there.
     let vector = |names: &[&str]| columns(names, &[3, 2]);
-    let position_at = match vector(&["pos", "positions", "position"])? {
+    let position_at = match vector(&POSITION)? {
         Some(columns) => columns,
         None => return Err(lines.error("Properties name no pos:R:3")),
     };
-    let species_at = one(&["species", "type", "element"])?;
-    let velocity_at = vector(&["vel", "velo", "velocity", "velocities"])?;
-    let mass_at = one(&["mass", "masses"])?;
-    // As ASE writes them.
-    let momentum_at = if velocity_at.is_none() { vector(&["momenta", "momentum"])? } else { None };
+    let species_at = one(&SPECIES)?;
+    let velocity_at = vector(&VELOCITY)?;
+    let mass_at = one(&MASS)?;
+    let diameter_at = match one(&DIAMETER)? {
+        Some(at) => Some((at, 1.0)),
+        None => one(&RADIUS)?.map(|at| (at, 2.0)),
+    };
+    let momentum_at = if velocity_at.is_none() { vector(&MOMENTUM)? } else { None };
     if momentum_at.is_some() && mass_at.is_none() {
         return Err(lines.error("Properties name momenta, but no masses to divide them by"));
     }
-    let id_at = one(&["id"])?;
-    let image_at = vector(&["image", "images"])?;
+    let id_at = one(&ID)?;
+    let image_at = vector(&IMAGE)?;
     let width: usize = header.columns.iter().map(|column| column.width).sum();
 
     let mut frame = Frame {
@@ -300,6 +334,7 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
         box_edges: header.edges.clone(),
         id: id_at.map(|_| Vec::new()),
         mass: mass_at.map(|_| Vec::new()),
+        diameter: diameter_at.map(|_| Vec::new()),
         image: image_at.map(|_| Vec::new()),
         velocity: velocity_at.or(momentum_at).map(|_| Vec::new()),
         ..Frame::default()
@@ -324,6 +359,9 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
         }
         if let (Some(at), Some(mass)) = (mass_at, &mut frame.mass) {
             mass.push(real(at)?);
+        }
+        if let (Some((at, factor)), Some(diameter)) = (diameter_at, &mut frame.diameter) {
+            diameter.push(factor * real(at)?);
         }
         if let (Some(at), Some(mass), Some(velocity)) = (momentum_at, mass_at, &mut frame.velocity)
         {

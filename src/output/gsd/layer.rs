@@ -1,23 +1,20 @@
-//! GSD: file layer 2.0, schema "hoomd" 1.4, as documented by its authors
-//! (gsd.readthedocs.io, "File layer" and "HOOMD schema").
+//! GSD's file layer 2.0, as documented by its authors (gsd.readthedocs.io, "File layer").
 //!
 //! A header of 256 bytes points to a list of names and to an index; each entry of the index points
 //! to an array of one frame. Arrays are appended to the file, then their entries to the index; an
-//! index that is full is copied to the end with twice the room. What is missing in a frame is as in
-//! frame 0, so frame 0 holds everything and the others only what moves.
+//! index that is full is copied to the end with twice the room.
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::durable::{is_named, publish_bytes};
-use super::error::foreign;
-use super::{FullDisk, OutputError, RunDescription};
-use crate::plan::Plan;
-use crate::system::{SimulationBox, Snapshot, species_of_particles};
+use super::super::OutputError;
+use super::super::durable::{is_named, publish_bytes};
+use super::super::error::foreign;
 
 const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 const FILE_LAYER_VERSION: u32 = 2 << 16;
+/// Of the schema "hoomd".
 const SCHEMA_VERSION: u32 = 1 << 16 | 4;
 const HEADER_LENGTH: u64 = 256;
 /// Unit in which the length of the name list is counted.
@@ -25,7 +22,6 @@ const NAME_LENGTH: usize = 64;
 const NAMES_LENGTH: usize = 8 * NAME_LENGTH;
 const ENTRY_LENGTH: u64 = 32;
 const FIRST_INDEX_ENTRIES: u64 = 128;
-const CREATOR: &str = "supercool";
 
 /// Names of the arrays; the place in this list is the id in the index. The last two are ours, and
 /// other readers pass over them.
@@ -45,24 +41,14 @@ const NAMES: [&str; 13] = [
     "supercool/plan",
 ];
 
-/// Writes a trajectory for OVITO, HOOMD-blue, freud, MDAnalysis and others.
-///
-/// 32-bit floats, so this is for looking and analysing, not for continuing. The box is centred at the
-/// origin: positions are shifted by half the box and lie in `[-L/2, L/2)`. In two dimensions the
-/// third edge is zero, which is how HOOMD-blue says so. The diameter is the natural length (sigma) of the species
-/// with itself.
-pub struct GsdWriter {
+/// A file that frames are appended to.
+pub struct GsdFile {
     path: PathBuf,
     file: File,
-    simulation_box: SimulationBox,
-    particle_count: usize,
-    /// Arrays of frame 0 that do not move.
-    fixed: Vec<Chunk>,
     frames: u64,
     index: Index,
     /// Where the next array goes.
     end: u64,
-    full_disk: FullDisk,
 }
 
 /// Where the index stands and how full it is, in entries.
@@ -74,7 +60,8 @@ struct Index {
 }
 
 /// One array of a frame.
-struct Chunk {
+#[derive(PartialEq)]
+pub struct Chunk {
     id: u16,
     kind: u8,
     rows: u64,
@@ -94,7 +81,7 @@ struct Entry {
 }
 
 /// Numbers that GSD stores, with its number for their type.
-trait Number: Copy {
+pub trait Number: Copy {
     const KIND: u8;
     fn bytes(self) -> impl IntoIterator<Item = u8>;
 }
@@ -124,7 +111,7 @@ fn kind_size(kind: u8) -> Option<u64> {
 }
 
 impl Chunk {
-    fn new<T: Number>(name: &str, columns: usize, values: &[T]) -> Self {
+    pub fn new<T: Number>(name: &str, columns: usize, values: &[T]) -> Self {
         let id = NAMES.iter().position(|&known| known == name).expect("a known name");
         Chunk {
             id: id as u16,
@@ -183,7 +170,7 @@ impl Index {
 }
 
 impl Found {
-    fn read(path: &Path, frames: u64) -> Result<Self, OutputError> {
+    fn read(path: &Path, creator: &str, frames: u64) -> Result<Self, OutputError> {
         let io = |error| OutputError::io(path, "continue", error);
         let file = match File::options().read(true).write(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -196,7 +183,7 @@ impl Found {
         let start = file.read_exact_at(&mut header, 0);
         let index = start
             .ok()
-            .and_then(|()| index_of(&header))
+            .and_then(|()| index_of(&header, creator))
             .ok_or_else(|| foreign(path, "it is not a GSD file made by supercool"))?;
         let index_end = index.end().filter(|&end| end <= length);
         let index_end = index_end.ok_or_else(|| foreign(path, "its index is damaged"))?;
@@ -215,10 +202,12 @@ impl Found {
     }
 }
 
-impl GsdWriter {
+impl GsdFile {
+    /// `creator`: name and version of the program that writes it.
+    ///
     /// # Errors
     /// [`OutputError::Exists`] for an existing file; see [`OutputError`] for the others.
-    pub fn create(path: &Path, run: &RunDescription) -> Result<Self, OutputError> {
+    pub fn create(path: &Path, creator: &str) -> Result<Self, OutputError> {
         if path.exists() {
             return Err(OutputError::Exists { path: path.to_owned() });
         }
@@ -229,23 +218,23 @@ impl GsdWriter {
             used: 0,
         };
         let end = index.location + index.allocated * ENTRY_LENGTH;
-        let mut bytes = header(index, run.version);
+        let mut bytes = header(index, creator);
         bytes.resize(end as usize, 0);
         let list = NAMES.join("\0");
         assert!(list.len() < NAMES_LENGTH, "the names fit into their list");
         bytes[names as usize..names as usize + list.len()].copy_from_slice(list.as_bytes());
 
         publish_bytes(path, &bytes)?;
-        Self::open(path, run, index, 0, end)
+        Self::open(path, index, 0, end)
     }
 
     /// Goes on with a file, also one whose writer was killed: keeps the first `frames` frames.
     ///
     /// # Errors
-    /// [`OutputError::Foreign`] when supercool did not write it, [`OutputError::TooShort`] when it
+    /// [`OutputError::Foreign`] when `creator` (its name) did not write it, [`OutputError::TooShort`] when it
     /// has fewer frames.
-    pub fn reopen(path: &Path, run: &RunDescription, frames: u64) -> Result<Self, OutputError> {
-        let Found { file, mut index, entries, length } = Found::read(path, frames)?;
+    pub fn reopen(path: &Path, creator: &str, frames: u64) -> Result<Self, OutputError> {
+        let Found { file, mut index, entries, length } = Found::read(path, creator, frames)?;
         let io = |error| OutputError::io(path, "continue", error);
         let index_end = index.end().expect("it was checked");
         let kept = entries.partition_point(|entry| entry.frame < frames);
@@ -258,67 +247,35 @@ impl GsdWriter {
         let behind = index.location + index.used * ENTRY_LENGTH;
         file.write_all_at(&vec![0; (index_end - behind) as usize], behind).map_err(io)?;
         file.set_len(end).map_err(io)?;
-        Self::open(path, run, index, frames, end)
+        Self::open(path, index, frames, end)
     }
 
     /// Whether [`reopen`](Self::reopen) would find what it needs.
     ///
     /// # Errors
     /// Those that it would have.
-    pub fn check(path: &Path, frames: u64) -> Result<(), OutputError> {
-        Found::read(path, frames).map(drop)
+    pub fn check(path: &Path, creator: &str, frames: u64) -> Result<(), OutputError> {
+        Found::read(path, creator, frames).map(drop)
     }
 
-    fn open(
-        path: &Path,
-        run: &RunDescription,
-        index: Index,
-        frames: u64,
-        end: u64,
-    ) -> Result<Self, OutputError> {
+    fn open(path: &Path, index: Index, frames: u64, end: u64) -> Result<Self, OutputError> {
         let file = File::options()
             .read(true)
             .write(true)
             .open(path)
             .map_err(|error| OutputError::io(path, "open", error))?;
-        Ok(GsdWriter {
-            path: path.to_owned(),
-            file,
-            simulation_box: run.plan.system.simulation_box,
-            particle_count: run.plan.system.particle_count(),
-            fixed: fixed_chunks(run),
-            frames,
-            index,
-            end,
-            full_disk: FullDisk::Stop,
-        })
-    }
-
-    /// What is done from now on when the disk is full.
-    pub fn on_full_disk(&mut self, full_disk: &FullDisk) {
-        self.full_disk = full_disk.clone();
+        Ok(GsdFile { path: path.to_owned(), file, frames, index, end })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Frames in the file: what a checkpoint remembers for [`reopen`](Self::reopen).
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Adds a frame and hands it to the operating system.
-    ///
-    /// # Panics
-    /// When the number of particles differs from the plan's.
-    pub fn append(&mut self, snapshot: &Snapshot) -> Result<(), OutputError> {
-        assert_eq!(snapshot.position.len(), self.particle_count, "number of particles");
-        let (path, full_disk) = (self.path.clone(), self.full_disk.clone());
-        full_disk.for_io(&path, "write a frame", || self.write_frame(snapshot))
-    }
-
-    /// Waits until everything is on the disk: before a checkpoint that counts on it.
+    /// Waits until everything is on the disk.
     ///
     /// # Errors
     /// Also if the file is not there any more under its name.
@@ -332,28 +289,24 @@ impl GsdWriter {
             .map_err(|error| OutputError::io(&self.path, "bring to the disk", error))
     }
 
-    fn write_frame(&mut self, snapshot: &Snapshot) -> io::Result<()> {
-        let moving = moving_chunks(snapshot, &self.simulation_box);
-        let fixed: &[Chunk] = if self.frames == 0 { &self.fixed } else { &[] };
-        let mut chunks: Vec<&Chunk> = fixed.iter().chain(&moving).collect();
+    /// Adds a frame of these arrays and hands it to the operating system.
+    pub fn append(&mut self, mut chunks: Vec<&Chunk>) -> io::Result<()> {
         chunks.sort_by_key(|chunk| chunk.id);
-
-        let mut data = Vec::new();
+        let mut end = self.end;
         let mut entries = Vec::new();
         for chunk in &chunks {
             let entry = Entry {
                 frame: self.frames,
                 rows: chunk.rows,
-                location: self.end + data.len() as u64,
+                location: end,
                 columns: chunk.columns,
                 id: chunk.id,
                 kind: chunk.kind,
             };
-            data.extend_from_slice(&chunk.bytes);
+            self.file.write_all_at(&chunk.bytes, end)?;
+            end += chunk.bytes.len() as u64;
             entries.extend(entry.to_bytes());
         }
-        self.file.write_all_at(&data, self.end)?;
-        let end = self.end + data.len() as u64;
         let count = chunks.len() as u64;
         let (index, end) = self.index_with_room(count, end)?;
         self.file.write_all_at(&entries, index.location + index.used * ENTRY_LENGTH)?;
@@ -391,14 +344,14 @@ fn index_pointer(index: Index) -> [u8; 16] {
     bytes
 }
 
-fn header(index: Index, version: &str) -> Vec<u8> {
+fn header(index: Index, creator: &str) -> Vec<u8> {
     let mut bytes = MAGIC.to_le_bytes().to_vec();
     bytes.extend(index_pointer(index));
     bytes.extend(HEADER_LENGTH.to_le_bytes());
     bytes.extend(((NAMES_LENGTH / NAME_LENGTH) as u64).to_le_bytes());
     bytes.extend(SCHEMA_VERSION.to_le_bytes());
     bytes.extend(FILE_LAYER_VERSION.to_le_bytes());
-    for text in [format!("{CREATOR} {version}").as_str(), "hoomd"] {
+    for text in [creator, "hoomd"] {
         let mut field = [0; 64];
         let length = text.len().min(63);
         field[..length].copy_from_slice(&text.as_bytes()[..length]);
@@ -409,103 +362,17 @@ fn header(index: Index, version: &str) -> Vec<u8> {
 }
 
 /// Where a header says the index is; `None` for a file that [`header`] did not make.
-fn index_of(header: &[u8; HEADER_LENGTH as usize]) -> Option<Index> {
+fn index_of(header: &[u8; HEADER_LENGTH as usize], creator: &str) -> Option<Index> {
     let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     let ours = u64_at(0) == MAGIC
         && header[44..48] == FILE_LAYER_VERSION.to_le_bytes()
-        && header[48..].starts_with(CREATOR.as_bytes());
+        && header[48..].starts_with(creator.as_bytes());
     ours.then(|| Index { location: u64_at(8), allocated: u64_at(16), used: 0 })
-}
-
-/// What is the same in all frames.
-fn fixed_chunks(run: &RunDescription) -> Vec<Chunk> {
-    let Plan { system, potential, .. } = run.plan;
-    let species: Vec<usize> =
-        species_of_particles(&system.species).into_iter().map(usize::from).collect();
-    let mut edges = [0_f32; 6];
-    for (edge, &length) in edges.iter_mut().zip(system.simulation_box.edges()) {
-        *edge = length as f32;
-    }
-    let name_length =
-        system.species.iter().map(|species| species.name.len() + 1).max().unwrap_or(1);
-    let names: Vec<i8> = system
-        .species
-        .iter()
-        .flat_map(|species| {
-            species
-                .name
-                .bytes()
-                .chain(std::iter::repeat(0))
-                .take(name_length)
-                .map(|byte| byte as i8)
-        })
-        .collect();
-    let typeid: Vec<u32> = species.iter().map(|&species| species as u32).collect();
-    let mass: Vec<f32> =
-        species.iter().map(|&species| system.species[species].mass as f32).collect();
-    let length = |species: usize| potential.form.scale(&potential.pairs[species][species]).length;
-    let diameter: Vec<f32> = species.iter().map(|&species| length(species) as f32).collect();
-    vec![
-        Chunk::new("configuration/box", 1, &edges),
-        Chunk::new("configuration/dimensions", 1, &[system.simulation_box.dimension() as u8]),
-        Chunk::new("particles/N", 1, &[species.len() as u32]),
-        Chunk::new("particles/types", name_length, &names),
-        Chunk::new("particles/typeid", 1, &typeid),
-        Chunk::new("particles/mass", 1, &mass),
-        Chunk::new("particles/diameter", 1, &diameter),
-        Chunk::new("supercool/toml", 1, run.toml_text.as_bytes()),
-        Chunk::new("supercool/plan", 1, run.plan_json().as_bytes()),
-    ]
-}
-
-/// What is new in each frame.
-fn moving_chunks(snapshot: &Snapshot, simulation_box: &SimulationBox) -> [Chunk; 4] {
-    let count = snapshot.position.len();
-    let dimension = simulation_box.dimension();
-    let mut position = vec![[0_f32; 3]; count];
-    let mut image = snapshot.image.clone();
-    for particle in 0..count {
-        for axis in 0..dimension {
-            let edge = simulation_box.edges()[axis];
-            let (shifted, crossed) = centred(snapshot.position[particle][axis], edge);
-            position[particle][axis] = shifted;
-            image[particle][axis] += crossed;
-        }
-    }
-    let velocity: Vec<f32> =
-        snapshot.velocity.as_flattened().iter().map(|&component| component as f32).collect();
-    [
-        Chunk::new("configuration/step", 1, &[snapshot.step]),
-        Chunk::new("particles/position", 3, position.as_flattened()),
-        Chunk::new("particles/velocity", 3, &velocity),
-        Chunk::new("particles/image", 3, image.as_flattened()),
-    ]
-}
-
-/// Coordinate in `[0, L)` moved to `[-L/2, L/2)`, and how many images that added: rounding to 32
-/// bits can lift a coordinate to `L/2`.
-fn centred(coordinate: f64, edge: f64) -> (f32, i32) {
-    let half = edge as f32 / 2.0;
-    let shifted = (coordinate - edge / 2.0) as f32;
-    if shifted >= half { (-half, 1) } else { (shifted.max(-half), 0) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rounding_to_single_precision_keeps_particles_inside() {
-        for edge in [15.056_6, 1.0 / 3.0, 35.0, 9.410_360_288_810_284] {
-            let half = edge as f32 / 2.0;
-            for coordinate in [0.0, f64::MIN_POSITIVE, edge / 2.0, edge.next_down()] {
-                let (shifted, crossed) = centred(coordinate, edge);
-                assert!(-half <= shifted && shifted < half, "{coordinate} in {edge}");
-                let unwrapped = f64::from(shifted) + f64::from(crossed) * edge;
-                assert!((unwrapped - (coordinate - edge / 2.0)).abs() < 1e-6 * edge);
-            }
-        }
-    }
 
     #[test]
     fn an_entry_comes_back() {
