@@ -83,7 +83,7 @@ impl StageOutput {
         directory: &OutputDirectory,
         provenance: &Provenance,
     ) -> Result<Self, RunError> {
-        let mut output = Self::observables(plan, stage)?;
+        let mut output = Self::without_files(plan, stage)?;
         output.give_up_as(directory);
         let stage = &output.plan;
         let description = provenance.describe(plan, toml_text, &stage.name, directory.run());
@@ -101,7 +101,7 @@ impl StageOutput {
         provenance: &Provenance,
         checkpoint: &Checkpoint,
     ) -> Result<Self, RunError> {
-        let mut output = Self::observables(plan, stage)?;
+        let mut output = Self::without_files(plan, stage)?;
         match &output.ensemble {
             None => output.systems[0].restore(checkpoint)?,
             Some(_) => {
@@ -134,7 +134,8 @@ impl StageOutput {
         Ok(output)
     }
 
-    fn observables(plan: &Plan, stage: usize) -> Result<Self, RunError> {
+    /// The observables of a stage, which go to no files.
+    pub fn without_files(plan: &Plan, stage: usize) -> Result<Self, RunError> {
         let is_exchanging = plan.exchanges_in(stage);
         let first_step = plan.first_step(stage);
         let first_time = plan.time(stage, first_step);
