@@ -227,10 +227,7 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
         .map(|axis| Axis {
             name: axis.name,
             values: axis.values.clone(),
-            vectors_per_shell: match axis.name {
-                AxisName::Wavenumber => Some(layout.vectors_per_shell.clone().unwrap_or_default()),
-                AxisName::Time | AxisName::Distance => None,
-            },
+            shells: layout.shells.clone().filter(|_| axis.name == AxisName::Wavenumber),
         })
         .collect();
     SeriesLayout {
