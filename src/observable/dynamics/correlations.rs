@@ -86,7 +86,12 @@ impl Correlations {
         if plan.levels == 0 {
             return Err(ObservableError::value("correlation.levels", 0, positive));
         }
-        let scheme = BlockingScheme::new(plan.block_size, plan.levels);
+        if !plan.blocks().is_valid() {
+            let ratio = plan.level_ratio.unwrap_or(plan.block_size);
+            let expected = "a divisor of block_size from 2 on";
+            return Err(ObservableError::value("correlation.level_ratio", ratio, expected));
+        }
+        let scheme = BlockingScheme::new(plan.blocks());
         let longest = context.stage_steps / plan.every;
         let mut lags = scheme.lags();
         lags.truncate(lags.partition_point(|&lag| lag <= longest));
@@ -132,7 +137,7 @@ impl Correlations {
         let of_stress = terms.iter().any(|(source, _)| source.is_of_stress());
         let stress = of_stress.then(|| {
             let interval = plan.every as f64 * context.timestep;
-            StressCorrelator::new(plan.block_size, lags.len(), interval, &context.simulation_box)
+            StressCorrelator::new(plan.blocks(), lags.len(), interval, &context.simulation_box)
         });
         Ok(Correlations {
             order: ParticleOrder::new(context)?,

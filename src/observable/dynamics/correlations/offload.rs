@@ -29,8 +29,7 @@ impl Correlations {
         });
         Some(Evaluation {
             every: self.plan.every,
-            block_size: self.plan.block_size,
-            levels: self.plan.levels,
+            blocks: self.plan.blocks(),
             lags: self.lags.len(),
             sums: sums.collect::<Option<_>>()?,
             kernel_order: self.kernel_order(),

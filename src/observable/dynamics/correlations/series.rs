@@ -129,9 +129,8 @@ impl Correlations {
 
     /// Between time origins of a lag, in sampling intervals.
     fn spacing_of_origins(&self, observable: &dyn Correlation, lag: usize) -> f64 {
-        let Some(lag_of_block) = lag.checked_sub(1) else { return 1.0 };
-        let level = lag_of_block / (self.plan.block_size - 1);
-        let spacing = (self.plan.block_size as f64).powi(level as i32);
+        let blocks = self.plan.blocks();
+        let spacing = (blocks.ratio as f64).powi(blocks.place(lag).0 as i32);
         let stress = self.stress_of(observable);
         spacing / stress.map_or(1.0, |stress| stress.origins_per_spacing(lag) as f64)
     }
