@@ -29,7 +29,7 @@ const WALK: f64 = 3.0;
 impl Correlations {
     /// Series in the order of [`results`](Self::results): by observable, then by part.
     pub fn layouts(&self) -> Vec<SeriesLayout> {
-        let time = |lag: &u64| (lag * self.plan.every) as f64 * self.context.timestep;
+        let time = |lag: &u64| (lag * self.interval) as f64 * self.context.timestep;
         let simulation_box = &self.context.simulation_box;
         let dimension = simulation_box.dimension();
         let layout = |SeriesOf { path, observable, rows, .. }: SeriesOf<'_>| {
@@ -129,6 +129,9 @@ impl Correlations {
 
     /// Between time origins of a lag, in sampling intervals.
     fn spacing_of_origins(&self, observable: &dyn Correlation, lag: usize) -> f64 {
+        if let Some(frames) = &self.frames {
+            return frames.times().spacing(lag);
+        }
         let blocks = self.plan.blocks();
         let spacing = (blocks.ratio as f64).powi(blocks.place(lag).0 as i32);
         let stress = self.stress_of(observable);
