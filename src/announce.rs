@@ -1,4 +1,4 @@
-//! Reports of what takes long: silence is kept for what is quick.
+//! Messages of what takes long, and for how long: silence is kept for what is quick.
 use std::fmt::Display;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -30,6 +30,17 @@ fn after<T>(patience: Duration, announce: impl FnOnce() + Send, work: impl FnOnc
     })
 }
 
+/// A time in seconds, in words of two units at most.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        3600..86_400 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3600),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -52,5 +63,14 @@ mod tests {
         };
         assert_eq!(after(Duration::ZERO, announce, waits_for_it), 8);
         assert_eq!(announced.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn times_are_printed_in_two_units() {
+        for (seconds, text) in
+            [(0.4, "0 s"), (61.0, "1 min 1 s"), (7260.0, "2 h 1 min"), (100_000.0, "1 d 3 h")]
+        {
+            assert_eq!(duration(seconds), text);
+        }
     }
 }

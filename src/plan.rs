@@ -15,6 +15,7 @@ pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, Temperat
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
 
+use crate::observable::dynamics::blocking::Blocks;
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Species, species_of_particles};
 
@@ -401,9 +402,12 @@ pub struct StructurePlan {
 pub struct CorrelationPlan {
     /// Finest interval between samples, in steps.
     pub every: u64,
-    /// Samples in a block; the interval grows by this factor from level to level.
+    /// Samples in a block.
     pub block_size: usize,
     pub levels: usize,
+    /// The interval grows by this factor from level to level, a divisor of the size of a block; by the size if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level_ratio: Option<usize>,
     /// Wave numbers wanted of functions of q; the nearest shells that the box holds are taken.
     pub wavenumbers: Vec<f64>,
     /// Largest number of wave vectors in a shell.
@@ -421,6 +425,13 @@ pub struct CorrelationPlan {
     /// Species (by index) that averages over single species and pairs are made for.
     pub species: Vec<usize>,
     pub observables: Vec<DynamicObservable>,
+}
+
+impl CorrelationPlan {
+    pub fn blocks(&self) -> Blocks {
+        let (size, levels) = (self.block_size, self.levels);
+        Blocks { size, levels, ratio: self.level_ratio.unwrap_or(size) }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

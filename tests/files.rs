@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::mounted::Mounted;
 use common::python::{check_with_python, python, script};
 use serde_json::{Value, json};
-use supercool::observable::AxisName;
+use supercool::observable::{AxisName, Shells};
 use supercool::output::{
     Axis, GsdWriter, OutputError, ResultsWriter, Rows, RunDescription, SeriesLayout, SeriesValues,
     StageLayout, ThermodynamicsRow, TrajectoryWriter,
@@ -140,10 +140,11 @@ fn displacements(step: u64) -> SeriesValues {
 
 fn layout() -> StageLayout {
     let times = vec![0.001, 0.002, 0.004, 0.1];
-    let axis =
-        |name, values: &[f64]| Axis { name, values: values.to_vec(), vectors_per_shell: None };
-    let vectors_per_shell = Some(vec![6, 24]);
-    let wavenumbers = Axis { vectors_per_shell, ..axis(AxisName::Wavenumber, &[7.2, 9.5]) };
+    let axis = |name, values: &[f64]| Axis { name, values: values.to_vec(), shells: None };
+    // Of shells with two vectors and one.
+    let vectors = vec![vec![[7.2, 0.0, 0.0], [0.0, 7.2, 0.0]], vec![[5.7, 7.6, 0.0]]];
+    let shells = Some(Shells { vectors, dimension: 2, relative_half_width: 0.005 });
+    let wavenumbers = Axis { shells, ..axis(AxisName::Wavenumber, &[7.2, 9.5]) };
     let series = |path: &str, axes, unit: &str, description: &str| SeriesLayout {
         path: path.into(),
         axes,

@@ -219,6 +219,27 @@ fn the_schema_knows_what_goes_together() {
 }
 
 #[test]
+fn lags_are_in_blocks_or_at_about_equal_ratios() {
+    let text = init("kob-andersen").unwrap();
+    let begin = text.rfind("[[stage.correlation]]").unwrap();
+    let correlation = |more: &str| {
+        let lags = format!("from = 0.02\nto = 4.0\npoints_per_decade = 9\n{more}");
+        let table = format!(
+            "[[stage.correlation]]\n{lags}\nobservables = [\"mean-square-displacement\"]\n"
+        );
+        let plan = config::parse(&(text[..begin].to_owned() + &table), "ka.toml").unwrap();
+        plan.stages.last().unwrap().correlations.last().unwrap().clone()
+    };
+    let blocks = correlation("");
+    assert_eq!((blocks.every, blocks.block_size, blocks.level_ratio), (5, 10, None));
+    assert_eq!(correlation("equal_ratios = false"), blocks);
+    let even = correlation("equal_ratios = true");
+    // Three lags or more in an octave; 5 2^6 = 320 is the first longest lag beyond 200.
+    assert_eq!((even.every, even.block_size, even.level_ratio), (5, 6, Some(2)));
+    assert_eq!(even.levels, 7);
+}
+
+#[test]
 fn wca_is_lennard_jones_shifted_at_its_minimum() {
     let plan = config::parse(init("wca").unwrap(), "wca").unwrap();
     assert_eq!(plan.potential.form, PairPotential::LennardJones);

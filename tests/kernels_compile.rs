@@ -341,6 +341,7 @@ fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
         every: 10,
         block_size: 10,
         levels: 2,
+        level_ratio: None,
         wavenumbers: vec![2.0, 7.25, 10.0],
         vectors_per_shell: 24,
         overlap_length: 0.3,

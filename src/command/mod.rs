@@ -14,6 +14,7 @@ mod report;
 mod run;
 pub mod start;
 mod sweep;
+mod trial;
 mod validate;
 mod watch;
 
@@ -56,8 +57,12 @@ enum Command {
         #[arg(long = "set", value_name = "KEY=VALUE", value_parser = Setting::parse)]
         settings: Vec<Setting>,
         /// Report also how this number of ranks would share the box.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "trial")]
         ranks: Option<NonZeroU32>,
+        /// Report also how long the stages would take, by a trial of about a second with the engine of the file, in this process
+        /// alone; of a sweep, its first run. No files are written.
+        #[arg(long)]
+        trial: bool,
     },
     /// Print a commented configuration to start from.
     Init {
@@ -128,7 +133,7 @@ pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<Ex
     match Arguments::parse_from(words).command {
         Command::Run(arguments) => return on_ranks(|ranks| run::run(&arguments, ranks)),
         Command::Resume(arguments) => return on_ranks(|ranks| run::resume(&arguments, ranks)),
-        Command::Check { file, settings, ranks } => {
+        Command::Check { file, settings, ranks, trial } => {
             let runs = config::load_runs(&file, &settings, None)?;
             let first = match &runs {
                 Runs::One(loaded) => {
@@ -142,6 +147,9 @@ pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<Ex
             };
             if let Some(ranks) = ranks {
                 say(check::domains(&first.plan, ranks)?)?;
+            }
+            if trial {
+                say(trial::of(first)?)?;
             }
         }
         Command::Init { preset: None } => say(init::names().join("\n") + "\n")?,

@@ -22,7 +22,7 @@ pub struct Limits {
     /// Stop in time with a checkpoint: 90 (minutes), 45s, 12h, 1:30:00 or 2-12:00:00.
     #[arg(long, value_parser = parse_walltime)]
     max_walltime: Option<Duration>,
-    /// No progress bar.
+    /// No progress bar, and no lines of progress where there is no terminal.
     #[arg(long)]
     quiet: bool,
     /// Engine, instead of run.engine: auto, cpu or cuda.

@@ -16,6 +16,7 @@ use supercool_analysis::report::speed;
 use supercool_analysis::results::ResultsFile;
 
 use super::say;
+use crate::announce::duration;
 use crate::output::checkpoints_in;
 use crate::run::{LOCK, quoted};
 
@@ -117,11 +118,11 @@ fn page_of(directory: &Path, path: &Path, written: SystemTime) -> miette::Result
         }
         (false, Some(rate)) => {
             let left = total.saturating_sub(reached) as f64 / rate;
-            format!("{rate:.0} steps/s, {} left", time(left))
+            format!("{rate:.0} steps/s, {} left", duration(left))
         }
         (false, None) => "no speed known yet".to_owned(),
     };
-    let _ = writeln!(text, "{state}; written {} ago", time(age.as_secs_f64()));
+    let _ = writeln!(text, "{state}; written {} ago", duration(age.as_secs_f64()));
     let averages = ResultsFile::open_averages(path).into_diagnostic()?;
     if let Some(ensemble) = file.ensemble() {
         let (systems, each) = (ensemble.samples, ensemble.of_each());
@@ -194,17 +195,6 @@ fn bar(share: f64) -> String {
     format!("[{}{}] {:>5.1} %", "#".repeat(full), ".".repeat(BAR - full), 100.0 * share)
 }
 
-/// A time in two units at most.
-fn time(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match whole {
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        3600..86_400 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3600),
-    }
-}
-
 /// The last values, and how far the conserved energy has gone.
 fn thermodynamics(file: &ResultsFile) -> miette::Result<String> {
     let ends = |name: &str| -> miette::Result<Vec<f64>> {
@@ -272,15 +262,6 @@ fn plots(file: &ResultsFile) -> miette::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_printed_in_two_units() {
-        for (seconds, told) in
-            [(0.4, "0 s"), (61.0, "1 min 1 s"), (7260.0, "2 h 1 min"), (100_000.0, "1 d 3 h")]
-        {
-            assert_eq!(time(seconds), told);
-        }
-    }
 
     #[test]
     fn a_bar_is_as_full_as_the_run() {

@@ -225,10 +225,13 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
             blocks.observables.iter().map(|observable| observable.group_name()).collect();
         let lags = blocks.block_size * blocks.levels;
         let name = format!(
-            "correlations from {} steps, {} levels of {} samples in {} of memory: {}{}",
+            "correlations from {} steps, {} levels of {} samples{} in {} of memory: {}{}",
             blocks.every,
             blocks.levels,
             blocks.block_size,
+            blocks
+                .level_ratio
+                .map_or_else(String::new, |by| format!(" with intervals growing by {by}")),
             // Sums over all particles, of the stress, take next to nothing.
             bytes(block_memory(plan, blocks).max(1024.0)),
             observables.join(", "),

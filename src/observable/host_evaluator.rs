@@ -172,7 +172,7 @@ pub struct PairEvaluator {
 
 impl PairEvaluator {
     fn new(evaluation: Evaluation, samples: HeldSamples) -> Self {
-        let mut scheme = BlockingScheme::new(evaluation.block_size, evaluation.levels);
+        let mut scheme = BlockingScheme::new(evaluation.blocks);
         if samples.samples > 0 {
             assert!(scheme.restore(samples.samples, &samples.entries, &samples.held));
         }

@@ -50,7 +50,7 @@ mod trajectories;
 
 pub use dynamics::{Correlation, Correlations, Part};
 pub use ensemble::EnsembleSeries;
-pub use series::{Axis, AxisName, Series, SeriesLayout};
+pub use series::{Axis, AxisName, Series, SeriesLayout, Shells};
 pub use shear_stress::Macroscopic;
 pub use structure::{BondOrder, BondOrientationalOrder, Structure};
 

@@ -1,6 +1,9 @@
 //! What an observable hands out: averages with their axes, errors and numbers of samples.
 pub use supercool_observables::Axis as AxisName;
 
+use super::wavevectors::{RELATIVE_HALF_WIDTH, WaveVectorShell};
+use crate::system::SimulationBox;
+
 /// Shape and meaning of one series; fixed from the start of the stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesLayout {
@@ -8,8 +11,8 @@ pub struct SeriesLayout {
     pub path: String,
     /// Outermost first; values are row-major.
     pub axes: Vec<Axis>,
-    /// Number of wave vectors (one of each `q`, `-q`) in every shell of the wave number axis.
-    pub vectors_per_shell: Option<Vec<u64>>,
+    /// Of the wave number axis, where there is one.
+    pub shells: Option<Shells>,
     /// Unit of the value in the notation of H5MD; empty for a pure number.
     pub unit: &'static str,
     /// Definition, as text for the file.
@@ -18,6 +21,26 @@ pub struct SeriesLayout {
     pub has_change: bool,
     /// Whether it is a fluctuation over time origins.
     pub is_fluctuation: bool,
+}
+
+/// Wave vectors in shells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shells {
+    /// By shell, one of each `q`, `-q`; components beyond the dimension are 0.
+    pub vectors: Vec<Vec<[f64; 3]>>,
+    pub dimension: usize,
+    /// Vectors are this near to the length that the box has nearest to the wanted wave number, in units of that.
+    pub relative_half_width: f64,
+}
+
+impl Shells {
+    pub fn new(shells: &[WaveVectorShell], simulation_box: &SimulationBox) -> Self {
+        Shells {
+            vectors: shells.iter().map(|shell| shell.vectors(simulation_box)).collect(),
+            dimension: simulation_box.dimension(),
+            relative_half_width: RELATIVE_HALF_WIDTH,
+        }
+    }
 }
 
 /// One axis of a series, ascending and without duplicates.

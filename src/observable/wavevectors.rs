@@ -11,7 +11,7 @@ use crate::plan::CorrelationPlan;
 use crate::system::SimulationBox;
 
 /// Relative half-width of a shell around the length that exists nearest to the wanted one.
-const RELATIVE_HALF_WIDTH: f64 = 0.005;
+pub const RELATIVE_HALF_WIDTH: f64 = 0.005;
 
 /// Columns of the reciprocal lattice that may be visited for one shell.
 const MOST_COLUMNS: f64 = 1e8;
@@ -39,6 +39,13 @@ impl WaveVectorShell {
     /// All vectors as integers `n`; the first non-zero component is positive.
     pub fn lattice_vectors(&self) -> Vec<[i32; 3]> {
         self.orbits.iter().flat_map(|&orbit| signed_members(orbit)).collect()
+    }
+
+    /// All vectors `q`, in the order of [`lattice_vectors`](Self::lattice_vectors).
+    pub fn vectors(&self, simulation_box: &SimulationBox) -> Vec<[f64; 3]> {
+        let spacing = simulation_box.padded_edges().map(|edge| TAU / edge);
+        let vector = |n: [i32; 3]| std::array::from_fn(|axis| f64::from(n[axis]) * spacing[axis]);
+        self.lattice_vectors().into_iter().map(vector).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     FullDisk, OutputError, PropensityLayout, RunDescription, ScalarRow, Scalars, SeriesLayout,
     ThermodynamicsRow, h5md, hdf5_file,
 };
-use crate::engine::ExchangeCounts;
+use crate::engine::{ExchangeCounts, StageContext};
 use crate::observable::propensity::PropensityRow;
 use crate::plan::Plan;
 
@@ -110,6 +110,7 @@ impl ResultsWriter {
             let dimension = run.plan.system.simulation_box.dimension();
             if layout.thermodynamics {
                 thermodynamics::create(file, &file.group("observables")?, dimension, systems)?;
+                thermodynamics::describe_temperatures(file, degrees_of_freedom(run))?;
             }
             if let (true, Some(systems)) = (layout.exchanges, systems) {
                 exchanges::create(file, systems, layout.thermodynamics)?;
@@ -441,6 +442,14 @@ fn progress_is(file: &File, step: u64) -> hdf5::Result<bool> {
     let reached = file.dataset("progress/step")?.read_scalar::<i64>()?;
     let complete = file.dataset("progress/complete")?.read_scalar::<u8>()?;
     Ok(reached == step as i64 && complete == 0)
+}
+
+/// Squares of velocity components that the temperature is the mean of; `None` without the stage.
+fn degrees_of_freedom(run: &RunDescription) -> Option<u64> {
+    let stage = run.plan.stages.iter().find(|stage| stage.name == run.stage)?;
+    let of = StageContext { thermostat: stage.thermostat, ..StageContext::none(0) };
+    let system = &run.plan.system;
+    Some(of.degrees_of_freedom(system.simulation_box.dimension(), system.particle_count()))
 }
 
 fn set_complete(file: &File, complete: bool) -> hdf5::Result<()> {

@@ -1,8 +1,11 @@
 use hdf5::{Dataset, File, Group, Result};
 use supercool_observables::Axis as AxisName;
 
-use super::h5md::{string_attribute, strings_attribute, write_again, write_array};
+use super::h5md::{
+    number_attribute, string_attribute, strings_attribute, write_again, write_array,
+};
 use super::systems::{Systems, create_groups, path_of_systems};
+use crate::observable::Shells;
 
 /// Grid along one axis of a [`SeriesLayout`].
 #[derive(Clone, Debug, PartialEq)]
@@ -11,8 +14,32 @@ pub struct Axis {
     /// shell, of distances the centres of the bins.
     pub name: AxisName,
     pub values: Vec<f64>,
-    /// For wave numbers: wave vectors in each shell (dataset `vectors_per_shell`).
-    pub vectors_per_shell: Option<Vec<u64>>,
+    /// For wave numbers: the wave vectors of each (datasets `vectors_per_shell`, `wave_vector`, `wave_vector_shell` and
+    /// `wave_vector_length`).
+    pub shells: Option<Shells>,
+}
+
+/// Datasets beside the grid of wave numbers: `vectors_per_shell`; `wave_vector`, by vector and axis, one of each `q`, `-q`; of
+/// each vector `wave_vector_shell`, the index of its wave number, and `wave_vector_length`.
+fn write_shells(shells: &Shells, group: &Group, wavenumbers: &Dataset) -> Result<()> {
+    number_attribute(wavenumbers, "shell_half_width", shells.relative_half_width)?;
+    let count: Vec<u64> = shells.vectors.iter().map(|of_shell| of_shell.len() as u64).collect();
+    write_array(group, "vectors_per_shell", &[count.len()], &count)?;
+    let all = || shells.vectors.iter().flatten();
+    let components: Vec<f64> =
+        all().flat_map(|vector| vector[..shells.dimension].iter().copied()).collect();
+    let lengths: Vec<f64> =
+        all().map(|vector| vector.iter().map(|q| q * q).sum::<f64>().sqrt()).collect();
+    let of_vector = |(shell, vectors): (usize, &Vec<_>)| vec![shell as u64; vectors.len()];
+    let numbers: Vec<u64> = shells.vectors.iter().enumerate().flat_map(of_vector).collect();
+    let shape = [lengths.len(), shells.dimension];
+    let vectors = write_array(group, "wave_vector", &shape, &components)?;
+    let lengths = write_array(group, "wave_vector_length", &shape[..1], &lengths)?;
+    for dataset in [vectors, lengths] {
+        string_attribute(&dataset, "unit", AxisName::Wavenumber.unit())?;
+    }
+    write_array(group, "wave_vector_shell", &shape[..1], &numbers)?;
+    Ok(())
 }
 
 /// A finished average on a fixed grid, rewritten in place while it accumulates: a time correlation
@@ -58,8 +85,8 @@ impl SeriesLayout {
             let length = [axis.values.len()];
             let dataset = write_array(&group, axis.name.name(), &length, &axis.values)?;
             string_attribute(&dataset, "unit", axis.name.unit())?;
-            if let Some(vectors) = &axis.vectors_per_shell {
-                write_array(&group, "vectors_per_shell", &length, vectors)?;
+            if let Some(shells) = &axis.shells {
+                write_shells(shells, &group, &dataset)?;
             }
         }
         let Some(systems) = systems else { return self.create_values(&group, None, false) };

@@ -1,7 +1,7 @@
 use hdf5::{File, Group, Result};
 use supercool_observables::TimeSeries;
 
-use super::h5md::{create_rows, string_attribute, truncate_rows, write_rows};
+use super::h5md::{create_rows, number_attribute, string_attribute, truncate_rows, write_rows};
 use super::systems::{Rows, Systems, numbers_of_each};
 
 /// Rows kept in memory at most.
@@ -122,6 +122,16 @@ pub(super) fn create(
         }
         let unit = observable.of.descriptor().unit.text(dimension);
         rows(observable, dimension, systems).create(file, unit)?;
+    }
+    Ok(())
+}
+
+/// Says by how many degrees of freedom twice the kinetic energy of the system is divided in temperatures.
+pub(super) fn describe_temperatures(file: &File, degrees_of_freedom: Option<u64>) -> Result<()> {
+    let Some(degrees_of_freedom) = degrees_of_freedom else { return Ok(()) };
+    for of in [TimeSeries::Temperature, TimeSeries::HalfStepTemperature] {
+        let group = file.group(&format!("observables/{}", of.group_name()))?;
+        number_attribute(&group, "degrees_of_freedom", degrees_of_freedom)?;
     }
     Ok(())
 }

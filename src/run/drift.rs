@@ -38,7 +38,7 @@ pub fn contains_motion(correlation: &CorrelationPlan) -> bool {
 
 /// In steps.
 fn longest_lag(correlation: &CorrelationPlan, steps: u64) -> u64 {
-    let scheme = BlockingScheme::<()>::new(correlation.block_size, correlation.levels);
+    let scheme = BlockingScheme::<()>::new(correlation.blocks());
     let lags = scheme.lags().into_iter().map(|lag| lag.saturating_mul(correlation.every));
     lags.take_while(|&lag| lag <= steps).last().unwrap_or(0)
 }

@@ -29,6 +29,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 pub mod threads;
+pub mod trial;
 mod warnings;
 mod writer;
 
@@ -67,7 +68,7 @@ pub struct RunOptions {
     pub force: bool,
     /// Leave after this time, with a checkpoint.
     pub max_walltime: Option<Duration>,
-    /// No progress bar.
+    /// No progress bar, and no lines in its place.
     pub quiet: bool,
     /// Instead of the plan's.
     pub engine: Option<EngineChoice>,

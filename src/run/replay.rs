@@ -1,6 +1,7 @@
 //! The observables of a stage, evaluated on a stored trajectory as a run would have.
 mod error;
 mod identity;
+mod intervals;
 mod unwrap;
 
 use std::num::NonZeroU64;
@@ -15,11 +16,13 @@ use super::RunError;
 use super::description::Provenance;
 use super::directory::OutputDirectory;
 use super::stage::StageOutput;
-use crate::observable::dynamics::source::{Held, Source, is_of_stress};
-use crate::plan::{DynamicObservable, ObservePlan, Plan, StagePlan};
+use crate::observable::dynamics::source::is_of_stress;
+use crate::plan::{ObservePlan, Plan, StagePlan};
 use crate::system::{SimulationBox, Snapshot};
 pub use error::ReplayError;
 use identity::{check_ids, check_masses, note_of_types, order_of};
+pub use intervals::frame_spacing;
+use intervals::{check_intervals, check_only_correlations, stored_frames, velocities_due};
 use unwrap::{FAR, TooFar, Unwrapping};
 
 /// How a trajectory is to be evaluated.
@@ -65,7 +68,7 @@ fn exchanges_replicas(trajectory: &Path) -> bool {
 ///
 /// # Errors
 /// If the trajectory does not belong to the plan's system (masses included, if it has any), has no frames at equal
-/// intervals, or lacks what an observable needs.
+/// intervals for what is no correlation, or lacks what an observable needs.
 pub fn replay(
     mut plan: Plan,
     toml_text: &str,
@@ -93,7 +96,16 @@ pub fn replay(
         let frames = reader.len();
         return Err(ReplayError::StepsOverflow { given: per_count, frames }.into());
     }
-    let spacing = frame_spacing(reader.as_ref())? * per_count;
+    let spacing = match frame_spacing(reader.as_ref()) {
+        Ok(spacing) => Some(spacing * per_count),
+        Err(error) => match error {
+            ReplayError::Irregular { step, before, .. } if step > before => {
+                check_only_correlations(&plan.stages[index], error)?;
+                None
+            }
+            error => return Err(error.into()),
+        },
+    };
     let (steps, frames) = (reader.steps().to_vec(), reader.len());
     let stage = &mut plan.stages[index];
     if !stage.correlations.is_empty() && exchanges_replicas(trajectory) {
@@ -104,12 +116,13 @@ pub fn replay(
     stage.observe.structure = observe.structure;
     stage.observe.bond_order = observe.bond_order;
     stage.observe.inherent_structures = observe.inherent_structures;
-    check_intervals(stage, spacing)?;
+    let frames_of_any = stored_frames(&steps, per_count, spacing);
+    check_intervals(stage, spacing, frames_of_any.is_some())?;
     let first = reader.read(0).map_err(ReplayError::from)?;
     check_ids(stage, reader.as_ref(), &first)?;
     check_contents(stage)?;
     // Some programs write velocities with the first frame only.
-    for due in velocities_due(stage).into_iter().flat_map(|every| [0, every]) {
+    for due in velocities_due(stage, spacing).into_iter().flat_map(|every| [0, every]) {
         if let Ok(index) = steps.binary_search(&(steps[0] + due / per_count)) {
             check_velocity(&reader.read(index).map_err(ReplayError::from)?, trajectory)?;
         }
@@ -136,7 +149,14 @@ pub fn replay(
     let mut directory = OutputDirectory::create(&plan, options.force).map_err(without_resume)?;
     directory.begin()?;
     let provenance = Provenance::of_trajectory(trajectory, reader.format(), frames);
-    let output = StageOutput::create(&plan, toml_text, index, &directory, &provenance);
+    let output = StageOutput::create_of(
+        &plan,
+        toml_text,
+        index,
+        &directory,
+        &provenance,
+        frames_of_any.as_ref(),
+    );
     let evaluated = output.and_then(|output| {
         let replay = Replay {
             reference: Reference {
@@ -144,7 +164,7 @@ pub fn replay(
                 first: &first,
                 timestep: plan.run.timestep,
                 per_count,
-                velocities: velocities_due(&plan.stages[index]),
+                velocities: velocities_due(&plan.stages[index], spacing),
                 path: trajectory,
             },
             unwrapping: Unwrapping::new(plan.system.simulation_box, first.image.is_some()),
@@ -343,42 +363,6 @@ fn steps_per_count(
     }
 }
 
-/// The shortest interval in steps at which frames follow the first one to the end of the file. There may be further frames
-/// in between, as of a trajectory at logarithmic times.
-///
-/// # Errors
-/// If there is no such interval, or there are fewer than two frames.
-pub fn frame_spacing(reader: &dyn TrajectoryReader) -> Result<u64, ReplayError> {
-    let (path, steps) = (reader.path().to_owned(), reader.steps());
-    let [first, second, ..] = *steps else {
-        return Err(ReplayError::TooFewFrames { path, frames: steps.len() });
-    };
-    let last = steps[steps.len() - 1];
-    let irregular = |frame: usize| {
-        let (step, before) = (steps[frame], steps[frame - 1]);
-        ReplayError::Irregular { path, frame, step, before, first, second }
-    };
-    if let Some(back) = steps.windows(2).position(|pair| pair[1] <= pair[0]) {
-        return Err(irregular(back + 1));
-    }
-    let holds = |interval: u64| {
-        // The last steps may hold no multiple, if they are few.
-        ((last - first).is_multiple_of(interval) || interval <= (last - first) / 2)
-            && (first..=last)
-                .step_by(interval as usize)
-                .all(|step| steps.binary_search(&step).is_ok())
-    };
-    let spacing = steps[1..].iter().map(|step| step - first).find(|&interval| holds(interval));
-    match spacing {
-        // Of two frames, or of a last one that follows no others.
-        Some(spacing) if spacing < last - first || steps.len() == 2 => Ok(spacing),
-        _ => {
-            let unequal = steps.windows(2).position(|pair| pair[1] - pair[0] != second - first);
-            Err(irregular(unequal.unwrap_or(0) + 1))
-        }
-    }
-}
-
 fn chosen_stage(plan: &Plan, name: Option<&str>) -> Result<usize, ReplayError> {
     let observes = |stage: &StagePlan| {
         !stage.correlations.is_empty()
@@ -406,23 +390,6 @@ fn chosen_stage(plan: &Plan, name: Option<&str>) -> Result<usize, ReplayError> {
     }
 }
 
-fn check_intervals(stage: &StagePlan, spacing: u64) -> Result<(), ReplayError> {
-    let correlations = stage.correlations.iter().map(|plan| ("correlation.every", plan.every));
-    let structure =
-        stage.observe.structure.iter().map(|plan| ("observe.structure.every", plan.every));
-    let order =
-        stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
-    let inherent = stage.observe.inherent_structures.iter();
-    let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
-    for (key, every) in correlations.chain(structure).chain(order).chain(inherent) {
-        if every % spacing != 0 {
-            let stage = stage.name.clone();
-            return Err(ReplayError::Interval { stage, key, every, spacing });
-        }
-    }
-    Ok(())
-}
-
 /// The observables must be those of positions and velocities.
 fn check_contents(stage: &StagePlan) -> Result<(), ReplayError> {
     let observables = || stage.correlations.iter().flat_map(|plan| &plan.observables);
@@ -430,17 +397,6 @@ fn check_contents(stage: &StagePlan) -> Result<(), ReplayError> {
         return Err(ReplayError::NoStress { observable: of_stress.group_name() });
     }
     Ok(())
-}
-
-/// Intervals in steps at which velocities are correlated.
-fn velocities_due(stage: &StagePlan) -> Vec<u64> {
-    let of_velocity =
-        |&observable: &DynamicObservable| Source::of(observable).samples == Held::Velocities;
-    let correlations = stage.correlations.iter();
-    correlations
-        .filter(|plan| plan.observables.iter().any(of_velocity))
-        .map(|plan| plan.every)
-        .collect()
 }
 
 fn check_velocity(frame: &Frame, path: &Path) -> Result<(), ReplayError> {

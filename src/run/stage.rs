@@ -11,6 +11,7 @@ pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
 use self::minima::minima;
 use self::observables::Observables;
+pub(super) use self::observables::StoredFrames;
 use self::propensities::StagePropensities;
 use super::RunError;
 use super::description::Provenance;
@@ -83,7 +84,19 @@ impl StageOutput {
         directory: &OutputDirectory,
         provenance: &Provenance,
     ) -> Result<Self, RunError> {
-        let mut output = Self::observables(plan, stage)?;
+        Self::create_of(plan, toml_text, stage, directory, provenance, None)
+    }
+
+    /// The same of samples of a trajectory, which may be at any times.
+    pub fn create_of(
+        plan: &Plan,
+        toml_text: &str,
+        stage: usize,
+        directory: &OutputDirectory,
+        provenance: &Provenance,
+        frames: Option<&StoredFrames>,
+    ) -> Result<Self, RunError> {
+        let mut output = Self::observables(plan, stage, frames)?;
         output.give_up_as(directory);
         let stage = &output.plan;
         let description = provenance.describe(plan, toml_text, &stage.name, directory.run());
@@ -101,7 +114,7 @@ impl StageOutput {
         provenance: &Provenance,
         checkpoint: &Checkpoint,
     ) -> Result<Self, RunError> {
-        let mut output = Self::observables(plan, stage)?;
+        let mut output = Self::observables(plan, stage, None)?;
         match &output.ensemble {
             None => output.systems[0].restore(checkpoint)?,
             Some(_) => {
@@ -134,7 +147,16 @@ impl StageOutput {
         Ok(output)
     }
 
-    fn observables(plan: &Plan, stage: usize) -> Result<Self, RunError> {
+    /// The observables of a stage, which go to no files.
+    pub fn without_files(plan: &Plan, stage: usize) -> Result<Self, RunError> {
+        Self::observables(plan, stage, None)
+    }
+
+    fn observables(
+        plan: &Plan,
+        stage: usize,
+        frames: Option<&StoredFrames>,
+    ) -> Result<Self, RunError> {
         let is_exchanging = plan.exchanges_in(stage);
         let first_step = plan.first_step(stage);
         let first_time = plan.time(stage, first_step);
@@ -144,7 +166,7 @@ impl StageOutput {
             None => 0.0,
         };
         let stage = plan.stages[stage].clone();
-        let systems = (0..plan.systems()).map(|_| Observables::new(plan, &stage));
+        let systems = (0..plan.systems()).map(|_| Observables::new(plan, &stage, frames));
         let systems = systems.collect::<Result<_, _>>()?;
         let minimizer = match &stage.observe.inherent_structures {
             Some(settings) => Some(engine::minimizer(plan, settings)?),

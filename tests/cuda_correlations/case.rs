@@ -39,6 +39,7 @@ pub fn correlation(every: u64, block_size: usize, levels: usize) -> CorrelationP
         every,
         block_size,
         levels,
+        level_ratio: None,
         wavenumbers: vec![1.0, 4.0, 7.25],
         vectors_per_shell: 24,
         overlap_length: 0.2,

@@ -65,7 +65,12 @@ with h5py.File(path, "r") as f:
         assert group["value"].shape == shape
         assert "<" in fixed_string(group, "description")
     shells = f["dynamics/A/self_intermediate_scattering_function"]
-    np.testing.assert_array_equal(shells["vectors_per_shell"][()], [6, 24])
+    np.testing.assert_array_equal(shells["vectors_per_shell"][()], [2, 1])
+    np.testing.assert_array_equal(shells["wave_vector"][()], [[7.2, 0.0], [0.0, 7.2], [5.7, 7.6]])
+    np.testing.assert_array_equal(shells["wave_vector_shell"][()], [0, 0, 1])
+    np.testing.assert_allclose(shells["wave_vector_length"][()], [7.2, 7.2, 9.5], rtol=1e-15)
+    assert fixed_string(shells["wave_vector"], "unit") == fixed_string(shells["wavenumber"], "unit")
+    assert shells["wavenumber"].attrs["shell_half_width"] == 0.005
 
     # What reproduces the run.
     parameters = f["parameters"]

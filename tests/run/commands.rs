@@ -1,5 +1,6 @@
 //! What each command prints and writes.
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use supercool::command::init::names;
 
@@ -270,4 +271,63 @@ fn info_of_a_ramp_says_that_its_means_are_of_no_state() {
         info.contains("The thermostat goes from T = 1.5 to 0.5: means over the ramp"),
         "{info}"
     );
+}
+
+#[test]
+fn a_trial_gives_the_time_of_each_stage_and_leaves_nothing() {
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3")
+        + r#"
+[[stage]]
+name = "melt"
+steps = 4_000_000_000
+thermostat = { kind = "langevin", temperature = 2.0, friction = 2.0 }
+observe = { thermodynamics = 10 }
+
+[[stage]]
+name = "dense"
+steps = 50
+timestep = 0.002
+density = { to = 1.25 }
+
+[[stage]]
+name = "production"
+steps = 1_000_000_000
+set_total_energy = "mean of melt"
+observe = { thermodynamics = 10, trajectory = 50, gsd = true, structure = { every = 50 } }
+[[stage.correlation]]
+every = 5
+wavenumbers = [7.25]
+"#;
+    let job = Job::new(&toml);
+    let before = files_below(&job.path("."));
+    let without = job.succeeds(&["check", "job.toml"]).stdout;
+    assert!(!without.contains("steps/s"), "{without}");
+    let with = job.succeeds(&["check", "job.toml", "--trial"]).stdout;
+    let trial = with.strip_prefix(&without).unwrap_or_else(|| panic!("{with}"));
+    assert!(trial.contains("trial on cpu") && trial.contains("in all, without setup"), "{trial}");
+    for stage in ["melt", "dense", "production"] {
+        let line = trial.lines().find(|line| line.trim_start().starts_with(&format!("{stage}: ")));
+        let line = line.unwrap_or_else(|| panic!("no {stage} in {trial}"));
+        let speed = line.strip_suffix(" steps/s").and_then(|line| line.split(' ').next_back());
+        assert!(speed.is_some_and(|speed| speed.parse::<f64>().unwrap() > 0.0), "{line}");
+    }
+    // Weeks, by the times of their steps.
+    assert!(trial.contains(" d "), "{trial}");
+    assert_eq!(files_below(&job.path(".")), before);
+    let ended = job.execute(&["check", "job.toml", "--trial", "--ranks", "2"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+}
+
+/// All files of a directory and those below it.
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files_below(&path)),
+            false => found.push(path),
+        }
+    }
+    found.sort();
+    found
 }

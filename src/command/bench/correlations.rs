@@ -79,6 +79,7 @@ fn correlation(observables: Vec<D>) -> CorrelationPlan {
         every: EVERY,
         block_size: BLOCK_SIZE,
         levels: LEVELS,
+        level_ratio: None,
         wavenumbers: vec![2.0, 7.25, 10.0],
         vectors_per_shell: 24,
         overlap_length: 0.3,

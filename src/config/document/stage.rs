@@ -319,6 +319,10 @@ pub struct Correlation {
     /// With `from`: lags in a factor of ten of time, at least, instead of `block_size`.
     #[schemars(extend("minimum" = 1, "maximum" = 300, "default" = defaults::POINTS_PER_DECADE))]
     pub points_per_decade: Option<Written<Number>>,
+    /// With `from`: lags at about equal ratios. Else lags of a block are at equal distances, and double from the longest of a
+    /// block to the next ones.
+    #[schemars(extend("default" = false))]
+    pub equal_ratios: Option<Written<bool>>,
     /// Samples in a block; the interval grows by this factor from level to level.
     #[schemars(extend("minimum" = 2, "maximum" = 1000, "default" = defaults::BLOCK_SIZE))]
     pub block_size: Option<Written<Integer>>,

@@ -100,6 +100,7 @@ pub fn check(
         every: sampling.as_ref()?.every,
         block_size: sampling.as_ref()?.block_size,
         levels: sampling.as_ref()?.levels,
+        level_ratio: sampling.as_ref()?.level_ratio,
         wavenumbers,
         vectors_per_shell: vectors_per_shell? as usize,
         overlap_length: overlap_length?,

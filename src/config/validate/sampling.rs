@@ -1,5 +1,5 @@
-//! When a correlation takes samples: `every`, `block_size` and `levels`, or `from`, `to` and
-//! `points_per_decade`.
+//! When a correlation takes samples: `every`, `block_size` and `levels`, or `from`, `to`,
+//! `points_per_decade` and `equal_ratios`.
 use std::ops::Range;
 
 use super::checker::Checker;
@@ -14,6 +14,8 @@ pub struct Sampling {
     pub every: u64,
     pub block_size: usize,
     pub levels: usize,
+    /// As [`CorrelationPlan::level_ratio`](crate::plan::CorrelationPlan::level_ratio).
+    pub level_ratio: Option<usize>,
 }
 
 pub fn check(
@@ -30,6 +32,11 @@ pub fn check(
                 checker.reject(&typed.span, format!("{key} without from"), help);
                 return None;
             }
+        }
+        if let Some(typed) = document.equal_ratios.as_ref().filter(|typed| typed.value) {
+            let help = "add from, the shortest lag in time, instead of every";
+            checker.reject(&typed.span, "equal_ratios without from", help);
+            return None;
         }
         return in_steps(document, stage_checks, checker);
     };
@@ -70,12 +77,12 @@ fn in_steps(
     );
     let (every, block_size) = (every?, block_size?);
     let place = document.every.as_ref().map_or(span, |every| &every.span);
-    let levels = levels(document, place, every, block_size, stage_checks, checker)?;
-    Some(Sampling { every, block_size: block_size as usize, levels })
+    let levels = levels(document, place, every, [block_size; 2], stage_checks, checker)?;
+    Some(Sampling { every, block_size: block_size as usize, levels, level_ratio: None })
 }
 
 /// Blocks of the fewest samples that give this number of lags in every decade; as many levels as the longest
-/// lag needs.
+/// lag needs. At equal ratios the interval doubles from level to level, and lags of a level are the later half of a block.
 fn in_time(
     document: &Table<Correlation>,
     from: &Written<Number>,
@@ -106,11 +113,22 @@ fn in_time(
         return None;
     }
     let every = in_whole_steps(from, shortest, timestep, steps, checker)?;
-    let block_size = (2..=MAXIMUM_BLOCK_SIZE).find(|&size| lags_per_decade(size) >= points)?;
-    let most = levels(document, &from.span, every, block_size, stage_checks, checker)?;
+    let ratio = document.equal_ratios.as_ref().is_some_and(|typed| typed.value).then_some(OCTAVE);
+    let block_size = match ratio {
+        Some(ratio) => ratio * lags_per_octave(points),
+        None => (2..=MAXIMUM_BLOCK_SIZE).find(|&size| lags_per_decade(size) >= points)?,
+    };
+    let sizes = [block_size, ratio.unwrap_or(block_size)];
+    let most = levels(document, &from.span, every, sizes, stage_checks, checker)?;
+    let sampling = |levels: usize| Sampling {
+        every,
+        block_size: block_size as usize,
+        levels,
+        level_ratio: ratio.map(|ratio| ratio as usize),
+    };
     let Some(longest) = longest else {
         checker.filled_in(&document.span, "to", "as long as the stage allows");
-        return Some(Sampling { every, block_size: block_size as usize, levels: most });
+        return Some(sampling(most));
     };
     let to = document.to.as_ref().map_or(&document.span, |to| &to.span);
     if longest < shortest {
@@ -124,16 +142,24 @@ fn in_time(
         return None;
     }
     let longest_of = |levels: &usize| {
-        let interval = (block_size as f64).powi(*levels as i32 - 1) * every as f64 * timestep;
+        let interval = (sizes[1] as f64).powi(*levels as i32 - 1) * every as f64 * timestep;
         (block_size - 1) as f64 * interval
     };
     let levels = (1..most).find(|levels| longest_of(levels) >= longest * (1.0 - 1e-9));
-    Some(Sampling { every, block_size: block_size as usize, levels: levels.unwrap_or(most) })
+    Some(sampling(levels.unwrap_or(most)))
 }
 
 /// Mean number of lags `m l^n`, `m = 1, ..., l - 1`, in a factor of ten.
 fn lags_per_decade(block_size: u64) -> f64 {
     (block_size - 1) as f64 / (block_size as f64).log10()
+}
+
+/// The factor by which the interval grows where lags are at about equal ratios.
+const OCTAVE: u64 = 2;
+
+/// Lags in a factor of two that give this number in a factor of ten; two, so that no lag is twice the one before.
+fn lags_per_octave(points_per_decade: f64) -> u64 {
+    ((points_per_decade * 2_f64.log10()).ceil() as u64).max(2)
 }
 
 fn in_whole_steps(
@@ -167,7 +193,7 @@ fn levels(
     document: &Table<Correlation>,
     span: &Range<usize>,
     every: u64,
-    block_size: u64,
+    [block_size, ratio]: [u64; 2],
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<usize> {
@@ -184,7 +210,7 @@ fn levels(
         checker.reject(place, message, "take fewer samples, a shorter interval, or more steps");
         return None;
     }
-    let most = most_levels(every, block_size, steps);
+    let most = most_levels(every, ratio, steps);
     let Some(levels) = &document.levels else {
         checker.filled_in(&document.span, "levels", most);
         return Some(most);
@@ -199,10 +225,10 @@ fn levels(
     Some(value)
 }
 
-/// Largest number of levels of which the coarsest interval, `every * block_size^(levels - 1)`, is
+/// Largest number of levels of which the coarsest interval, `every * ratio^(levels - 1)`, is
 /// not longer than the stage.
-fn most_levels(every: u64, block_size: u64, steps: u64) -> usize {
-    let intervals = std::iter::successors(Some(every), |interval| interval.checked_mul(block_size));
+fn most_levels(every: u64, ratio: u64, steps: u64) -> usize {
+    let intervals = std::iter::successors(Some(every), |interval| interval.checked_mul(ratio));
     intervals.take_while(|&interval| interval <= steps).count()
 }
 
@@ -214,6 +240,13 @@ mod tests {
     fn blocks_of_ten_samples_give_nine_lags_in_a_decade() {
         assert_eq!(lags_per_decade(10), 9.0);
         assert!(lags_per_decade(9) < 9.0 && lags_per_decade(11) > 9.0);
+    }
+
+    #[test]
+    fn octaves_have_as_many_lags_as_decades_ask_for() {
+        for (points, lags) in [(1.0, 2), (6.6, 2), (6.7, 3), (9.9, 3), (10.0, 4), (300.0, 91)] {
+            assert_eq!(lags_per_octave(points), lags, "{points}");
+        }
     }
 
     #[test]

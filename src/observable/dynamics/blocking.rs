@@ -6,13 +6,73 @@
 //! block is a window that moves along the trajectory. Lags are `m l^n`, `m = 1, ..., l - 1`, and zero:
 //! every lag belongs to one level only. Memory: `k l` samples; work: `(l - 1)(1 + 1/l + 1/l^2 + ...)`
 //! pairs of samples per sample.
+//!
+//! Where the interval grows by less than `l` from level to level, by a divisor `b` of it, lags of the levels `n > 0` are
+//! `m b^n`, `m = l / b, ..., l - 1`: again each lag belongs to one level. With `b = 2` neighboring lags differ by a factor of
+//! `1 + 2 / l` at most, from `l / 2` on, where blocks with `b = l` have lags that double between levels.
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Sizes of a blocking scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// Samples in a block.
+    pub size: usize,
+    pub levels: usize,
+    /// The interval grows by this factor from level to level: the size, or a divisor of it.
+    pub ratio: usize,
+}
+
+impl Blocks {
+    /// Whose interval grows by the size of a block.
+    pub fn new(size: usize, levels: usize) -> Self {
+        Blocks { size, levels, ratio: size }
+    }
+
+    /// Whether there is such a scheme.
+    pub fn is_valid(&self) -> bool {
+        let Blocks { size, levels, ratio } = *self;
+        size >= 2 && levels >= 1 && (2..=size).contains(&ratio) && size.is_multiple_of(ratio)
+    }
+
+    /// Of a level, in sampling intervals; `None` where it does not fit 64 bits.
+    pub fn interval(&self, level: usize) -> Option<u64> {
+        (self.ratio as u64).checked_pow(level.try_into().ok()?)
+    }
+
+    /// The shortest lag of a level beyond zero, in its intervals.
+    pub fn first_multiple(&self, level: usize) -> usize {
+        if level == 0 { 1 } else { self.size / self.ratio }
+    }
+
+    /// Index of the lag between entries 0 and `entry` of a level's block, if it is one of the level's; lag zero counts in the
+    /// finest level only.
+    pub fn lag_index(&self, level: usize, entry: usize) -> Option<usize> {
+        let Some(above) = level.checked_sub(1) else { return Some(entry) };
+        let first = self.first_multiple(level);
+        let before = self.size + above * (self.size - first);
+        entry.checked_sub(first).map(|entry| before + entry)
+    }
+
+    /// The level of a lag, and the lag in intervals of the level.
+    pub fn place(&self, index: usize) -> (usize, usize) {
+        let Some(behind) = index.checked_sub(self.size) else { return (0, index) };
+        let first = self.first_multiple(1);
+        let of_level = self.size - first;
+        (1 + behind / of_level, first + behind % of_level)
+    }
+
+    /// In sampling intervals.
+    pub fn lag(&self, index: usize) -> Option<u64> {
+        let (level, multiple) = self.place(index);
+        self.interval(level)?.checked_mul(multiple as u64)
+    }
+}
 
 /// Blocks of samples of any type `S`.
 #[derive(Clone, Debug)]
 pub struct BlockingScheme<S> {
-    block_size: usize,
+    blocks: Blocks,
     /// Samples pushed so far.
     samples: u64,
     levels: Vec<Level<S>>,
@@ -38,15 +98,14 @@ impl<S> BlockingScheme<S> {
     /// Levels whose interval does not fit 64 bits are left out.
     ///
     /// # Panics
-    /// If `block_size < 2` or `levels == 0`.
-    pub fn new(block_size: usize, levels: usize) -> Self {
-        assert!(block_size >= 2 && levels >= 1);
-        let interval = |level: usize| (block_size as u64).checked_pow(level.try_into().ok()?);
-        let levels = (0..levels)
-            .map_while(interval)
-            .map(|interval| Level { interval, entries: VecDeque::with_capacity(block_size) })
+    /// Unless the sizes are valid.
+    pub fn new(blocks: Blocks) -> Self {
+        assert!(blocks.is_valid(), "{blocks:?}");
+        let levels = (0..blocks.levels)
+            .map_while(|level| blocks.interval(level))
+            .map(|interval| Level { interval, entries: VecDeque::with_capacity(blocks.size) })
             .collect();
-        BlockingScheme { block_size, samples: 0, levels }
+        BlockingScheme { blocks, samples: 0, levels }
     }
 
     pub fn samples(&self) -> u64 {
@@ -55,17 +114,17 @@ impl<S> BlockingScheme<S> {
 
     /// Lags in sampling intervals, ascending, each once: `0, 1, ..., l - 1, l, 2 l, ...`.
     pub fn lags(&self) -> Vec<u64> {
-        let of_level = |level: &Level<S>| {
-            let interval = level.interval;
-            (1..self.block_size as u64).filter_map(move |m| m.checked_mul(interval))
+        let of_level = |(number, level): (usize, &Level<S>)| {
+            let (first, interval) = (self.blocks.first_multiple(number) as u64, level.interval);
+            (first..self.blocks.size as u64).filter_map(move |m| m.checked_mul(interval))
         };
-        std::iter::once(0).chain(self.levels.iter().flat_map(of_level)).collect()
+        std::iter::once(0).chain(self.levels.iter().enumerate().flat_map(of_level)).collect()
     }
 
-    /// Position in [`lags`](Self::lags) of the lag between entries 0 and `entry` of a level's block;
-    /// lag zero counts in the finest level only.
+    /// Position in [`lags`](Self::lags) of the lag between entries 0 and `entry` of a level's block, if it is one of the
+    /// level's.
     pub fn lag_index(&self, level: usize, entry: usize) -> Option<usize> {
-        (entry > 0 || level == 0).then_some(level * (self.block_size - 1) + entry)
+        self.blocks.lag_index(level, entry)
     }
 
     /// Adds the next sample; returns the blocks that it filled.
@@ -78,7 +137,7 @@ impl<S> BlockingScheme<S> {
                 break;
             }
             level.entries.push_back((index, Arc::clone(&sample)));
-            if level.entries.len() == self.block_size {
+            if level.entries.len() == self.blocks.size {
                 due.push(level.discard_first(number));
             }
         }
@@ -129,7 +188,7 @@ impl<S> BlockingScheme<S> {
                 (index < samples && index % level.interval == 0).then(|| held[place].clone())
             };
             match indices.iter().map(find).collect::<Option<VecDeque<_>>>() {
-                Some(found) if found.len() < self.block_size => level.entries = found,
+                Some(found) if found.len() < self.blocks.size => level.entries = found,
                 _ => return false,
             }
         }
@@ -153,13 +212,8 @@ mod tests {
     use super::*;
 
     /// Origins of every lag after `count` samples.
-    fn origins(
-        block_size: usize,
-        levels: usize,
-        count: u64,
-        finish: bool,
-    ) -> BTreeMap<u64, Vec<u64>> {
-        let mut scheme = BlockingScheme::new(block_size, levels);
+    fn origins(blocks: Blocks, count: u64, finish: bool) -> BTreeMap<u64, Vec<u64>> {
+        let mut scheme = BlockingScheme::new(blocks);
         let lags = scheme.lags();
         let mut due: Vec<_> = (0..count).flat_map(|sample| scheme.push(sample)).collect();
         if finish {
@@ -179,25 +233,39 @@ mod tests {
 
     #[test]
     fn lags_are_unique_and_ascending() {
-        assert_eq!(
-            BlockingScheme::<()>::new(5, 3).lags(),
-            [0, 1, 2, 3, 4, 5, 10, 15, 20, 25, 50, 75, 100]
-        );
-        assert_eq!(BlockingScheme::<()>::new(2, 4).lags(), [0, 1, 2, 4, 8]);
+        assert_eq!(lags(Blocks::new(5, 3)), [0, 1, 2, 3, 4, 5, 10, 15, 20, 25, 50, 75, 100]);
+        assert_eq!(lags(Blocks::new(2, 4)), [0, 1, 2, 4, 8]);
         // 10^19 is the largest power of 10 and the largest such lag in 64 bits.
-        assert_eq!(BlockingScheme::<()>::new(10, 100).lags().last(), Some(&10u64.pow(19)));
+        assert_eq!(lags(Blocks::new(10, 100)).last(), Some(&10u64.pow(19)));
+    }
+
+    fn lags(blocks: Blocks) -> Vec<u64> {
+        BlockingScheme::<()>::new(blocks).lags()
+    }
+
+    #[test]
+    fn levels_of_a_smaller_ratio_have_lags_at_about_equal_ratios() {
+        let blocks = Blocks { size: 6, levels: 4, ratio: 2 };
+        assert_eq!(lags(blocks), [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40]);
+        let blocks = Blocks { size: 8, levels: 20, ratio: 2 };
+        let lags = lags(blocks);
+        assert!(lags[4..].windows(2).all(|pair| pair[0] < pair[1] && 4 * pair[1] <= 5 * pair[0]));
+        for (index, &lag) in lags.iter().enumerate() {
+            assert_eq!(blocks.lag(index), Some(lag));
+            let (level, multiple) = blocks.place(index);
+            assert_eq!(blocks.lag_index(level, multiple), Some(index));
+        }
+        assert_eq!(blocks.lag_index(3, 3), None);
     }
 
     #[test]
     fn finished_scheme_has_seen_every_origin_of_its_levels_in_order() {
-        for (block_size, levels, count) in [(5, 3, 137), (2, 5, 64), (10, 2, 7), (3, 4, 1)] {
-            let found = origins(block_size, levels, count, true);
-            for lag in BlockingScheme::<()>::new(block_size, levels).lags() {
-                let interval = (0..levels as u32)
-                    .map(|n| (block_size as u64).pow(n))
-                    .filter(|&interval| lag == 0 && interval == 1 || lag % interval == 0 && lag > 0)
-                    .max()
-                    .unwrap();
+        let of = |(size, levels, ratio)| Blocks { size, levels, ratio };
+        let blocks = [(5, 3, 5), (2, 5, 2), (10, 2, 10), (3, 4, 3), (6, 5, 2), (12, 3, 4)].map(of);
+        for (blocks, count) in blocks.into_iter().zip([137, 64, 7, 1, 150, 99]) {
+            let found = origins(blocks, count, true);
+            for (index, lag) in lags(blocks).into_iter().enumerate() {
+                let interval = blocks.interval(blocks.place(index).0).unwrap();
                 let expected: Vec<_> = (0..count)
                     .filter(|origin| origin % interval == 0 && origin + lag < count)
                     .collect();
@@ -208,7 +276,7 @@ mod tests {
 
     #[test]
     fn before_the_end_origins_are_those_of_full_blocks() {
-        let found = origins(5, 2, 12, false);
+        let found = origins(Blocks::new(5, 2), 12, false);
         assert_eq!(found[&0], (0..8).collect::<Vec<_>>());
         assert_eq!(found[&4], (0..8).collect::<Vec<_>>());
         assert!(!found.contains_key(&5));
@@ -216,9 +284,9 @@ mod tests {
 
     #[test]
     fn restored_scheme_goes_on_alike() {
-        let mut whole = BlockingScheme::new(4, 3);
+        let mut whole = BlockingScheme::new(Blocks::new(4, 3));
         (0..77u64).for_each(|sample| drop(whole.push(sample)));
-        let mut resumed = BlockingScheme::new(4, 3);
+        let mut resumed = BlockingScheme::new(Blocks::new(4, 3));
         assert!(resumed.restore(whole.samples(), &whole.entries(), &whole.held()));
         for sample in 77..300 {
             let plain = |due: Vec<Due<u64>>| -> Vec<_> {

@@ -137,6 +137,7 @@ mod tests {
             every: 1,
             block_size: 4,
             levels: 1,
+            level_ratio: None,
             wavenumbers: Vec::new(),
             vectors_per_shell: 1,
             overlap_length: 0.3,

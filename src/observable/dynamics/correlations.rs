@@ -10,8 +10,11 @@ mod relaxation;
 mod saved;
 mod series;
 
+use std::sync::Arc;
+
 use super::blocking::BlockingScheme;
 use super::correlation::Correlation;
+use super::frames::{FrameScheme, FrameTimes};
 use super::part::Part;
 use super::registry;
 use super::source::{self, Held, Source};
@@ -43,7 +46,11 @@ pub struct Correlations {
     modes: Option<DensityModes>,
     /// In sampling intervals, ascending.
     lags: Vec<u64>,
+    /// Sampling interval in steps; 1 where samples are not at equal intervals.
+    interval: u64,
     scheme: BlockingScheme<Sample>,
+    /// In the place of the scheme, where samples are not at equal intervals.
+    frames: Option<FrameScheme<Sample>>,
     /// Where an observable is one of the stress.
     stress: Option<StressCorrelator>,
     first_step: Option<u64>,
@@ -75,6 +82,27 @@ impl Correlations {
     /// # Errors
     /// For a plan that cannot be carried out, or particles that do not match the species.
     pub fn new(plan: &CorrelationPlan, context: &SampleContext) -> Result<Self, ObservableError> {
+        Self::of_samples(plan, context, None)
+    }
+
+    /// The same of samples at given times: all of them, in their order, and the interval of the plan does not matter. An
+    /// engine cannot take these samples, and there are no correlations of the stress.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_frames(
+        plan: &CorrelationPlan,
+        context: &SampleContext,
+        times: &Arc<FrameTimes>,
+    ) -> Result<Self, ObservableError> {
+        Self::of_samples(plan, context, Some(FrameScheme::new(Arc::clone(times))))
+    }
+
+    fn of_samples(
+        plan: &CorrelationPlan,
+        context: &SampleContext,
+        frames: Option<FrameScheme<Sample>>,
+    ) -> Result<Self, ObservableError> {
         let positive = "at least 1";
         if plan.every == 0 {
             return Err(ObservableError::value("correlation.every", 0, positive));
@@ -86,9 +114,16 @@ impl Correlations {
         if plan.levels == 0 {
             return Err(ObservableError::value("correlation.levels", 0, positive));
         }
-        let scheme = BlockingScheme::new(plan.block_size, plan.levels);
-        let longest = context.stage_steps / plan.every;
-        let mut lags = scheme.lags();
+        if !plan.blocks().is_valid() {
+            let ratio = plan.level_ratio.unwrap_or(plan.block_size);
+            let expected = "a divisor of block_size from 2 on";
+            return Err(ObservableError::value("correlation.level_ratio", ratio, expected));
+        }
+        let scheme = BlockingScheme::new(plan.blocks());
+        let interval = if frames.is_some() { 1 } else { plan.every };
+        let longest = context.stage_steps / interval;
+        let mut lags =
+            frames.as_ref().map_or_else(|| scheme.lags(), |frames| frames.times().lags().to_vec());
         lags.truncate(lags.partition_point(|&lag| lag <= longest));
         let mut terms: Vec<(&'static Source, Terms)> = Vec::new();
         let mut channels = Vec::new();
@@ -132,7 +167,7 @@ impl Correlations {
         let of_stress = terms.iter().any(|(source, _)| source.is_of_stress());
         let stress = of_stress.then(|| {
             let interval = plan.every as f64 * context.timestep;
-            StressCorrelator::new(plan.block_size, lags.len(), interval, &context.simulation_box)
+            StressCorrelator::new(plan.blocks(), lags.len(), interval, &context.simulation_box)
         });
         Ok(Correlations {
             order: ParticleOrder::new(context)?,
@@ -142,7 +177,9 @@ impl Correlations {
             terms,
             channels,
             lags,
+            interval,
             scheme,
+            frames,
             stress,
             first_step: None,
             finished: false,
@@ -156,7 +193,7 @@ impl Correlations {
     pub fn is_due(&self, step_in_stage: u64) -> bool {
         !self.finished
             && self.sampler == Sampler::Host
-            && step_in_stage.is_multiple_of(self.plan.every)
+            && (self.frames.is_some() || step_in_stage.is_multiple_of(self.plan.every))
     }
 
     pub fn plan(&self) -> &CorrelationPlan {
@@ -177,6 +214,14 @@ impl Correlations {
         assert!(!self.finished, "a sample after the end of the stage");
         assert_eq!(snapshot.position.len(), self.order.len(), "number of particles");
         let first = *self.first_step.get_or_insert(snapshot.step);
+        let (contents, modes) = (&self.contents, self.modes.as_ref());
+        if let Some(frames) = &mut self.frames {
+            let step = snapshot.step - first;
+            assert_eq!(Some(step), frames.next_step(), "step of the next sample");
+            let sample = Sample::new(snapshot, &self.order, &self.context, contents, modes);
+            let (later, origins) = frames.push(sample);
+            return self.correlate_with(&later, &origins);
+        }
         let expected = first + self.scheme.samples() * self.plan.every;
         assert_eq!(snapshot.step, expected, "step of the next sample");
         if self.stress.is_some() {

@@ -1,5 +1,5 @@
 //! What an engine has to know to evaluate terms of correlations where the particles are, and what it gives back.
-use super::blocking::Due;
+use super::blocking::{Blocks, Due};
 use super::kernel_sum::KernelSum;
 use super::sampled::HeldSamples;
 use crate::observable::BondOrder;
@@ -36,8 +36,7 @@ impl ParticleSum {
 pub struct Evaluation {
     /// Steps between samples; one is due at the first step of the stage.
     pub every: u64,
-    pub block_size: usize,
-    pub levels: usize,
+    pub blocks: Blocks,
     /// How many of the scheme's lags are wanted, from zero on.
     pub lags: usize,
     /// In the order of the sums.
@@ -75,20 +74,18 @@ impl Evaluation {
     /// Most samples that all blocks hold together after a step.
     pub fn most_samples_held(&self) -> usize {
         let held = |level: usize| {
-            let interval = (self.block_size as u64).checked_pow(level.try_into().ok()?)?;
+            let interval = self.blocks.interval(level)?;
             let longest = self.longest_lag();
-            (level == 0 || interval <= longest).then_some(self.block_size - 1)
+            (level == 0 || interval <= longest).then_some(self.blocks.size - 1)
         };
         // Levels beyond the longest lag keep a sample or none of their own.
-        (0..self.levels).map(|level| held(level).unwrap_or(1)).sum()
+        (0..self.blocks.levels).map(|level| held(level).unwrap_or(1)).sum()
     }
 
     /// In sampling intervals.
     fn longest_lag(&self) -> u64 {
-        let Some(last) = self.lags.checked_sub(2) else { return 0 };
-        let (level, entry) = (last / (self.block_size - 1), last % (self.block_size - 1) + 1);
-        let interval = (self.block_size as u64).checked_pow(level.try_into().unwrap_or(u32::MAX));
-        interval.and_then(|interval| interval.checked_mul(entry as u64)).unwrap_or(u64::MAX)
+        let Some(last) = self.lags.checked_sub(1) else { return 0 };
+        self.blocks.lag(last).unwrap_or(u64::MAX)
     }
 }
 
@@ -304,11 +301,10 @@ mod tests {
     use super::super::blocking::BlockingScheme;
     use super::*;
 
-    fn evaluation(block_size: usize, levels: usize, lags: usize) -> Evaluation {
+    fn evaluation(blocks: Blocks, lags: usize) -> Evaluation {
         Evaluation {
             every: 1,
-            block_size,
-            levels,
+            blocks,
             lags,
             sums: Vec::new(),
             kernel_order: Vec::new(),
@@ -334,7 +330,7 @@ mod tests {
             (40, 2, 300, 100, 16),
             (3, 4, 90, 90, 2),
         ] {
-            let mut scheme = BlockingScheme::new(block_size, levels);
+            let mut scheme = BlockingScheme::new(Blocks::new(block_size, levels));
             let lags = scheme.lags();
             let wanted = lags.len() - 2;
             let (mut plain, mut grouped) = (Vec::new(), Vec::new());
@@ -376,7 +372,7 @@ mod tests {
 
     #[test]
     fn consecutive_origins_share_their_samples() {
-        let mut scheme = BlockingScheme::new(10, 1);
+        let mut scheme = BlockingScheme::new(Blocks::new(10, 1));
         let due: Vec<_> = (0..73u64).flat_map(|sample| scheme.push(sample)).collect();
         let groups = groups(&due, |s| *s as u32, |level, entry| scheme.lag_index(level, entry), 16);
         // Seven origins and the nine samples after the last of them.
@@ -388,11 +384,16 @@ mod tests {
 
     #[test]
     fn no_more_samples_are_held_than_is_said() {
-        for (block_size, levels, stage) in [(10, 3, 5000), (5, 6, 700), (2, 9, 300), (4, 3, 2)] {
-            let mut scheme = BlockingScheme::new(block_size, levels);
+        let whole = [(10, 3, 5000), (5, 6, 700), (2, 9, 300), (4, 3, 2)];
+        let whole = whole.map(|(size, levels, stage)| (Blocks::new(size, levels), stage));
+        let octaves = [(6, 12, 3000), (8, 5, 2000), (6, 9, 40)];
+        let octaves =
+            octaves.map(|(size, levels, stage)| (Blocks { size, levels, ratio: 2 }, stage));
+        for (blocks, stage) in whole.into_iter().chain(octaves) {
+            let mut scheme = BlockingScheme::new(blocks);
             let mut lags = scheme.lags();
             lags.retain(|&lag| lag <= stage);
-            let evaluation = evaluation(block_size, levels, lags.len());
+            let evaluation = evaluation(blocks, lags.len());
             let mut most = 0;
             for sample in 0..=stage {
                 scheme.push(sample);

@@ -16,6 +16,7 @@ mod correlations;
 mod displacement_moments;
 pub mod evaluation;
 pub mod evaluator;
+pub mod frames;
 pub mod kernel_sum;
 pub mod mean_displacement;
 pub mod mean_quartic_displacement;

@@ -70,6 +70,7 @@ mod tests {
             every: 1,
             block_size: 4,
             levels: 2,
+            level_ratio: None,
             wavenumbers: vec![2.0],
             vectors_per_shell: 14,
             overlap_length: 0.3,

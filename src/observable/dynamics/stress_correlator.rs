@@ -16,6 +16,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::blocking::Blocks;
 use crate::observable::shear_stress::{Macroscopic, ShearStress};
 use crate::system::SimulationBox;
 
@@ -28,12 +29,12 @@ const MOST_ENTRIES: u64 = 1 << 16;
 /// Numbers of a pair: `s(0) s(t)` and its integral over `t`, means over components, and the temperature at the origin.
 pub const TERMS: usize = 3;
 
-/// The lags `m l^n`, `m < l`, of one `n`, in sampling intervals.
+/// The lags `m l^n`, `m < l`, of one `n`, in sampling intervals; or `m b^n` where the interval grows by `b` from level to level.
 #[derive(Clone, Debug, PartialEq)]
 struct Level {
-    /// Before the index of the lag of `m = 1`.
+    /// The index of a lag less its `m`.
     first_lag: usize,
-    /// Values of `m`: from 0 on for `n = 0`, else from 1 on.
+    /// Values of `m`: from 0 on for `n = 0`, else from 1 or `l / b` on.
     multiples: Range<usize>,
     /// Sampling intervals between entries.
     spacing: u64,
@@ -116,17 +117,18 @@ pub struct StressCorrelator {
     levels: Vec<Level>,
 }
 
-/// Sampling intervals between entries, and whether the stress is averaged between them, where lags are `l^n` apart.
-fn spacing(block_size: u64, level: u32) -> (u64, bool) {
-    let interval = block_size.pow(level);
+/// Sampling intervals between entries, and whether the stress is averaged between them, where lags are `b^n` apart.
+fn spacing(blocks: Blocks, level: u32) -> (u64, bool) {
+    let ratio = blocks.ratio as u64;
+    let interval = ratio.pow(level);
     if interval < FEWEST_WINDOWS {
         return (1, false);
     }
-    let mut smallest = block_size;
+    let mut smallest = ratio;
     while smallest < FEWEST_WINDOWS {
-        smallest *= block_size;
+        smallest *= ratio;
     }
-    let most = MOST_ENTRIES / block_size;
+    let most = MOST_ENTRIES / blocks.size as u64;
     match (FEWEST_WINDOWS..=most.min(smallest)).find(|windows| smallest.is_multiple_of(*windows)) {
         Some(windows) if interval > windows => (interval / windows, true),
         Some(_) => (1, false),
@@ -136,29 +138,24 @@ fn spacing(block_size: u64, level: u32) -> (u64, bool) {
 
 impl StressCorrelator {
     /// For the first `lags` of a blocking scheme.
-    pub fn new(
-        block_size: usize,
-        lags: usize,
-        interval: f64,
-        simulation_box: &SimulationBox,
-    ) -> Self {
+    pub fn new(blocks: Blocks, lags: usize, interval: f64, simulation_box: &SimulationBox) -> Self {
         let mut levels = Vec::new();
-        let mut first_lag = 0;
         for level in 0.. {
-            let begin = usize::from(level > 0);
-            if first_lag + begin >= lags {
+            let begin = if level == 0 { 0 } else { blocks.first_multiple(level) };
+            let first = blocks.lag_index(level, begin).expect("it is one of the level's");
+            if first >= lags {
                 break;
             }
-            let (spacing, windows) = spacing(block_size as u64, level);
+            let (first_lag, number) = (first - begin, level as u32);
+            let (spacing, windows) = spacing(blocks, number);
             levels.push(Level {
                 first_lag,
-                multiples: begin..block_size.min(lags - first_lag),
+                multiples: begin..blocks.size.min(lags - first_lag),
                 spacing,
-                step: ((block_size as u64).pow(level) / spacing) as usize,
+                step: ((blocks.ratio as u64).pow(number) / spacing) as usize,
                 windows,
                 entries: VecDeque::new(),
             });
-            first_lag += block_size - 1;
         }
         StressCorrelator { simulation_box: *simulation_box, interval, levels }
     }
@@ -247,9 +244,10 @@ mod tests {
 
     #[test]
     fn windows_divide_the_spacing_of_lags() {
-        for block_size in (2..300).chain([1000, 1009, 70_000]) {
+        for block_size in (2_u64..300).chain([1000, 1009, 70_000]) {
             for level in 0..3 {
-                let (spacing, windows) = spacing(block_size, level);
+                let blocks = Blocks::new(block_size as usize, 1);
+                let (spacing, windows) = spacing(blocks, level);
                 let interval = block_size.pow(level);
                 assert!(interval.is_multiple_of(spacing), "{block_size}^{level}");
                 let step = interval / spacing;
@@ -261,9 +259,12 @@ mod tests {
                 assert!(dense || block_size > 256, "{block_size}^{level}: {spacing}");
             }
         }
-        assert_eq!([0, 1, 2, 3].map(|n| spacing(10, n).0), [1, 1, 5, 50]);
-        assert_eq!([0, 1, 2].map(|n| spacing(16, n).0), [1, 1, 16]);
-        assert_eq!([0, 1, 2].map(|n| spacing(100, n).0), [1, 5, 500]);
+        let of =
+            |size: usize, ratio: usize, level| spacing(Blocks { size, levels: 1, ratio }, level).0;
+        assert_eq!([0, 1, 2, 3].map(|n| of(10, 10, n)), [1, 1, 5, 50]);
+        assert_eq!([0, 1, 2].map(|n| of(16, 16, n)), [1, 1, 16]);
+        assert_eq!([0, 1, 2].map(|n| of(100, 100, n)), [1, 5, 500]);
+        assert_eq!([0, 3, 4, 5, 7].map(|n| of(6, 2, n)), [1, 1, 1, 2, 8]);
     }
 
     /// By lag: terms of the origins in order, evaluated plainly.
@@ -313,13 +314,16 @@ mod tests {
     #[test]
     fn every_window_is_an_origin_and_states_go_on() {
         let simulation_box = SimulationBox::cubic(3, 10, 1.0);
-        for (block_size, count) in [(4, 150), (5, 700), (10, 350), (16, 600), (31, 1200)] {
+        let squares = [(4, 150), (5, 700), (10, 350), (16, 600), (31, 1200)];
+        let cases = squares.map(|(size, count)| (Blocks::new(size, 5), count));
+        let of_octaves = [6, 8].map(|size| (Blocks { size, levels: 8, ratio: 2 }, 900));
+        for (blocks, count) in cases.into_iter().chain(of_octaves) {
             let noise = noise(count);
             let without_past = |now| ShearStress::after(None, 0.3, now, &simulation_box);
             let samples: Vec<ShearStress> = noise.iter().map(without_past).collect();
-            let mut lags = BlockingScheme::<()>::new(block_size, 5).lags();
+            let mut lags = BlockingScheme::<()>::new(blocks).lags();
             lags.retain(|&lag| lag < count as u64);
-            let new = || StressCorrelator::new(block_size, lags.len(), 0.3, &simulation_box);
+            let new = || StressCorrelator::new(blocks, lags.len(), 0.3, &simulation_box);
             let mut correlator = new();
             let mut found = vec![Vec::new(); lags.len()];
             for (index, now) in noise.iter().enumerate() {
@@ -332,7 +336,7 @@ mod tests {
                 }
                 correlator.push(index as u64, now, |lag, terms| found[lag].push(*terms));
             }
-            assert!(correlator.levels.iter().any(|level| level.windows), "{block_size}");
+            assert!(correlator.levels.iter().any(|level| level.windows), "{blocks:?}");
             for (index, &lag) in lags.iter().enumerate() {
                 let number = correlator
                     .levels
@@ -341,13 +345,13 @@ mod tests {
                     .unwrap();
                 let level = &correlator.levels[number];
                 let expected = plainly(&samples, lag, level, 0.3);
-                assert_eq!(found[index].len(), expected.len(), "{block_size}, lag {lag}");
+                assert_eq!(found[index].len(), expected.len(), "{blocks:?}, lag {lag}");
                 for (found, expected) in found[index].iter().zip(&expected) {
                     for (found, expected) in found.iter().zip(expected) {
                         assert!((found - expected).abs() < 1e-10, "{lag}: {found} {expected}");
                     }
                 }
-                let spacing = (block_size as u64).pow(number as u32) / level.spacing;
+                let spacing = blocks.interval(number).unwrap() / level.spacing;
                 assert_eq!(correlator.origins_per_spacing(index), spacing);
             }
         }

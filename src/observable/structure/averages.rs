@@ -10,7 +10,7 @@ use crate::observable::dynamics::evaluation::{
 };
 use crate::observable::particle_order::ParticleOrder;
 use crate::observable::{
-    Axis, AxisName, ObservableError, SampleContext, Series, SeriesLayout, StateArrays,
+    Axis, AxisName, ObservableError, SampleContext, Series, SeriesLayout, Shells, StateArrays,
     species_pairs, state_array,
 };
 use crate::plan::StructurePlan;
@@ -109,14 +109,15 @@ impl Structure {
     /// Series in the order of [`results`](Self::results): by pair, first `g_ab(r)`, then `S_ab(q)`.
     pub fn layouts(&self) -> Vec<SeriesLayout> {
         let shells = self.structure_factor.shells();
-        let dimension = self.context.simulation_box.dimension();
+        let simulation_box = &self.context.simulation_box;
+        let dimension = simulation_box.dimension();
         let of_pair = |pair: &String| {
             let distances = self.pair_distribution.distances();
             let wavenumbers = shells.iter().map(|shell| shell.wavenumber).collect();
             let distribution = SeriesLayout {
                 path: format!("{pair}/{}", StructureFunction::PairDistribution.group_name()),
                 axes: vec![Axis { name: AxisName::Distance, values: distances }],
-                vectors_per_shell: None,
+                shells: None,
                 unit: StructureFunction::PairDistribution.descriptor().unit.text(dimension),
                 formula: PairDistribution::FORMULA.into(),
                 has_change: false,
@@ -125,7 +126,7 @@ impl Structure {
             let factor = SeriesLayout {
                 path: format!("{pair}/{}", StructureFunction::StructureFactor.group_name()),
                 axes: vec![Axis { name: AxisName::Wavenumber, values: wavenumbers }],
-                vectors_per_shell: Some(shells.iter().map(|shell| shell.count()).collect()),
+                shells: Some(Shells::new(shells, simulation_box)),
                 unit: StructureFunction::StructureFactor.descriptor().unit.text(dimension),
                 formula: StructureFactor::FORMULA.into(),
                 has_change: false,

@@ -16,6 +16,11 @@ fn part(number: usize, remove_drift: bool) -> CorrelationPlan {
     for_engines(&plan).remove(number)
 }
 
+/// The same with lags at about equal ratios.
+fn in_octaves(plan: CorrelationPlan) -> CorrelationPlan {
+    CorrelationPlan { block_size: 6, level_ratio: Some(2), ..plan }
+}
+
 fn assert_near(found: &[Series], expected: &[Series], what: &str) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
@@ -87,6 +92,10 @@ fn what_an_engine_evaluates_is_what_is_evaluated_here() {
         (vec![6.0, 7.0, 8.0], part(DENSITIES, true)),
         (vec![6.0, 7.0, 8.0], part(STRESS, false)),
         (vec![6.0, 8.0], part(STRESS, false)),
+        (vec![6.0, 7.0, 8.0], in_octaves(part(PARTICLES, true))),
+        (vec![6.0, 7.0, 8.0], in_octaves(part(PLACES, true))),
+        (vec![6.0, 7.0, 8.0], in_octaves(part(DENSITIES, false))),
+        (vec![6.0, 7.0, 8.0], in_octaves(part(STRESS, false))),
     ] {
         let context = context(&edges, &[300, 40], 3 * 99);
         let walk = random_walk(&context, 3, 0.5, 500, 3, 100);
@@ -119,6 +128,8 @@ fn a_correlation_moves_to_an_engine_and_back_across_checkpoints() {
         (1, part(DENSITIES, true)),
         (0, part(STRESS, false)),
         (1, part(STRESS, false)),
+        (0, in_octaves(part(PARTICLES, true))),
+        (1, in_octaves(part(STRESS, false))),
     ] {
         let expected = correlate(&plan, &context, &walk).results();
         for (turn, samples) in [0..1, 1..37, 37..64, 64..100].into_iter().enumerate() {

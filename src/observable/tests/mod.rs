@@ -20,6 +20,7 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
         every,
         block_size,
         levels,
+        level_ratio: None,
         wavenumbers: wavenumbers.to_vec(),
         vectors_per_shell: 14,
         overlap_length: 0.6,
@@ -101,17 +102,18 @@ fn direct(
 
 #[test]
 fn blocking_scheme_equals_direct_evaluation_over_the_same_origins() {
-    for (edges, block_size, levels, samples) in [
-        (vec![6.0, 7.0, 8.0], 4, 3, 61),
-        (vec![9.0, 5.0], 3, 4, 50),
+    for (edges, block_size, levels, level_ratio, samples) in [
+        (vec![6.0, 7.0, 8.0], 4, 3, None, 61),
+        (vec![9.0, 5.0], 3, 4, None, 50),
+        (vec![6.0, 7.0, 8.0], 6, 4, Some(2), 61),
         // One level: all origins of all lags, as in the plain O(M^2) sum.
-        (vec![6.0, 6.0, 6.0], 30, 1, 30),
+        (vec![6.0, 6.0, 6.0], 30, 1, None, 30),
         // Shorter than a block.
-        (vec![6.0, 6.0, 6.0], 10, 3, 6),
+        (vec![6.0, 6.0, 6.0], 10, 3, None, 6),
     ] {
         let (every, dimension) = (5, edges.len() as f64);
         let context = context(&edges, &[70, 31], every * (samples - 1));
-        let plan = plan(every, block_size, levels, &[1.5, 7.2]);
+        let plan = CorrelationPlan { level_ratio, ..plan(every, block_size, levels, &[1.5, 7.2]) };
         let walk = random_walk(&context, 42, 0.4, 1000, every, samples);
         let correlations = correlate(&plan, &context, &walk);
         let (layouts, results) = (correlations.layouts(), correlations.results());
@@ -125,8 +127,8 @@ fn blocking_scheme_equals_direct_evaluation_over_the_same_origins() {
             assert!(times.is_sorted() && *times.last().unwrap() <= 0.002 * 5.0 * samples as f64);
             for (index, time) in times.iter().enumerate() {
                 let lag = (time / (0.002 * every as f64)).round() as usize;
-                let level = (0..levels as u32).rfind(|&n| lag >= block_size.pow(n)).unwrap_or(0);
-                let interval = block_size.pow(level);
+                let blocks = plan.blocks();
+                let interval = blocks.interval(blocks.place(index).0).unwrap() as usize;
                 let (r2, r4, vv, fs, count) =
                     direct(&context, &walk, species, lag, interval, &shells);
                 let near = |found: f64, expected: f64| {

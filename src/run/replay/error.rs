@@ -40,7 +40,10 @@ pub enum ReplayError {
         "{}: frame {frame} is at step {step}, the one before at {before}; the first two are at {first} and {second}",
         path.display()
     )]
-    #[diagnostic(help("correlations need frames at equal intervals; others may lie between them"))]
+    #[diagnostic(help(
+        "structure, bond_order and inherent_structures need frames at equal intervals, and others may lie between them; \
+         steps of frames must ascend"
+    ))]
     Irregular { path: PathBuf, frame: usize, step: u64, before: u64, first: u64, second: u64 },
 
     #[error("--stage {name}: no such stage with correlations or structure; there are: {all}")]

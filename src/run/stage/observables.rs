@@ -1,6 +1,9 @@
 //! What is measured of one system in a stage.
+use std::sync::Arc;
+
 use super::arrays::{load_arrays, save_arrays};
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
+use crate::observable::dynamics::frames::FrameTimes;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::dynamics::source::for_engines;
 use crate::observable::{
@@ -22,6 +25,21 @@ pub struct Observables {
     bond_order: Option<BondOrientationalOrder>,
 }
 
+/// Samples that come from a trajectory.
+#[derive(Clone, Debug)]
+pub struct StoredFrames {
+    pub times: Arc<FrameTimes>,
+    /// At which some of them follow the first one to the end, in steps.
+    pub interval: Option<u64>,
+}
+
+impl StoredFrames {
+    /// Whether there are samples at these intervals.
+    pub fn has_interval(&self, every: u64) -> bool {
+        self.interval.is_some_and(|interval| every.is_multiple_of(interval))
+    }
+}
+
 /// An observable that an engine evaluates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OfEngine {
@@ -32,13 +50,21 @@ enum OfEngine {
 }
 
 impl Observables {
-    pub fn new(plan: &Plan, stage: &StagePlan) -> Result<Self, RunError> {
+    /// `frames`: of samples that are not at equal intervals, for correlations whose own is none of theirs.
+    pub fn new(
+        plan: &Plan,
+        stage: &StagePlan,
+        frames: Option<&StoredFrames>,
+    ) -> Result<Self, RunError> {
         let context = sample_context(plan, stage);
         let correlations = stage
             .correlations
             .iter()
             .flat_map(for_engines)
-            .map(|plan| Correlations::new(&plan, &context))
+            .map(|plan| match frames.filter(|frames| !frames.has_interval(plan.every)) {
+                Some(frames) => Correlations::of_frames(&plan, &context, &frames.times),
+                None => Correlations::new(&plan, &context),
+            })
             .collect::<Result<_, _>>()?;
         let structure = match &stage.observe.structure {
             Some(plan) => Some(Structure::new(plan, &context)?),
@@ -227,10 +253,7 @@ fn in_file(group: &str, layout: &observable::SeriesLayout) -> SeriesLayout {
         .map(|axis| Axis {
             name: axis.name,
             values: axis.values.clone(),
-            vectors_per_shell: match axis.name {
-                AxisName::Wavenumber => Some(layout.vectors_per_shell.clone().unwrap_or_default()),
-                AxisName::Time | AxisName::Distance => None,
-            },
+            shells: layout.shells.clone().filter(|_| axis.name == AxisName::Wavenumber),
         })
         .collect();
     SeriesLayout {

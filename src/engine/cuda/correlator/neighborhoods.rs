@@ -390,12 +390,12 @@ fn groups_of(round: &Round, first_target: u32, most: usize) -> Vec<SampleGroup> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observable::dynamics::blocking::BlockingScheme;
+    use crate::observable::dynamics::blocking::{BlockingScheme, Blocks};
 
     #[test]
     fn rounds_hold_all_pairs_in_their_order_and_no_more_than_fit() {
         for (block_size, most) in [(10, [64, 64]), (5, [3, 1024]), (12, [64, 7]), (2, [1, 1])] {
-            let mut scheme = BlockingScheme::new(block_size, 3);
+            let mut scheme = BlockingScheme::new(Blocks::new(block_size, 3));
             let due: Vec<_> = (0..200u32).flat_map(|sample| scheme.push(sample)).collect();
             let wanted = scheme.lags().len() - 1;
             let lag_index =

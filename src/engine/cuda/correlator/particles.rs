@@ -231,7 +231,7 @@ impl ParticleSampling {
         evaluation: &Evaluation,
         samples: &[HeldSamples],
     ) -> Result<BlockingScheme<Arc<Slot>>, EngineError> {
-        let mut scheme = BlockingScheme::new(evaluation.block_size, evaluation.levels);
+        let mut scheme = BlockingScheme::new(evaluation.blocks);
         let first = &samples[0];
         let mut held = Vec::new();
         for (at, (index, _)) in first.held.iter().enumerate() {

@@ -69,7 +69,7 @@ impl Drop for Slot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observable::dynamics::blocking::BlockingScheme;
+    use crate::observable::dynamics::blocking::{BlockingScheme, Blocks};
 
     #[test]
     fn what_is_of_a_system_comes_together() {
@@ -102,7 +102,7 @@ mod tests {
         for (block_size, levels, batch) in [(10, 3, 16), (4, 5, 1), (2, 7, 40)] {
             let held = levels * (block_size - 1);
             let pool = SlotPool::new(held + batch);
-            let mut scheme = BlockingScheme::new(block_size, levels);
+            let mut scheme = BlockingScheme::new(Blocks::new(block_size, levels));
             for _ in 0..60 {
                 // Samples of a launch lie in their slots before any is put into the blocks.
                 let taken: Vec<_> = (0..batch).map(|_| pool.take().expect("a slot")).collect();

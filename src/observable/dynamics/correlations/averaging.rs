@@ -49,6 +49,17 @@ impl Correlations {
         }
     }
 
+    /// The same for one later sample and the lags and origins given.
+    pub(super) fn correlate_with(&mut self, later: &Arc<Sample>, origins: &[(usize, Arc<Sample>)]) {
+        let lags = self.lags.len();
+        for (lag, origin) in origins.iter().filter(|(lag, _)| *lag < lags) {
+            let evaluators = self.terms.iter().map(|(source, _)| source.evaluator);
+            let search = Search::of(evaluators, &self.plan);
+            let origin = Origin::new(origin, search, &self.context.simulation_box);
+            self.correlate_pairs(&origin, &[(*lag, Arc::clone(later))]);
+        }
+    }
+
     /// The same for one origin and the lags and later samples given.
     fn correlate_pairs(&mut self, origin: &Origin, pairs: &[(usize, Arc<Sample>)]) {
         let sums = self.particle_sums(origin, pairs);

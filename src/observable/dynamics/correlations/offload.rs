@@ -29,8 +29,7 @@ impl Correlations {
         });
         Some(Evaluation {
             every: self.plan.every,
-            block_size: self.plan.block_size,
-            levels: self.plan.levels,
+            blocks: self.plan.blocks(),
             lags: self.lags.len(),
             sums: sums.collect::<Option<_>>()?,
             kernel_order: self.kernel_order(),
@@ -75,6 +74,9 @@ impl Correlations {
 
     /// Leaves samples to an engine from now on, if it may evaluate them: no more are taken here.
     pub fn hand_over(&mut self) -> Option<Offloaded> {
+        if self.frames.is_some() {
+            return None;
+        }
         let samples = self.scheme.samples();
         if self.is_of(Evaluator::Stress) && !self.plan.remove_drift {
             self.sampler = Sampler::EngineForWholes;

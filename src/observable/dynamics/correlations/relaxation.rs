@@ -80,6 +80,7 @@ mod tests {
                 every: 1,
                 block_size: 6,
                 levels: 3,
+                level_ratio: None,
                 wavenumbers: vec![1.0, 3.0],
                 vectors_per_shell: 14,
                 overlap_length,

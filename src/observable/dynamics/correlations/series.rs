@@ -7,7 +7,7 @@ use crate::observable::accumulator::BlockAverage;
 use crate::observable::dynamics::correlation::Correlation;
 use crate::observable::dynamics::stress_correlator::StressCorrelator;
 use crate::observable::dynamics::terms::Rows;
-use crate::observable::series::{Axis, AxisName};
+use crate::observable::series::{Axis, AxisName, Shells};
 use crate::observable::{Series, SeriesLayout};
 
 /// With fewer windows after each other there is no error: origins of overlapping windows follow the same motion, so that
@@ -29,16 +29,17 @@ const WALK: f64 = 3.0;
 impl Correlations {
     /// Series in the order of [`results`](Self::results): by observable, then by part.
     pub fn layouts(&self) -> Vec<SeriesLayout> {
-        let time = |lag: &u64| (lag * self.plan.every) as f64 * self.context.timestep;
-        let dimension = self.context.simulation_box.dimension();
+        let time = |lag: &u64| (lag * self.interval) as f64 * self.context.timestep;
+        let simulation_box = &self.context.simulation_box;
+        let dimension = simulation_box.dimension();
         let layout = |SeriesOf { path, observable, rows, .. }: SeriesOf<'_>| {
             let lags = &self.lags[first_lag(observable)..];
             let times = Axis { name: AxisName::Time, values: lags.iter().map(time).collect() };
-            let (row_axis, vectors_per_shell) = match rows {
+            let (row_axis, shells) = match rows {
                 Rows::One => (None, None),
                 Rows::Shells(shells) => {
                     let values = shells.iter().map(|shell| shell.wavenumber).collect();
-                    let vectors = shells.iter().map(|shell| shell.count()).collect();
+                    let vectors = Shells::new(shells, simulation_box);
                     (Some(Axis { name: AxisName::Wavenumber, values }), Some(vectors))
                 }
                 Rows::Distances(distances) => {
@@ -48,7 +49,7 @@ impl Correlations {
             SeriesLayout {
                 path,
                 axes: row_axis.into_iter().chain([times]).collect(),
-                vectors_per_shell,
+                shells,
                 unit: observable.kind().descriptor().unit.text(dimension),
                 formula: observable.formula() + &self.windows(observable) + self.frame(observable),
                 has_change: observable.departure().is_some(),
@@ -128,9 +129,11 @@ impl Correlations {
 
     /// Between time origins of a lag, in sampling intervals.
     fn spacing_of_origins(&self, observable: &dyn Correlation, lag: usize) -> f64 {
-        let Some(lag_of_block) = lag.checked_sub(1) else { return 1.0 };
-        let level = lag_of_block / (self.plan.block_size - 1);
-        let spacing = (self.plan.block_size as f64).powi(level as i32);
+        if let Some(frames) = &self.frames {
+            return frames.times().spacing(lag);
+        }
+        let blocks = self.plan.blocks();
+        let spacing = (blocks.ratio as f64).powi(blocks.place(lag).0 as i32);
         let stress = self.stress_of(observable);
         spacing / stress.map_or(1.0, |stress| stress.origins_per_spacing(lag) as f64)
     }

@@ -1,0 +1,109 @@
+//! At which steps the frames of a trajectory are, and what is sampled at them.
+use std::sync::Arc;
+
+use supercool_analysis::TrajectoryReader;
+
+use super::ReplayError;
+use crate::observable::dynamics::frames::FrameTimes;
+use crate::observable::dynamics::source::{Held, Source};
+use crate::plan::{DynamicObservable, ObservePlan, StagePlan};
+use crate::run::stage::StoredFrames;
+
+/// The shortest interval in steps at which frames follow the first one to the end of the file. There may be further frames
+/// in between, as of a trajectory at logarithmic times.
+///
+/// # Errors
+/// If there is no such interval, or there are fewer than two frames.
+pub fn frame_spacing(reader: &dyn TrajectoryReader) -> Result<u64, ReplayError> {
+    let (path, steps) = (reader.path().to_owned(), reader.steps());
+    let [first, second, ..] = *steps else {
+        return Err(ReplayError::TooFewFrames { path, frames: steps.len() });
+    };
+    let last = steps[steps.len() - 1];
+    let irregular = |frame: usize| {
+        let (step, before) = (steps[frame], steps[frame - 1]);
+        ReplayError::Irregular { path, frame, step, before, first, second }
+    };
+    if let Some(back) = steps.windows(2).position(|pair| pair[1] <= pair[0]) {
+        return Err(irregular(back + 1));
+    }
+    let holds = |interval: u64| {
+        // The last steps may hold no multiple, if they are few.
+        ((last - first).is_multiple_of(interval) || interval <= (last - first) / 2)
+            && (first..=last)
+                .step_by(interval as usize)
+                .all(|step| steps.binary_search(&step).is_ok())
+    };
+    let spacing = steps[1..].iter().map(|step| step - first).find(|&interval| holds(interval));
+    match spacing {
+        // Of two frames, or of a last one that follows no others.
+        Some(spacing) if spacing < last - first || steps.len() == 2 => Ok(spacing),
+        _ => {
+            let unequal = steps.windows(2).position(|pair| pair[1] - pair[0] != second - first);
+            Err(irregular(unequal.unwrap_or(0) + 1))
+        }
+    }
+}
+
+/// Frames that are not all at equal intervals.
+pub(super) fn stored_frames(
+    steps: &[u64],
+    per_count: u64,
+    spacing: Option<u64>,
+) -> Option<StoredFrames> {
+    let since_first: Vec<u64> = steps.iter().map(|step| (step - steps[0]) * per_count).collect();
+    let last = since_first[since_first.len() - 1];
+    let are_all = |spacing: u64| last / spacing + 1 == since_first.len() as u64;
+    (!spacing.is_some_and(are_all)).then(|| StoredFrames {
+        times: Arc::new(FrameTimes::new(since_first, spacing)),
+        interval: spacing,
+    })
+}
+
+/// What is no correlation is sampled at equal intervals.
+pub(super) fn check_only_correlations(
+    stage: &StagePlan,
+    irregular: ReplayError,
+) -> Result<(), ReplayError> {
+    let ObservePlan { structure, bond_order, inherent_structures, .. } = &stage.observe;
+    let has_others = structure.is_some() || bond_order.is_some() || inherent_structures.is_some();
+    if has_others { Err(irregular) } else { Ok(()) }
+}
+
+/// `any`: correlations take frames at any times.
+pub(super) fn check_intervals(
+    stage: &StagePlan,
+    spacing: Option<u64>,
+    any: bool,
+) -> Result<(), ReplayError> {
+    let Some(spacing) = spacing else { return Ok(()) };
+    let correlations = stage.correlations.iter().filter(|_| !any);
+    let correlations = correlations.map(|plan| ("correlation.every", plan.every));
+    let structure =
+        stage.observe.structure.iter().map(|plan| ("observe.structure.every", plan.every));
+    let order =
+        stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
+    let inherent = stage.observe.inherent_structures.iter();
+    let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
+    for (key, every) in correlations.chain(structure).chain(order).chain(inherent) {
+        if every % spacing != 0 {
+            let stage = stage.name.clone();
+            return Err(ReplayError::Interval { stage, key, every, spacing });
+        }
+    }
+    Ok(())
+}
+
+/// Intervals in steps at which velocities are correlated; where frames at equal intervals do not have them, those of all frames.
+pub(super) fn velocities_due(stage: &StagePlan, spacing: Option<u64>) -> Vec<u64> {
+    let of_velocity =
+        |&observable: &DynamicObservable| Source::of(observable).samples == Held::Velocities;
+    let correlations = stage.correlations.iter();
+    correlations
+        .filter(|plan| plan.observables.iter().any(of_velocity))
+        .map(|plan| match spacing {
+            Some(spacing) if plan.every.is_multiple_of(spacing) => plan.every,
+            _ => 1,
+        })
+        .collect()
+}
