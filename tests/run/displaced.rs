@@ -152,10 +152,10 @@ fn a_signal_at_the_start_removes_nothing() {
     signal(process.id(), "INT");
     let ended = Ended::of(process);
     assert_eq!(ended.code, Some(76), "{ended:?}");
-    assert!(
-        ended.stdout.contains("Stopped by SIGINT before the files of the earlier run"),
-        "{ended:?}"
-    );
+    // Where the machine has much else to do, the signal comes while the engine is set up.
+    let said = ended.stdout.contains("Stopped by SIGINT before the files of the earlier run")
+        || ended.stderr.contains("nothing was changed");
+    assert!(said, "{ended:?}");
     assert_eq!(job.series("melt", "potential_energy").len(), 3);
     assert!(job.path("out/checkpoint-20.scp").exists());
 }
