@@ -105,7 +105,9 @@ class Averages(collections.abc.Sequence):
             for row, q in enumerate(grid):
                 if q in near:
                     rows = (function.value, function.error) if q is None else (function.value[row], function.error[row])
-                    words = [label] * bool(label) + [f"q = {q:.4g}"] * (len(near) > 1)
+                    words = [label] * bool(label)
+                    if len(near) > 1:
+                        words.append(f"q = {q:.4g}")
                     shown = x > 0
                     points = (x[shown], *(values[shown] for values in rows))
                     curves.append(_figures.Curve(*points, ", ".join(words), point.temperature))
