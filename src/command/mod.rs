@@ -7,6 +7,7 @@ mod convert;
 mod correlate;
 pub mod doctor;
 mod export;
+mod hash;
 pub mod init;
 mod output;
 mod ranks;
@@ -101,6 +102,8 @@ enum Command {
     Convert(convert::ConvertArguments),
     /// Write the propensities of a results file for other programs: as extended XYZ, or as NumPy arrays.
     Export(export::ExportArguments),
+    /// Print a number that names all bits of the state in which a run is or has ended.
+    Hash(hash::HashArguments),
     /// Measure steps per second.
     Bench(bench::BenchArguments),
     /// Print the JSON schema of configurations, for editors.
@@ -176,6 +179,7 @@ pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<Ex
         Command::Correlate(arguments) => correlate::correlate(&arguments)?,
         Command::Convert(arguments) => say(convert::convert(&arguments)?)?,
         Command::Export(arguments) => say(export::export(&arguments)?)?,
+        Command::Hash(arguments) => say(hash::hash(&arguments)?)?,
         Command::Bench(arguments) => {
             return on_ranks(|ranks| bench::run(&arguments, &ranks).map(|()| ExitCode::SUCCESS));
         }

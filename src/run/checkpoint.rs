@@ -97,14 +97,7 @@ impl Simulation {
             return Err(OutputError::CheckpointUnfit { path: path.to_owned(), reason }.into());
         }
         let exchanges = exchanges_of(checkpoint, &plan, path)?;
-        let mut states = match plan.ensemble {
-            None => vec![state_from_checkpoint(checkpoint, path)?],
-            Some(_) => (0..plan.systems())
-                .map(|system| {
-                    state_from_checkpoint(&checkpoint.part(&part_of_system(system)), path)
-                })
-                .collect::<Result<_, _>>()?,
-        };
+        let mut states = states_in(checkpoint, &plan, path)?;
         directory.is_at("setting up the engine".to_owned());
         let step = states[0].step;
         if let Some(exchanges) = &exchanges {
@@ -164,6 +157,32 @@ fn exchanges_of(
     }
     let reason = "its replicas are not those of the plan".to_owned();
     Err(OutputError::CheckpointUnfit { path: path.to_owned(), reason }.into())
+}
+
+/// Those of all systems.
+fn states_in(
+    checkpoint: &Checkpoint,
+    plan: &Plan,
+    path: &Path,
+) -> Result<Vec<ExactState>, OutputError> {
+    let of_system = |system| state_from_checkpoint(&checkpoint.part(&part_of_system(system)), path);
+    match plan.ensemble {
+        None => Ok(vec![state_from_checkpoint(checkpoint, path)?]),
+        Some(_) => (0..plan.systems()).map(of_system).collect(),
+    }
+}
+
+/// The states of all systems in a checkpoint, or in the last good one of a directory.
+pub fn states_of(path: &Path) -> Result<Vec<ExactState>, RunError> {
+    let (path, checkpoint) = if path.is_dir() {
+        let none = || RunError::NoCheckpoint { path: path.to_owned() };
+        let (_, found, checkpoint) = latest_valid(path)?.checkpoint.ok_or_else(none)?;
+        (found, checkpoint)
+    } else {
+        (path.to_owned(), Checkpoint::read(path)?)
+    };
+    let plan: Plan = checkpoint.get_json("plan")?;
+    Ok(states_in(&checkpoint, &plan, &path)?)
 }
 
 /// That of the last checkpoint in a directory.

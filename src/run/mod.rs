@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
-pub use self::checkpoint::last_state;
+pub use self::checkpoint::{last_state, states_of};
 use self::description::Provenance;
 pub(crate) use self::description::author;
 pub use self::directory::{LOCK, OutputDirectory};

@@ -32,6 +32,39 @@ wavenumbers = [7.25]
     job
 }
 
+/// First words of the lines that `supercool hash` prints.
+fn hashes(job: &Job, path: &str) -> Vec<String> {
+    let printed = job.succeeds(&["hash", path]).stdout;
+    printed.lines().map(|line| line.split_once("  step 40  ").expect(line).0.to_owned()).collect()
+}
+
+#[test]
+fn the_same_bits_have_the_same_hash() {
+    let stage = "\n[[stage]]\nname = \"go\"\nsteps = 40\nthermostat = { kind = \"bussi\", temperature = 1.0, time = 0.1 }\n";
+    let text = |run: &str| kob_andersen(3, 256, "fixed-point", run) + stage;
+    let job = Job::new(&text("timestep = 0.004\nthreads = 1"));
+    job.write("two.toml", &text("timestep = 0.004\nthreads = 2\nskin = 0.4"));
+    job.write("other.toml", &text("timestep = 0.002"));
+    let ensemble = "\n[ensemble]\nkind = \"independent\"\nsystems = 2\n";
+    job.write("many.toml", &(text("timestep = 0.004") + ensemble));
+    for (file, directory) in
+        [("job.toml", "one"), ("two.toml", "two"), ("other.toml", "other"), ("many.toml", "many")]
+    {
+        job.succeeds(&["run", file, "--output", directory, "--quiet"]);
+    }
+    let one = hashes(&job, "one");
+    assert_eq!((one.len(), one[0].len()), (1, 64));
+    assert_eq!(hashes(&job, "one/checkpoint-40.scp"), one);
+    assert_eq!(hashes(&job, "two"), one);
+    assert_ne!(hashes(&job, "other"), one);
+    let many = hashes(&job, "many");
+    assert_eq!((many.len(), &many[0]), (2, &one[0]));
+    assert_ne!(many[1], many[0]);
+    job.fails(&["hash", "job.toml"], &["job.toml"]);
+    fs::create_dir(job.path("empty")).unwrap();
+    job.fails(&["hash", "empty"], &["empty"]);
+}
+
 #[test]
 fn a_run_leaves_files_that_info_and_plot_read() {
     let job = short_run();
