@@ -11,7 +11,9 @@ def test_it_is_the_command():
     ended = command("--version")
     assert (ended.returncode, ended.stdout) == (0, f"supercool {supercool.__version__}\n")
     assert supercool.presets().keys() == set(command("init").stdout.split())
-    assert supercool.presets()["wca"] == command("init", "wca").stdout
+    # Behind lines for editors.
+    lines = command("init", "wca").stdout.split("\n\n", 1)
+    assert lines[0].startswith("#:schema") and lines[1] == supercool.presets()["wca"]
 
 
 def test_wrong_words_and_files_have_the_exit_codes_of_the_command(tmp_path):
