@@ -185,10 +185,11 @@ INLINE void load_doubles(const double *at, double &x, double &y) {
 
 INLINE void add_release(u64 *at, u64 value) { __atomic_fetch_add(at, value, __ATOMIC_RELEASE); }
 INLINE u64 load_relaxed(const u64 *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
-// While they are written the second word is zero, and so are both that are loaded.
+// While they are written the second word is one that nobody writes, and both that are loaded are zero.
+#define HALF_WRITTEN (~0ull)
 INLINE void store_whole(void *at, u64 low, u64 high) {
     u64 *words = (u64 *)at;
-    __atomic_store_n(words + 1, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(words + 1, HALF_WRITTEN, __ATOMIC_SEQ_CST);
     __atomic_store_n(words, low, __ATOMIC_SEQ_CST);
     __atomic_store_n(words + 1, high, __ATOMIC_SEQ_CST);
 }
@@ -197,7 +198,7 @@ INLINE void load_whole(const void *at, u64 &low, u64 &high) {
     u64 before = __atomic_load_n(words + 1, __ATOMIC_SEQ_CST);
     low = __atomic_load_n(words, __ATOMIC_SEQ_CST);
     high = __atomic_load_n(words + 1, __ATOMIC_SEQ_CST);
-    if (high != before) low = high = 0;
+    if (high != before || high == HALF_WRITTEN) low = high = 0;
 }
 INLINE void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 INLINE void fence_block() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }

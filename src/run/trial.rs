@@ -5,11 +5,11 @@
 //! for, no energy is set, the box of a stage that changes it is that of its start.
 use std::time::{Duration, Instant};
 
-use super::conditions::taken_over;
+use super::conditions::{states_in_box, taken_over};
 use super::stage::StageOutput;
 use super::{RunError, first_temperature, memory, stage_contexts};
 use crate::engine::domain::Ranks;
-use crate::engine::{self, EngineError, EngineReport, Ensemble, Replicas, Thermodynamics};
+use crate::engine::{self, EngineReport, Ensemble, Replicas, Thermodynamics};
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::plan::Plan;
@@ -64,19 +64,12 @@ pub fn trial(plan: &Plan, time_of_stage: Duration) -> Result<Trial, RunError> {
 /// An engine with the timestep and the box of a plan, which goes on from the present state.
 fn changed(ensemble: &dyn Ensemble, plan: &Plan) -> Result<Box<dyn Ensemble>, RunError> {
     let states = (0..plan.systems()).map(|system| ensemble.export(system));
-    let in_box = |state: engine::ExactState| {
-        let step = state.step;
-        state
-            .in_box(plan.system.simulation_box, &plan.system.species)
-            .map_err(|particle| EngineError::velocity_range(step, particle))
-    };
-    let states = states.map(|state| in_box(state?)).collect::<Result<Vec<_>, _>>()?;
+    let states = states_in_box(states.collect::<Result<_, _>>()?, plan)?;
+    let mut states = taken_over(states, plan)?;
     let exchanges = ensemble.exchanges().cloned();
-    let states = match &exchanges {
-        Some(exchanges) => exchanges.by_replica(states),
-        None => states,
-    };
-    let states = taken_over(states, plan)?;
+    if let Some(exchanges) = &exchanges {
+        states = exchanges.by_replica(states);
+    }
     let ensemble = engine::create_ensemble_on(&Ranks::default(), plan, states)?;
     Ok(Replicas::around(ensemble, plan, exchanges))
 }
