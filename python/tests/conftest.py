@@ -1,10 +1,14 @@
 import importlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
 import pytest
+
+# A shell that starts the tests in its background has SIGINT ignored: interrupts would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LIQUID = """\
 [system]
