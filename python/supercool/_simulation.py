@@ -221,6 +221,10 @@ class Simulation(Bridges):
     def minimize(self, force_tolerance: float = 1e-6, maximum_iterations: int = 100_000) -> Minimum:
         """The minimum of the potential energy below the present state (FIRE, in 64-bit floats), which stays as it is. It depends
         on the state alone, not on precision or lists; processor and GPU may find different ones."""
+        if not force_tolerance > 0.0:
+            raise ValueError(f"force_tolerance = {force_tolerance}: it must be a positive number")
+        if maximum_iterations < 1:
+            raise ValueError(f"maximum_iterations = {maximum_iterations}: it must be 1 or more")
         found = self._native.minimize(force_tolerance, maximum_iterations)
         found["positions"] = self._rows(found["positions"])
         found["images"] = self._rows(found["images"], "int32")

@@ -212,6 +212,20 @@ def test_a_minimum_is_below_the_state_and_leaves_it_alone(liquid):
     assert np.abs(there.forces).max() < 1e-5
     few = liquid.minimize(maximum_iterations=3)
     assert not few.converged and few.iterations == 3
+    for wrong in ({"force_tolerance": 0.0}, {"force_tolerance": float("nan")}, {"maximum_iterations": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            liquid.minimize(**wrong)
+
+
+def test_wrong_positions_are_refused(liquid):
+    bits = liquid.hash()
+    wrong = liquid.positions
+    wrong[3, 0] = np.nan
+    with pytest.raises(ValueError, match="finite"):
+        liquid.set_positions(wrong)
+    with pytest.raises(ValueError, match="images"):
+        liquid.set_positions(liquid.positions, liquid.images[:9])
+    assert liquid.hash() == bits
 
 
 def test_wrong_velocities_are_refused(liquid):
