@@ -8,6 +8,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for file in &files {
         print!("{}", supercool_analysis::info(file)?);
     }
-    supercool_analysis::plot(&files, &output, &[])?;
+    supercool_analysis::plot(&files, &output, &[], &Default::default())?;
     Ok(())
 }

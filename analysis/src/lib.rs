@@ -42,7 +42,7 @@ pub use error::{AnalysisError, Result, cut_off};
 pub use exchange::Exchanges;
 pub use info::info;
 pub use numbers::{significant, with_error};
-pub use plot::{Quantity, plot, plot_analysis};
+pub use plot::{FigureOptions, Quantity, plot, plot_analysis};
 pub use read_consistent::read_consistent;
 pub use readable::check_readable;
 pub use report::report;

@@ -470,7 +470,9 @@ fn figures_say_which_curves_contain_motion_of_the_centre_of_mass() {
     };
     // Of the displacement and of F_s.
     const ALONE: &str = "contains motion of the centre of mass";
-    let of_files = |files: &[PathBuf]| supercool_analysis::plot(files, &figure, &[]).unwrap();
+    let of_files = |files: &[PathBuf]| {
+        supercool_analysis::plot(files, &figure, &[], &Default::default()).unwrap()
+    };
     of_files(std::slice::from_ref(&moved));
     assert_eq!(notes(ALONE), (2, 2));
     of_files(std::slice::from_ref(&removed));
@@ -579,7 +581,7 @@ fn temperatures_give_vft_and_mode_coupling() {
     let figure = folder.path().join("figure.svg");
     supercool_analysis::plot_analysis(&analysis, &figure).unwrap();
     let svg = std::fs::read_to_string(&figure).unwrap();
-    for part in ["T = 0.", "VFT", "mode coupling", "KWW", "2dDt + c", "1 / T", "τ,  q = 7.25"] {
+    for part in ["\nT\n", "VFT", "mode coupling", "KWW", "2dDt + c", "1 / T", "τ,  q = 7.25"] {
         assert!(svg.contains(part), "no {part} in the figure");
     }
     let text = analysis.text();

@@ -1,10 +1,10 @@
-//! A results file of known numbers (`data/make_fixtures.py`): read, described, plotted.
+//! A results file of known numbers (`data/make_fixtures.py`): read and described.
 use std::path::{Path, PathBuf};
 
 use hdf5::{Extent, Extents, SimpleExtents};
-use supercool_analysis::observables::{DynamicObservable, TimeSeries};
+use supercool_analysis::observables::TimeSeries;
 use supercool_analysis::results::ResultsFile;
-use supercool_analysis::{Quantity, info, plot, report};
+use supercool_analysis::{FigureOptions, Quantity, info, plot, report};
 
 fn results() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/results.hdf5")
@@ -84,43 +84,6 @@ fn info_of_trajectories_counts_particles_and_frames() {
         text.contains("O 2, Si 3") && text.contains("4.000000 x 5.000000 x 6.000000"),
         "{text}"
     );
-}
-
-#[test]
-fn figures_are_complete_svg_and_png_on_a_machine_without_fonts() {
-    let folder = tempfile::tempdir().unwrap();
-    let svg = folder.path().join("figure.svg");
-    plot(&[results()], &svg, &[]).unwrap();
-    let text = std::fs::read_to_string(&svg).unwrap();
-    for label in
-        ["⟨Δr²(t)⟩", "Fₛ(q,t),  q = 3.50", "q = 7.25", "α₂(t)", "g(r)", "S(q)", "temperature"]
-    {
-        assert!(text.contains(label), "{label}");
-    }
-    assert!(!text.contains("NaN") && !text.contains("inf"));
-    assert!(text.trim_end().ends_with("</svg>"));
-
-    let png = folder.path().join("figure.png");
-    plot(
-        &[results(), results()],
-        &png,
-        &[Quantity::Dynamics(DynamicObservable::MeanSquareDisplacement)],
-    )
-    .unwrap();
-    let bytes = std::fs::read(&png).unwrap();
-    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
-    // Text was drawn: the same figure without it is smaller.
-    assert!(bytes.len() > 15_000, "{} bytes", bytes.len());
-}
-
-#[test]
-fn nothing_to_plot_is_an_error_that_names_the_quantity() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = results().with_file_name("matrix.hdf5");
-    let error =
-        plot(&[data], &folder.path().join("a.svg"), &[Quantity::TimeSeries(TimeSeries::Pressure)])
-            .unwrap_err();
-    assert!(error.to_string().contains("pressure") && error.to_string().contains("matrix.hdf5"));
 }
 
 /// `steps` rows of steps and times, which `energy`, `temperature` and the vector `velocity` share; the values have more
@@ -236,8 +199,8 @@ fn pages_and_figures_of_long_series_are_not_longer_for_it() {
         let page = report(&path).unwrap();
         assert_eq!(page.matches("<svg").count(), 1, "temperature");
         let svg = folder.path().join("long.svg");
-        plot(std::slice::from_ref(&path), &svg, &[Quantity::TimeSeries(TimeSeries::Temperature)])
-            .unwrap();
+        let quantity = Quantity::TimeSeries(TimeSeries::Temperature);
+        plot(std::slice::from_ref(&path), &svg, &[quantity], &FigureOptions::default()).unwrap();
         (page.len(), std::fs::metadata(&svg).unwrap().len() as usize)
     });
     for (short, long) in [(lengths[0].0, lengths[1].0), (lengths[0].1, lengths[1].1)] {

@@ -27,7 +27,7 @@ pub struct AnalyzeArguments {
     /// Write mean, error and scatter over runs of every point, as comma-separated values.
     #[arg(long, value_name = "FILE")]
     averages: Option<PathBuf>,
-    /// Draw the averages with the fitted curves, and D and tau over 1/T, .svg or .png.
+    /// Draw the averages with the fitted curves, and D and tau over 1/T, .svg, .pdf or .png.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }

@@ -10,6 +10,7 @@ mod export;
 mod hash;
 pub mod init;
 mod output;
+mod plot;
 mod ranks;
 mod report;
 mod run;
@@ -27,11 +28,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use miette::{IntoDiagnostic, miette};
-use supercool_analysis::Quantity;
 use supercool_analysis::directories::with_directories;
 use tracing_subscriber::EnvFilter;
 
-use self::output::refuse_overwriting;
 use self::ranks::on_ranks;
 use crate::config::{Runs, Setting};
 use crate::{announce, config};
@@ -77,17 +76,7 @@ enum Command {
         files: Vec<PathBuf>,
     },
     /// Draw what results files hold, several overlaid.
-    Plot {
-        /// Results files; of a directory, all *.h5.
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-        /// The figure, .svg or .png.
-        #[arg(short, long, default_value = "plot.svg")]
-        output: PathBuf,
-        /// What to draw, for example mean-square-displacement; all that is there if not given.
-        #[arg(short, long, value_delimiter = ',')]
-        quantities: Vec<Quantity>,
-    },
+    Plot(plot::PlotArguments),
     /// Show how a running job is, again and again.
     Watch(watch::WatchArguments),
     /// Write what a results file holds as a page for a browser.
@@ -164,12 +153,7 @@ pub fn main_with(words: impl IntoIterator<Item = OsString>) -> miette::Result<Ex
                 say(supercool_analysis::info(&file).into_diagnostic()?)?;
             }
         }
-        Command::Plot { files, output, quantities } => {
-            let files = with_directories(&files).into_diagnostic()?;
-            refuse_overwriting(&output, &files)?;
-            supercool_analysis::plot(&files, &output, &quantities).into_diagnostic()?;
-            say(format!("{}\n", output.display()))?;
-        }
+        Command::Plot(arguments) => say(plot::plot(&arguments)?)?,
         Command::Validate(arguments) => {
             return on_ranks(|ranks| validate::validate(&arguments, &ranks));
         }

@@ -84,6 +84,28 @@ fn every_combination_is_a_run_of_its_own_and_is_run_once() {
         assert!(info.contains(&format!("out/{name}/production.h5")), "{info}");
         assert!(figure.contains(&format!("{name}/production")), "{name}");
     }
+    // Colours by what a thermostat before the stage has set, names by a key.
+    let by = |key| ["plot", "out", "-q", "mean-square-displacement", "--by", key, "-o", "all.svg"];
+    for (key, names) in [
+        ("temperature", vec!["T", "1.5", "2"]),
+        ("stage.melt.thermostat.temperature", vec!["temperature", "1.5", "2"]),
+        ("system.seed", vec!["seed", "1", "2"]),
+        ("potential.kind", vec!["kind = lennard-jones"]),
+    ] {
+        job.succeeds(&by(key));
+        let figure = fs::read_to_string(job.path("all.svg")).unwrap();
+        for name in names {
+            assert!(figure.contains(&format!("\n{name}\n")), "{key}: no {name}");
+        }
+    }
+    job.fails(&by("system.sed"), &["out/T2_seed1/production.h5", "no key system.sed"]);
+    let chosen = ["--x-range", "-1:1", "-o", "all.svg"];
+    job.fails(&[&["plot", "out"], &chosen[..]].concat(), &["-1:1 is not of a logarithmic axis"]);
+    let chosen = ["--markers", "--x-scale", "linear", "--x-range", "-1:1", "--size", "40x40"];
+    job.succeeds(&[&["plot", "out", "-o", "all.pdf"], &chosen[..]].concat());
+    assert!(fs::read(job.path("all.pdf")).unwrap().starts_with(b"%PDF-"));
+    let ended = job.execute(&["plot", "out", "--size", "40"]);
+    assert!(ended.code == Some(2) && ended.stderr.contains("WIDTHxHEIGHT"), "{ended:?}");
 }
 
 #[test]

@@ -183,6 +183,12 @@ pub fn analyze(files: &[impl AsRef<Path>], same_temperature: Option<f64>) -> Res
     Ok(Analysis { state_points, over_temperature: rows, series, notes })
 }
 
+/// The temperature that a stage of a plan was set to by a thermostat, its own or that of an earlier stage; `None` of a ramp, and
+/// of a set energy.
+pub(crate) fn set_temperature(plan: &serde_json::Value, stage: &str) -> Option<f64> {
+    state::SetState::of(plan, stage)?.temperature()
+}
+
 /// The estimates of one open file, whose functions were read before; of many systems, those of all of them.
 pub(crate) fn of_file(file: &ResultsFile, functions: Vec<Function>) -> Result<StatePoint> {
     let run = |system: &ResultsFile| Run::of(system, system.dynamics()?);

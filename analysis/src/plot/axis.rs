@@ -2,6 +2,8 @@
 
 pub(super) use supercool_observables::Scale;
 
+use super::options::Range;
+
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     scale: Scale,
@@ -40,14 +42,29 @@ impl Axis {
             (low, high) = (middle - 0.5 * narrowest, middle + 0.5 * narrowest);
         }
         let pad = margin * (high - low);
-        let mut axis = Axis {
-            scale,
-            low: low - pad,
-            high: high + pad,
-            major: Vec::new(),
-            minor: Vec::new(),
-            power: 0,
-        };
+        Self::with_ticks(scale, low - pad, high + pad, ticks)
+    }
+
+    /// Axis between these ends.
+    ///
+    /// # Errors
+    /// If the scale does not show the lower one.
+    pub fn between(scale: Scale, range: Range, ticks: usize) -> Result<Self, String> {
+        let (low, high) = (range.low(), range.high());
+        match scale {
+            Scale::Linear => Ok(Self::with_ticks(scale, low, high, ticks)),
+            Scale::Logarithmic if low > 0.0 => {
+                Ok(Self::with_ticks(scale, low.log10(), high.log10(), ticks))
+            }
+            Scale::Logarithmic => Err(format!(
+                "the range {low}:{high} is not of a logarithmic axis: begin above 0, or choose a linear axis"
+            )),
+        }
+    }
+
+    /// Ends in the logarithm for a logarithmic scale.
+    fn with_ticks(scale: Scale, low: f64, high: f64, ticks: usize) -> Self {
+        let mut axis = Axis { scale, low, high, major: Vec::new(), minor: Vec::new(), power: 0 };
         match scale {
             Scale::Linear => axis.linear_ticks(ticks),
             Scale::Logarithmic => axis.logarithmic_ticks(ticks),
@@ -162,6 +179,17 @@ mod tests {
         assert_eq!((labels(&axis), axis.power), (vec!["0.0", "0.5", "1.0", "1.5", "2.0"], 6));
         let axis = Axis::new(Scale::Logarithmic, [2e-3, 3e4].into_iter(), 0.0, 8);
         assert_eq!(labels(&axis), ["10⁻²", "10⁻¹", "1", "10", "10²", "10³", "10⁴"]);
+    }
+
+    #[test]
+    fn a_range_is_kept_as_it_is() {
+        let axis = Axis::between(Scale::Logarithmic, "0.1:1000".parse().unwrap(), 7).unwrap();
+        assert_eq!(labels(&axis), ["10⁻¹", "1", "10", "10²", "10³"]);
+        assert_eq!((axis.fraction(0.1), axis.fraction(1000.0)), (0.0, 1.0));
+        let axis = Axis::between(Scale::Linear, "-1:1".parse().unwrap(), 4).unwrap();
+        assert_eq!((axis.fraction(-1.0), axis.fraction(0.0)), (0.0, 0.5));
+        let wrong = Axis::between(Scale::Logarithmic, "0:1".parse().unwrap(), 4).unwrap_err();
+        assert!(wrong.contains("0:1") && wrong.contains("above 0"), "{wrong}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The figure of an analysis: averages with the curves fitted to them, and D and tau over `1 / T`.
 use supercool_observables::DynamicObservable as D;
 
-use super::Quantity;
 use super::axis::Scale;
+use super::options::FigureOptions;
 use super::panels::{Line, Mark, Panel, function_panels, same_parameter};
+use super::quantity::Quantity;
 use crate::analyze::{Analysis, Average, OverTemperature};
 use crate::results::{Curve, Function};
 
@@ -25,7 +26,8 @@ pub(super) fn panels(analysis: &Analysis) -> Vec<Panel> {
     let drifts: Vec<_> = analysis.state_points.iter().map(|point| point.drift.as_ref()).collect();
     let mut panels = Vec::new();
     for (observable, name) in FITTED {
-        for mut panel in function_panels(Quantity::Dynamics(observable), &functions, &drifts) {
+        let quantity = Quantity::Dynamics(observable);
+        for mut panel in function_panels(quantity, &functions, &drifts, &FigureOptions::default()) {
             let drawn = |file: usize, part: &str| {
                 panel.lines.iter().any(|line| line.file == file && line.part == part)
             };

@@ -1,8 +1,9 @@
 //! From results to panels of curves.
 use supercool_observables::{Axis, Figure, TimeSeries};
 
-use super::Quantity;
 use super::axis::Scale;
+use super::options::FigureOptions;
+use super::quantity::Quantity;
 use crate::drift::{Drift, VISIBLE};
 use crate::overview::{Overview, SeriesOverview};
 use crate::results::{Curve, Function};
@@ -49,7 +50,11 @@ pub(super) struct Panel {
 /// Most panels of wave numbers or times.
 const MOST_PARAMETERS: usize = 4;
 /// One panel for each quantity (and wave number) of which there are values.
-pub(super) fn collect(files: &[Overview], quantities: &[Quantity]) -> Vec<Panel> {
+pub(super) fn collect(
+    files: &[&Overview],
+    quantities: &[Quantity],
+    options: &FigureOptions,
+) -> Vec<Panel> {
     let mut series = Vec::new();
     let mut functions = Vec::new();
     for (index, file) in files.iter().enumerate() {
@@ -61,9 +66,9 @@ pub(super) fn collect(files: &[Overview], quantities: &[Quantity]) -> Vec<Panel>
     let mut panels = Vec::new();
     for &quantity in quantities {
         match quantity {
-            Quantity::TimeSeries(of) => panels.extend(time_series_panel(of, &series)),
+            Quantity::TimeSeries(of) => panels.extend(time_series_panel(of, &series, options)),
             Quantity::Dynamics(_) | Quantity::Structure(_) => {
-                panels.extend(function_panels(quantity, &functions, &drifts));
+                panels.extend(function_panels(quantity, &functions, &drifts, options));
             }
         }
     }
@@ -71,8 +76,14 @@ pub(super) fn collect(files: &[Overview], quantities: &[Quantity]) -> Vec<Panel>
     panels
 }
 
-fn time_series_panel(of: TimeSeries, series: &[(usize, &SeriesOverview)]) -> Option<Panel> {
+fn time_series_panel(
+    of: TimeSeries,
+    series: &[(usize, &SeriesOverview)],
+    options: &FigureOptions,
+) -> Option<Panel> {
     let Figure { label, scale, .. } = of.descriptor().figure?;
+    let x_scale = options.x.scale.unwrap_or(Scale::Linear);
+    let y_scale = options.y.scale.unwrap_or(scale);
     let named = series.iter().filter(|(_, each)| {
         each.name == of.group_name() && each.shape.is_empty() && each.samples > 1
     });
@@ -86,21 +97,25 @@ fn time_series_panel(of: TimeSeries, series: &[(usize, &SeriesOverview)]) -> Opt
                 _ => 0.0,
             };
             let x = if with_time { &points.time } else { &points.step };
+            let y: Vec<f64> = points.value.iter().map(|value| value - origin).collect();
+            let shown = |&k: &usize| x_scale.shows(x[k]) && y_scale.shows(y[k]);
+            let shown: Vec<usize> = (0..x.len()).filter(shown).collect();
             Line {
                 file: *file,
                 part: String::new(),
-                x: x.clone(),
-                y: points.value.iter().map(|value| value - origin).collect(),
-                error: points.deviation.clone(),
+                x: shown.iter().map(|&k| x[k]).collect(),
+                y: shown.iter().map(|&k| y[k]).collect(),
+                error: shown.iter().map(|&k| points.deviation[k]).collect(),
                 mark: Mark::Curve,
             }
         })
+        .filter(|line| line.x.len() > 1)
         .collect();
     Some(Panel {
         x_label: if with_time { "t" } else { "step" }.into(),
         y_label: label.into(),
-        x_scale: Scale::Linear,
-        y_scale: scale,
+        x_scale,
+        y_scale,
         y_include: of.descriptor().shown_values(),
         parameter: None,
         moved: Vec::new(),
@@ -113,13 +128,18 @@ pub(super) fn function_panels(
     quantity: Quantity,
     functions: &[(usize, Function)],
     drifts: &[Option<&Drift>],
+    options: &FigureOptions,
 ) -> Vec<Panel> {
     let descriptor = quantity.descriptor();
-    let Some(Figure { label, scale: y_scale, largest_error, .. }) = descriptor.figure else {
+    let Some(Figure { label, scale, largest_error, .. }) = descriptor.figure else {
         return Vec::new();
     };
     let abscissa = descriptor.abscissa();
-    let x_scale = if abscissa == Axis::Time { Scale::Logarithmic } else { Scale::Linear };
+    let x_scale = options.x.scale.unwrap_or(match abscissa {
+        Axis::Time => Scale::Logarithmic,
+        _ => Scale::Linear,
+    });
+    let y_scale = options.y.scale.unwrap_or(scale);
     // Of each curve.
     let parameter_axis = descriptor.axes.iter().find(|axis| **axis != abscissa);
     let named: Vec<&(usize, Function)> =
@@ -203,6 +223,7 @@ fn parameter_groups(functions: &[&(usize, Function)]) -> Vec<Option<f64>> {
     groups
 }
 
+/// What is no noise, in the order of x, up to the last point that has an error, if several have one.
 fn function_line(
     file: usize,
     function: &Function,
@@ -222,6 +243,11 @@ fn function_line(
     };
     let mut points: Vec<usize> = (0..function.x.len()).filter(drawn).collect();
     points.sort_by(|&a, &b| function.x[a].total_cmp(&function.x[b]));
+    // A lag of zero has an error of zero, whatever is known of the others.
+    if points.iter().filter(|&&k| error(k) > 0.0).count() > 1 {
+        let last = points.iter().rposition(|&k| error(k).is_finite());
+        points.truncate(last.map_or(0, |last| last + 1));
+    }
     (points.len() > 1).then(|| Line {
         file,
         part: function.group.clone(),
