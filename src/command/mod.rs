@@ -79,7 +79,7 @@ enum Command {
     Plot(plot::PlotArguments),
     /// Show how a running job is, again and again.
     Watch(watch::WatchArguments),
-    /// Write what a results file holds as a page for a browser.
+    /// Write what a results file, a run or a sweep holds as a page for a browser.
     Report(report::ReportArguments),
     /// Run suites of which it is known what must come out, and compare.
     Validate(validate::ValidateArguments),

@@ -1,4 +1,4 @@
-//! `supercool report`: what a results file holds, as a page for a browser.
+//! `supercool report`: what results files hold, as a page for a browser.
 use std::path::{Path, PathBuf};
 
 use miette::IntoDiagnostic;
@@ -7,9 +7,9 @@ use super::output::refuse_overwriting;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReportArguments {
-    /// A results file, also of a stage that is running.
+    /// A results file, also of a stage that is running; the directory of a run, for all its stages, or of a sweep, for all its runs.
     file: PathBuf,
-    /// The page; NAME.html for NAME.h5, NAME.h5md.html for NAME.h5md if not given.
+    /// The page; NAME.html for NAME.h5, NAME.h5md.html for NAME.h5md, DIRECTORY/report.html for DIRECTORY if not given.
     #[arg(short, long)]
     output: Option<PathBuf>,
 }
@@ -29,6 +29,9 @@ pub fn report(arguments: &ReportArguments) -> miette::Result<String> {
 
 /// A stage's results and trajectories differ in their endings only, so all but the results keep theirs.
 fn page_of(file: &Path) -> PathBuf {
+    if file.is_dir() {
+        return file.join("report.html");
+    }
     match file.extension() {
         Some(ending) if ending != "h5" => {
             let mut name = file.as_os_str().to_owned();

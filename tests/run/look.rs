@@ -127,6 +127,34 @@ fn a_page_holds_everything_and_needs_nothing_else() {
 }
 
 #[test]
+fn a_page_of_a_run_has_all_stages_their_fits_and_the_particles() {
+    let trajectory = "observe = { thermodynamics = 10, trajectory = 500, ";
+    let job = Job::new(&toml(1000).replace("observe = { thermodynamics = 10, ", trajectory));
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    assert_eq!(job.succeeds(&["report", "out"]).stdout.trim(), "out/report.html");
+    let page = fs::read_to_string(job.path("out/report.html")).unwrap();
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
+    let order =
+        ["<h2>Stages</h2>", "<h2>Fits</h2>", "<h2>Stage melt</h2>", "<h2>Stage production</h2>"];
+    assert!(order.map(at).is_sorted());
+    for part in ["thermostat langevin, T = 2", "tau_kww", "<h3>Dynamics</h3>", "In numbers"] {
+        at(part);
+    }
+    // The last frame is of the end; of the stage without a trajectory there is no picture.
+    assert_eq!(page.matches("<h3>Particles</h3>").count(), 1);
+    assert!(page.contains("step 1200") && page.matches("<circle").count() > 200);
+    assert_eq!(page.matches("<h2>Configuration</h2>").count(), 1);
+    assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    // A damaged trajectory takes the picture only.
+    fs::write(job.path("out/production.h5md"), "no trajectory").unwrap();
+    job.succeeds(&["report", "out"]);
+    let page = fs::read_to_string(job.path("out/report.html")).unwrap();
+    assert!(page.contains("production.h5md") && page.contains("<h3>Dynamics</h3>"));
+    fs::create_dir(job.path("empty")).unwrap();
+    job.fails(&["report", "empty"], &["empty", "no results file"]);
+}
+
+#[test]
 fn an_interval_that_is_no_time_is_a_wrong_command_line() {
     let job = Job::new("");
     for interval in ["nan", "inf", "-1", "1e300", "soon"] {

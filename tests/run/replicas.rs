@@ -70,6 +70,10 @@ fn exchanges_have_the_same_bits_however_the_run_is_carried_out() {
     }
     let info = whole.succeeds(&["info", "out/chain.h5"]).stdout;
     assert_eq!(info.matches("Exchanges of replicas").count(), 1, "{info}");
+    whole.succeeds(&["report", "out", "-o", "page.html"]);
+    let page = std::fs::read_to_string(whole.path("page.html")).unwrap();
+    assert_eq!(page.matches("Exchanges of replicas").count(), 2, "of the stages bussi and chain");
+    assert_eq!(page.matches("<h3>Particles</h3>").count(), 4);
     // On one thread, stopped in a stage with exchanges, killed in another.
     let parts = Job::new(
         &(job("timestep = 0.004\nthreads = 1", 160) + "\n[checkpoint]\nminutes = 0.001\n"),

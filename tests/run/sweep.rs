@@ -98,12 +98,17 @@ fn every_combination_is_a_run_of_its_own_and_is_run_once() {
             assert!(figure.contains(&format!("\n{name}\n")), "{key}: no {name}");
         }
     }
-    job.fails(&by("system.sed"), &["out/T2_seed1/production.h5", "no key system.sed"]);
+    job.fails(&by("system.sed"), &["out/T1.5_seed1/production.h5", "no key system.sed"]);
     let chosen = ["--x-range", "-1:1", "-o", "all.svg"];
     job.fails(&[&["plot", "out"], &chosen[..]].concat(), &["-1:1 is not of a logarithmic axis"]);
     let chosen = ["--markers", "--x-scale", "linear", "--x-range", "-1:1", "--size", "40x40"];
     job.succeeds(&[&["plot", "out", "-o", "all.pdf"], &chosen[..]].concat());
     assert!(fs::read(job.path("all.pdf")).unwrap().starts_with(b"%PDF-"));
+    assert_eq!(job.succeeds(&["report", "out"]).stdout.trim(), "out/report.html");
+    let page = fs::read_to_string(job.path("out/report.html")).unwrap();
+    for part in ["<h2>Runs</h2>", "T1.5_seed2/production", "<h2>Fits</h2>", "<h2>All runs</h2>"] {
+        assert!(page.contains(part), "no {part}");
+    }
     let ended = job.execute(&["plot", "out", "--size", "40"]);
     assert!(ended.code == Some(2) && ended.stderr.contains("WIDTHxHEIGHT"), "{ended:?}");
 }

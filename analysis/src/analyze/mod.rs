@@ -189,6 +189,20 @@ pub(crate) fn set_temperature(plan: &serde_json::Value, stage: &str) -> Option<f
     state::SetState::of(plan, stage)?.temperature()
 }
 
+/// What set the state of a stage, in words.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SetState {
+    pub text: String,
+    /// Whether the temperature changes in the course of the stage.
+    pub is_ramp: bool,
+}
+
+/// What a plan sets for a stage; `None` if nothing did since the initial state.
+pub(crate) fn set_state(plan: &serde_json::Value, stage: &str) -> Option<SetState> {
+    let state = state::SetState::of(plan, stage)?;
+    Some(SetState { text: state.text(), is_ramp: state.is_ramp() })
+}
+
 /// The estimates of one open file, whose functions were read before; of many systems, those of all of them.
 pub(crate) fn of_file(file: &ResultsFile, functions: Vec<Function>) -> Result<StatePoint> {
     let run = |system: &ResultsFile| Run::of(system, system.dynamics()?);

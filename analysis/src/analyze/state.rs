@@ -41,6 +41,11 @@ impl SetState {
         }
     }
 
+    /// Whether the temperature of the stage's own thermostat changes.
+    pub fn is_ramp(&self) -> bool {
+        matches!(self.set, Set::Temperature { from, to } if from != to)
+    }
+
     /// Whether temperature or energy are the same.
     pub fn same_setting(&self, other: &SetState) -> bool {
         self.set == other.set
@@ -147,6 +152,7 @@ mod tests {
         assert_eq!(of(0.7, "energy").text(), "constant energy, -4.5 per particle");
         assert_eq!(of(0.7, "equilibrate").text(), "thermostat bussi, T = 0.7");
         assert_eq!(of(0.7, "cool").text(), "thermostat andersen, T from 2 to 0.7");
+        assert!(of(0.7, "cool").is_ramp() && !of(0.7, "equilibrate").is_ramp());
         assert_eq!(SetState::of(&plan(0.7), "none"), None);
         // Only the file that it begins with knows.
         let free =

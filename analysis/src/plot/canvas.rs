@@ -117,6 +117,18 @@ impl Canvas<'_> {
         self.polygon(&outline, colour.mix(1.0));
     }
 
+    /// With a dark edge.
+    pub fn disc(&mut self, place: Place, radius: f64, colour: RGBColor) {
+        let radius = (radius * FINE).round() as u32;
+        let style = |colour: RGBColor, filled| ShapeStyle {
+            color: colour.to_rgba(),
+            filled,
+            stroke_width: (0.6 * FINE) as u32,
+        };
+        let _ = self.backend.draw_circle(Self::fine(place), radius, &style(colour, true), true);
+        let _ = self.backend.draw_circle(Self::fine(place), radius, &style(INK, false), false);
+    }
+
     pub fn rectangle(&mut self, from: Place, to: Place, colour: RGBColor) {
         let style = ShapeStyle { color: colour.to_rgba(), filled: true, stroke_width: 0 };
         let _ = self.backend.draw_rect(Self::fine(from), Self::fine(to), &style, true);

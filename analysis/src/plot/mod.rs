@@ -14,6 +14,7 @@ mod legend;
 mod names;
 mod options;
 mod panels;
+mod particles;
 mod pdf;
 mod quantity;
 mod text;
@@ -21,6 +22,7 @@ mod text;
 use std::path::{Path, PathBuf};
 
 pub use self::options::{AxisOptions, FigureOptions, Range, Size, scale_of};
+pub(crate) use self::particles::particles;
 pub use self::quantity::Quantity;
 pub use self::text::{Axes, text_plot};
 
@@ -86,7 +88,7 @@ pub(crate) fn svg_of_analysis(analysis: &Analysis) -> Option<String> {
 }
 
 /// The figure, or why it cannot be drawn as was chosen.
-fn svg_of(
+pub(crate) fn svg_of(
     files: &[PathBuf],
     quantities: &[Quantity],
     options: &FigureOptions,
