@@ -382,27 +382,33 @@ fn wide_smoothing_gives_the_bits_of_the_cpu() {
 #[test]
 fn time_correlations_are_those_of_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads_per_particle = 4")
-        + r#"
-[[stage]]
-name = "nve"
-steps = 200
-[[stage.correlation]]
-every = 2
-block_size = 5
+    let run = "timestep = 0.004\nthreads_per_particle = 4";
+    for (lags, count) in [
+        ("every = 2\nblock_size = 5", None),
+        // 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, ... samples.
+        ("from = 0.008\nto = 0.4\npoints_per_decade = 9\nequal_ratios = true", Some(16)),
+    ] {
+        let toml = kob_andersen(3, 256, "fixed-point", run)
+            + "\n[[stage]]\nname = \"nve\"\nsteps = 200\n[[stage.correlation]]\n"
+            + lags
+            + r#"
 wavenumbers = [7.25]
 vectors_per_shell = 12
 observables = ["mean-square-displacement", "self-intermediate-scattering-function", "non-gaussian-parameter",
                "mean-quartic-displacement", "self-van-hove-function", "velocity-autocorrelation", "self-overlap",
                "mean-displacement", "stress-autocorrelation"]
 "#;
-    let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
-    expected.succeeds(&["run", "job.toml"]);
-    run_on_the_gpu(&found);
-    // Each but that of the stress of A, B and all particles.
-    assert_same_functions(&expected, &found, "nve", 8 * 3 + 1);
-    let functions = found.results("nve").dynamics().unwrap();
-    assert_eq!(functions.iter().filter(|each| each.group == "all-particles").count(), 9);
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        expected.succeeds(&["run", "job.toml"]);
+        run_on_the_gpu(&found);
+        // Each but that of the stress of A, B and all particles.
+        assert_same_functions(&expected, &found, "nve", 8 * 3 + 1);
+        let functions = found.results("nve").dynamics().unwrap();
+        assert_eq!(functions.iter().filter(|each| each.group == "all-particles").count(), 9);
+        let displacement = functions.iter().find(|each| each.name == "mean_square_displacement");
+        let lags = displacement.unwrap().x.len();
+        assert!(count.is_none_or(|count| lags == count), "{lags} lags");
+    }
 }
 
 /// Integers are counted: the kernels give what the CPU does, where no distance is a radius to rounding.

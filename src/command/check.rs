@@ -11,7 +11,7 @@ use crate::plan::{
     StagePlan, Thermostat, ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{self, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation};
-use crate::run::{drift, force_jump, memory, stiffness, threads};
+use crate::run::{drift, force_jump, memory, relaxation, stiffness, threads};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
 /// the cutoff.
@@ -47,7 +47,7 @@ pub fn check_report(loaded: &Loaded, energy: Option<PlainEnergy<'_>>) -> String 
     report
 }
 
-/// What the run would warn of, as far as the plan tells.
+/// What the run would warn of, as far as the plan and earlier results tell.
 pub fn warnings(plan: &Plan) -> String {
     // Of the highest temperature.
     let of_stage = |number: usize| {
@@ -56,6 +56,7 @@ pub fn warnings(plan: &Plan) -> String {
             force_jump::in_minima(&plan, stage),
             drift::of_thermostat(&plan, stage),
             stiffness::of_stage(&plan, number),
+            relaxation::of_stage(&plan, number, &plan.output.directory),
         ]
     };
     let all = (0..plan.stages.len()).flat_map(of_stage).flatten();

@@ -21,6 +21,7 @@ pub mod memory;
 mod names;
 mod progress;
 mod recheck;
+pub mod relaxation;
 mod replay;
 mod schedule;
 mod stage;

@@ -85,3 +85,44 @@ fn a_moving_center_of_mass_is_reported_where_displacements_contain_it() {
         assert_eq!(checked.contains(gained), told, "{case}: {checked}");
     }
 }
+
+#[test]
+fn a_stage_shorter_than_the_relaxation_time_of_an_earlier_one_is_named_when_it_begins() {
+    let stage = |name: &str, steps: u64, temperature: f64| {
+        format!(
+            "[[stage]]\nname = \"{name}\"\nsteps = {steps}\nobserve = {{ thermodynamics = 10 }}\n\
+             thermostat = {{ kind = \"bussi\", temperature = {temperature}, time = 0.1 }}\n\
+             [[stage.correlation]]\nevery = 5\nblock_size = 4\nwavenumbers = [7.25]\n"
+        )
+    };
+    let run = kob_andersen(3, 256, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3");
+    // At T = 2 F_s falls to 1/e within 0.4.
+    let names = [("long", 2000, 2.0), ("again", 2000, 2.0), ("cold", 20, 1.8), ("hot", 20, 3.0)];
+    let stages: String =
+        names.iter().map(|&(name, steps, temperature)| stage(name, steps, temperature)).collect();
+    let job = Job::new(&(run.clone() + &stages));
+    let ended = job.succeeds(&["run", "job.toml"]);
+    let warned: Vec<&str> =
+        ended.stderr.lines().filter(|line| line.contains("shorter-than")).collect();
+    assert_eq!(warned.len(), 1, "{ended:?}");
+    let [warning] = warned[..] else { unreachable!() };
+    for part in
+        ["stage \"cold\" (shorter-than-tau)", "a time of 0.08", "again.h5 at T = 2", "steps"]
+    {
+        let of_either = part == "again.h5 at T = 2" && warning.contains("long.h5 at T = 2");
+        assert!(warning.contains(part) || of_either, "no {part}: {warning}");
+    }
+    // Of the file that a run starts from: `check` says it before.
+    let lattice = run.find("initial = ").unwrap();
+    let end = lattice + run[lattice..].find('\n').unwrap();
+    let from =
+        format!("{}initial = {{ file = \"out/long.h5md\" }}{}", &run[..lattice], &run[end..]);
+    let short = stage("short", 400, 2.0).replace("observe = {", "observe = { trajectory = 400,");
+    let with_frames = stages.replacen("observe = {", "observe = { trajectory = 2000,", 1);
+    let job = Job::new(&(run.clone() + &with_frames));
+    job.succeeds(&["run", "job.toml"]);
+    job.write("next.toml", &(from.replace("\"out\"", "\"next\"") + &short));
+    let report = job.succeeds(&["check", "next.toml"]).stdout;
+    let warning = "stage \"short\" (shorter-than-10-tau)";
+    assert!(report.contains(warning) && report.contains("out/long.h5 at T = 2"), "{report}");
+}

@@ -185,7 +185,7 @@ pub fn analyze(files: &[impl AsRef<Path>], same_temperature: Option<f64>) -> Res
 
 /// The temperature that a stage of a plan was set to by a thermostat, its own or that of an earlier stage; `None` of a ramp, and
 /// of a set energy.
-pub(crate) fn set_temperature(plan: &serde_json::Value, stage: &str) -> Option<f64> {
+pub fn set_temperature(plan: &serde_json::Value, stage: &str) -> Option<f64> {
     state::SetState::of(plan, stage)?.temperature()
 }
 
