@@ -15,7 +15,7 @@ use crate::log;
 const SOURCE: &str = "correlate";
 
 /// What a configuration has to say of the system of a trajectory, as JSON: box, names, numbers and masses of its species, step and time
-/// (or null) of the first and the last frame, and the interval of frames.
+/// (or null) of the first and the last frame, and the interval of frames (or null: they have none in common).
 #[pyfunction]
 #[pyo3(signature = (path, system=None))]
 pub fn trajectory(py: Python<'_>, path: PathBuf, system: Option<usize>) -> PyResult<String> {
@@ -34,7 +34,12 @@ fn described(path: PathBuf, system: Option<usize>) -> miette::Result<String> {
         }
         None => {}
     }
-    let spacing = run::frame_spacing(&*reader)?;
+    let spacing = match run::frame_spacing(&*reader) {
+        Ok(spacing) => Some(spacing),
+        // Correlations take frames at any times.
+        Err(ReplayError::Irregular { step, before, .. }) if step > before => None,
+        Err(error) => return Err(error.into()),
+    };
     let steps = reader.steps();
     let (first, last) =
         (reader.read(0).map_err(analysis)?, reader.read(steps.len() - 1).map_err(analysis)?);

@@ -1,8 +1,8 @@
 //! The steps of one system through the stages of its plan, without files: the bits are those of a run.
 use miette::miette;
 use supercool::engine::{
-    self, DeviceArray, Engine, EngineError, ExactState, InherentStructure, ParticleQuantity,
-    StageContext, Thermodynamics,
+    self, CancelToken, DeviceArray, Engine, EngineError, ExactState, InherentStructure,
+    ParticleQuantity, StageContext, Thermodynamics,
 };
 use supercool::initial;
 use supercool::plan::{InherentStructuresPlan, Plan, StagePlan, TotalEnergy};
@@ -253,16 +253,19 @@ impl Course {
     /// The minimum of the potential energy below the present state, which stays as it is.
     ///
     /// # Errors
-    /// If there is no memory for it, or particles are too close.
+    /// If there is no memory for it, particles are too close, or `cancel` says so.
+    // Exclusive, as engines may be moved to another thread, but not shared with it.
     pub fn minimize(
-        &self,
+        &mut self,
         force_tolerance: f64,
         maximum_iterations: u64,
+        cancel: CancelToken,
     ) -> miette::Result<InherentStructure> {
         let timestep = FIRST_TIMESTEP * self.timestep();
         let settings =
             InherentStructuresPlan { every: 1, force_tolerance, maximum_iterations, timestep };
         let mut minimizer = engine::minimizer(&self.plan_of_engine, &settings)?;
+        minimizer.cancel_when(cancel);
         Ok(minimizer.minimize(&self.snapshot()?)?)
     }
 

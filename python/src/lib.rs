@@ -15,11 +15,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
+use supercool::command::plot::PlotArguments;
 use supercool::command::{self, init};
+use supercool_analysis::Quantity;
 use supercool_analysis::analyze::{Average, AverageCurve, StatePoint};
+use supercool_analysis::observables::Scale;
 
 use crate::error::{ConfigError, Error, raise};
 
@@ -93,6 +97,22 @@ fn check(py: Python<'_>, name: PathBuf, text: Option<String>) -> PyResult<String
     py.detach(|| command::check::check(&configuration::load(name, text)?)).map_err(raise)
 }
 
+/// Draws a figure, as the command does with these words behind `plot`. Wrong words are a ValueError.
+#[pyfunction]
+fn plot(py: Python<'_>, words: Vec<OsString>) -> PyResult<()> {
+    let arguments = PlotArguments::of_words(&words).map_err(PyValueError::new_err)?;
+    py.detach(|| command::plot::plot(&arguments)).map_err(raise)?;
+    Ok(())
+}
+
+/// Whether the figure of a quantity of a results file has a logarithmic vertical axis.
+#[pyfunction]
+fn has_logarithmic_axis(name: &str) -> bool {
+    let quantity = name.parse::<Quantity>().ok();
+    let figure = quantity.and_then(|quantity| quantity.descriptor().figure);
+    figure.is_some_and(|figure| figure.scale == Scale::Logarithmic)
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -106,6 +126,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(analyze, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(plot, module)?)?;
+    module.add_function(wrap_pyfunction!(has_logarithmic_axis, module)?)?;
     module.add_function(wrap_pyfunction!(configuration::toml_of, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(correlate::correlate, module)?)?;

@@ -1,11 +1,16 @@
 //! One system without files.
+use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
+use supercool::engine::CancelToken;
 use supercool::potential::PotentialPlan;
 use supercool::system::species_of_particles;
 
@@ -227,10 +232,16 @@ impl Simulation {
         force_tolerance: f64,
         maximum_iterations: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (dimension, found) = self.with(py, |course| {
+        let mut raised = None;
+        let found = self.with(py, |course| {
             let dimension = course.simulation_box().dimension();
-            Ok((dimension, course.minimize(force_tolerance, maximum_iterations)?))
-        })?;
+            let found = until_signal(&mut raised, |cancel| {
+                course.minimize(force_tolerance, maximum_iterations, cancel)
+            });
+            Ok((dimension, found?))
+        });
+        // A descent that was left is no error of its own.
+        let (dimension, found) = raised.map_or(found, Err)?;
         let bytes = |bytes: Vec<u8>| PyByteArray::new(py, &bytes);
         let snapshot = &found.snapshot;
         let minimum = PyDict::new(py);
@@ -266,6 +277,41 @@ impl Simulation {
             })
         })
     }
+}
+
+/// Does `work` in another thread, as Python handles signals in this one. Where a handler raises, `work` is cancelled, and
+/// `raised` has the exception.
+fn until_signal<T: Send>(
+    raised: &mut Option<PyErr>,
+    work: impl FnOnce(CancelToken) -> T + Send,
+) -> T {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let token = cancelled.clone();
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let done = work(Arc::new(move || token.load(Ordering::Relaxed)));
+            // The receiver waits for it.
+            let _ = sender.send(done);
+        });
+        loop {
+            match receiver.recv_timeout(PATIENCE) {
+                Ok(done) => return done,
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if raised.is_none()
+                && let Err(error) = Python::attach(|py| py.check_signals())
+            {
+                *raised = Some(error);
+                cancelled.store(true, Ordering::Relaxed);
+            }
+        }
+        match worker.join() {
+            Err(panic) => resume_unwind(panic),
+            Ok(()) => unreachable!("it sends before it ends"),
+        }
+    })
 }
 
 /// Bytes of the first components of each row.

@@ -3,7 +3,7 @@
 run, resume, check: what the commands of these names do.
 presets: configurations of well-known models to start from, texts by name.
 Simulation: one system in this process, without files.
-open: results of a run. average: averages over runs with errors, figures and fits. analyze: the same as a dictionary.
+open: results of a run. plot: figures of them. average: averages over runs with errors, figures and fits. analyze: the same as a dictionary.
 frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
 correlate: time correlations and structure of any trajectory, as of a run. convert: trajectories in other formats.
 evaluate: energies, forces, stress and Hessian of particles at given places.
@@ -14,6 +14,7 @@ from ._bridges import frame
 from ._convert import Converted, convert
 from ._correlate import correlate
 from ._evaluate import Evaluation, evaluate
+from ._figures import plot
 from ._fits import Fit, analyze
 from ._frame import Frame
 from ._functions import Function, Propensity, TimeSeries
@@ -52,6 +53,7 @@ __all__ = [
     "evaluate",
     "frame",
     "open",
+    "plot",
     "presets",
     "resume",
     "run",

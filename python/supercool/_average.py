@@ -94,9 +94,20 @@ class Averages(collections.abc.Sequence):
         except LookupError as error:
             raise LookupError("; ".join([str(error), *self.notes])) from None
 
-    def plot(self, name: str, ax: Any = None, *, wavenumber: float | None = None, label: str = "", **style: Any) -> Any:
-        """Draws a function, such as "A/mean_square_displacement", of all state points with its errors, colors in the order of the
-        temperatures and a color bar; gives the axes of matplotlib. wavenumber: the nearest one only. `style` goes to `errorbar`."""
+    def plot(
+        self,
+        name: str,
+        ax: Any = None,
+        *,
+        wavenumber: float | None = None,
+        label: str = "",
+        xscale: str | None = None,
+        yscale: str | None = None,
+        **style: Any,
+    ) -> Any:
+        """Draws a function, such as "A/mean_square_displacement", of all state points with its errors, up to the last one, colors in the
+        order of the temperatures and a color bar; gives the axes of matplotlib. wavenumber: the nearest one only. xscale, yscale:
+        "linear" or "log", if not those of `supercool.plot`. `style` goes to `errorbar`: `marker="o"`, `color=`."""
         curves = []
         for point, function in self._having(name):
             *others, (over, x) = function.axes.items()
@@ -108,10 +119,10 @@ class Averages(collections.abc.Sequence):
                     words = [label] * bool(label)
                     if len(near) > 1:
                         words.append(f"q = {q:.4g}")
-                    shown = x > 0
+                    shown = x > 0 if xscale != "linear" else x >= 0
                     points = (x[shown], *(values[shown] for values in rows))
                     curves.append(_figures.Curve(*points, ", ".join(words), point.temperature))
-        return _figures.draw(ax, curves, over, function.name, function.unit, **style)
+        return _figures.draw(ax, curves, over, function.name, function.unit, xscale=xscale, yscale=yscale, **style)
 
     def to_pandas(self, name: str | None = None) -> pandas.DataFrame:
         """A DataFrame of a function of all state points, whose index has the temperature first; without a name one of all fits."""

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("supercool")
 #: Name of the stage, and of its results file.
 STAGE = "correlate"
-#: How far times may be from multiples of the shortest interval, in units of it.
-_UNEVEN = 1e-3
+#: How far times may be from multiples of a step, in units of the shortest interval.
+_UNEVEN = 5e-4
+#: Steps of the shortest interval between frames, at most.
+_STEPS = 1000
 #: Samples of a block, if the trajectory has so many.
 _BLOCK = 10
 
@@ -58,11 +60,13 @@ def correlate(
     - the path of a file: H5MD, GSD, (extended) XYZ, LAMMPS dump; of many systems that of number `system`.
 
     times: of all frames, for those that do not say. timestep: time of a step, for those that only say steps, or, if they do not, time
-    from one frame to the next. Frames must lie at equal intervals; others may lie between them.
+    from one frame to the next. Where frames follow the first one at equal intervals, perhaps with others between them, correlations have
+    lags of these; else at the times of all frames after the first, with all pairs of frames that are so far apart. Structure takes
+    frames at equal intervals only.
 
     correlation: keys of `[[stage.correlation]]`, such as `wavenumbers=[7.25]`, `observables=[...]`; `every` counts steps, and is the
-    interval of the frames if not given. Without `observables`: displacements, the velocity autocorrelation where there are
-    velocities, F_s where there are wave numbers. structure, bond_order: keys of `[stage.observe]`, as dictionaries.
+    interval of the frames if not given; without an interval it has no meaning. Without `observables`: displacements, the velocity
+    autocorrelation where there are velocities, F_s where there are wave numbers. structure, bond_order: keys of `[stage.observe]`, as dictionaries.
 
     output: directory for the results file, which is kept; else it is removed at the end of the process. What had to be assumed goes to
     the logger "supercool". The potential in the file's plan is a placeholder.
@@ -198,9 +202,12 @@ def _clock(count, times, timestep, steps, of_each):
         return steps, times
     after = numpy.array(times) - times[0]
     shortest = numpy.diff(times).min()
-    found = numpy.round(after / shortest)
-    if numpy.abs(after - found * shortest).max() > _UNEVEN * shortest * max(1.0, found[-1] * 1e-6):
-        raise ValueError("times: all must be multiples of the shortest interval after the first one")
+    # The longest step of which all times are multiples.
+    for parts in range(1, _STEPS + 1):
+        found = numpy.round(after / shortest * parts)
+        apart = numpy.abs(after - found * (shortest / parts))
+        if (apart <= _UNEVEN * shortest * numpy.maximum(1.0, 1e-6 * found)).all():
+            break
     return found.astype(int).tolist(), times
 
 
@@ -230,7 +237,8 @@ def _timestep(of, timestep):
 
 
 def _text(of, timestep, correlation, structure, bond_order):
-    every = of["spacing"]
+    # Without an interval correlations take all frames.
+    every = of["spacing"] or 1
     dimension, box = len(of["box"]), of["box"]
     if "observables" not in correlation:
         of_these = ["mean-square-displacement", "mean-quartic-displacement", "non-gaussian-parameter"]

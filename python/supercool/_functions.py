@@ -70,18 +70,19 @@ class Function(_Lazy):
     ensemble_value = property(lambda self: self._of("ensemble_value"), doc="Of many systems: over all of them.")
     ensemble_error = property(lambda self: self._of("ensemble_error"), doc="Standard error of `ensemble_value`.")
 
-    def plot(self, ax=None, label=None, **style):
-        """Draws it with its errors over its last axis, a curve for each value of the others; gives the axes of matplotlib. Of several
-        temperatures curves have colors in their order, which a color bar names. `style` goes to `errorbar`."""
+    def plot(self, ax=None, label=None, *, xscale=None, yscale=None, **style):
+        """Draws it with its errors over its last axis, a curve for each value of the others, up to its last error; gives the axes of
+        matplotlib. Of several temperatures curves have colors in their order, which a color bar names. xscale, yscale: "linear" or
+        "log", if not those of `supercool.plot`. `style` goes to `errorbar`: `marker="o"`, `color=`."""
         *others, (over, x) = self.axes.items()
         curves = []
         for index in itertools.product(*(range(len(grid)) for _, grid in others)):
             at = {name: grid[i] for (name, grid), i in zip(others, index)}
             several = [f"{name} = {at[name]:.4g}" for name, grid in others if len(grid) > 1 and name != "temperature"]
-            shown = x > 0 if over == "time" else slice(None)
+            shown = x > 0 if over == "time" and xscale != "linear" else slice(None)
             points = (x[shown], self.value[index][shown], self.error[index][shown])
             curves.append(_figures.Curve(*points, ", ".join(([label] if label else []) + several), at.get("temperature")))
-        return _figures.draw(ax, curves, over, self.name, self.unit, **style)
+        return _figures.draw(ax, curves, over, self.name, self.unit, xscale=xscale, yscale=yscale, **style)
 
     def to_pandas(self):
         """A DataFrame of values, errors and counts; its index are the axes."""

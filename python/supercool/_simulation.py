@@ -45,8 +45,10 @@ class Simulation(Bridges):
     are drawn at the temperature of system.initial. Images begin at zero. In fixed-point the last bits are others than of the object.
 
     It begins with the initial state in the first stage. `advance` goes through the stages as `supercool run` does, with the same
-    thermostats and the same bits; what they observe is not measured, and limits and rechecks are not applied. Arrays are copies,
-    in the order of the particles, in reduced units.
+    thermostats and the same bits; what they observe is not measured, and limits and rechecks are not applied. A temperature
+    changes in the course of a stage as its thermostat says; other changes take another stage, or another Simulation with `initial=` this
+    one. A system of a replica exchange is refused: whether it is exchanged depends on the others. Arrays are copies, in the order of the
+    particles, in reduced units.
     """
 
     def __init__(
@@ -220,7 +222,7 @@ class Simulation(Bridges):
 
     def minimize(self, force_tolerance: float = 1e-6, maximum_iterations: int = 100_000) -> Minimum:
         """The minimum of the potential energy below the present state (FIRE, in 64-bit floats), which stays as it is. It depends
-        on the state alone, not on precision or lists; processor and GPU may find different ones."""
+        on the state alone, not on precision or lists; processor and GPU may find different ones. Ctrl-C ends it."""
         if not force_tolerance > 0.0:
             raise ValueError(f"force_tolerance = {force_tolerance}: it must be a positive number")
         if maximum_iterations < 1:

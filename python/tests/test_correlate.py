@@ -152,6 +152,36 @@ def test_two_dimensions_and_times_that_double():
     assert len(function.time) > 5 and function.time[1] == pytest.approx(0.5)
 
 
+def test_frames_without_an_interval_count_with_all_pairs_that_are_as_far_apart(path, tmp_path):
+    rng = np.random.default_rng(5)
+    velocity = rng.normal(size=(20, 3))
+    # The pairs 0-4, 0-7, ..., and 4-11, 7-11 of the lags 7 and 4; steps of 0.1 in times that are no multiples of the first.
+    times = np.array([0.0, 0.4, 0.7, 1.1, 5.3])
+    positions = rng.uniform(0, 5, (20, 3)) + times[:, None, None] * velocity
+    stage = supercool.correlate(positions, [5.0] * 3, times=times, unwrapped=True, remove_drift=False)
+    function = stage.dynamics["A/mean_square_displacement"]
+    np.testing.assert_allclose(function.time, times, rtol=1e-12)
+    # Of 20 particles.
+    np.testing.assert_array_equal(function.count, 20 * np.array([5, 2, 2, 1, 1]))
+    np.testing.assert_allclose(function.value, (velocity**2).sum(1).mean() * times**2, rtol=1e-9, atol=1e-12)
+    # Of a file, and of any numbers.
+    frames = [frame for frame in supercool.open(path)]
+    chosen = [frames[k] for k in (0, 1, 3, 4, 20)]
+    found = supercool.correlate(chosen, remove_drift=False).dynamics[MSD]
+    np.testing.assert_allclose(found.time, 0.08 * np.array([0, 1, 3, 4, 20]), rtol=1e-9)
+    np.testing.assert_array_equal(found.count, 256 * np.array([5, 2, 2, 1, 1]))
+    by_hand = sum(((chosen[k].unwrapped - chosen[j].unwrapped) ** 2).sum(1).mean() for j, k in ((0, 1), (2, 3))) / 2
+    assert found.value[1] == pytest.approx(by_hand, rel=1e-12)
+    irrational = np.exp(np.linspace(0, 3, 12))
+    positions = rng.uniform(0, 5, (20, 3)) + irrational[:, None, None] * velocity
+    found = supercool.correlate(positions, [5.0] * 3, times=irrational, unwrapped=True, remove_drift=False)
+    found = found.dynamics["A/mean_square_displacement"]
+    np.testing.assert_allclose(found.time, irrational - irrational[0], rtol=1e-3)
+    np.testing.assert_allclose(found.value, (velocity**2).sum(1).mean() * found.time**2, rtol=2e-3, atol=1e-12)
+    with pytest.raises(supercool.Error, match="interval|equal"):
+        supercool.correlate(positions, [5.0] * 3, times=irrational, unwrapped=True, structure={"maximum_distance": 2.0})
+
+
 def test_what_is_wrong_is_said(path):
     positions, box = np.ones((5, 3, 3)), [4.0] * 3
     for match, arguments, options in [
@@ -159,7 +189,6 @@ def test_what_is_wrong_is_said(path):
         ("times: give the time of each", (positions, box), {}),
         ("a time for each of 5 frames", (positions, box), {"times": [0, 1, 2]}),
         ("later than the one before", (positions, box), {"times": [0, 1, 1, 2, 3]}),
-        ("multiples of the shortest", (positions, box), {"times": [0, 1, 2.3, 3, 4]}),
         ("give one of them", (positions, box), {"times": range(5), "timestep": 1}),
         ("must be .frames, N, D.", (positions[0], box), {"timestep": 1}),
         ("velocities have the shape", (positions, box), {"timestep": 1, "velocities": positions[1:]}),

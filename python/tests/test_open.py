@@ -167,6 +167,43 @@ def test_figures(stage):
     assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("linear", "r", "pair distribution")
 
 
+def test_curves_end_with_their_errors_and_scales_can_be_chosen(stage):
+    needed("matplotlib").use("Agg")
+    function = stage.dynamics["A/mean_square_displacement"]
+    ax = function.plot(marker="o")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    # This run is too short for errors: all of the curve is drawn. Of others what has an error.
+    (line,) = [container[0] for container in ax.containers]
+    assert line.get_marker() == "o" and line.get_xdata()[-1] == function.time[-1]
+    x, errors = np.arange(6.0), np.array([0.0, 0.1, np.nan, 0.1, np.nan, np.nan])
+    curve = supercool._figures.Curve(x, x, errors)
+    ax = supercool._figures.draw(None, [curve], "time", "self_overlap", "")
+    assert ax.containers[0][0].get_xdata()[-1] == 3.0 and ax.get_yscale() == "linear"
+    ax = function.plot(xscale="linear", yscale="linear")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
+    assert ax.containers[0][0].get_xdata()[0] == 0.0
+
+
+def test_figures_of_files_are_those_of_the_command(finished, stage, tmp_path):
+    from conftest import command
+
+    chosen = ["--by=system.density", "--markers", "--x-range=0.02:1.0", "--y-scale=linear", "--size=12.0x9.0"]
+    quantity = "mean-square-displacement"
+    ended = command("plot", stage.path, "-q", quantity, "-o", tmp_path / "command.svg", *chosen)
+    assert ended.returncode == 0, ended.stderr
+    options = dict(by="system.density", markers=True, x_range=(0.02, 1), y_scale="linear", size=(12, 9))
+    path = supercool.plot(stage, tmp_path / "python.svg", quantity, **options)
+    assert path.read_text() == (tmp_path / "command.svg").read_text()
+    path = supercool.plot([finished], tmp_path / "all.pdf")
+    assert path.read_bytes().startswith(b"%PDF-")
+    for match, wrong in [("LOW:HIGH", {"x_range": (2, 1)}), ("msd", {"quantities": "msd"}), ("scale", {"x_scale": "lin"})]:
+        with pytest.raises(ValueError, match=match):
+            supercool.plot(stage, tmp_path / "none.svg", **wrong)
+    with pytest.raises(supercool.Error, match="no key system.dnsity"):
+        supercool.plot(stage, tmp_path / "none.svg", by="system.dnsity")
+    assert not (tmp_path / "none.svg").exists()
+
+
 def test_data_frames(stage):
     needed("pandas")
     scattering = stage.dynamics["A/self_intermediate_scattering_function"]

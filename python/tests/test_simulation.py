@@ -1,3 +1,7 @@
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 import supercool
@@ -215,6 +219,25 @@ def test_a_minimum_is_below_the_state_and_leaves_it_alone(liquid):
     for wrong in ({"force_tolerance": 0.0}, {"force_tolerance": float("nan")}, {"maximum_iterations": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             liquid.minimize(**wrong)
+
+
+def test_a_descent_ends_with_an_interrupt(liquid):
+    bits = liquid.hash()
+    interrupt = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    # It never comes to this.
+    with pytest.raises(KeyboardInterrupt):
+        liquid.minimize(force_tolerance=1e-300, maximum_iterations=10**12)
+    interrupt.join()
+    assert liquid.hash() == bits
+    assert liquid.minimize().converged
+
+
+def test_a_system_of_a_replica_exchange_is_refused():
+    text = LIQUID + '\n[ensemble]\nkind = "replica-exchange"\nsystems = 1\ntemperatures = [1.0, 0.9]\nexchange_every = 10\n'
+    text = text.replace("temperature = 1.0,", 'temperature = "ensemble",')
+    with pytest.raises(supercool.Error, match="depends on the others"):
+        supercool.Simulation(text, system=0)
 
 
 def test_wrong_positions_are_refused(liquid):

@@ -10,7 +10,7 @@ mod export;
 mod hash;
 pub mod init;
 mod output;
-mod plot;
+pub mod plot;
 mod ranks;
 mod report;
 mod run;

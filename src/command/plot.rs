@@ -1,6 +1,9 @@
 //! `supercool plot`: figures of results files.
+use std::ffi::OsString;
+use std::iter;
 use std::path::PathBuf;
 
+use clap::Parser;
 use miette::IntoDiagnostic;
 use supercool_analysis::directories::with_directories;
 use supercool_analysis::observables::Scale;
@@ -9,7 +12,7 @@ use supercool_analysis::{FigureOptions, Quantity};
 
 use super::output::refuse_overwriting;
 
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Parser)]
 pub struct PlotArguments {
     /// Results files; of the directory of a run or a sweep, all *.h5.
     #[arg(required = true)]
@@ -42,6 +45,17 @@ pub struct PlotArguments {
     /// Width and height of the whole figure in centimetres, such as 8.6x6.5: letters keep their size, 9 points.
     #[arg(long, value_name = "WIDTHxHEIGHT")]
     size: Option<Size>,
+}
+
+impl PlotArguments {
+    /// Of the words behind `supercool plot`.
+    ///
+    /// # Errors
+    /// If they are wrong.
+    pub fn of_words(words: &[OsString]) -> Result<Self, String> {
+        let words = iter::once(OsString::from("plot")).chain(words.iter().cloned());
+        Self::try_parse_from(words).map_err(|error| error.to_string())
+    }
 }
 
 /// Draws the figure; its name.
