@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds supercool, runs a Kob-Andersen liquid at two temperatures and plots what caging looks like.
+# Builds supercool, runs a Kob-Andersen liquid at two temperatures and plots what caging looks like: 1,372 particles of the 4,000 of the
+# configuration, for some minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -11,7 +12,8 @@ if [ -e "$results" ]; then
 fi
 install_build_tools
 cargo build --release --locked
-target/release/supercool run configs/kob_andersen.toml
+target/release/supercool run configs/kob_andersen.toml \
+    --set system.species.A.count=1097 --set system.species.B.count=275
 target/release/supercool plot "$results/hot.h5" "$results/cold.h5" --output "$results/caging.svg" \
     --quantities mean-square-displacement,self-intermediate-scattering-function
 target/release/supercool plot "$results/hot.h5" "$results/cold.h5" --output "$results/all.svg"
