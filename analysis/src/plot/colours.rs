@@ -1,7 +1,7 @@
 //! Colours of the curves of a figure.
 use plotters::prelude::RGBColor;
 
-/// Okabe & Ito, Color Universal Design (2008): told apart by all kinds of colour vision.
+/// Okabe & Ito, Color Universal Design (2008): different to all kinds of colour vision.
 const PALETTE: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),

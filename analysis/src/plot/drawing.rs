@@ -172,7 +172,7 @@ impl Drawing<'_, '_> {
         self.note(&outer, &sets.names);
     }
 
-    /// Place of a point of a line, moved by so many errors.
+    /// Place of a point of a line, moved by this number of errors.
     fn at(&self, line: &Line, point: usize, errors: f64) -> Place {
         let y = line.y[point] + if errors == 0.0 { 0.0 } else { errors * line.error[point] };
         self.frame.at(&self.axes.0, &self.axes.1, line.x[point], y)

@@ -12,7 +12,7 @@ use crate::{AnalysisError, Result};
 
 /// Temperatures that differ by less are not taken for different state points.
 const DIFFERENT: f64 = 0.01;
-/// Fewer sets are told apart by their names, unless something else is wanted.
+/// Fewer sets go by their names, unless something else is wanted.
 const FEWEST: usize = 3;
 
 /// What is overlaid, and what is known of it.
