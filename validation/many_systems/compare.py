@@ -5,6 +5,8 @@ compare.py temperatures RESULTS SINGLE...
                                  mean energies and pressures at each temperature, and of single runs (directories) of other seeds
 compare.py exchange RESULTS ALONE
                                  energies with exchanges, without, and reweighted from the neighbors in the ladder
+compare.py propensities CONFIGURATIONS RESULTS
+                                 energies and pressures, F_s and overlap of A at the last time beside their references, and predictable shares
 """
 
 import sys
@@ -124,6 +126,44 @@ def exchange(results, without):
             compare(temperature, f"reweighted from T = {neighbor:g} without exchanges", here, other)
 
 
+# Force-shifted Kob-Andersen liquid at T = 0.44: value and error. F_s at 7.25 and the overlap, of A after a time of 3,981.
+REFERENCES = {
+    "potential_energy": (-6.212, 0.003),
+    "pressure": (3.925, 0.020),
+    "self_intermediate_scattering_function": (0.290, 0.020),
+    "self_overlap": (0.383, 0.024),
+}
+
+
+def beside_reference(what, name, value, error):
+    reference, uncertainty = REFERENCES[name]
+    off = (value - reference) / np.hypot(error, uncertainty)
+    print(f"{what:58} {value:.4f}({error:.4f}), reference {reference:.3f}({uncertainty:.3f}): {off:+.1f}")
+
+
+def propensities(configurations, results):
+    for path, what in ((f"{configurations}/relax.h5", "configurations"), (f"{results}/propensities.h5", "runs")):
+        for name in ("potential_energy", "pressure"):
+            # Runs of one configuration are not independent of each other.
+            means, _ = block_errors(of_systems(path, name)[0])
+            with h5py.File(path) as file:
+                of = file["systems/configuration"][:] if "systems/configuration" in file else np.arange(len(means))
+            means = np.array([means[of == number].mean() for number in np.unique(of)])
+            beside_reference(f"{name}, {what}", name, means.mean(), means.std(ddof=1) / np.sqrt(len(means)))
+    with h5py.File(f"{results}/propensities.h5") as file:
+        group = file["propensity"]
+        is_a = group["species"][:] == 0
+        for name in ("self_intermediate_scattering_function", "self_overlap"):
+            of_configurations = group[name]["value"][:, -1][:, is_a[0] if is_a.ndim > 1 else is_a].mean(axis=1)
+            error = of_configurations.std(ddof=1) / np.sqrt(len(of_configurations))
+            beside_reference(f"{name} of A at the last time", name, of_configurations.mean(), error)
+        for name in ("displacement", "self_overlap", "self_intermediate_scattering_function"):
+            share, error = group[name]["predictable_share"][:], group[name]["predictable_share_error"][:]
+            for species, label in enumerate("AB"):
+                row = ", ".join(f"{x:.3f}({e:.3f})" for x, e in zip(share[:, species], error[:, species]))
+                print(f"predictable share of {name}, {label}: {row}")
+
+
 if __name__ == "__main__":
     if len(sys.argv) >= 3 and sys.argv[1] == "scatter":
         scatter(sys.argv[2])
@@ -131,5 +171,7 @@ if __name__ == "__main__":
         temperatures(sys.argv[2], sys.argv[3:])
     elif len(sys.argv) == 4 and sys.argv[1] == "exchange":
         exchange(sys.argv[2], sys.argv[3])
+    elif len(sys.argv) == 4 and sys.argv[1] == "propensities":
+        propensities(sys.argv[2], sys.argv[3])
     else:
         sys.exit(__doc__)
