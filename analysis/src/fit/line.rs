@@ -38,7 +38,7 @@ pub fn line(points: &Points) -> Option<Line> {
     })
 }
 
-/// Change of the slope of [`line`] with each value: `w_k (x_k - <x>) / sum_j w_j (x_j - <x>)^2`, `w = 1 / sigma^2`,
+/// Change of the slope of [`line()`] with each value: `w_k (x_k - <x>) / sum_j w_j (x_j - <x>)^2`, `w = 1 / sigma^2`,
 /// `<x>` the mean with these weights.
 pub(super) fn influence_on_slope(points: &Points) -> Vec<f64> {
     let Points { x, error, .. } = points;
