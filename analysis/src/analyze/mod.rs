@@ -31,6 +31,7 @@ pub use equilibrium::VISIBLE_CHANGE;
 pub use flags::Flag;
 pub use groups::{Group, state_points};
 pub use runs::{Run, results_files};
+pub(crate) use state::SetState;
 
 use crate::Result;
 use crate::drift::Drift;
@@ -186,21 +187,7 @@ pub fn analyze(files: &[impl AsRef<Path>], same_temperature: Option<f64>) -> Res
 /// The temperature that a stage of a plan was set to by a thermostat, its own or that of an earlier stage; `None` of a ramp, and
 /// of a set energy.
 pub fn set_temperature(plan: &serde_json::Value, stage: &str) -> Option<f64> {
-    state::SetState::of(plan, stage)?.temperature()
-}
-
-/// What set the state of a stage, in words.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SetState {
-    pub text: String,
-    /// Whether the temperature changes in the course of the stage.
-    pub is_ramp: bool,
-}
-
-/// What a plan sets for a stage; `None` if nothing did since the initial state.
-pub(crate) fn set_state(plan: &serde_json::Value, stage: &str) -> Option<SetState> {
-    let state = state::SetState::of(plan, stage)?;
-    Some(SetState { text: state.text(), is_ramp: state.is_ramp() })
+    SetState::of(plan, stage)?.temperature()
 }
 
 /// The estimates of one open file, whose functions were read before; of many systems, those of all of them.

@@ -6,7 +6,7 @@ use crate::numbers::short;
 /// What set temperature or energy of a stage, and under which dynamics it was measured. Equal of runs that are independent
 /// samples of one state: it knows no seed and nothing that was measured.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct SetState {
+pub(crate) struct SetState {
     /// Thermostat of the stage with its parameters, `null` at constant energy.
     thermostat: Value,
     set: Set,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::html::{block, details, page, table, text, without_prologue};
 use super::stage::Stage;
-use crate::analyze::{SetState, analyze, results_files, set_state};
+use crate::analyze::{SetState, analyze, results_files};
 use crate::directories::h5_in;
 use crate::numbers::with_error;
 use crate::plan::stage_steps;
@@ -75,8 +75,9 @@ fn row(path: &Path) -> Result<Row> {
         Some(done) if done < planned => format!("{done} of {planned}"),
         _ => planned.to_string(),
     };
-    let SetState { text, is_ramp } = set_state(&plan, &name).unwrap_or_default();
-    let mut cells = vec![steps, text];
+    let set = SetState::of(&plan, &name);
+    let is_ramp = set.as_ref().is_some_and(SetState::is_ramp);
+    let mut cells = vec![steps, set.map_or(String::new(), |set| set.text())];
     for (wanted, _) in MEANS {
         let mut series = stage.overviews[0].series.iter();
         // Over a ramp there are no means.
