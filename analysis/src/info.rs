@@ -344,6 +344,9 @@ fn trajectory_info(reader: &dyn TrajectoryReader) -> Result<String> {
     }
     let _ =
         writeln!(text, "  particles    {} ({})", frame.particle_count(), species_counts(&frame));
+    if let Some(diameters) = frame.diameter.as_ref().filter(|diameters| !diameters.is_empty()) {
+        let _ = writeln!(text, "  diameters    {}", diameters_text(diameters));
+    }
     let _ = writeln!(text, "  box          {}", box_text(&frame.box_edges, frame.particle_count()));
     if let Some(temperature) = temperature(&frame).filter(|_| reader.units_are_coherent()) {
         let masses = if frame.mass.is_some() { "" } else { ", with masses of 1" };
@@ -357,8 +360,19 @@ fn contents(frame: &Frame) -> String {
     held.extend(frame.image.as_ref().map(|_| "images"));
     held.extend(frame.velocity.as_ref().map(|_| "velocities"));
     held.extend(frame.mass.as_ref().map(|_| "masses"));
+    held.extend(frame.diameter.as_ref().map(|_| "diameters"));
     held.extend(frame.id.as_ref().map(|_| "ids"));
     held.join(", ")
+}
+
+fn diameters_text(diameters: &[f64]) -> String {
+    let smallest = diameters.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = diameters.iter().copied().fold(0.0, f64::max);
+    if smallest == largest {
+        return format!("all {}", short(largest));
+    }
+    let mean = diameters.iter().sum::<f64>() / diameters.len() as f64;
+    format!("smallest {}, mean {}, largest {}", short(smallest), short(mean), short(largest))
 }
 
 fn species_counts(frame: &Frame) -> String {

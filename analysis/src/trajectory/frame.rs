@@ -24,7 +24,7 @@ pub struct Frame {
     pub id: Option<Vec<u64>>,
     /// Masses.
     pub mass: Option<Vec<f64>>,
-    /// Diameters.
+    /// Diameters: finite numbers above zero. `None` also where those of the file are all zero.
     pub diameter: Option<Vec<f64>>,
     /// Wrapped positions.
     pub position: Vec<[f64; 3]>,
@@ -100,6 +100,7 @@ impl Frame {
     /// With `unwrapped`, positions are not folded back by the writer, and images are made from them.
     pub(crate) fn finish(mut self, unwrapped: bool) -> Result<Frame, String> {
         self.check()?;
+        self.check_diameters()?;
         if unwrapped && self.image.is_none() {
             self.image = Some(vec![[0; 3]; self.position.len()]);
         }
@@ -146,6 +147,21 @@ impl Frame {
             }
             None => Ok(()),
         }
+    }
+
+    /// Zero stands for no diameter: of points in LAMMPS, of the radius that was not set in OVITO. Particles that have one beside
+    /// others that have none are an error.
+    fn check_diameters(&mut self) -> Result<(), String> {
+        self.diameter.take_if(|all| !all.is_empty() && all.iter().all(|&diameter| diameter == 0.0));
+        let Some(diameters) = &self.diameter else { return Ok(()) };
+        let is_wrong = |diameter: &f64| !(diameter.is_finite() && *diameter > 0.0);
+        let Some(particle) = diameters.iter().position(is_wrong) else { return Ok(()) };
+        let whose = match &self.id {
+            Some(id) => format!("the particle of id {}", id[particle]),
+            None => format!("particle {particle}"),
+        };
+        let diameter = diameters[particle];
+        Err(format!("diameter {diameter} of {whose} is not a finite number above zero"))
     }
 
     /// Whether positions lie farther apart than an edge of the box, rounding aside.
@@ -318,6 +334,25 @@ mod tests {
         assert_eq!(sorted.position[1][0], 5.0);
         frame.id = Some(vec![7, 3, 7]);
         assert!(frame.finish(false).unwrap_err().contains("id 7"));
+    }
+
+    #[test]
+    fn a_diameter_is_a_finite_number_above_zero() {
+        let frame = |diameters: [f64; 2], id: Option<Vec<u64>>| {
+            let mut frame = Frame { id, diameter: Some(diameters.into()), ..one(1.0, 4.0) };
+            frame.position.push([2.0, 0.5, 0.0]);
+            frame.species.push(0);
+            frame.image = None;
+            frame.finish(false)
+        };
+        assert_eq!(frame([0.5, 1.5], None).unwrap().diameter, Some(vec![0.5, 1.5]));
+        assert_eq!(frame([0.0, 0.0], None).unwrap().diameter, None, "as of points");
+        for wrong in [0.0, -0.5, f64::NAN, f64::INFINITY] {
+            let error = frame([0.5, wrong], None).unwrap_err();
+            assert!(error.starts_with(&format!("diameter {wrong} of particle 1 is")), "{error}");
+            let error = frame([0.5, wrong], Some(vec![7, 3])).unwrap_err();
+            assert!(error.contains("of the particle of id 3 is not"), "{error}");
+        }
     }
 
     #[test]

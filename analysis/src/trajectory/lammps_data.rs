@@ -10,8 +10,9 @@ use crate::{AnalysisError, Result};
 ///
 /// Sections `Atoms` (of the styles atomic, charge, bond, angle, molecular, full, sphere), `Velocities`, `Masses` and
 /// `Atom Type Labels`; others, among them all that belongs to molecules, are passed over. The step is that of the first
-/// line, as `write_data` writes it, else 0. Masses of style sphere are made of diameters and densities. The format does not tell two dimensions: there are two if all of several
-/// particles have the same z, and no velocity along it.
+/// line, as `write_data` writes it, else 0. Masses of style sphere are made of diameters and densities; where all diameters are
+/// 0, the particles are points without diameters, and the densities are their masses. The format does not tell two
+/// dimensions: there are two if all of several particles have the same z, and no velocity along it.
 pub struct LammpsDataReader {
     path: PathBuf,
     header: Header,
@@ -410,7 +411,7 @@ fn next(lines: &mut Lines) -> Result<Option<(String, String)>> {
     Ok(None)
 }
 
-/// Of a sphere; of a point, which has no diameter, the density stands for it.
+/// Of a sphere; of a point, whose diameter is 0, the density stands for it.
 fn mass(diameter: f64, density: f64) -> f64 {
     if diameter == 0.0 { density } else { density * sphere_volume(diameter) }
 }

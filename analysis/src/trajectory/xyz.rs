@@ -12,8 +12,8 @@ use crate::{AnalysisError, Result};
 /// Second line: `Lattice="Lx 0 0 0 Ly 0 0 0 Lz"`, `Properties=species:S:1:pos:R:3:...`, and optionally
 /// `step=`, `time=`, `dimension=2` or `pbc="T T F"`, and `cell:`-style keys of others are passed over. Without
 /// `dimension=`, several particles in a plane are a system of two dimensions. Read properties: `species` (or `type`, `element`),
-/// `pos`, `vel` (or `velo`, `velocity`, `velocities`; or `momenta`, with masses), `mass` (`masses`), `diameter` (or
-/// `radius`), `id`, `image`.
+/// `pos`, `vel` (or `velo`, `velocity`, `velocities`; or `momenta`, with masses), `mass` (`masses`), `diameter`
+/// (`diameters`; or `radius`, `radii`), `id`, `image`, in capitals as well.
 /// Without `Properties`, a line is `species x y z`.
 pub struct XyzReader {
     path: PathBuf,
@@ -31,8 +31,8 @@ const VELOCITY: [&str; 4] = ["vel", "velo", "velocity", "velocities"];
 /// As ASE writes them.
 const MOMENTUM: [&str; 2] = ["momenta", "momentum"];
 const MASS: [&str; 2] = ["mass", "masses"];
-const DIAMETER: [&str; 1] = ["diameter"];
-const RADIUS: [&str; 1] = ["radius"];
+const DIAMETER: [&str; 2] = ["diameter", "diameters"];
+const RADIUS: [&str; 2] = ["radius", "radii"];
 const ID: [&str; 1] = ["id"];
 const IMAGE: [&str; 2] = ["image", "images"];
 const READ: [&[&str]; 9] =

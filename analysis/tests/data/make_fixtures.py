@@ -76,6 +76,19 @@ def hoomd_2d(path):
         file.append(frame)
 
 
+def diameters(path):
+    """Frame 0 with diameters, 1 as frame 0, 2 with others, 3 of fewer particles."""
+    with gsd.hoomd.open(path, "w") as file:
+        for k, of in enumerate([[0.8125, 1.0, 1.25], None, [1.25, 1.0, 0.8125], None]):
+            frame = gsd.hoomd.Frame()
+            frame.configuration.step = k
+            frame.configuration.box = [*EDGES, 0, 0, 0]
+            frame.particles.N = 3 if k < 3 else 2
+            frame.particles.position = position(k)[:frame.particles.N]
+            frame.particles.diameter = of
+            file.append(frame)
+
+
 def triclinic(path):
     with gsd.hoomd.open(path, "w") as file:
         frame = gsd.hoomd.Frame()
@@ -219,6 +232,7 @@ def results(path):
 hoomd("hoomd.gsd")
 hoomd_property("hoomd_property.gsd")
 hoomd_2d("hoomd_2d.gsd")
+diameters("diameters.gsd")
 triclinic("triclinic.gsd")
 version_1("hoomd.gsd", "hoomd_v1.gsd")
 foreign_h5md("pyh5md.hdf5")
