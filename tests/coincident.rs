@@ -7,10 +7,11 @@ use supercool::plan::{Plan, Precision};
 use supercool::potential::{KAPPA, PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species};
 
-const TRUNCATIONS: [Truncation; 4] = [
+const TRUNCATIONS: [Truncation; 5] = [
     Truncation::Sharp,
     Truncation::Shifted,
     Truncation::ForceShifted,
+    Truncation::EvenQuartic,
     Truncation::Smooth { width: 0.05 },
 ];
 
@@ -44,7 +45,7 @@ fn pair(epsilon: f64) -> PairParameters {
     PairParameters::of_epsilon_and_sigma(epsilon, 1.0, 2.0).with(&KAPPA, 1.0)
 }
 
-/// Formulas of README and REFERENCE at r = 0, with U and U' at the cutoff by hand.
+/// Formulas of README and REFERENCE at r = 0, with U, U' and U'' at the cutoff by hand.
 fn contact_energy(
     form: PairPotential,
     truncation: Truncation,
@@ -52,17 +53,21 @@ fn contact_energy(
     precision: Precision,
 ) -> f64 {
     // epsilon = 1.5, sigma = 1.
-    let (bare, at_cutoff, slope) = match form {
+    let (bare, at_cutoff, slope, second) = match form {
         PairPotential::GaussianCore => {
             let at_cutoff = 1.5 * (-cutoff * cutoff).exp();
-            (1.5, at_cutoff, -2.0 * cutoff * at_cutoff)
+            (1.5, at_cutoff, -2.0 * cutoff * at_cutoff, (4.0 * cutoff * cutoff - 2.0) * at_cutoff)
         }
-        _ => (0.75, 0.75 * (1.0 - cutoff).powi(2), -1.5 * (1.0 - cutoff)),
+        _ => (0.75, 0.75 * (1.0 - cutoff).powi(2), -1.5 * (1.0 - cutoff), 1.5),
     };
     match truncation {
         Truncation::Sharp => bare,
         Truncation::Shifted => bare - at_cutoff,
         Truncation::ForceShifted => bare - at_cutoff + cutoff * slope,
+        // c0 = -U + 5/8 r_c U' - 1/8 r_c^2 U''.
+        Truncation::EvenQuartic => {
+            bare - at_cutoff + 0.625 * cutoff * slope - 0.125 * cutoff * cutoff * second
+        }
         Truncation::Smooth { width } => {
             let x4 = (cutoff / width).powi(4);
             let g = if precision == Precision::Double { x4 / (1.0 + x4) } else { 1.0 };

@@ -16,7 +16,7 @@ use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, 
 use supercool::integrator::fire::{Fire, Iteration};
 use supercool::potential::{
     FormVisitor, KAPPA, PairForm, PairParameters, PairPotential, PairUnits, PotentialPlan,
-    Truncated, Truncation, TruncationKind,
+    Truncated, Truncation,
 };
 use supercool::system::{SimulationBox, Species, hilbert_index};
 
@@ -637,6 +637,7 @@ impl<P: Numbers> FormVisitor for PairAgrees<P> {
             Truncation::Sharp,
             Truncation::Shifted,
             Truncation::ForceShifted,
+            Truncation::EvenQuartic,
             Truncation::Smooth { width: 0.005 },
         ] {
             let plan = PotentialPlan { form, truncation, pairs: vec![vec![pair]] };
@@ -664,17 +665,7 @@ impl<P: Numbers> FormVisitor for PairAgrees<P> {
             compare(&function, &bytes, &arguments, |&[r2]| {
                 let r2 = P::real_of(r2);
                 let at_contact = r2 < P::Real::COINCIDENT2;
-                let (force, energy) = match truncation.kind() {
-                    TruncationKind::Shifted => {
-                        truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r2)
-                    }
-                    TruncationKind::ForceShifted => {
-                        truncated.evaluate::<{ TruncationKind::ForceShifted as usize }>(r2)
-                    }
-                    TruncationKind::Smooth => {
-                        truncated.evaluate::<{ TruncationKind::Smooth as usize }>(r2)
-                    }
-                };
+                let (force, energy) = truncated.evaluate_as(truncation.kind(), r2);
                 let zero = P::Real::ZERO;
                 let contact = truncated.contact_energy().unwrap_or(zero);
                 let inside = r2 < truncated.cutoff2();

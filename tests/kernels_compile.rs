@@ -167,6 +167,8 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             (InversePower { n: 18 }, SMOOTH),
             (InversePower { n: 9 }, Truncation::ForceShifted),
             (HarmonicSpheres, Truncation::Sharp),
+            (LennardJones, Truncation::EvenQuartic),
+            (InversePower { n: 12 }, Truncation::EvenQuartic),
             (Yukawa, Truncation::ForceShifted),
             (GaussianCore, SMOOTH),
             (LennardJones, TOO_WIDE_TO_SATURATE),
@@ -548,6 +550,7 @@ fn kernels_of_minima_compile() {
         (2, LennardJones, Truncation::ForceShifted, 80),
         (3, InversePower { n: 9 }, SMOOTH, 80),
         (2, Yukawa, Truncation::ForceShifted, 100),
+        (3, InversePower { n: 12 }, Truncation::EvenQuartic, 90),
     ];
     let cases = cases.map(|(dimension, form, truncation, version)| {
         // Of any precision: the copy is in 64-bit floats.

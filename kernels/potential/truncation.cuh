@@ -41,6 +41,9 @@ struct Truncated {
     Real cutoff;
     // -U'(r_c).
     Real force_at_cutoff;
+    // F = -U'(r)/r at the cutoff, and dF / d(r^2) there.
+    Real end_force;
+    Real end_slope;
     // 1 / h.
     Real inv_width;
     // Of two particles at the same place; zero where the potential has a pole.
@@ -73,6 +76,14 @@ struct Truncated {
             if (KIND == TRUNCATION_SHIFTED) {
                 force_over_r = force;
                 energy_out = energy;
+                return;
+            }
+            if (KIND == TRUNCATION_EVEN_QUARTIC) {
+                // Less the first terms of the Taylor series in y = r^2 - r_c^2.
+                Real y = sub(r2, cutoff2);
+                Real line = fused(y, end_slope, end_force);
+                force_over_r = sub(force, line);
+                energy_out = fused(mul(Real(0.25), y), add(end_force, line), energy);
                 return;
             }
             Real inv_r = inverse_sqrt(r2);

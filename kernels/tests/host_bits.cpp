@@ -323,6 +323,7 @@ static std::vector<Function> functions() {
 #define EVALUATORS(...) \
     all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SHIFTED", 1, 8, pair<__VA_ARGS__, TRUNCATION_SHIFTED>}); \
     all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_FORCE_SHIFTED", 1, 8, pair<__VA_ARGS__, TRUNCATION_FORCE_SHIFTED>}); \
+    all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_EVEN_QUARTIC", 1, 8, pair<__VA_ARGS__, TRUNCATION_EVEN_QUARTIC>}); \
     all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SMOOTH", 1, 8, pair<__VA_ARGS__, TRUNCATION_SMOOTH>});
 #define IN_BOTH_PRECISIONS(R) \
     EVALUATORS(LennardJones<R>) \

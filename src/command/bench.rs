@@ -40,7 +40,7 @@ pub struct BenchArguments {
     #[arg(long, value_parser = engine_choice, default_value = "auto")]
     pub engine: EngineChoice,
     /// Truncation of the potential: sharp, shifted or smooth.
-    #[arg(long, value_parser = ["sharp", "shifted", "smooth"], default_value = "shifted")]
+    #[arg(long, value_parser = ["sharp", "shifted", "even-quartic", "smooth"], default_value = "shifted")]
     pub truncation: String,
     /// Time step, instead of the model's.
     #[arg(long, value_parser = timestep)]

@@ -233,6 +233,10 @@ fn ending(truncation: &Truncation, has_sigma: bool) -> String {
         Truncation::Sharp => "U(r) (sharp)".to_owned(),
         Truncation::Shifted => "U(r) - U(r_c) (shifted)".to_owned(),
         Truncation::ForceShifted => "U(r) - U(r_c) - (r - r_c) U'(r_c) (force-shifted)".to_owned(),
+        Truncation::EvenQuartic => {
+            "U(r) + c0 + c2 r^2 + c4 r^4, zero at r_c with two derivatives (even-quartic)"
+                .to_owned()
+        }
         Truncation::Smooth { width } => {
             let width = if has_sigma { format!("({width} sigma)") } else { width.to_string() };
             format!("[U(r) - U(r_c)] x^4/(1 + x^4) with x = (r - r_c)/{width} (smooth)")

@@ -1,6 +1,6 @@
 //! First and second derivatives of truncated potentials, of any form.
 use super::form::{FormVisitor, PairForm};
-use super::{PairParameters, PairUnits, PotentialPlan, Truncated, Truncation, TruncationKind};
+use super::{PairParameters, PairUnits, PotentialPlan, Truncated, Truncation};
 use crate::arithmetic::{Dual, Real};
 
 /// What a pair has at a distance `r`.
@@ -60,17 +60,7 @@ pub fn pair_function(plan: &PotentialPlan, pair: &PairParameters) -> PairFunctio
                     return PairDerivatives::default();
                 }
                 let r2 = Dual::variable(r2);
-                let (force, energy) = match kind {
-                    TruncationKind::Shifted => {
-                        truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r2)
-                    }
-                    TruncationKind::ForceShifted => {
-                        truncated.evaluate::<{ TruncationKind::ForceShifted as usize }>(r2)
-                    }
-                    TruncationKind::Smooth => {
-                        truncated.evaluate::<{ TruncationKind::Smooth as usize }>(r2)
-                    }
-                };
+                let (force, energy) = truncated.evaluate_as(kind, r2);
                 PairDerivatives { energy: energy.value, force: force.value, slope: force.slope }
             })
         }
@@ -95,10 +85,11 @@ mod tests {
         PairPotential::GaussianCore,
         PairPotential::Buckingham,
     ];
-    const TRUNCATIONS: [Truncation; 4] = [
+    const TRUNCATIONS: [Truncation; 5] = [
         Truncation::Sharp,
         Truncation::Shifted,
         Truncation::ForceShifted,
+        Truncation::EvenQuartic,
         Truncation::Smooth { width: 0.05 },
     ];
 

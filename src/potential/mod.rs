@@ -208,6 +208,12 @@ pub enum Truncation {
     Shifted,
     /// `U(r) - U(r_c) - (r - r_c) U'(r_c)`.
     ForceShifted,
+    /// `U(r) + c0 + c2 r^2 + c4 r^4` with energy and its first two derivatives zero at the cutoff.
+    ///
+    /// That is `U` less its Taylor polynomial of second order in `r^2` about `r_c^2`. With `x = r/sigma`, `a x^-n` thus has
+    /// `c0 = -(n+2)(n+4)/8 a x_c^-n`, `c2 = n(n+4)/4 a x_c^-(n+2)` and `c4 = -n(n+2)/8 a x_c^-(n+4)`: the
+    /// smoothing of Ninarello, Berthier & Coslovich, Phys. Rev. X 7, 021039 (2017), for n = 12.
+    EvenQuartic,
     /// `[U(r) - U(r_c)] g((r - r_c) / (width sigma))` with `g(x) = x^4 / (1 + x^4)`
     /// (Colberg & Hoefling 2011, section 4): continuous second derivative.
     Smooth { width: f64 },
@@ -242,17 +248,7 @@ pub fn evaluate_exactly(
             if r * r < f64::COINCIDENT2 {
                 return (0.0, truncated.contact_energy().unwrap_or(f64::INFINITY));
             }
-            match truncation.kind() {
-                TruncationKind::Shifted => {
-                    truncated.evaluate::<{ TruncationKind::Shifted as usize }>(r * r)
-                }
-                TruncationKind::ForceShifted => {
-                    truncated.evaluate::<{ TruncationKind::ForceShifted as usize }>(r * r)
-                }
-                TruncationKind::Smooth => {
-                    truncated.evaluate::<{ TruncationKind::Smooth as usize }>(r * r)
-                }
-            }
+            truncated.evaluate_as(truncation.kind(), r * r)
         }
     }
 

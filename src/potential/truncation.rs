@@ -2,7 +2,7 @@ use super::description::SIGMA;
 use super::evaluator::{Evaluator, ReducedUnits, named};
 use super::form::PairForm;
 use super::{PairParameters, Truncation};
-use crate::arithmetic::Real;
+use crate::arithmetic::{Dual, Real};
 
 /// How a truncation enters the pair loop: one kernel for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,7 @@ pub enum TruncationKind {
     /// Sharp and shifted: the force is that of the bare potential.
     Shifted,
     ForceShifted,
+    EvenQuartic,
     Smooth,
 }
 
@@ -18,6 +19,7 @@ impl Truncation {
         match self {
             Truncation::Sharp | Truncation::Shifted => TruncationKind::Shifted,
             Truncation::ForceShifted => TruncationKind::ForceShifted,
+            Truncation::EvenQuartic => TruncationKind::EvenQuartic,
             Truncation::Smooth { .. } => TruncationKind::Smooth,
         }
     }
@@ -78,6 +80,9 @@ pub struct Truncated<R, V> {
     cutoff: R,
     /// `-U'(r_c)`.
     force_at_cutoff: R,
+    /// `F = -U'(r)/r` at the cutoff, and `dF / d(r^2)` there.
+    end_force: R,
+    end_slope: R,
     /// `1 / h`.
     inv_width: R,
     /// Of two particles at the same place; `None` where the potential has a pole.
@@ -119,6 +124,15 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         let (_, amplitude) = pair.amplitude();
         let (force_over_r, energy) = form.evaluator::<f64>(&of).evaluate(of.cutoff * of.cutoff);
         let energy_shift = if *truncation == Truncation::Sharp { 0.0 } else { energy };
+        // Zero where nothing needs them: in 32 bits they may be too large.
+        let (end_force, end_slope) = match truncation {
+            Truncation::EvenQuartic => {
+                let end = Dual::variable(of.cutoff * of.cutoff);
+                let (force, _) = form.evaluator::<Dual>(&of).evaluate(end);
+                (force.value, force.slope)
+            }
+            _ => (0.0, 0.0),
+        };
         // The constants that follow from the depth go by what it is after rounding.
         let depth = match is_reduced {
             true => R::from_f64(rounded(0.5 * pair.cutoff / width) * (1.0 / unit).sqrt()),
@@ -155,9 +169,11 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             energy_unit: R::from_f64(amplitude * scale.energy / raise.to_f64()),
             cutoff: R::from_f64(pair.cutoff),
             force_at_cutoff: R::from_f64(force_over_r * of.cutoff),
+            end_force: R::from_f64(end_force),
+            end_slope: R::from_f64(end_slope),
             inv_width: R::from_f64(1.0 / width),
             contact_energy: contact_energy(
-                &form.evaluator::<f64>(pair),
+                &form.evaluator::<Dual>(pair),
                 pair,
                 truncation,
                 is_reduced,
@@ -170,7 +186,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     pub fn constants(&self) -> Vec<(String, R)> {
         let contact_energy = self.contact_energy.unwrap_or(R::ZERO);
         let own = named!(self:
-            cutoff2, inv_unit2, force_unit, energy_unit, cutoff, force_at_cutoff, inv_width);
+            cutoff2, inv_unit2, force_unit, energy_unit, cutoff, force_at_cutoff, end_force, end_slope, inv_width);
         let own = own.into_iter().chain([("contact_energy", contact_energy)]);
         let own = own.map(|(name, value)| (name.to_owned(), value));
         self.common_constants().into_iter().chain(own).collect()
@@ -223,6 +239,14 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         if KIND == TruncationKind::Shifted as usize {
             return (force, energy);
         }
+        if KIND == TruncationKind::EvenQuartic as usize {
+            // Less the first terms of the Taylor series in y = r^2 - r_c^2:
+            // F - F_c - F_c' y and U - U_c + y (2 F_c + F_c' y) / 4, with F' = dF / d(r^2).
+            let y = r2 - self.cutoff2;
+            let line = y.fused(self.end_slope, self.end_force);
+            let quarter = R::from_f64(0.25) * y;
+            return (force - line, quarter.fused(self.end_force + line, energy));
+        }
         let inv_r = r2.inverse_sqrt();
         if KIND == TruncationKind::ForceShifted as usize {
             // r - r_c
@@ -238,6 +262,20 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         let complement = x2.fused(x2, R::ONE).inverse();
         let outer = (energy * complement) * slope;
         ((x3 * complement) * force.fused(x, outer), (x3 * x * complement) * energy)
+    }
+
+    /// [`Self::evaluate`] for a kind that is not known to the compiler.
+    pub fn evaluate_as(&self, kind: TruncationKind, r2: R) -> (R, R) {
+        match kind {
+            TruncationKind::Shifted => self.evaluate::<{ TruncationKind::Shifted as usize }>(r2),
+            TruncationKind::ForceShifted => {
+                self.evaluate::<{ TruncationKind::ForceShifted as usize }>(r2)
+            }
+            TruncationKind::EvenQuartic => {
+                self.evaluate::<{ TruncationKind::EvenQuartic as usize }>(r2)
+            }
+            TruncationKind::Smooth => self.evaluate::<{ TruncationKind::Smooth as usize }>(r2),
+        }
     }
 
     /// The same without a root and with one more reciprocal than the potential has.
@@ -263,7 +301,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
 }
 
 /// `U(0)` of a truncated potential in 64 bits.
-fn contact_energy<W: Evaluator<f64>>(
+fn contact_energy<W: Evaluator<Dual>>(
     exact: &W,
     pair: &PairParameters,
     truncation: &Truncation,
@@ -271,12 +309,18 @@ fn contact_energy<W: Evaluator<f64>>(
 ) -> Option<f64> {
     // Without an amplitude there is no pole.
     let no_energy = pair.is_zero().then_some(0.0);
-    let bare = no_energy.or(exact.contact_energy())?;
-    let (force_over_r, at_cutoff) = exact.evaluate(pair.cutoff * pair.cutoff);
+    let bare = no_energy.or(exact.contact_energy().map(Real::to_f64))?;
+    let cutoff2 = pair.cutoff * pair.cutoff;
+    let (force_over_r, at_cutoff) = exact.evaluate(Dual::variable(cutoff2));
+    let (force_over_r, slope, at_cutoff) =
+        (force_over_r.value, force_over_r.slope, at_cutoff.value);
     Some(match truncation {
         Truncation::Sharp => bare,
         Truncation::Shifted => bare - at_cutoff,
-        Truncation::ForceShifted => bare - at_cutoff - pair.cutoff * pair.cutoff * force_over_r,
+        Truncation::ForceShifted => bare - at_cutoff - cutoff2 * force_over_r,
+        Truncation::EvenQuartic => {
+            bare - at_cutoff - 0.25 * cutoff2 * (2.0 * force_over_r - slope * cutoff2)
+        }
         // There `d^4 / rho`, which stands for x^4, is infinite: g = 1.
         Truncation::Smooth { .. } if is_reduced => bare - at_cutoff,
         Truncation::Smooth { width } => {

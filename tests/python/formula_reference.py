@@ -13,6 +13,7 @@ import numpy as np
 
 import extended_xyz
 from models import (
+    EVEN_QUARTIC,
     FORCE_SHIFTED,
     LENNARD_JONES,
     SHARP,
@@ -40,7 +41,7 @@ FORMS = [
     ({"kind": "yukawa"}, {"kappa": 2.0}),
     ({"kind": "gaussian-core"}, {}),
 ]
-TRUNCATIONS = [SHARP, SHIFTED, FORCE_SHIFTED, smooth(0.005)]
+TRUNCATIONS = [SHARP, SHIFTED, FORCE_SHIFTED, EVEN_QUARTIC, smooth(0.005)]
 
 # NIST Standard Reference Simulation Website, Lennard-Jones fluid reference calculations, cuboid cell:
 # configuration, scheme, cutoff, U_pair, W_pair, U_LRC as printed there.

@@ -4,7 +4,9 @@ import math
 
 from pair_sum import pair, potential
 
-SHARP, SHIFTED, FORCE_SHIFTED = ({"kind": kind} for kind in ("sharp", "shifted", "force-shifted"))
+SHARP, SHIFTED, FORCE_SHIFTED, EVEN_QUARTIC = (
+    {"kind": kind} for kind in ("sharp", "shifted", "force-shifted", "even-quartic")
+)
 
 
 def smooth(width):

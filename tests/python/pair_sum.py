@@ -53,6 +53,34 @@ def bare(form, parameters, r):
     raise ValueError(kind)
 
 
+def second_derivative(form, parameters, r):
+    """U''(r)."""
+    kind = form["kind"]
+    if kind == "buckingham":
+        a, rho, c = (REAL(parameters[key]) for key in ("A", "rho", "C"))
+        return a * np.exp(-r / rho) / rho**2 - 42 * c / r**8
+    epsilon, sigma, kappa = (REAL(parameters[key]) for key in ("epsilon", "sigma", "kappa"))
+    x = sigma / r
+    if kind == "lennard-jones":
+        return 4 * epsilon * (156 * x**12 - 42 * x**6) / r**2
+    if kind == "mie":
+        m, n = REAL(form["m"]), REAL(form["n"])
+        c = m / (m - n) * (m / n) ** (n / (m - n))
+        return c * epsilon * (m * (m + 1) * x ** form["m"] - n * (n + 1) * x ** form["n"]) / r**2
+    if kind == "inverse-power":
+        n = form["n"]
+        return n * (n + 1) * epsilon * x**n / r**2
+    if kind == "harmonic-spheres":
+        return epsilon / sigma**2 if r <= sigma else REAL(0)
+    if kind == "yukawa":
+        u = epsilon * x * np.exp(-kappa * (r - sigma))
+        return u * ((kappa + 1 / r) ** 2 + 1 / r**2)
+    if kind == "gaussian-core":
+        u = epsilon * np.exp(-((r / sigma) ** 2))
+        return u * (4 * r**2 / sigma**4 - 2 / sigma**2)
+    raise ValueError(kind)
+
+
 def truncated(form, truncation, parameters, r):
     """U(r) and U'(r) inside the cutoff."""
     cutoff, unit = REAL(parameters["cutoff"]), REAL(parameters.get("sigma", 1))
@@ -65,6 +93,12 @@ def truncated(form, truncation, parameters, r):
         return u - u_cut, du
     if kind == "force-shifted":
         return u - u_cut - (r - cutoff) * du_cut, du - du_cut
+    if kind == "even-quartic":
+        # Less the Taylor polynomial of second order in s = r^2: dU/ds = U'/2r, d^2U/ds^2 = (U'' - U'/r)/4r^2.
+        y = r**2 - cutoff**2
+        first = du_cut / (2 * cutoff)
+        second = (second_derivative(form, parameters, cutoff) - du_cut / cutoff) / (4 * cutoff**2)
+        return u - u_cut - y * (first + y * second / 2), du - 2 * r * (first + y * second)
     if kind == "smooth":
         scale = REAL(truncation["width"]) * unit
         x = (r - cutoff) / scale

@@ -164,6 +164,7 @@ impl Model {
                 truncation: match arguments.truncation.as_str() {
                     "smooth" => Truncation::Smooth { width: 0.005 },
                     "sharp" => Truncation::Sharp,
+                    "even-quartic" => Truncation::EvenQuartic,
                     _ => Truncation::Shifted,
                 },
                 pairs,

@@ -187,8 +187,7 @@ pub struct Truncation {
 }
 
 impl OrPlain for Truncation {
-    const EXPECTED: &'static str =
-        "\"sharp\", \"shifted\", \"force-shifted\" or a table with kind and width";
+    const EXPECTED: &'static str = "\"sharp\", \"shifted\", \"force-shifted\", \"even-quartic\" or a table with kind and width";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -200,6 +199,10 @@ pub enum TruncationKind {
     Shifted,
     /// `U(r) - U(r_c) - (r - r_c) U'(r_c)`.
     ForceShifted,
+    /// `U(r) + c0 + c2 r^2 + c4 r^4`, the coefficients such that energy, force and the derivative of the force are zero at the
+    /// cutoff: for `a (sigma/r)^n` and `x_c = r_c/sigma`, `c0 = -(n+2)(n+4)/8 a x_c^-n`, `c2 = n(n+4)/4 a x_c^-(n+2)/sigma^2` and
+    /// `c4 = -n(n+2)/8 a x_c^-(n+4)/sigma^4`, added over the terms of `U(r)`.
+    EvenQuartic,
     /// `[U(r) - U(r_c)] g((r - r_c)/(h sigma))`, `g(x) = x^4/(1 + x^4)`: two continuous derivatives. Where pair forces are
     /// in 32 bits (all but `double`), a function near it whose derivative the force is to the last bit. It differs by up to
     /// `(h sigma/r_c)^2/4` of itself, a width before the cutoff: that is what energies of potentials differ by that end near

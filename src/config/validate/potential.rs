@@ -97,13 +97,14 @@ fn truncation(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<
     let own = document.kind.value.0.own_end.map(|end| match end.truncation {
         Truncation::Sharp => (end.truncation, TruncationKind::Sharp, "sharp"),
         Truncation::Shifted => (end.truncation, TruncationKind::Shifted, "shifted"),
+        Truncation::EvenQuartic => (end.truncation, TruncationKind::EvenQuartic, "even-quartic"),
         Truncation::ForceShifted | Truncation::Smooth { .. } => {
             (end.truncation, TruncationKind::ForceShifted, "force-shifted")
         }
     });
     let Some(typed) = &document.truncation else {
         let Some((truncation, _, word)) = own else {
-            let help = "one of \"sharp\", \"shifted\", \"force-shifted\" and { kind = \"smooth\", width = 0.005 }";
+            let help = "one of \"sharp\", \"shifted\", \"force-shifted\", \"even-quartic\" and { kind = \"smooth\", width = 0.005 }";
             checker.missing(&document.span, "truncation", help);
             return None;
         };
@@ -132,6 +133,7 @@ fn truncation(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<
         TruncationKind::Sharp => Truncation::Sharp,
         TruncationKind::Shifted => Truncation::Shifted,
         TruncationKind::ForceShifted => Truncation::ForceShifted,
+        TruncationKind::EvenQuartic => Truncation::EvenQuartic,
         TruncationKind::Smooth => {
             let Some(width) = width else {
                 let help = "write { kind = \"smooth\", width = 0.005 }";

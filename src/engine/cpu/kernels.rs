@@ -256,6 +256,9 @@ impl<P: Policy> FormVisitor for KernelsOf<'_, P> {
             TruncationKind::ForceShifted => {
                 Box::new(self.kernels::<F, { TruncationKind::ForceShifted as usize }>(&form))
             }
+            TruncationKind::EvenQuartic => {
+                Box::new(self.kernels::<F, { TruncationKind::EvenQuartic as usize }>(&form))
+            }
             TruncationKind::Smooth => {
                 Box::new(self.kernels::<F, { TruncationKind::Smooth as usize }>(&form))
             }

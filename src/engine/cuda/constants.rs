@@ -166,6 +166,7 @@ device_constants! {
         /// Sharp and shifted: the force is that of the bare potential.
         TRUNCATION_SHIFTED = TruncationKind::Shifted as i32;
         TRUNCATION_FORCE_SHIFTED = TruncationKind::ForceShifted as i32;
+        TRUNCATION_EVEN_QUARTIC = TruncationKind::EvenQuartic as i32;
         TRUNCATION_SMOOTH = TruncationKind::Smooth as i32;
     }
 }
@@ -253,6 +254,7 @@ impl PairTable {
         match self.truncation {
             TruncationKind::Shifted => "TRUNCATION_SHIFTED",
             TruncationKind::ForceShifted => "TRUNCATION_FORCE_SHIFTED",
+            TruncationKind::EvenQuartic => "TRUNCATION_EVEN_QUARTIC",
             TruncationKind::Smooth => "TRUNCATION_SMOOTH",
         }
     }

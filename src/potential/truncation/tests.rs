@@ -160,3 +160,141 @@ fn change_by_smoothing_is_covered_by_what_is_said_of_it() {
         }
     }
 }
+
+/// `c0`, `c2` and `c4` of `U(r) + c0 + c2 r^2 + c4 r^4`.
+fn even_quartic(form: PairPotential, pair: &PairParameters) -> [f64; 3] {
+    struct Coefficients<'a>(&'a PairParameters);
+
+    impl FormVisitor for Coefficients<'_> {
+        type Output = [f64; 3];
+
+        fn visit<F: PairForm>(self, form: F) -> [f64; 3] {
+            let truncation = Truncation::EvenQuartic;
+            let truncated: Truncated<f64, F::Evaluator<f64>> =
+                Truncated::new(&form, self.0, &truncation, PairUnits::default());
+            let Truncated { energy_shift, end_force, end_slope, cutoff2, .. } = truncated;
+            // -U_c + y F_c / 2 + y^2 F_c' / 4 with y = r^2 - r_c^2.
+            [
+                -energy_shift - cutoff2 * (0.5 * end_force - 0.25 * cutoff2 * end_slope),
+                0.5 * end_force - 0.5 * cutoff2 * end_slope,
+                0.25 * end_slope,
+            ]
+        }
+    }
+
+    form.visit(Coefficients(pair))
+}
+
+/// Of `a (sigma/r)^n`, with the three terms of [`Truncation::EvenQuartic`].
+fn closed_rule(terms: &[(f64, u32)], sigma: f64, cutoff: f64) -> [f64; 3] {
+    terms.iter().fold([0.0; 3], |[c0, c2, c4], &(a, n)| {
+        let (of_n, x) = (f64::from(n), cutoff / sigma);
+        let power = |k: u32| a * x.powi(-(k as i32));
+        [
+            c0 - (of_n + 2.0) * (of_n + 4.0) / 8.0 * power(n),
+            c2 + of_n * (of_n + 4.0) / 4.0 * power(n + 2) / sigma.powi(2),
+            c4 - of_n * (of_n + 2.0) / 8.0 * power(n + 4) / sigma.powi(4),
+        ]
+    })
+}
+
+#[test]
+fn even_quartic_of_sums_of_powers_is_that_of_the_closed_rule() {
+    let (epsilon, sigma) = (1.5, 0.8);
+    let mie = |m, n| epsilon * inverse_powers::mie_prefactor(m, n);
+    for (form, terms, cutoff) in [
+        (PairPotential::LennardJones, vec![(6.0, 12), (-6.0, 6)], 2.5),
+        (PairPotential::InversePower { n: 12 }, vec![(epsilon, 12)], 1.25),
+        (PairPotential::InversePower { n: 9 }, vec![(epsilon, 9)], 1.5),
+        (PairPotential::Mie { m: 11, n: 7 }, vec![(mie(11, 7), 11), (-mie(11, 7), 7)], 2.2),
+    ] {
+        let pair = PairParameters::of_epsilon_and_sigma(epsilon, sigma, cutoff * sigma);
+        let (found, expected) =
+            (even_quartic(form, &pair), closed_rule(&terms, sigma, cutoff * sigma));
+        // Rounding of the largest term, which the attraction hardly diminishes.
+        for (found, expected) in found.into_iter().zip(expected) {
+            assert!((found / expected - 1.0).abs() < 1e-14, "{form:?}: {found} {expected}");
+        }
+    }
+}
+
+/// Inside `4 epsilon [...]` for Lennard-Jones, and of `(sigma/r)^12` cut at 1.25 as published for polydisperse spheres.
+#[test]
+fn even_quartic_has_the_published_coefficients() {
+    for (form, amplitude, cutoff, expected) in [
+        (
+            PairPotential::LennardJones,
+            4.0,
+            2.5,
+            [0.040490237952, -0.00970155098112, 0.0006201261686784],
+        ),
+        (
+            PairPotential::InversePower { n: 12 },
+            1.0,
+            1.25,
+            [-1.924145348608, 2.11106232532992, -0.5910974510923775],
+        ),
+    ] {
+        let found = even_quartic(form, &pair(cutoff));
+        for (found, expected) in found.into_iter().zip(expected) {
+            assert!((found / amplitude / expected - 1.0).abs() < 1e-14, "{found} {expected}");
+        }
+    }
+}
+
+/// The pair loop against the polynomial, in 64 and 32 bits; value, force and its derivative end at zero.
+#[test]
+fn even_quartic_is_the_polynomial_and_ends_smoothly() {
+    for form in [
+        PairPotential::LennardJones,
+        PairPotential::InversePower { n: 12 },
+        PairPotential::Yukawa,
+        PairPotential::GaussianCore,
+        PairPotential::HarmonicSpheres,
+    ] {
+        let cutoff = if form == PairPotential::HarmonicSpheres { 0.9 } else { 2.0 };
+        let pair = pair(cutoff).with(&crate::potential::KAPPA, 1.5);
+        let [c0, c2, c4] = even_quartic(form, &pair);
+        let bare = |r: f64| evaluate_exactly(form, &Truncation::Sharp, &pair, r);
+        let found = |r: f64| evaluate_exactly(form, &Truncation::EvenQuartic, &pair, r);
+        for k in 1..200 {
+            let r = cutoff * (0.4 + 0.6 * f64::from(k) / 200.0);
+            let ((bare_force, bare_energy), r2) = (bare(r), r * r);
+            let energy = bare_energy + c0 + c2 * r2 + c4 * r2 * r2;
+            let force = bare_force - 2.0 * c2 - 4.0 * c4 * r2;
+            let scale = |x: f64| 1e-13 * (1.0 + x.abs());
+            let of_loop = found(r);
+            assert!(
+                (of_loop.0 - force).abs() < scale(bare_force),
+                "{form:?} {r}: force {of_loop:?}"
+            );
+            assert!((of_loop.1 - energy).abs() < scale(bare_energy), "{form:?} {r}: {of_loop:?}");
+        }
+        // Of third order: what is left at a distance d of the cutoff falls by 1000 in the energy, 100 in the force.
+        let (near, nearer) = (found(cutoff - 1e-2), found(cutoff - 1e-3));
+        let ratios = (near.0 / nearer.0, near.1 / nearer.1);
+        assert!((ratios.0 - 100.0).abs() < 15.0 && (ratios.1 - 1000.0).abs() < 150.0, "{ratios:?}");
+    }
+}
+
+/// In 32 bits what is left near the cutoff is rounding of the bare potential, a few units of 6e-8 of it.
+#[test]
+fn even_quartic_in_32_bits_is_near_that_in_64() {
+    let form = lennard_jones::Form;
+    let truncated: Truncated<f32, _> =
+        Truncated::new(&form, &pair(2.5), &Truncation::EvenQuartic, PairUnits::default());
+    let (energy, force) = deviation(
+        2.5,
+        1.0,
+        |r| {
+            let (force, energy) =
+                truncated.evaluate_as(TruncationKind::EvenQuartic, (r * r) as f32);
+            (f64::from(force), f64::from(energy))
+        },
+        |r| {
+            let r = f64::from((r * r) as f32).sqrt();
+            evaluate_exactly(PairPotential::LennardJones, &Truncation::EvenQuartic, &pair(2.5), r)
+        },
+    );
+    assert!(energy < 1e-7 && force < 1e-6, "{energy:e} {force:e}");
+}

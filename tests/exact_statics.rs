@@ -1,0 +1,94 @@
+//! Energies and virials of lattices, to rounding: numbers of a plain double loop over minimum images, made outside this program.
+mod common;
+
+use common::{engine_with, exact, kob_andersen_potential, pair, plan_of};
+use supercool::plan::Precision;
+use supercool::potential::{PairPotential, PotentialPlan, Truncation};
+use supercool::system::{SimulationBox, Snapshot, Species};
+
+/// Face-centred cubic: `n^3` cells, the last index fastest, four sites each in this order.
+fn fcc(n: usize, edge: f64) -> Vec<[f64; 3]> {
+    const SITES: [[f64; 3]; 4] = [[0.0; 3], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]];
+    let place = |at: usize| {
+        let (cell, site) = (at / 4, SITES[at % 4]);
+        let cells = [cell / (n * n), cell / n % n, cell % n];
+        std::array::from_fn(|axis| (cells[axis] as f64 + site[axis]) * (edge / n as f64))
+    };
+    (0..4 * n.pow(3)).map(place).collect()
+}
+
+/// `U/N` and `W/N`, with `W` the sum of `r.f` over pairs, of a lattice whose sites have the species `species_of`.
+fn statics(
+    n: usize,
+    density: f64,
+    potential: PotentialPlan,
+    species_of: impl Fn(usize) -> usize,
+) -> (f64, f64) {
+    let count = 4 * n.pow(3);
+    let simulation_box = SimulationBox::cubic(3, count, density);
+    let sites = fcc(n, simulation_box.edges()[0]);
+    // Ids count through the species.
+    let of_each: Vec<Vec<usize>> = (0..potential.pairs.len())
+        .map(|of| (0..count).filter(|&at| species_of(at) == of).collect())
+        .collect();
+    let position = of_each.iter().flatten().map(|&at| sites[at]).collect();
+    let species = ["A", "B", "C"]
+        .iter()
+        .zip(&of_each)
+        .map(|(&name, all)| Species { name: name.into(), count: all.len(), mass: 1.0 })
+        .collect();
+    let plan = plan_of(simulation_box, species, potential, Precision::Double);
+    let snapshot =
+        Snapshot { step: 0, position, image: vec![[0; 3]; count], velocity: vec![[0.0; 3]; count] };
+    let mut engine = engine_with(&plan, &exact(&plan, &snapshot));
+    let found = engine.thermodynamics().unwrap();
+    let trace: f64 = (0..3).map(|axis| found.stress[axis][axis]).sum();
+    (found.potential_energy, -trace * simulation_box.volume() / count as f64)
+}
+
+fn assert_exact(found: (f64, f64), energy: f64, virial: f64) {
+    assert!((found.0 / energy - 1.0).abs() < 1e-12, "U/N = {}, not {energy}", found.0);
+    assert!((found.1 / virial - 1.0).abs() < 1e-12, "W/N = {}, not {virial}", found.1);
+}
+
+/// Every fifth particle is B.
+fn kob_andersen(truncation: Truncation) -> (f64, f64) {
+    statics(5, 1.2, kob_andersen_potential(truncation), |at| usize::from(at % 5 == 4))
+}
+
+#[test]
+fn kob_andersen_shifted() {
+    let found = kob_andersen(Truncation::Shifted);
+    assert_exact(found, -6.596722411563222, 6.528605582890562);
+}
+
+#[test]
+fn kob_andersen_even_quartic() {
+    let found = kob_andersen(Truncation::EvenQuartic);
+    assert_exact(found, -5.192359564743059, 11.062036980539483);
+}
+
+#[test]
+fn three_species_shifted() {
+    let (aa, ab, ac) = (pair(1.0, 1.0, 2.5), pair(1.5, 0.8, 2.5), pair(1.25, 0.9, 2.5));
+    let (bb, bc, cc) = (pair(0.5, 0.88, 2.5), pair(1.0, 0.84, 2.5), pair(0.75, 0.94, 2.5));
+    let potential = PotentialPlan {
+        form: PairPotential::LennardJones,
+        truncation: Truncation::Shifted,
+        pairs: vec![vec![aa, ab, ac], vec![ab, bb, bc], vec![ac, bc, cc]],
+    };
+    let found = statics(5, 1.2, potential, |at| [0, 0, 0, 1, 2][at % 5]);
+    assert_exact(found, -6.880239944180663, -9.345287272650635);
+}
+
+#[test]
+fn lennard_jones_shifted() {
+    let potential = PotentialPlan {
+        form: PairPotential::LennardJones,
+        truncation: Truncation::Shifted,
+        pairs: vec![vec![pair(1.0, 1.0, 2.5)]],
+    };
+    // The pressure without its kinetic part, W/3V at density 1, is -3.3935747813785846.
+    let found = statics(4, 1.0, potential, |_| 0);
+    assert_exact(found, -7.321032079117095, 3.0 * -3.3935747813785846);
+}
