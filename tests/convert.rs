@@ -411,5 +411,36 @@ fn other_programs_open_what_was_converted() {
     let source = job.path("source.xyz");
     let mut arguments = vec![source.as_path()];
     arguments.extend(paths.iter().map(PathBuf::as_path));
-    check_with_python("ase, gsd.hoomd, h5py, MDAnalysis, pyh5md", "converted.py", &arguments);
+    let packages = "ase, atooms, gsd.hoomd, h5py, MDAnalysis, pyh5md";
+    check_with_python(packages, "converted.py", &arguments);
+}
+
+/// Digits are lost where the programs write fewer.
+#[test]
+fn diameters_that_other_programs_wrote_are_kept() {
+    let job = Job::new("");
+    let written = ["ase.xyz", "atooms.xyz", "gsd.gsd", "h5py.h5md"];
+    let paths: Vec<PathBuf> = written.iter().map(|name| job.path(name)).collect();
+    let arguments: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    let packages = "ase, atooms, gsd.hoomd, h5py";
+    check_with_python(packages, "write_diameters.py", &arguments);
+    // Without these packages nothing is written.
+    for name in written.into_iter().filter(|name| job.path(name).exists()) {
+        for to in ["to.xyz", "to.h5md", "to.gsd", "to.lammpstrj", "to.data"] {
+            job.succeeds(&["convert", name, to, "--force"]);
+            let found = frames(&job.path(to)).remove(0).diameter.unwrap();
+            assert!(close(&found, &[0.725, 1.0, 1.62], 1e-7), "{name} {to}: {found:?}");
+        }
+        let printed = job.succeeds(&["info", name]).stdout;
+        assert!(printed.contains("smallest 0.725, mean 1.115, largest 1.62\n"), "{printed}");
+    }
+}
+
+#[test]
+fn diameters_that_are_no_lengths_are_refused() {
+    let job = Job::new("");
+    job.write("wrong.xyz", &whole(3).replacen(" 0.5 0\n", " -0.5 0\n", 1));
+    let parts = ["wrong.xyz:9", "diameter -1 of the particle of id 0", "above zero"];
+    job.fails(&["convert", "wrong.xyz", "a.gsd"], &parts);
+    assert!(!job.path("a.gsd").exists() && !job.path("a.gsd.partial").exists());
 }

@@ -44,9 +44,12 @@ impl Written {
     }
 }
 
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
 fn gsd() -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/diameters.gsd");
-    std::fs::read(path).unwrap()
+    std::fs::read(data("diameters.gsd")).unwrap()
 }
 
 /// By the package gsd, which leaves out what is as in frame 0.
@@ -60,8 +63,7 @@ fn those_of_gsd_are_of_the_frame_or_of_frame_0() {
         assert_eq!(file.diameters(k), expected, "{k}");
     }
     // One that is 1 everywhere is not written, and nobody knows whether it was meant.
-    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hoomd.gsd");
-    assert_eq!(open(other).unwrap().read(0).unwrap().diameter, None);
+    assert_eq!(open(data("hoomd.gsd")).unwrap().read(0).unwrap().diameter, None);
     for wrong in [0.0, -1.0, f32::NAN, f32::INFINITY] {
         let mut bytes = gsd();
         let first = bytes.windows(4).position(|four| four == 0.8125_f32.to_le_bytes()).unwrap();
@@ -148,6 +150,19 @@ fn those_of_lammps_data_files_are_of_style_sphere() {
     let frame = file.holds(sphere(["0 3", "0 2", "0 1"])).read(0).unwrap();
     assert_eq!((frame.diameter, frame.mass), (None, Some(vec![3.0, 2.0, 1.0])));
     file.holds(sphere(["1 3", "1 3", "-1 3"])).is_refused(&["diameter -1 of the particle of id 3"]);
+}
+
+/// `write_data` and `write_dump` of one state (LAMMPS 22 Jul 2025), the dump with diameters and radii.
+#[test]
+fn lammps_itself_writes_them_so() {
+    for name in ["spheres.data", "spheres.dump"] {
+        let frame = open(data(name)).unwrap().read(0).unwrap();
+        assert_eq!(frame.diameter, Some(DIAMETERS.to_vec()), "{name}");
+        for (found, expected) in frame.mass.unwrap().into_iter().zip([1.0, 2.0, 1.0]) {
+            assert!((found - expected).abs() < 1e-14, "{name}: {found}");
+        }
+        assert_eq!(frame.position[2], [2.5, 3.0, 3.5]);
+    }
 }
 
 /// An element of H5MD: of one row where it does not change, else of a row for each of two steps.

@@ -10,6 +10,7 @@ import numpy as np
 
 warnings.simplefilter("ignore")
 import ase.io
+import atooms.trajectory
 import gsd.hoomd
 import h5py
 import MDAnalysis
@@ -65,6 +66,12 @@ for path, format in [(xyz, "extxyz"), (dump, "lammps-dump-text")]:
             # ASE goes by way of scaled positions.
             np.testing.assert_allclose(found.positions, frame["position"], rtol=1e-12)
 
+# atooms.
+with atooms.trajectory.TrajectoryEXYZ(xyz) as trajectory:
+    for system, frame in zip(trajectory, expected):
+        radii = [particle.radius for particle in system.particle]
+        np.testing.assert_allclose(radii, frame["diameter"] / 2, rtol=1e-15)
+
 # GSD.
 with gsd.hoomd.open(gsd_file, "r") as trajectory:
     assert len(trajectory) == len(expected)
@@ -119,14 +126,18 @@ for topology, trajectory in [(gsd_file, None), (gsd_file, h5md), (xyz, h5md)]:
     check(universe, velocities=trajectory is not None)
     kind = "name" if topology == xyz else "type"
     assert list(universe.select_atoms(f"{kind} P").indices) == select["type"], topology
+    if topology == gsd_file:
+        np.testing.assert_array_equal(universe.atoms.radii, np.float32(first["diameter"]) / 2)
 
 with h5py.File(h5md, "r") as file:
     species = file["particles/trajectory/species"]
     bare.add_TopologyAttr("types", species.attrs["names"].astype(str)[species[()]])
 assert list(bare.select_atoms("type P").indices) == select["type"]
 
-universe = MDAnalysis.Universe(dump, format="LAMMPSDUMP")
+universe = MDAnalysis.Universe(dump, format="LAMMPSDUMP", additional_columns=["diameter"])
 check(universe, velocities=False)
+for found, frame in zip(universe.trajectory, expected):
+    np.testing.assert_array_equal(found.data["diameter"], frame["diameter"])
 assert list(universe.select_atoms("type 2").indices) == select["type"]
 universe = MDAnalysis.Universe(data, atom_style="id type diameter density x y z")
 assert list(universe.select_atoms("type 2").indices) == select["type"]

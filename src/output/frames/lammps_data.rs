@@ -97,8 +97,8 @@ fn write_atoms(to: &mut impl Write, frame: &Frame, series: &Series) -> io::Resul
         if let Some(diameters) = &frame.diameter {
             let diameter = diameters[particle];
             // Without masses the densities are 1.
-            let density =
-                frame.mass.as_ref().map_or(1.0, |masses| density(masses[particle], diameter));
+            let mass = frame.mass.as_ref().map(|masses| masses[particle]);
+            let density = mass.map_or(1.0, |mass| mass / sphere_volume(diameter));
             write_reals(to, &[diameter, density])?;
         }
         write_reals(to, &frame.position[particle])?;
@@ -108,11 +108,6 @@ fn write_atoms(to: &mut impl Write, frame: &Frame, series: &Series) -> io::Resul
         writeln!(to)?;
     }
     Ok(())
-}
-
-/// Of a point, which has no diameter, the mass itself.
-fn density(mass: f64, diameter: f64) -> f64 {
-    if diameter == 0.0 { mass } else { mass / sphere_volume(diameter) }
 }
 
 /// The frame's ids, or places from 1.
