@@ -9,11 +9,13 @@
 //   EQUAL_MASSES 1 if all species have the same
 //   CUBIC        1 if all edges of the box are equal
 //   COMMON_CONSTANTS   1 if all pairs of species have those of `Truncated::set_common`
+//   DIAMETERS    1 if every particle has one
 //   SATURATING   1 if smoothing in 32 bits needs no comparison with the cutoff (`Truncated::ENDS_BY_ITSELF`)
 #pragma once
 #include "arithmetic/exact_sum.cuh"
 #include "arithmetic/random.cuh"
 #include EVALUATOR_HEADER
+#include "potential/diameters.cuh"
 #include "potential/truncation.cuh"
 #include "precision/double.cuh"
 #include "precision/double_single.cuh"

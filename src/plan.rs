@@ -2,6 +2,7 @@
 //!
 //! [`crate::config`] makes it from TOML text; everything below reads only this. It is written in full
 //! (as JSON) to every output file, so that a file alone says how it was made. Reduced units throughout.
+mod diameters;
 mod ensemble;
 mod observe;
 mod propensity;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
 
+pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
@@ -80,6 +82,15 @@ impl Plan {
         self.potential.largest_cutoff() + skin
     }
 
+    /// How far the longer ones of the neighbor lists reach: with diameters, of a largest particle with one of the middle.
+    pub fn reach_of_wide(&self, skin: f64) -> f64 {
+        let of_diameters = self.potential.diameters.map(|of| {
+            let wide = of.of_pair(of.largest, 0.5 * (of.smallest + of.largest));
+            self.potential.pairs[0][0].cutoff * wide + skin
+        });
+        of_diameters.unwrap_or_else(|| self.reach(skin))
+    }
+
     /// Distance of the inner maximum of two particles' potential, by their ids, if `distance` is inside it.
     pub fn inner_maximum_beyond(&self, first: u32, second: u32, distance: f64) -> Option<f64> {
         let species = species_of_particles(&self.system.species);
@@ -94,6 +105,9 @@ pub struct SystemPlan {
     /// Periodic box; that of an initial state from a file must be the same.
     pub simulation_box: SimulationBox,
     pub species: Vec<Species>,
+    /// How particles get diameters, if they have any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diameters: Option<DiameterPlan>,
     pub seed: u64,
     pub initial: InitialPlan,
     /// Key of the random numbers of a run from a file, made of the seed and of that file's state.

@@ -26,8 +26,12 @@ fn exp_6() -> PairParameters {
 }
 
 fn plan(count: usize, edge: f64, truncation: Truncation, precision: Precision) -> Plan {
-    let potential =
-        PotentialPlan { form: PairPotential::Buckingham, truncation, pairs: vec![vec![exp_6()]] };
+    let potential = PotentialPlan {
+        form: PairPotential::Buckingham,
+        truncation,
+        pairs: vec![vec![exp_6()]],
+        diameters: None,
+    };
     let species = vec![Species { name: "A".into(), count, mass: 1.0 }];
     plan_of(SimulationBox::new(&[edge; 3]), species, potential, precision)
 }
@@ -35,6 +39,7 @@ fn plan(count: usize, edge: f64, truncation: Truncation, precision: Precision) -
 /// The first and the last of five particles at rest are `apart` along x, the others alone.
 fn two_at(apart: f64) -> Snapshot {
     Snapshot {
+        diameter: Default::default(),
         step: 0,
         position: vec![
             [0.0, 6.0, 0.0],

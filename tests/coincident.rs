@@ -23,10 +23,11 @@ fn pair_at(
     precision: Precision,
     apart: f64,
 ) -> (Plan, Snapshot) {
-    let potential = PotentialPlan { form, truncation, pairs: vec![vec![pair]] };
+    let potential = PotentialPlan { form, truncation, pairs: vec![vec![pair]], diameters: None };
     let species = vec![Species { name: "A".into(), count: 5, mass: 1.0 }];
     let plan = plan_of(SimulationBox::new(&[12.0; 3]), species, potential, precision);
     let snapshot = Snapshot {
+        diameter: Default::default(),
         step: 0,
         position: vec![
             [0.0, 6.0, 0.0],

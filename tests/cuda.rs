@@ -35,6 +35,7 @@ fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
     let lattice = if dimension == 3 { Lattice::Fcc } else { Lattice::Hexagonal };
     Plan {
         system: SystemPlan {
+            diameters: None,
             simulation_box: SimulationBox::cubic(dimension, particles, 1.2),
             species: vec![
                 Species { name: "A".into(), count: particles - b, mass: 1.0 },
@@ -45,6 +46,7 @@ fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
             key_behind_file: None,
         },
         potential: PotentialPlan {
+            diameters: None,
             form: PairPotential::LennardJones,
             truncation: Truncation::Shifted,
             pairs: vec![vec![aa, ab], vec![ab, bb]],

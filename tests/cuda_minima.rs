@@ -182,6 +182,7 @@ fn lists_grow_on_the_way_down() {
         form: PairPotential::LennardJones,
         truncation: Truncation::ForceShifted,
         pairs: vec![vec![pair(1.0, 1.0, 2.5)]],
+        diameters: None,
     };
     let count = 4000;
     let species = vec![Species { name: "A".into(), count, mass: 1.0 }];

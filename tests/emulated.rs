@@ -84,6 +84,75 @@ fn two_dimensions_give_the_bits_of_the_cpu_with_all_thermostats() {
     the_bits_are_those_of_the_cpu(2, 400);
 }
 
+/// Polydisperse spheres in three and disks in two dimensions, with lists that one lane, or several, make and walk; many systems, and
+/// two GPUs for one system.
+#[test]
+fn diameters_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for (dimension, count, threads) in
+        [(3, 300, 1), (3, 300, 8), (3, 2048, 2), (2, 300, 1), (2, 300, 4)]
+    {
+        let toml = polydisperse(dimension, count, threads);
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+        run_on_the_gpu(&found);
+        for file in ["out/melt.h5", "out/melt.h5md", "out/nve.h5", "out/nve.h5md"] {
+            assert_same_numbers(&expected.path(file), &found.path(file));
+        }
+    }
+    let many = polydisperse(3, 300, 1) + "[ensemble]\nkind = \"independent\"\nsystems = 3\n";
+    let (expected, found) = (Job::new(&many), job(gpu, "1", &many));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    run_on_the_gpu(&found);
+    for file in ["out/melt.h5", "out/nve.h5", "out/nve.h5md"] {
+        assert_same_numbers(&expected.path(file), &found.path(file));
+    }
+}
+
+fn polydisperse(dimension: usize, count: usize, threads_per_particle: u32) -> String {
+    format!(
+        r#"
+[system]
+dimension = {dimension}
+density = 1.0
+seed = 5
+species = [{{ name = "A", count = {count} }}]
+initial = {{ temperature = 1.0 }}
+[system.diameters]
+distribution = "power-law"
+exponent = 3
+minimum = 0.73
+maximum = 1.62
+non_additivity = 0.2
+
+[potential]
+kind = "inverse-power"
+n = 12
+cutoff = 1.25
+truncation = "even-quartic"
+pairs.AA = {{ epsilon = 1.0, sigma = 1.0 }}
+
+[run]
+precision = "fixed-point"
+timestep = 0.004
+threads_per_particle = {threads_per_particle}
+
+[output]
+directory = "out"
+
+[[stage]]
+name = "melt"
+steps = 60
+thermostat = {{ kind = "langevin", temperature = 1.0, friction = 1.0 }}
+observe = {{ thermodynamics = 20, trajectory = 20 }}
+[[stage]]
+name = "nve"
+steps = 60
+observe = {{ thermodynamics = 20, trajectory = 20 }}
+"#
+    )
+}
+
 /// A stage that would be long is timed at its start, from whatever state the one before has left; it is stopped after some steps.
 #[test]
 fn timing_the_choices_changes_no_bit_under_any_thermostat() {

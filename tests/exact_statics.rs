@@ -2,8 +2,8 @@
 mod common;
 
 use common::{engine_with, exact, kob_andersen_potential, pair, plan_of};
-use supercool::plan::Precision;
-use supercool::potential::{PairPotential, PotentialPlan, Truncation};
+use supercool::plan::{Plan, Precision};
+use supercool::potential::{Diameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species};
 
 /// Face-centred cubic: `n^3` cells, the last index fastest, four sites each in this order.
@@ -38,12 +38,74 @@ fn statics(
         .map(|(&name, all)| Species { name: name.into(), count: all.len(), mass: 1.0 })
         .collect();
     let plan = plan_of(simulation_box, species, potential, Precision::Double);
-    let snapshot =
-        Snapshot { step: 0, position, image: vec![[0; 3]; count], velocity: vec![[0.0; 3]; count] };
-    let mut engine = engine_with(&plan, &exact(&plan, &snapshot));
+    let [energy, virial, _] = of_state(&plan, position, &[]);
+    (energy, virial)
+}
+
+/// `U/N`, `W/N` and the xy component of the stress of particles at rest.
+fn of_state(plan: &Plan, position: Vec<[f64; 3]>, diameter: &[f64]) -> [f64; 3] {
+    let (count, simulation_box) = (position.len(), &plan.system.simulation_box);
+    let snapshot = Snapshot {
+        step: 0,
+        position,
+        image: vec![[0; 3]; count],
+        velocity: vec![[0.0; 3]; count],
+        diameter: diameter.into(),
+    };
+    let mut engine = engine_with(plan, &exact(plan, &snapshot));
     let found = engine.thermodynamics().unwrap();
     let trace: f64 = (0..3).map(|axis| found.stress[axis][axis]).sum();
-    (found.potential_energy, -trace * simulation_box.volume() / count as f64)
+    let virial = -trace * simulation_box.volume() / count as f64;
+    [found.potential_energy, virial, found.stress[0][1]]
+}
+
+/// Diameters of a power law with exponent 3 between 0.73 and 1.62, at quantiles that a multiplier brings out of order.
+fn diameters(count: usize, multiplier: usize) -> Vec<f64> {
+    let (least, greatest) = (0.73f64.powi(-2), 1.62f64.powi(-2));
+    let share = |k: usize| ((multiplier * k % count) as f64 + 0.5) / count as f64;
+    (0..count).map(|k| (least - share(k) * (least - greatest)).powf(-0.5)).collect()
+}
+
+/// `r^-12` with the truncation `even-quartic` at 1.25 diameters of a pair, non-additivity 0.2.
+fn polydisperse(simulation_box: SimulationBox, count: usize) -> Plan {
+    let potential = PotentialPlan {
+        form: PairPotential::InversePower { n: 12 },
+        truncation: Truncation::EvenQuartic,
+        pairs: vec![vec![pair(1.0, 1.0, 1.25)]],
+        diameters: Some(Diameters { non_additivity: 0.2, smallest: 0.73, largest: 1.62 }),
+    };
+    let species = vec![Species { name: "A".into(), count, mass: 1.0 }];
+    plan_of(simulation_box, species, potential, Precision::Double)
+}
+
+#[test]
+fn polydisperse_spheres_and_what_exchanges_of_diameters_change() {
+    let simulation_box = SimulationBox::cubic(3, 500, 1.0);
+    let plan = polydisperse(simulation_box, 500);
+    let position = fcc(5, simulation_box.edges()[0]);
+    let diameter = diameters(500, 197);
+    let [energy, virial, stress] = of_state(&plan, position.clone(), &diameter);
+    assert_exact((energy, virial), 3.734693234217222, 50.91294853494512);
+    assert!((stress / -5.670168073170374 - 1.0).abs() < 1e-12, "{stress}");
+    // The last two are neighbors.
+    for (a, b, expected) in
+        [(10, 321, 2.640922683012377), (0, 499, -0.0005660168503709), (100, 101, -7.14199327259098)]
+    {
+        let mut swapped = diameter.clone();
+        swapped.swap(a, b);
+        let [after, ..] = of_state(&plan, position.clone(), &swapped);
+        let change = (after - energy) * 500.0;
+        assert!((change - expected).abs() < 1e-9, "{a}, {b}: {change}");
+    }
+}
+
+#[test]
+fn polydisperse_disks() {
+    let simulation_box = SimulationBox::cubic(2, 400, 1.0);
+    let plan = polydisperse(simulation_box, 400);
+    let position = (0..400).map(|at| [(at / 20) as f64 + 0.5, (at % 20) as f64 + 0.5, 0.0]);
+    let [energy, virial, _] = of_state(&plan, position.collect(), &diameters(400, 147));
+    assert_exact((energy, virial), 1.7176129933966116, 24.924603843261234);
 }
 
 fn assert_exact(found: (f64, f64), energy: f64, virial: f64) {
@@ -76,6 +138,7 @@ fn three_species_shifted() {
         form: PairPotential::LennardJones,
         truncation: Truncation::Shifted,
         pairs: vec![vec![aa, ab, ac], vec![ab, bb, bc], vec![ac, bc, cc]],
+        diameters: None,
     };
     let found = statics(5, 1.2, potential, |at| [0, 0, 0, 1, 2][at % 5]);
     assert_exact(found, -6.880239944180663, -9.345287272650635);
@@ -87,6 +150,7 @@ fn lennard_jones_shifted() {
         form: PairPotential::LennardJones,
         truncation: Truncation::Shifted,
         pairs: vec![vec![pair(1.0, 1.0, 2.5)]],
+        diameters: None,
     };
     // The pressure without its kinetic part, W/3V at density 1, is -3.3935747813785846.
     let found = statics(4, 1.0, potential, |_| 0);

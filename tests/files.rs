@@ -104,7 +104,13 @@ fn snapshot(plan: &Plan, step: u64) -> Snapshot {
             false => 0,
         })
     });
-    Snapshot { step, position: position.collect(), image: image.collect(), velocity }
+    Snapshot {
+        step,
+        position: position.collect(),
+        image: image.collect(),
+        velocity,
+        diameter: Default::default(),
+    }
 }
 
 fn row(step: u64) -> ThermodynamicsRow {

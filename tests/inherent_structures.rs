@@ -26,14 +26,21 @@ fn settings(force_tolerance: f64) -> InherentStructuresPlan {
 /// Lennard-Jones particles of one species.
 fn lennard_jones(simulation_box: SimulationBox, count: usize, precision: Precision) -> Plan {
     let pairs = vec![vec![pair(1.0, 1.0, 2.5)]];
-    let potential = PotentialPlan { form: PairPotential::LennardJones, truncation: SMOOTH, pairs };
+    let (form, truncation) = (PairPotential::LennardJones, SMOOTH);
+    let potential = PotentialPlan { form, truncation, pairs, diameters: None };
     let species = vec![Species { name: "A".into(), count, mass: 1.0 }];
     plan_of(simulation_box, species, potential, precision)
 }
 
 fn at_rest(position: Vec<[f64; 3]>) -> Snapshot {
     let count = position.len();
-    Snapshot { step: 0, position, image: vec![[0; 3]; count], velocity: vec![[1.0; 3]; count] }
+    Snapshot {
+        step: 0,
+        position,
+        image: vec![[0; 3]; count],
+        velocity: vec![[1.0; 3]; count],
+        diameter: Default::default(),
+    }
 }
 
 /// Largest force on a particle and energy per particle, by a sum over all pairs.

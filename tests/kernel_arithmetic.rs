@@ -640,7 +640,7 @@ impl<P: Numbers> FormVisitor for PairAgrees<P> {
             Truncation::EvenQuartic,
             Truncation::Smooth { width: 0.005 },
         ] {
-            let plan = PotentialPlan { form, truncation, pairs: vec![vec![pair]] };
+            let plan = PotentialPlan { form, truncation, pairs: vec![vec![pair]], diameters: None };
             let table = PairTable::new(&policy, &plan);
             let function = format!("{} {}", table.evaluator, table.truncation_name());
             let units = PairUnits::of::<P::Real>(truncation.kind(), policy.pair_units());

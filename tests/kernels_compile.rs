@@ -56,13 +56,19 @@ fn plan(
     let species = |name: &str, count, mass| Species { name: name.into(), count, mass };
     Plan {
         system: SystemPlan {
+            diameters: None,
             simulation_box: SimulationBox::cubic(dimension, 1000, 1.2),
             species: vec![species("A", 800, 1.0), species("B", 200, 2.0)],
             seed: 1,
             initial: InitialPlan::Lattice { lattice: Lattice::Fcc, temperature: 1.0 },
             key_behind_file: None,
         },
-        potential: PotentialPlan { form, truncation, pairs: vec![vec![aa, ab], vec![ab, bb]] },
+        potential: PotentialPlan {
+            form,
+            truncation,
+            pairs: vec![vec![aa, ab], vec![ab, bb]],
+            diameters: None,
+        },
         run: RunPlan {
             engine: EngineChoice::Cuda,
             precision,

@@ -175,6 +175,7 @@ fn fcc_lattice_has_its_energy() {
     for (precision, tolerance) in [(Precision::Double, 1e-12), (Precision::FixedPoint, 1e-6)] {
         let plan = plan_of(simulation_box, species.clone(), potential.clone(), precision);
         let snapshot = Snapshot {
+            diameter: Default::default(),
             step: 0,
             position: supercool::initial::lattice_positions(Lattice::Fcc, &simulation_box, 864, 1),
             image: vec![[0; 3]; 864],

@@ -196,6 +196,7 @@ fn volumes_of_an_ideal_gas_have_their_mean_and_variance() {
     let species = vec![Species { name: "A".into(), count: COUNT, mass: 1.0 }];
     // Spheres so small that none meet.
     let potential = PotentialPlan {
+        diameters: None,
         form: PairPotential::HarmonicSpheres,
         truncation: Truncation::Sharp,
         pairs: vec![vec![pair(1e-12, 1e-3, 1.0)]],

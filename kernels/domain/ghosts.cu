@@ -41,7 +41,7 @@ INLINE u32 receivers_of(const Particles &particles, u32 p) {
 }
 
 // Whether a site may be within reach of another domain, decided with 32-bit floats: of no particle that is sent is it untrue.
-INLINE bool is_near_boundary(const Site (&site)[DIMENSION]) {
+INLINE bool is_near_boundary(const Site (&site)[SITE_COMPONENTS]) {
     bool near = false;
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
@@ -74,7 +74,7 @@ INLINE void send_all(const Particles &particles, const Site *sites, Send send) {
     for (; first < system.count; first += gridDim.x * blockDim.x) {
         u32 p = first + lane;
         bool active = p < system.count;
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, active ? p : 0, site);
         u32 receivers = active && is_near_boundary(site) ? receivers_of(particles, p) : 0, count = __popc(receivers);
         // Lanes of one tile, and those of them that send something.
@@ -145,7 +145,7 @@ INLINE void place_ghosts(const Particles &particles, const Starts &starts, u32 h
     u32 ghosts = starts.start[halo.neighbors];
     for (u32 i = thread; i < ghosts; i += threads) {
         const GhostRecord &ghost = arrival(starts, i, half);
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(ghost.site, 0, site);
         u32 bin = bin_number(cell_of(site), ghost.species);
         halo.ghost_bin[i] = bin;
@@ -167,7 +167,7 @@ INLINE void place_ghosts(const Particles &particles, const Starts &starts, u32 h
         const GhostRecord &ghost = arrival(starts, i, half);
         particles.id[place] = ghost.id;
         particles.species[place] = (u8)ghost.species;
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(ghost.site, 0, site);
         store_site(system.sites[0], place, site);
         store_site(system.sites[1], place, site);
@@ -218,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
         prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
         if (system.coarse) {
             for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
-                Site site[DIMENSION];
+                Site site[SITE_COMPONENTS];
                 load_site(sites, p, site);
                 store_coarse(site, p);
             }

@@ -50,7 +50,7 @@ INLINE const u8 *message_from(u32 neighbor, u32 half) {
 }
 
 INLINE void load_ghost(const Site *from, u32 index, Site *to, u32 place) {
-    Site site[DIMENSION];
+    Site site[SITE_COMPONENTS];
     load_site(from, index, site);
     store_site(to, place, site);
 }

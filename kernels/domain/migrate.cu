@@ -21,7 +21,7 @@ INLINE i32 domains_to_cross(u32 owner, int axis) {
 }
 
 // Where a particle belongs; `hops` grows to the number of domains that it must cross.
-INLINE u32 destination_of(const Site (&site)[DIMENSION], u32 &hops) {
+INLINE u32 destination_of(const Site (&site)[SITE_COMPONENTS], u32 &hops) {
     u32 offset = 13, stride = 1;
     hops = 0;
 #pragma unroll
@@ -50,7 +50,7 @@ INLINE Migrant migrant_of(const Particles &particles, u32 p) {
 }
 
 INLINE void take_migrant(const Migrant &migrant, const Particles &particles, Site *sites, u32 p) {
-    Site site[DIMENSION];
+    Site site[SITE_COMPONENTS];
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         particles.position[axis][p] = migrant.position[axis];
@@ -58,6 +58,7 @@ INLINE void take_migrant(const Migrant &migrant, const Particles &particles, Sit
         particles.image[axis][p] = migrant.image[axis];
         site[axis] = Policy::site(policy, migrant.position[axis], axis);
     }
+    take_diameter_of(site, migrant.id);
     particles.id[p] = migrant.id;
     particles.species[p] = (u8)migrant.species;
     store_site(sites, p, site);
@@ -69,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(256) find_destinations() {
     const Site *sites = system.sites[system.control->site_copy];
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < halo.extent; p += gridDim.x * blockDim.x) {
         if (halo.destination[p] == HAS_LEFT) continue;
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, p, site);
         u32 hops, destination = destination_of(site, hops);
         halo.destination[p] = (u8)destination;

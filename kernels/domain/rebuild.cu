@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32
     u32 most = most_records(sizeof(Migrant));
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         if (drifts) kick_and_drift_one(particles, sites, p, findings);
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, p, site);
         u32 hops, destination = destination_of(site, hops);
         halo.destination[p] = destination == STAYS ? STAYS : HAS_LEFT;

@@ -138,7 +138,7 @@ INLINE void keep_maximum_displacement(const Site *sites, u32 first, u32 stride) 
     double maximum_displacement2 = 0.0;
 #pragma unroll 4
     for (u32 p = first; p < system.count; p += stride) {
-        Site site[DIMENSION], reference[DIMENSION];
+        Site site[SITE_COMPONENTS], reference[SITE_COMPONENTS];
         load_site(sites, p, site);
         load_site(system.reference, p, reference);
         Real displacement[DIMENSION], length[DIMENSION];
@@ -177,7 +177,8 @@ extern "C" __global__ void __launch_bounds__(256) save_particles() {
 }
 
 INLINE void renew_site(const Particles &particles, Site *sites, u32 p) {
-    Site site[DIMENSION];
+    Site site[SITE_COMPONENTS];
+    take_diameter_of(site, particles.id[p]);
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(policy, particles.position[axis][p], axis);
     store_site(sites, p, site);

@@ -40,7 +40,7 @@ INLINE PlaceBytes *place_bytes() {
 }
 INLINE u32 index_in_classes(u32 place) { return (place & (CLASSES - 1)) * stride_of_class(system.count) + place / CLASSES; }
 
-INLINE u32 bytes_of(const Site (&site)[DIMENSION]) {
+INLINE u32 bytes_of(const Site (&site)[SITE_COMPONENTS]) {
     u32 bytes = 0;
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) bytes |= Policy::slab(policy, site[axis], axis, 256) << (8 * axis);
@@ -50,7 +50,7 @@ INLINE u32 bytes_of(const Site (&site)[DIMENSION]) {
 // Fills in the bytes of all places; all threads of the block must come here.
 INLINE void store_place_bytes(const StagedSites &sites) {
     for (u32 p = threadIdx.x; p < system.count; p += blockDim.x) {
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, p, site);
         u32 bytes = bytes_of(site);
         place_bytes()[index_in_classes(p)] = PlaceBytes{bytes & ~UPPER_BITS, ~bytes & UPPER_BITS};

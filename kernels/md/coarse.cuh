@@ -11,14 +11,14 @@
 #define RANK_BITS 26
 
 // Place of a site in its cell.
-INLINE void place_in_cell(const Site (&site)[DIMENSION], float (&place)[DIMENSION]) {
+INLINE void place_in_cell(const Site (&site)[SITE_COMPONENTS], float (&place)[DIMENSION]) {
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         place[axis] = Policy::in_slab(policy, site[axis], axis, system.cells[axis]) * system.cell_shape[axis];
     }
 }
 
-INLINE void store_coarse(const Site (&site)[DIMENSION], u32 p) {
+INLINE void store_coarse(const Site (&site)[SITE_COMPONENTS], u32 p) {
     float place[DIMENSION];
     place_in_cell(site, place);
 #pragma unroll
@@ -75,7 +75,7 @@ struct Waiting {
 };
 
 template <typename Search>
-INLINE void write_waiting(Waiting &waiting, Search &search) {
+INLINE void write_waiting(Waiting &waiting, const Reach &reach, const Site *sites, Search &search) {
     u32 near = 0, base = 0;
     for (u32 word = 0; near != 0 || word < waiting.count; near &= near - 1) {
         if (near == 0) {
@@ -84,6 +84,13 @@ INLINE void write_waiting(Waiting &waiting, Search &search) {
             ++word;
         }
         u32 entry = base + candidate_of_bit(__ffs(near) - 1);
+#if DIAMETERS
+        // The limit was that of the widest neighbors.
+        Site other[SITE_COMPONENTS];
+        load_site(sites, entry, other);
+        Real displacement[DIMENSION], length[DIMENSION];
+        if (!reach.holds(distance2(search.site, other, displacement, length), search.site, other)) continue;
+#endif
         search.pending.put(search.writer, search.length++, entry);
     }
     waiting.count = 0;
@@ -91,7 +98,8 @@ INLINE void write_waiting(Waiting &waiting, Search &search) {
 
 // Finds the particles [first, last) of one cell and species that are within the limit.
 template <typename Search>
-INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first, u32 last, Search &search, Waiting &waiting) {
+INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first, u32 last, const Reach &reach, const Site *sites,
+                         Search &search, Waiting &waiting) {
     for (u32 base = first & ~3u; base < last; base += 32) {
         u32 end = last - base < 32 ? last - base : 32, tested = (end + 7) & ~7u, near = 0;
 #pragma unroll 1
@@ -111,7 +119,7 @@ INLINE void add_coarsely(const Half2 (&seen)[DIMENSION], Half2 limit, u32 first,
         u32 self = search.particle - base;
         if (self < 32) near &= ~(1u << bit_of_candidate(self));
         if (near == 0) continue;
-        if (waiting.count == MOST_WAITING) write_waiting(waiting, search);
+        if (waiting.count == MOST_WAITING) write_waiting(waiting, reach, sites, search);
         waiting.base[waiting.count] = base;
         waiting.near[waiting.count++] = near;
     }

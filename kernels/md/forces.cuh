@@ -13,11 +13,12 @@ struct Interaction {
     bool too_close;
 };
 
-INLINE Interaction interaction(const Pair &constants, const Site (&site)[DIMENSION], const Site (&other)[DIMENSION],
+INLINE Interaction interaction(const Pair &constants, const Site (&site)[SITE_COMPONENTS], const Site (&other)[SITE_COMPONENTS],
                                 bool is_other) {
     Interaction pair;
-    Real r2 = pair_distance2(site, other, pair.displacement, pair.length);
+    Real scale = scale_of_pair(site, other), r2 = scaled(pair_distance2(site, other, pair.displacement, pair.length), scale);
     constants.evaluate(r2, is_other, pair.force, pair.energy, pair.too_close);
+    pair.force = scaled(pair.force, scale);
     return pair;
 }
 
@@ -39,11 +40,11 @@ static __device__ __noinline__ ForceSums sum_forces_carefully(Group group, u32 t
                                                               u32 species, PresentSites sites) {
     ForceSums sums;
     sums.too_close = false;
-    Site site[DIMENSION];
+    Site site[SITE_COMPONENTS];
     load_site(sites, particle, site);
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) sums.sum[axis] = Policy::zero_sum();
-    walk(group, tile, particle, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
+    walk(group, tile, particle, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[SITE_COMPONENTS]) {
         Interaction pair = interaction(constants, site, other, place != particle);
         add_force(sums.sum, pair.force, pair.displacement, pair.length);
         sums.too_close |= pair.too_close;
@@ -54,18 +55,18 @@ static __device__ __noinline__ ForceSums sum_forces_carefully(Group group, u32 t
 // Force on a particle by the neighbors of this lane. Returns whether one was too close.
 INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, const PresentSites &sites,
                        Sum (&sum)[DIMENSION]) {
-    Site site[DIMENSION];
+    Site site[SITE_COMPONENTS];
     load_site(sites, particle < system.count ? particle : 0, site);
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] = Policy::zero_sum();
     Real closest2 = largest_core2;
-    walk(group, tile, particle, species, sites, [&](const Pair &constants, u32, const Site(&other)[DIMENSION]) {
+    walk(group, tile, particle, species, sites, [&](const Pair &constants, u32, const Site(&other)[SITE_COMPONENTS]) {
         Real displacement[DIMENSION], length[DIMENSION];
-        Real r2 = pair_distance2(site, other, displacement, length);
+        Real scale = scale_of_pair(site, other), r2 = scaled(pair_distance2(site, other, displacement, length), scale);
         Real force, energy;
         constants.interaction.evaluate(r2, force, energy);
         if (!ENDS_BY_ITSELF) force = r2 < constants.interaction.cutoff2 ? force : Real(0);
-        add_force(sum, force, displacement, length);
+        add_force(sum, scaled(force, scale), displacement, length);
         closest2 = smaller(closest2, r2);
     });
     if (!(closest2 < largest_core2)) return false;

@@ -20,9 +20,7 @@ INLINE void report(Control *control, Findings &findings, u32 status, u32 culprit
 }
 
 // Whether a particle has moved further than the lists allow.
-INLINE bool needs_rebuild(const Site (&site)[DIMENSION], u32 p) {
-    Site reference[DIMENSION];
-    load_site(system.reference, p, reference);
+INLINE bool needs_rebuild(const Site (&site)[SITE_COMPONENTS], const Site (&reference)[SITE_COMPONENTS]) {
     Real displacement[DIMENSION], length[DIMENSION];
     Real moved2 = distance2(site, reference, displacement, length);
     return !(moved2 <= (Real)system.limit2);
@@ -32,13 +30,13 @@ INLINE bool needs_rebuild(const Site (&site)[DIMENSION], u32 p) {
 template <typename Sites>
 static constexpr bool IS_TAGGED = false;
 template <typename Sites>
-INLINE void write_site(const Sites &sites, u32 p, const Site (&site)[DIMENSION], bool) {
+INLINE void write_site(const Sites &sites, u32 p, const Site (&site)[SITE_COMPONENTS], bool) {
     store_site(sites, p, site);
 }
 #if TAGGED
 template <>
 constexpr bool IS_TAGGED<TaggedSites> = true;
-INLINE void write_site(const TaggedSites &sites, u32 p, const Site (&site)[DIMENSION], bool asks) {
+INLINE void write_site(const TaggedSites &sites, u32 p, const Site (&site)[SITE_COMPONENTS], bool asks) {
     store_site(sites, p, site, asks);
 }
 #endif
@@ -130,7 +128,7 @@ struct Body {
     template <bool SECOND_HALF = false, typename Sites>
     INLINE void drift(const Particles &particles, const Sites &sites, u32 p, Findings &findings) {
         bool runaway = false;
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS], reference[SITE_COMPONENTS];
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
             runaway |= Policy::is_runaway(policy, velocity[axis], axis);
@@ -140,12 +138,20 @@ struct Body {
         }
         bool moved = false;
         if (!IS_TAGGED<Sites>) {
+#if DIAMETERS
+            load_site(system.reference, p, reference);
+            take_diameter(site, reference);
             write_site(sites, p, site, false);
-            moved = needs_rebuild(site, p);
+#else
+            write_site(sites, p, site, false);
+            load_site(system.reference, p, reference);
+#endif
+            moved = needs_rebuild(site, reference);
         }
         if (runaway) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
         if (IS_TAGGED<Sites>) {
-            moved = needs_rebuild(site, p);
+            load_site(system.reference, p, reference);
+            moved = needs_rebuild(site, reference);
             write_site(sites, p, site, moved || findings.error);
         }
         findings.needs_rebuild |= moved;
@@ -265,6 +271,9 @@ struct AxisBody {
         site = Policy::site(policy, position, axis);
 #if !TAGGED
         sites[(size_t)p * SITE_STRIDE + axis] = site;
+#if DIAMETERS
+        if (axis == 0) sites[(size_t)p * SITE_STRIDE + DIMENSION] = system.reference[(size_t)p * SITE_STRIDE + DIMENSION];
+#endif
 #endif
         Real length = Policy::length(policy, Policy::displacement(policy, site, reference, axis), axis);
         return mul(length, length);

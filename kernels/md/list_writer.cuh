@@ -35,7 +35,7 @@ struct Pending {
 // What a lane knows of its particle while its list grows.
 struct Search {
     u32 particle;
-    Site site[DIMENSION];
+    Site site[SITE_COMPONENTS];
     ListWriter writer;
     // Entries and, for filling up, a particle out of reach.
     u32 length;

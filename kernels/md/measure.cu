@@ -48,13 +48,13 @@ extern "C" __global__ void __launch_bounds__(256)
     for (u32 tile = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; tile < tiles; tile += warps) {
         u32 p = particle_of(group, tile);
         u32 species = p < system.count ? particles.species[p] : 0;
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, p < system.count ? p : 0, site);
         Sum energy = Policy::zero_sum();
         Sum virial[6];
 #pragma unroll
         for (int k = 0; k < 6; ++k) virial[k] = Policy::zero_sum();
-        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
+        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[SITE_COMPONENTS]) {
             Interaction pair = interaction(constants, site, other, place != p);
             Policy::accumulate_energy(energy, pair.energy);
             add_virial(virial, pair);
@@ -214,9 +214,9 @@ extern "C" __global__ void __launch_bounds__(256) find_too_close() {
     for (u32 tile = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; tile < tiles; tile += warps) {
         u32 p = particle_of(group, tile);
         u32 species = p < system.count ? particles.species[p] : 0;
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, p < system.count ? p : 0, site);
-        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
+        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[SITE_COMPONENTS]) {
             Interaction pair = interaction(constants, site, other, place != p);
             if (!pair.too_close) return;
             u32 a = particles.id[p], b = particles.id[place];

@@ -45,7 +45,7 @@ INLINE u32 particle_of(const Group &group, u32 tile) {
 #endif
 
 INLINE u32 place_of(u32 entry) { return entry >> ENTRY_LOG2; }
-INLINE void load_site_of_entry(const Site *sites, u32 entry, Site (&x)[DIMENSION]) { load_site(sites, place_of(entry), x); }
+INLINE void load_site_of_entry(const Site *sites, u32 entry, Site (&x)[SITE_COMPONENTS]) { load_site(sites, place_of(entry), x); }
 
 // The four entries of a lane in a row.
 #if SHORT_ENTRIES
@@ -88,6 +88,36 @@ INLINE void entries_of(const Row &row, u32 (&entry)[4]) {
 INLINE const Row *first_row(const Group &group, u32 tile) {
     return (const Row *)system.list + (size_t)tile * system.rows * 32 + group.lane;
 }
+
+// How far the list of a particle reaches: the cutoff and the skin. With diameters it is that of each pair.
+struct Reach {
+#if DIAMETERS
+    // In units of the diameter of a pair, and as a length.
+    Real cutoff;
+    Real skin;
+
+    INLINE Reach(u32, u32) : cutoff((Real)system.unit_cutoff), skin((Real)system.skin) {}
+    INLINE Real squared(Real a, Real b) const {
+        Real reach = fused(diameter_of_pair(a, b, minus_half_non_additivity), cutoff, skin);
+        return mul(reach, reach);
+    }
+    INLINE bool holds(Real r2, const Site (&site)[SITE_COMPONENTS], const Site (&other)[SITE_COMPONENTS]) const {
+        return r2 < squared(diameter_of(site), diameter_of(other));
+    }
+    // The square of the farthest reach of a particle: for given s_i the diameter of a pair is greatest at s_j = 1 / (2 Delta), if that is
+    // between s_i and the largest diameter.
+    INLINE double farthest2(const Site (&site)[SITE_COMPONENTS]) const {
+        Real own = diameter_of(site), widest = (Real)system.widest_partner;
+        return (double)squared(own, own < widest ? widest : own);
+    }
+#else
+    double reach2;
+
+    INLINE Reach(u32 species, u32 other) : reach2(system.reach2[species * SPECIES_COUNT + other]) {}
+    INLINE bool holds(Real r2, const Site (&)[SITE_COMPONENTS], const Site (&)[SITE_COMPONENTS]) const { return r2 < (Real)reach2; }
+    INLINE double farthest2(const Site (&)[SITE_COMPONENTS]) const { return reach2; }
+#endif
+};
 
 INLINE i64 exchange(i64 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 INLINE i32 exchange(i32 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
@@ -161,7 +191,7 @@ INLINE void walk(const Group &group, u32 tile, u32 particle, u32 species, const 
         u32 entry[4];
         entries_of(next, entry);
         at += 32;
-        Site x0[DIMENSION], x1[DIMENSION], x2[DIMENSION], x3[DIMENSION];
+        Site x0[SITE_COMPONENTS], x1[SITE_COMPONENTS], x2[SITE_COMPONENTS], x3[SITE_COMPONENTS];
         load_site_of_entry(sites, entry[0], x0);
         load_site_of_entry(sites, entry[1], x1);
         load_site_of_entry(sites, entry[2], x2);

@@ -90,7 +90,8 @@ struct Work {
 INLINE void present_sites(const Work &work) {
     const Particles &particles = system.particles[work.copy];
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
+        take_diameter_of(site, particles.id[p]);
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(policy, particles.position[axis][p], axis);
         store_site(system.sites[work.site_copy], p, site);

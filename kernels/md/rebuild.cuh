@@ -19,7 +19,7 @@ INLINE bool has_left(u32) { return false; }
 #endif
 
 // Rank along the curve of the cell that holds a site.
-INLINE u32 cell_of(const Site (&site)[DIMENSION]) {
+INLINE u32 cell_of(const Site (&site)[SITE_COMPONENTS]) {
     u32 flat = 0;
 #pragma unroll
     for (int axis = DIMENSION - 1; axis >= 0; --axis) {
@@ -36,7 +36,7 @@ INLINE u32 bin_number(u32 rank, u32 species) {
 
 // Where particles need not lie beside their neighbors, those with lists of one length do, by the lists so far: the lanes of a
 // warp then end their walk together. Sums do not depend on the order where they are integers.
-INLINE u32 bin_of_particle(const Particles &particles, const Site (&site)[DIMENSION], u32 p) {
+INLINE u32 bin_of_particle(const Particles &particles, const Site (&site)[SITE_COMPONENTS], u32 p) {
 #if BY_LENGTH
     if (system.lanes_log2 == 0) {
         u32 rows = system.row_ends[(size_t)p * SPECIES_COUNT + SPECIES_COUNT - 1], last = (1u << system.group_log2) - 1;
@@ -50,7 +50,7 @@ INLINE u32 bin_of_particle(const Particles &particles, const Site (&site)[DIMENS
 INLINE void count_bins(const Particles &particles, const Site *sites, u32 places) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < places; p += gridDim.x * blockDim.x) {
         if (has_left(p)) continue;
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, p, site);
         u32 bin = bin_of_particle(particles, site, p);
         system.bin_of[p] = bin;
@@ -96,7 +96,7 @@ INLINE void move_particle(const Particles &from, const Particles &to, const Site
     }
     to.id[place] = from.id[source];
     to.species[place] = from.species[source];
-    Site site[DIMENSION];
+    Site site[SITE_COMPONENTS];
     load_site(sites, source, site);
     store_site(sorted_sites, place, site);
     store_site(system.reference, place, site);
@@ -133,7 +133,7 @@ INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places) {
 // Adds the particles [first, last) that are within reach (`BY_ONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
 // those found are written after the ones of the lanes before.
 template <bool BY_ONE, typename Sites>
-INLINE void add_candidates(const Group &group, const Sites &sites, Real reach2, u32 first, u32 last, Search &search) {
+INLINE void add_candidates(const Group &group, const Sites &sites, const Reach &reach, u32 first, u32 last, Search &search) {
     const u32 lanes_log2 = BY_ONE ? 0 : group.lanes_log2, lanes = 1u << lanes_log2;
     for (u32 base = first; base < last; base += 32 << lanes_log2) {
         u32 start = BY_ONE ? base : base + group.member, near = 0;
@@ -141,11 +141,11 @@ INLINE void add_candidates(const Group &group, const Sites &sites, Real reach2, 
         mine = mine < 32 ? mine : 32;
 #pragma unroll 4
         for (u32 k = 0; k < mine; ++k) {
-            Site x[DIMENSION];
+            Site x[SITE_COMPONENTS];
             load_site(sites, start + (k << lanes_log2), x);
             Real displacement[DIMENSION], along[DIMENSION];
             Real r2 = distance2(search.site, x, displacement, along);
-            near |= (r2 < reach2 ? 1u : 0u) << k;
+            near |= (reach.holds(r2, search.site, x) ? 1u : 0u) << k;
         }
         u32 far = ~near & (mine == 32 ? ~0u : (1u << mine) - 1);
         if (far != 0) search.filling = start + ((u32)(__ffs(far) - 1) << lanes_log2);
@@ -261,8 +261,8 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
         waiting.count = 0;
         if (KIND == COARSE) place_in_cell(search.site, place);
         for (u32 b = 0; b < SPECIES_COUNT; ++b) {
-            Half2 limit = KIND == COARSE ? coarse_limit(system.reach2[species * SPECIES_COUNT + b]) : 0;
-            Real reach2 = (Real)system.reach2[species * SPECIES_COUNT + b];
+            const Reach reach(species, b);
+            Half2 limit = KIND == COARSE ? coarse_limit(reach.farthest2(search.site)) : 0;
             search.filling = search.particle;
             u32 cell = around[0];
             Candidates next;
@@ -279,15 +279,15 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
                     if (KIND == COARSE) {
                         Half2 seen[DIMENSION];
                         seen_from(place, this_cell, seen);
-                        add_coarsely(seen, limit, first, last, search, waiting);
+                        add_coarsely(seen, limit, first, last, reach, sites, search, waiting);
                     } else {
-                        add_candidates<KIND == SINGLE_LANE>(group, sites, reach2, first, last, search);
+                        add_candidates<KIND == SINGLE_LANE>(group, sites, reach, first, last, search);
                     }
                     // A list is not filled up with ghosts: their sites may be on their way while it is walked.
                     if (ghosts) search.filling = filling;
                 });
             }
-            if (KIND == COARSE) write_waiting(waiting, search);
+            if (KIND == COARSE) write_waiting(waiting, reach, sites, search);
             end_segment<KIND != TOGETHER>(group, b, search);
         }
         full |= is_too_long<KIND != TOGETHER>(group, search);
@@ -303,7 +303,7 @@ static __device__ __noinline__ bool relist(const Particles &particles, const Sta
     Group group = group_of();
     u32 end = last_tile * group.particles;
     for (u32 p = first_tile * group.particles + threadIdx.x; p < end && p < system.count; p += blockDim.x) {
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, p, site);
         store_site(system.reference, p, site);
     }
@@ -316,7 +316,7 @@ static __device__ __noinline__ bool relist(const Particles &particles, const Sta
             search.filling = search.particle;
             // All cells are of one group.
             u32 first = system.bin_start[b << system.group_log2], last = system.bin_start[(b + 1) << system.group_log2];
-            add_candidates<false>(group, sites, (Real)system.reach2[species * SPECIES_COUNT + b], first, last, search);
+            add_candidates<false>(group, sites, Reach(species, b), first, last, search);
             end_segment<false>(group, b, search);
         }
         full |= is_too_long<false>(group, search);

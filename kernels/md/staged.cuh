@@ -26,32 +26,38 @@ INLINE StagedSites staged_sites(u32 site_copy) {
     return StagedSites{STAGED_COPIES == 2 && site_copy != 0 ? system.count : 0};
 }
 
-INLINE void load_staged(const i32 *at, i32 (&x)[DIMENSION]) {
-#if DIMENSION == 3
+INLINE void load_staged(const i32 *at, i32 (&x)[SITE_COMPONENTS]) {
+#if SITE_STRIDE == 4
     int4 site = *(const int4 *)at;
     x[2] = site.z;
+#if SITE_COMPONENTS == 4
+    x[3] = site.w;
+#endif
 #else
     int2 site = *(const int2 *)at;
 #endif
     x[0] = site.x;
     x[1] = site.y;
 }
-INLINE void load_staged(const float *at, float (&x)[DIMENSION]) {
-#if DIMENSION == 3
+INLINE void load_staged(const float *at, float (&x)[SITE_COMPONENTS]) {
+#if SITE_STRIDE == 4
     float4 site = *(const float4 *)at;
     x[2] = site.z;
+#if SITE_COMPONENTS == 4
+    x[3] = site.w;
+#endif
 #else
     float2 site = *(const float2 *)at;
 #endif
     x[0] = site.x;
     x[1] = site.y;
 }
-INLINE void load_staged(const double *at, double (&x)[DIMENSION]) {
+INLINE void load_staged(const double *at, double (&x)[SITE_COMPONENTS]) {
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) x[axis] = at[axis];
+    for (int k = 0; k < SITE_COMPONENTS; ++k) x[k] = at[k];
 }
-INLINE void load_site(const StagedSites &sites, u32 place, Site (&x)[DIMENSION]) { load_staged(sites.at(place), x); }
-INLINE void load_site_of_entry(const StagedSites &sites, u32 entry, Site (&x)[DIMENSION]) {
+INLINE void load_site(const StagedSites &sites, u32 place, Site (&x)[SITE_COMPONENTS]) { load_staged(sites.at(place), x); }
+INLINE void load_site_of_entry(const StagedSites &sites, u32 entry, Site (&x)[SITE_COMPONENTS]) {
 #if ENTRY_LOG2
     static_assert(SITE_STRIDE * sizeof(Site) == 1 << ENTRY_LOG2, "an entry is the first byte of a site");
     load_staged((const Site *)((const u8 *)sites.at(0) + entry), x);
@@ -74,7 +80,7 @@ struct NextSites {
     Site *sites;
     StagedSites staged;
 };
-INLINE void store_site(const NextSites &to, u32 place, const Site (&x)[DIMENSION]) {
+INLINE void store_site(const NextSites &to, u32 place, const Site (&x)[SITE_COMPONENTS]) {
     store_site(to.sites, place, x);
     if (STAGED_COPIES == 2) store_site(to.staged.at(0), place, x);
 }

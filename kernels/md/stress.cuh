@@ -64,12 +64,12 @@ static __device__ __noinline__ bool sum_stress(u32 copy, u32 site_copy, SplitSum
         u32 p = particle_of(group, tile);
         bool active = p < system.count, fits = true;
         u32 species = active ? particles.species[p] : 0;
-        Site site[DIMENSION];
+        Site site[SITE_COMPONENTS];
         load_site(sites, active ? p : 0, site);
         Sum virial[6];
 #pragma unroll
         for (int k = 0; k < 6; ++k) virial[k] = Policy::zero_sum();
-        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[DIMENSION]) {
+        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[SITE_COMPONENTS]) {
             add_virial(virial, interaction(constants, site, other, place != p));
         });
 #pragma unroll

@@ -5,8 +5,13 @@
 
 typedef unsigned char u8;
 
-// Components of a site in memory: padded so that one load fetches it.
-#define SITE_STRIDE (DIMENSION == 2 ? 2 : 4)
+#ifndef DIAMETERS
+#define DIAMETERS 0
+#endif
+// Components of a site: the place along each axis, and the bits of the particle's diameter, if it has one.
+#define SITE_COMPONENTS (DIMENSION + DIAMETERS)
+// The same in memory: padded so that one load fetches them.
+#define SITE_STRIDE (SITE_COMPONENTS == 2 ? 2 : 4)
 
 // Of a block.
 #define MOST_WARPS 32
@@ -50,44 +55,50 @@ INLINE void site_from_word(u32 word, i32 &site) { site = (i32)word; }
 INLINE void site_from_word(u32 word, float &site) { site = float_from_bits(word); }
 
 // The site of a place in memory, in one load where it has 32-bit components.
-INLINE void load_site(const i32 *sites, u32 place, i32 (&x)[DIMENSION]) {
+INLINE void load_site(const i32 *sites, u32 place, i32 (&x)[SITE_COMPONENTS]) {
     u32 word[SITE_STRIDE];
     load_words(sites + (size_t)place * SITE_STRIDE, word);
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) site_from_word(word[axis], x[axis]);
+    for (int k = 0; k < SITE_COMPONENTS; ++k) site_from_word(word[k], x[k]);
 }
-INLINE void load_site(const float *sites, u32 place, float (&x)[DIMENSION]) {
+INLINE void load_site(const float *sites, u32 place, float (&x)[SITE_COMPONENTS]) {
     u32 word[SITE_STRIDE];
     load_words(sites + (size_t)place * SITE_STRIDE, word);
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) site_from_word(word[axis], x[axis]);
+    for (int k = 0; k < SITE_COMPONENTS; ++k) site_from_word(word[k], x[k]);
 }
-INLINE void load_site(const double *sites, u32 place, double (&x)[DIMENSION]) {
+INLINE void load_site(const double *sites, u32 place, double (&x)[SITE_COMPONENTS]) {
     const double *at = sites + (size_t)place * SITE_STRIDE;
     load_doubles(at, x[0], x[1]);
-#if DIMENSION == 3
+#if SITE_COMPONENTS == 3
     load_double(at + 2, x[2]);
+#elif SITE_COMPONENTS == 4
+    load_doubles(at + 2, x[2], x[3]);
 #endif
 }
 
-INLINE void store_site(i32 *sites, u32 place, const i32 (&x)[DIMENSION]) {
-#if DIMENSION == 3
+INLINE void store_site(i32 *sites, u32 place, const i32 (&x)[SITE_COMPONENTS]) {
+#if SITE_COMPONENTS == 4
+    *(int4 *)(sites + (size_t)place * 4) = make_int4(x[0], x[1], x[2], x[3]);
+#elif SITE_COMPONENTS == 3
     *(int4 *)(sites + (size_t)place * 4) = make_int4(x[0], x[1], x[2], 0);
 #else
     *(int2 *)(sites + (size_t)place * 2) = make_int2(x[0], x[1]);
 #endif
 }
-INLINE void store_site(float *sites, u32 place, const float (&x)[DIMENSION]) {
-#if DIMENSION == 3
+INLINE void store_site(float *sites, u32 place, const float (&x)[SITE_COMPONENTS]) {
+#if SITE_COMPONENTS == 4
+    *(float4 *)(sites + (size_t)place * 4) = make_float4(x[0], x[1], x[2], x[3]);
+#elif SITE_COMPONENTS == 3
     *(float4 *)(sites + (size_t)place * 4) = make_float4(x[0], x[1], x[2], 0.0f);
 #else
     *(float2 *)(sites + (size_t)place * 2) = make_float2(x[0], x[1]);
 #endif
 }
-INLINE void store_site(double *sites, u32 place, const double (&x)[DIMENSION]) {
+INLINE void store_site(double *sites, u32 place, const double (&x)[SITE_COMPONENTS]) {
     double *at = sites + (size_t)place * SITE_STRIDE;
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) at[axis] = x[axis];
+    for (int k = 0; k < SITE_COMPONENTS; ++k) at[k] = x[k];
 }
 
 INLINE Real square(const Real (&length)[DIMENSION]) {
@@ -100,7 +111,7 @@ INLINE Real square(const Real (&length)[DIMENSION]) {
 }
 
 // Squared distance of two sites, and the displacement in its own units and as a length.
-INLINE Real distance2(const Site (&a)[DIMENSION], const Site (&b)[DIMENSION], Real (&displacement)[DIMENSION],
+INLINE Real distance2(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real (&displacement)[DIMENSION],
                       Real (&length)[DIMENSION]) {
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
@@ -111,7 +122,7 @@ INLINE Real distance2(const Site (&a)[DIMENSION], const Site (&b)[DIMENSION], Re
 }
 
 // The same in the unit that the pairs' constants are for.
-INLINE Real pair_distance2(const Site (&a)[DIMENSION], const Site (&b)[DIMENSION], Real (&displacement)[DIMENSION],
+INLINE Real pair_distance2(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real (&displacement)[DIMENSION],
                            Real (&length)[DIMENSION]) {
     if (!REDUCED) return distance2(a, b, displacement, length);
 #pragma unroll
@@ -121,3 +132,30 @@ INLINE Real pair_distance2(const Site (&a)[DIMENSION], const Site (&b)[DIMENSION
     }
     return square(length);
 }
+
+#if DIAMETERS
+// -Delta / 2 of `diameter_of_pair`.
+__constant__ Real minus_half_non_additivity;
+
+// Diameters have the bits of a `Real` in sites, which are as long.
+static_assert(sizeof(Site) == sizeof(Real), "a diameter takes the place of a coordinate");
+INLINE float real_of_site(i32 site) { return float_from_bits((u32)site); }
+INLINE float real_of_site(float site) { return site; }
+INLINE double real_of_site(double site) { return site; }
+INLINE Real diameter_of(const Site (&site)[SITE_COMPONENTS]) { return real_of_site(site[DIMENSION]); }
+
+// Factor on the squared distance of a pair, and on its force over distance.
+INLINE Real scale_of_pair(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS]) {
+    return inverse_square_of_diameter(diameter_of(a), diameter_of(b), minus_half_non_additivity);
+}
+INLINE Real scaled(Real x, Real scale) { return mul(x, scale); }
+// A site takes the diameter that is in another one.
+INLINE void take_diameter(Site (&site)[SITE_COMPONENTS], const Site (&from)[SITE_COMPONENTS]) { site[DIMENSION] = from[DIMENSION]; }
+// The same of a particle.
+INLINE void take_diameter_of(Site (&site)[SITE_COMPONENTS], u32 id) { site[DIMENSION] = system.diameter[id]; }
+#else
+INLINE Real scale_of_pair(const Site (&)[SITE_COMPONENTS], const Site (&)[SITE_COMPONENTS]) { return Real(1); }
+INLINE Real scaled(Real x, Real) { return x; }
+INLINE void take_diameter(Site (&)[SITE_COMPONENTS], const Site (&)[SITE_COMPONENTS]) {}
+INLINE void take_diameter_of(Site (&)[SITE_COMPONENTS], u32) {}
+#endif

@@ -15,7 +15,7 @@ static_assert(DIMENSION == 3 && sizeof(Site) == 4 && STAGED_COPIES == 1, "a word
 INLINE u32 word_of_site(i32 x) { return (u32)x; }
 INLINE u32 word_of_site(float x) { return to_bits(x); }
 
-INLINE void store_tagged(Site *sites, u32 place, const Site (&x)[DIMENSION], u32 tag) {
+INLINE void store_tagged(Site *sites, u32 place, const Site (&x)[SITE_COMPONENTS], u32 tag) {
     u64 low = (u64)word_of_site(x[1]) << 32 | word_of_site(x[0]), high = (u64)tag << 32 | word_of_site(x[2]);
     store_whole(sites + (size_t)place * SITE_STRIDE, low, high);
 }
@@ -25,7 +25,7 @@ struct TaggedSites {
     Site *sites;
     u32 tag;
 };
-INLINE void store_site(const TaggedSites &to, u32 place, const Site (&x)[DIMENSION], bool asks) {
+INLINE void store_site(const TaggedSites &to, u32 place, const Site (&x)[SITE_COMPONENTS], bool asks) {
     store_tagged(to.sites, place, x, asks ? to.tag | ASKS_FOR_ATTENTION : to.tag);
 }
 

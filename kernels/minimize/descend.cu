@@ -153,8 +153,9 @@ static __device__ __noinline__ double velocity_pass(const Particles &particles, 
 static __device__ __noinline__ bool move_pass(const Particles &particles, Site *sites, u32 first, u32 last, double time) {
     bool needs_rebuild = false;
     for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
-        Site site[DIMENSION], reference[DIMENSION];
+        Site site[SITE_COMPONENTS], reference[SITE_COMPONENTS];
         load_site(system.reference, p, reference);
+        take_diameter(site, reference);
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
             i32 image = particles.image[axis][p];

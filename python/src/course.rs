@@ -284,6 +284,7 @@ impl Course {
             position: change.position.unwrap_or_else(|| before.position.clone()),
             image: change.image.unwrap_or_else(|| before.image.clone()),
             velocity: change.velocity.unwrap_or_else(|| before.velocity.clone()),
+            diameter: before.diameter.clone(),
         };
         let rounded = ExactState::from_snapshot(
             &after,

@@ -78,8 +78,13 @@ fn evaluated(plan: &Plan, positions: &[u8], hessian: bool) -> miette::Result<Eva
     let species_of = species_of_particles(&system.species);
     let count = species_of.len();
     assert_eq!(position.len(), count, "a position for each particle");
-    let snapshot =
-        Snapshot { step: 0, position, image: vec![[0; 3]; count], velocity: vec![[0.0; 3]; count] };
+    let snapshot = Snapshot {
+        step: 0,
+        position,
+        image: vec![[0; 3]; count],
+        velocity: vec![[0.0; 3]; count],
+        diameter: Default::default(),
+    };
     let state = ExactState::from_snapshot(
         &snapshot,
         species_of.clone(),
@@ -91,8 +96,13 @@ fn evaluated(plan: &Plan, positions: &[u8], hessian: bool) -> miette::Result<Eva
     .map_err(|particle| miette!("the position of particle {particle} cannot be held"))?;
     // Its sums over the system are rounded to 2^-40: too coarse for what is near a minimum of soft spheres.
     let engine = engine::create(plan, &state)?;
-    let interactions =
-        Interactions::new(system.simulation_box, &plan.potential, &species_of, &snapshot.position);
+    let interactions = Interactions::new(
+        system.simulation_box,
+        &plan.potential,
+        &species_of,
+        &snapshot.position,
+        &snapshot.diameter,
+    );
     let volume = system.simulation_box.volume();
     Ok(Evaluated {
         energies: interactions.energies(),

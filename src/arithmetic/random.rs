@@ -39,6 +39,8 @@ pub enum Purpose {
     InitialDisplacement = 7,
     /// Whether two replicas are exchanged.
     ReplicaExchange = 8,
+    /// Diameters, and which particle gets which.
+    Diameter = 9,
     /// Tests and measurements.
     Test = 127,
 }

@@ -10,7 +10,9 @@ use crate::plan::{
     ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision,
     StagePlan, Thermostat, ThermostatPlan, TotalEnergy,
 };
-use crate::potential::{self, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation};
+use crate::potential::{
+    self, Diameters, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
+};
 use crate::run::{drift, force_jump, memory, relaxation, stiffness, threads};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
@@ -193,13 +195,21 @@ fn configurations(all: &[ConfigurationPlan]) -> String {
 }
 
 fn potential(plan: &Plan, energy: Option<PlainEnergy<'_>>, report: &mut String) {
-    let PotentialPlan { form, truncation, pairs } = &plan.potential;
+    let PotentialPlan { form, truncation, pairs, .. } = &plan.potential;
     let _ = writeln!(
         report,
         "\npotential\n  U(r) = {}\n  for r < r_c: {}; zero beyond",
         form.formula(),
         ending(truncation, form.description().has_sigma())
     );
+    if let Some(diameters) = &plan.potential.diameters {
+        let Diameters { non_additivity, smallest, largest } = diameters;
+        let _ = writeln!(
+            report,
+            "  lengths of a pair in units of sigma_ij = (s_i + s_j)/2 (1 - {non_additivity} |s_i - s_j|), diameters s of \
+             {smallest:.6} to {largest:.6}"
+        );
+    }
     let species = &plan.system.species;
     for a in 0..species.len() {
         for b in a..species.len() {

@@ -112,6 +112,9 @@ pub enum EngineError {
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },
 
+    #[error("the state has {found} diameters of particles, the plan {expected}")]
+    Diameters { found: usize, expected: usize },
+
     #[error(
         "{ranks} ranks: the box of {} has no grid of {ranks} domains with edges of at least {reach:.3} (cutoff and \
          skin); it has room for {most} at most",

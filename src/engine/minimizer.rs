@@ -111,6 +111,7 @@ impl Descent {
             step: snapshot.step,
             position: snapshot.position.clone(),
             image: snapshot.image.clone(),
+            diameter: snapshot.diameter.clone(),
         };
         ExactState::from_snapshot(
             &at_rest,

@@ -41,7 +41,9 @@ fn unrepresentable_within<P: Policy>(
 ) -> f64 {
     const STEPS: u32 = 20_000;
     const COARSE: u32 = 100;
-    let (force_limit, energy_limit) = (policy.largest_pair_force(), policy.largest_pair_energy());
+    // Forces are largest of particles with the least diameters.
+    let force_limit = policy.largest_pair_force() * potential.shortest_unit();
+    let energy_limit = policy.largest_pair_energy();
     let distance = |step: u32| pair.cutoff * f64::from(step) / f64::from(STEPS);
     let fits_at = |r: f64| {
         let (force_over_r, energy) =

@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
+use super::EngineError;
 use super::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
 use crate::integrator::ThermostatState;
-use crate::plan::Precision;
+use crate::plan::{Plan, Precision};
 use crate::system::{SimulationBox, Snapshot, Species};
 
 /// The state of a run to the bit, in id order: what a checkpoint holds.
@@ -15,6 +18,8 @@ pub struct ExactState {
     pub timestep: f64,
     pub step: u64,
     pub species_of: Vec<u8>,
+    /// Empty where particles have none.
+    pub diameter: Arc<[f64]>,
     pub position: Vec<[u64; 3]>,
     pub image: Vec<[i32; 3]>,
     pub velocity: Vec<[u64; 3]>,
@@ -57,6 +62,7 @@ impl ExactState {
             timestep,
             step: snapshot.step,
             species_of,
+            diameter: snapshot.diameter.clone(),
             position: Vec::new(),
             image: Vec::new(),
             velocity: Vec::new(),
@@ -69,6 +75,16 @@ impl ExactState {
             Precision::Double => fill::<Double>(empty, snapshot, species),
             Precision::FixedPoint => fill::<FixedPoint>(empty, snapshot, species),
         }
+    }
+
+    /// That particles have diameters where the plan's have.
+    ///
+    /// # Errors
+    /// If there are not as many as particles, or any where there should be none.
+    pub(super) fn check_diameters(&self, plan: &Plan) -> Result<(), EngineError> {
+        let expected = if plan.potential.diameters.is_some() { self.position.len() } else { 0 };
+        let found = self.diameter.len();
+        if found == expected { Ok(()) } else { Err(EngineError::Diameters { found, expected }) }
     }
 
     /// The state as 64-bit floats.
@@ -140,7 +156,7 @@ impl ExactState {
         Ok(state)
     }
 
-    /// Hash of positions, images and velocities in id order: equal states have equal hashes, whatever
+    /// Hash of positions, images and velocities, and of diameters where there are, in id order: equal states have equal hashes, whatever
     /// the engine, the threads, the skin or the order in memory.
     pub fn hash(&self) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
@@ -153,6 +169,9 @@ impl ExactState {
                 hasher.update(&image[axis].to_le_bytes());
                 hasher.update(&velocity[axis].to_le_bytes());
             }
+        }
+        for diameter in self.diameter.iter() {
+            hasher.update(&diameter.to_le_bytes());
         }
         hasher.finalize()
     }
@@ -199,5 +218,6 @@ fn read_out<P: Policy>(state: &ExactState, species: &[Species]) -> Snapshot {
         position: state.position.iter().map(|bits| convert(bits, &coordinate)).collect(),
         image: state.image.clone(),
         velocity: state.velocity.iter().map(|bits| convert(bits, &velocity)).collect(),
+        diameter: state.diameter.clone(),
     }
 }

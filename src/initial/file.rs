@@ -1,5 +1,6 @@
 //! Initial states from files: our checkpoints, and trajectories that the analysis crate reads.
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -8,7 +9,7 @@ use supercool_analysis::TrajectoryReader;
 use super::InitialError;
 use crate::engine::ExactState;
 use crate::output::{Checkpoint, state_from_checkpoint};
-use crate::plan::{InitialPlan, Plan};
+use crate::plan::{DiameterDistribution, InitialPlan, Plan};
 use crate::system::{Snapshot, Species, species_for_names, species_of_particles};
 
 /// Largest deviation of a file's masses, in units of the plan's.
@@ -83,6 +84,7 @@ fn read(
         position: frame.position,
         image: vec![[0; 3]; count],
         velocity: frame.velocity.unwrap_or_else(|| vec![[0.0; 3]; count]),
+        diameter: frame.diameter.map_or_else(Arc::default, Into::into),
     };
     Ok((in_order_of_species(plan, path, &of_particles, &snapshot)?, has_velocities))
 }
@@ -108,9 +110,46 @@ pub fn exact(
         && state.timestep == plan.run.timestep
         && state.simulation_box == plan.system.simulation_box
         && names(&species) == names(&plan.system.species)
-        && state.species_of == species_of_particles(&plan.system.species);
+        && state.species_of == species_of_particles(&plan.system.species)
+        && takes_diameters_of(plan, &state);
     state.step = 0;
     Ok(fits.then_some(state))
+}
+
+/// Whether a run takes the diameters of a state as they are.
+fn takes_diameters_of(plan: &Plan, state: &ExactState) -> bool {
+    match &plan.system.diameters {
+        None => state.diameter.is_empty(),
+        Some(of) => of.distribution == DiameterDistribution::File && !state.diameter.is_empty(),
+    }
+}
+
+/// Diameters of the particles in a file, in the order of its particles.
+///
+/// # Errors
+/// If it cannot be read, or has none.
+pub fn diameters_in(
+    path: &Path,
+    step: Option<u64>,
+    system: usize,
+) -> Result<Arc<[f64]>, InitialError> {
+    let none = || InitialError::NoDiameters { path: path.to_owned() };
+    let diameters: Arc<[f64]> = if is_checkpoint(path) {
+        let mut files = Files::default();
+        let checkpoint = files.checkpoint(path)?;
+        let state = match checkpoint.contains("state") {
+            true => state_from_checkpoint(checkpoint, path),
+            false => state_from_checkpoint(&checkpoint.part(&format!("system-{system}")), path),
+        };
+        state.map_err(|report| refused(path, report.to_string()))?.diameter
+    } else {
+        let mut reader = supercool_analysis::open(path)?;
+        if reader.systems() > 1 {
+            reader = supercool_analysis::open_system(path, system)?;
+        }
+        reader.read_step(step)?.diameter.ok_or_else(none)?.into()
+    };
+    if diameters.is_empty() { Err(none()) } else { Ok(diameters) }
 }
 
 /// Key of the random numbers of a run from a snapshot, for a seed: the same in every precision of the run.
@@ -375,5 +414,9 @@ fn in_order_of_species(
         position: order.iter().map(|&i| snapshot.position[i]).collect(),
         image: vec![[0; 3]; order.len()],
         velocity: order.iter().map(|&i| snapshot.velocity[i]).collect(),
+        diameter: match snapshot.diameter.is_empty() {
+            true => Arc::default(),
+            false => order.iter().map(|&i| snapshot.diameter[i]).collect(),
+        },
     })
 }

@@ -3,15 +3,16 @@ mod file;
 mod lattice;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use miette::Diagnostic;
 use thiserror::Error;
 
-pub use file::systems_in;
+pub use file::{diameters_in, systems_in};
 pub use lattice::lattice_positions;
 
 use crate::engine::ExactState;
-use crate::plan::{InitialPlan, Plan};
+use crate::plan::{DiameterDistribution, InitialPlan, Plan};
 use crate::system::{Snapshot, species_of_particles};
 
 /// Why an initial state cannot be made.
@@ -55,6 +56,21 @@ pub enum InitialError {
     )]
     #[diagnostic(help("give system.initial.temperature: velocities are then drawn"))]
     NoVelocities { path: PathBuf },
+
+    #[error("system.initial.file: {}: has no diameters", path.display())]
+    #[diagnostic(help(
+        "give system.diameters.distribution another value than \"file\": diameters are then drawn"
+    ))]
+    NoDiameters { path: PathBuf },
+
+    #[error(
+        "system.initial.file: {}: has a particle of diameter {diameter}, and those of the first system are between {smallest} \
+         and {largest}", path.display()
+    )]
+    #[diagnostic(help(
+        "all systems of an ensemble must have diameters between those of the first one"
+    ))]
+    OtherDiameters { path: PathBuf, diameter: f64, smallest: f64, largest: f64 },
 
     #[error("ensemble.configurations: {reason}")]
     #[diagnostic(help("{help}"))]
@@ -139,6 +155,38 @@ pub fn create(plan: &Plan) -> Result<ExactState, InitialError> {
     Ok(create_with(plan, &mut file::Files::default())?.0)
 }
 
+/// The state with diameters drawn where the plan has a distribution of them, and those of its file where it says so.
+fn with_diameters(plan: &Plan, mut snapshot: Snapshot) -> Result<Snapshot, InitialError> {
+    let Some(diameters) = &plan.system.diameters else {
+        snapshot.diameter = Arc::default();
+        return Ok(snapshot);
+    };
+    if diameters.distribution != DiameterDistribution::File {
+        snapshot.diameter = diameters.draw(snapshot.position.len(), plan.system.seed).into();
+        return Ok(snapshot);
+    }
+    let InitialPlan::File { path, .. } = &plan.system.initial else {
+        unreachable!("diameters of a file come with a file");
+    };
+    let Some(bounds) = plan.potential.diameters else {
+        unreachable!("diameters have bounds");
+    };
+    if snapshot.diameter.is_empty() {
+        return Err(InitialError::NoDiameters { path: path.clone() });
+    }
+    let within = bounds.smallest..=bounds.largest;
+    match snapshot.diameter.iter().find(|diameter| !within.contains(diameter)) {
+        // Of an ensemble: bounds are those of its first system.
+        Some(diameter) => Err(InitialError::OtherDiameters {
+            path: path.clone(),
+            diameter: *diameter,
+            smallest: bounds.smallest,
+            largest: bounds.largest,
+        }),
+        None => Ok(snapshot),
+    }
+}
+
 /// The same, and for a state from a file the key of the random numbers after it ([`SystemPlan::random_key`]).
 ///
 /// [`SystemPlan::random_key`]: crate::plan::SystemPlan::random_key
@@ -156,6 +204,7 @@ fn create_with(
             position: lattice_positions(*lattice, &system.simulation_box, count, system.seed),
             image: vec![[0; 3]; count],
             velocity: vec![[0.0; 3]; count],
+            diameter: Arc::default(),
         },
         InitialPlan::File { path, step, temperature, .. } => {
             if let Some(state) = file::exact(plan, path, *step, files)? {
@@ -170,6 +219,7 @@ fn create_with(
             snapshot
         }
     };
+    let snapshot = with_diameters(plan, snapshot)?;
     let precision = plan.run.precision;
     let state = ExactState::from_snapshot(
         &snapshot,

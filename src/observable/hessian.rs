@@ -1,7 +1,7 @@
 //! Energies of particles, and second derivatives of the potential energy.
 use super::cells::Cells;
 use crate::arithmetic::Real;
-use crate::potential::{PairFunction, PotentialPlan, pair_function};
+use crate::potential::{Diameters, PairFunction, PotentialPlan, pair_function};
 use crate::system::SimulationBox;
 
 /// The interactions of all particles at given places, in 64 bits.
@@ -12,6 +12,19 @@ pub struct Interactions<'a> {
     cells: Cells,
     /// Of each pair of species: cutoff and potential.
     pairs: Vec<Vec<(f64, PairFunction)>>,
+    /// The rule, and diameters by id; `None` where particles have none.
+    diameters: Option<(Diameters, &'a [f64])>,
+}
+
+/// Two particles as the potential sees them: lengths are in units of their diameter, which is one where they have none.
+struct Neighbors<'a> {
+    other: u32,
+    /// From the particle to the other one, and its square.
+    displacement: [f64; 3],
+    r2: f64,
+    function: &'a PairFunction,
+    /// The square of the diameter of the pair.
+    unit2: f64,
 }
 
 /// The Hessian `d^2 U / dr_i dr_j` as blocks `D x D` of pairs that interact, row by row, columns in increasing order, with the diagonal.
@@ -36,6 +49,7 @@ impl<'a> Interactions<'a> {
         potential: &PotentialPlan,
         species_of: &'a [u8],
         position: &'a [[f64; 3]],
+        diameter: &'a [f64],
     ) -> Self {
         let function = |pair| (pair_function(potential, pair), pair);
         let pairs = potential.pairs.iter().map(|row| {
@@ -48,22 +62,25 @@ impl<'a> Interactions<'a> {
             position,
             cells: Cells::new(&simulation_box, position.len(), |id| position[id]),
             pairs: pairs.collect(),
+            diameters: potential.diameters.map(|of| (of, diameter)),
         }
     }
 
-    /// Calls `found(other, displacement from the particle, squared distance, potential)` for all within the cutoff.
-    fn of_particle(
-        &self,
-        particle: usize,
-        mut found: impl FnMut(u32, [f64; 3], f64, &PairFunction),
-    ) {
+    /// Calls `found` for all within the cutoff.
+    fn of_particle(&self, particle: usize, mut found: impl FnMut(Neighbors<'_>)) {
         let row = &self.pairs[usize::from(self.species_of[particle])];
-        let reach = row.iter().map(|(cutoff, _)| *cutoff).fold(0.0, f64::max);
+        let longest = self.diameters.map_or(1.0, |(of, _)| of.longest());
+        let reach = row.iter().map(|(cutoff, _)| *cutoff * longest).fold(0.0, f64::max);
         self.cells.near(self.position[particle], reach, |other, x| {
             let (cutoff, function) = &row[usize::from(self.species_of[other as usize])];
-            let r2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+            let unit = self.diameters.map_or(1.0, |(of, diameter)| {
+                of.of_pair(diameter[particle], diameter[other as usize])
+            });
+            let displacement = x.map(|x| x / unit);
+            let [x, y, z] = displacement;
+            let r2 = x * x + y * y + z * z;
             if other as usize != particle && r2 < cutoff * cutoff {
-                found(other, x, r2, function);
+                found(Neighbors { other, displacement, r2, function, unit2: unit * unit });
             }
         });
     }
@@ -72,7 +89,7 @@ impl<'a> Interactions<'a> {
     pub fn energies(&self) -> Vec<f64> {
         let energy = |particle| {
             let mut sum = 0.0;
-            self.of_particle(particle, |_, _, r2, function| sum += function(r2).energy);
+            self.of_particle(particle, |of| sum += (of.function)(of.r2).energy);
             0.5 * sum
         };
         (0..self.position.len()).map(energy).collect()
@@ -82,8 +99,8 @@ impl<'a> Interactions<'a> {
     pub fn virial(&self) -> [[f64; 3]; 3] {
         let mut virial = [[0.0; 3]; 3];
         for particle in 0..self.position.len() {
-            self.of_particle(particle, |_, x, r2, function| {
-                let force = 0.5 * function(r2).force;
+            self.of_particle(particle, |of| {
+                let (force, x) = (0.5 * (of.function)(of.r2).force, of.displacement);
                 for a in 0..3 {
                     for b in 0..3 {
                         virial[a][b] += force * x[a] * x[b];
@@ -107,17 +124,18 @@ impl<'a> Interactions<'a> {
         for particle in 0..self.position.len() {
             row.clear();
             let mut diagonal = [[0.0; 3]; 3];
-            self.of_particle(particle, |other, x, r2, function| {
-                if r2 < f64::COINCIDENT2 {
-                    same = same.or(Some(SamePlace(particle as u32, other)));
+            self.of_particle(particle, |of| {
+                if of.r2 < f64::COINCIDENT2 {
+                    same = same.or(Some(SamePlace(particle as u32, of.other)));
                 }
-                let of_pair = function(r2).hessian(x);
+                let of_unit = (of.function)(of.r2).hessian(of.displacement);
+                let of_pair = of_unit.map(|row| row.map(|number| number / of.unit2));
                 for a in 0..dimension {
                     for b in 0..dimension {
                         diagonal[a][b] += of_pair[a][b];
                     }
                 }
-                row.push((other, of_pair.map(|line| line.map(|number| -number))));
+                row.push((of.other, of_pair.map(|line| line.map(|number| -number))));
             });
             row.push((particle as u32, diagonal));
             row.sort_unstable_by_key(|(column, _)| *column);
@@ -137,6 +155,7 @@ mod tests {
     fn plan() -> PotentialPlan {
         let pair = PairParameters::of_epsilon_and_sigma;
         PotentialPlan {
+            diameters: None,
             form: PairPotential::LennardJones,
             truncation: Truncation::Smooth { width: 0.05 },
             pairs: vec![
@@ -172,10 +191,10 @@ mod tests {
             let species_of: Vec<u8> = (0..position.len()).map(|id| u8::from(id % 3 == 0)).collect();
             let plan = plan();
             let energy = |position: &[[f64; 3]]| -> f64 {
-                let of = Interactions::new(simulation_box, &plan, &species_of, position);
+                let of = Interactions::new(simulation_box, &plan, &species_of, position, &[]);
                 of.energies().iter().sum()
             };
-            let of = Interactions::new(simulation_box, &plan, &species_of, &position);
+            let of = Interactions::new(simulation_box, &plan, &species_of, &position, &[]);
             let hessian = of.hessian().unwrap();
             assert_eq!(hessian.starts.len(), position.len() + 1);
             // Second differences of the energy, off by h^2 and by 1e-14 / h^2.
@@ -220,7 +239,8 @@ mod tests {
     fn particles_at_the_same_place_are_refused() {
         let position = [[1.0, 1.0, 1.0], [3.0, 3.0, 3.0], [1.0, 1.0, 1.0]];
         let plan = plan();
-        let of = Interactions::new(SimulationBox::new(&[6.0; 3]), &plan, &[0, 0, 0], &position);
+        let of =
+            Interactions::new(SimulationBox::new(&[6.0; 3]), &plan, &[0, 0, 0], &position, &[]);
         assert_eq!(of.hessian(), Err(SamePlace(0, 2)));
     }
 }

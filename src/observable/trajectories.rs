@@ -49,6 +49,7 @@ pub fn snapshot(
         position: unwrapped.iter().map(wrap).collect(),
         image: unwrapped.iter().map(image).collect(),
         velocity: velocity.to_vec(),
+        diameter: Default::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Particle groups of H5MD files in the layout that `MDAnalysis.Universe("x.h5md")` opens bare.
 //!
-//! Each group has `position`, perhaps `image` and `velocity`, and `box/edges`, each `{step, time, value}` with the same
+//! Each group has `position`, perhaps `image`, `velocity` and `diameter`, and `box/edges`, each `{step, time, value}` with the same
 //! step and time datasets, all arrays. Always three components: in two dimensions z is zero and the third edge 1.
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,8 @@ pub struct ParticleLayout {
     pub count: usize,
     pub image: bool,
     pub velocity: bool,
+    /// Diameters that may change with time.
+    pub diameter: bool,
 }
 
 /// Coordinates of a system in a frame.
@@ -41,6 +43,7 @@ pub struct Coordinates<'a> {
     pub position: &'a [[f64; 3]],
     pub image: Option<&'a [[i32; 3]]>,
     pub velocity: Option<&'a [[f64; 3]]>,
+    pub diameter: Option<&'a [f64]>,
 }
 
 /// Collects frames in memory until [`flush`](Self::flush), or until they are many.
@@ -66,6 +69,7 @@ struct Columns {
     position: Vec<f64>,
     image: Vec<i32>,
     velocity: Vec<f64>,
+    diameter: Vec<f64>,
 }
 
 impl ParticlesWriter {
@@ -125,6 +129,10 @@ impl ParticlesWriter {
                 let velocity = coordinates.velocity.expect("velocities as in the layout");
                 columns.velocity.extend_from_slice(velocity.as_flattened());
             }
+            if layout.diameter {
+                let diameter = coordinates.diameter.expect("diameters as in the layout");
+                columns.diameter.extend_from_slice(diameter);
+            }
             bytes += size_of_val(&*columns.position);
         }
         if bytes >= BUFFERED_BYTES { self.flush() } else { Ok(()) }
@@ -147,6 +155,9 @@ impl ParticlesWriter {
                 if layout.velocity {
                     write_rows(file, &format!("{group}/{VELOCITY}"), start, &columns.velocity)?;
                 }
+                if layout.diameter {
+                    write_rows(file, &format!("{group}/{DIAMETER}"), start, &columns.diameter)?;
+                }
                 write_rows(file, &format!("{group}/{POSITION}"), start, &columns.position)?;
             }
             write_rows(file, &time, start, &frames.time)?;
@@ -168,13 +179,19 @@ impl ParticlesWriter {
 const SHARED: [&str; 3] = ["box/edges/value", "position/time", "position/step"];
 const IMAGE: &str = "image/value";
 const VELOCITY: &str = "velocity/value";
+const DIAMETER: &str = "diameter/value";
 const POSITION: &str = "position/value";
 
 impl ParticleLayout {
     /// All datasets that grow.
     pub fn datasets(&self) -> impl Iterator<Item = String> {
         let shared = SHARED.iter().map(|name| format!("{}/{name}", self.groups[0]));
-        let held = [(self.image, IMAGE), (self.velocity, VELOCITY), (true, POSITION)];
+        let held = [
+            (self.image, IMAGE),
+            (self.velocity, VELOCITY),
+            (self.diameter, DIAMETER),
+            (true, POSITION),
+        ];
         let held = move |group: &String| {
             let group = group.clone();
             held.into_iter()
@@ -220,6 +237,11 @@ impl ParticleLayout {
             let value = create_rows::<f64>(&velocity, "value", &[count, 3], chunk, false)?;
             variable_string_attribute(&value, "unit", NEUTRAL_VELOCITY)?;
         }
+        if self.diameter {
+            let diameter = element(file, group, first, "diameter")?;
+            let chunk = self.chunk()[..2].to_vec();
+            create_rows::<f64>(&diameter, "value", &[count], chunk, true)?;
+        }
         let edges = element(file, group, first, "box/edges")?;
         if is_first {
             let value = create_rows::<f64>(&edges, "value", &[3], vec![1024, 3], false)?;
@@ -249,8 +271,8 @@ impl ParticleLayout {
 
     /// Bytes by which the file grows at most when `frames` frames are written.
     fn growth(&self, frames: usize) -> u64 {
-        // Position, image, velocity; twice step, time and edges in chunks of 1024.
-        let particle_bytes = 24 + 12 + 24;
+        // Position, image, velocity, diameter; twice step, time and edges in chunks of 1024.
+        let particle_bytes = 24 + 12 + 24 + if self.diameter { 8 } else { 0 };
         let (chunk, systems) = (self.chunk(), self.groups.len());
         let particles = systems * self.count.next_multiple_of(chunk[1]);
         let frames_in_chunks = (frames + chunk[0]).next_multiple_of(chunk[0]);

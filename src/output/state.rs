@@ -44,6 +44,9 @@ pub fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> Result<(), 
         },
     )?;
     checkpoint.put_u8("species", &state.species_of);
+    if !state.diameter.is_empty() {
+        checkpoint.put_f64("diameter", &state.diameter);
+    }
     checkpoint.put_u64("position", state.position.as_flattened());
     checkpoint.put_i32("image", state.image.as_flattened());
     checkpoint.put_u64("velocity", state.velocity.as_flattened());
@@ -84,6 +87,13 @@ pub fn state_from_checkpoint(
     if image.len() != count || !rest.is_empty() {
         return Err(wrong("wrong number of images"));
     }
+    let diameter = match checkpoint.contains("diameter") {
+        true => checkpoint.get_f64("diameter")?,
+        false => Vec::new(),
+    };
+    if !diameter.is_empty() && diameter.len() != count {
+        return Err(wrong("wrong number of diameters"));
+    }
     let memory = match header.skin {
         None => None,
         Some(skin) => {
@@ -117,6 +127,7 @@ pub fn state_from_checkpoint(
         timestep: header.timestep,
         step: header.step,
         species_of,
+        diameter: diameter.into(),
         position,
         image: image.to_vec(),
         velocity,

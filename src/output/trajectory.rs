@@ -24,6 +24,7 @@ fn layout(plan: &Plan) -> ParticleLayout {
         count: plan.system.particle_count(),
         image: true,
         velocity: true,
+        diameter: plan.system.diameters.is_some(),
     }
 }
 
@@ -135,6 +136,7 @@ impl TrajectoryWriter {
             position: &snapshot.position,
             image: Some(&snapshot.image),
             velocity: Some(&snapshot.velocity),
+            diameter: Some(&snapshot.diameter),
         });
         self.particles.append(systems[0].step, time, self.edges, coordinates)
     }

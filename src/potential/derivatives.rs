@@ -107,7 +107,8 @@ mod tests {
         for form in FORMS {
             for truncation in TRUNCATIONS {
                 let pair = pair_of(form);
-                let plan = PotentialPlan { form, truncation, pairs: vec![vec![pair]] };
+                let plan =
+                    PotentialPlan { form, truncation, pairs: vec![vec![pair]], diameters: None };
                 let function = pair_function(&plan, &pair);
                 let mut compared = 0;
                 for k in 0..150 {
@@ -143,6 +144,7 @@ mod tests {
         // U'' = 72 epsilon / (2^(1/3) sigma^2) there, and no force: 57.1464...
         let pair = PairParameters::of_epsilon_and_sigma(1.0, 1.0, 2.5);
         let plan = PotentialPlan {
+            diameters: None,
             form: PairPotential::LennardJones,
             truncation: Truncation::Shifted,
             pairs: vec![vec![pair]],
@@ -161,8 +163,12 @@ mod tests {
             [(PairPotential::GaussianCore, 0.7), (PairPotential::LennardJones, f64::INFINITY)]
         {
             let pair = pair_of(form);
-            let plan =
-                PotentialPlan { form, truncation: Truncation::Sharp, pairs: vec![vec![pair]] };
+            let plan = PotentialPlan {
+                form,
+                truncation: Truncation::Sharp,
+                pairs: vec![vec![pair]],
+                diameters: None,
+            };
             let expected = PairDerivatives { energy, ..PairDerivatives::default() };
             assert_eq!(pair_function(&plan, &pair)(0.0), expected);
         }

@@ -7,6 +7,7 @@
 mod buckingham;
 mod derivatives;
 mod description;
+mod diameters;
 mod evaluator;
 mod form;
 mod gaussian_core;
@@ -29,6 +30,7 @@ pub use derivatives::{PairDerivatives, PairFunction, pair_function};
 pub use description::{
     Description, EPSILON, Exponent, Fault, OwnEnd, Parameter, SIGMA, Scale, ScaleNames,
 };
+pub use diameters::{Diameters, Mixing};
 pub use evaluator::Evaluator;
 pub use form::{FormVisitor, KernelHeader, PairForm};
 pub use inverse_powers::{LARGEST_EXPONENT, mie_prefactor};

@@ -5,7 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::description::{EPSILON, Parameter, SIGMA};
-use super::{PairPotential, Truncation};
+use super::{Diameters, PairPotential, Truncation};
 
 /// Parameters that a potential may have beside the cutoff.
 const MOST_PARAMETERS: usize = 4;
@@ -138,6 +138,8 @@ pub struct PotentialPlan {
     pub truncation: Truncation,
     /// `pairs[a][b] == pairs[b][a]`, in the order of the species.
     pub pairs: Vec<Vec<PairParameters>>,
+    /// Where particles have diameters: all lengths of the pairs are then in units of those of two particles.
+    pub diameters: Option<Diameters>,
 }
 
 /// A plan as it is read.
@@ -146,6 +148,8 @@ struct PlanOfNames {
     form: PairPotential,
     truncation: Truncation,
     pairs: Vec<Vec<BTreeMap<String, f64>>>,
+    #[serde(default)]
+    diameters: Option<Diameters>,
 }
 
 impl TryFrom<PlanOfNames> for PotentialPlan {
@@ -166,7 +170,12 @@ impl TryFrom<PlanOfNames> for PotentialPlan {
         };
         let row = |row: Vec<_>| row.into_iter().map(pair).collect();
         let pairs: Result<_, String> = read.pairs.into_iter().map(row).collect();
-        Ok(PotentialPlan { form: read.form, truncation: read.truncation, pairs: pairs? })
+        Ok(PotentialPlan {
+            form: read.form,
+            truncation: read.truncation,
+            pairs: pairs?,
+            diameters: read.diameters,
+        })
     }
 }
 
@@ -180,6 +189,9 @@ impl Serialize for PotentialPlan {
         map.serialize_entry("form", &self.form)?;
         map.serialize_entry("truncation", &self.truncation)?;
         map.serialize_entry("pairs", &pairs)?;
+        if let Some(diameters) = &self.diameters {
+            map.serialize_entry("diameters", diameters)?;
+        }
         map.end()
     }
 }
@@ -211,13 +223,20 @@ impl Serialize for PairOfNames<'_> {
 }
 
 impl PotentialPlan {
+    /// Distance beyond which no two particles interact.
     pub fn largest_cutoff(&self) -> f64 {
-        self.pairs.iter().flatten().map(|pair| pair.cutoff).fold(0.0, f64::max)
+        let cutoffs = self.pairs.iter().flatten().map(|pair| pair.cutoff);
+        cutoffs.fold(0.0, f64::max) * self.diameters.map_or(1.0, |diameters| diameters.longest())
     }
 
-    /// The least natural length of the pairs.
+    /// The least natural length of two particles.
     pub fn smallest_length(&self) -> f64 {
         let lengths = self.pairs.iter().flatten().map(|pair| self.form.scale(pair).length);
-        lengths.fold(f64::INFINITY, f64::min)
+        lengths.fold(f64::INFINITY, f64::min) * self.shortest_unit()
+    }
+
+    /// The least unit of the pairs' lengths: one, or the shortest diameter of two particles.
+    pub fn shortest_unit(&self) -> f64 {
+        self.diameters.map_or(1.0, |diameters| diameters.shortest())
     }
 }

@@ -254,7 +254,10 @@ impl Replay<'_> {
             // None that is needed: see `Reference::check`.
             None => vec![[0.0; 3]; order.len()],
         };
-        Ok(Snapshot { step, position, image, velocity })
+        let diameter = frame.diameter.as_ref().map_or_else(Default::default, |diameter| {
+            order.iter().map(|&place| diameter[place]).collect()
+        });
+        Ok(Snapshot { step, position, image, velocity, diameter })
     }
 }
 

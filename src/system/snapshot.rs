@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::SimulationBox;
 
 /// All particles at one step, in id order, as 64-bit floats: what observables and files read.
@@ -12,6 +14,8 @@ pub struct Snapshot {
     /// How often each particle has left the box upwards, less downwards.
     pub image: Vec<[i32; 3]>,
     pub velocity: Vec<[f64; 3]>,
+    /// Empty where particles have none.
+    pub diameter: Arc<[f64]>,
 }
 
 impl Snapshot {

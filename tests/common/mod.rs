@@ -36,6 +36,7 @@ pub fn plan_of(
     let lattice = if simulation_box.dimension() == 2 { Lattice::Square } else { Lattice::Fcc };
     Plan {
         system: SystemPlan {
+            diameters: None,
             simulation_box,
             species,
             seed: 42,
@@ -71,6 +72,7 @@ pub fn pair(epsilon: f64, sigma: f64, cutoff: f64) -> PairParameters {
 pub fn kob_andersen_potential(truncation: Truncation) -> PotentialPlan {
     let (aa, ab, bb) = (pair(1.0, 1.0, 2.5), pair(1.5, 0.8, 2.5), pair(0.5, 0.88, 2.5));
     PotentialPlan {
+        diameters: None,
         form: PairPotential::LennardJones,
         truncation,
         pairs: vec![vec![aa, ab], vec![ab, bb]],
@@ -147,6 +149,7 @@ pub fn from_file(
         .collect();
     let plan = plan_of(SimulationBox::new(&frame.box_edges), species, potential, precision);
     let snapshot = Snapshot {
+        diameter: Default::default(),
         step: 0,
         position: frame.position,
         image: vec![[0; 3]; count],

@@ -71,6 +71,7 @@ impl Case {
         let correlations = vec![correlation(4, 5, 3)];
         let plan = Plan {
             system: SystemPlan {
+                diameters: None,
                 simulation_box: SimulationBox::cubic(dimension, particles, 1.2),
                 species: vec![
                     species("A", particles - particles / 3, 1.0),
@@ -84,6 +85,7 @@ impl Case {
                 key_behind_file: None,
             },
             potential: PotentialPlan {
+                diameters: None,
                 form: PairPotential::LennardJones,
                 truncation: Truncation::Shifted,
                 pairs: vec![vec![aa, ab], vec![ab, bb]],

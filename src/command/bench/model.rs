@@ -1,13 +1,14 @@
 use super::BenchArguments;
 use crate::command::choices::Tune;
 use crate::plan::{
-    CheckpointPlan, EnsembleKind, EnsemblePlan, InitialPlan, Lattice, OutputPlan, Plan, Precision,
-    RunPlan, SystemPlan, Thermostat,
+    CheckpointPlan, DiameterDistribution, DiameterPlan, DiameterSampling, EnsembleKind,
+    EnsemblePlan, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan, SystemPlan,
+    Thermostat,
 };
-use crate::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use crate::potential::{Diameters, PairParameters, PairPotential, PotentialPlan, Truncation};
 use crate::system::{SimulationBox, Species};
 
-/// The liquids that are measured, each of one-component or 80:20 Lennard-Jones particles.
+/// The liquids that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Model {
     /// Kob-Andersen mixture, density 1.2, T = 0.8, constant energy.
@@ -16,6 +17,9 @@ pub enum Model {
     LjFluid,
     /// Lennard-Jones particles from an fcc lattice of density 0.8442 and T = 1.44, constant energy.
     LjNve,
+    /// Polydisperse spheres (r^-12, even-quartic truncation at 1.25 sigma_ij, diameters of 0.73 to 1.62), density 1, T = 0.25,
+    /// constant energy.
+    PolydisperseSpheres,
 }
 
 /// A thermodynamic state and the way to it.
@@ -90,6 +94,7 @@ impl Model {
             Model::KobAndersen => "kob-andersen",
             Model::LjFluid => "lj-fluid",
             Model::LjNve => "lj-nve",
+            Model::PolydisperseSpheres => "polydisperse-spheres",
         }
     }
 
@@ -120,6 +125,17 @@ impl Model {
                     1.2,
                 )),
             },
+            // A. Ninarello et al., Phys. Rev. X 7, 021039 (2017), above its onset temperature of 0.2.
+            Model::PolydisperseSpheres => State {
+                density: 1.0,
+                timestep: 0.005,
+                cutoff: 1.25,
+                start: 1.0,
+                melt_steps: 1000,
+                equilibration_temperature: Some(0.25),
+                equilibration_steps: 2000,
+                thermostat: None,
+            },
             Model::LjNve => State {
                 density: 0.8442,
                 timestep: 0.005,
@@ -147,12 +163,20 @@ impl Model {
                 let species = vec![species("A", particles - b), species("B", b)];
                 (species, vec![vec![aa, ab], vec![ab, bb]])
             }
-            Model::LjFluid | Model::LjNve => {
+            Model::LjFluid | Model::LjNve | Model::PolydisperseSpheres => {
                 (vec![species("A", particles)], vec![vec![pair(1.0, 1.0)]])
             }
         };
+        let is_polydisperse = self == Model::PolydisperseSpheres;
+        let (form, truncation) = match self {
+            Model::PolydisperseSpheres => {
+                (PairPotential::InversePower { n: 12 }, Truncation::EvenQuartic)
+            }
+            _ => (PairPotential::LennardJones, truncation(&arguments.truncation)),
+        };
         Plan {
             system: SystemPlan {
+                diameters: is_polydisperse.then_some(DIAMETERS),
                 simulation_box: SimulationBox::cubic(3, particles, state.density),
                 species,
                 seed: 1,
@@ -160,13 +184,9 @@ impl Model {
                 key_behind_file: None,
             },
             potential: PotentialPlan {
-                form: PairPotential::LennardJones,
-                truncation: match arguments.truncation.as_str() {
-                    "smooth" => Truncation::Smooth { width: 0.005 },
-                    "sharp" => Truncation::Sharp,
-                    "even-quartic" => Truncation::EvenQuartic,
-                    _ => Truncation::Shifted,
-                },
+                diameters: is_polydisperse.then_some(MIXING),
+                form,
+                truncation,
                 pairs,
             },
             run: RunPlan {
@@ -200,3 +220,18 @@ impl Model {
         }
     }
 }
+
+fn truncation(word: &str) -> Truncation {
+    match word {
+        "smooth" => Truncation::Smooth { width: 0.005 },
+        "sharp" => Truncation::Sharp,
+        "even-quartic" => Truncation::EvenQuartic,
+        _ => Truncation::Shifted,
+    }
+}
+
+const DIAMETERS: DiameterPlan = DiameterPlan {
+    distribution: DiameterDistribution::PowerLaw { exponent: 3.0, minimum: 0.73, maximum: 1.62 },
+    sampling: DiameterSampling::Quantiles,
+};
+const MIXING: Diameters = Diameters { non_additivity: 0.2, smallest: 0.73, largest: 1.62 };

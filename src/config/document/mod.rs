@@ -24,7 +24,7 @@ pub use stage::{
     Stage, Structure, Thermostat, ThermostatKind,
 };
 pub use sweep::Sweep;
-pub use system::{Initial, SpeciesEntry, System};
+pub use system::{DiameterKind, Diameters, Initial, SpeciesEntry, System};
 pub use value::{
     Integer, ListOr, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table, Temperature,
     Written,

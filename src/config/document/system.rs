@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Integer, Number, Table, Temperature, Written};
 use crate::config::defaults;
-use crate::plan::Lattice;
+use crate::plan::{DiameterSampling, Lattice};
 
 /// A density or a box, not both.
 fn one_of_density_and_box(schema: &mut Schema) {
@@ -34,8 +34,56 @@ pub struct System {
     /// Kinds of particles, 1 to 255.
     #[schemars(length(min = 1, max = 255))]
     pub species: Written<Vec<Table<SpeciesEntry>>>,
+    /// A diameter for every particle, of which there is then one species; none without this table.
+    pub diameters: Option<Table<Diameters>>,
     /// State to start from: a lattice with random velocities, or a file.
     pub initial: Table<Initial>,
+}
+
+/// A diameter `s` for every particle. The pair potential is that of `r / sigma_ij`, with
+/// `sigma_ij = (s_i + s_j)/2 (1 - non_additivity |s_i - s_j|)`: all of its lengths are in units of `sigma_ij`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Diameters {
+    /// `power-law`: P(s) proportional to `s^-exponent` between `minimum` and `maximum`; `uniform` between them; `gaussian` with
+    /// `mean` and `deviation`, cut off there; `discrete`: `values` with `weights`; `file`: those in the file of
+    /// `system.initial`.
+    pub distribution: Written<DiameterKind>,
+    /// Of `power-law`: 3 in the polydisperse liquids of Ninarello, Berthier and Coslovich (2017).
+    pub exponent: Option<Written<Number>>,
+    /// Least diameter.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub minimum: Option<Written<Number>>,
+    /// Greatest diameter.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub maximum: Option<Written<Number>>,
+    /// Of the `gaussian` before it is cut off.
+    pub mean: Option<Written<Number>>,
+    /// Standard deviation of the `gaussian` before it is cut off.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub deviation: Option<Written<Number>>,
+    /// Of `discrete`: the diameters.
+    pub values: Option<Written<Vec<Written<Number>>>>,
+    /// Of `discrete`: shares of the values, up to a factor; without them all are the same.
+    pub weights: Option<Written<Vec<Written<Number>>>>,
+    /// `quantiles`: the values at `(i + 1/2)/N` of the distribution, shuffled by the seed: samples do not scatter. `random`: each
+    /// is drawn by itself.
+    #[schemars(extend("default" = "quantiles"))]
+    pub sampling: Option<Written<DiameterSampling>>,
+    /// `Delta` in `sigma_ij`, in units of an inverse length: 0.2 in the model of Ninarello, Berthier and Coslovich.
+    #[schemars(extend("minimum" = 0, "default" = defaults::NON_ADDITIVITY))]
+    pub non_additivity: Option<Written<Number>>,
+}
+
+/// A distribution of diameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiameterKind {
+    PowerLaw,
+    Uniform,
+    Gaussian,
+    Discrete,
+    File,
 }
 
 /// Particles of one kind.

@@ -84,7 +84,7 @@ fn timestep(
     let mass = lightest(system);
     let period = all_pairs(potential)
         .map(|pair| potential.form.scale(pair))
-        .map(|scale| scale.length * (mass / scale.energy).sqrt())
+        .map(|scale| scale.length * potential.shortest_unit() * (mass / scale.energy).sqrt())
         .fold(f64::INFINITY, f64::min);
     let ScaleNames { energy, length } = potential.form.description().scale;
     let help = format!(
@@ -173,7 +173,8 @@ fn farthest_pair<'a>(
     let (a, b) = species_pairs(system).max_by(|&(a, b), &(c, d)| {
         potential.pairs[a][b].cutoff.total_cmp(&potential.pairs[c][d].cutoff)
     })?;
-    Some((typed_pair(system, document, (a, b))?, potential.pairs[a][b].cutoff))
+    let longest = potential.diameters.map_or(1.0, |diameters| diameters.longest());
+    Some((typed_pair(system, document, (a, b))?, potential.pairs[a][b].cutoff * longest))
 }
 
 fn species_pairs(system: &SystemPlan) -> impl Iterator<Item = (usize, usize)> {
@@ -297,14 +298,15 @@ fn units_are_reduced(
             checker.reject(parameter_place(pair, energy), message, &help[..]);
         }
     }
-    let other = species_pairs(system).find(|pair| !LENGTHS.contains(&scale(pair).length));
+    let length_of = |pair: &(usize, usize)| scale(pair).length * potential.shortest_unit();
+    let other = species_pairs(system).find(|pair| !LENGTHS.contains(&length_of(pair)));
     if run.precision != Precision::Double
         && let Some(other) = other
         && let Some(pair) = typed_pair(system, document, other)
     {
         let message = format!(
             "{length} is {:?}: {name:?} takes powers of lengths in 32-bit floats, and holds {:e} to {:e}",
-            scale(&other).length,
+            length_of(&other),
             LENGTHS.start,
             LENGTHS.end
         );

@@ -6,6 +6,7 @@ mod checker;
 mod conditions;
 mod consistency;
 mod correlation;
+mod diameters;
 mod ensemble;
 mod inherent;
 mod isoconfigurational;
@@ -38,7 +39,8 @@ use super::error::{ConfigError, Problem};
 use super::like;
 use super::reword::{help_of_syntax, reword, unknown_and_known};
 use super::spans::{self, Spans};
-use crate::plan::Plan;
+use crate::plan::{Plan, SystemPlan};
+use crate::potential::PotentialPlan;
 
 /// The plan of a text, and the defaults that went into it.
 pub fn plan(edited: &Edited, source_name: &str) -> Result<(Plan, Vec<FilledDefault>), ConfigError> {
@@ -171,8 +173,18 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     }
     let ensemble = ensemble::check(document, checker);
     let start = isoconfigurational::start(document, ensemble.as_ref());
-    let system = system::check(&document.system, start, checker);
-    let potential = potential::check(&document.potential, &document.system, checker);
+    let mut system = system::check(&document.system, start, checker);
+    let mut potential = potential::check(&document.potential, &document.system, checker);
+    let initial = system.as_ref().map(|system| &system.initial);
+    match diameters::check(&document.system, initial, checker) {
+        Some(None) => {}
+        Some(Some((plan, in_potential))) => {
+            system = system.map(|system| SystemPlan { diameters: Some(plan), ..system });
+            potential = potential
+                .map(|potential| PotentialPlan { diameters: Some(in_potential), ..potential });
+        }
+        None => system = None,
+    }
     let run = run::check(&document.run, checker);
     let checkpoint = run::checkpoint(document.checkpoint.as_ref(), checker);
     let output = run::output(document.output.as_ref(), source_name, checker);

@@ -25,7 +25,7 @@ pub fn check(
     let cutoff = Cutoff::of_potential(document, checker);
     let common = common_parameters(document, checker);
     let pairs = pairs(document, system, form, cutoff?, &common?, checker);
-    Some(PotentialPlan { form: form?, truncation: truncation?, pairs: pairs? })
+    Some(PotentialPlan { form: form?, truncation: truncation?, pairs: pairs?, diameters: None })
 }
 
 fn form(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPotential> {

@@ -43,6 +43,7 @@ pub fn check(
         }
     };
     Some(SystemPlan {
+        diameters: None,
         simulation_box: simulation_box?,
         species: species?,
         seed: seed?,

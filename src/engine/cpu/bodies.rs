@@ -2,7 +2,7 @@
 //!
 //! The functions of every step are compiled for each instruction set by [`super::kernels`].
 use super::chunk::{CHUNK, Chunk};
-use super::gather::STRIDE;
+use super::gather::{DIAMETER, STRIDE};
 use crate::arithmetic::Real;
 use crate::arithmetic::random::{Purpose, normals3_f32};
 use crate::engine::precision::{ExactSum, Policy};
@@ -54,7 +54,7 @@ pub fn drift<P: Policy>(
     }
     let [x, y, z] = &components;
     for (i, site) in sites[..count].iter_mut().enumerate() {
-        *site = [x[i], y[i], z[i], P::Site::default()];
+        *site = [x[i], y[i], z[i], site[DIAMETER]];
     }
     let mut needs_rebuild = false;
     for &moved2 in &chunk.moved2 {

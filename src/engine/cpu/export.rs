@@ -1,4 +1,6 @@
 //! The state out of the order of memory into that of ids.
+use std::sync::Arc;
+
 use super::engine::CpuEngine;
 use crate::engine::precision::Policy;
 use crate::engine::{ExactState, MemoryLayout};
@@ -12,6 +14,7 @@ pub struct Copied<P: Policy> {
     timestep: f64,
     step: u64,
     id: Vec<u32>,
+    diameter: Arc<[f64]>,
     position: [Vec<P::Coordinate>; 3],
     image: [Vec<i32>; 3],
     velocity: [Vec<P::Velocity>; 3],
@@ -35,6 +38,7 @@ impl<P: Policy> CpuEngine<P> {
             timestep: self.state.timestep(),
             step: self.state.step,
             id: joined(chunks.iter().map(|chunk| &chunk.id)),
+            diameter: self.state.diameters().clone(),
             position: std::array::from_fn(|axis| {
                 joined(chunks.iter().map(|chunk| &chunk.position[axis]))
             }),
@@ -82,6 +86,7 @@ impl<P: Policy> Copied<P> {
             position: self.by_id(&self.position, |x, axis| self.policy.coordinate_to_f64(x, axis)),
             image: self.by_id(&self.image, |image, _| image),
             velocity: self.by_id(&self.velocity, |v, axis| self.policy.velocity_to_f64(v, axis)),
+            diameter: self.diameter.clone(),
         }
     }
 
@@ -97,6 +102,7 @@ impl<P: Policy> Copied<P> {
             timestep: self.timestep,
             step: self.step,
             species_of,
+            diameter: self.diameter.clone(),
             position: self.by_id(&self.position, |x, _| P::coordinate_to_bits(x)),
             image: self.by_id(&self.image, |image, _| image),
             velocity: self.by_id(&self.velocity, |v, _| P::velocity_to_bits(v)),

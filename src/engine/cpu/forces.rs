@@ -2,11 +2,11 @@
 //!
 //! Cost: one fused kernel per particle and segment of its list, 16 (or 8) neighbors at a time; the
 //! compiler vectorises the loop over lanes for the instruction set of the caller.
-use super::gather::{Sites, gather};
+use super::gather::{DIAMETER, Sites, gather};
 use super::neighbors::NeighborList;
 use crate::arithmetic::Real;
 use crate::engine::precision::Policy;
-use crate::potential::{Evaluator, Truncated, is_reduced};
+use crate::potential::{Evaluator, Mixing, Truncated, is_reduced};
 
 /// One pair of species in the pair loop.
 #[derive(Clone, Copy)]
@@ -14,6 +14,34 @@ pub struct PairEntry<R, V> {
     pub interaction: Truncated<R, V>,
     /// Below this squared distance the pair's force does not fit into the sums; above zero where the potential has a pole.
     pub core2: R,
+}
+
+/// All pairs of species in the pair loop, and how diameters of particles enter, if they have any.
+pub struct PairTable<R, V> {
+    pub species_count: usize,
+    pub entries: Vec<PairEntry<R, V>>,
+    pub mixing: Option<Mixing<R>>,
+}
+
+impl<R: Real, V: Evaluator<R>> PairTable<R, V> {
+    /// Factors on squared distances from a particle, and on the forces over distance: `1 / sigma_ij^2`, or one.
+    #[inline(always)]
+    fn scales<P: Policy<Real = R>, const LANES: usize>(
+        &self,
+        targets: &Targets<P>,
+        particle: usize,
+        neighbors: &[u32; LANES],
+    ) -> [R; LANES] {
+        match self.mixing {
+            None => [R::ONE; LANES],
+            Some(mixing) => {
+                let own = targets.diameter(particle);
+                std::array::from_fn(|lane| {
+                    mixing.inverse_square(own, targets.diameter(neighbors[lane] as usize))
+                })
+            }
+        }
+    }
 }
 
 /// Particles whose forces are wanted.
@@ -31,6 +59,11 @@ impl<P: Policy> Targets<'_, P> {
     fn site(&self, place: usize) -> [P::Site; 3] {
         let [x, y, z, _] = self.sites[place];
         [x, y, z]
+    }
+
+    #[inline(always)]
+    fn diameter(&self, place: usize) -> P::Real {
+        P::Real::from_bits(P::site_to_bits(self.sites[place][DIAMETER]))
     }
 
     /// Sites of neighbors, by component and lane.
@@ -67,6 +100,7 @@ fn pair<P, V, const KIND: usize>(
     site: [P::Site; 3],
     other: [P::Site; 3],
     is_other: bool,
+    scale: P::Real,
 ) -> Lane<P::Real>
 where
     P: Policy,
@@ -81,14 +115,14 @@ where
             policy.length(displacement[axis], axis)
         }
     });
-    let r2 = length[0].fused(length[0], length[1].fused(length[1], length[2] * length[2]));
+    let r2 = length[0].fused(length[0], length[1].fused(length[1], length[2] * length[2])) * scale;
     let inside = r2 < entry.interaction.cutoff2();
     let coincident = r2 < P::Real::COINCIDENT2;
     let (force, energy) = entry.interaction.evaluate::<KIND>(r2);
     Lane {
         displacement,
         length,
-        force: if inside & !coincident { force } else { P::Real::ZERO },
+        force: if inside & !coincident { force * scale } else { P::Real::ZERO },
         energy: if coincident & is_other {
             entry.interaction.contact_energy().unwrap_or(P::Real::ZERO)
         } else if inside & !coincident {
@@ -104,8 +138,7 @@ where
 #[inline(always)]
 pub fn forces<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
     policy: &P,
-    table: &[PairEntry<P::Real, V>],
-    species_count: usize,
+    table: &PairTable<P::Real, V>,
     targets: &Targets<P>,
     out: &mut [Vec<P::Force>; 3],
 ) -> bool
@@ -120,16 +153,18 @@ where
         let mut x = P::zero_sums::<LANES>();
         let mut y = P::zero_sums::<LANES>();
         let mut z = P::zero_sums::<LANES>();
-        for other in 0..species_count {
-            let entry = table[species as usize * species_count + other];
-            let segment = targets.neighbors.segment(local, other, species_count);
+        for other in 0..table.species_count {
+            let entry = table.entries[species as usize * table.species_count + other];
+            let segment = targets.neighbors.segment(local, other, table.species_count);
             for neighbors in segment.as_chunks::<LANES>().0 {
                 let others = targets.neighbor_sites::<SET, LANES>(neighbors);
+                let scales = table.scales(targets, i, neighbors);
                 let mut impulses = [[P::Real::ZERO; LANES]; 3];
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
                     let is_other = neighbors[lane] != i as u32;
-                    let pair = pair::<P, V, KIND>(policy, &entry, site, other, is_other);
+                    let pair =
+                        pair::<P, V, KIND>(policy, &entry, site, other, is_other, scales[lane]);
                     let impulse = if is_reduced::<P::Real>(KIND) {
                         pair.force
                     } else {
@@ -167,8 +202,7 @@ where
 #[inline(always)]
 pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
     policy: &P,
-    table: &[PairEntry<P::Real, V>],
-    species_count: usize,
+    table: &PairTable<P::Real, V>,
     targets: &Targets<P>,
     out: &mut Vec<EnergyAndVirial>,
 ) where
@@ -181,15 +215,17 @@ pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
         let site = targets.site(i);
         let mut energy = P::zero_sums::<LANES>();
         let mut virial: [P::Sums<LANES>; 6] = std::array::from_fn(|_| P::zero_sums());
-        for other in 0..species_count {
-            let entry = table[species as usize * species_count + other];
-            let segment = targets.neighbors.segment(local, other, species_count);
+        for other in 0..table.species_count {
+            let entry = table.entries[species as usize * table.species_count + other];
+            let segment = targets.neighbors.segment(local, other, table.species_count);
             for neighbors in segment.as_chunks::<LANES>().0 {
                 let others = targets.neighbor_sites::<SET, LANES>(neighbors);
+                let scales = table.scales(targets, i, neighbors);
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
                     let is_other = neighbors[lane] != i as u32;
-                    let pair = pair::<P, V, KIND>(policy, &entry, site, other, is_other);
+                    let pair =
+                        pair::<P, V, KIND>(policy, &entry, site, other, is_other, scales[lane]);
                     P::accumulate_energy(&mut energy, lane, pair.energy);
                     let force = if is_reduced::<P::Real>(KIND) {
                         policy.force_of_impulse(pair.force)
@@ -216,8 +252,7 @@ pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
 /// A pair that is too close: places in memory, distance, and place of its entry in the table. For error messages.
 pub fn find_too_close<P, V, const KIND: usize>(
     policy: &P,
-    table: &[PairEntry<P::Real, V>],
-    species_count: usize,
+    table: &PairTable<P::Real, V>,
     targets: &Targets<P>,
 ) -> Option<([usize; 2], f64, usize)>
 where
@@ -227,12 +262,13 @@ where
     for (local, &species) in targets.species.iter().enumerate() {
         let i = targets.first + local;
         let site = targets.site(i);
-        for other in 0..species_count {
-            let at = species as usize * species_count + other;
-            let entry = table[at];
-            for &j in targets.neighbors.segment(local, other, species_count) {
+        for other in 0..table.species_count {
+            let at = species as usize * table.species_count + other;
+            let entry = table.entries[at];
+            for &j in targets.neighbors.segment(local, other, table.species_count) {
                 let other = targets.site(j as usize);
-                let pair = pair::<P, V, KIND>(policy, &entry, site, other, j as usize != i);
+                let [scale] = table.scales(targets, i, &[j]);
+                let pair = pair::<P, V, KIND>(policy, &entry, site, other, j as usize != i, scale);
                 if pair.too_close {
                     let length = |axis| policy.length(pair.displacement[axis], axis).to_f64();
                     let r2: f64 = (0..3).map(|axis| length(axis).powi(2)).sum();

@@ -8,6 +8,9 @@ use crate::engine::precision::Policy;
 /// Components of a site in memory: padded so that one load fetches it.
 pub const STRIDE: usize = 4;
 
+/// The component that holds the bits of a particle's diameter.
+pub const DIAMETER: usize = 3;
+
 /// The place in memory of all sites of a system.
 pub type Sites<P> = Vec<[<P as Policy>::Site; STRIDE]>;
 

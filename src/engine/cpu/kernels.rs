@@ -2,15 +2,18 @@
 use super::bodies::{self, Langevin, Parts};
 use super::chunk::Chunk;
 use super::force_term::{ClosePair, ForceTerm};
-use super::forces::{EnergyAndVirial, PairEntry, Targets, energies, find_too_close, forces};
+use super::forces::{
+    EnergyAndVirial, PairEntry, PairTable, Targets, energies, find_too_close, forces,
+};
 use super::gather::STRIDE;
 use super::instruction_set::InstructionSet;
-use super::neighbors::{self, ListOf, NeighborList, SortedParticles};
+use super::neighbors::{self, ListOf, NeighborList, Reach, SortedParticles};
 use crate::engine::cells::CellGrid;
 use crate::engine::pair_core::{core_distance, core2};
 use crate::engine::precision::{ExactSum, Policy};
 use crate::potential::{
-    Evaluator, FormVisitor, PairForm, PairParameters, PotentialPlan, Truncated, TruncationKind,
+    Evaluator, FormVisitor, Mixing, PairForm, PairParameters, PotentialPlan, Truncated,
+    TruncationKind,
 };
 
 /// Calls `$body` compiled for the instruction set `$set`.
@@ -37,23 +40,21 @@ macro_rules! compiled_for {
             $(#[$attribute])?
             pub fn forces<P: Policy, V: Evaluator<P::Real>, const KIND: usize, const LANES: usize>(
                 policy: &P,
-                table: &[PairEntry<P::Real, V>],
-                species_count: usize,
+                table: &PairTable<P::Real, V>,
                 targets: &Targets<P>,
                 out: &mut [Vec<P::Force>; 3],
             ) -> bool {
-                super::forces::<P, V, KIND, { $set as usize }, LANES>(policy, table, species_count, targets, out)
+                super::forces::<P, V, KIND, { $set as usize }, LANES>(policy, table, targets, out)
             }
 
             $(#[$attribute])?
             pub fn energies<P: Policy, V: Evaluator<P::Real>, const KIND: usize, const LANES: usize>(
                 policy: &P,
-                table: &[PairEntry<P::Real, V>],
-                species_count: usize,
+                table: &PairTable<P::Real, V>,
                 targets: &Targets<P>,
                 out: &mut Vec<EnergyAndVirial>,
             ) {
-                super::energies::<P, V, KIND, { $set as usize }, LANES>(policy, table, species_count, targets, out)
+                super::energies::<P, V, KIND, { $set as usize }, LANES>(policy, table, targets, out)
             }
 
             $(#[$attribute])?
@@ -106,9 +107,9 @@ macro_rules! compiled_for {
                 policy: &P,
                 grid: &CellGrid,
                 sorted: &SortedParticles<P>,
-                reach2: &[Vec<P::Real>],
+                reach: &Reach<P::Real>,
             ) {
-                neighbors::build::<P, { $set as usize }>(list, of, policy, grid, sorted, reach2)
+                neighbors::build::<P, { $set as usize }>(list, of, policy, grid, sorted, reach)
             }
         }
     };
@@ -128,9 +129,9 @@ pub fn build_list<P: Policy>(
     policy: &P,
     grid: &CellGrid,
     sorted: &SortedParticles<P>,
-    reach2: &[Vec<P::Real>],
+    reach: &Reach<P::Real>,
 ) {
-    dispatch!(set, build[P;](list, of, policy, grid, sorted, reach2));
+    dispatch!(set, build[P;](list, of, policy, grid, sorted, reach));
 }
 
 /// [`bodies::drift`] with the loops of an instruction set.
@@ -191,8 +192,7 @@ pub fn langevin<P: Policy>(
 
 struct Kernels<P: Policy, V, const KIND: usize> {
     set: InstructionSet,
-    species_count: usize,
-    table: Vec<PairEntry<P::Real, V>>,
+    table: PairTable<P::Real, V>,
     /// [`PairForm::inner_maximum`] of each entry.
     inner_maxima: Vec<Option<f64>>,
 }
@@ -205,24 +205,24 @@ const fn is_wide<R>() -> bool {
 impl<P: Policy, V: Evaluator<P::Real>, const KIND: usize> ForceTerm<P> for Kernels<P, V, KIND> {
     fn forces(&self, policy: &P, targets: &Targets<P>, out: &mut [Vec<P::Force>; 3]) -> bool {
         if is_wide::<P::Real>() {
-            dispatch!(self.set, forces[P, V; KIND, 8](policy, &self.table, self.species_count, targets, out))
+            dispatch!(self.set, forces[P, V; KIND, 8](policy, &self.table, targets, out))
         } else {
-            dispatch!(self.set, forces[P, V; KIND, 16](policy, &self.table, self.species_count, targets, out))
+            dispatch!(self.set, forces[P, V; KIND, 16](policy, &self.table, targets, out))
         }
     }
 
     fn energies(&self, policy: &P, targets: &Targets<P>) -> Vec<EnergyAndVirial> {
         let mut out = Vec::with_capacity(targets.species.len());
         if is_wide::<P::Real>() {
-            dispatch!(self.set, energies[P, V; KIND, 8](policy, &self.table, self.species_count, targets, &mut out));
+            dispatch!(self.set, energies[P, V; KIND, 8](policy, &self.table, targets, &mut out));
         } else {
-            dispatch!(self.set, energies[P, V; KIND, 16](policy, &self.table, self.species_count, targets, &mut out));
+            dispatch!(self.set, energies[P, V; KIND, 16](policy, &self.table, targets, &mut out));
         }
         out
     }
 
     fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<ClosePair> {
-        let found = find_too_close::<P, V, KIND>(policy, &self.table, self.species_count, targets);
+        let found = find_too_close::<P, V, KIND>(policy, &self.table, targets);
         found.map(|(places, distance, entry)| {
             let inner_maximum = self.inner_maxima[entry].filter(|&maximum| distance < maximum);
             ClosePair { places, distance, inner_maximum }
@@ -280,8 +280,11 @@ impl<P: Policy> KernelsOf<'_, P> {
         let pairs = || potential.pairs.iter().flatten();
         Kernels {
             set,
-            species_count: potential.pairs.len(),
-            table: pairs().map(entry).collect(),
+            table: PairTable {
+                species_count: potential.pairs.len(),
+                entries: pairs().map(entry).collect(),
+                mixing: potential.diameters.as_ref().map(Mixing::new),
+            },
             inner_maxima: pairs().map(|pair| form.inner_maximum(pair)).collect(),
         }
     }

@@ -2,15 +2,17 @@
 use rayon::prelude::*;
 
 use super::chunk::CHUNK;
+use super::gather::DIAMETER;
 use super::instruction_set::InstructionSet;
 use super::kernels::build_list;
-use super::neighbors::{ListOf, SortedParticles};
+use super::neighbors::{ListOf, Reach, SortedParticles};
 use super::state::State;
 use crate::arithmetic::Real;
 use crate::engine::cells::CellGrid;
 use crate::engine::precision::Policy;
 use crate::engine::{MemoryLayout, skin};
 use crate::plan::Plan;
+use crate::potential::{Mixing, PairParameters};
 use crate::system::SimulationBox;
 
 /// Ids and species of ghosts, whose sites lie after those of the particles.
@@ -20,8 +22,7 @@ pub type Ghosts<'a> = (&'a [u32], &'a [u8]);
 pub struct NeighborLists<P: Policy> {
     grid: CellGrid,
     skin: f64,
-    /// Squared reach of the lists for each pair of species.
-    reach2: Vec<Vec<P::Real>>,
+    reach: Reach<P::Real>,
     limit2: P::Real,
     sort_interval: u64,
     rebuilds: u64,
@@ -35,19 +36,26 @@ impl<P: Policy> NeighborLists<P> {
         skin: f64,
         bounds: [[f64; 2]; 3],
     ) -> Self {
-        let reach2 = plan
-            .potential
-            .pairs
-            .iter()
-            .map(|row| {
-                row.iter().map(|pair| P::Real::from_f64((pair.cutoff + skin).powi(2))).collect()
-            })
-            .collect();
+        let diameters = plan.potential.diameters;
+        let longest = diameters.map_or(1.0, |of| of.longest());
+        let square =
+            |pair: &PairParameters| P::Real::from_f64((pair.cutoff * longest + skin).powi(2));
+        let unit_cutoff = P::Real::from_f64(plan.potential.pairs[0][0].cutoff);
+        let reach = Reach {
+            squares: plan
+                .potential
+                .pairs
+                .iter()
+                .map(|row| row.iter().map(square).collect())
+                .collect(),
+            of_diameters: diameters.map(|of| (Mixing::new(&of), unit_cutoff)),
+            skin: P::Real::from_f64(skin),
+        };
         let particles = plan.system.particle_count();
         NeighborLists {
             grid: CellGrid::new(simulation_box, plan.reach(skin), particles, bounds),
             skin,
-            reach2,
+            reach,
             limit2: P::Real::from_f64((skin::SHARE * skin).powi(2)),
             sort_interval: u64::from(plan.run.sort_interval.max(1)),
             rebuilds: 0,
@@ -107,7 +115,8 @@ impl<P: Policy> NeighborLists<P> {
     ) {
         let present = state.sites.clone();
         for (site, &[x, y, z]) in state.sites.iter_mut().zip(&memory.reference) {
-            *site = [x, y, z, 0].map(P::site_from_bits);
+            let [x, y, z] = [x, y, z].map(P::site_from_bits);
+            *site = [x, y, z, site[DIAMETER]];
         }
         let sorted = self.sorted(state, ghosts);
         self.build(set, state, ghosts, &sorted);
@@ -144,8 +153,8 @@ impl<P: Policy> NeighborLists<P> {
         let sites = &*sites;
         chunks.par_iter_mut().enumerate().for_each(|(index, chunk)| {
             let of = ListOf { first: index * CHUNK, species: &chunk.species, sites };
-            let (grid, reach2) = (&self.grid, &self.reach2);
-            build_list(set, &mut chunk.neighbors, &of, policy, grid, sorted, reach2);
+            let (grid, reach) = (&self.grid, &self.reach);
+            build_list(set, &mut chunk.neighbors, &of, policy, grid, sorted, reach);
             chunk.interior = !has_ghosts || chunk.neighbors.is_below(own);
         });
     }

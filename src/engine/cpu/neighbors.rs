@@ -1,8 +1,9 @@
-use super::gather::Sites;
+use super::gather::{DIAMETER, STRIDE, Sites};
 use super::instruction_set::InstructionSet;
 use crate::arithmetic::Real;
 use crate::engine::cells::CellGrid;
 use crate::engine::precision::Policy;
+use crate::potential::Mixing;
 
 /// Lanes that the pair loop works on at once: every segment of a list is a multiple of this long.
 pub const LANES: usize = 16;
@@ -38,7 +39,7 @@ impl NeighborList {
 pub struct SortedParticles<P: Policy> {
     /// Place in memory of each sorted particle.
     pub place: Vec<u32>,
-    sites: [Vec<P::Site>; 3],
+    sites: [Vec<P::Site>; STRIDE],
     /// Start of each species in each cell, and the end.
     starts: Vec<u32>,
     species_count: usize,
@@ -96,7 +97,7 @@ impl<P: Policy> SortedParticles<P> {
 struct Candidates<P: Policy> {
     cell: Option<u32>,
     place: Vec<Vec<u32>>,
-    sites: Vec<[Vec<P::Site>; 3]>,
+    sites: Vec<[Vec<P::Site>; STRIDE]>,
     near: Vec<u8>,
 }
 
@@ -117,13 +118,13 @@ impl<P: Policy> Candidates<P> {
         self.cell = Some(cell);
         for species in 0..sorted.species_count {
             self.place[species].clear();
-            for axis in 0..3 {
+            for axis in 0..STRIDE {
                 self.sites[species][axis].clear();
             }
             for &other in grid.around(cell) {
                 let range = sorted.range(other, species);
                 self.place[species].extend_from_slice(&sorted.place[range.clone()]);
-                for axis in 0..3 {
+                for axis in 0..STRIDE {
                     self.sites[species][axis].extend_from_slice(&sorted.sites[axis][range.clone()]);
                 }
             }
@@ -140,7 +141,28 @@ pub struct ListOf<'a, P: Policy> {
     pub sites: &'a Sites<P>,
 }
 
-/// Builds the lists of a chunk: all pairs closer than `reach2[a][b]` (squared).
+/// How far lists reach: the cutoff and the skin.
+pub struct Reach<R> {
+    /// Squared, of each pair of species; with diameters, the greatest.
+    pub squares: Vec<Vec<R>>,
+    /// With diameters: the cutoff in units of that of a pair.
+    pub of_diameters: Option<(Mixing<R>, R)>,
+    pub skin: R,
+}
+
+impl<R: Real> Reach<R> {
+    /// Takes those out that only a wider pair would have within reach.
+    #[inline(always)]
+    fn narrow(&self, near: &mut [u8], r2: impl Fn(usize) -> R, own: R, other: impl Fn(usize) -> R) {
+        let Some((mixing, cutoff)) = self.of_diameters else { return };
+        for (k, near) in near.iter_mut().enumerate().filter(|(_, near)| **near != 0) {
+            let reach = mixing.of_pair(own, other(k)).fused(cutoff, self.skin);
+            *near = u8::from(r2(k) < reach * reach);
+        }
+    }
+}
+
+/// Builds the lists of a chunk: all pairs within reach.
 #[inline(always)]
 pub fn build<P: Policy, const SET: usize>(
     list: &mut NeighborList,
@@ -148,7 +170,7 @@ pub fn build<P: Policy, const SET: usize>(
     policy: &P,
     grid: &CellGrid,
     sorted: &SortedParticles<P>,
-    reach2: &[Vec<P::Real>],
+    reach: &Reach<P::Real>,
 ) {
     let species_count = sorted.species_count;
     let mut candidates = Candidates::<P>::new(species_count);
@@ -160,21 +182,26 @@ pub fn build<P: Policy, const SET: usize>(
         let site: [P::Site; 3] = std::array::from_fn(|axis| of.sites[i][axis]);
         candidates.gather(grid.cell_of(policy, site), grid, sorted);
         for other in 0..species_count {
-            let reach2 = reach2[species as usize][other];
+            let reach2 = reach.squares[species as usize][other];
             let count = candidates.place[other].len();
             let place = &candidates.place[other][..count];
-            let [x, y, z] = &candidates.sites[other];
+            let [x, y, z, diameters] = &candidates.sites[other];
             let (x, y, z) = (&x[..count], &y[..count], &z[..count]);
             candidates.near.clear();
             candidates.near.resize(count.next_multiple_of(LANES), 0);
             let near = &mut candidates.near[..count];
-            for k in 0..count {
+            let distance2 = |k: usize| {
                 let dx = policy.length(policy.displacement(site[0], x[k], 0), 0);
                 let dy = policy.length(policy.displacement(site[1], y[k], 1), 1);
                 let dz = policy.length(policy.displacement(site[2], z[k], 2), 2);
-                let r2 = dx.fused(dx, dy.fused(dy, dz * dz));
-                near[k] = u8::from((r2 < reach2) & (place[k] != i as u32));
+                dx.fused(dx, dy.fused(dy, dz * dz))
+            };
+            for k in 0..count {
+                near[k] = u8::from((distance2(k) < reach2) & (place[k] != i as u32));
             }
+            let diameter = |site: P::Site| P::Real::from_bits(P::site_to_bits(site));
+            let other = |k: usize| diameter(diameters[k]);
+            reach.narrow(near, distance2, diameter(of.sites[i][DIAMETER]), other);
             let start = list.entries.len();
             list.entries.resize(start + count + LANES, i as u32);
             let entries = &mut list.entries[start..];

@@ -304,6 +304,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         };
         domain.choose_ghosts::<P, STRIDE>(&positions, describe, sites);
         domain.schedule.rebuilt(self.state.step);
+        self.state.give_diameters_to_ghosts(self.stepper.ghosts().0);
         let (set, ghosts) = (self.processor.instruction_set(), self.stepper.ghosts());
         let sorted = self.neighbor_lists.sorted(&self.state, ghosts);
         self.neighbor_lists.build(set, &mut self.state, ghosts, &sorted);

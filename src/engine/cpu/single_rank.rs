@@ -26,6 +26,7 @@ impl<P: Policy> CpuEngine<P> {
         if state.position.len() != expected {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
         }
+        state.check_diameters(plan)?;
         assert_eq!(state.precision, P::PRECISION, "the state is converted before");
         // A GPU's skin would be slow here.
         let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
@@ -35,6 +36,7 @@ impl<P: Policy> CpuEngine<P> {
             step: state.step,
             simulation_box: state.simulation_box,
             thermostat: state.thermostat.clone(),
+            diameter: state.diameter.to_vec(),
         };
         let mut engine = Self::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
@@ -143,7 +145,8 @@ impl<P: Policy> Engine for CpuEngine<P> {
         let state =
             state.map_err(|particle| EngineError::velocity_range(self.state.step, particle))?;
         let (step, thermostat) = (self.state.step, self.thermostat.clone());
-        let start = Start { step, simulation_box, thermostat };
+        let diameter = self.state.diameters().to_vec();
+        let start = Start { step, simulation_box, thermostat, diameter };
         let skin = self.neighbor_lists.skin();
         let mut engine =
             Self::empty(&self.plan, &start, skin, self.processor.clone(), WHOLE, SingleRank);

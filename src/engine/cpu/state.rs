@@ -1,12 +1,15 @@
 //! The particles of an engine: their arrays in chunks, their sites, and the box that they lie in.
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::bodies::Parts;
 use super::chunk::{CHUNK, Chunk};
 use super::forces::Targets;
-use super::gather::{STRIDE, Sites};
+use super::gather::{DIAMETER, STRIDE, Sites};
 use super::instruction_set::InstructionSet;
 use super::kernels;
+use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::engine::domain::{Part, Start};
 use crate::engine::precision::Policy;
@@ -19,6 +22,8 @@ pub struct State<P: Policy> {
     simulation_box: SimulationBox,
     timestep: f64,
     species: Vec<Species>,
+    /// By id; empty where particles have none.
+    diameters: Arc<[f64]>,
     /// Steps since the start of the run.
     pub step: u64,
     /// All are full except the last.
@@ -37,6 +42,7 @@ impl<P: Policy> State<P> {
             simulation_box,
             timestep: plan.run.timestep,
             species,
+            diameters: start.diameter.as_slice().into(),
             step: start.step,
             chunks: Vec::new(),
             sites: Sites::<P>::default(),
@@ -65,6 +71,19 @@ impl<P: Policy> State<P> {
         &self.species
     }
 
+    /// By id; empty where particles have none.
+    pub fn diameters(&self) -> &Arc<[f64]> {
+        &self.diameters
+    }
+
+    /// The bits of a particle's diameter as they stand in its site.
+    pub fn diameter_in_site(&self, id: u32) -> P::Site {
+        let diameter = self.diameters.get(id as usize).copied();
+        diameter.map_or(P::Site::default(), |diameter| {
+            P::site_from_bits(P::Real::from_f64(diameter).to_bits())
+        })
+    }
+
     /// Particles here.
     pub fn count(&self) -> usize {
         let full = self.chunks.len().saturating_sub(1) * CHUNK;
@@ -91,15 +110,26 @@ impl<P: Policy> State<P> {
 
     /// Makes the sites of all particles; there are none of ghosts then.
     fn update_sites(&mut self) {
-        self.sites.clear();
+        let mut sites = std::mem::take(&mut self.sites);
+        sites.clear();
         for chunk in &self.chunks {
-            self.sites.extend((0..chunk.len()).map(|i| {
+            sites.extend((0..chunk.len()).map(|i| {
                 let mut site = [P::Site::default(); STRIDE];
                 for axis in 0..3 {
                     site[axis] = self.policy.site(chunk.position[axis][i], axis);
                 }
+                site[DIAMETER] = self.diameter_in_site(chunk.id[i]);
                 site
             }));
+        }
+        self.sites = sites;
+    }
+
+    /// Sites of ghosts, which stand after those of the particles, get their diameters.
+    pub fn give_diameters_to_ghosts(&mut self, ids: &[u32]) {
+        let own = self.count();
+        for (place, &id) in ids.iter().enumerate() {
+            self.sites[own + place][DIAMETER] = self.diameter_in_site(id);
         }
     }
 

@@ -1,12 +1,15 @@
 //! What lies in the GPU's memory, as host and kernels see it.
+use std::sync::Arc;
+
 use super::declare::{
     Coordinate, Force, HalfBits, Pointer, Site, Velocity, device_constants, device_struct,
     shared_header,
 };
-use super::memory::Buffer;
+use super::memory::{Buffer, Session};
 use crate::engine::EngineError;
+use crate::engine::precision::Policy;
 use crate::integrator::ThermostatState;
-use crate::plan::Precision;
+use crate::plan::{Plan, Precision};
 
 device_constants! {
     /// Longest chain of Nose-Hoover thermostats.
@@ -52,12 +55,18 @@ device_struct! {
         pub coarse_place: [Pointer<HalfBits>; 3],
         /// Squared reach of the lists of each pair of species.
         pub reach2: Pointer<f64>,
+        /// Of all particles by id, as they stand in sites; null where they have none.
+        pub diameter: Pointer<Site>,
         pub mass: Pointer<f64>,
         /// Sums of blocks within a launch, two of each in two places that are used in turn.
         pub block_sums: Pointer<SplitSum>,
         pub control: Pointer<Control>,
         /// Squared displacement up to which the lists are good.
         pub limit2: f64,
+        /// With diameters: the cutoff in units of that of a pair, the skin, and the diameter with which that of a pair is greatest.
+        pub unit_cutoff: f64,
+        pub skin: f64,
+        pub widest_partner: f64,
         pub count: u32,
         pub cells: [u32; 3],
         /// Cells, filled up to whole groups, times species.
@@ -192,19 +201,27 @@ shared_header!(pub SHARED = "shared/system.cuh":
 pub struct ElementSizes {
     precision: Precision,
     dimension: usize,
+    /// Whether sites hold those of their particles.
+    diameters: bool,
     pub coordinate: usize,
     pub site: usize,
     pub force: usize,
 }
 
 impl ElementSizes {
-    pub fn new(precision: Precision, dimension: usize) -> Self {
+    pub fn new(precision: Precision, dimension: usize, diameters: bool) -> Self {
         let (coordinate, site, force) = match precision {
             Precision::Single => (4, 4, 4),
             Precision::Double => (8, 8, 8),
             Precision::DoubleSingle | Precision::FixedPoint => (8, 4, 8),
         };
-        ElementSizes { precision, dimension, coordinate, site, force }
+        ElementSizes { precision, dimension, diameters, coordinate, site, force }
+    }
+
+    /// Of a plan in a precision.
+    pub fn of<P: Policy>(plan: &Plan) -> Self {
+        let dimension = plan.system.simulation_box.dimension();
+        ElementSizes::new(P::PRECISION, dimension, plan.potential.diameters.is_some())
     }
 
     pub fn dimension(self) -> usize {
@@ -218,7 +235,10 @@ impl ElementSizes {
 
     /// Components of a site, with padding.
     pub fn site_stride(self) -> usize {
-        if self.dimension == 2 { 2 } else { 4 }
+        match self.dimension + usize::from(self.diameters) {
+            2 => 2,
+            _ => 4,
+        }
     }
 
     /// Bits of a coordinate or velocity (see [`crate::engine::ExactState`]) and the word in memory: a
@@ -243,15 +263,40 @@ impl ElementSizes {
         }
     }
 
-    pub fn write_sites(self, buffer: &Buffer, sites: &[[u64; 3]]) -> Result<(), EngineError> {
-        let components = (0..self.site_stride())
-            .map(|axis| move |site: &[u64; 3]| if axis < 3 { site[axis] } else { 0 });
-        let components: Vec<_> = components.collect();
-        let words = sites.iter().flat_map(|site| components.iter().map(move |of| of(site)));
+    /// Sites, with the bits of the diameters where there are (else these are empty).
+    pub fn write_sites(
+        self,
+        buffer: &Buffer,
+        sites: &[[u64; 3]],
+        diameters: &[u64],
+    ) -> Result<(), EngineError> {
+        let (dimension, stride) = (self.dimension, self.site_stride());
+        let words = sites.iter().enumerate().flat_map(|(place, site)| {
+            (0..stride).map(move |k| match k {
+                _ if k < dimension => site[k],
+                _ if k == dimension => diameters.get(place).copied().unwrap_or(0),
+                _ => 0,
+            })
+        });
         if self.site == 4 {
             buffer.write(&words.map(|word| word as u32).collect::<Vec<_>>())
         } else {
             buffer.write(&words.collect::<Vec<_>>())
+        }
+    }
+
+    /// A buffer with diameters, as they stand in sites.
+    pub fn diameters_in(
+        self,
+        session: &Arc<Session>,
+        diameters: &[u64],
+    ) -> Result<Buffer, EngineError> {
+        match self.site {
+            4 => {
+                let words: Vec<u32> = diameters.iter().map(|&word| word as u32).collect();
+                Buffer::holding(session, &words)
+            }
+            _ => Buffer::holding(session, diameters),
         }
     }
 

@@ -48,7 +48,7 @@ impl<P: DevicePolicy> CudaEngine<P, ()> {
     ) -> Result<Self, EngineError> {
         let simulation_box = &start.simulation_box;
         let species = plan.system.species.len();
-        let element_sizes = ElementSizes::new(P::PRECISION, simulation_box.dimension());
+        let element_sizes = ElementSizes::of::<P>(plan);
         tuning::check_memory(&session, capacity.places(), species, element_sizes, shape)?;
         let force_field = ForceField::new(plan);
         let policy = P::new(simulation_box, plan.run.timestep, &plan.system.species);

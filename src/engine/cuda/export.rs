@@ -26,6 +26,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
             skin: shape.skin,
             threads_per_particle: 1 << shape.lanes_log2,
             rebuilds: self.state.control.rebuilds,
+            diameter: self.state.diameters().clone(),
         }
     }
 

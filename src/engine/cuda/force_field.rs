@@ -6,7 +6,7 @@ use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::engine::pair_core::{core_distance, core2};
 use crate::plan::Plan;
-use crate::potential::PotentialPlan;
+use crate::potential::{Mixing, PotentialPlan};
 use crate::system::SimulationBox;
 
 /// A part of the potential energy that the kernels evaluate.
@@ -80,6 +80,7 @@ impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
             ("EVALUATOR_HEADER", format!("\"{}\"", pairs.header)),
             ("EVALUATOR", pairs.evaluator.clone()),
             ("TRUNCATION", pairs.truncation_name().to_owned()),
+            ("DIAMETERS", u32::from(self.potential.diameters.is_some()).to_string()),
             ("COMMON_CONSTANTS", u32::from(pairs.have_common_constants).to_string()),
             ("SATURATING", u32::from(half_diagonal < pairs.saturates_within).to_string()),
         ]
@@ -92,11 +93,18 @@ impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
     fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)> {
         let pairs = PairTable::new(policy, &self.potential);
         let largest_core2 = largest_core2(policy, &self.potential).bytes().to_vec();
-        vec![("pairs", pairs.bytes()), ("largest_core2", largest_core2)]
+        let mut constants = vec![("pairs", pairs.bytes()), ("largest_core2", largest_core2)];
+        if let Some(diameters) = &self.potential.diameters {
+            let mixing = Mixing::<P::Real>::new(diameters);
+            let bytes = mixing.minus_half_non_additivity.bytes().to_vec();
+            constants.push(("minus_half_non_additivity", bytes));
+        }
+        constants
     }
 
     fn cutoffs(&self) -> Vec<f64> {
-        self.potential.pairs.iter().flatten().map(|pair| pair.cutoff).collect()
+        let longest = self.potential.diameters.map_or(1.0, |diameters| diameters.longest());
+        self.potential.pairs.iter().flatten().map(|pair| pair.cutoff * longest).collect()
     }
 }
 

@@ -98,7 +98,7 @@ impl<P: DevicePolicy> Group<P> {
         let session = Session::open(gpu)?;
         let (count, plan_of_first) = (states.len(), plan.of_system(first));
         let (system, simulation_box) = (&plan_of_first.system, &states[0].simulation_box);
-        let element_sizes = ElementSizes::new(P::PRECISION, simulation_box.dimension());
+        let element_sizes = ElementSizes::of::<P>(plan);
         let (particles, species) = (system.particle_count(), system.species.len());
         let sharing = Sharing::new(
             count,
@@ -106,7 +106,7 @@ impl<P: DevicePolicy> Group<P> {
             session.gpu.multiprocessors,
             session.shared_memory_of_multiprocessor()?,
             element_sizes.site_bytes(),
-            simulation_box.is_cubic(),
+            simulation_box.is_cubic() && plan.potential.diameters.is_none(),
         );
         let shape = tuning::shape_of_many(&plan_of_first, simulation_box, None, sharing);
         tuning::check_memory(&session, count * particles, species, element_sizes, shape)?;

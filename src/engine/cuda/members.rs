@@ -99,17 +99,18 @@ const SHARED_BYTES: usize = 16 << 10;
 const MOST_OF_LAUNCH: usize = 65_535;
 
 impl Sharing {
-    /// `shared_bytes`: shared memory of a multiprocessor, `site_bytes`: of a particle's site.
+    /// `shared_bytes`: shared memory of a multiprocessor, `site_bytes`: of a particle's site;
+    /// `finds_by_bytes`: the box is cubic, and lists of particles of a species reach equally far (`kernels/md/by_bytes.cuh`).
     pub fn new(
         systems: usize,
         particles: usize,
         multiprocessors: u32,
         shared_bytes: usize,
         site_bytes: usize,
-        is_cubic: bool,
+        finds_by_bytes: bool,
     ) -> Self {
         let tiles = particles.div_ceil(32).max(1) as u32;
-        let all_candidates = is_cubic && particles <= MOST_CANDIDATES;
+        let all_candidates = finds_by_bytes && particles <= MOST_CANDIDATES;
         let systems = systems.max(1) as u32;
         let of_size = |warps: u32| {
             let blocks = (WARPS_OF_MULTIPROCESSOR / warps).min(MOST_BLOCKS);

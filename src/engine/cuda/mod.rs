@@ -107,7 +107,9 @@ pub fn members_program(
 ) -> Program {
     let system = &plan.system;
     let (particles, dimension) = (system.particle_count(), system.simulation_box.dimension());
-    let site_bytes = ElementSizes::new(plan.run.precision, dimension).site_bytes();
+    let site_bytes =
+        ElementSizes::new(plan.run.precision, dimension, plan.potential.diameters.is_some())
+            .site_bytes();
     let is_cubic = system.simulation_box.is_cubic();
     let sharing =
         Sharing::new(systems, particles, multiprocessors, shared_bytes, site_bytes, is_cubic);

@@ -33,7 +33,7 @@ pub struct ListShape {
 /// mean of 69.
 pub fn expected_capacity(plan: &Plan, simulation_box: &SimulationBox, skin: f64) -> usize {
     let count = plan.system.particle_count() as f64;
-    let reach = plan.reach(skin);
+    let reach = plan.reach_of_wide(skin);
     let pi = std::f64::consts::PI;
     let around = match simulation_box.dimension() {
         2 => pi * reach.powi(2),
@@ -187,6 +187,9 @@ pub struct ListedSystem {
     pub element_sizes: ElementSizes,
     /// Distance from which on particles of each ordered pair of species do not interact.
     pub cutoffs: Vec<f64>,
+    /// With diameters of particles: the cutoff in units of that of a pair, and the diameter with which that of a pair is greatest.
+    unit_cutoff: f64,
+    widest_partner: f64,
     /// To the precision of the pair loop, as on the CPU.
     round: fn(f64) -> f64,
 }
@@ -198,8 +201,10 @@ impl ListedSystem {
             simulation_box: *simulation_box,
             total: plan.system.particle_count(),
             species: plan.system.species.len(),
-            element_sizes: ElementSizes::new(P::PRECISION, simulation_box.dimension()),
+            element_sizes: ElementSizes::of::<P>(plan),
             cutoffs,
+            unit_cutoff: plan.potential.pairs[0][0].cutoff,
+            widest_partner: plan.potential.diameters.map_or(0.0, |of| of.widest_partner()),
             round: |x| P::Real::from_f64(x).to_f64(),
         }
     }
@@ -319,6 +324,9 @@ impl NeighborList {
         if let Some(lists) = &self.lists {
             lists.describe(&self.listed.simulation_box, system);
         }
+        system.unit_cutoff = self.listed.unit_cutoff;
+        system.skin = self.shape.skin;
+        system.widest_partner = self.listed.widest_partner;
         system.limit2 = self.limit2();
         system.lanes_log2 = self.shape.lanes_log2;
     }

@@ -1,4 +1,6 @@
 //! States out of the bytes of the GPU's arrays.
+use std::sync::Arc;
+
 use super::buffers::ElementSizes;
 use super::constants::DevicePolicy;
 use super::transfer::aligned_size;
@@ -19,6 +21,8 @@ pub struct RawSnapshot<P> {
     pub skin: f64,
     pub threads_per_particle: u32,
     pub rebuilds: u64,
+    /// By id; empty where there are none.
+    pub diameter: Arc<[f64]>,
 }
 
 /// Arrays of a copy, taken one after the other.
@@ -118,6 +122,7 @@ impl<P: DevicePolicy> RawSnapshot<P> {
             timestep: self.timestep,
             step: self.step,
             species_of,
+            diameter: self.diameter.clone(),
             position: by_id(id, &particles.position, |bits, _| bits),
             image: by_id(id, &particles.image, |image, _| image),
             velocity: by_id(id, &particles.velocity, |bits, _| bits),
@@ -145,6 +150,7 @@ impl<P: DevicePolicy> RawSnapshot<P> {
             velocity: by_id(id, &particles.velocity, |bits, axis| {
                 self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis)
             }),
+            diameter: self.diameter.clone(),
         }
     }
 }
@@ -222,6 +228,7 @@ mod tests {
         let number =
             |id: usize, axis: usize| if axis < dimension { (id * 3 + axis) as f64 } else { 0.0 };
         let snapshot = Snapshot {
+            diameter: Default::default(),
             step: 17,
             position: (0..5).map(|id| [0, 1, 2].map(|k| 0.1 + 0.1 * number(id, k))).collect(),
             image: (0..5).map(|id| [0, 1, 2].map(|k| -(number(id, k) as i32))).collect(),
@@ -259,7 +266,7 @@ mod tests {
         let state = of(&policy);
         let raw_snapshot = RawSnapshot {
             policy,
-            element_sizes: ElementSizes::new(P::PRECISION, dimension),
+            element_sizes: ElementSizes::new(P::PRECISION, dimension, false),
             simulation_box,
             timestep: 0.004,
             step: 17,
@@ -268,6 +275,7 @@ mod tests {
             skin: 0.4,
             threads_per_particle: 4,
             rebuilds: 9,
+            diameter: Arc::default(),
         };
         let bytes = bytes_of(&raw_snapshot, &state);
         let capacities =

@@ -69,6 +69,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("observable/pair_terms.cuh"),
     header!("observable/records.cuh"),
     header!("observable/sampled.cuh"),
+    header!("potential/diameters.cuh"),
     header!("potential/truncation.cuh"),
     header!("precision/box_fraction.cuh"),
     header!("precision/double.cuh"),

@@ -72,6 +72,7 @@ struct Buffers {
     sites: [Buffer; 2],
     force: Vec<Buffer>,
     mass: Buffer,
+    diameter: Option<Buffer>,
     block_sums: Buffer,
 }
 
@@ -81,6 +82,7 @@ impl Buffers {
         capacity: Capacity,
         element_sizes: ElementSizes,
         species: &[Species],
+        diameters: &[u64],
         blocks: usize,
     ) -> Result<Self, EngineError> {
         let masses: Vec<f64> = species.iter().map(|species| species.mass).collect();
@@ -98,6 +100,10 @@ impl Buffers {
                 .map(|_| Buffer::new(session, capacity.particles * element_sizes.force))
                 .collect::<Result<_, _>>()?,
             mass: Buffer::holding(session, &masses)?,
+            diameter: match diameters {
+                [] => None,
+                _ => Some(element_sizes.diameters_in(session, diameters)?),
+            },
             block_sums: Buffer::new(session, blocks * SUMS_OF_BLOCK * size_of::<SplitSum>())?,
         })
     }
@@ -105,8 +111,13 @@ impl Buffers {
     fn all(&self) -> impl Iterator<Item = &Buffer> {
         let particles = self.particles.iter().flat_map(ParticleBuffers::all);
         let few = [&self.mass, &self.block_sums];
-        particles.chain(&self.sites).chain(&self.force).chain(few)
+        particles.chain(&self.sites).chain(&self.force).chain(few).chain(&self.diameter)
     }
+}
+
+/// Diameters as they stand in sites.
+fn words_of<P: DevicePolicy>(diameters: &[f64]) -> Vec<u64> {
+    diameters.iter().map(|&diameter| P::Real::from_f64(diameter).to_bits()).collect()
 }
 
 /// Arrays of the host that particles come from.
@@ -160,6 +171,8 @@ pub struct State<P> {
     simulation_box: SimulationBox,
     timestep: f64,
     species: Vec<Species>,
+    /// By id; empty where particles have none.
+    diameters: Arc<[f64]>,
     element_sizes: ElementSizes,
     count: u32,
     /// Steps since the start of the run.
@@ -191,13 +204,21 @@ impl<P: DevicePolicy> State<P> {
     ) -> Result<Self, EngineError> {
         let simulation_box = start.simulation_box;
         let (species, timestep) = (plan.system.species.clone(), plan.run.timestep);
-        let element_sizes = ElementSizes::new(P::PRECISION, simulation_box.dimension());
+        let element_sizes = ElementSizes::of::<P>(plan);
         Ok(State {
             session: session.clone(),
             policy: P::new(&simulation_box, timestep, &species),
             simulation_box,
             timestep,
-            buffers: Buffers::new(session, capacity, element_sizes, &species, blocks)?,
+            buffers: Buffers::new(
+                session,
+                capacity,
+                element_sizes,
+                &species,
+                &words_of::<P>(&start.diameter),
+                blocks,
+            )?,
+            diameters: start.diameter.as_slice().into(),
             blocks,
             species,
             element_sizes,
@@ -242,6 +263,11 @@ impl<P: DevicePolicy> State<P> {
         self.species.iter().map(|s| s.mass * s.count as f64).sum()
     }
 
+    /// By id; empty where particles have none.
+    pub fn diameters(&self) -> &Arc<[f64]> {
+        &self.diameters
+    }
+
     pub fn element_sizes(&self) -> ElementSizes {
         self.element_sizes
     }
@@ -262,7 +288,9 @@ impl<P: DevicePolicy> State<P> {
     /// If the GPU has no room.
     pub fn grow(&mut self, capacity: Capacity) -> Result<(), EngineError> {
         let sizes = self.element_sizes;
-        let buffers = Buffers::new(&self.session, capacity, sizes, &self.species, self.blocks)?;
+        let diameters = words_of::<P>(&self.diameters);
+        let buffers =
+            Buffers::new(&self.session, capacity, sizes, &self.species, &diameters, self.blocks)?;
         for (buffer, from) in buffers.all().zip(self.buffers.all()) {
             buffer.take_from(from)?;
         }
@@ -272,11 +300,12 @@ impl<P: DevicePolicy> State<P> {
 
     /// Fills in where things lie.
     pub fn describe(&self, system: &mut System) {
-        let Buffers { particles, sites, force, mass, block_sums } = &self.buffers;
+        let Buffers { particles, sites, force, mass, diameter, block_sums } = &self.buffers;
         system.particles = [particles[0].pointers(), particles[1].pointers()];
         system.sites = [sites[0].pointer(), sites[1].pointer()];
         system.force = pointers(force);
         system.mass = mass.pointer();
+        system.diameter = diameter.as_ref().map_or(Pointer::NULL, Buffer::pointer);
         system.block_sums = block_sums.pointer();
         system.control = self.control_buffer.pointer();
         system.count = self.count;
@@ -355,7 +384,12 @@ impl<P: DevicePolicy> State<P> {
                 &of_positions
             }
         };
-        self.element_sizes.write_sites(&self.buffers.sites[0], sites)?;
+        let diameters = words_of::<P>(&self.diameters);
+        let diameters: Vec<u64> = match diameters.is_empty() {
+            true => Vec::new(),
+            false => from.id.iter().map(|&id| diameters[id as usize]).collect(),
+        };
+        self.element_sizes.write_sites(&self.buffers.sites[0], sites, &diameters)?;
         self.count = from.id.len() as u32;
         self.control = Control::default();
         Ok(())

@@ -265,7 +265,8 @@ impl Domain {
         for message in &self.messages {
             let bytes = message.incoming.chunks_exact(3 * size_of::<P::Site>());
             for (bytes, ghost) in bytes.zip(&mut ghosts) {
-                *ghost = read_site::<P, STRIDE>(bytes);
+                let site = read_site::<P, STRIDE>(bytes);
+                ghost[..3].copy_from_slice(&site[..3]);
             }
         }
     }

@@ -41,6 +41,7 @@ impl DomainEngine {
         if state.position.len() != expected {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
         }
+        state.check_diameters(plan)?;
         let communicator = ranks.communicator().expect("several ranks");
         let processor = Processor::of(plan.run.engine);
         let (grid, _) = skin::domains(plan, &state.simulation_box, ranks.count(), processor)?;
@@ -48,6 +49,7 @@ impl DomainEngine {
             step: state.step,
             simulation_box: state.simulation_box,
             thermostat: state.thermostat.clone(),
+            diameter: state.diameter.to_vec(),
         };
         // What engines do not read may hold infinities, which an order cannot.
         let of_engines = Plan {
@@ -64,6 +66,7 @@ impl DomainEngine {
         let own = rank_engine(plan, &start, &part, Arc::clone(communicator))?;
         let empty = ExactState {
             species_of: Vec::new(),
+            diameter: state.diameter.clone(),
             position: Vec::new(),
             image: Vec::new(),
             velocity: Vec::new(),

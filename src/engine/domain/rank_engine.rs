@@ -77,4 +77,6 @@ pub struct Start {
     pub step: u64,
     pub simulation_box: SimulationBox,
     pub thermostat: ThermostatState,
+    /// Of all particles of the system, by id; empty where they have none.
+    pub diameter: Vec<f64>,
 }

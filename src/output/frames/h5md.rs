@@ -26,6 +26,8 @@ impl H5mdFrames {
             count: first.particle_count(),
             image: first.image.is_some(),
             velocity: first.velocity.is_some(),
+            // Frames need not all have them.
+            diameter: false,
         };
         let has_times = first.time.is_some();
         hdf5_file::create(path, |file| {
@@ -73,6 +75,7 @@ impl FrameWriter for H5mdFrames {
             position: &frame.position,
             image: frame.image.as_deref(),
             velocity: frame.velocity.as_deref(),
+            diameter: None,
         };
         self.particles.append(frame.step, time, frame.padded_edges(), [coordinates].into_iter())
     }

@@ -86,7 +86,8 @@ impl GsdWriter {
         full_disk.for_io(&path, "write a frame", || {
             let moving = moving_chunks(snapshot, &self.simulation_box);
             let fixed: &[Chunk] = if self.frames() == 0 { &self.fixed } else { &[] };
-            self.file.append(fixed.iter().chain(&moving).collect())
+            let diameters = own_diameters(snapshot);
+            self.file.append(fixed.iter().chain(&moving).chain(&diameters).collect())
         })
     }
 
@@ -110,17 +111,26 @@ fn fixed_chunks(run: &RunDescription) -> Vec<Chunk> {
         species.iter().map(|&species| system.species[species].mass as f32).collect();
     let length = |species: usize| potential.form.scale(&potential.pairs[species][species]).length;
     let diameter: Vec<f32> = species.iter().map(|&species| length(species) as f32).collect();
-    vec![
+    let mut chunks = vec![
         box_chunk(system.simulation_box.edges()),
         Chunk::new("configuration/dimensions", 1, &[system.simulation_box.dimension() as u8]),
         Chunk::new("particles/N", 1, &[species.len() as u32]),
         names_chunk(&names),
         Chunk::new("particles/typeid", 1, &typeid),
         Chunk::new("particles/mass", 1, &mass),
-        Chunk::new("particles/diameter", 1, &diameter),
         Chunk::new("supercool/toml", 1, run.toml_text.as_bytes()),
         Chunk::new("supercool/plan", 1, run.plan_json().as_bytes()),
-    ]
+    ];
+    if system.diameters.is_none() {
+        chunks.push(Chunk::new("particles/diameter", 1, &diameter));
+    }
+    chunks
+}
+
+/// Diameters of the particles, where they have any: they may change from frame to frame.
+fn own_diameters(snapshot: &Snapshot) -> Option<Chunk> {
+    let diameter: Vec<f32> = snapshot.diameter.iter().map(|&diameter| diameter as f32).collect();
+    (!diameter.is_empty()).then(|| Chunk::new("particles/diameter", 1, &diameter))
 }
 
 /// What is new in each frame.

@@ -134,7 +134,12 @@ fn change_by_smoothing_is_covered_by_what_is_said_of_it() {
             let (epsilon, sigma) = (1.5, 0.8);
             let pair = PairParameters::of_epsilon_and_sigma(epsilon, sigma, sigma * cutoff);
             let taken = form.visit(Taken(&pair, &smooth));
-            let plan = PotentialPlan { form, truncation: smooth, pairs: vec![vec![pair]] };
+            let plan = PotentialPlan {
+                form,
+                truncation: smooth,
+                pairs: vec![vec![pair]],
+                diameters: None,
+            };
             let said = plan.change_by_smoothing(&pair).expect("it is smooth");
             let (mut relative, mut of_epsilon) = (0.0f64, 0.0f64);
             for k in 1..20_000 {

@@ -375,7 +375,8 @@ mod tests {
 
     #[test]
     fn records_are_as_long_as_in_the_kernels() {
-        let bytes = |precision, dimension| record_bytes(ElementSizes::new(precision, dimension));
+        let bytes =
+            |precision, dimension| record_bytes(ElementSizes::new(precision, dimension, false));
         assert_eq!(bytes(Precision::FixedPoint, 3), [72, 32]);
         assert_eq!(bytes(Precision::Single, 3), [48, 32]);
         assert_eq!(bytes(Precision::Double, 3), [72, 48]);

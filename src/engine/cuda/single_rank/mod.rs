@@ -53,10 +53,15 @@ const MOST_TAGGED: usize = 4096;
 /// Whether a plan's sites are tagged: they have a word for it, and each block has room for all of them.
 fn has_tagged_sites(plan: &Plan) -> bool {
     let system = &plan.system;
-    let sizes = ElementSizes::new(plan.run.precision, system.simulation_box.dimension());
+    let sizes = ElementSizes::new(
+        plan.run.precision,
+        system.simulation_box.dimension(),
+        plan.potential.diameters.is_some(),
+    );
     system.simulation_box.dimension() == 3
         && sizes.site_bytes() == 16
         && system.particle_count() <= MOST_TAGGED
+        && plan.potential.diameters.is_none()
 }
 
 /// The kernels that take the steps.
@@ -180,12 +185,14 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         if state.position.len() != expected {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
         }
+        state.check_diameters(plan)?;
         assert_eq!(state.precision, P::PRECISION, "the state is converted before");
         let layout = state.memory.as_ref();
         let start = Start {
             step: state.step,
             simulation_box: state.simulation_box,
             thermostat: state.thermostat.clone(),
+            diameter: state.diameter.to_vec(),
         };
         let capacity = Capacity { particles: expected, ghosts: 0 };
         let engine = CudaEngine::empty(plan, start, session, device, shape, capacity)?;
