@@ -275,6 +275,9 @@ pub struct StagePlan {
     pub rescale: Option<RescalePlan>,
     /// `None`: microcanonical.
     pub thermostat: Option<ThermostatPlan>,
+    /// Exchanges of the particles' diameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swap: Option<SwapPlan>,
     /// At the start of the stage, velocities are scaled so that the total energy per particle is this.
     pub set_total_energy: Option<TotalEnergy>,
     pub observe: ObservePlan,
@@ -290,6 +293,22 @@ pub struct MinimizePlan {
     pub descent: InherentStructuresPlan,
     /// Of the new velocities; `None`: they are zero.
     pub temperature: Option<f64>,
+}
+
+/// Swap Monte Carlo between steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwapPlan {
+    /// Steps between two rounds of trials.
+    pub every: u64,
+    /// Of each round.
+    pub trials_per_particle: f64,
+}
+
+impl SwapPlan {
+    /// Trials of a round.
+    pub fn trials(&self, particles: usize) -> u32 {
+        (self.trials_per_particle * particles as f64).round().max(1.0) as u32
+    }
 }
 
 /// A change of the box in steps.

@@ -331,6 +331,7 @@ fn kernels_of_ranks_compile_and_spill_little() {
 /// A stage with one correlation.
 fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
     plan.stages.push(StagePlan {
+        swap: None,
         name: "production".into(),
         steps: 1000,
         timestep: None,

@@ -155,7 +155,8 @@ fn steps_with_lists_that_were_too_old_are_taken_again() {
     };
     let run = |ranks: &Ranks, parts: &[u64]| {
         let mut engine = engine_on(ranks, &plan, 0.01);
-        let stage = engine::StageContext { thermostat: Some(kicks), first_step: 0, steps: 300 };
+        let stage =
+            engine::StageContext { thermostat: Some(kicks), first_step: 0, steps: 300, swap: None };
         engine.begin_stage(&stage).unwrap();
         parts.iter().for_each(|&steps| engine.advance(steps).unwrap());
         (without_memory(engine.export().unwrap()), engine.report())

@@ -4,6 +4,7 @@
 #include "shared/launch.cuh"
 #include "shared/sampling.cuh"
 #include "shared/thermostat.cuh"
+#include "shared/swaps.cuh"
 #include "shared/member.cuh"
 
 // The systems, and the first one of the launch.

@@ -1,3 +1,4 @@
 // All kernels of an engine of many systems, compiled together for one run.
 #include "md/advance_members.cu"
 #include "md/measure.cu"
+#include "md/swaps.cuh"

@@ -142,6 +142,11 @@ static_assert(sizeof(Site) == sizeof(Real), "a diameter takes the place of a coo
 INLINE float real_of_site(i32 site) { return float_from_bits((u32)site); }
 INLINE float real_of_site(float site) { return site; }
 INLINE double real_of_site(double site) { return site; }
+INLINE Site site_of_real(Real x) {
+    Site site;
+    site_from_word(to_bits(x), site);
+    return site;
+}
 INLINE Real diameter_of(const Site (&site)[SITE_COMPONENTS]) { return real_of_site(site[DIMENSION]); }
 
 // Factor on the squared distance of a pair, and on its force over distance.

@@ -86,6 +86,7 @@ impl Course {
             thermostat: self.stage().thermostat,
             first_step: self.plan.first_step(self.stage),
             steps: self.stage().steps,
+            swap: self.stage().swap,
         }
     }
 

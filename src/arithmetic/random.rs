@@ -41,6 +41,8 @@ pub enum Purpose {
     ReplicaExchange = 8,
     /// Diameters, and which particle gets which.
     Diameter = 9,
+    /// Which particles exchange their diameters.
+    Swap = 10,
     /// Tests and measurements.
     Test = 127,
 }

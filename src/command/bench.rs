@@ -206,7 +206,7 @@ fn begin(
         kind,
         temperature: TemperatureRamp { from: temperature, to: temperature },
     });
-    let stage = StageContext { thermostat, first_step: ensemble.step(), steps };
+    let stage = StageContext { thermostat, first_step: ensemble.step(), steps, swap: None };
     ensemble.begin_stage(&vec![stage; ensemble.systems()])
 }
 

@@ -21,6 +21,7 @@ impl FilledDefault {
 pub const SEED: u64 = 1;
 pub const MASS: f64 = 1.0;
 pub const NON_ADDITIVITY: f64 = 0.0;
+pub const TRIALS_PER_PARTICLE: f64 = 1.0;
 pub const ENGINE: EngineChoice = EngineChoice::Auto;
 pub const TRANSPORT: TransportChoice = TransportChoice::Auto;
 pub const PRECISION: Precision = Precision::DoubleSingle;

@@ -23,6 +23,7 @@ pub mod report;
 pub mod skin;
 mod stage;
 mod state;
+mod swaps;
 mod thermodynamics;
 mod thermostats;
 

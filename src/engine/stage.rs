@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
+use super::swaps::SwapTrials;
 use crate::integrator::{NoseHooverChain, ThermostatState, andersen};
-use crate::plan::{Thermostat, ThermostatPlan};
+use crate::plan::{SwapPlan, Thermostat, ThermostatPlan};
 
 /// What an engine must know of the stage that it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -10,12 +11,14 @@ pub struct StageContext {
     /// Steps since the start of the run at which the stage begins.
     pub first_step: u64,
     pub steps: u64,
+    /// Exchanges of diameters.
+    pub swap: Option<SwapPlan>,
 }
 
 impl StageContext {
     /// Before any stage.
     pub fn none(step: u64) -> Self {
-        StageContext { thermostat: None, first_step: step, steps: 0 }
+        StageContext { thermostat: None, first_step: step, steps: 0, swap: None }
     }
 
     /// `D (N - 1)`, or `D N` with a Langevin thermostat, which moves the centre of mass.
@@ -30,6 +33,25 @@ impl StageContext {
     /// Temperature of a thermostat after a step of the run.
     pub fn target_temperature(&self, thermostat: &ThermostatPlan, step: u64) -> f64 {
         thermostat.temperature.at(step - self.first_step, self.steps)
+    }
+
+    /// Whether trials to exchange diameters follow a step of the run.
+    pub fn swaps_after(&self, step: u64) -> bool {
+        let since = step - self.first_step;
+        self.swap.is_some_and(|swap| since > 0 && since.is_multiple_of(swap.every))
+    }
+
+    /// Steps from a step of the run to the one after which trials come next.
+    pub fn steps_to_swaps(&self, step: u64) -> u64 {
+        let since = step - self.first_step;
+        self.swap.map_or(u64::MAX, |swap| swap.every - since % swap.every)
+    }
+
+    /// The trials after a step of the run, if some are due.
+    pub fn swap_trials(&self, key: u64, step: u64, particles: usize) -> Option<SwapTrials> {
+        let swap = self.swap.filter(|_| self.swaps_after(step))?;
+        let temperature = self.target_temperature(&self.thermostat?, step);
+        Some(SwapTrials { key, step, temperature, count: swap.trials(particles) })
     }
 
     /// Whether particles collide with an Andersen thermostat in a step of the run.

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
+use crate::arithmetic::Real;
 use crate::integrator::ThermostatState;
 use crate::plan::{Plan, Precision};
 use crate::system::{SimulationBox, Snapshot, Species};
@@ -18,7 +19,7 @@ pub struct ExactState {
     pub timestep: f64,
     pub step: u64,
     pub species_of: Vec<u8>,
-    /// Empty where particles have none.
+    /// To the precision of the pair loop; empty where particles have none.
     pub diameter: Arc<[f64]>,
     pub position: Vec<[u64; 3]>,
     pub image: Vec<[i32; 3]>,
@@ -62,7 +63,7 @@ impl ExactState {
             timestep,
             step: snapshot.step,
             species_of,
-            diameter: snapshot.diameter.clone(),
+            diameter: Arc::default(),
             position: Vec::new(),
             image: Vec::new(),
             velocity: Vec::new(),
@@ -183,6 +184,8 @@ fn fill<P: Policy>(
     species: &[Species],
 ) -> Result<ExactState, usize> {
     let policy = P::new(&state.simulation_box, state.timestep, species);
+    let rounded = |diameter: &f64| P::Real::from_f64(*diameter).to_f64();
+    state.diameter = snapshot.diameter.iter().map(rounded).collect();
     for i in 0..snapshot.position.len() {
         let mut position = [0; 3];
         let mut image = snapshot.image[i];

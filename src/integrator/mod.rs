@@ -22,9 +22,18 @@ pub struct ThermostatState {
     /// Energy given to the particles by thermostats and rescaling since the start of the run, except for
     /// Nose-Hoover chains, which hold it themselves.
     pub heat: f64,
+    /// Trials to exchange diameters since the start of the run, and how many were accepted. The change of the energy is in `heat`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub swap_trials: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub swaps: u64,
     /// Within a step, from its drift to its second kick: the factor on all velocities that is still to come. 1 between steps.
     #[serde(skip, default = "ThermostatState::no_factor")]
     pub factor: f64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl ThermostatState {
@@ -39,6 +48,8 @@ impl Default for ThermostatState {
             chain_position: Vec::new(),
             chain_velocity: Vec::new(),
             heat: 0.0,
+            swap_trials: 0,
+            swaps: 0,
             factor: Self::no_factor(),
         }
     }

@@ -86,6 +86,7 @@ mod tests {
 
     fn stage(observe: ObservePlan) -> StagePlan {
         StagePlan {
+            swap: None,
             name: "production".into(),
             steps: 200,
             timestep: None,

@@ -107,7 +107,9 @@ pub fn thermostat_at(kind: Thermostat, temperature: f64) -> Option<ThermostatPla
 /// Enters a stage without end.
 pub fn begin(engine: &mut dyn Engine, thermostat: Option<ThermostatPlan>) {
     let first_step = engine.step();
-    engine.begin_stage(&StageContext { thermostat, first_step, steps: u64::MAX / 2 }).unwrap();
+    engine
+        .begin_stage(&StageContext { thermostat, first_step, steps: u64::MAX / 2, swap: None })
+        .unwrap();
 }
 
 /// Molten at T = 2 and brought to a temperature by a Langevin thermostat; then microcanonical.

@@ -102,6 +102,7 @@ impl Case {
                 transport: Default::default(),
             },
             stages: vec![StagePlan {
+                swap: None,
                 name: "production".into(),
                 steps,
                 timestep: None,
@@ -124,6 +125,7 @@ impl Case {
         let mut melt = case.engine(EngineChoice::Cuda, &case.state);
         melt.draw_velocities(2.0, true).expect("velocities fit");
         melt.begin_stage(&StageContext {
+            swap: None,
             thermostat: thermostat(Some(Thermostat::Langevin { friction: 2.0 }), 2.0),
             first_step: 0,
             steps: 300,
@@ -156,6 +158,7 @@ impl Case {
         let mut engine = self.engine(choice, state);
         engine
             .begin_stage(&StageContext {
+                swap: None,
                 thermostat: thermostat(self.thermostat, 1.0),
                 first_step: self.state.step,
                 steps: self.steps,

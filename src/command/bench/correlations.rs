@@ -96,6 +96,7 @@ fn correlation(observables: Vec<D>) -> CorrelationPlan {
 fn stages(of_stress: bool) -> Vec<StagePlan> {
     let observables = if of_stress { of(Evaluator::Stress) } else { D::DEFAULT.to_vec() };
     vec![StagePlan {
+        swap: None,
         name: "correlations".into(),
         steps: u64::MAX / 2,
         timestep: None,

@@ -29,7 +29,8 @@ pub fn particles_elsewhere(plan: &Plan, directory: &Path, ranks: &Ranks) -> miet
     drop(engine);
     let steps = plan.total_steps();
     let mut engine = engine::create_on(ranks, plan, &last_state(directory)?)?;
-    engine.begin_stage(&StageContext { thermostat: None, first_step: engine.step(), steps })?;
+    let first_step = engine.step();
+    engine.begin_stage(&StageContext { thermostat: None, first_step, steps, swap: None })?;
     engine.reverse_velocities()?;
     engine.advance(steps)?;
     engine.reverse_velocities()?;

@@ -38,6 +38,8 @@ pub struct Stage {
     pub density: Option<Table<DensityChange>>,
     /// Thermostat; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
+    /// Swap Monte Carlo: between steps, pairs of particles exchange their diameters. Only with a thermostat and `[system.diameters]`.
+    pub swap: Option<Table<Swap>>,
     /// Total energy per particle that the stage starts with (velocities are scaled): a number, or
     /// `"mean of NAME"` for the mean over the thermodynamic samples of an earlier stage: one that begins in
     /// equilibrium, as all of its samples count. Only without thermostat.
@@ -94,6 +96,19 @@ pub struct Minimize {
     /// Temperature of new velocities (Maxwell-Boltzmann, met exactly); they are zero if not given.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<Written<Number>>,
+}
+
+/// Trials in which two particles, taken at random, exchange their diameters at fixed positions with probability
+/// min(1, exp(-dU/T)), T being the thermostat's temperature at that step (Metropolis).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Swap {
+    /// Steps between two rounds of trials.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Trials of a round over the number of particles.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::TRIALS_PER_PARTICLE))]
+    pub trials_per_particle: Option<Written<Number>>,
 }
 
 /// A change of the density. Particles keep their places as fractions of the edges, which change in proportion to the steps.

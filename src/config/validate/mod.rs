@@ -18,6 +18,7 @@ mod safeguards;
 mod sampling;
 mod stage;
 mod stage_checks;
+mod swap;
 mod system;
 mod thermostat;
 mod unneeded;

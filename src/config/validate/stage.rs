@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval, rounded_down};
-use super::{conditions, correlation, inherent, neighbors, propensity, thermostat};
+use super::{conditions, correlation, inherent, neighbors, propensity, swap, thermostat};
 use crate::config::defaults;
 use crate::config::document::{
     BondOrder, Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Structure, Table,
@@ -58,6 +58,7 @@ pub fn check_all(
         let conditions = StageChecks {
             simulation_box: simulation_box.as_ref(),
             species: system.map(|system| system.species.as_slice()),
+            diameters: system.map(|system| system.diameters.is_some()),
             timestep,
             steps: 0,
         };
@@ -143,6 +144,7 @@ fn check(
     {
         observe.trajectory_at = std::iter::once(0).chain(of.steps.iter().copied()).collect();
     }
+    let swap = swap::check(stage, &stage_checks, checker);
     Some(StagePlan {
         name: stage.name.value.clone(),
         steps: steps?,
@@ -150,6 +152,7 @@ fn check(
         minimize: minimize?,
         rescale: rescale?,
         thermostat: thermostat?,
+        swap: swap?,
         set_total_energy: set_total_energy?,
         observe,
         correlations: correlations.into_iter().collect::<Option<_>>()?,

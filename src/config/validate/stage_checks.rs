@@ -10,6 +10,8 @@ pub const MAXIMUM_STEPS: u64 = 1_000_000_000_000_000;
 pub struct StageChecks<'a> {
     pub simulation_box: Option<&'a SimulationBox>,
     pub species: Option<&'a [Species]>,
+    /// Whether particles have diameters.
+    pub diameters: Option<bool>,
     pub timestep: Option<f64>,
     pub steps: u64,
 }

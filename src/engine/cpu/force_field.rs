@@ -64,6 +64,20 @@ impl<P: Policy> ForceField<P> {
         all.reduce(sum).unwrap_or_default()
     }
 
+    /// Change of the energy by an exchange of diameters ([`ForceTerm::change_by_exchange`]).
+    pub fn change_by_exchange(
+        &self,
+        policy: &P,
+        sites: &Sites<P>,
+        neighbors: [&[u32]; 2],
+        places: [usize; 2],
+    ) -> Option<i64> {
+        self.terms
+            .iter()
+            .map(|term| term.change_by_exchange(policy, sites, neighbors, places))
+            .sum()
+    }
+
     /// A pair whose force does not fit, or that is inside the inner maximum.
     pub fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<ClosePair> {
         self.terms.iter().find_map(|term| term.find_too_close(policy, targets))

@@ -1,5 +1,6 @@
 //! A part of the potential energy.
 use super::forces::{EnergyAndVirial, Targets};
+use super::gather::Sites;
 use crate::engine::precision::Policy;
 
 /// Two particles that are too close.
@@ -18,6 +19,16 @@ pub trait ForceTerm<P: Policy>: Send + Sync {
 
     /// Energy and virial of each target, with those of each pair whole.
     fn energies(&self, policy: &P, targets: &Targets<P>) -> Vec<EnergyAndVirial>;
+
+    /// Change of the energy by an exchange of the diameters of the particles at two places, whose neighbors are within the reach of any
+    /// diameters, in the units of [`swaps`](crate::engine::swaps); `None`: an energy is too large.
+    fn change_by_exchange(
+        &self,
+        policy: &P,
+        sites: &Sites<P>,
+        neighbors: [&[u32]; 2],
+        places: [usize; 2],
+    ) -> Option<i64>;
 
     /// A pair whose force does not fit, or that is inside the inner maximum.
     fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<ClosePair>;

@@ -24,6 +24,7 @@ mod single_rank;
 mod state;
 mod stepper;
 mod sums;
+mod swaps;
 mod thermostats;
 
 pub use self::engine::CpuEngine;

@@ -62,6 +62,11 @@ impl<P: Policy> NeighborLists<P> {
         }
     }
 
+    /// Cells that are at least as wide as the farthest reach.
+    pub fn grid(&self) -> &CellGrid {
+        &self.grid
+    }
+
     pub fn skin(&self) -> f64 {
         self.skin
     }

@@ -96,6 +96,11 @@ impl<P: Policy> Engine for CpuEngine<P> {
         self.parallel(|engine| {
             for _ in 0..steps {
                 engine.step_once()?;
+                let (key, step) = (engine.plan.system.random_key(), engine.state.step);
+                let trials = engine.stage.swap_trials(key, step, engine.state.count());
+                if let Some(trials) = trials {
+                    engine.swap_diameters(&trials)?;
+                }
             }
             Ok(())
         })

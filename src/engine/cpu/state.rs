@@ -76,6 +76,11 @@ impl<P: Policy> State<P> {
         &self.diameters
     }
 
+    /// Gives particles other diameters, by id; sites are left as they are.
+    pub fn set_diameters(&mut self, diameters: Arc<[f64]>) {
+        self.diameters = diameters;
+    }
+
     /// The bits of a particle's diameter as they stand in its site.
     pub fn diameter_in_site(&self, id: u32) -> P::Site {
         let diameter = self.diameters.get(id as usize).copied();

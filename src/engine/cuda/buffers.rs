@@ -142,6 +142,9 @@ device_struct! {
         /// Id of the particle that an error is about.
         pub culprit: u32,
         pub rebuilds: u64,
+        /// Exchanges of diameters, and the change of the potential energy by them, in units of 2^-32.
+        pub swaps: u64,
+        pub swap_change: i64,
         /// Pair too close: smaller and larger id.
         pub closest_pair: u64,
         pub heat: f64,
@@ -297,6 +300,21 @@ impl ElementSizes {
                 Buffer::holding(session, &words)
             }
             _ => Buffer::holding(session, diameters),
+        }
+    }
+
+    pub fn write_diameters(self, buffer: &Buffer, diameters: &[u64]) -> Result<(), EngineError> {
+        match self.site {
+            4 => buffer.write(&diameters.iter().map(|&word| word as u32).collect::<Vec<_>>()),
+            _ => buffer.write(diameters),
+        }
+    }
+
+    pub fn read_diameters(self, buffer: &Buffer) -> Result<Vec<u64>, EngineError> {
+        let count = buffer.size() / self.site;
+        match self.site {
+            4 => Ok(buffer.read::<u32>(count)?.into_iter().map(u64::from).collect()),
+            _ => buffer.read::<u64>(count),
         }
     }
 

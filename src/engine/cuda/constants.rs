@@ -157,6 +157,7 @@ device_constants! {
         PURPOSE_ANDERSEN_VELOCITY = Purpose::AndersenVelocity as u32;
         PURPOSE_LANGEVIN = Purpose::Langevin as u32;
         PURPOSE_BUSSI = Purpose::Bussi as u32;
+        PURPOSE_SWAP = Purpose::Swap as u32;
     }
 }
 

@@ -26,7 +26,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
             skin: shape.skin,
             threads_per_particle: 1 << shape.lanes_log2,
             rebuilds: self.state.control.rebuilds,
-            diameter: self.state.diameters().clone(),
+            has_diameters: self.state.diameters().is_some(),
         }
     }
 
@@ -35,7 +35,8 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         let particles = self.state.particles();
         let axes = particles.position.iter().chain(&particles.velocity).chain(&particles.image);
         let reference = self.neighbor_list.reference();
-        let buffers = axes.chain([&particles.id, &particles.species, reference]);
+        let others = [&particles.species, reference];
+        let buffers = axes.chain([&particles.id]).chain(self.state.diameters()).chain(others);
         let piece = |(buffer, bytes)| Piece { buffer, bytes };
         buffers.zip(raw_snapshot.lengths(of_state)).map(piece).collect()
     }

@@ -3,6 +3,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 
+use super::advance::Launch;
 use super::advance::LaunchSamples;
 use super::buffers::{ElementSizes, status};
 use super::constants::DevicePolicy;
@@ -135,31 +136,66 @@ impl<P: DevicePolicy> Group<P> {
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         let mut left = steps;
+        let mut rebuild = false;
         while left > 0 {
-            let most = left.min(LONGEST_LAUNCH);
             let step = self.systems[0].state.step;
+            let most = left.min(LONGEST_LAUNCH).min(self.systems[0].stage.steps_to_swaps(step));
             let (steps, samples) = match &mut self.sampling {
                 Some(sampling) => sampling.begin_launch(step, most)?,
                 None => (most, LaunchSamples::NONE),
             };
-            self.run(steps, samples)?;
+            self.run(steps, samples, rebuild)?;
             left -= steps;
+            rebuild = false;
             if let Some(sampling) = &mut self.sampling {
                 sampling.end_launch(step + steps);
             }
             self.take_samples(true)?;
+            if self.systems[0].stage.swaps_after(step + steps) {
+                self.swap_diameters(step + steps)?;
+                rebuild = true;
+            }
+        }
+        if rebuild {
+            self.run(0, LaunchSamples::NONE, true)?;
         }
         Ok(())
     }
 
+    /// Takes the trials of all systems to exchange diameters.
+    fn swap_diameters(&mut self, step: u64) -> Result<(), EngineError> {
+        let mut trials = Vec::new();
+        let swaps = self.each(|_, system| {
+            let key = system.plan.system.random_key();
+            let of_system = system.stage.swap_trials(key, step, system.state.count());
+            trials.push(of_system.expect("trials are due in all systems"));
+            system.lend_thermostat()?;
+            Ok(system.swaps(&trials[trials.len() - 1]))
+        })?;
+        self.members.swap_all(&swaps)?;
+        let mut left = self.members.controls()?.into_iter().zip(trials);
+        self.each(|_, system| {
+            let (control, trials) = left.next().expect("those of each system");
+            system.take_swaps(&trials, &control);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
     /// Takes steps of all systems in one launch.
-    fn run(&mut self, steps: u64, samples: LaunchSamples) -> Result<(), EngineError> {
+    fn run(
+        &mut self,
+        steps: u64,
+        samples: LaunchSamples,
+        rebuild: bool,
+    ) -> Result<(), EngineError> {
         let mut kind = Kind::None;
         let launches = self.each(|_, system| {
             let (kind_of_system, thermostat) = system.thermostat_of_launch(steps);
             kind = kind_of_system;
             system.lend_thermostat()?;
-            Ok((system.launch_of(steps, samples), thermostat))
+            let launch = Launch { rebuild: rebuild.into(), ..system.launch_of(steps, samples) };
+            Ok((launch, thermostat))
         })?;
         let controls: Vec<_> = self.systems.iter().map(|system| system.state.control).collect();
         // A system that comes from a checkpoint may have other lists than the first.

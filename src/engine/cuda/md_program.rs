@@ -9,7 +9,7 @@ use super::memory::Session;
 use super::program::Program;
 use super::samples::{self, SampleKernels};
 use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE, SMALL_BLOCK};
-use super::{advance, arithmetic, buffers, measure, thermostat};
+use super::{advance, arithmetic, buffers, measure, swaps, thermostat};
 use crate::engine::EngineError;
 use crate::plan::Plan;
 
@@ -52,7 +52,7 @@ pub fn stepping_program<P: DevicePolicy>(
     }
     all.push(checks);
     md_program(name, text, policy, plan)
-        .include(&[advance::SHARED, measure::SHARED, samples::SAMPLING])
+        .include(&[advance::SHARED, measure::SHARED, samples::SAMPLING, swaps::SHARED])
         .include(&samples::SHARED)
         .checked(&all)
 }

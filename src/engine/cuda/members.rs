@@ -13,6 +13,7 @@ use super::measure::{MeasureKernels, measured};
 use super::memory::{Buffer, Session};
 use super::program::Program;
 use super::samples::SamplingConstant;
+use super::swaps::{self, Swaps};
 use super::thermostat::{Kind, Thermostat};
 use crate::engine::EngineError;
 use crate::plan::Plan;
@@ -27,6 +28,7 @@ device_struct! {
         /// Where its samples go, and the sums of its stress.
         pub sampling: SamplingConstant,
         pub stress_sums: Pointer<SplitSum>,
+        pub swaps: Swaps,
     }
 }
 
@@ -63,6 +65,12 @@ impl AdvanceKernels {
             (Kind::NoseHoover | Kind::Bussi, true) => self.advance_members_global_single_lane,
             (Kind::Andersen, true) => self.advance_members_andersen_single_lane,
         }
+    }
+}
+
+kernels! {
+    struct SwapKernels {
+        swap_diameters();
     }
 }
 
@@ -174,7 +182,10 @@ fn warps(tiles: u32, most: u32) -> u32 {
 /// The program of a plan.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, sharing: Sharing) -> Program {
     let text = include_str!("../../../kernels/md/members.cu");
-    let checks = AdvanceKernels::checks();
+    let mut checks = AdvanceKernels::checks();
+    if plan.potential.diameters.is_some() {
+        checks += &SwapKernels::checks();
+    }
     let by_length = sharing.all_candidates && P::exact_sum(std::iter::empty()).is_some();
     let macros = [
         ("MEMBERS", "1".to_owned()),
@@ -196,6 +207,8 @@ pub struct Members {
     pub kernels: Arc<Kernels>,
     pub measure: MeasureKernels,
     advance: AdvanceKernels,
+    /// Where particles have diameters.
+    swap: Option<SwapKernels>,
     pub sharing: Sharing,
     /// What the kernels read, and the host's copy.
     buffer: Buffer,
@@ -234,6 +247,10 @@ impl Members {
             session: session.clone(),
             measure: MeasureKernels::load(&kernels)?,
             advance,
+            swap: match plan.potential.diameters {
+                Some(_) => Some(SwapKernels::load(&kernels)?),
+                None => None,
+            },
             kernels: Arc::new(kernels),
             sharing,
             buffer,
@@ -326,6 +343,23 @@ impl Members {
             self.select(first)?;
             let systems = (copies.len() - first).min(MOST_OF_LAUNCH);
             self.kernels.launch(kernel, self.grid(systems, threads), ())?;
+        }
+        Ok(())
+    }
+
+    /// Takes the trials of all systems to exchange diameters.
+    pub fn swap_all(&self, swaps: &[Swaps]) -> Result<(), EngineError> {
+        let copies = &mut self.copies();
+        for (member, swaps) in copies.iter_mut().zip(swaps) {
+            member.swaps = *swaps;
+        }
+        self.buffer.write(copies)?;
+        let kernel = self.swap.expect("particles have diameters").swap_diameters;
+        for first in (0..copies.len()).step_by(MOST_OF_LAUNCH) {
+            self.select(first)?;
+            let systems = (copies.len() - first).min(MOST_OF_LAUNCH) as u32;
+            let grid = Grid::in_two_dimensions((1, systems), swaps::threads::SWAP_THREADS);
+            self.kernels.launch(kernel, grid, ())?;
         }
         Ok(())
     }

@@ -152,6 +152,11 @@ impl Buffer {
             .map_err(|error| failed("copy to the GPU", error))
     }
 
+    /// In bytes.
+    pub fn size(&self) -> usize {
+        self.bytes
+    }
+
     /// Sets the first bytes to zero after what was launched before; does not wait.
     pub fn clear(&self, bytes: usize) -> Result<(), EngineError> {
         self.fill(0..bytes, 0)

@@ -31,6 +31,7 @@ pub mod sources;
 mod state;
 mod stepper;
 mod streams;
+mod swaps;
 mod thermostat;
 mod transfer;
 mod tuning;

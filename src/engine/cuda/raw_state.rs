@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::buffers::ElementSizes;
 use super::constants::DevicePolicy;
 use super::transfer::aligned_size;
+use crate::arithmetic::Real;
 use crate::engine::{ExactState, MemoryLayout};
 use crate::integrator::ThermostatState;
 use crate::plan::Precision;
@@ -21,8 +22,8 @@ pub struct RawSnapshot<P> {
     pub skin: f64,
     pub threads_per_particle: u32,
     pub rebuilds: u64,
-    /// By id; empty where there are none.
-    pub diameter: Arc<[f64]>,
+    /// Whether particles have diameters.
+    pub has_diameters: bool,
 }
 
 /// Arrays of a copy, taken one after the other.
@@ -59,15 +60,20 @@ struct Particles {
     velocity: Vec<Vec<u64>>,
     image: Vec<Vec<i32>>,
     id: Vec<u32>,
+    /// By id; empty where there are none.
+    diameter: Arc<[f64]>,
 }
 
 impl<P: DevicePolicy> RawSnapshot<P> {
-    /// Lengths in bytes of the arrays of a copy: positions, velocities and images by axis, and ids; of a
+    /// Lengths in bytes of the arrays of a copy: positions, velocities and images by axis, ids, and diameters if there are any; of a
     /// state also species and reference sites.
     pub fn lengths(&self, of_state: bool) -> Vec<usize> {
         let (d, count) = (self.simulation_box.dimension(), self.count);
         let mut lengths = vec![count * self.element_sizes.coordinate; 2 * d];
         lengths.extend(vec![count * 4; d + 1]);
+        if self.has_diameters {
+            lengths.push(count * self.element_sizes.site);
+        }
         if of_state {
             lengths.extend([
                 count,
@@ -99,6 +105,13 @@ impl<P: DevicePolicy> RawSnapshot<P> {
                 .map(|_| arrays.next_u32(count).map(|image| image as i32).collect())
                 .collect(),
             id: arrays.next_u32(count).collect(),
+            diameter: match self.has_diameters {
+                true => {
+                    let words = arrays.next_words(count, self.element_sizes.site);
+                    words.into_iter().map(|word| P::Real::from_bits(word).to_f64()).collect()
+                }
+                false => Arc::default(),
+            },
         }
     }
 
@@ -122,7 +135,7 @@ impl<P: DevicePolicy> RawSnapshot<P> {
             timestep: self.timestep,
             step: self.step,
             species_of,
-            diameter: self.diameter.clone(),
+            diameter: particles.diameter.clone(),
             position: by_id(id, &particles.position, |bits, _| bits),
             image: by_id(id, &particles.image, |image, _| image),
             velocity: by_id(id, &particles.velocity, |bits, _| bits),
@@ -150,7 +163,7 @@ impl<P: DevicePolicy> RawSnapshot<P> {
             velocity: by_id(id, &particles.velocity, |bits, axis| {
                 self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis)
             }),
-            diameter: self.diameter.clone(),
+            diameter: particles.diameter.clone(),
         }
     }
 }
@@ -275,7 +288,7 @@ mod tests {
             skin: 0.4,
             threads_per_particle: 4,
             rebuilds: 9,
-            diameter: Arc::default(),
+            has_diameters: false,
         };
         let bytes = bytes_of(&raw_snapshot, &state);
         let capacities =

@@ -48,6 +48,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/list_writer.cuh"),
     header!("md/member.cuh"),
     header!("md/staged.cuh"),
+    header!("md/swaps.cuh"),
     header!("md/andersen.cuh"),
     header!("md/coarse.cuh"),
     header!("md/forces.cuh"),

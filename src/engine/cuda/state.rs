@@ -130,6 +130,8 @@ pub struct Source<'a> {
     pub position: &'a [[u64; 3]],
     pub velocity: &'a [[u64; 3]],
     pub image: &'a [[i32; 3]],
+    /// Of all particles of the system, by id; empty: those that they have had are kept.
+    pub diameter: &'a [f64],
 }
 
 impl<'a> Source<'a> {
@@ -142,6 +144,7 @@ impl<'a> Source<'a> {
             position: &part.position,
             velocity: &part.velocity,
             image: &part.image,
+            diameter: &[],
         }
     }
 
@@ -154,6 +157,7 @@ impl<'a> Source<'a> {
             position: &state.position,
             velocity: &state.velocity,
             image: &state.image,
+            diameter: &state.diameter,
         }
     }
 
@@ -171,8 +175,6 @@ pub struct State<P> {
     simulation_box: SimulationBox,
     timestep: f64,
     species: Vec<Species>,
-    /// By id; empty where particles have none.
-    diameters: Arc<[f64]>,
     element_sizes: ElementSizes,
     count: u32,
     /// Steps since the start of the run.
@@ -218,7 +220,7 @@ impl<P: DevicePolicy> State<P> {
                 &words_of::<P>(&start.diameter),
                 blocks,
             )?,
-            diameters: start.diameter.as_slice().into(),
+
             blocks,
             species,
             element_sizes,
@@ -263,9 +265,9 @@ impl<P: DevicePolicy> State<P> {
         self.species.iter().map(|s| s.mass * s.count as f64).sum()
     }
 
-    /// By id; empty where particles have none.
-    pub fn diameters(&self) -> &Arc<[f64]> {
-        &self.diameters
+    /// By id, as they stand in sites; `None` where particles have none.
+    pub fn diameters(&self) -> Option<&Buffer> {
+        self.buffers.diameter.as_ref()
     }
 
     pub fn element_sizes(&self) -> ElementSizes {
@@ -288,7 +290,10 @@ impl<P: DevicePolicy> State<P> {
     /// If the GPU has no room.
     pub fn grow(&mut self, capacity: Capacity) -> Result<(), EngineError> {
         let sizes = self.element_sizes;
-        let diameters = words_of::<P>(&self.diameters);
+        let diameters = match self.diameters() {
+            Some(buffer) => sizes.read_diameters(buffer)?,
+            None => Vec::new(),
+        };
         let buffers =
             Buffers::new(&self.session, capacity, sizes, &self.species, &diameters, self.blocks)?;
         for (buffer, from) in buffers.all().zip(self.buffers.all()) {
@@ -384,10 +389,15 @@ impl<P: DevicePolicy> State<P> {
                 &of_positions
             }
         };
-        let diameters = words_of::<P>(&self.diameters);
-        let diameters: Vec<u64> = match diameters.is_empty() {
-            true => Vec::new(),
-            false => from.id.iter().map(|&id| diameters[id as usize]).collect(),
+        let diameters: Vec<u64> = match self.diameters() {
+            None => Vec::new(),
+            Some(buffer) => {
+                if !from.diameter.is_empty() {
+                    self.element_sizes.write_diameters(buffer, &words_of::<P>(from.diameter))?;
+                }
+                let all = self.element_sizes.read_diameters(buffer)?;
+                from.id.iter().map(|&id| all[id as usize]).collect()
+            }
         };
         self.element_sizes.write_sites(&self.buffers.sites[0], sites, &diameters)?;
         self.count = from.id.len() as u32;

@@ -156,6 +156,9 @@ impl Engine for DomainEngine {
     }
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
+        if stage.swap.is_some() {
+            return Err(EngineError::SwapsOnRanks);
+        }
         self.stage = Some(stage.clone());
         self.ranks.order(&Order::BeginStage(stage.clone()));
         self.own.begin_stage(stage)

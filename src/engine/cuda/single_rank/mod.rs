@@ -20,6 +20,7 @@ use crate::engine::cuda::program::Program;
 use crate::engine::cuda::run_device::{Place, RunDevice};
 use crate::engine::cuda::state::Source;
 use crate::engine::cuda::stepper::{Fault, Stepper};
+use crate::engine::cuda::swaps::SwapKernels;
 use crate::engine::cuda::thermostat::{
     Geometry, Kind, SMALL_BLOCK, SMALL_BLOCK_TAGGED_GLOBAL, StepKernel, Thermostat,
 };
@@ -44,6 +45,8 @@ pub struct SingleRank {
     trials: Vec<Trial>,
     /// Of the next launch ([`Launch::tag`]).
     next_tag: u32,
+    /// Where particles have diameters, and the system is alone.
+    swap: Option<SwapKernels>,
 }
 
 /// Most particles whose sites all blocks take as they come (`kernels/md/tagged.cuh`): with more a barrier takes less time under
@@ -94,7 +97,11 @@ impl Stepper for SingleRank {
 /// The program of a plan.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../../kernels/md/engine.cu");
-    let program = stepping_program("engine.cu", text, policy, plan, AdvanceKernels::checks());
+    let mut checks = AdvanceKernels::checks();
+    if plan.potential.diameters.is_some() {
+        checks += &SwapKernels::checks();
+    }
+    let program = stepping_program("engine.cu", text, policy, plan, checks);
     if !has_tagged_sites(plan) {
         return program;
     }
@@ -200,7 +207,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             None => SteppingKernels::Alone(engine.stepping_kernels()?),
             Some(_) => SteppingKernels::OfMany,
         };
-        let stepper = SingleRank { kernels, sampling: None, trials: Vec::new(), next_tag: 1 };
+        let swap = engine.swap_kernels()?;
+        let stepper = SingleRank { kernels, sampling: None, trials: Vec::new(), next_tag: 1, swap };
         let mut engine = engine.with(stepper);
         let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let layout = layout.filter(|memory| choice_of(memory) == Some(same));
@@ -365,6 +373,13 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 }
 
 impl<P: DevicePolicy, S> CudaEngine<P, S> {
+    fn swap_kernels(&self) -> Result<Option<SwapKernels>, EngineError> {
+        match (self.plan.potential.diameters, self.device.place()) {
+            (Some(_), None) => SwapKernels::load(self.device.kernels()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The kernels that take steps of the whole system alone.
     fn stepping_kernels(&self) -> Result<AdvanceKernels, EngineError> {
         let kernels = AdvanceKernels::load(self.device.kernels())?;
@@ -403,14 +418,25 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         let mut left = steps;
+        let mut rebuild = false;
         while left > 0 {
-            let most = left.min(LONGEST_LAUNCH);
-            let (part, samples) = self.prepare_samples(most)?;
-            self.run(part, false, false, samples)?;
+            let to_swaps = self.stage.steps_to_swaps(self.state.step);
+            let (part, samples) = self.prepare_samples(left.min(LONGEST_LAUNCH).min(to_swaps))?;
+            self.run(part, rebuild, false, samples)?;
             left -= part;
             self.count_samples()?;
+            let (key, count) = (self.plan.system.random_key(), self.state.count());
+            let trials = self.stage.swap_trials(key, self.state.step, count);
+            rebuild = trials.is_some();
+            if let Some(trials) = trials {
+                let kernels = self.stepper.swap.expect("particles have diameters");
+                self.swap_diameters(&kernels, &trials)?;
+            }
         }
-        Ok(())
+        match rebuild {
+            true => self.run(0, true, false, LaunchSamples::NONE),
+            false => Ok(()),
+        }
     }
 
     fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
@@ -472,6 +498,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
             self.device.set_masses(self.state.species())?;
             let kernels = self.stepping_kernels()?;
             self.stepper.kernels = SteppingKernels::Alone(kernels);
+            self.stepper.swap = self.swap_kernels()?;
         }
         let rebuilds = self.state.control.rebuilds;
         self.neighbor_list.set_box(simulation_box)?;

@@ -1,0 +1,208 @@
+// Swap Monte Carlo: trials in which two particles exchange their diameters. Mirrors src/engine/swaps.rs and src/engine/cpu/swaps.rs.
+//
+// Each block has a system to itself, and each of its warps a trial. Trials have the outcome of one after the other: of those that
+// are under way a trial waits for every earlier one that has a particle within reach of its own, or in common with it; the
+// others change nothing that it sees. Neighbors are searched for in the cells of the last sorting, one half of a warp for each of the
+// two particles: since then nobody has moved further than the lists allow.
+#pragma once
+#include "md/forces.cuh"
+#include "md/grid.cuh"
+
+#include "shared/swaps.cuh"
+
+#if DIAMETERS
+static_assert(SPECIES_COUNT == 1, "particles with diameters are of one species");
+
+#define SWAP_WARPS (SWAP_THREADS / 32)
+#define NO_CHANGE (-(1ll << 62))
+
+// A trial, as all lanes of a warp have it.
+struct SwapTrial {
+    // By particle.
+    u32 id[2];
+    u32 place[2];
+    double uniform;
+    // The particle of the lane's half of the warp, with the diameter that it has and the one that it would have.
+    Site site[SITE_COMPONENTS];
+    Real old_diameter;
+    Real new_diameter;
+
+    INLINE u32 own() const { return place[(threadIdx.x >> 4) & 1]; }
+    INLINE u32 other() const { return place[~(threadIdx.x >> 4) & 1]; }
+};
+
+INLINE SwapTrial draw_swap(const Swaps &swaps, u32 number, const u32 *place_of) {
+    RandomWords words = random_block(swaps.key, number, swaps.step, PURPOSE_SWAP, 0);
+    SwapTrial trial;
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        trial.id[k] = (u32)((u64)words.word[k] * system.count >> 32);
+        trial.place[k] = place_of[trial.id[k]];
+    }
+    trial.uniform = uniform_open(words.word[2], words.word[3]);
+    return trial;
+}
+
+// Energy in units of 2^-32.
+INLINE i64 swap_units(Real energy, bool &fits) {
+    double units = mul((double)energy, 4294967296.0);
+    fits = fits && fabs((double)energy) < 1048576.0;
+    return fits ? wide_round(units, fits) : 0;
+}
+
+// Energy of the lane's particle, with a diameter, and a neighbor.
+INLINE i64 swap_energy(const SwapTrial &trial, Real diameter, const Site (&other)[SITE_COMPONENTS], Real r2, bool &fits) {
+    Real scale = inverse_square_of_diameter(diameter, diameter_of(other), minus_half_non_additivity);
+    Real force, energy;
+    bool too_close;
+    pairs[0].evaluate(scaled(r2, scale), true, force, energy, too_close);
+    fits = fits && !too_close;
+    return swap_units(energy, fits);
+}
+
+// Change of the potential energy by the exchange, in all lanes; NO_CHANGE: an energy is too large.
+INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites) {
+    u32 lane = threadIdx.x & 31, sub = lane & 15, half = lane & 16;
+    u32 own = trial.own(), other = trial.other();
+    Site site_of_other[SITE_COMPONENTS], reference[SITE_COMPONENTS];
+    load_site(sites, own, trial.site);
+    load_site(sites, other, site_of_other);
+    trial.old_diameter = diameter_of(trial.site);
+    trial.new_diameter = diameter_of(site_of_other);
+    // Beyond this nobody interacts with it: the rest is left to the cutoff of the pair.
+    Real wider = trial.old_diameter < trial.new_diameter ? trial.new_diameter : trial.old_diameter;
+    Real widest = (Real)system.widest_partner, partner = wider < widest ? widest : wider;
+    Real far = inverse_square_of_diameter(wider, partner, minus_half_non_additivity);
+    Real farthest2 = mul(pairs[0].interaction.cutoff2, Real(1.0001));
+    load_site(system.reference, own, reference);
+    const u32 *around = system.around + (size_t)cell_of(reference) * system.around_count;
+    // The particles of two cells a lane.
+    u32 first[2] = {}, last[2] = {};
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        u32 cell = sub + 16 * k;
+        if (cell >= system.around_count) continue;
+        u32 bin = bin_number(around[cell] & ((1u << RANK_BITS) - 1), 0);
+        first[k] = system.bin_start[bin];
+        last[k] = system.bin_start[bin + 1];
+    }
+    i64 change = 0;
+    bool fits = true;
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        for (u32 cell = 0; cell < 16 && cell + 16 * k < system.around_count; ++cell) {
+            u32 from = __shfl_sync(~0u, first[k], half + cell), to = __shfl_sync(~0u, last[k], half + cell);
+            for (u32 p = from + sub; p < to; p += 16) {
+                if (p == own || p == other) continue;
+                Site x[SITE_COMPONENTS];
+                load_site(sites, p, x);
+                Real displacement[DIMENSION], length[DIMENSION];
+                Real r2 = pair_distance2(trial.site, x, displacement, length);
+                if (!(mul(r2, far) < farthest2)) continue;
+                change -= swap_energy(trial, trial.old_diameter, x, r2, fits);
+                change += swap_energy(trial, trial.new_diameter, x, r2, fits);
+            }
+        }
+    }
+    for (u32 offset = 16; offset > 0; offset >>= 1) change += exchange(change, offset);
+    return __all_sync(~0u, fits) ? change : NO_CHANGE;
+}
+
+// Metropolis' rule.
+INLINE bool accepts(const Swaps &swaps, const SwapTrial &trial, i64 change) {
+    if (change <= 0) return true;
+    double exponent = divide(-divide((double)change, 4294967296.0), swaps.temperature);
+    return exponent > -700.0 && trial.uniform < exp_f64(exponent);
+}
+
+// Whether one of the particles of two trials is, or may become, a neighbor of one of the other trial.
+INLINE bool touch(const u32 (&a)[2], const u32 (&b)[2], const Site *sites, Real farthest2) {
+    bool found = false;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        u32 p = a[k & 1], q = b[k >> 1];
+        Site x[SITE_COMPONENTS], y[SITE_COMPONENTS];
+        load_site(sites, p, x);
+        load_site(sites, q, y);
+        Real displacement[DIMENSION], length[DIMENSION];
+        found |= p == q || distance2(x, y, displacement, length) < farthest2;
+    }
+    return found;
+}
+
+// All trials of the block's system.
+INLINE void take_swaps(const Swaps &swaps) {
+    __shared__ u32 places[SWAP_WARPS][2];
+    __shared__ u32 finished;
+    __shared__ u64 accepted;
+    __shared__ i64 change_of_all;
+    Control *control = system.control;
+    Site *sites = system.sites[control->site_copy];
+    const Particles &particles = system.particles[control->copy];
+    u32 *place_of = system.slot_of;
+    for (u32 p = threadIdx.x; p < system.count; p += blockDim.x) place_of[particles.id[p]] = p;
+    if (threadIdx.x == 0) {
+        accepted = 0;
+        change_of_all = 0;
+    }
+    __syncthreads();
+    u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    Real farthest2 = (Real)swaps.farthest2;
+    for (u32 from = 0; from < swaps.count; from += SWAP_WARPS) {
+        u32 number = from + warp, under_way = swaps.count - from < SWAP_WARPS ? swaps.count - from : SWAP_WARPS;
+        bool pending = warp < under_way;
+        SwapTrial trial;
+        if (pending) {
+            trial = draw_swap(swaps, number, place_of);
+            if (lane < 2) places[warp][lane] = trial.place[lane];
+        }
+        if (threadIdx.x == 0) finished = 0;
+        __syncthreads();
+        // Lane k: whether trial k comes first.
+        bool waits = pending && lane < warp && touch(places[lane], trial.place, sites, farthest2);
+        u32 before = __ballot_sync(~0u, waits), all = under_way == 32 ? ~0u : (1u << under_way) - 1;
+        for (;;) {
+            u32 so_far = finished;
+            __syncthreads();
+            if (so_far == all) break;
+            if (pending && (before & ~so_far) == 0) {
+                pending = false;
+                i64 change = trial.place[0] == trial.place[1] ? NO_CHANGE : change_by_exchange(trial, sites);
+                if (change != NO_CHANGE && accepts(swaps, trial, change)) {
+                    // The first lane of each half gives its particle the diameter of the other.
+                    if ((lane & 15) == 0) {
+                        Site diameter = site_of_real(trial.new_diameter);
+                        u32 own = trial.own(), id = trial.id[lane >> 4];
+                        sites[(size_t)own * SITE_STRIDE + DIMENSION] = diameter;
+                        system.reference[(size_t)own * SITE_STRIDE + DIMENSION] = diameter;
+                        system.diameter[id] = diameter;
+                    }
+                    if (lane == 0) {
+                        atomicAdd((unsigned long long *)&accepted, 1ull);
+                        atomicAdd((unsigned long long *)&change_of_all, (unsigned long long)change);
+                    }
+                }
+                __syncwarp();
+                if (lane == 0) atomicOr(&finished, 1u << warp);
+            }
+            __syncthreads();
+        }
+    }
+    if (threadIdx.x == 0) {
+        control->swaps = accepted;
+        control->swap_change = change_of_all;
+    }
+}
+
+#if MEMBERS
+extern "C" __global__ void __launch_bounds__(SWAP_THREADS, 1) swap_diameters() {
+    const Swaps swaps = member_of_block().swaps;
+    enter_system();
+    take_swaps(swaps);
+}
+#else
+extern "C" __global__ void __launch_bounds__(SWAP_THREADS, 1) swap_diameters(const __grid_constant__ Swaps swaps) {
+    take_swaps(swaps);
+}
+#endif
+#endif

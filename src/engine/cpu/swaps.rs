@@ -1,0 +1,76 @@
+//! Swap Monte Carlo on this processor, one trial after the other.
+use rayon::prelude::*;
+
+use super::chunk::CHUNK;
+use super::engine::CpuEngine;
+use super::gather::DIAMETER;
+use super::kernels::build_list;
+use super::neighbors::{ListOf, NeighborList, Reach};
+use crate::arithmetic::Real;
+use crate::engine::EngineError;
+use crate::engine::precision::Policy;
+use crate::engine::swaps::{SwapTrials, energy};
+
+/// Widens the reach of lists beyond what rounding of distances may take.
+const MARGIN: f64 = 1.0 + 1e-5;
+
+impl<P: Policy> CpuEngine<P> {
+    /// Takes the trials, and makes lists and forces anew.
+    pub(super) fn swap_diameters(&mut self, trials: &SwapTrials) -> Result<(), EngineError> {
+        let lists = self.lists_of_all_within_reach();
+        let count = self.state.count();
+        let mut place_of = vec![0; count];
+        let ids = self.state.chunks.iter().flat_map(|chunk| &chunk.id);
+        ids.enumerate().for_each(|(place, &id)| place_of[id as usize] = place);
+        let mut diameters = self.state.diameters().to_vec();
+        let (mut accepted, mut change_of_all) = (0, 0i64);
+        for number in 0..trials.count {
+            let trial = trials.trial(number, count as u32);
+            let ids = trial.particles.map(|id| id as usize);
+            if ids[0] == ids[1] {
+                continue;
+            }
+            let places = ids.map(|id| place_of[id]);
+            let neighbors = places.map(|place| lists[place / CHUNK].segment(place % CHUNK, 0, 1));
+            let (policy, sites) = (self.state.policy(), &self.state.sites);
+            let change = self.force_field.change_by_exchange(policy, sites, neighbors, places);
+            if let Some(change) = change
+                && trials.accepts(&trial, change)
+            {
+                accepted += 1;
+                change_of_all += change;
+                diameters.swap(ids[0], ids[1]);
+                let [a, b] = places;
+                let (one, other) = (self.state.sites[a][DIAMETER], self.state.sites[b][DIAMETER]);
+                (self.state.sites[a][DIAMETER], self.state.sites[b][DIAMETER]) = (other, one);
+            }
+        }
+        self.state.set_diameters(diameters.into());
+        self.thermostat.swap_trials += u64::from(trials.count);
+        self.thermostat.swaps += accepted;
+        self.thermostat.heat += energy(change_of_all);
+        self.rebuild();
+        self.compute_forces(false, &|_| true)
+    }
+
+    /// Lists of all pairs that interact with any diameters, by chunk.
+    fn lists_of_all_within_reach(&self) -> Vec<NeighborList> {
+        let farthest = self.plan.potential.largest_cutoff() * MARGIN;
+        let reach = Reach {
+            squares: vec![vec![P::Real::from_f64(farthest * farthest)]],
+            of_diameters: None,
+            skin: P::Real::ZERO,
+        };
+        let sorted = self.neighbor_lists.sorted(&self.state, (&[], &[]));
+        let (set, grid) = (self.processor.instruction_set(), self.neighbor_lists.grid());
+        let (policy, sites) = (self.state.policy(), &self.state.sites);
+        let list_of = |(index, species)| {
+            let mut list = NeighborList::default();
+            let of = ListOf { first: index * CHUNK, species, sites };
+            build_list(set, &mut list, &of, policy, grid, &sorted, &reach);
+            list
+        };
+        let chunks = self.state.chunks.par_iter().enumerate();
+        chunks.map(|(index, chunk)| list_of((index, &chunk.species[..]))).collect()
+    }
+}

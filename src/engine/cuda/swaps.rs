@@ -1,0 +1,76 @@
+//! Swap Monte Carlo on a GPU (`kernels/md/swaps.cuh`): a block takes the trials of a system.
+use super::buffers::Control;
+use super::constants::DevicePolicy;
+use super::declare::{device_constants, device_struct, shared_header};
+use super::engine::CudaEngine;
+use super::launch::{Grid, kernels};
+use super::single_rank::SingleRank;
+use crate::engine::EngineError;
+use crate::engine::swaps::{SwapTrials, energy};
+
+device_struct! {
+    /// The trials of a system after a step.
+    pub struct Swaps {
+        pub key: u64,
+        pub step: u64,
+        pub temperature: f64,
+        /// Squared distance beyond which particles of any diameters do not interact.
+        pub farthest2: f64,
+        pub count: u32,
+        pub unused: u32,
+    }
+}
+
+device_constants! {
+    /// Of a block: each warp has a trial.
+    pub mod threads: u32 {
+        SWAP_THREADS = 512;
+    }
+}
+
+shared_header!(pub SHARED = "shared/swaps.cuh": threads::Declaration, Swaps);
+
+kernels! {
+    /// Of one system.
+    pub struct SwapKernels {
+        swap_diameters(Swaps);
+    }
+}
+
+/// Widens the reach beyond what rounding of distances may take.
+const MARGIN: f64 = 1.0 + 1e-5;
+
+impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
+    /// Trials as the kernel takes them.
+    pub(super) fn swaps(&self, trials: &SwapTrials) -> Swaps {
+        let farthest = self.plan.potential.largest_cutoff() * MARGIN;
+        Swaps {
+            key: trials.key,
+            step: trials.step,
+            temperature: trials.temperature,
+            farthest2: farthest * farthest,
+            count: trials.count,
+            unused: 0,
+        }
+    }
+
+    /// Takes the trials. Lists and forces are of the diameters before.
+    pub(super) fn swap_diameters(
+        &mut self,
+        kernels: &SwapKernels,
+        trials: &SwapTrials,
+    ) -> Result<(), EngineError> {
+        let grid = Grid::of(1, threads::SWAP_THREADS);
+        self.device.kernels().launch(kernels.swap_diameters, grid, (self.swaps(trials),))?;
+        let control = self.state.read_control()?;
+        self.take_swaps(trials, &control);
+        Ok(())
+    }
+
+    /// Takes over what trials have left.
+    pub(super) fn take_swaps(&mut self, trials: &SwapTrials, control: &Control) {
+        self.thermostat.swap_trials += u64::from(trials.count);
+        self.thermostat.swaps += control.swaps;
+        self.thermostat.heat += energy(control.swap_change);
+    }
+}

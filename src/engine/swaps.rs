@@ -1,0 +1,96 @@
+//! Swap Monte Carlo: trials in which two particles exchange their diameters, at fixed positions.
+//!
+//! Between two steps of molecular dynamics trials follow each other. Each takes two particles at random, and exchanges their
+//! diameters with probability `min(1, exp(-dU/T))` (Metropolis), where `dU` is the change of the potential energy
+//! (L. Berthier et al., J. Stat. Mech. 064004 (2019)). Energies of pairs are rounded to multiples of 2^-32 and their sums
+//! are exact: `dU` does not depend on the order, and is minus that of the reverse trial. So any engine may take trials at
+//! once that do not touch each other (`kernels/md/swaps.cuh`), and the outcome is that of one after the other.
+use crate::arithmetic::elementary::exp_f64;
+use crate::arithmetic::fixed_point::wide_round;
+use crate::arithmetic::random::{Purpose, block, uniform_open};
+
+/// Units of energies in one.
+const UNITS: f64 = (1u64 << 32) as f64;
+
+/// Larger energies of pairs never occur in equilibrium: such a trial is rejected.
+const LARGEST_ENERGY: f64 = (1u64 << 20) as f64;
+
+/// Arguments of the exponential below this give no chance.
+const LEAST_EXPONENT: f64 = -700.0;
+
+/// The trials after a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwapTrials {
+    /// Of the random numbers.
+    pub key: u64,
+    pub step: u64,
+    pub temperature: f64,
+    pub count: u32,
+}
+
+/// Two particles, by id, and what decides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    pub particles: [u32; 2],
+    uniform: f64,
+}
+
+impl SwapTrials {
+    /// A trial of a number of particles. Particles may be the same: then nothing changes.
+    pub fn trial(&self, number: u32, particles: u32) -> Trial {
+        let words = block(self.key, number, self.step, Purpose::Swap, 0);
+        let one_of = |word: u32| (u64::from(word) * u64::from(particles) >> 32) as u32;
+        Trial {
+            particles: [one_of(words[0]), one_of(words[1])],
+            uniform: uniform_open(words[2], words[3]),
+        }
+    }
+
+    /// Metropolis' rule, for a change of the energy in its units.
+    pub fn accepts(&self, trial: &Trial, change: i64) -> bool {
+        let exponent = -energy(change) / self.temperature;
+        change <= 0 || (exponent > LEAST_EXPONENT && trial.uniform < exp_f64(exponent))
+    }
+}
+
+/// The energy of a pair in units of 2^-32; `None` if it is too large.
+#[inline(always)]
+pub fn units_of(energy: f64) -> Option<i64> {
+    if energy.abs() < LARGEST_ENERGY { wide_round(energy * UNITS) } else { None }
+}
+
+/// A sum of such units as an energy.
+pub fn energy(units: i64) -> f64 {
+    units as f64 / UNITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn particles_are_chosen_evenly_and_independently() {
+        let trials = SwapTrials { key: 3, step: 50, temperature: 0.5, count: 0 };
+        let mut counts = [[0u32; 5]; 5];
+        for number in 0..25_000 {
+            let [a, b] = trials.trial(number, 5).particles;
+            counts[a as usize][b as usize] += 1;
+        }
+        // 1,000 each, with a standard deviation of 31.
+        assert!(counts.iter().flatten().all(|&count| (850..1150).contains(&count)), "{counts:?}");
+    }
+
+    #[test]
+    fn changes_are_accepted_as_often_as_metropolis_says() {
+        let trials = SwapTrials { key: 3, step: 50, temperature: 0.5, count: 0 };
+        let change = units_of(0.5).unwrap();
+        let accepted =
+            (0..10_000).filter(|&number| trials.accepts(&trials.trial(number, 5), change));
+        // exp(-1), with a standard deviation of 48.
+        let accepted = accepted.count() as f64;
+        assert!((accepted - 3678.8).abs() < 240.0, "{accepted}");
+        let trial = trials.trial(0, 5);
+        assert!(trials.accepts(&trial, 0) && trials.accepts(&trial, -change));
+        assert!(!trials.accepts(&trial, i64::MAX));
+    }
+}
