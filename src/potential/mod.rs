@@ -7,6 +7,7 @@
 mod buckingham;
 mod derivatives;
 mod description;
+mod dzugutov;
 mod evaluator;
 mod form;
 mod gaussian_core;
@@ -79,6 +80,7 @@ potentials! {
     Yukawa => yukawa::Form;
     GaussianCore => gaussian_core::Form;
     Buckingham => buckingham::Form;
+    Dzugutov => dzugutov::Form;
 }
 
 /// All words of the configuration.
