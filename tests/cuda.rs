@@ -323,12 +323,15 @@ fn every_potential_and_truncation_gives_the_bits_of_the_cpu() {
     for (form, truncation) in [
         (PairPotential::LennardJones, Truncation::Sharp),
         (PairPotential::LennardJones, Truncation::ForceShifted),
+        (PairPotential::LennardJones, Truncation::EvenQuartic),
         (PairPotential::LennardJones, smooth),
         (PairPotential::Mie { m: 12, n: 6 }, Truncation::Shifted),
         (PairPotential::Mie { m: 11, n: 7 }, smooth),
         (PairPotential::InversePower { n: 12 }, Truncation::ForceShifted),
         (PairPotential::InversePower { n: 15 }, Truncation::Shifted),
+        (PairPotential::InversePower { n: 12 }, Truncation::EvenQuartic),
         (PairPotential::HarmonicSpheres, Truncation::Shifted),
+        (PairPotential::Dzugutov, Truncation::Sharp),
         (PairPotential::Yukawa, smooth),
         (PairPotential::GaussianCore, Truncation::Shifted),
     ] {
@@ -342,6 +345,9 @@ fn every_potential_and_truncation_gives_the_bits_of_the_cpu() {
             }
             if form == PairPotential::HarmonicSpheres {
                 pair.cutoff = pair.of(&SIGMA);
+            }
+            if form == PairPotential::Dzugutov {
+                pair.cutoff = 1.94 * pair.of(&SIGMA);
             }
         }
         assert_same_bits(&plan, None, 200);

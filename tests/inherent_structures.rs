@@ -270,6 +270,31 @@ fn a_descent_that_is_cut_short_is_said_and_written_as_it_is() {
     assert!(left.iter().all(|&force| force > 1e-6), "{left:?}");
 }
 
+/// The forces are those of the shifted potential, so that minima are the same places.
+#[test]
+fn minima_of_sharp_potentials_are_those_of_shifted_ones_with_other_energies() {
+    let text = toml(3, 256, "double", "timestep = 0.004\nthreads = 1") + STAGES + INHERENT;
+    let ended = |word: &str| {
+        let job = Job::new(&text.replace(r#"{ kind = "smooth", width = 0.005 }"#, word));
+        let stderr = job.succeeds(&["run", "job.toml"]).stderr;
+        (job, stderr)
+    };
+    let (sharp, said) = ended("\"sharp\"");
+    let jumps = "the energy jumps by 2.45e-2 and the force by 7.31e-2 at the cutoff";
+    assert!(said.contains(jumps), "{said}");
+    let (shifted, _) = ended("\"shifted\"");
+    let places = |job: &Job| {
+        let all = numbers(&job.path("out/production.inherent.h5md"));
+        all["/particles/trajectory/position/value"].clone()
+    };
+    assert_eq!(places(&sharp), places(&shifted));
+    let energy = |job: &Job| job.series("production", "inherent_structure_energy");
+    // Some 40 pairs a particle have up to 2.4e-2 each, and are counted half.
+    for (sharp, shifted) in energy(&sharp).into_iter().zip(energy(&shifted)) {
+        assert!((0.1..0.6).contains(&(shifted - sharp)), "{shifted} {sharp}");
+    }
+}
+
 /// The literature has minima of shifted potentials, too. They attract at the cutoff, so that no pair comes to rest there.
 #[test]
 fn minima_of_shifted_potentials_are_found_and_the_jump_of_the_force_is_said() {

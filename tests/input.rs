@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use supercool::command::check::check_report;
+use supercool::command::check::{check_report, warnings};
 use supercool::command::init::{PRESETS, init};
 use supercool::config::{self, ConfigError};
 use supercool::plan::{Plan, Precision, StagePlan, Thermostat, TotalEnergy};
-use supercool::potential::{PairPotential, Truncation};
+use supercool::potential::{EPSILON, PairPotential, SIGMA, Truncation};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -237,6 +237,92 @@ fn lags_are_in_blocks_or_at_about_equal_ratios() {
     // Three lags or more in an octave; 5 2^6 = 320 is the first longest lag beyond 200.
     assert_eq!((even.every, even.block_size, even.level_ratio), (5, 6, Some(2)));
     assert_eq!(even.levels, 7);
+}
+
+#[test]
+fn minima_of_potentials_that_jump_at_the_cutoff_are_warned_of() {
+    let propensity = folder("tests/input/good/propensity_of_minima_with_jumps.toml");
+    let propensity = fs::read_to_string(propensity).unwrap();
+    let minimize = init("lennard-jones").unwrap().replacen(
+        "[[stage]]\n",
+        "[[stage]]\nminimize = { temperature = 1.0 }\n",
+        1,
+    );
+    let of = |text: &str, truncation: &str| {
+        let text = text.replace("\"sharp\"", truncation).replace("\"shifted\"", truncation);
+        warnings(&config::parse(&text, "text").unwrap_or_else(|error| panic!("{error}")))
+    };
+    for (text, subject, energy, force) in [
+        (&propensity, "inherent structures", "2.45e-2", "7.31e-2"),
+        (&minimize, "minimize", "9.76e-4", "1.46e-3"),
+    ] {
+        let sharp = format!(
+            "{subject}: the energy jumps by {energy} and the force by {force} at the cutoff: minima are those of the forces"
+        );
+        let found = of(text, "\"sharp\"");
+        assert!(found.contains(&sharp), "{found}");
+        let shifted = format!("{subject}: the force jumps by {force} at the cutoff: where a pair");
+        let found = of(text, "\"shifted\"");
+        assert!(found.contains(&shifted), "{found}");
+        for none in ["\"force-shifted\"", "\"even-quartic\"", "{ kind = \"smooth\", width = 0.05 }"]
+        {
+            let found = of(text, none);
+            assert!(!found.contains("jumps"), "{none}: {found}");
+        }
+    }
+}
+
+/// Numbers of the sources that the presets name.
+#[test]
+fn presets_of_mixtures_have_the_parameters_of_their_sources() {
+    let plan = |name: &str| config::parse(init(name).unwrap(), name).unwrap();
+    let counts = |plan: &Plan| -> Vec<usize> {
+        plan.system.species.iter().map(|species| species.count).collect()
+    };
+    let edge = |plan: &Plan| plan.system.simulation_box.edges()[0];
+    let of = |plan: &Plan, a: usize, b: usize| {
+        let pair = &plan.potential.pairs[a][b];
+        (pair.of(&EPSILON), pair.of(&SIGMA))
+    };
+
+    let jbb = plan("jbb");
+    assert_eq!((counts(&jbb), jbb.system.simulation_box.dimension()), (vec![600, 330, 360], 2));
+    assert!((edge(&jbb) - 32.8962).abs() < 1e-9, "{}", edge(&jbb));
+    assert_eq!(jbb.potential.truncation, Truncation::EvenQuartic);
+    assert_eq!((of(&jbb, 0, 2), of(&jbb, 1, 2)), ((0.75, 0.9), (1.5, 0.8)));
+
+    let three = plan("kob-andersen-2");
+    assert_eq!(three.potential.truncation, Truncation::EvenQuartic);
+    let mean =
+        |one: (f64, f64), other: (f64, f64)| (0.5 * (one.0 + other.0), 0.5 * (one.1 + other.1));
+    for (pair, (one, other)) in
+        [((0, 2), ((0, 0), (0, 1))), ((1, 2), ((0, 1), (1, 1))), ((2, 2), ((0, 0), (1, 1)))]
+    {
+        let found = of(&three, pair.0, pair.1);
+        let expected = mean(of(&three, one.0, one.1), of(&three, other.0, other.1));
+        assert!((found.0 - expected.0).abs() + (found.1 - expected.1).abs() < 1e-15, "{pair:?}");
+    }
+    let of_three = counts(&three);
+    assert_eq!(of_three[0], 4 * of_three[1]);
+
+    let plane = plan("kob-andersen-2d");
+    assert_eq!(counts(&plane), [1300, 700]);
+    assert!((edge(&plane) - (2000.0f64 / 1.2).sqrt()).abs() < 1e-12);
+
+    let force_shifted = plan("kob-andersen-force-shifted");
+    assert_eq!(force_shifted.potential.truncation, Truncation::ForceShifted);
+    assert!((edge(&force_shifted) - 15.05658).abs() < 5e-6, "{}", edge(&force_shifted));
+    for mixture in [plane, force_shifted, plan("kob-andersen")] {
+        assert_eq!(of(&mixture, 0, 1), (1.5, 0.8));
+        assert!(
+            mixture
+                .potential
+                .pairs
+                .iter()
+                .flatten()
+                .all(|pair| { (pair.cutoff / pair.of(&SIGMA) - 2.5).abs() < 1e-15 })
+        );
+    }
 }
 
 #[test]

@@ -689,6 +689,7 @@ fn potentials_agree<P: Numbers>() {
         (PairPotential::HarmonicSpheres, pair.with_cutoff(0.88)),
         (PairPotential::Yukawa, pair.with(&KAPPA, 3.1)),
         (PairPotential::GaussianCore, pair),
+        (PairPotential::Dzugutov, pair.with_cutoff(1.94 * 0.88)),
         (PairPotential::Mie { m: 12, n: 6 }, pair),
         (PairPotential::Mie { m: 11, n: 7 }, pair),
         (PairPotential::Mie { m: 63, n: 62 }, pair),

@@ -147,7 +147,8 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
     static CASES: OnceLock<Vec<(String, Vec<Resources>)>> = OnceLock::new();
     CASES.get_or_init(|| {
         use PairPotential::{
-            Buckingham, GaussianCore, HarmonicSpheres, InversePower, LennardJones, Mie, Yukawa,
+            Buckingham, Dzugutov, GaussianCore, HarmonicSpheres, InversePower, LennardJones, Mie,
+            Yukawa,
         };
         let mut cases = Vec::new();
         let mut add = |number: usize, precision: Precision, dimension, form, truncation| {
@@ -173,8 +174,6 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             (InversePower { n: 18 }, SMOOTH),
             (InversePower { n: 9 }, Truncation::ForceShifted),
             (HarmonicSpheres, Truncation::Sharp),
-            (LennardJones, Truncation::EvenQuartic),
-            (InversePower { n: 12 }, Truncation::EvenQuartic),
             (Yukawa, Truncation::ForceShifted),
             (GaussianCore, SMOOTH),
             (LennardJones, TOO_WIDE_TO_SATURATE),
@@ -185,6 +184,9 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             let precision = Precision::ALL[3 - number % 4];
             add(number, precision, 3 - number % 2, form, truncation);
         }
+        add(0, Precision::FixedPoint, 3, LennardJones, Truncation::EvenQuartic);
+        add(1, Precision::Double, 2, InversePower { n: 12 }, Truncation::EvenQuartic);
+        add(2, Precision::FixedPoint, 3, Dzugutov, Truncation::Sharp);
         let small = |precision| plan(precision, 3, LennardJones, Truncation::Shifted);
         for (precision, architecture) in [(Precision::FixedPoint, 90), (Precision::Single, 80)] {
             let program = program(&small(precision));

@@ -51,7 +51,7 @@ INLINE i64 swap_units(Real energy, bool &fits) {
 }
 
 // Energy of the lane's particle, with a diameter, and a neighbor.
-INLINE i64 swap_energy(const SwapTrial &trial, Real diameter, const Site (&other)[SITE_COMPONENTS], Real r2, bool &fits) {
+INLINE i64 swap_energy(Real diameter, const Site (&other)[SITE_COMPONENTS], Real r2, bool &fits) {
     Real scale = inverse_square_of_diameter(diameter, diameter_of(other), minus_half_non_additivity);
     Real force, energy;
     bool too_close;
@@ -60,13 +60,37 @@ INLINE i64 swap_energy(const SwapTrial &trial, Real diameter, const Site (&other
     return swap_units(energy, fits);
 }
 
+// Neighbors of the two particles of a trial that wait for being evaluated: those found by each half of the warp.
+#define MOST_NEAR 96
+#define CELLS_AT_ONCE 4
+
+struct NearPlaces {
+    u32 place[2][MOST_NEAR];
+};
+
+// What the lane's neighbors add to the change.
+INLINE i64 change_by(const SwapTrial &trial, const u32 *near, u32 count, const Site *sites, bool &fits) {
+    i64 change = 0;
+    for (u32 k = threadIdx.x & 15; k < count; k += 16) {
+        Site x[SITE_COMPONENTS];
+        load_site(sites, near[k], x);
+        Real displacement[DIMENSION], length[DIMENSION];
+        Real r2 = pair_distance2(trial.site, x, displacement, length);
+        change -= swap_energy(trial.old_diameter, x, r2, fits);
+        change += swap_energy(trial.new_diameter, x, r2, fits);
+    }
+    return change;
+}
+
 // Change of the potential energy by the exchange, in all lanes; NO_CHANGE: an energy is too large.
-INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites) {
-    u32 lane = threadIdx.x & 31, sub = lane & 15, half = lane & 16;
+INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites, NearPlaces &near_places) {
+    u32 lane = threadIdx.x & 31, sub = lane & 15, half = lane & 16, of_half = 0xFFFFu << half;
     u32 own = trial.own(), other = trial.other();
+    u32 *near = near_places.place[half >> 4], count = 0;
     Site site_of_other[SITE_COMPONENTS], reference[SITE_COMPONENTS];
     load_site(sites, own, trial.site);
     load_site(sites, other, site_of_other);
+    load_site(system.reference, own, reference);
     trial.old_diameter = diameter_of(trial.site);
     trial.new_diameter = diameter_of(site_of_other);
     // Beyond this nobody interacts with it: the rest is left to the cutoff of the pair.
@@ -74,7 +98,6 @@ INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites) {
     Real widest = (Real)system.widest_partner, partner = wider < widest ? widest : wider;
     Real far = inverse_square_of_diameter(wider, partner, minus_half_non_additivity);
     Real farthest2 = mul(pairs[0].interaction.cutoff2, Real(1.0001));
-    load_site(system.reference, own, reference);
     const u32 *around = system.around + (size_t)cell_of(reference) * system.around_count;
     // The particles of two cells a lane.
     u32 first[2] = {}, last[2] = {};
@@ -88,22 +111,42 @@ INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites) {
     }
     i64 change = 0;
     bool fits = true;
+    // Cells with more particles than half a warp has lanes take several rounds.
+    for (u32 skipped = 0; __any_sync(~0u, first[0] + skipped < last[0] || first[1] + skipped < last[1]); skipped += 16) {
+#pragma unroll 1
+        for (u32 cell = 0; cell < 32; cell += CELLS_AT_ONCE) {
+            if (cell >= system.around_count) break;
+            Site x[CELLS_AT_ONCE][SITE_COMPONENTS];
+            u32 place[CELLS_AT_ONCE];
+            bool is_there[CELLS_AT_ONCE];
+            // All are on their way before the first is looked at.
 #pragma unroll
-    for (u32 k = 0; k < 2; ++k) {
-        for (u32 cell = 0; cell < 16 && cell + 16 * k < system.around_count; ++cell) {
-            u32 from = __shfl_sync(~0u, first[k], half + cell), to = __shfl_sync(~0u, last[k], half + cell);
-            for (u32 p = from + sub; p < to; p += 16) {
-                if (p == own || p == other) continue;
-                Site x[SITE_COMPONENTS];
-                load_site(sites, p, x);
-                Real displacement[DIMENSION], length[DIMENSION];
-                Real r2 = pair_distance2(trial.site, x, displacement, length);
-                if (!(mul(r2, far) < farthest2)) continue;
-                change -= swap_energy(trial, trial.old_diameter, x, r2, fits);
-                change += swap_energy(trial, trial.new_diameter, x, r2, fits);
+            for (u32 k = 0; k < CELLS_AT_ONCE; ++k) {
+                u32 from = half + ((cell + k) & 15);
+                u32 begin = __shfl_sync(~0u, cell < 16 ? first[0] : first[1], from);
+                u32 end = __shfl_sync(~0u, cell < 16 ? last[0] : last[1], from);
+                place[k] = begin + skipped + sub;
+                is_there[k] = place[k] < end && place[k] != own && place[k] != other;
+                load_site(sites, is_there[k] ? place[k] : own, x[k]);
             }
+#pragma unroll
+            for (u32 k = 0; k < CELLS_AT_ONCE; ++k) {
+                Real displacement[DIMENSION], length[DIMENSION];
+                Real r2 = pair_distance2(trial.site, x[k], displacement, length);
+                bool is_near = is_there[k] && mul(r2, far) < farthest2;
+                u32 all = __ballot_sync(~0u, is_near) & of_half;
+                if (is_near) near[count + __popc(all & ((1u << lane) - 1))] = place[k];
+                count += __popc(all);
+            }
+            if (!__any_sync(~0u, count > MOST_NEAR - 16 * CELLS_AT_ONCE)) continue;
+            __syncwarp();
+            change += change_by(trial, near, count, sites, fits);
+            count = 0;
+            __syncwarp();
         }
     }
+    __syncwarp();
+    change += change_by(trial, near, count, sites, fits);
     for (u32 offset = 16; offset > 0; offset >>= 1) change += exchange(change, offset);
     return __all_sync(~0u, fits) ? change : NO_CHANGE;
 }
@@ -133,6 +176,7 @@ INLINE bool touch(const u32 (&a)[2], const u32 (&b)[2], const Site *sites, Real 
 // All trials of the block's system.
 INLINE void take_swaps(const Swaps &swaps) {
     __shared__ u32 places[SWAP_WARPS][2];
+    __shared__ NearPlaces near[SWAP_WARPS];
     __shared__ u32 finished;
     __shared__ u64 accepted;
     __shared__ i64 change_of_all;
@@ -167,7 +211,7 @@ INLINE void take_swaps(const Swaps &swaps) {
             if (so_far == all) break;
             if (pending && (before & ~so_far) == 0) {
                 pending = false;
-                i64 change = trial.place[0] == trial.place[1] ? NO_CHANGE : change_by_exchange(trial, sites);
+                i64 change = trial.place[0] == trial.place[1] ? NO_CHANGE : change_by_exchange(trial, sites, near[warp]);
                 if (change != NO_CHANGE && accepts(swaps, trial, change)) {
                     // The first lane of each half gives its particle the diameter of the other.
                     if ((lane & 15) == 0) {

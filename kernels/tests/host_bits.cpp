@@ -13,6 +13,7 @@
 #define SATURATING 1
 #include "run.cuh"
 #include "potential/buckingham.cuh"
+#include "potential/dzugutov.cuh"
 #include "potential/gaussian_core.cuh"
 #include "potential/harmonic_spheres.cuh"
 #include "potential/inverse_powers.cuh"
@@ -331,6 +332,7 @@ static std::vector<Function> functions() {
     EVALUATORS(Yukawa<R>) \
     EVALUATORS(GaussianCore<R>) \
     EVALUATORS(Buckingham<R>) \
+    EVALUATORS(Dzugutov<R>) \
     EVALUATORS(InversePowers<R, false, 6, 3>) \
     EVALUATORS(InversePowers<R, true, 11, 7>) \
     EVALUATORS(InversePowers<R, false, 9, 0>) \

@@ -25,15 +25,17 @@ def disordered(dimension, n, edge, seed=3):
     return (grid + 0.5 + 0.15 * rng.uniform(-1, 1, grid.shape)) / n * box, box
 
 
+@pytest.mark.parametrize("truncation", [MIXTURE["truncation"], "even-quartic"])
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_all_are_derivatives_of_the_energy(dimension):
+def test_all_are_derivatives_of_the_energy(dimension, truncation):
     needed("scipy.sparse")
     positions, box = disordered(dimension, 6, 6.2)
     # Not in the order of the names.
     species = np.where(np.arange(len(positions)) % 3 == 1, "A", "B")
 
     def at(positions, box=box, **options):
-        return supercool.evaluate(MIXTURE, positions, box, species=species, **options)
+        mixture = {**MIXTURE, "truncation": truncation}
+        return supercool.evaluate(mixture, positions, box, species=species, **options)
 
     found = at(positions, hessian=True)
     assert found.energies.sum() == found.energy
@@ -60,6 +62,18 @@ def test_all_are_derivatives_of_the_energy(dimension):
         assert found.stress[axis, axis] == pytest.approx(expected, rel=1e-5, abs=1e-5)
     np.testing.assert_allclose(found.stress, found.stress.T, atol=1e-12)
     assert found.pressure == pytest.approx(-np.trace(found.stress) / dimension)
+
+
+def test_even_quartic_is_the_polynomial_of_its_definition():
+    spheres = {"kind": "inverse-power", "n": 12, "cutoff": 1.25, "truncation": "even-quartic", "pairs": {"AA": PAIR}}
+    # Of A. Ninarello, L. Berthier & D. Coslovich, Phys. Rev. X 7, 021039 (2017).
+    c0, c2, c4 = -28 / 1.25**12, 48 / 1.25**14, -21 / 1.25**16
+    for r in (0.8, 1.0, 1.2, 1.2499, 1.26):
+        found = supercool.evaluate(spheres, [[1.0, 1.0, 1.0], [1.0 + r, 1.0, 1.0]], [6.0, 6.0, 6.0])
+        inside = r < 1.25
+        assert found.energy == pytest.approx(inside * (r**-12 + c0 + c2 * r**2 + c4 * r**4), abs=1e-13)
+        force = -inside * (12 * r**-13 - 2 * c2 * r - 4 * c4 * r**3)
+        assert found.forces[0, 0] == pytest.approx(force, rel=1e-9, abs=1e-12)
 
 
 def test_the_hessian_is_symmetric_and_keeps_translations():

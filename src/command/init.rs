@@ -18,11 +18,15 @@ macro_rules! preset {
     };
 }
 
-pub const PRESETS: [Preset; 7] = [
+pub const PRESETS: [Preset; 11] = [
     preset!("kob-andersen", "Kob-Andersen mixture in 3D, 80:20"),
+    preset!("kob-andersen-force-shifted", "Kob-Andersen mixture in 3D, 80:20, force-shifted"),
     preset!("kob-andersen-2d", "Kob-Andersen mixture in 2D, 65:35"),
+    preset!("kob-andersen-2", "Kob-Andersen mixture in 3D with a third species for swaps"),
+    preset!("jbb", "ternary mixture in 2D of Jung, Biroli and Berthier (KA2D of GlassBench)"),
     preset!("wahnstrom", "Wahnstrom mixture, Lennard-Jones, 50:50"),
     preset!("binary-soft-spheres", "soft spheres r^-12 of size ratio 1.4, 50:50"),
+    preset!("dzugutov", "Dzugutov liquid, one species with icosahedral order"),
     preset!("wca", "Weeks-Chandler-Andersen fluid"),
     preset!("lennard-jones", "Lennard-Jones fluid"),
     preset!("harmonic-spheres", "harmonic spheres of size ratio 1.4, 50:50"),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::potential::{PairPotential, evaluate_exactly};
 
-    const FORMS: [PairPotential; 9] = [
+    const FORMS: [PairPotential; 10] = [
         PairPotential::LennardJones,
         PairPotential::Mie { m: 12, n: 6 },
         PairPotential::Mie { m: 13, n: 7 },
@@ -84,6 +84,7 @@ mod tests {
         PairPotential::Yukawa,
         PairPotential::GaussianCore,
         PairPotential::Buckingham,
+        PairPotential::Dzugutov,
     ];
     const TRUNCATIONS: [Truncation; 5] = [
         Truncation::Sharp,

@@ -8,6 +8,7 @@ mod buckingham;
 mod derivatives;
 mod description;
 mod diameters;
+mod dzugutov;
 mod evaluator;
 mod form;
 mod gaussian_core;
@@ -81,6 +82,7 @@ potentials! {
     Yukawa => yukawa::Form;
     GaussianCore => gaussian_core::Form;
     Buckingham => buckingham::Form;
+    Dzugutov => dzugutov::Form;
 }
 
 /// All words of the configuration.

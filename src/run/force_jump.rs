@@ -1,17 +1,38 @@
-//! Inherent structures of potentials whose force jumps at the cutoff.
+//! Energy minima of potentials whose energy or force jumps at the cutoff.
 use crate::plan::{Plan, StagePlan};
 
-/// What there is to say of a stage; `None` where it looks for no minima, or the jump is below the tolerance of their forces.
+/// What there is to say of a stage; `None` where it looks for no minima, or the jumps are below the tolerance of their forces.
 pub fn in_minima(plan: &Plan, stage: &StagePlan) -> Option<String> {
     let of_propensities = stage.propensity.as_ref().and_then(|of| of.inherent);
-    let settings = stage.observe.inherent_structures.or(of_propensities)?;
-    let jump = plan.potential.jumps_at_cutoff().force;
-    (jump >= settings.force_tolerance).then(|| {
-        format!(
-            "stage \"{}\": inherent structures: the force jumps by {jump:.2e} at the cutoff: where a pair comes to rest at its \
-             cutoff, forces of that size stay, and force_tolerance = {:e} is not reached; what is left of each is its \
-             inherent_structure_residual_force; \"force-shifted\" and \"smooth\" do not jump",
-            stage.name, settings.force_tolerance
-        )
-    })
+    let observed = stage.observe.inherent_structures.or(of_propensities);
+    let at_start = stage.minimize.map(|minimize| minimize.descent);
+    let tolerance = observed.or(at_start)?.force_tolerance;
+    let jumps = plan.potential.jumps_at_cutoff();
+    // A force below the tolerance changes the energy by no more over a natural length.
+    let energy_jumps = jumps.energy >= tolerance * plan.potential.smallest_length();
+    let force_jumps = jumps.force >= tolerance;
+    let of_energy = format!("the energy jumps by {:.2e}", jumps.energy);
+    let what = match (energy_jumps, force_jumps) {
+        (false, false) => return None,
+        (true, false) => of_energy,
+        (false, true) => format!("the force jumps by {:.2e}", jumps.force),
+        (true, true) => format!("{of_energy} and the force by {:.2e}", jumps.force),
+    };
+    let mut consequences = String::new();
+    if energy_jumps {
+        consequences += "minima are those of the forces, and their energies change in steps where pairs cross the cutoff; ";
+    }
+    if force_jumps {
+        consequences += &format!(
+            "where a pair comes to rest at its cutoff, forces of that size stay, and force_tolerance = {tolerance:e} is not reached; "
+        );
+        if observed.is_some() {
+            consequences += "what is left of each is its inherent_structure_residual_force; ";
+        }
+    }
+    let of = if observed.is_some() { "inherent structures" } else { "minimize" };
+    Some(format!(
+        "stage \"{}\": {of}: {what} at the cutoff: {consequences}\"force-shifted\", \"even-quartic\" and \"smooth\" do not jump",
+        stage.name
+    ))
 }

@@ -40,6 +40,7 @@ FORMS = [
     ({"kind": "harmonic-spheres"}, {"cutoff": 1.0}),
     ({"kind": "yukawa"}, {"kappa": 2.0}),
     ({"kind": "gaussian-core"}, {}),
+    ({"kind": "dzugutov"}, {"cutoff": 1.94}),
 ]
 TRUNCATIONS = [SHARP, SHIFTED, FORCE_SHIFTED, EVEN_QUARTIC, smooth(0.005)]
 

@@ -92,11 +92,15 @@ def expression(form, truncation, pair):
         return "+".join(f"({c!r})*({s!r}/{r})^{k}" for c, k in terms)
 
     slope = sum(-k * c * (s / cutoff) ** k / cutoff for c, k in terms)
+    c0 = sum(-(k + 2) * (k + 4) / 8 * c * (s / cutoff) ** k for c, k in terms)
+    c2 = sum(k * (k + 4) / 4 * c * (s / cutoff) ** k / cutoff**2 for c, k in terms)
+    c4 = sum(-k * (k + 2) / 8 * c * (s / cutoff) ** k / cutoff**4 for c, k in terms)
     scale = truncation.get("width", 0.0) * s
     return {
         "sharp": lambda: at("r"),
         "shifted": lambda: f"u-ucut;u={at('r')};ucut={at(repr(cutoff))}",
         "force-shifted": lambda: f"u-ucut-(r-{cutoff!r})*({slope!r});u={at('r')};ucut={at(repr(cutoff))}",
+        "even-quartic": lambda: f"u+({c0!r})+({c2!r})*r^2+({c4!r})*r^4;u={at('r')}",
         "smooth": lambda: f"(u-ucut)*x4/(1+x4);u={at('r')};ucut={at(repr(cutoff))};x4=((r-{cutoff!r})/{scale!r})^4",
     }[truncation["kind"]]()
 

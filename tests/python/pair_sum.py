@@ -22,6 +22,13 @@ def potential(form, truncation, pairs):
     return {"form": form, "truncation": truncation, "pairs": pairs}
 
 
+def decay(x, end, rate):
+    """exp(rate / (x - end)), zero beyond the end, and its derivative."""
+    gap = np.minimum(x - end, REAL(-1) / 2**20)
+    value = np.exp(rate / gap)
+    return value, -value * rate / gap**2
+
+
 def bare(form, parameters, r):
     """U(r) and U'(r), not truncated."""
     kind = form["kind"]
@@ -47,6 +54,13 @@ def bare(form, parameters, r):
     if kind == "yukawa":
         u = epsilon * x * np.exp(-kappa * (r - sigma))
         return u, -u * (kappa + 1 / r)
+    if kind == "dzugutov":
+        x, inverse = r / sigma, sigma / r
+        (e_1, de_1), (e_2, de_2) = decay(x, REAL("1.87"), REAL("1.1")), decay(x, REAL("1.94"), REAL("0.27"))
+        a, b = epsilon * REAL("5.82"), REAL("1.28")
+        core = inverse**16 - b
+        du = a * (core * de_1 - 16 * inverse**17 * e_1) + epsilon * b * de_2
+        return a * core * e_1 + epsilon * b * e_2, du / sigma
     if kind == "gaussian-core":
         u = epsilon * np.exp(-((r / sigma) ** 2))
         return u, -2 * r / sigma**2 * u
@@ -70,6 +84,9 @@ def second_derivative(form, parameters, r):
     if kind == "inverse-power":
         n = form["n"]
         return n * (n + 1) * epsilon * x**n / r**2
+    if kind == "dzugutov":
+        assert r > REAL("1.9399999") * sigma, "only at its end, where all derivatives are zero"
+        return REAL(0)
     if kind == "harmonic-spheres":
         return epsilon / sigma**2 if r <= sigma else REAL(0)
     if kind == "yukawa":

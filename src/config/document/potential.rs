@@ -26,15 +26,15 @@ pub struct Potential {
     #[schemars(skip)]
     pub parameters: BTreeMap<&'static str, Written<Number>>,
     /// Distance at which the potential ends, in units of each pair's sigma. Exactly one of `cutoff`
-    /// and `cutoff_absolute` is given, here or for every pair; none with `wca` and
-    /// `harmonic-spheres`, which bring their own. Potentials without sigma take `cutoff_absolute`.
+    /// and `cutoff_absolute` is given, here or for every pair; none with `wca`,
+    /// `harmonic-spheres` and `dzugutov`, which bring their own. Potentials without sigma take `cutoff_absolute`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cutoff: Option<Written<Number>>,
     /// Distance at which the potential ends, the same for all pairs.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cutoff_absolute: Option<Written<Number>>,
     /// How the potential ends at the cutoff: a word, or a table where there is more to say. Must be
-    /// given, except with `wca` (`shifted`) and `harmonic-spheres` (`sharp`; it ends at zero by itself).
+    /// given, except with `wca` (`shifted`), `harmonic-spheres` and `dzugutov` (`sharp`; they end at zero by themselves).
     pub truncation: Option<Written<PlainOr<TruncationKind, Truncation>>>,
     /// Parameters of every pair of species, under the two names one after the other (`AB`), or with
     /// a hyphen between them (`big-small`). The order of the two does not matter.

@@ -123,11 +123,10 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
                 );
             }
         }
-        if let (Some(minimize), Some(typed)) = (&stage.minimize, &typed(number).minimize) {
-            inherent::check_jump(plan, &minimize.descent, &typed.span, checker);
-            if minimize.temperature.is_none() {
-                check_rest(plan, number, typed, checker);
-            }
+        if let (Some(minimize), Some(typed)) = (&stage.minimize, &typed(number).minimize)
+            && minimize.temperature.is_none()
+        {
+            check_rest(plan, number, typed, checker);
         }
     }
 }

@@ -68,43 +68,16 @@ pub fn by_default(timestep: f64) -> InherentStructuresPlan {
     }
 }
 
-/// What the potential and the other stages say of them.
+/// What the other stages say of them.
 pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     for (stage, typed) in plan.stages.iter().zip(&document.stage) {
-        if let Some(settings) = stage.propensity.as_ref().and_then(|of| of.inherent)
-            && let Some(typed) = typed.propensity.as_ref().and_then(|of| of.inherent.as_ref())
-        {
-            check_jump(plan, &settings, &typed.span, checker);
-        }
-        let (Some(settings), Some(observe)) = (stage.observe.inherent_structures, &typed.observe)
-        else {
-            continue;
-        };
+        let Some(observe) = &typed.observe else { continue };
         let Some(table) = &observe.inherent_structures else { continue };
-        check_jump(plan, &settings, &table.span, checker);
         let file = format!("{}.inherent", stage.name);
         let other = plan.stages.iter().find(|other| other.name.eq_ignore_ascii_case(&file));
         if let Some(other) = other {
             let message = format!("{file}.h5md would be a file of the stage {:?}, too", other.name);
             checker.reject(&table.span, message, "give one of the stages another name");
         }
-    }
-}
-
-pub fn check_jump(
-    plan: &Plan,
-    settings: &InherentStructuresPlan,
-    span: &Range<usize>,
-    checker: &mut Checker<'_>,
-) {
-    let jump = plan.potential.jumps_at_cutoff().energy;
-    // A force below the tolerance changes the energy by no more over a distance of sigma.
-    if jump >= settings.force_tolerance * plan.potential.smallest_length() {
-        let message = format!(
-            "the energy jumps by {jump:.2e} at the cutoff: between minima it would go up and down in steps"
-        );
-        let help =
-            "truncation = \"shifted\", \"force-shifted\" or { kind = \"smooth\", width = 0.005 }";
-        checker.reject(span, message, help);
     }
 }
