@@ -279,9 +279,9 @@ fn minima_of_sharp_potentials_are_those_of_shifted_ones_with_other_energies() {
         let stderr = job.succeeds(&["run", "job.toml"]).stderr;
         (job, stderr)
     };
-    let (sharp, said) = ended("\"sharp\"");
+    let (sharp, warning) = ended("\"sharp\"");
     let jumps = "the energy jumps by 2.45e-2 and the force by 7.31e-2 at the cutoff";
-    assert!(said.contains(jumps), "{said}");
+    assert!(warning.contains(jumps), "{warning}");
     let (shifted, _) = ended("\"shifted\"");
     let places = |job: &Job| {
         let all = numbers(&job.path("out/production.inherent.h5md"));

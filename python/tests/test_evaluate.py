@@ -153,9 +153,9 @@ def test_it_has_the_numbers_of_a_simulation():
 
 @pytest.mark.parametrize("name", list(supercool.presets()))
 def test_presets(name):
-    positions, box = disordered(2 if name.endswith("2d") else 3, 7, 8.9)
+    positions, box = disordered(2 if name.endswith("2d") or name == "jbb" else 3, 7, 8.9)
     species = np.where(np.arange(len(positions)) % 5 == 0, "B", "A")
-    two = name not in ("wca", "lennard-jones")
+    two = name not in ("wca", "lennard-jones", "dzugutov")
     found = supercool.evaluate(name, positions, box, species=species if two else None)
     assert np.isfinite(found.energies).all() and np.isfinite(found.forces).all()
     # One species alone.
