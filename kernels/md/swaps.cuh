@@ -1,12 +1,13 @@
 // Swap Monte Carlo: trials in which two particles exchange their diameters. Mirrors src/engine/swaps.rs and src/engine/cpu/swaps.rs.
 //
-// Each block has a system to itself, and each of its warps a trial. Trials have the outcome of one after the other: of those that
-// are under way a trial waits for every earlier one that has a particle within reach of its own, or in common with it; the
-// others change nothing that it sees. Neighbors are searched for in the cells of the last sorting, one half of a warp for each of the
-// two particles: since then nobody has moved further than the lists allow.
+// Each warp has a trial. Trials have the outcome of one after the other: of those that are under way a trial waits for every
+// earlier one that has a particle within reach of its own; the others change nothing that it sees. Neighbors are searched for in
+// the cells of the last sorting, one half of a warp for each of the two particles: since then nobody has moved further than the lists
+// allow. A system has one block, or in a cooperative launch several.
 #pragma once
 #include "md/forces.cuh"
 #include "md/grid.cuh"
+#include "md/rebuild.cuh"
 
 #include "shared/swaps.cuh"
 
@@ -66,6 +67,12 @@ INLINE i64 swap_energy(Real diameter, const Site (&other)[SITE_COMPONENTS], Real
 
 struct NearPlaces {
     u32 place[2][MOST_NEAR];
+};
+
+// What the trials of a block have changed.
+struct SwapCounts {
+    u64 accepted;
+    i64 change;
 };
 
 // What the lane's neighbors add to the change.
@@ -158,83 +165,119 @@ INLINE bool accepts(const Swaps &swaps, const SwapTrial &trial, i64 change) {
     return exponent > -700.0 && trial.uniform < exp_f64(exponent);
 }
 
-// Whether one of the particles of two trials is, or may become, a neighbor of one of the other trial.
-INLINE bool touch(const u32 (&a)[2], const u32 (&b)[2], const Site *sites, Real farthest2) {
+// Whether one of the particles of a trial is, or may become, a neighbor of one of another trial, or is the same.
+INLINE bool touches(const Site (&own)[2][SITE_COMPONENTS], const u32 *place, const Site *sites, Real farthest2) {
     bool found = false;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        u32 p = a[k & 1], q = b[k >> 1];
-        Site x[SITE_COMPONENTS], y[SITE_COMPONENTS];
-        load_site(sites, p, x);
-        load_site(sites, q, y);
+    for (int k = 0; k < 2; ++k) {
+        Site x[SITE_COMPONENTS];
+        load_site(sites, place[k], x);
         Real displacement[DIMENSION], length[DIMENSION];
-        found |= p == q || distance2(x, y, displacement, length) < farthest2;
+        found |= distance2(own[0], x, displacement, length) < farthest2;
+        found |= distance2(own[1], x, displacement, length) < farthest2;
     }
     return found;
 }
 
-// All trials of the block's system.
+// Trials that are under way together, one of each warp of all blocks. There are two such windows, which are used in turn: when all
+// blocks meet, nobody needs the one before any more.
+#define MOST_WINDOW_WORDS 32
+
+struct SwapWindow {
+    // Places of the particles of each trial.
+    u32 *places;
+    // By trial, a bit.
+    u32 *finished;
+};
+
+INLINE void meet_all_blocks() {
+    if (gridDim.x == 1) {
+        __syncthreads();
+    } else {
+        synchronize(false);
+    }
+}
+
+// Exchanges the diameters of a trial's particles, or not. All lanes come here.
+INLINE void take_trial(const Swaps &swaps, SwapTrial &trial, Site *sites, NearPlaces &near, SwapCounts &counts) {
+    if (trial.place[0] == trial.place[1]) return;
+    i64 change = change_by_exchange(trial, sites, near);
+    if (change == NO_CHANGE || !accepts(swaps, trial, change)) return;
+    u32 lane = threadIdx.x & 31;
+    // The first lane of each half gives its particle the diameter of the other.
+    if ((lane & 15) == 0) {
+        Site diameter = site_of_real(trial.new_diameter);
+        u32 own = trial.own(), id = trial.id[lane >> 4];
+        sites[(size_t)own * SITE_STRIDE + DIMENSION] = diameter;
+        system.reference[(size_t)own * SITE_STRIDE + DIMENSION] = diameter;
+        system.diameter[id] = diameter;
+    }
+    if (lane == 0) {
+        atomicAdd((unsigned long long *)&counts.accepted, 1ull);
+        atomicAdd((unsigned long long *)&counts.change, (unsigned long long)change);
+    }
+}
+
+// All trials of the blocks' system.
 INLINE void take_swaps(const Swaps &swaps) {
-    __shared__ u32 places[SWAP_WARPS][2];
+    __shared__ u32 places_of_block[2][SWAP_WARPS][2];
+    __shared__ u32 finished_of_block[2];
     __shared__ NearPlaces near[SWAP_WARPS];
-    __shared__ u32 finished;
-    __shared__ u64 accepted;
-    __shared__ i64 change_of_all;
+    __shared__ SwapCounts counts;
+    begin_grid();
     Control *control = system.control;
     Site *sites = system.sites[control->site_copy];
     const Particles &particles = system.particles[control->copy];
+    // Memory that only sorting uses.
     u32 *place_of = system.slot_of;
-    for (u32 p = threadIdx.x; p < system.count; p += blockDim.x) place_of[particles.id[p]] = p;
-    if (threadIdx.x == 0) {
-        accepted = 0;
-        change_of_all = 0;
+    u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+    u32 lane = threadIdx.x & 31, warp = thread >> 5, warps = threads >> 5, words = (warps + 31) >> 5;
+    const bool alone = gridDim.x == 1;
+    SwapWindow windows[2];
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        windows[k].places = alone ? &places_of_block[k][0][0] : system.bin_of + 2 * k * warps;
+        windows[k].finished = alone ? &finished_of_block[k] : system.block_total + k * MOST_WINDOW_WORDS;
+    }
+    for (u32 p = thread; p < system.count; p += threads) place_of[particles.id[p]] = p;
+    for (u32 k = thread; k < 2 * words; k += threads) windows[k / words].finished[k % words] = 0;
+    if (threadIdx.x == 0) counts = SwapCounts{0, 0};
+    meet_all_blocks();
+    Real farthest2 = (Real)swaps.farthest2;
+    for (u32 from = 0, turn = 0; from < swaps.count; from += warps, turn ^= 1) {
+        const SwapWindow &window = windows[turn];
+        bool takes_part = warp < swaps.count - from;
+        SwapTrial trial;
+        Site own[2][SITE_COMPONENTS];
+        if (takes_part) {
+            trial = draw_swap(swaps, from + warp, place_of);
+            if (lane < 2) window.places[2 * warp + lane] = trial.place[lane];
+            load_site(sites, trial.place[0], own[0]);
+            load_site(sites, trial.place[1], own[1]);
+        }
+        meet_all_blocks();
+        if (thread < words) windows[turn ^ 1].finished[thread] = 0;
+        if (!takes_part) continue;
+        // Those that come first: a word a lane.
+        u32 first = 0;
+        for (u32 word = 0; 32 * word < warp; ++word) {
+            u32 earlier = 32 * word + lane;
+            bool waits = earlier < warp && touches(own, window.places + 2 * earlier, sites, farthest2);
+            u32 all = __ballot_sync(~0u, waits);
+            if (lane == word) first = all;
+        }
+        const volatile u32 *finished = window.finished;
+        while (!__all_sync(~0u, (first & ~(lane < words ? finished[lane] : ~0u)) == 0)) spin_wait();
+        fence();
+        take_trial(swaps, trial, sites, near[threadIdx.x >> 5], counts);
+        fence();
+        __syncwarp();
+        if (lane == 0) atomicOr(window.finished + (warp >> 5), 1u << (warp & 31));
     }
     __syncthreads();
-    u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    Real farthest2 = (Real)swaps.farthest2;
-    for (u32 from = 0; from < swaps.count; from += SWAP_WARPS) {
-        u32 number = from + warp, under_way = swaps.count - from < SWAP_WARPS ? swaps.count - from : SWAP_WARPS;
-        bool pending = warp < under_way;
-        SwapTrial trial;
-        if (pending) {
-            trial = draw_swap(swaps, number, place_of);
-            if (lane < 2) places[warp][lane] = trial.place[lane];
-        }
-        if (threadIdx.x == 0) finished = 0;
-        __syncthreads();
-        // Lane k: whether trial k comes first.
-        bool waits = pending && lane < warp && touch(places[lane], trial.place, sites, farthest2);
-        u32 before = __ballot_sync(~0u, waits), all = under_way == 32 ? ~0u : (1u << under_way) - 1;
-        for (;;) {
-            u32 so_far = finished;
-            __syncthreads();
-            if (so_far == all) break;
-            if (pending && (before & ~so_far) == 0) {
-                pending = false;
-                i64 change = trial.place[0] == trial.place[1] ? NO_CHANGE : change_by_exchange(trial, sites, near[warp]);
-                if (change != NO_CHANGE && accepts(swaps, trial, change)) {
-                    // The first lane of each half gives its particle the diameter of the other.
-                    if ((lane & 15) == 0) {
-                        Site diameter = site_of_real(trial.new_diameter);
-                        u32 own = trial.own(), id = trial.id[lane >> 4];
-                        sites[(size_t)own * SITE_STRIDE + DIMENSION] = diameter;
-                        system.reference[(size_t)own * SITE_STRIDE + DIMENSION] = diameter;
-                        system.diameter[id] = diameter;
-                    }
-                    if (lane == 0) {
-                        atomicAdd((unsigned long long *)&accepted, 1ull);
-                        atomicAdd((unsigned long long *)&change_of_all, (unsigned long long)change);
-                    }
-                }
-                __syncwarp();
-                if (lane == 0) atomicOr(&finished, 1u << warp);
-            }
-            __syncthreads();
-        }
-    }
     if (threadIdx.x == 0) {
-        control->swaps = accepted;
-        control->swap_change = change_of_all;
+        atomicAdd((unsigned long long *)&control->swaps, (unsigned long long)counts.accepted);
+        atomicAdd((unsigned long long *)&control->swap_change, (unsigned long long)counts.change);
     }
 }
 

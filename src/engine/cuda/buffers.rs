@@ -164,6 +164,8 @@ impl Control {
         self.barrier = [0; 2];
         self.status = status::DONE;
         self.list_need = 0;
+        self.swaps = 0;
+        self.swap_change = 0;
     }
 
     /// Holds what a thermostat remembers, for a launch.

@@ -172,7 +172,8 @@ impl<P: DevicePolicy> Group<P> {
             system.lend_thermostat()?;
             Ok(system.swaps(&trials[trials.len() - 1]))
         })?;
-        self.members.swap_all(&swaps)?;
+        let controls: Vec<_> = self.systems.iter().map(|system| system.state.control).collect();
+        self.members.swap_all(&swaps, &controls)?;
         let mut left = self.members.controls()?.into_iter().zip(trials);
         self.each(|_, system| {
             let (control, trials) = left.next().expect("those of each system");

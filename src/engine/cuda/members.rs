@@ -348,7 +348,8 @@ impl Members {
     }
 
     /// Takes the trials of all systems to exchange diameters.
-    pub fn swap_all(&self, swaps: &[Swaps]) -> Result<(), EngineError> {
+    pub fn swap_all(&self, swaps: &[Swaps], controls: &[Control]) -> Result<(), EngineError> {
+        self.controls.write(controls)?;
         let copies = &mut self.copies();
         for (member, swaps) in copies.iter_mut().zip(swaps) {
             member.swaps = *swaps;

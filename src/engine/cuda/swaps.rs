@@ -40,6 +40,14 @@ kernels! {
 /// Widens the reach beyond what rounding of distances may take.
 const MARGIN: f64 = 1.0 + 1e-5;
 
+/// Blocks for a system of this many particles: of the trials that are under way few touch each other.
+fn blocks_for(particles: usize, multiprocessors: u32) -> u32 {
+    const PARTICLES_OF_BLOCK: usize = 8192;
+    /// The kernel has words for as many.
+    const MOST: u32 = 64;
+    ((particles / PARTICLES_OF_BLOCK) as u32).clamp(1, multiprocessors.min(MOST))
+}
+
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Trials as the kernel takes them.
     pub(super) fn swaps(&self, trials: &SwapTrials) -> Swaps {
@@ -60,7 +68,9 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         kernels: &SwapKernels,
         trials: &SwapTrials,
     ) -> Result<(), EngineError> {
-        let grid = Grid::of(1, threads::SWAP_THREADS);
+        let blocks = blocks_for(self.state.count(), self.device.multiprocessors());
+        self.state.write_control()?;
+        let grid = Grid::cooperative(blocks, threads::SWAP_THREADS);
         self.device.kernels().launch(kernels.swap_diameters, grid, (self.swaps(trials),))?;
         let control = self.state.read_control()?;
         self.take_swaps(trials, &control);
