@@ -61,9 +61,10 @@ INLINE i64 swap_energy(Real diameter, const Site (&other)[SITE_COMPONENTS], Real
     return swap_units(energy, fits);
 }
 
-// Neighbors of the two particles of a trial that wait for being evaluated: those found by each half of the warp.
+// Particles that may interact with those of a trial, whatever the diameters: found by each half of the warp for its own.
 #define MOST_NEAR 96
 #define CELLS_AT_ONCE 4
+#define NEAR_AT_ONCE 2
 
 struct NearPlaces {
     u32 place[2][MOST_NEAR];
@@ -75,36 +76,56 @@ struct SwapCounts {
     i64 change;
 };
 
-// What the lane's neighbors add to the change.
-INLINE i64 change_by(const SwapTrial &trial, const u32 *near, u32 count, const Site *sites, bool &fits) {
-    i64 change = 0;
-    for (u32 k = threadIdx.x & 15; k < count; k += 16) {
-        Site x[SITE_COMPONENTS];
-        load_site(sites, near[k], x);
-        Real displacement[DIMENSION], length[DIMENSION];
-        Real r2 = pair_distance2(trial.site, x, displacement, length);
-        change -= swap_energy(trial.old_diameter, x, r2, fits);
-        change += swap_energy(trial.new_diameter, x, r2, fits);
+// A trial whose neighbors are searched for, which does not depend on diameters. When these are looked at, the trials before have to
+// be over: `wait` sees to that.
+template <typename Wait>
+struct SwapSearch {
+    SwapTrial &trial;
+    const Site *sites;
+    // Of the lane's half of the warp.
+    u32 *near;
+    u32 count;
+    Wait wait;
+    bool has_waited;
+    i64 change;
+    bool fits;
+
+    INLINE void evaluate() {
+        if (!has_waited) {
+            wait();
+            has_waited = true;
+            Site own[SITE_COMPONENTS], other[SITE_COMPONENTS];
+            load_site(sites, trial.own(), own);
+            load_site(sites, trial.other(), other);
+            trial.old_diameter = diameter_of(own);
+            trial.new_diameter = diameter_of(other);
+        }
+        for (u32 from = threadIdx.x & 15; from < count; from += 16 * NEAR_AT_ONCE) {
+            Site x[NEAR_AT_ONCE][SITE_COMPONENTS];
+#pragma unroll
+            for (u32 k = 0; k < NEAR_AT_ONCE; ++k) load_site(sites, from + 16 * k < count ? near[from + 16 * k] : trial.own(), x[k]);
+#pragma unroll
+            for (u32 k = 0; k < NEAR_AT_ONCE; ++k) {
+                if (from + 16 * k >= count) break;
+                Real displacement[DIMENSION], length[DIMENSION];
+                Real r2 = pair_distance2(trial.site, x[k], displacement, length);
+                change -= swap_energy(trial.old_diameter, x[k], r2, fits);
+                change += swap_energy(trial.new_diameter, x[k], r2, fits);
+            }
+        }
+        count = 0;
     }
-    return change;
-}
+};
 
 // Change of the potential energy by the exchange, in all lanes; NO_CHANGE: an energy is too large.
-INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites, NearPlaces &near_places) {
+template <typename Wait>
+INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites, Real farthest2, NearPlaces &near_places, Wait wait) {
     u32 lane = threadIdx.x & 31, sub = lane & 15, half = lane & 16, of_half = 0xFFFFu << half;
     u32 own = trial.own(), other = trial.other();
-    u32 *near = near_places.place[half >> 4], count = 0;
-    Site site_of_other[SITE_COMPONENTS], reference[SITE_COMPONENTS];
+    Site reference[SITE_COMPONENTS];
     load_site(sites, own, trial.site);
-    load_site(sites, other, site_of_other);
     load_site(system.reference, own, reference);
-    trial.old_diameter = diameter_of(trial.site);
-    trial.new_diameter = diameter_of(site_of_other);
-    // Beyond this nobody interacts with it: the rest is left to the cutoff of the pair.
-    Real wider = trial.old_diameter < trial.new_diameter ? trial.new_diameter : trial.old_diameter;
-    Real widest = (Real)system.widest_partner, partner = wider < widest ? widest : wider;
-    Real far = inverse_square_of_diameter(wider, partner, minus_half_non_additivity);
-    Real farthest2 = mul(pairs[0].interaction.cutoff2, Real(1.0001));
+    SwapSearch<Wait> search = {trial, sites, near_places.place[half >> 4], 0, wait, false, 0, true};
     const u32 *around = system.around + (size_t)cell_of(reference) * system.around_count;
     // The particles of two cells a lane.
     u32 first[2] = {}, last[2] = {};
@@ -116,13 +137,10 @@ INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites, NearPlaces &n
         first[k] = system.bin_start[bin];
         last[k] = system.bin_start[bin + 1];
     }
-    i64 change = 0;
-    bool fits = true;
     // Cells with more particles than half a warp has lanes take several rounds.
     for (u32 skipped = 0; __any_sync(~0u, first[0] + skipped < last[0] || first[1] + skipped < last[1]); skipped += 16) {
 #pragma unroll 1
-        for (u32 cell = 0; cell < 32; cell += CELLS_AT_ONCE) {
-            if (cell >= system.around_count) break;
+        for (u32 cell = 0; cell < system.around_count; cell += CELLS_AT_ONCE) {
             Site x[CELLS_AT_ONCE][SITE_COMPONENTS];
             u32 place[CELLS_AT_ONCE];
             bool is_there[CELLS_AT_ONCE];
@@ -139,23 +157,22 @@ INLINE i64 change_by_exchange(SwapTrial &trial, const Site *sites, NearPlaces &n
 #pragma unroll
             for (u32 k = 0; k < CELLS_AT_ONCE; ++k) {
                 Real displacement[DIMENSION], length[DIMENSION];
-                Real r2 = pair_distance2(trial.site, x[k], displacement, length);
-                bool is_near = is_there[k] && mul(r2, far) < farthest2;
+                bool is_near = is_there[k] && distance2(trial.site, x[k], displacement, length) < farthest2;
                 u32 all = __ballot_sync(~0u, is_near) & of_half;
-                if (is_near) near[count + __popc(all & ((1u << lane) - 1))] = place[k];
-                count += __popc(all);
+                if (is_near) search.near[search.count + __popc(all & ((1u << lane) - 1))] = place[k];
+                search.count += __popc(all);
             }
-            if (!__any_sync(~0u, count > MOST_NEAR - 16 * CELLS_AT_ONCE)) continue;
+            if (!__any_sync(~0u, search.count > MOST_NEAR - 16 * CELLS_AT_ONCE)) continue;
             __syncwarp();
-            change += change_by(trial, near, count, sites, fits);
-            count = 0;
+            search.evaluate();
             __syncwarp();
         }
     }
     __syncwarp();
-    change += change_by(trial, near, count, sites, fits);
+    search.evaluate();
+    i64 change = search.change;
     for (u32 offset = 16; offset > 0; offset >>= 1) change += exchange(change, offset);
-    return __all_sync(~0u, fits) ? change : NO_CHANGE;
+    return __all_sync(~0u, search.fits) ? change : NO_CHANGE;
 }
 
 // Metropolis' rule.
@@ -198,10 +215,20 @@ INLINE void meet_all_blocks() {
     }
 }
 
+INLINE void fence_for(bool alone) {
+    if (alone) {
+        fence_block();
+    } else {
+        fence();
+    }
+}
+
 // Exchanges the diameters of a trial's particles, or not. All lanes come here.
-INLINE void take_trial(const Swaps &swaps, SwapTrial &trial, Site *sites, NearPlaces &near, SwapCounts &counts) {
+template <typename Wait>
+INLINE void take_trial(const Swaps &swaps, SwapTrial &trial, Site *sites, Real farthest2, NearPlaces &near, SwapCounts &counts,
+                       Wait wait) {
     if (trial.place[0] == trial.place[1]) return;
-    i64 change = change_by_exchange(trial, sites, near);
+    i64 change = change_by_exchange(trial, sites, farthest2, near, wait);
     if (change == NO_CHANGE || !accepts(swaps, trial, change)) return;
     u32 lane = threadIdx.x & 31;
     // The first lane of each half gives its particle the diameter of the other.
@@ -266,11 +293,13 @@ INLINE void take_swaps(const Swaps &swaps) {
             u32 all = __ballot_sync(~0u, waits);
             if (lane == word) first = all;
         }
-        const volatile u32 *finished = window.finished;
-        while (!__all_sync(~0u, (first & ~(lane < words ? finished[lane] : ~0u)) == 0)) spin_wait();
-        fence();
-        take_trial(swaps, trial, sites, near[threadIdx.x >> 5], counts);
-        fence();
+        auto wait = [&] {
+            const volatile u32 *finished = window.finished;
+            while (!__all_sync(~0u, (first & ~(lane < words ? finished[lane] : ~0u)) == 0)) spin_wait();
+            fence_for(alone);
+        };
+        take_trial(swaps, trial, sites, farthest2, near[threadIdx.x >> 5], counts, wait);
+        fence_for(alone);
         __syncwarp();
         if (lane == 0) atomicOr(window.finished + (warp >> 5), 1u << (warp & 31));
     }

@@ -24,7 +24,7 @@ device_struct! {
 device_constants! {
     /// Of a block: each warp has a trial.
     pub mod threads: u32 {
-        SWAP_THREADS = 512;
+        SWAP_THREADS = 768;
     }
 }
 
@@ -42,9 +42,9 @@ const MARGIN: f64 = 1.0 + 1e-5;
 
 /// Blocks for a system of this many particles: of the trials that are under way few touch each other.
 fn blocks_for(particles: usize, multiprocessors: u32) -> u32 {
-    const PARTICLES_OF_BLOCK: usize = 8192;
+    const PARTICLES_OF_BLOCK: usize = 4096;
     /// The kernel has words for as many.
-    const MOST: u32 = 64;
+    const MOST: u32 = 42;
     ((particles / PARTICLES_OF_BLOCK) as u32).clamp(1, multiprocessors.min(MOST))
 }
 
