@@ -708,3 +708,32 @@ wavenumbers = [7.25]
         }
     }
 }
+
+/// Exchanges of diameters under two thermostats, in a system alone and in several; blocks of a large one share its trials.
+#[test]
+fn swaps_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let swaps = |every: u32, trials: f64| {
+        format!(
+            "swap = {{ every = {every}, trials_per_particle = {trials} }}\n[[stage]]\nname = \"nve\""
+        )
+    };
+    let small = |dimension| {
+        polydisperse(dimension, 300, 2).replacen("[[stage]]\nname = \"nve\"", &swaps(20, 0.5), 1)
+    };
+    let many = small(3) + "[ensemble]\nkind = \"independent\"\nsystems = 2\n";
+    // Two blocks have 4,096 particles each.
+    let large = polydisperse(3, 8200, 1)
+        .replacen("[[stage]]\nname = \"nve\"", &swaps(2, 0.02), 1)
+        .replace("steps = 60", "steps = 4")
+        .replace("= 20", "= 2");
+    for toml in [small(3), small(2), many, large] {
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        let ended = expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+        assert!(ended.stdout.contains("trials to exchange diameters were accepted"), "{ended:?}");
+        run_on_the_gpu(&found);
+        for file in ["out/melt.h5", "out/melt.h5md", "out/nve.h5", "out/nve.h5md"] {
+            assert_same_numbers(&expected.path(file), &found.path(file));
+        }
+    }
+}

@@ -18,7 +18,7 @@ macro_rules! preset {
     };
 }
 
-pub const PRESETS: [Preset; 11] = [
+pub const PRESETS: [Preset; 13] = [
     preset!("kob-andersen", "Kob-Andersen mixture in 3D, 80:20"),
     preset!("kob-andersen-force-shifted", "Kob-Andersen mixture in 3D, 80:20, force-shifted"),
     preset!("kob-andersen-2d", "Kob-Andersen mixture in 2D, 65:35"),
@@ -26,6 +26,8 @@ pub const PRESETS: [Preset; 11] = [
     preset!("jbb", "ternary mixture in 2D of Jung, Biroli and Berthier (KA2D of GlassBench)"),
     preset!("wahnstrom", "Wahnstrom mixture, Lennard-Jones, 50:50"),
     preset!("binary-soft-spheres", "soft spheres r^-12 of size ratio 1.4, 50:50"),
+    preset!("polydisperse-spheres", "polydisperse spheres r^-12 in 3D, with swap Monte Carlo"),
+    preset!("polydisperse-disks", "polydisperse disks r^-12 in 2D, with swap Monte Carlo"),
     preset!("dzugutov", "Dzugutov liquid, one species with icosahedral order"),
     preset!("wca", "Weeks-Chandler-Andersen fluid"),
     preset!("lennard-jones", "Lennard-Jones fluid"),

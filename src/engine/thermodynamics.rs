@@ -23,6 +23,9 @@ pub struct Thermodynamics {
     /// Total energy less the heat from thermostats (and, for Nose-Hoover, plus the chain's energy):
     /// constant except for the error of the time step.
     pub conserved_energy: f64,
+    /// Trials to exchange diameters since the start of the run, and how many were accepted.
+    pub swap_trials: u64,
+    pub swaps: u64,
 }
 
 /// Sums over the whole system, as an engine makes them; `ab` = xx, yy, zz, xy, xz, yz.
@@ -84,6 +87,8 @@ impl Thermodynamics {
             stress: sums.stress(volume),
             center_of_mass_velocity,
             conserved_energy: (potential + 0.5 * kinetic2 + chain - memory.heat) / count,
+            swap_trials: memory.swap_trials,
+            swaps: memory.swaps,
         }
     }
 

@@ -20,6 +20,11 @@ pub struct StageSummary {
     /// Conserved energy per particle at the first and the last sample.
     first_conserved: Option<f64>,
     last_conserved: f64,
+    /// Trials to exchange diameters, and how many were accepted, up to the first and the last sample.
+    #[serde(default)]
+    first_swaps: [u64; 2],
+    #[serde(default)]
+    last_swaps: [u64; 2],
 }
 
 impl StageSummary {
@@ -39,6 +44,10 @@ impl StageSummary {
             all.sum_pressure += one.sum_pressure;
             all.sum_total += one.sum_total;
             all.last_conserved += one.last_conserved / count;
+            for k in 0..2 {
+                all.first_swaps[k] += one.first_swaps[k];
+                all.last_swaps[k] += one.last_swaps[k];
+            }
             if let Some(energy) = one.first_conserved {
                 *all.first_conserved.get_or_insert(0.0) += energy / count;
             }
@@ -61,6 +70,12 @@ impl StageSummary {
     pub fn total_energy(&self) -> f64 {
         self.mean(self.sum_total)
     }
+    /// Trials to exchange diameters between the first and the last sample, and how many of them were accepted; `None`: there were none.
+    pub fn swaps(&self) -> Option<[u64; 2]> {
+        let of = |k: usize| self.last_swaps[k] - self.first_swaps[k];
+        (of(0) > 0).then(|| [of(0), of(1)])
+    }
+
     /// Change of the conserved energy per particle over the stage.
     pub fn drift(&self) -> f64 {
         self.last_conserved - self.first_conserved.unwrap_or(self.last_conserved)
@@ -125,6 +140,7 @@ impl Summary {
             // The first sample of a stage is the end of the one before.
             if summary.first_conserved.is_none() {
                 summary.first_conserved = Some(row.conserved_energy);
+                summary.first_swaps = [row.swap_trials, row.swaps];
             } else {
                 summary.samples += 1;
                 summary.sum_temperature += row.temperature;
@@ -133,6 +149,7 @@ impl Summary {
                 summary.sum_total += row.total_energy();
             }
             summary.last_conserved = row.conserved_energy;
+            summary.last_swaps = [row.swap_trials, row.swaps];
         }
         let mean =
             |of: fn(&Thermodynamics) -> f64| rows.iter().map(of).sum::<f64>() / rows.len() as f64;

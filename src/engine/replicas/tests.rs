@@ -70,6 +70,8 @@ impl Ensemble for Oscillators {
             pressure: 0.0,
             stress: [[0.0; 3]; 3],
             center_of_mass_velocity: [0.0; 3],
+            swap_trials: 0,
+            swaps: 0,
             conserved_energy: 10.0 * replica as f64 + self.temperatures[replica],
         };
         Ok(self.energies.iter().enumerate().map(row).collect())
