@@ -183,7 +183,7 @@ INLINE bool accepts(const Swaps &swaps, const SwapTrial &trial, i64 change) {
 }
 
 // Whether one of the particles of a trial is, or may become, a neighbor of one of another trial, or is the same.
-INLINE bool touches(const Site (&own)[2][SITE_COMPONENTS], const u32 *place, const Site *sites, Real farthest2) {
+INLINE bool touches(const Site (&own)[2][SITE_COMPONENTS], const u32 (&place)[2], const Site *sites, Real farthest2) {
     bool found = false;
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
@@ -195,17 +195,6 @@ INLINE bool touches(const Site (&own)[2][SITE_COMPONENTS], const u32 *place, con
     }
     return found;
 }
-
-// Trials that are under way together, one of each warp of all blocks. There are two such windows, which are used in turn: when all
-// blocks meet, nobody needs the one before any more.
-#define MOST_WINDOW_WORDS 32
-
-struct SwapWindow {
-    // Places of the particles of each trial.
-    u32 *places;
-    // By trial, a bit.
-    u32 *finished;
-};
 
 INLINE void meet_all_blocks() {
     if (gridDim.x == 1) {
@@ -245,64 +234,71 @@ INLINE void take_trial(const Swaps &swaps, SwapTrial &trial, Site *sites, Real f
     }
 }
 
-// All trials of the blocks' system.
+// Trials that a warp which is through with all of them has finished.
+#define NO_MORE_TRIALS (1u << 30)
+
+// All trials of the blocks' system. Trial `number` is that of warp `number % warps`, in its round `number / warps`. It begins
+// when all but the last `warps` trials before it are over: these are looked at one by one.
 INLINE void take_swaps(const Swaps &swaps) {
-    __shared__ u32 places_of_block[2][SWAP_WARPS][2];
-    __shared__ u32 finished_of_block[2];
+    __shared__ u32 rounds_of_block[SWAP_WARPS];
     __shared__ NearPlaces near[SWAP_WARPS];
     __shared__ SwapCounts counts;
     begin_grid();
     Control *control = system.control;
     Site *sites = system.sites[control->site_copy];
     const Particles &particles = system.particles[control->copy];
-    // Memory that only sorting uses.
-    u32 *place_of = system.slot_of;
     u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-    u32 lane = threadIdx.x & 31, warp = thread >> 5, warps = threads >> 5, words = (warps + 31) >> 5;
+    u32 lane = threadIdx.x & 31, warp = thread >> 5, warps = threads >> 5;
     const bool alone = gridDim.x == 1;
-    SwapWindow windows[2];
-#pragma unroll
-    for (u32 k = 0; k < 2; ++k) {
-        windows[k].places = alone ? &places_of_block[k][0][0] : system.bin_of + 2 * k * warps;
-        windows[k].finished = alone ? &finished_of_block[k] : system.block_total + k * MOST_WINDOW_WORDS;
-    }
+    // Memory that only sorting uses: the place of each particle, and the rounds that each warp has finished.
+    u32 *place_of = system.slot_of, *rounds = alone ? rounds_of_block : system.block_total;
     for (u32 p = thread; p < system.count; p += threads) place_of[particles.id[p]] = p;
-    for (u32 k = thread; k < 2 * words; k += threads) windows[k / words].finished[k % words] = 0;
+    for (u32 k = thread; k < warps; k += threads) rounds[k] = 0;
     if (threadIdx.x == 0) counts = SwapCounts{0, 0};
     meet_all_blocks();
+    const volatile u32 *finished = rounds;
     Real farthest2 = (Real)swaps.farthest2;
-    for (u32 from = 0, turn = 0; from < swaps.count; from += warps, turn ^= 1) {
-        const SwapWindow &window = windows[turn];
-        bool takes_part = warp < swaps.count - from;
-        SwapTrial trial;
+    u32 round = 0;
+    for (u32 number = warp; number < swaps.count; number += warps, ++round) {
+        SwapTrial trial = draw_swap(swaps, number, place_of);
         Site own[2][SITE_COMPONENTS];
-        if (takes_part) {
-            trial = draw_swap(swaps, from + warp, place_of);
-            if (lane < 2) window.places[2 * warp + lane] = trial.place[lane];
-            load_site(sites, trial.place[0], own[0]);
-            load_site(sites, trial.place[1], own[1]);
-        }
-        meet_all_blocks();
-        if (thread < words) windows[turn ^ 1].finished[thread] = 0;
-        if (!takes_part) continue;
-        // Those that come first: a word a lane.
+        load_site(sites, trial.place[0], own[0]);
+        load_site(sites, trial.place[1], own[1]);
+        // Lane l, word w: whether the trial 32 w + l + 1 before comes first.
         u32 first = 0;
-        for (u32 word = 0; 32 * word < warp; ++word) {
-            u32 earlier = 32 * word + lane;
-            bool waits = earlier < warp && touches(own, window.places + 2 * earlier, sites, farthest2);
+        for (u32 word = 0; 32 * word < warps; ++word) {
+            u32 back = 32 * word + lane + 1;
+            bool waits = false;
+            if (back < warps && back <= number) {
+                SwapTrial earlier = draw_swap(swaps, number - back, place_of);
+                waits = touches(own, earlier.place, sites, farthest2);
+            }
             u32 all = __ballot_sync(~0u, waits);
             if (lane == word) first = all;
         }
+        auto is_finished = [&](u32 back) {
+            u32 earlier = number - back;
+            return finished[earlier % warps] > earlier / warps;
+        };
         auto wait = [&] {
-            const volatile u32 *finished = window.finished;
-            while (!__all_sync(~0u, (first & ~(lane < words ? finished[lane] : ~0u)) == 0)) spin_wait();
+            for (u32 word = 0; 32 * word < warps; ++word) {
+                bool waits = __shfl_sync(~0u, first, word) >> lane & 1;
+                while (__any_sync(~0u, waits && !is_finished(32 * word + lane + 1))) spin_wait();
+            }
             fence_for(alone);
         };
         take_trial(swaps, trial, sites, farthest2, near[threadIdx.x >> 5], counts, wait);
         fence_for(alone);
         __syncwarp();
-        if (lane == 0) atomicOr(window.finished + (warp >> 5), 1u << (warp & 31));
+        if (lane == 0) atomicExch(rounds + warp, round + 1);
+        // All trials up to this one are to be over: those of its round before it, and the round before.
+        for (u32 other = lane; other - lane < warps; other += 32) {
+            u32 wanted = other < warp ? round + 1 : round;
+            while (__any_sync(~0u, other < warps && finished[other] < wanted)) spin_wait();
+        }
     }
+    __syncwarp();
+    if (lane == 0) atomicExch(rounds + warp, NO_MORE_TRIALS);
     __syncthreads();
     if (threadIdx.x == 0) {
         atomicAdd((unsigned long long *)&control->swaps, (unsigned long long)counts.accepted);

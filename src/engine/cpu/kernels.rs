@@ -32,9 +32,25 @@ macro_rules! dispatch {
     };
 }
 
+/// The same without one for AVX-512: processors that have it have AVX2.
+macro_rules! dispatch_up_to_avx2 {
+    ($set:expr, $name:ident[$($generic:ty),*; $($constant:expr),*]($($argument:expr),*)) => {
+        match $set {
+            // SAFETY: the set, or a wider one, was detected on this processor.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 | InstructionSet::Avx2 => unsafe {
+                avx2::$name::<$($generic,)* $({ $constant }),*>($($argument),*)
+            },
+            _ => baseline::$name::<$($generic,)* $({ $constant }),*>($($argument),*),
+        }
+    };
+}
+
 /// The loops once more, compiled for one instruction set.
 macro_rules! compiled_for {
     ($module:ident, $set:expr, $(#[$attribute:meta])?) => {
+        // There is no use of all loops of all sets.
+        #[allow(dead_code)]
         mod $module {
             use super::*;
 
@@ -214,10 +230,11 @@ impl<P: Policy, V: Evaluator<P::Real>, const KIND: usize> ForceTerm<P> for Kerne
 
     fn energies(&self, policy: &P, targets: &Targets<P>) -> Vec<EnergyAndVirial> {
         let mut out = Vec::with_capacity(targets.species.len());
+        // Rarely wanted: there is no loop for the widest set, which would have the same bits.
         if is_wide::<P::Real>() {
-            dispatch!(self.set, energies[P, V; KIND, 8](policy, &self.table, targets, &mut out));
+            dispatch_up_to_avx2!(self.set, energies[P, V; KIND, 8](policy, &self.table, targets, &mut out));
         } else {
-            dispatch!(self.set, energies[P, V; KIND, 16](policy, &self.table, targets, &mut out));
+            dispatch_up_to_avx2!(self.set, energies[P, V; KIND, 16](policy, &self.table, targets, &mut out));
         }
         out
     }
