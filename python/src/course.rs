@@ -270,22 +270,25 @@ impl Course {
         Ok(minimizer.minimize(&self.snapshot()?)?)
     }
 
-    /// Gives all particles other positions, images or velocities, rounded to the precision. A component that is as it was as a
-    /// 64-bit float keeps all its bits, of which fixed point has more. Thermostats keep their memory.
+    /// Gives all particles other positions, images, velocities or diameters, rounded to the precision. A component that is as it
+    /// was as a 64-bit float keeps all its bits, of which fixed point has more. Thermostats keep their memory.
     ///
     /// # Errors
-    /// If one is no number, or too large.
+    /// If one is no number, or too large, or a diameter is out of the bounds of the plan.
     pub fn set(&mut self, change: Change) -> miette::Result<()> {
         let mut state = self.engine.export()?;
         let species = &self.plan.system.species;
         let before = state.to_snapshot(species);
-        let moves = change.position.is_some();
+        let lists_are_old = change.position.is_some() || change.diameter.is_some();
+        if let Some(diameters) = &change.diameter {
+            self.check_diameters(diameters)?;
+        }
         let after = Snapshot {
             step: before.step,
             position: change.position.unwrap_or_else(|| before.position.clone()),
             image: change.image.unwrap_or_else(|| before.image.clone()),
             velocity: change.velocity.unwrap_or_else(|| before.velocity.clone()),
-            diameter: before.diameter.clone(),
+            diameter: change.diameter.map_or_else(|| before.diameter.clone(), Into::into),
         };
         let rounded = ExactState::from_snapshot(
             &after,
@@ -315,12 +318,36 @@ impl Course {
             }
         }
         state.image = after.image;
-        if moves {
-            // Neighbor lists are of the positions before.
+        state.diameter = rounded.diameter;
+        if lists_are_old {
+            // Neighbor lists are of the positions and diameters before.
             state.memory = None;
         }
         self.engine = engine::create(&self.plan_of_engine, &state)?;
         Ok(self.engine.begin_stage(&self.context())?)
+    }
+
+    /// That there are diameters, within the bounds that neighbor lists are made for.
+    fn check_diameters(&self, diameters: &[f64]) -> miette::Result<()> {
+        let Some(bounds) = self.plan.potential.diameters else {
+            return Err(miette!(
+                help = "give the configuration [system.diameters]",
+                "the particles of this configuration have no diameters of their own"
+            ));
+        };
+        // Those of a state lie between the rounded bounds.
+        let rounded = |diameter| ExactState::rounded_diameter(self.plan.run.precision, diameter);
+        let within = rounded(bounds.smallest)..=rounded(bounds.largest);
+        let wrong = diameters.iter().position(|&diameter| !within.contains(&rounded(diameter)));
+        wrong.map_or(Ok(()), |particle| {
+            Err(miette!(
+                help = "the distribution in [system.diameters] says which there may be",
+                "particle {particle}: the diameter {:?} is not between {:?} and {:?}, the least and the greatest one of the configuration",
+                diameters[particle],
+                bounds.smallest,
+                bounds.largest
+            ))
+        })
     }
 }
 
@@ -330,6 +357,7 @@ pub struct Change {
     pub position: Option<Vec<[f64; 3]>>,
     pub image: Option<Vec<[i32; 3]>>,
     pub velocity: Option<Vec<[f64; 3]>>,
+    pub diameter: Option<Vec<f64>>,
 }
 
 fn check_system(plan: &Plan, system: Option<usize>) -> miette::Result<()> {

@@ -9,6 +9,7 @@ use supercool::plan::Plan;
 use supercool::system::{Snapshot, species_of_particles};
 
 use crate::error::raise;
+use crate::simulation::numbers;
 
 /// Name of the configuration in messages.
 const SOURCE: &str = "evaluate";
@@ -22,19 +23,22 @@ struct Evaluated {
     hessian: Option<Hessian>,
 }
 
-/// Of particles at `positions` (64-bit floats, particle by particle), in the order of the species of the configuration `text`. Arrays are
-/// bytes; `hessian` is (starts, columns, blocks) in 64-bit integers and floats.
+/// Of particles at `positions` (64-bit floats, particle by particle), in the order of the species of the configuration `text`, with
+/// `diameters` where that has `[system.diameters]`. Arrays are bytes; `hessian` is (starts, columns, blocks) in 64-bit integers and floats.
 #[pyfunction]
+#[pyo3(signature = (text, positions, hessian, diameters=None))]
 pub fn evaluate<'py>(
     py: Python<'py>,
     text: &str,
     positions: &[u8],
     hessian: bool,
+    diameters: Option<&[u8]>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let diameter = diameters.map(numbers).unwrap_or_default();
     let (plan, found) = py
         .detach(|| {
             let plan = config::parse(text, SOURCE)?;
-            let found = evaluated(&plan, positions, hessian)?;
+            let found = evaluated(&plan, positions, diameter, hessian)?;
             Ok((plan, found))
         })
         .map_err(raise)?;
@@ -64,7 +68,12 @@ pub fn evaluate<'py>(
     Ok(values)
 }
 
-fn evaluated(plan: &Plan, positions: &[u8], hessian: bool) -> miette::Result<Evaluated> {
+fn evaluated(
+    plan: &Plan,
+    positions: &[u8],
+    diameter: Vec<f64>,
+    hessian: bool,
+) -> miette::Result<Evaluated> {
     let system = &plan.system;
     let dimension = system.simulation_box.dimension();
     let place = |row: &[u8]| {
@@ -83,7 +92,7 @@ fn evaluated(plan: &Plan, positions: &[u8], hessian: bool) -> miette::Result<Eva
         position,
         image: vec![[0; 3]; count],
         velocity: vec![[0.0; 3]; count],
-        diameter: Default::default(),
+        diameter: diameter.into(),
     };
     let state = ExactState::from_snapshot(
         &snapshot,

@@ -142,7 +142,7 @@ impl Simulation {
 
     /// Natural length of each species with itself.
     #[getter]
-    fn diameters(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+    fn lengths(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
         self.with(py, |course| {
             let PotentialPlan { form, pairs, .. } = &course.plan.potential;
             Ok((0..pairs.len()).map(|of| form.scale(&pairs[of][of]).length).collect())
@@ -153,6 +153,30 @@ impl Simulation {
     fn species_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let of = self.with(py, |course| Ok(species_of_particles(&course.plan.system.species)))?;
         Ok(PyByteArray::new(py, &of))
+    }
+
+    /// 64-bit floats; `None` where particles have no diameters of their own.
+    fn diameters<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyByteArray>>> {
+        let bytes = self.with(py, |course| {
+            if course.plan.potential.diameters.is_none() {
+                return Ok(None);
+            }
+            let diameter = course.snapshot()?.diameter;
+            Ok(Some(diameter.iter().flat_map(|each| each.to_ne_bytes()).collect::<Vec<u8>>()))
+        })?;
+        Ok(bytes.map(|bytes| PyByteArray::new(py, &bytes)))
+    }
+
+    /// Of particles with diameters.
+    #[getter]
+    fn non_additivity(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.with(py, |course| Ok(course.plan.potential.diameters.map(|of| of.non_additivity)))
+    }
+
+    /// Trials to exchange diameters since the start, and how many were accepted.
+    fn swaps(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        let thermostat = self.with(py, |course| Ok(course.export()?.thermostat))?;
+        Ok((thermostat.swap_trials, thermostat.swaps))
     }
 
     /// 64-bit floats.
@@ -256,17 +280,19 @@ impl Simulation {
         Ok(minimum)
     }
 
-    /// Positions and velocities are 64-bit floats, images 32-bit integers, particle by particle.
-    #[pyo3(signature = (*, positions=None, images=None, velocities=None))]
+    /// Positions, velocities and diameters are 64-bit floats, images 32-bit integers, particle by particle.
+    #[pyo3(signature = (*, positions=None, images=None, velocities=None, diameters=None))]
     fn set(
         &self,
         py: Python<'_>,
         positions: Option<&[u8]>,
         images: Option<&[u8]>,
         velocities: Option<&[u8]>,
+        diameters: Option<&[u8]>,
     ) -> PyResult<()> {
         let [positions, images, velocities] =
             [positions, images, velocities].map(|bytes| bytes.map(<[u8]>::to_vec));
+        let diameter = diameters.map(numbers);
         self.with(py, move |course| {
             let dimension = course.simulation_box().dimension();
             let floats = |bytes: Vec<u8>| rows_of(&bytes, dimension, f64::from_ne_bytes);
@@ -274,6 +300,7 @@ impl Simulation {
                 position: positions.map(floats),
                 image: images.map(|bytes| rows_of(&bytes, dimension, i32::from_ne_bytes)),
                 velocity: velocities.map(floats),
+                diameter,
             })
         })
     }
@@ -312,6 +339,11 @@ fn until_signal<T: Send>(
             Ok(()) => unreachable!("it sends before it ends"),
         }
     })
+}
+
+/// 64-bit floats from their bytes.
+pub fn numbers(bytes: &[u8]) -> Vec<f64> {
+    bytes.as_chunks::<8>().0.iter().map(|&number| f64::from_ne_bytes(number)).collect()
 }
 
 /// Bytes of the first components of each row.

@@ -21,7 +21,7 @@ from ._functions import Function, Propensity, TimeSeries
 from ._native import ConfigError, Error, __version__, presets
 from ._results import Results, Stage, System, open
 from ._run import Run, check, resume, run
-from ._simulation import Minimum, Simulation
+from ._simulation import Minimum, Simulation, Swaps
 from ._trajectory import Trajectory
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Simulation",
     "Stage",
     "StatePoint",
+    "Swaps",
     "System",
     "TimeSeries",
     "Trajectory",

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 _BLOCK = 16 << 20
 
 
-def write(path: pathlib.Path, frames: Iterable[Frame]) -> int:
-    """Writes frames of the same particles; gives their number. Images and velocities are there if the first frame has them."""
+def write(path: pathlib.Path, frames: Iterable[Frame], *, diameters: bool = False) -> int:
+    """Writes frames of the same particles; gives their number. Images, velocities and, where they are wanted, diameters are there if
+    the first frame has them."""
     import h5py
     import numpy
 
@@ -26,6 +27,8 @@ def write(path: pathlib.Path, frames: Iterable[Frame]) -> int:
         raise ValueError("there are no frames")
     count, dimension = first.positions.shape
     held = {"position": "positions", "velocity": "velocities", "image": "images"}
+    if diameters:
+        held["diameter"] = "diameters"
     held = {name: of for name, of in held.items() if getattr(first, of) is not None}
     with h5py.File(path, "w") as file:
         metadata = file.create_group("h5md")
@@ -40,7 +43,7 @@ def write(path: pathlib.Path, frames: Iterable[Frame]) -> int:
         box["edges"] = first.box
         for name, of in held.items():
             rows = getattr(first, of)
-            particles.create_dataset(f"{name}/value", (0, count, dimension), rows.dtype, maxshape=(None, count, dimension))
+            particles.create_dataset(f"{name}/value", (0, *rows.shape), rows.dtype, maxshape=(None, *rows.shape))
             for clock, dtype in (("step", "int64"), ("time", "float64")):
                 particles.create_dataset(f"{name}/{clock}", (0,), dtype, maxshape=(None,))
         particles["species"] = first.species.astype("int32")

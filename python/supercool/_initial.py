@@ -18,7 +18,7 @@ def kept(initial):
         return
     with tempfile.TemporaryDirectory(prefix="supercool-") as folder:
         path = pathlib.Path(folder) / "initial.h5md"
-        _h5md.write(path, [_bridges.frame(initial)])
+        _h5md.write(path, [_bridges.frame(initial)], diameters=True)
         yield os.fspath(path)
 
 
@@ -32,7 +32,7 @@ def beside(initial, output):
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        _h5md.write(whole, [frame])
+        _h5md.write(whole, [frame], diameters=True)
         os.replace(whole, path)
     finally:
         whole.unlink(missing_ok=True)

@@ -35,6 +35,19 @@ class Minimum:
     converged: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class Swaps:
+    """Trials in which two particles may exchange their diameters, and how many were accepted, since the start."""
+
+    trials: int
+    accepted: int
+
+    @property
+    def acceptance(self) -> float:
+        """accepted / trials; NaN before the first trial."""
+        return self.accepted / self.trials if self.trials else float("nan")
+
+
 class Simulation(Bridges):
     """One system that takes the steps of a configuration, in this process and without files.
 
@@ -43,6 +56,7 @@ class Simulation(Bridges):
     initial: particles to start from, in place of system.initial: any object that `supercool.frame` takes. Names and numbers of species,
     and the box, must be those of the configuration. Velocities are those of the object; where it has none, and for many systems, they
     are drawn at the temperature of system.initial. Images begin at zero. In fixed-point the last bits are others than of the object.
+    Diameters are those of the object where system.diameters.distribution is "file"; else they are drawn as it says: see `set_diameters`.
 
     It begins with the initial state in the first stage. `advance` goes through the stages as `supercool run` does, with the same
     thermostats and the same bits; what they observe is not measured, and limits and rechecks are not applied. A temperature
@@ -149,15 +163,30 @@ class Simulation(Bridges):
         return numpy.array([mass for _, _, mass in self._native.species])[self.species]
 
     @property
-    def diameters(self) -> numpy.ndarray:
-        """Natural length of the species of each particle with itself, sigma where the potential has one: (N,)."""
+    def diameters(self) -> numpy.ndarray | None:
+        """Of each particle: (N,); None without [system.diameters]. Swaps exchange them. In 64-bit floats that hold what the pair loop
+        takes: 32-bit ones, except in double precision."""
         import numpy
 
-        return numpy.array(self._native.diameters)[self.species]
+        diameters = self._native.diameters()
+        return None if diameters is None else numpy.frombuffer(diameters)
+
+    @diameters.setter
+    def diameters(self, diameters: numpy.ndarray) -> None:
+        self.set_diameters(diameters)
+
+    @property
+    def swaps(self) -> Swaps:
+        """Exchanges of diameters so far, in all stages."""
+        return Swaps(*self._native.swaps())
 
     @property
     def frame(self) -> Frame:
-        """All of it at the present step, as a `Frame`."""
+        """All of it at the present step, as a `Frame`. Particles without diameters have the natural length of their species with
+        itself there: sigma where the potential has one."""
+        import numpy
+
+        diameters = self.diameters
         return Frame(
             positions=self.positions,
             box=self.box,
@@ -166,7 +195,7 @@ class Simulation(Bridges):
             species=self.species,
             species_names=self.species_names,
             masses=self.masses,
-            diameters=self.diameters,
+            diameters=numpy.array(self._native.lengths)[self.species] if diameters is None else diameters,
             step=self.step,
             time=self.time,
         )
@@ -220,6 +249,16 @@ class Simulation(Bridges):
             raise ValueError(f"positions have the shape {frame.positions.shape}; it must be {shape}")
         self._native.set(positions=frame.positions.tobytes(), images=frame.images.tobytes())
 
+    def set_diameters(self, diameters: numpy.ndarray) -> None:
+        """(N,); rounded to the precision. They must lie between the least and the greatest one of the distribution in
+        [system.diameters]. All else stays as it is; neighbor lists are made anew."""
+        import numpy
+
+        diameters = numpy.ascontiguousarray(diameters, dtype=numpy.float64)
+        if diameters.shape != (len(self.species),):
+            raise ValueError(f"diameters have the shape {diameters.shape}; it must be ({len(self.species)},)")
+        self._native.set(diameters=diameters.tobytes())
+
     def minimize(self, force_tolerance: float = 1e-6, maximum_iterations: int = 100_000) -> Minimum:
         """The minimum of the potential energy below the present state (FIRE, in 64-bit floats), which stays as it is. It depends
         on the state alone, not on precision or lists; processor and GPU may find different ones. Ctrl-C ends it."""
@@ -238,7 +277,7 @@ class Simulation(Bridges):
         self._native.draw_velocities(temperature)
 
     def hash(self) -> str:
-        """Of step, positions, images and velocities: equal where all their bits are."""
+        """Of step, positions, images, velocities and diameters: equal where all their bits are."""
         return self._native.hash()
 
     def _rows(self, numbers, dtype="float64"):

@@ -13,12 +13,16 @@ from ._frame import Frame
 if TYPE_CHECKING:
     from typing import Any
 
+#: Of each particle in each frame, where they have diameters of their own.
+_DIAMETER = "diameter/value"
+
 #: Read at once, in bytes of positions.
 _BLOCK = 16 << 20
 
 
 class Trajectory(collections.abc.Sequence):
-    """Frames of a file STAGE.h5md, read when they are wanted: `for frame in trajectory`, `trajectory[-1]`."""
+    """Frames of a file STAGE.h5md, read when they are wanted: `for frame in trajectory`, `trajectory[-1]`. `diameters` of a frame are
+    those that the particles have at its step; of particles without, sigma of their species with itself, or None."""
 
     def __init__(self, path: pathlib.Path, system: int | None = None):
         self.path = path
@@ -37,7 +41,7 @@ class Trajectory(collections.abc.Sequence):
             plan = json.loads(_file.text(file["parameters/plan"][()]))
         self._dimension = plan["system"]["simulation_box"]["dimension"]
         self.species_names = [species["name"] for species in plan["system"]["species"]]
-        self._diameters = _diameters(plan, self.species)
+        self._lengths = _lengths(plan, self.species)
 
     def __len__(self) -> int:
         with _file.reading(self.path) as file:
@@ -63,6 +67,7 @@ class Trajectory(collections.abc.Sequence):
             group = file[self._group]
             arrays = [group[f"{name}/value"][start:end, :, axes] for name in ("position", "image", "velocity")]
             edges = group["box/edges/value"][start:end, axes]
+            diameters = group[_DIAMETER][start:end] if _DIAMETER in group else [self._lengths] * (end - start)
             steps, times = (group[f"position/{name}"][start:end] for name in ("step", "time"))
         return [
             Frame(
@@ -73,11 +78,11 @@ class Trajectory(collections.abc.Sequence):
                 species=self.species,
                 species_names=self.species_names,
                 masses=self.masses,
-                diameters=self._diameters,
+                diameters=of_particles,
                 step=int(step),
                 time=float(time),
             )
-            for step, time, positions, images, velocities, box in zip(steps, times, *arrays, edges)
+            for step, time, positions, images, velocities, box, of_particles in zip(steps, times, *arrays, edges, diameters)
         ]
 
     def to_ase(self, *, unwrapped: bool = False) -> list[Any]:
@@ -99,7 +104,7 @@ class Trajectory(collections.abc.Sequence):
         return f"<Trajectory of {len(self.species)} particles, {len(self)} frames: {self.path}>"
 
 
-def _diameters(plan, species):
+def _lengths(plan, species):
     """Sigma of the species of each particle with itself; None where the potential has no such length."""
     pairs = plan["potential"]["pairs"]
     sigmas = [pairs[index][index].get("sigma") for index in range(len(pairs))]

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 import supercool
@@ -153,13 +155,15 @@ def test_it_has_the_numbers_of_a_simulation():
 
 @pytest.mark.parametrize("name", list(supercool.presets()))
 def test_presets(name):
-    positions, box = disordered(2 if name.endswith("2d") or name == "jbb" else 3, 7, 8.9)
+    system = json.loads(supercool._native.json_of(supercool.presets()[name]))["system"]
+    positions, box = disordered(system["dimension"], 7, 8.9)
+    two = len(system["species"]) > 1
     species = np.where(np.arange(len(positions)) % 5 == 0, "B", "A")
-    two = name not in ("wca", "lennard-jones", "dzugutov")
-    found = supercool.evaluate(name, positions, box, species=species if two else None)
+    diameters = np.ones(len(positions)) if "diameters" in system else None
+    found = supercool.evaluate(name, positions, box, species=species if two else None, diameters=diameters)
     assert np.isfinite(found.energies).all() and np.isfinite(found.forces).all()
     # One species alone.
-    supercool.evaluate(name, positions, box)
+    supercool.evaluate(name, positions, box, diameters=diameters)
 
 
 def test_what_is_wrong_is_said():

@@ -78,6 +78,19 @@ impl ExactState {
         }
     }
 
+    /// A diameter as a state of this precision holds it. Rounding keeps the order of diameters.
+    pub fn rounded_diameter(precision: Precision, diameter: f64) -> f64 {
+        fn of<P: Policy>(diameter: f64) -> f64 {
+            P::Real::from_f64(diameter).to_f64()
+        }
+        match precision {
+            Precision::Single => of::<Single>(diameter),
+            Precision::DoubleSingle => of::<DoubleSingles>(diameter),
+            Precision::Double => of::<Double>(diameter),
+            Precision::FixedPoint => of::<FixedPoint>(diameter),
+        }
+    }
+
     /// That particles have diameters where the plan's have.
     ///
     /// # Errors
@@ -184,7 +197,7 @@ fn fill<P: Policy>(
     species: &[Species],
 ) -> Result<ExactState, usize> {
     let policy = P::new(&state.simulation_box, state.timestep, species);
-    let rounded = |diameter: &f64| P::Real::from_f64(*diameter).to_f64();
+    let rounded = |&diameter| ExactState::rounded_diameter(state.precision, diameter);
     state.diameter = snapshot.diameter.iter().map(rounded).collect();
     for i in 0..snapshot.position.len() {
         let mut position = [0; 3];
