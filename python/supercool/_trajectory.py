@@ -91,7 +91,7 @@ class Trajectory(collections.abc.Sequence):
 
     def to_mdanalysis(self, *, unwrapped: bool = False) -> Any:
         """An `MDAnalysis.Universe` of all frames in memory, also of one of many systems, which MDAnalysis does not find in the file. It
-        has types, names and masses, which MDAnalysis does not read of H5MD."""
+        has types, names and masses, which MDAnalysis does not read of H5MD. Radii are those of the first frame."""
         if not len(self):
             raise ValueError(f"{self.path} has no frames")
         return _bridges._module("mdanalysis").made(list(self), unwrapped)
