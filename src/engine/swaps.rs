@@ -39,7 +39,7 @@ impl SwapTrials {
     /// A trial of a number of particles. Particles may be the same: then nothing changes.
     pub fn trial(&self, number: u32, particles: u32) -> Trial {
         let words = block(self.key, number, self.step, Purpose::Swap, 0);
-        let one_of = |word: u32| (u64::from(word) * u64::from(particles) >> 32) as u32;
+        let one_of = |word: u32| ((u64::from(word) * u64::from(particles)) >> 32) as u32;
         Trial {
             particles: [one_of(words[0]), one_of(words[1])],
             uniform: uniform_open(words[2], words[3]),

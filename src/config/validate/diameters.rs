@@ -59,9 +59,12 @@ pub fn check(
     Some(Some((DiameterPlan { distribution, sampling }, diameters)))
 }
 
+/// A key, where it was typed, and the distributions that it belongs to.
+type Key<'a> = (&'a str, Option<&'a Range<usize>>, &'a [DiameterKind]);
+
 fn distribution(table: &Table<Typed>, checker: &mut Checker<'_>) -> Option<DiameterDistribution> {
     let kind = table.distribution.value;
-    let keys: [(&str, Option<&Range<usize>>, &[DiameterKind]); 8] = {
+    let keys: [Key<'_>; 8] = {
         use DiameterKind::{Discrete, Gaussian, PowerLaw, Uniform};
         let bounded: &[DiameterKind] = &[PowerLaw, Uniform, Gaussian];
         let drawn: &[DiameterKind] = &[PowerLaw, Uniform, Gaussian, Discrete];
