@@ -31,7 +31,7 @@ fn state(plan: &Plan, position: Vec<[f64; 3]>, diameter: &[f64]) -> ExactState {
     exact(plan, &snapshot)
 }
 
-/// A stage without end with a round of trials after every so many steps.
+/// A stage without end; a round of trials follows every `every` steps.
 fn stage(temperature: f64, every: u64, trials_per_particle: f64) -> StageContext {
     StageContext {
         thermostat: common::thermostat_at(Thermostat::Langevin { friction: 1.0 }, temperature),
