@@ -166,16 +166,24 @@ fn timing_the_choices_changes_no_bit_under_any_thermostat() {
         }
         toml += "observe = { thermodynamics = 5 }\n";
         let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
-        let stopped = |job: &Job, engine: &str, time: &str| {
-            let run = ["run", "job.toml", "--engine", engine, "--max-walltime", time];
-            let ended = Ended::of(job.start(&run));
-            assert_eq!(ended.code, Some(75), "{ended:?}");
-            let all = numbers(&job.path(&format!("out/{name}.h5")));
-            ["temperature", "potential_energy", "conserved_energy"]
-                .map(|of| all[&format!("/observables/{of}/value")].1.clone())
+        // Compiling the kernels takes what it takes: a run that was stopped before its sixth sample goes on.
+        let stopped = |job: &Job, engine: &str| {
+            let mut run = vec!["run", "job.toml"];
+            loop {
+                run.extend(["--engine", engine, "--max-walltime", "6s"]);
+                let ended = Ended::of(job.start(&run));
+                assert_eq!(ended.code, Some(75), "{ended:?}");
+                let all = numbers(&job.path(&format!("out/{name}.h5")));
+                let samples = ["temperature", "potential_energy", "conserved_energy"]
+                    .map(|of| all[&format!("/observables/{of}/value")].1.clone());
+                if samples[0].len() > 5 {
+                    return samples;
+                }
+                run = vec!["resume", "out"];
+            }
         };
-        let expected = stopped(&expected, "cpu", "2s");
-        let of_gpu = stopped(&found, "cuda", "6s");
+        let expected = stopped(&expected, "cpu");
+        let of_gpu = stopped(&found, "cuda");
         for (expected, found) in expected.iter().zip(&of_gpu) {
             let common = expected.len().min(found.len());
             assert!(common > 5, "{name}: {} and {} samples", expected.len(), found.len());
