@@ -2,6 +2,8 @@
 //! is needed.
 #![cfg(target_os = "linux")]
 mod common;
+#[path = "emulated/own_potentials.rs"]
+mod own_potentials;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -21,7 +21,9 @@ use supercool::plan::{
     CheckpointPlan, CorrelationPlan, DynamicObservable, EngineChoice, InitialPlan, Lattice,
     ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, VanHovePlan,
 };
-use supercool::potential::{KAPPA, PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::potential::{
+    Formula, KAPPA, PairParameters, PairPotential, PotentialPlan, Truncation,
+};
 use supercool::system::{SimulationBox, Species};
 
 fn nvrtc_is_there() -> bool {
@@ -47,6 +49,9 @@ fn plan(
 ) -> Plan {
     let pair = |epsilon, sigma: f64| {
         let cutoff = if form == PairPotential::HarmonicSpheres { sigma } else { 2.5 * sigma };
+        if let PairPotential::Formula { .. } = form {
+            return PairParameters::of_form(form, cutoff, &[epsilon, sigma, 6.0]);
+        }
         if form == PairPotential::Buckingham {
             return PairParameters::of_form(form, cutoff, &[4e5 * epsilon, 0.08 * sigma, epsilon]);
         }
@@ -150,6 +155,8 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             Buckingham, Dzugutov, GaussianCore, HarmonicSpheres, InversePower, LennardJones, Mie,
             Yukawa,
         };
+        let formula = "epsilon*((sigma/r)^11 - 0.1*cos(k*r)*exp(-r)/r + log(r) + sqrt(r))";
+        let formula = Formula::new(formula).unwrap();
         let mut cases = Vec::new();
         let mut add = |number: usize, precision: Precision, dimension, form, truncation| {
             let architecture = Architecture::Machine([80, 90, 100][number % 3]);
@@ -178,6 +185,7 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             (GaussianCore, SMOOTH),
             (LennardJones, TOO_WIDE_TO_SATURATE),
             (Buckingham, SMOOTH),
+            (formula.into(), SMOOTH),
         ];
         for (number, (form, truncation)) in others.into_iter().enumerate() {
             // From fixed point on, the policy for long runs.

@@ -14,3 +14,19 @@ INLINE float inverse_sqrt(float x) { return reciprocal_sqrt(x); }
 INLINE double inverse_sqrt(double x) { return divide(1.0, square_root(x)); }
 INLINE float exponential(float x) { return exp_f32(x); }
 INLINE double exponential(double x) { return exp_f64(x); }
+INLINE float logarithm(float x) { return ln_f32(x); }
+INLINE double logarithm(double x) { return ln_f64(x); }
+
+// Of an angle in radians; in 64 bits, so that the angle in turns keeps its digits.
+INLINE double sine(double x) {
+    double sine, cosine;
+    sin_cos_2pi(mul(x, 0.15915494309189535), sine, cosine);
+    return sine;
+}
+INLINE double cosine(double x) {
+    double sine, cosine;
+    sin_cos_2pi(mul(x, 0.15915494309189535), sine, cosine);
+    return cosine;
+}
+INLINE float sine(float x) { return static_cast<float>(sine(static_cast<double>(x))); }
+INLINE float cosine(float x) { return static_cast<float>(cosine(static_cast<double>(x))); }

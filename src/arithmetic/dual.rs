@@ -117,6 +117,18 @@ impl Real for Dual {
         let exp = Real::exp(self.value);
         self.through(exp, exp)
     }
+    #[inline(always)]
+    fn ln(self) -> Dual {
+        self.through(Real::ln(self.value), 1.0 / self.value)
+    }
+    #[inline(always)]
+    fn sine(self) -> Dual {
+        self.through(self.value.sine(), self.value.cosine())
+    }
+    #[inline(always)]
+    fn cosine(self) -> Dual {
+        self.through(self.value.cosine(), -self.value.sine())
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
-use super::elementary::{exp_f32, exp_f64};
+use super::elementary::{exp_f32, exp_f64, ln_f32, ln_f64, sin_cos_2pi};
 use super::reciprocal::{reciprocal, reciprocal_sqrt};
+
+/// `1 / 2 pi`.
+const TURNS_OF_RADIAN: f64 = 0.5 * std::f64::consts::FRAC_1_PI;
 
 /// The arithmetic of a pair interaction, in 32 or 64 bits: IEEE operations, explicit fused
 /// multiply-add, and functions built on these alone, so that any processor gives the same bits.
@@ -35,6 +38,11 @@ pub trait Real:
     /// `1 / sqrt(self)`.
     fn inverse_sqrt(self) -> Self;
     fn exp(self) -> Self;
+    /// The natural logarithm of a number above zero.
+    fn ln(self) -> Self;
+    /// Of an angle in radians.
+    fn sine(self) -> Self;
+    fn cosine(self) -> Self;
 }
 
 impl Real for f32 {
@@ -76,6 +84,19 @@ impl Real for f32 {
     fn exp(self) -> f32 {
         exp_f32(self)
     }
+    #[inline(always)]
+    fn ln(self) -> f32 {
+        ln_f32(self)
+    }
+    // In 64 bits: the angle in turns keeps its digits.
+    #[inline(always)]
+    fn sine(self) -> f32 {
+        f64::from(self).sine() as f32
+    }
+    #[inline(always)]
+    fn cosine(self) -> f32 {
+        f64::from(self).cosine() as f32
+    }
 }
 
 impl Real for f64 {
@@ -116,5 +137,17 @@ impl Real for f64 {
     #[inline(always)]
     fn exp(self) -> f64 {
         exp_f64(self)
+    }
+    #[inline(always)]
+    fn ln(self) -> f64 {
+        ln_f64(self)
+    }
+    #[inline(always)]
+    fn sine(self) -> f64 {
+        sin_cos_2pi(self * TURNS_OF_RADIAN).0
+    }
+    #[inline(always)]
+    fn cosine(self) -> f64 {
+        sin_cos_2pi(self * TURNS_OF_RADIAN).1
     }
 }

@@ -157,7 +157,7 @@ fn typed_and_known(message: &str, prefix: &str) -> Option<(String, Vec<String>)>
 /// Words of others, and ours.
 const SYNONYMS: [(&str, &str); 3] = [("gpu", "cuda"), ("nvidia", "cuda"), ("host", "cpu")];
 
-fn suggestion(typed: &str, known: &[String], introduction: &str) -> String {
+pub fn suggestion(typed: &str, known: &[String], introduction: &str) -> String {
     let known_words = || known.iter().map(String::as_str);
     let synonym = SYNONYMS.iter().find(|(theirs, _)| typed.eq_ignore_ascii_case(theirs));
     let synonym = synonym.and_then(|&(_, ours)| known_words().find(|&word| word == ours));

@@ -1,4 +1,4 @@
-use super::description::{Description, Fault, Parameter, Scale, ScaleNames};
+use super::description::{Bounds, Description, Fault, FormOf, Parameter, Scale, ScaleNames};
 use super::evaluator::{Evaluator, named};
 use super::form::{KernelHeader, PairForm, kernel_header};
 use super::{PairParameters, PairPotential};
@@ -8,7 +8,7 @@ use crate::arithmetic::elementary::exp_f64;
 static A: Parameter = Parameter {
     name: "A",
     doc: "Energy of the repulsion `A exp(-r/rho)`.",
-    may_be_zero: true,
+    bounds: Bounds::NotNegative,
     energy: 1,
     length: 0,
     of_all_pairs: None,
@@ -18,7 +18,7 @@ static A: Parameter = Parameter {
 static RHO: Parameter = Parameter {
     name: "rho",
     doc: "Length over which the repulsion `A exp(-r/rho)` falls by a factor e.",
-    may_be_zero: false,
+    bounds: Bounds::Positive,
     energy: 0,
     length: 1,
     of_all_pairs: None,
@@ -28,7 +28,7 @@ static RHO: Parameter = Parameter {
 static C: Parameter = Parameter {
     name: "C",
     doc: "Strength of the attraction `-C/r^6`: below `A (6 rho)^6 exp(-6)`, where the repulsion ends to be a core.",
-    may_be_zero: true,
+    bounds: Bounds::NotNegative,
     energy: 1,
     length: 6,
     of_all_pairs: None,
@@ -50,7 +50,7 @@ impl PairForm for Form {
         parameters: &[&A, &RHO, &C],
         scale: ScaleNames { energy: "depth", length: "r_0" },
         own_end: None,
-        form: |_| Ok(PairPotential::Buckingham),
+        form: FormOf::Exponents(|_| Ok(PairPotential::Buckingham)),
     }];
 
     const HEADER: KernelHeader = kernel_header!("buckingham.cuh");

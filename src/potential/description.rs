@@ -8,8 +8,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Documentation of the key.
     pub doc: &'static str,
-    /// Whether it may be zero; it is never negative.
-    pub may_be_zero: bool,
+    pub bounds: Bounds,
     /// Powers of energy and of length in its unit.
     pub energy: i32,
     pub length: i32,
@@ -17,6 +16,14 @@ pub struct Parameter {
     pub of_all_pairs: Option<&'static str>,
     /// Stands in messages that show how the key is written.
     pub example: f64,
+}
+
+/// Values that a parameter may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounds {
+    Positive,
+    NotNegative,
+    Any,
 }
 
 impl PartialEq for Parameter {
@@ -29,7 +36,7 @@ impl PartialEq for Parameter {
 pub static EPSILON: Parameter = Parameter {
     name: "epsilon",
     doc: "Energy of the pair. The largest is between 1e-9 and 1e6, in `fixed-point` between 1e-6 and 1e5.",
-    may_be_zero: true,
+    bounds: Bounds::NotNegative,
     energy: 1,
     length: 0,
     of_all_pairs: None,
@@ -40,7 +47,7 @@ pub static EPSILON: Parameter = Parameter {
 pub static SIGMA: Parameter = Parameter {
     name: "sigma",
     doc: "Length of the pair: between 0.01 and 100, but in `double`.",
-    may_be_zero: false,
+    bounds: Bounds::Positive,
     energy: 0,
     length: 1,
     of_all_pairs: None,
@@ -95,7 +102,7 @@ pub struct Scale {
 }
 
 /// A word of `potential.kind` and what belongs to it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Description {
     pub word: &'static str,
     /// The formula, as documentation of the word.
@@ -106,8 +113,16 @@ pub struct Description {
     pub parameters: &'static [&'static Parameter],
     pub scale: ScaleNames,
     pub own_end: Option<OwnEnd>,
-    /// The form with the exponents, in their order.
-    pub form: fn(&[u32]) -> Result<PairPotential, Fault>,
+    pub form: FormOf,
+}
+
+/// What a form is made of.
+#[derive(Clone, Copy, Debug)]
+pub enum FormOf {
+    /// Its exponents, in their order.
+    Exponents(fn(&[u32]) -> Result<PairPotential, Fault>),
+    /// A formula that the user writes.
+    Formula,
 }
 
 impl Description {
@@ -124,7 +139,7 @@ impl Description {
             parameters: EPSILON_AND_SIGMA,
             scale: ScaleNames { energy: "epsilon", length: "sigma" },
             own_end: None,
-            form,
+            form: FormOf::Exponents(form),
         }
     }
 

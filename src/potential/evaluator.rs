@@ -17,6 +17,16 @@ pub trait Evaluator<R: Real>: Copy + Send + Sync + 'static {
     /// `(-U'(r)/r, U(r))` at squared distance `r2 >= R::COINCIDENT2`; anything below, which callers discard.
     fn evaluate(&self, r2: R) -> (R, R);
 
+    /// Whether [`Self::evaluate_lanes`] is faster than one pair after the other.
+    const IN_LANES: bool = false;
+
+    /// [`Self::evaluate`] of several pairs.
+    #[inline(always)]
+    fn evaluate_lanes<const LANES: usize>(&self, r2: [R; LANES]) -> ([R; LANES], [R; LANES]) {
+        let both = r2.map(|r2| self.evaluate(r2));
+        (both.map(|(force, _)| force), both.map(|(_, energy)| energy))
+    }
+
     /// `U(0)`, where it is finite.
     fn contact_energy(&self) -> Option<R> {
         None

@@ -5,7 +5,7 @@ use super::parameters::PairParameters;
 use crate::arithmetic::Real;
 
 /// Text of a header of `kernels/potential`, with the name by which it is included.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelHeader {
     pub name: &'static str,
     pub text: &'static str,
@@ -32,6 +32,16 @@ pub trait PairForm: Copy + Send + Sync + 'static {
     /// The same formula for the GPU: a struct template with the constants of the evaluator.
     const HEADER: KernelHeader;
 
+    /// [`Self::HEADER`], or one of the same name that is written for this form.
+    fn header(&self) -> KernelHeader {
+        Self::HEADER
+    }
+
+    /// The first of [`Self::DESCRIPTIONS`], or that of this form.
+    fn description(&self) -> &'static Description {
+        &Self::DESCRIPTIONS[0]
+    }
+
     /// The formula with the constants of a pair, in an arithmetic.
     type Evaluator<R: Real>: Evaluator<R>;
 
@@ -42,7 +52,7 @@ pub trait PairForm: Copy + Send + Sync + 'static {
 
     /// The formula with the numbers of the exponents, without backticks.
     fn formula(&self) -> String {
-        Self::DESCRIPTIONS[0].doc.trim_end_matches('.').replace('`', "")
+        self.description().doc.trim_end_matches('.').replace('`', "")
     }
 
     fn scale(&self, pair: &PairParameters) -> Scale {
@@ -58,6 +68,21 @@ pub trait PairForm: Copy + Send + Sync + 'static {
     /// What is wrong with parameters that are each within their bounds.
     fn fault(&self, _pair: &PairParameters) -> Option<Fault> {
         None
+    }
+
+    /// Whether two particles do not interact.
+    fn is_zero(&self, pair: &PairParameters) -> bool {
+        pair.has_no_energy()
+    }
+
+    /// Unit of energy in which the pair is computed where it is smoothed in 32 bits.
+    fn amplitude(&self, pair: &PairParameters) -> f64 {
+        pair.amplitude().1
+    }
+
+    /// The pair in that unit, with lengths in units of `unit` cutoffs and their ratios rounded by `rounded`.
+    fn reduced(&self, pair: &PairParameters, unit: f64, rounded: fn(f64) -> f64) -> PairParameters {
+        pair.reduced(unit, rounded)
     }
 
     /// Calls `visitor` with this form, or with one that is the same and faster.

@@ -11,6 +11,7 @@ mod diameters;
 mod dzugutov;
 mod evaluator;
 mod form;
+mod formula;
 mod gaussian_core;
 mod harmonic_spheres;
 mod inverse_powers;
@@ -29,11 +30,13 @@ use crate::arithmetic::Real;
 
 pub use derivatives::{PairDerivatives, PairFunction, pair_function};
 pub use description::{
-    Description, EPSILON, Exponent, Fault, OwnEnd, Parameter, SIGMA, Scale, ScaleNames,
+    Bounds, Description, EPSILON, Exponent, Fault, FormOf, OwnEnd, Parameter, SIGMA, Scale,
+    ScaleNames,
 };
 pub use diameters::{Diameters, Mixing};
 pub use evaluator::Evaluator;
 pub use form::{FormVisitor, KernelHeader, PairForm};
+pub use formula::{Formula, SyntaxError};
 pub use inverse_powers::{LARGEST_EXPONENT, mie_prefactor};
 pub use jump::Jumps;
 pub use parameters::{PairParameters, PotentialPlan};
@@ -52,6 +55,8 @@ macro_rules! potentials {
                 #[doc = concat!("`", stringify!($module), ".rs`")]
                 $name $({ $($exponent: u32),+ })?,
             )+
+            /// `formula/mod.rs`
+            Formula { energy: Formula },
         }
 
         impl PairPotential {
@@ -61,13 +66,14 @@ macro_rules! potentials {
                     $(PairPotential::$name $({ $($exponent),+ })? => {
                         $module::$form $({ $($exponent),+ })?.accept(visitor)
                     })+
+                    PairPotential::Formula { energy } => energy.accept(visitor),
                 }
             }
         }
 
         /// All words of the configuration, by potential.
         const DESCRIPTIONS: &[&[Description]] =
-            &[$(<$module::$form as PairForm>::DESCRIPTIONS),+];
+            &[$(<$module::$form as PairForm>::DESCRIPTIONS,)+ <Formula as PairForm>::DESCRIPTIONS];
 
         /// Their kernels; one may serve several potentials.
         const KERNEL_HEADERS: &[KernelHeader] = &[$(<$module::$form as PairForm>::HEADER),+];
@@ -133,8 +139,8 @@ impl PairPotential {
         impl FormVisitor for OwnDescription {
             type Output = &'static Description;
 
-            fn visit<F: PairForm>(self, _: F) -> Self::Output {
-                &F::DESCRIPTIONS[0]
+            fn visit<F: PairForm>(self, form: F) -> Self::Output {
+                form.description()
             }
         }
 
@@ -184,6 +190,21 @@ impl PairPotential {
         }
 
         self.visit(InnerMaximum(pair))
+    }
+
+    /// [`PairForm::is_zero`].
+    pub fn is_zero(self, pair: &PairParameters) -> bool {
+        struct IsZero<'a>(&'a PairParameters);
+
+        impl FormVisitor for IsZero<'_> {
+            type Output = bool;
+
+            fn visit<F: PairForm>(self, form: F) -> bool {
+                form.is_zero(self.0)
+            }
+        }
+
+        self.visit(IsZero(pair))
     }
 
     /// [`PairForm::fault`].

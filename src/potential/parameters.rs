@@ -8,7 +8,7 @@ use super::description::{EPSILON, Parameter, SIGMA};
 use super::{Diameters, PairPotential, Truncation};
 
 /// Parameters that a potential may have beside the cutoff.
-const MOST_PARAMETERS: usize = 4;
+pub(super) const MOST_PARAMETERS: usize = 9;
 
 /// Plans have had this key for all potentials since the first version.
 const KAPPA: &str = "kappa";
@@ -85,9 +85,10 @@ impl PairParameters {
         self.get(&SIGMA).unwrap_or(1.0)
     }
 
-    /// Whether the two do not interact: nothing in the unit of an energy is above zero.
-    pub fn is_zero(&self) -> bool {
-        self.all().all(|(parameter, value)| parameter.energy == 0 || value == 0.0)
+    /// Whether there are parameters in the unit of an energy, and all of them are zero.
+    pub(super) fn has_no_energy(&self) -> bool {
+        let mut energies = self.all().filter(|(parameter, _)| parameter.energy != 0).peekable();
+        energies.peek().is_some() && energies.all(|(_, value)| value == 0.0)
     }
 
     /// The first parameter that is an energy: epsilon, where there is one.
@@ -100,7 +101,7 @@ impl PairParameters {
     /// A pair of no energy with an amplitude of one; others as they are.
     #[must_use]
     pub fn with_some_energy(self) -> Self {
-        if self.is_zero() { self.with(self.amplitude().0, 1.0) } else { self }
+        if self.has_no_energy() { self.with(self.amplitude().0, 1.0) } else { self }
     }
 
     /// In units of its amplitude and of `unit` cutoffs, ratios of lengths rounded by `rounded`.

@@ -42,7 +42,7 @@ impl PotentialPlan {
     /// Of a pair; `None` where the truncation is another one, which is the same in all precisions, or there is no energy.
     pub fn change_by_smoothing(&self, pair: &PairParameters) -> Option<SmoothingChange> {
         let Truncation::Smooth { width } = self.truncation else { return None };
-        if pair.is_zero() {
+        if self.form.is_zero(pair) {
             return None;
         }
         let width = width * pair.width_unit();

@@ -120,8 +120,8 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         };
         // In units of the pair's cutoff.
         let unit = if scale.sigma { rounded(pair.of(&SIGMA) / pair.cutoff) } else { 1.0 };
-        let of = if is_reduced { pair.reduced(unit, rounded) } else { *pair };
-        let (_, amplitude) = pair.amplitude();
+        let of = if is_reduced { form.reduced(pair, unit, rounded) } else { *pair };
+        let amplitude = form.amplitude(pair);
         let (force_over_r, energy) = form.evaluator::<f64>(&of).evaluate(of.cutoff * of.cutoff);
         let energy_shift = if *truncation == Truncation::Sharp { 0.0 } else { energy };
         // Zero where nothing needs them: in 32 bits they may be too large.
@@ -157,7 +157,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             bend,
             // A pair of no energy ends at zero: with others, zero times what is NaN any more at small distances would
             // be its force.
-            cutoff2: if pair.is_zero() {
+            cutoff2: if form.is_zero(pair) {
                 R::ZERO
             } else if is_reduced {
                 first_outside(inv_unit2, minus_slope, depth, cutoff2)
@@ -174,6 +174,7 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
             inv_width: R::from_f64(1.0 / width),
             contact_energy: contact_energy(
                 &form.evaluator::<Dual>(pair),
+                form.is_zero(pair),
                 pair,
                 truncation,
                 is_reduced,
@@ -234,7 +235,32 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
         if is_reduced::<R>(KIND) {
             return self.smooth_in_reduced_units(r2);
         }
-        let (force, energy) = self.potential.evaluate(r2);
+        self.cut::<KIND>(r2, self.potential.evaluate(r2))
+    }
+
+    /// [`Self::evaluate`] of several pairs, whose potential is evaluated together.
+    #[inline(always)]
+    pub fn evaluate_lanes<const KIND: usize, const LANES: usize>(
+        &self,
+        r2: [R; LANES],
+    ) -> [(R, R); LANES] {
+        let is_reduced = is_reduced::<R>(KIND);
+        let argument = if is_reduced { r2.map(|r2| r2 * self.inv_unit2) } else { r2 };
+        let (forces, energies) = self.potential.evaluate_lanes(argument);
+        std::array::from_fn(|lane| {
+            let (force, energy) = (forces[lane], energies[lane]);
+            if is_reduced {
+                let raised = energy.fused(self.raise, -self.energy_shift);
+                self.smooth(argument[lane], (force, raised))
+            } else {
+                self.cut::<KIND>(r2[lane], (force, energy))
+            }
+        })
+    }
+
+    /// What the truncation makes of force and energy of the bare potential.
+    #[inline(always)]
+    fn cut<const KIND: usize>(&self, r2: R, (force, energy): (R, R)) -> (R, R) {
         let energy = energy - self.energy_shift;
         if KIND == TruncationKind::Shifted as usize {
             return (force, energy);
@@ -288,7 +314,12 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
     #[inline(always)]
     fn smooth_in_reduced_units(&self, r2: R) -> (R, R) {
         let rho = r2 * self.inv_unit2;
-        let (force, energy) = self.potential.evaluate_reduced(rho, self.raise, self.energy_shift);
+        self.smooth(rho, self.potential.evaluate_reduced(rho, self.raise, self.energy_shift))
+    }
+
+    /// Of a potential that was evaluated at `rho`, its energy raised.
+    #[inline(always)]
+    fn smooth(&self, rho: R, (force, energy): (R, R)) -> (R, R) {
         let d = rho.fused(self.minus_slope, self.depth);
         let d2 = d * d;
         let inverse = d2.fused(d2, rho).inverse();
@@ -303,12 +334,13 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
 /// `U(0)` of a truncated potential in 64 bits.
 fn contact_energy<W: Evaluator<Dual>>(
     exact: &W,
+    is_zero: bool,
     pair: &PairParameters,
     truncation: &Truncation,
     is_reduced: bool,
 ) -> Option<f64> {
     // Without an amplitude there is no pole.
-    let no_energy = pair.is_zero().then_some(0.0);
+    let no_energy = is_zero.then_some(0.0);
     let bare = no_energy.or(exact.contact_energy().map(Real::to_f64))?;
     let cutoff2 = pair.cutoff * pair.cutoff;
     let (force_over_r, at_cutoff) = exact.evaluate(Dual::variable(cutoff2));

@@ -1,4 +1,4 @@
-use super::description::{Description, EPSILON, Parameter, SIGMA};
+use super::description::{Bounds, Description, EPSILON, Parameter, SIGMA};
 use super::evaluator::{Evaluator, named};
 use super::form::{KernelHeader, PairForm, kernel_header};
 use super::{PairParameters, PairPotential};
@@ -8,7 +8,7 @@ use crate::arithmetic::Real;
 pub static KAPPA: Parameter = Parameter {
     name: "kappa",
     doc: "Inverse screening length of this pair (`yukawa`), in place of the potential's.",
-    may_be_zero: false,
+    bounds: Bounds::Positive,
     energy: 0,
     length: -1,
     of_all_pairs: Some(

@@ -25,7 +25,9 @@ pub fn of_stage(plan: &Plan, stage: usize) -> Option<String> {
     let species = &plan.system.species;
     let mut fastest: f64 = 0.0;
     for (a, row) in plan.potential.pairs.iter().enumerate() {
-        for (b, pair) in row.iter().enumerate().filter(|(_, pair)| !pair.is_zero()) {
+        for (b, pair) in
+            row.iter().enumerate().filter(|(_, pair)| !plan.potential.form.is_zero(pair))
+        {
             let mass = species[a].mass * species[b].mass / (species[a].mass + species[b].mass);
             let curvature = curvature_at(plan, pair, HARD * temperature);
             fastest = fastest.max((curvature.unwrap_or(0.0).max(0.0) / mass).sqrt());

@@ -108,7 +108,8 @@ impl Simulation {
         if self.plan.run.precision != Precision::Double && self.stage == 0 {
             // The shorter the cutoff, the larger is the share.
             let shortest = |pair: &&PairParameters| pair.cutoff / pair.width_unit();
-            let pairs = self.plan.potential.pairs.iter().flatten().filter(|pair| !pair.is_zero());
+            let pairs = self.plan.potential.pairs.iter().flatten();
+            let pairs = pairs.filter(|pair| !self.plan.potential.form.is_zero(pair));
             let most = pairs.min_by(|a, b| shortest(a).total_cmp(&shortest(b)));
             let change = most.and_then(|pair| self.plan.potential.change_by_smoothing(pair));
             if let Some(change) = change.filter(|change| change.relative > VISIBLE_SMOOTHING) {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::keys::{Keys, word_of};
 use super::{Integer, Number, OrPlain, PlainOr, Table, Written};
 use crate::potential::{
-    Description, LARGEST_EXPONENT, Parameter, descriptions, exponents, parameters,
+    Bounds, Description, FormOf, LARGEST_EXPONENT, Parameter, descriptions, exponents, parameters,
 };
 
 /// Pair potential, its truncation and its parameters.
@@ -25,6 +25,9 @@ pub struct Potential {
     /// Parameters of all pairs that do not give their own, by their keys.
     #[schemars(skip)]
     pub parameters: BTreeMap<&'static str, Written<Number>>,
+    /// `U(r)` of `formula`: of `r`, numbers, parameters of the pairs under names of your own, `+ - * / ^`, parentheses, `pi`, and
+    /// `exp`, `log`, `sqrt`, `sin`, `cos` and `tanh`, such as `"4*epsilon*((sigma/r)^12 - (sigma/r)^6)"`.
+    pub energy: Option<Written<String>>,
     /// Distance at which the potential ends, in units of each pair's sigma. Exactly one of `cutoff`
     /// and `cutoff_absolute` is given, here or for every pair; none with `wca`,
     /// `harmonic-spheres` and `dzugutov`, which bring their own. Potentials without sigma take `cutoff_absolute`.
@@ -43,7 +46,8 @@ pub struct Potential {
 
 impl<'de> Deserialize<'de> for Potential {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        const OWN: [&str; 5] = ["kind", "cutoff", "cutoff_absolute", "truncation", "pairs"];
+        const OWN: [&str; 6] =
+            ["kind", "energy", "cutoff", "cutoff_absolute", "truncation", "pairs"];
         static KEYS: Keys = Keys::new(|| {
             let of_all_pairs = |parameter: &&&Parameter| parameter.of_all_pairs.is_some();
             let mut keys = vec![OWN[0]];
@@ -65,10 +69,12 @@ impl<'de> Deserialize<'de> for Potential {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Potential, A::Error> {
                 let (mut kind, mut pairs) = (None, None);
                 let (mut cutoff, mut cutoff_absolute, mut truncation) = (None, None, None);
-                let (mut of_pairs, mut of_form) = (BTreeMap::new(), BTreeMap::new());
+                let (mut energy, mut of_pairs, mut of_form) =
+                    (None, BTreeMap::new(), BTreeMap::new());
                 while let Some(key) = map.next_key_seed(&KEYS)? {
                     match key {
                         "kind" => kind = Some(map.next_value()?),
+                        "energy" => energy = map.next_value()?,
                         "cutoff" => cutoff = map.next_value()?,
                         "cutoff_absolute" => cutoff_absolute = map.next_value()?,
                         "truncation" => truncation = map.next_value()?,
@@ -83,6 +89,7 @@ impl<'de> Deserialize<'de> for Potential {
                 }
                 Ok(Potential {
                     kind: kind.ok_or_else(|| de::Error::missing_field("kind"))?,
+                    energy,
                     exponents: of_form,
                     parameters: of_pairs,
                     cutoff,
@@ -162,7 +169,9 @@ fn with_keys_of_potentials(schema: &mut Schema) {
         .map(|description| {
             let own = description.parameters.iter().filter(|of| of.of_all_pairs.is_none());
             let of_pair: Vec<&str> = own.map(|of| of.name).collect();
-            let of_form: Vec<&str> = description.exponents.iter().map(|of| of.name).collect();
+            let formula = matches!(description.form, FormOf::Formula).then_some("energy");
+            let of_form = description.exponents.iter().map(|of| of.name);
+            let of_form: Vec<&str> = of_form.chain(formula).collect();
             let pairs = json!({"additionalProperties": {"required": of_pair}});
             json!({
                 "if": {"properties": {"kind": {"const": description.word}}},
@@ -215,11 +224,11 @@ pub enum TruncationKind {
 
 /// Parameters of a pair of species, here of A and B.
 #[derive(Clone, Debug, JsonSchema)]
-#[schemars(deny_unknown_fields, transform = with_parameters_of_pairs)]
+#[schemars(transform = with_parameters_of_pairs)]
 pub struct Pair {
-    /// By their keys.
+    /// By their keys, which a formula may choose.
     #[schemars(skip)]
-    pub parameters: BTreeMap<&'static str, Written<Number>>,
+    pub parameters: BTreeMap<String, Written<Number>>,
     /// Cutoff of this pair in units of its sigma, in place of the potential's.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cutoff: Option<Written<Number>>,
@@ -230,11 +239,6 @@ pub struct Pair {
 
 impl<'de> Deserialize<'de> for Pair {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        static KEYS: Keys = Keys::new(|| {
-            let of_pairs = parameters().iter().map(|parameter| parameter.name);
-            of_pairs.chain(["cutoff", "cutoff_absolute"]).collect()
-        });
-
         struct PairVisitor;
 
         impl<'de> Visitor<'de> for PairVisitor {
@@ -247,8 +251,8 @@ impl<'de> Deserialize<'de> for Pair {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pair, A::Error> {
                 let mut pair =
                     Pair { parameters: BTreeMap::new(), cutoff: None, cutoff_absolute: None };
-                while let Some(key) = map.next_key_seed(&KEYS)? {
-                    match key {
+                while let Some(key) = map.next_key::<String>()? {
+                    match &key[..] {
                         "cutoff" => pair.cutoff = map.next_value()?,
                         "cutoff_absolute" => pair.cutoff_absolute = map.next_value()?,
                         _ => {
@@ -265,6 +269,8 @@ impl<'de> Deserialize<'de> for Pair {
 }
 
 fn with_parameters_of_pairs(schema: &mut Schema) {
+    // Of formulas.
+    schema.insert("additionalProperties".to_owned(), json!({"type": "number"}));
     let all = parameters().iter().map(|&parameter| {
         let takers = descriptions().filter(|description| description.takes(parameter.name));
         let doc = match parameter.of_all_pairs {
@@ -277,8 +283,11 @@ fn with_parameters_of_pairs(schema: &mut Schema) {
 }
 
 fn schema_of(parameter: &Parameter, doc: String) -> Value {
-    let bound = if parameter.may_be_zero { "minimum" } else { "exclusiveMinimum" };
-    json!({"type": "number", "description": doc, bound: 0})
+    match parameter.bounds {
+        Bounds::Positive => json!({"type": "number", "description": doc, "exclusiveMinimum": 0}),
+        Bounds::NotNegative => json!({"type": "number", "description": doc, "minimum": 0}),
+        Bounds::Any => json!({"type": "number", "description": doc}),
+    }
 }
 
 /// `` `a`, `b` and `c` ``

@@ -7,9 +7,10 @@ use super::system::{MAXIMUM_SPECIES, is_species_name};
 use crate::config::document::{
     Number, Pair, PlainOr, Potential, PotentialKind, System, Table, TruncationKind, Written,
 };
-use crate::config::reword::nearest;
+use crate::config::reword::{nearest, suggestion};
 use crate::potential::{
-    LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation, descriptions,
+    Bounds, FormOf, Formula, LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, SIGMA,
+    SyntaxError, Truncation, descriptions,
 };
 
 /// Missing pairs named in one message.
@@ -21,16 +22,29 @@ pub fn check(
     checker: &mut Checker<'_>,
 ) -> Option<PotentialPlan> {
     let form = form(document, checker);
+    // A formula has parameters of its own.
+    let kind = match form {
+        Some(form @ PairPotential::Formula { .. }) => PotentialKind(form.description()),
+        _ => document.kind.value,
+    };
     let truncation = truncation(document, checker);
-    let cutoff = Cutoff::of_potential(document, checker);
+    let cutoff = Cutoff::of_potential(document, kind, checker);
     let common = common_parameters(document, checker);
-    let pairs = pairs(document, system, form, cutoff?, &common?, checker);
+    if form.is_none() && matches!(kind.0.form, FormOf::Formula) {
+        // What the parameters of the pairs are is not known.
+        return None;
+    }
+    let pairs = pairs(document, kind, system, form, cutoff?, &common?, checker);
     Some(PotentialPlan { form: form?, truncation: truncation?, pairs: pairs?, diameters: None })
 }
 
 fn form(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPotential> {
     let kind = document.kind.value;
     let taken = kind.0.exponents;
+    if let (Some(energy), FormOf::Exponents(_)) = (&document.energy, kind.0.form) {
+        let message = format!("\"{kind}\" has its own formula");
+        checker.reject(&energy.span, message, "leave it out, or take kind = \"formula\"");
+    }
     for (&key, exponent) in &document.exponents {
         if taken.iter().all(|other| other.name != key) {
             let message = format!("\"{kind}\" has no exponent {key}");
@@ -53,11 +67,35 @@ fn form(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPo
         exponents.push(value);
     }
     let exponents: Option<Vec<u32>> = exponents.into_iter().collect();
-    match (kind.0.form)(&exponents?) {
+    let of_exponents = match kind.0.form {
+        FormOf::Exponents(form) => form,
+        FormOf::Formula => return formula(document, checker),
+    };
+    match of_exponents(&exponents?) {
         Ok(form) => Some(form),
         Err(fault) => {
             let span = &document.exponents.get(fault.key)?.span;
             checker.reject(span, fault.message, fault.help);
+            None
+        }
+    }
+}
+
+/// What is written in `energy`.
+fn formula(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPotential> {
+    let Some(typed) = &document.energy else {
+        let help = "such as energy = \"4*epsilon*((sigma/r)^12 - (sigma/r)^6)\"";
+        checker.missing(&document.span, "energy", help);
+        return None;
+    };
+    match Formula::new(&typed.value) {
+        Ok(formula) => Some(formula.into()),
+        Err(SyntaxError { at, message, help }) => {
+            let place = match at {
+                0 => String::new(),
+                at => format!("at character {} of the formula: ", at + 1),
+            };
+            checker.reject(&typed.span, place + &message, help);
             None
         }
     }
@@ -87,6 +125,13 @@ fn common_parameters(
 fn not_taken(key: &str, kind: PotentialKind, span: &Range<usize>, checker: &mut Checker<'_>) {
     let takers: Vec<&str> = descriptions().filter(|of| of.takes(key)).map(|of| of.word).collect();
     let message = match takers[..] {
+        [] => {
+            let known = kind.0.parameters.iter().map(|parameter| parameter.name);
+            let known: Vec<String> =
+                known.chain(["cutoff", "cutoff_absolute"]).map(str::to_owned).collect();
+            checker.reject(span, "unknown key", suggestion(key, &known, "the keys here are"));
+            return;
+        }
         [only] => format!("belongs to \"{only}\", not to \"{kind}\""),
         _ => format!("\"{kind}\" has no parameter {key}"),
     };
@@ -156,12 +201,13 @@ impl Cutoff {
     /// The potential's own, or `Some(None)` if every pair must give it.
     fn of_potential(
         document: &Table<Potential>,
+        kind: PotentialKind,
         checker: &mut Checker<'_>,
     ) -> Option<Option<Cutoff>> {
         let typed = Cutoff::typed(
             document.cutoff.as_ref(),
             document.cutoff_absolute.as_ref(),
-            document.kind.value,
+            kind,
             checker,
         )?;
         Some(match document.kind.value.0.own_end {
@@ -210,6 +256,7 @@ impl Cutoff {
 
 fn pairs(
     document: &Table<Potential>,
+    kind: PotentialKind,
     system: &Table<System>,
     form: Option<PairPotential>,
     cutoff: Option<Cutoff>,
@@ -242,7 +289,7 @@ fn pairs(
             all_right = false;
             continue;
         }
-        let parameters = parameters(pair, document.kind.value, form, cutoff, common, checker);
+        let parameters = parameters(pair, kind, form, cutoff, common, checker);
         all_right &= parameters.is_some();
         matrix[a][b] = Some(parameters);
         matrix[b][a] = Some(parameters);
@@ -262,7 +309,7 @@ fn pairs(
         checker.reject(
             &document.pairs.span,
             format!("{noun} missing: {list}"),
-            format!("for example {} = {{ {} }}", missing[0], example(document.kind.value)),
+            format!("for example {} = {{ {} }}", missing[0], example(kind)),
         );
         return None;
     }
@@ -350,8 +397,11 @@ fn parameters(
     let mut values = Vec::new();
     for &parameter in kind.0.parameters {
         let value = match (pair.parameters.get(parameter.name), common.get(parameter.name)) {
-            (Some(typed), _) if parameter.may_be_zero => checker.not_negative(typed),
-            (Some(typed), _) => checker.positive(typed),
+            (Some(typed), _) => match parameter.bounds {
+                Bounds::Positive => checker.positive(typed),
+                Bounds::NotNegative => checker.not_negative(typed),
+                Bounds::Any => checker.finite(typed),
+            },
             (None, Some(&value)) => Some(value),
             (None, None) => {
                 let help = match parameter.of_all_pairs {
@@ -365,7 +415,7 @@ fn parameters(
         values.push(value.map(|value| (parameter, value)));
     }
     let mut all_right = true;
-    for (&key, typed) in pair.parameters.iter().filter(|(key, _)| !kind.0.takes(key)) {
+    for (key, typed) in pair.parameters.iter().filter(|(key, _)| !kind.0.takes(key)) {
         not_taken(key, kind, &typed.span, checker);
         all_right = false;
     }

@@ -94,19 +94,14 @@ struct Lane<R> {
     too_close: bool,
 }
 
+/// Displacement, length in the units that the pairs' constants are for, and its square in units of the pair's diameter.
 #[inline(always)]
-fn pair<P, V, const KIND: usize>(
+fn distance<P: Policy, const KIND: usize>(
     policy: &P,
-    entry: &PairEntry<P::Real, V>,
     site: [P::Site; 3],
     other: [P::Site; 3],
-    is_other: bool,
     scale: P::Real,
-) -> Lane<P::Real>
-where
-    P: Policy,
-    V: Evaluator<P::Real>,
-{
+) -> ([P::Real; 3], [P::Real; 3], P::Real) {
     let displacement: [P::Real; 3] =
         std::array::from_fn(|axis| policy.displacement(site[axis], other[axis], axis));
     let length: [P::Real; 3] = std::array::from_fn(|axis| {
@@ -117,9 +112,54 @@ where
         }
     });
     let r2 = length[0].fused(length[0], length[1].fused(length[1], length[2] * length[2])) * scale;
+    (displacement, length, r2)
+}
+
+/// Force and energy of one particle with all lanes, where the potential is faster so.
+#[inline(always)]
+fn in_lanes<P, V, const KIND: usize, const LANES: usize>(
+    policy: &P,
+    entry: &PairEntry<P::Real, V>,
+    site: [P::Site; 3],
+    others: &[[P::Site; LANES]; 3],
+    scales: &[P::Real; LANES],
+) -> Option<[(P::Real, P::Real); LANES]>
+where
+    P: Policy,
+    V: Evaluator<P::Real>,
+{
+    if !V::IN_LANES {
+        return None;
+    }
+    let r2 = std::array::from_fn(|lane| {
+        let other = std::array::from_fn(|axis| others[axis][lane]);
+        distance::<P, KIND>(policy, site, other, scales[lane]).2
+    });
+    Some(entry.interaction.evaluate_lanes::<KIND, LANES>(r2))
+}
+
+/// `evaluated` is what [`in_lanes`] gave for the two.
+#[inline(always)]
+fn pair<P, V, const KIND: usize>(
+    policy: &P,
+    entry: &PairEntry<P::Real, V>,
+    site: [P::Site; 3],
+    other: [P::Site; 3],
+    is_other: bool,
+    scale: P::Real,
+    evaluated: Option<(P::Real, P::Real)>,
+) -> Lane<P::Real>
+where
+    P: Policy,
+    V: Evaluator<P::Real>,
+{
+    let (displacement, length, r2) = distance::<P, KIND>(policy, site, other, scale);
     let inside = r2 < entry.interaction.cutoff2();
     let coincident = r2 < P::Real::COINCIDENT2;
-    let (force, energy) = entry.interaction.evaluate::<KIND>(r2);
+    let (force, energy) = match evaluated {
+        Some(evaluated) => evaluated,
+        None => entry.interaction.evaluate::<KIND>(r2),
+    };
     Lane {
         displacement,
         length,
@@ -160,12 +200,21 @@ where
             for neighbors in segment.as_chunks::<LANES>().0 {
                 let others = targets.neighbor_sites::<SET, LANES>(neighbors);
                 let scales = table.scales(targets, i, neighbors);
+                let evaluated =
+                    in_lanes::<P, V, KIND, LANES>(policy, &entry, site, &others, &scales);
                 let mut impulses = [[P::Real::ZERO; LANES]; 3];
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
                     let is_other = neighbors[lane] != i as u32;
-                    let pair =
-                        pair::<P, V, KIND>(policy, &entry, site, other, is_other, scales[lane]);
+                    let pair = pair::<P, V, KIND>(
+                        policy,
+                        &entry,
+                        site,
+                        other,
+                        is_other,
+                        scales[lane],
+                        evaluated.map(|all| all[lane]),
+                    );
                     let impulse = if is_reduced::<P::Real>(KIND) {
                         pair.force
                     } else {
@@ -222,11 +271,20 @@ pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
             for neighbors in segment.as_chunks::<LANES>().0 {
                 let others = targets.neighbor_sites::<SET, LANES>(neighbors);
                 let scales = table.scales(targets, i, neighbors);
+                let evaluated =
+                    in_lanes::<P, V, KIND, LANES>(policy, &entry, site, &others, &scales);
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
                     let is_other = neighbors[lane] != i as u32;
-                    let pair =
-                        pair::<P, V, KIND>(policy, &entry, site, other, is_other, scales[lane]);
+                    let pair = pair::<P, V, KIND>(
+                        policy,
+                        &entry,
+                        site,
+                        other,
+                        is_other,
+                        scales[lane],
+                        evaluated.map(|all| all[lane]),
+                    );
                     P::accumulate_energy(&mut energy, lane, pair.energy);
                     let force = if is_reduced::<P::Real>(KIND) {
                         policy.force_of_impulse(pair.force)
@@ -269,7 +327,8 @@ where
             for &j in targets.neighbors.segment(local, other, table.species_count) {
                 let other = targets.site(j as usize);
                 let [scale] = table.scales(targets, i, &[j]);
-                let pair = pair::<P, V, KIND>(policy, &entry, site, other, j as usize != i, scale);
+                let pair =
+                    pair::<P, V, KIND>(policy, &entry, site, other, j as usize != i, scale, None);
                 if pair.too_close {
                     let length = |axis| policy.length(pair.displacement[axis], axis).to_f64();
                     let r2: f64 = (0..3).map(|axis| length(axis).powi(2)).sum();
@@ -311,7 +370,8 @@ where
             }
             let energy = |diameter_of_own: P::Real| {
                 let scale = mixing.inverse_square(diameter_of_own, diameter(place));
-                let pair = pair::<P, V, KIND>(policy, &entry, site(own), site(place), true, scale);
+                let pair =
+                    pair::<P, V, KIND>(policy, &entry, site(own), site(place), true, scale, None);
                 if pair.too_close { None } else { swaps::units_of(pair.energy.to_f64()) }
             };
             change += energy(diameter(other))? - energy(diameter(own))?;

@@ -147,7 +147,9 @@ pub fn compile_in(
     let shared: Vec<(&str, String)> =
         program.shared.iter().map(|header| (header.name, (header.text)())).collect();
     let shared = shared.iter().map(|(name, text)| (*name, text.as_str()));
-    let headers: Vec<(&str, &str)> = sources::headers().iter().copied().chain(shared).collect();
+    let own = program.headers.iter().map(|header| (header.name, header.text));
+    let headers: Vec<(&str, &str)> =
+        sources::headers().iter().copied().chain(shared).chain(own).collect();
     let entry = cache.map(|folder| folder.join(key(program, &headers, &options, nvrtc.version())));
     if let Some(entry) = &entry
         && let Some(compiled) = read(entry)

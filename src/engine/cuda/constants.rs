@@ -11,7 +11,7 @@ use crate::arithmetic::{self, Real, fixed_point};
 use crate::engine::pair_core::{core_distance, core2};
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Floats, Policy, Single};
 use crate::potential::{
-    FormVisitor, PairForm, PairUnits, PotentialPlan, Truncated, TruncationKind,
+    FormVisitor, KernelHeader, PairForm, PairUnits, PotentialPlan, Truncated, TruncationKind,
 };
 use crate::system::{SimulationBox, Species};
 
@@ -187,7 +187,7 @@ pub const SHARED: [SharedHeader; 7] =
 #[derive(Clone, Debug)]
 pub struct PairTable {
     /// Header of the evaluator in the kernels.
-    pub header: &'static str,
+    pub header: KernelHeader,
     /// Its type there, such as `LennardJones<float>`.
     pub evaluator: String,
     pub truncation: TruncationKind,
@@ -230,7 +230,7 @@ impl PairTable {
             })
             .collect();
         PairTable {
-            header: F::HEADER.name,
+            header: form.header(),
             evaluator: form.kernel_type().replace("<R", &format!("<{}", P::Real::name())),
             truncation: potential.truncation.kind(),
             entries,

@@ -6,7 +6,7 @@ use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::engine::pair_core::{core_distance, core2};
 use crate::plan::Plan;
-use crate::potential::{Mixing, PotentialPlan};
+use crate::potential::{KernelHeader, Mixing, PotentialPlan, kernel_headers};
 use crate::system::SimulationBox;
 
 /// A part of the potential energy that the kernels evaluate.
@@ -16,6 +16,9 @@ pub trait ForceTerm<P>: Send + Sync {
 
     /// Assertions of a program that its structs are those of the constants.
     fn assertions(&self, policy: &P) -> String;
+
+    /// Headers that the macros name and that are not among the files of `kernels/`.
+    fn headers(&self, policy: &P) -> Vec<KernelHeader>;
 
     /// Constants of the kernels, by name, as they lie in memory.
     fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)>;
@@ -41,6 +44,11 @@ impl<P: DevicePolicy> ForceField<P> {
         simulation_box: &SimulationBox,
     ) -> Vec<(&'static str, String)> {
         self.terms.iter().flat_map(|term| term.macros(policy, simulation_box)).collect()
+    }
+
+    /// Headers that the macros name and that are not among the files of `kernels/`.
+    pub fn headers(&self, policy: &P) -> Vec<KernelHeader> {
+        self.terms.iter().flat_map(|term| term.headers(policy)).collect()
     }
 
     /// Assertions of a program that its structs are those of the constants.
@@ -77,7 +85,7 @@ impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
         let edges = simulation_box.edges();
         let half_diagonal = 0.5 * edges.iter().map(|edge| edge * edge).sum::<f64>().sqrt();
         vec![
-            ("EVALUATOR_HEADER", format!("\"{}\"", pairs.header)),
+            ("EVALUATOR_HEADER", format!("\"{}\"", pairs.header.name)),
             ("EVALUATOR", pairs.evaluator.clone()),
             ("TRUNCATION", pairs.truncation_name().to_owned()),
             ("DIAMETERS", u32::from(self.potential.diameters.is_some()).to_string()),
@@ -88,6 +96,12 @@ impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
 
     fn assertions(&self, policy: &P) -> String {
         PairTable::new(policy, &self.potential).assertions()
+    }
+
+    fn headers(&self, policy: &P) -> Vec<KernelHeader> {
+        let header = PairTable::new(policy, &self.potential).header;
+        let is_file = kernel_headers().any(|file| file.name == header.name);
+        if is_file { Vec::new() } else { vec![header] }
     }
 
     fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)> {

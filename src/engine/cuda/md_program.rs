@@ -35,6 +35,7 @@ pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
         .define(force_field.macros(policy, simulation_box))
         .include(&constants::SHARED)
         .include(&[buffers::SHARED, thermostat::SHARED])
+        .with_headers(force_field.headers(policy))
 }
 
 /// The same of one that takes steps, measures between them and, where the plan wants it, takes samples; `checks` of its

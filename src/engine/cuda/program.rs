@@ -1,5 +1,6 @@
 //! Programs: kernels that are compiled together.
 use super::declare::SharedHeader;
+use crate::potential::KernelHeader;
 
 /// What to compile: a text that includes headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,11 +13,19 @@ pub struct Program {
     /// Headers that are declared in Rust and that the text needs, by itself or through files of `kernels/`, which every
     /// program may include.
     pub shared: Vec<SharedHeader>,
+    /// Headers that were written for it.
+    pub headers: Vec<KernelHeader>,
 }
 
 impl Program {
     pub fn new(name: &str, text: impl Into<String>) -> Self {
-        Program { name: name.to_owned(), text: text.into(), macros: Vec::new(), shared: Vec::new() }
+        Program {
+            name: name.to_owned(),
+            text: text.into(),
+            macros: Vec::new(),
+            shared: Vec::new(),
+            headers: Vec::new(),
+        }
     }
 
     /// The same with more macros; later ones replace those of the same names.
@@ -31,6 +40,12 @@ impl Program {
     /// The same with more headers.
     pub fn include(mut self, shared: &[SharedHeader]) -> Self {
         self.shared.extend_from_slice(shared);
+        self
+    }
+
+    /// The same with headers that were written for it.
+    pub fn with_headers(mut self, headers: Vec<KernelHeader>) -> Self {
+        self.headers.extend(headers);
         self
     }
 

@@ -1,0 +1,66 @@
+//! Potentials that a user writes: their kernels are written at run time.
+use super::*;
+
+/// Two species, every truncation, all functions.
+fn formula(truncation: &str, precision: &str) -> String {
+    format!(
+        r#"
+[system]
+dimension = 3
+density = 1.0
+seed = 5
+species = [{{ name = "A", count = 200 }}, {{ name = "B", count = 56, mass = 2.0 }}]
+initial = {{ temperature = 1.0 }}
+
+[potential]
+kind = "formula"
+energy = "epsilon*((sigma/r)^11 - 0.1*cos(k*r)*exp(-r/sigma)/r + 0.01*log(r)*tanh(r) + sqrt(r)*sin(r)*1e-2)"
+cutoff_absolute = 2.0
+truncation = {truncation}
+[potential.pairs]
+AA = {{ epsilon = 1.0, sigma = 1.0, k = 6.0 }}
+AB = {{ epsilon = 1.5, sigma = 0.9, k = 5.0 }}
+BB = {{ epsilon = 0.5, sigma = 0.8, k = -4.0 }}
+
+[run]
+precision = "{precision}"
+timestep = 0.003
+
+[output]
+directory = "out"
+
+[[stage]]
+name = "melt"
+steps = 40
+thermostat = {{ kind = "langevin", temperature = 1.0, friction = 1.0 }}
+observe = {{ thermodynamics = 20, trajectory = 20 }}
+[[stage]]
+name = "nve"
+steps = 40
+observe = {{ thermodynamics = 20, trajectory = 20 }}
+"#
+    )
+}
+
+#[test]
+fn formulas_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let polydisperse = polydisperse(3, 300, 2).replace(
+        "kind = \"inverse-power\"\nn = 12\n",
+        "kind = \"formula\"\nenergy = \"epsilon*(sigma/r)^12\"\n",
+    );
+    let smooth = r#"{ kind = "smooth", width = 0.05 }"#;
+    for toml in [
+        formula(r#""shifted""#, "fixed-point"),
+        formula(r#""even-quartic""#, "fixed-point"),
+        formula(smooth, "fixed-point"),
+        polydisperse,
+    ] {
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+        run_on_the_gpu(&found);
+        for file in ["out/melt.h5", "out/melt.h5md", "out/nve.h5", "out/nve.h5md"] {
+            assert_same_numbers(&expected.path(file), &found.path(file));
+        }
+    }
+}
