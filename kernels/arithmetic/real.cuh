@@ -28,5 +28,5 @@ INLINE double cosine(double x) {
     sin_cos_2pi(mul(x, 0.15915494309189535), sine, cosine);
     return cosine;
 }
-INLINE float sine(float x) { return static_cast<float>(sine(static_cast<double>(x))); }
-INLINE float cosine(float x) { return static_cast<float>(cosine(static_cast<double>(x))); }
+INLINE float sine(float x) { return to_float(sine(static_cast<double>(x))); }
+INLINE float cosine(float x) { return to_float(cosine(static_cast<double>(x))); }

@@ -229,6 +229,9 @@ fn potential(plan: &Plan, energy: Option<PlainEnergy<'_>>, report: &mut String) 
                 let _ = write!(report, ", U(r_c) = {:.10e}", energy(form, pair, pair.cutoff));
             }
             report.push('\n');
+            if let Some(notes) = form.notes(pair) {
+                let _ = writeln!(report, "    {notes}");
+            }
             if plan.run.precision != Precision::Double
                 && let Some(change) = plan.potential.change_by_smoothing(pair)
             {

@@ -123,6 +123,8 @@ pub enum FormOf {
     Exponents(fn(&[u32]) -> Result<PairPotential, Fault>),
     /// A formula that the user writes.
     Formula,
+    /// Files of the pairs.
+    Tables,
 }
 
 impl Description {

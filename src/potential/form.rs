@@ -33,7 +33,7 @@ pub trait PairForm: Copy + Send + Sync + 'static {
     const HEADER: KernelHeader;
 
     /// [`Self::HEADER`], or one of the same name that is written for this form.
-    fn header(&self) -> KernelHeader {
+    fn header<R: Real>(&self) -> KernelHeader {
         Self::HEADER
     }
 
@@ -73,6 +73,11 @@ pub trait PairForm: Copy + Send + Sync + 'static {
     /// Whether two particles do not interact.
     fn is_zero(&self, pair: &PairParameters) -> bool {
         pair.has_no_energy()
+    }
+
+    /// What `supercool check` says of a pair beside its parameters.
+    fn notes(&self, _pair: &PairParameters) -> Option<String> {
+        None
     }
 
     /// Unit of energy in which the pair is computed where it is smoothed in 32 bits.

@@ -19,6 +19,7 @@ mod jump;
 mod lennard_jones;
 mod parameters;
 mod smoothing;
+mod table;
 mod truncation;
 mod yukawa;
 
@@ -41,6 +42,7 @@ pub use inverse_powers::{LARGEST_EXPONENT, mie_prefactor};
 pub use jump::Jumps;
 pub use parameters::{PairParameters, PotentialPlan};
 pub use smoothing::SmoothingChange;
+pub use table::{Columns, TABLE, Tables};
 pub use truncation::{PairUnits, Truncated, TruncationKind, is_reduced};
 pub use yukawa::KAPPA;
 
@@ -57,6 +59,8 @@ macro_rules! potentials {
             )+
             /// `formula/mod.rs`
             Formula { energy: Formula },
+            /// `table/mod.rs`
+            Table { tables: Tables },
         }
 
         impl PairPotential {
@@ -67,13 +71,14 @@ macro_rules! potentials {
                         $module::$form $({ $($exponent),+ })?.accept(visitor)
                     })+
                     PairPotential::Formula { energy } => energy.accept(visitor),
+                    PairPotential::Table { tables } => tables.accept(visitor),
                 }
             }
         }
 
         /// All words of the configuration, by potential.
         const DESCRIPTIONS: &[&[Description]] =
-            &[$(<$module::$form as PairForm>::DESCRIPTIONS,)+ <Formula as PairForm>::DESCRIPTIONS];
+            &[$(<$module::$form as PairForm>::DESCRIPTIONS,)+ <Formula as PairForm>::DESCRIPTIONS, <Tables as PairForm>::DESCRIPTIONS];
 
         /// Their kernels; one may serve several potentials.
         const KERNEL_HEADERS: &[KernelHeader] = &[$(<$module::$form as PairForm>::HEADER),+];
@@ -100,7 +105,12 @@ pub fn descriptions() -> impl Iterator<Item = &'static Description> {
 pub fn parameters() -> &'static [&'static Parameter] {
     static ALL: LazyLock<Vec<&'static Parameter>> = LazyLock::new(|| {
         let mut all: Vec<&'static Parameter> = Vec::new();
-        for parameter in descriptions().flat_map(|description| description.parameters) {
+        // The number of a table is none: pairs give its file.
+        let all_of = |description: &'static Description| match description.form {
+            FormOf::Tables => &[],
+            _ => description.parameters,
+        };
+        for parameter in descriptions().flat_map(all_of) {
             if !all.contains(parameter) {
                 all.push(parameter);
             }
@@ -190,6 +200,21 @@ impl PairPotential {
         }
 
         self.visit(InnerMaximum(pair))
+    }
+
+    /// [`PairForm::notes`].
+    pub fn notes(self, pair: &PairParameters) -> Option<String> {
+        struct Notes<'a>(&'a PairParameters);
+
+        impl FormVisitor for Notes<'_> {
+            type Output = Option<String>;
+
+            fn visit<F: PairForm>(self, form: F) -> Option<String> {
+                form.notes(self.0)
+            }
+        }
+
+        self.visit(Notes(pair))
     }
 
     /// [`PairForm::is_zero`].

@@ -64,3 +64,43 @@ fn formulas_give_the_bits_of_the_cpu() {
         }
     }
 }
+
+/// A table of Lennard-Jones for each pair, in units of that pair.
+#[test]
+fn tables_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let table = |epsilon: f64, sigma: f64| -> String {
+        let line = |k: u32| {
+            let r = 0.4 + 0.002 * f64::from(k);
+            let inverse = (sigma / r).powi(6);
+            let energy = 4.0 * epsilon * (inverse * inverse - inverse);
+            let force = 24.0 * epsilon * (2.0 * inverse * inverse - inverse) / r;
+            format!("{r} {energy} {force}\n")
+        };
+        (0..=1050).map(line).collect()
+    };
+    let files =
+        [("aa.txt", table(1.0, 1.0)), ("ab.txt", table(1.5, 0.8)), ("bb.txt", table(0.5, 0.88))];
+    let toml = |truncation: &str, precision: &str| {
+        let toml = formula(truncation, precision);
+        let (before, rest) = toml.split_once("[potential]").unwrap();
+        let (_, after) = rest.split_once("[run]").unwrap();
+        format!(
+            "{before}[potential]\nkind = \"table\"\ncutoff_absolute = 2.2\ntruncation = {truncation}\n[potential.pairs]\n\
+             AA.file = \"aa.txt\"\nAB.file = \"ab.txt\"\nBB.file = \"bb.txt\"\n[run]{after}"
+        )
+    };
+    let smooth = r#"{ kind = "smooth", width = 0.05 }"#;
+    for toml in [toml(r#""shifted""#, "fixed-point"), toml(smooth, "fixed-point")] {
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        for (name, text) in &files {
+            std::fs::write(expected.path(name), text).unwrap();
+            std::fs::write(found.path(name), text).unwrap();
+        }
+        expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+        run_on_the_gpu(&found);
+        for file in ["out/melt.h5", "out/melt.h5md", "out/nve.h5", "out/nve.h5md"] {
+            assert_same_numbers(&expected.path(file), &found.path(file));
+        }
+    }
+}

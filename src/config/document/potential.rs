@@ -168,7 +168,10 @@ fn with_keys_of_potentials(schema: &mut Schema) {
     let needs: Vec<Value> = descriptions()
         .map(|description| {
             let own = description.parameters.iter().filter(|of| of.of_all_pairs.is_none());
-            let of_pair: Vec<&str> = own.map(|of| of.name).collect();
+            let of_pair: Vec<&str> = match description.form {
+                FormOf::Tables => vec!["file"],
+                _ => own.map(|of| of.name).collect(),
+            };
             let formula = matches!(description.form, FormOf::Formula).then_some("energy");
             let of_form = description.exponents.iter().map(|of| of.name);
             let of_form: Vec<&str> = of_form.chain(formula).collect();
@@ -229,6 +232,8 @@ pub struct Pair {
     /// By their keys, which a formula may choose.
     #[schemars(skip)]
     pub parameters: BTreeMap<String, Written<Number>>,
+    /// File of `table`: lines of r, U and, if known, F = -U'(r), or a table of LAMMPS. Its cutoff is the last distance unless given.
+    pub file: Option<Written<String>>,
     /// Cutoff of this pair in units of its sigma, in place of the potential's.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub cutoff: Option<Written<Number>>,
@@ -249,10 +254,15 @@ impl<'de> Deserialize<'de> for Pair {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pair, A::Error> {
-                let mut pair =
-                    Pair { parameters: BTreeMap::new(), cutoff: None, cutoff_absolute: None };
+                let mut pair = Pair {
+                    parameters: BTreeMap::new(),
+                    file: None,
+                    cutoff: None,
+                    cutoff_absolute: None,
+                };
                 while let Some(key) = map.next_key::<String>()? {
                     match &key[..] {
+                        "file" => pair.file = map.next_value()?,
                         "cutoff" => pair.cutoff = map.next_value()?,
                         "cutoff_absolute" => pair.cutoff_absolute = map.next_value()?,
                         _ => {

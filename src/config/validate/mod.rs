@@ -11,6 +11,7 @@ mod ensemble;
 mod inherent;
 mod isoconfigurational;
 mod neighbors;
+mod own_potential;
 mod potential;
 mod propensity;
 mod run;

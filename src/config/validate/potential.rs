@@ -3,14 +3,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::checker::Checker;
+use super::own_potential;
 use super::system::{MAXIMUM_SPECIES, is_species_name};
 use crate::config::document::{
     Number, Pair, PlainOr, Potential, PotentialKind, System, Table, TruncationKind, Written,
 };
 use crate::config::reword::{nearest, suggestion};
 use crate::potential::{
-    Bounds, FormOf, Formula, LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, SIGMA,
-    SyntaxError, Truncation, descriptions,
+    Bounds, FormOf, LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, SIGMA, TABLE,
+    Truncation, descriptions,
 };
 
 /// Missing pairs named in one message.
@@ -21,7 +22,11 @@ pub fn check(
     system: &Table<System>,
     checker: &mut Checker<'_>,
 ) -> Option<PotentialPlan> {
-    let form = form(document, checker);
+    let mut form = form(document, checker);
+    let mut tables = HashMap::new();
+    if matches!(document.kind.value.0.form, FormOf::Tables) {
+        form = own_potential::tables(document, &mut tables, checker);
+    }
     // A formula has parameters of its own.
     let kind = match form {
         Some(form @ PairPotential::Formula { .. }) => PotentialKind(form.description()),
@@ -30,11 +35,12 @@ pub fn check(
     let truncation = truncation(document, checker);
     let cutoff = Cutoff::of_potential(document, kind, checker);
     let common = common_parameters(document, checker);
-    if form.is_none() && matches!(kind.0.form, FormOf::Formula) {
+    if form.is_none() && !matches!(kind.0.form, FormOf::Exponents(_)) {
         // What the parameters of the pairs are is not known.
         return None;
     }
-    let pairs = pairs(document, kind, system, form, cutoff?, &common?, checker);
+    let chosen = Chosen { kind, form, tables };
+    let pairs = pairs(document, &chosen, system, cutoff?, &common?, checker);
     Some(PotentialPlan { form: form?, truncation: truncation?, pairs: pairs?, diameters: None })
 }
 
@@ -69,33 +75,14 @@ fn form(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPo
     let exponents: Option<Vec<u32>> = exponents.into_iter().collect();
     let of_exponents = match kind.0.form {
         FormOf::Exponents(form) => form,
-        FormOf::Formula => return formula(document, checker),
+        FormOf::Formula => return own_potential::formula(document, checker),
+        FormOf::Tables => return None,
     };
     match of_exponents(&exponents?) {
         Ok(form) => Some(form),
         Err(fault) => {
             let span = &document.exponents.get(fault.key)?.span;
             checker.reject(span, fault.message, fault.help);
-            None
-        }
-    }
-}
-
-/// What is written in `energy`.
-fn formula(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<PairPotential> {
-    let Some(typed) = &document.energy else {
-        let help = "such as energy = \"4*epsilon*((sigma/r)^12 - (sigma/r)^6)\"";
-        checker.missing(&document.span, "energy", help);
-        return None;
-    };
-    match Formula::new(&typed.value) {
-        Ok(formula) => Some(formula.into()),
-        Err(SyntaxError { at, message, help }) => {
-            let place = match at {
-                0 => String::new(),
-                at => format!("at character {} of the formula: ", at + 1),
-            };
-            checker.reject(&typed.span, place + &message, help);
             None
         }
     }
@@ -126,9 +113,14 @@ fn not_taken(key: &str, kind: PotentialKind, span: &Range<usize>, checker: &mut 
     let takers: Vec<&str> = descriptions().filter(|of| of.takes(key)).map(|of| of.word).collect();
     let message = match takers[..] {
         [] => {
+            let file = matches!(kind.0.form, FormOf::Tables).then_some("file");
             let known = kind.0.parameters.iter().map(|parameter| parameter.name);
-            let known: Vec<String> =
-                known.chain(["cutoff", "cutoff_absolute"]).map(str::to_owned).collect();
+            let known: Vec<String> = known
+                .filter(|name| *name != TABLE.name)
+                .chain(file)
+                .chain(["cutoff", "cutoff_absolute"])
+                .map(str::to_owned)
+                .collect();
             checker.reject(span, "unknown key", suggestion(key, &known, "the keys here are"));
             return;
         }
@@ -188,6 +180,14 @@ fn truncation(document: &Table<Potential>, checker: &mut Checker<'_>) -> Option<
             Truncation::Smooth { width: checker.positive(width)? }
         }
     })
+}
+
+/// What all pairs have in common.
+struct Chosen {
+    kind: PotentialKind,
+    form: Option<PairPotential>,
+    /// Number of the table of each pair, by its place in the configuration.
+    tables: HashMap<usize, usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -256,9 +256,8 @@ impl Cutoff {
 
 fn pairs(
     document: &Table<Potential>,
-    kind: PotentialKind,
+    chosen: &Chosen,
     system: &Table<System>,
-    form: Option<PairPotential>,
     cutoff: Option<Cutoff>,
     common: &HashMap<&'static str, f64>,
     checker: &mut Checker<'_>,
@@ -289,7 +288,7 @@ fn pairs(
             all_right = false;
             continue;
         }
-        let parameters = parameters(pair, kind, form, cutoff, common, checker);
+        let parameters = parameters(pair, chosen, cutoff, common, checker);
         all_right &= parameters.is_some();
         matrix[a][b] = Some(parameters);
         matrix[b][a] = Some(parameters);
@@ -309,7 +308,7 @@ fn pairs(
         checker.reject(
             &document.pairs.span,
             format!("{noun} missing: {list}"),
-            format!("for example {} = {{ {} }}", missing[0], example(kind)),
+            format!("for example {} = {{ {} }}", missing[0], example(chosen.kind)),
         );
         return None;
     }
@@ -322,6 +321,9 @@ fn pairs(
 /// The parameters that a pair has in its table at least.
 fn example(kind: PotentialKind) -> String {
     let own = kind.0.parameters.iter().filter(|parameter| parameter.of_all_pairs.is_none());
+    if matches!(kind.0.form, FormOf::Tables) {
+        return "file = \"pair.txt\"".to_owned();
+    }
     let keys: Vec<String> = own.map(|of| format!("{} = {:?}", of.name, of.example)).collect();
     keys.join(", ")
 }
@@ -388,14 +390,27 @@ fn nearest_pair(key: &str, names: &[&str]) -> Option<String> {
 
 fn parameters(
     pair: &Table<Pair>,
-    kind: PotentialKind,
-    form: Option<PairPotential>,
+    chosen: &Chosen,
     common_cutoff: Option<Cutoff>,
     common: &HashMap<&'static str, f64>,
     checker: &mut Checker<'_>,
 ) -> Option<PairParameters> {
+    let Chosen { kind, form, tables } = chosen;
+    let (kind, form) = (*kind, *form);
     let mut values = Vec::new();
+    let table = tables.get(&pair.span.start).copied();
+    if let (Some(file), FormOf::Exponents(_) | FormOf::Formula) = (&pair.file, kind.0.form) {
+        checker.reject(
+            &file.span,
+            format!("\"{kind}\" has no files"),
+            "leave it out, or take kind = \"table\"",
+        );
+    }
     for &parameter in kind.0.parameters {
+        if parameter == &TABLE {
+            values.push(table.map(|table| (parameter, table as f64)));
+            continue;
+        }
         let value = match (pair.parameters.get(parameter.name), common.get(parameter.name)) {
             (Some(typed), _) => match parameter.bounds {
                 Bounds::Positive => checker.positive(typed),
@@ -420,7 +435,12 @@ fn parameters(
         all_right = false;
     }
     let (relative, absolute) = (pair.cutoff.as_ref(), pair.cutoff_absolute.as_ref());
-    let Some(cutoff) = Cutoff::typed(relative, absolute, kind, checker)?.or(common_cutoff) else {
+    let end = match (form?, table) {
+        (PairPotential::Table { tables }, Some(table)) => Some(Cutoff::Absolute(tables.end(table))),
+        _ => None,
+    };
+    let typed = Cutoff::typed(relative, absolute, kind, checker)?;
+    let Some(cutoff) = typed.or(common_cutoff).or(end) else {
         let help = match kind.0.has_sigma() {
             true => {
                 "give cutoff (in units of the pair's sigma) or cutoff_absolute, here or in [potential]"

@@ -230,7 +230,7 @@ impl PairTable {
             })
             .collect();
         PairTable {
-            header: form.header(),
+            header: form.header::<P::Real>(),
             evaluator: form.kernel_type().replace("<R", &format!("<{}", P::Real::name())),
             truncation: potential.truncation.kind(),
             entries,

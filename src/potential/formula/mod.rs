@@ -225,7 +225,7 @@ impl PairForm for Formula {
         &self.0.description
     }
 
-    fn header(&self) -> KernelHeader {
+    fn header<R: Real>(&self) -> KernelHeader {
         KernelHeader { text: &self.0.kernel, ..Self::HEADER }
     }
 

@@ -45,7 +45,7 @@ fn lennard_jones_is_the_built_in_one() {
         }
     }
     // Eight operations, as many as the built-in one has.
-    let kernel = own.header().text;
+    let kernel = own.header::<f32>().text;
     assert_eq!(kernel.matches(" = inverse(").count(), 1, "{kernel}");
     let count = |name: &str| kernel.matches(&format!(" = {name}(")).count();
     assert_eq!((count("mul"), count("fused"), count("add")), (5, 2, 0), "{kernel}");
