@@ -22,7 +22,8 @@ use supercool::plan::{
     ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, VanHovePlan,
 };
 use supercool::potential::{
-    Formula, KAPPA, PairParameters, PairPotential, PotentialPlan, Truncation,
+    Columns, Formula, KAPPA, PairParameters, PairPotential, PotentialPlan, TABLE, Tables,
+    Truncation,
 };
 use supercool::system::{SimulationBox, Species};
 
@@ -49,6 +50,9 @@ fn plan(
 ) -> Plan {
     let pair = |epsilon, sigma: f64| {
         let cutoff = if form == PairPotential::HarmonicSpheres { sigma } else { 2.5 * sigma };
+        if let PairPotential::Table { .. } = form {
+            return PairParameters::new(cutoff, [(&TABLE, 0.0)]);
+        }
         if let PairPotential::Formula { .. } = form {
             return PairParameters::of_form(form, cutoff, &[epsilon, sigma, 6.0]);
         }
@@ -146,6 +150,13 @@ fn compile_all(cases: Vec<(String, Program, Architecture)>) -> Vec<(String, Vec<
         .collect()
 }
 
+/// Of a harmonic repulsion.
+fn table() -> Tables {
+    let distances: Vec<f64> = (0..=300).map(|k| 0.01 * f64::from(k)).collect();
+    let energies = distances.iter().map(|r| 0.5 * (3.0 - r) * (3.0 - r)).collect();
+    Tables::new(vec![Columns { distances, energies, forces: None }]).unwrap()
+}
+
 /// What the kernels take in all of policy x truncation x dimension for Lennard-Jones, each policy on each
 /// architecture, and in all other potentials once, spread over the rest. Compiled once for all tests.
 fn covering_cases() -> &'static [(String, Vec<Resources>)] {
@@ -186,6 +197,7 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             (LennardJones, TOO_WIDE_TO_SATURATE),
             (Buckingham, SMOOTH),
             (formula.into(), SMOOTH),
+            (table().into(), Truncation::Shifted),
         ];
         for (number, (form, truncation)) in others.into_iter().enumerate() {
             // From fixed point on, the policy for long runs.

@@ -1,6 +1,7 @@
 //! `supercool bench`: steps per second of liquids that others measure too.
 mod correlations;
 mod model;
+mod written_as;
 
 use std::time::Instant;
 
@@ -8,6 +9,7 @@ use miette::miette;
 use serde::Serialize;
 
 pub use self::model::{Acting, Model, State};
+use self::written_as::WrittenAs;
 use super::choices::{Tune, engine_choice};
 use super::say;
 use crate::config::{MAXIMUM_PARTICLES, MAXIMUM_SYSTEMS, MAXIMUM_THREADS};
@@ -39,6 +41,9 @@ pub struct BenchArguments {
     /// Engine: auto, cpu or cuda.
     #[arg(long, value_parser = engine_choice, default_value = "auto")]
     pub engine: EngineChoice,
+    /// The model's potential as it is built in, or the same as a formula or as tables.
+    #[arg(long, value_enum, default_value = "built-in")]
+    pub potential: WrittenAs,
     /// Truncation of the potential: sharp, shifted or smooth.
     #[arg(long, value_parser = ["sharp", "shifted", "even-quartic", "smooth"], default_value = "shifted")]
     pub truncation: String,

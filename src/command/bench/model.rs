@@ -183,12 +183,12 @@ impl Model {
                 initial: InitialPlan::Lattice { lattice: Lattice::Fcc, temperature: state.start },
                 key_behind_file: None,
             },
-            potential: PotentialPlan {
+            potential: arguments.potential.of(PotentialPlan {
                 diameters: is_polydisperse.then_some(MIXING),
                 form,
                 truncation,
                 pairs,
-            },
+            }),
             run: RunPlan {
                 engine: arguments.engine,
                 precision,

@@ -114,12 +114,13 @@ impl Tables {
     pub fn notes(self, pair: &PairParameters) -> String {
         let Table { columns, errors, closest, of_every_second, .. } = self.table(pair);
         format!(
-            "table of {} distances from {} to {}; as kernels have it, energies are within {:.1e} and forces within {:.1e} (mean |F| {:.3}) of \
-             the smooth function through it beyond r = {closest:.6}; that through every second distance differs by up to {of_every_second:.1e}",
+            "table of {} distances from {} to {}; from r = {closest:.6} on kernels have its energies to {:.1e} (|U| + {:.3}) and its forces \
+             to {:.1e} (|F| + {:.3}); through every second distance energies differ by up to {of_every_second:.1e}",
             columns.distances.len(),
             columns.distances[0],
             columns.distances[columns.distances.len() - 1],
             errors.energy,
+            errors.mean_energy,
             errors.force,
             errors.mean_force,
         )

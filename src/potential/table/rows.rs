@@ -12,7 +12,7 @@ const LEAST_SHARE: f64 = 1.0 / (1 << 20) as f64;
 /// Coefficients are below it, so that they fit into 32 bits: where they would not, the first polynomial goes on.
 const LARGEST: f64 = 1e30;
 
-/// Errors of the force to which intervals are made smaller, in units of its mean beyond the core.
+/// [`Errors::force`] to which intervals are made smaller.
 const TOLERANCE: f64 = 1e-8;
 
 /// Polynomials `U(s)` of `s = r^2 / l^2`, `l^2` being the least power of two that is not below the square of the last distance (so that `s`
@@ -42,12 +42,13 @@ fn scale_of(to: f64) -> f64 {
     scale
 }
 
-/// Largest differences from the interpolant.
+/// Largest differences from the interpolant, in units of `|U|` and `|F|`, each with its mean added.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Errors {
     pub energy: f64,
     pub force: f64,
-    /// Mean absolute force beyond the first quarter of the distances.
+    /// Beyond the first quarter of the distances.
+    pub mean_energy: f64,
     pub mean_force: f64,
 }
 
@@ -65,7 +66,7 @@ impl Rows {
     pub fn needed(interpolant: &Interpolant, ends: (f64, f64)) -> u32 {
         let is_right = |&bits: &u32| {
             let errors = Rows::with_bits(interpolant, ends, bits).errors(interpolant, ends);
-            errors.force <= TOLERANCE * errors.mean_force
+            errors.force <= TOLERANCE
         };
         (FEWEST_BITS..MOST_BITS).find(is_right).unwrap_or(MOST_BITS)
     }
@@ -104,30 +105,33 @@ impl Rows {
     }
 
     /// At distances between those of the table and of the intervals.
-    pub fn errors(&self, interpolant: &Interpolant, ends: (f64, f64)) -> Errors {
-        let (from, to) = ends;
-        let mut errors = Errors::default();
-        let (mut sum, mut count) = (0.0, 0);
-        let (scale, from) = (self.scale, if from == 0.0 { from } else { self.closest(from) });
-        for place in self.first..self.first + self.rows.len() as i64 {
+    pub fn errors(&self, interpolant: &Interpolant, (from, to): (f64, f64)) -> Errors {
+        let from = if from == 0.0 { from } else { self.closest(from) };
+        let places = self.first..self.first + self.rows.len() as i64;
+        let between = places.flat_map(|place| {
             let (start, end) = (beginning(place, self.bits), beginning(place + 1, self.bits));
-            for share in [0.1, 0.3, 0.5, 0.7, 0.9] {
-                let r = ((start + share * (end - start)) / scale).sqrt();
-                if r < from || r > to {
-                    continue;
-                }
-                let (force_over_r, energy) =
-                    evaluate(&self.rows, self.bits, self.first, scale, -2.0 * scale, r * r);
-                let exact = interpolant.at(r);
-                errors.energy = errors.energy.max((energy - exact.energy).abs());
-                errors.force = errors.force.max((force_over_r * r + exact.slope).abs());
-                if r > from + 0.25 * (to - from) {
-                    sum += exact.slope.abs();
-                    count += 1;
-                }
-            }
+            [0.1, 0.3, 0.5, 0.7, 0.9]
+                .map(|share| ((start + share * (end - start)) / self.scale).sqrt())
+        });
+        let all: Vec<(f64, Point)> =
+            between.filter(|r| (from..=to).contains(r)).map(|r| (r, interpolant.at(r))).collect();
+        let outside: Vec<&Point> =
+            all.iter().filter(|(r, _)| *r > from + 0.25 * (to - from)).map(|(_, at)| at).collect();
+        let mean = |of: fn(&Point) -> f64| {
+            outside.iter().map(|at| of(at).abs()).sum::<f64>() / outside.len().max(1) as f64
+        };
+        let (mean_energy, mean_force) = (mean(|at| at.energy), mean(|at| at.slope));
+        let mut errors = Errors { mean_energy, mean_force, ..Errors::default() };
+        for (r, exact) in all {
+            let (force_over_r, energy) =
+                evaluate(&self.rows, self.bits, self.first, self.scale, -2.0 * self.scale, r * r);
+            let of_energy = (energy - exact.energy).abs() / (exact.energy.abs() + mean_energy);
+            let of_force =
+                (force_over_r * r + exact.slope).abs() / (exact.slope.abs() + mean_force);
+            // Where all is zero nothing is wrong.
+            errors.energy = errors.energy.max(if of_energy.is_nan() { 0.0 } else { of_energy });
+            errors.force = errors.force.max(if of_force.is_nan() { 0.0 } else { of_force });
         }
-        errors.mean_force = sum / f64::from(count.max(1));
         errors
     }
 }
