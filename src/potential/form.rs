@@ -90,6 +90,9 @@ pub trait PairForm: Copy + Send + Sync + 'static {
         pair.reduced(unit, rounded)
     }
 
+    /// Whether the processor has pair loops for it alone: faster, and each takes a minute to compile.
+    const HAS_ITS_OWN_LOOPS: bool = false;
+
     /// Calls `visitor` with this form, or with one that is the same and faster.
     fn accept<V: FormVisitor>(self, visitor: V) -> V::Output {
         visitor.visit(self)

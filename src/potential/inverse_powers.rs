@@ -53,6 +53,8 @@ impl<const ODD: bool> PairForm for MieForm<ODD> {
         )
     }];
 
+    const HAS_ITS_OWN_LOOPS: bool = !ODD;
+
     const HEADER: KernelHeader = HEADER;
 
     type Evaluator<R: Real> = InversePowers<R, ODD>;
@@ -97,6 +99,8 @@ impl<const ODD: bool> PairForm for InversePowerForm<ODD> {
             |exponents| Ok(PairPotential::InversePower { n: exponents[0] }),
         )
     }];
+
+    const HAS_ITS_OWN_LOOPS: bool = !ODD;
 
     const HEADER: KernelHeader = HEADER;
 

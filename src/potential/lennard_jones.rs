@@ -32,6 +32,8 @@ impl PairForm for Form {
         },
     ];
 
+    const HAS_ITS_OWN_LOOPS: bool = true;
+
     const HEADER: KernelHeader = kernel_header!("lennard_jones.cuh");
 
     type Evaluator<R: Real> = LennardJones<R>;

@@ -35,7 +35,7 @@ pub use description::{
     ScaleNames,
 };
 pub use diameters::{Diameters, Mixing};
-pub use evaluator::Evaluator;
+pub use evaluator::{Evaluator, ReducedUnits};
 pub use form::{FormVisitor, KernelHeader, PairForm};
 pub use formula::{Formula, SyntaxError};
 pub use inverse_powers::{LARGEST_EXPONENT, mie_prefactor};

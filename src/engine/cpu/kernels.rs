@@ -1,5 +1,6 @@
 //! The table of kernels: one for each precision, potential, truncation and instruction set.
 use super::bodies::{self, Langevin, Parts};
+use super::called::ByAddress;
 use super::chunk::Chunk;
 use super::force_term::{ClosePair, ForceTerm};
 use super::forces::{
@@ -277,6 +278,17 @@ impl<P: Policy> FormVisitor for KernelsOf<'_, P> {
     type Output = Box<dyn ForceTerm<P>>;
 
     fn visit<F: PairForm>(self, form: F) -> Self::Output {
+        if const { F::HAS_ITS_OWN_LOOPS } {
+            self.of(form)
+        } else {
+            self.of(ByAddress { form, set: self.set })
+        }
+    }
+}
+
+impl<P: Policy> KernelsOf<'_, P> {
+    /// One for each truncation.
+    fn of<F: PairForm>(&self, form: F) -> Box<dyn ForceTerm<P>> {
         match self.potential.truncation.kind() {
             TruncationKind::Shifted => {
                 Box::new(self.kernels::<F, { TruncationKind::Shifted as usize }>(&form))

@@ -5,6 +5,7 @@
 //! passes: kick, drift and displacement check; then (after a rebuild of the lists where a particle has
 //! moved by half the skin) forces and the second kick. No sum depends on the number of threads.
 mod bodies;
+mod called;
 mod chunk;
 mod engine;
 mod export;

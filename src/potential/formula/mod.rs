@@ -301,8 +301,7 @@ impl<R: Real> Evaluator<R> for OfFormula<R> {
     fn constants(&self) -> Vec<(&'static str, R)> {
         const NAMES: [&str; MOST_CONSTANTS] = [
             "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13",
-            "c14", "c15", "c16", "c17", "c18", "c19", "c20", "c21", "c22", "c23", "c24", "c25",
-            "c26", "c27", "c28", "c29", "c30", "c31",
+            "c14", "c15", "c16", "c17", "c18", "c19", "c20", "c21", "c22", "c23",
         ];
         let count = self.program.constants.len();
         NAMES.into_iter().zip(self.constants).take(count).collect()

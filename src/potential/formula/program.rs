@@ -8,7 +8,7 @@ use super::terms::{Base, Sum, Term};
 use crate::arithmetic::Real;
 
 /// Constants of a formula at most.
-pub const MOST_CONSTANTS: usize = 32;
+pub const MOST_CONSTANTS: usize = 24;
 /// Operations of a formula and its force at most.
 pub const MOST_OPERATIONS: usize = 96;
 
