@@ -215,8 +215,8 @@ pub struct Observe {
     /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
     pub bond_order: Option<Table<BondOrder>>,
     /// Configurational temperature, the mean square force over the mean Laplacian of the potential energy, and these two: interval in
-    /// steps. A copy of the positions is evaluated in 64-bit floats on the cores of this machine: some 20 microseconds a particle and core
-    /// in three dimensions with 90 neighbors, while the engine goes on. Not written if not given.
+    /// steps. A copy of the positions is evaluated in 64-bit floats on the cores of this machine, while the engine goes on; it waits where
+    /// the cores are slower. Not written if not given.
     #[schemars(extend("minimum" = 1))]
     pub configurational_temperature: Option<Written<Integer>>,
     /// Inherent structures: copies of the state are brought to the minimum of the potential energy by
