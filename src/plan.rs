@@ -348,6 +348,7 @@ impl StagePlan {
             || observe.structure.is_some()
             || observe.bond_order.is_some()
             || observe.inherent_structures.is_some()
+            || observe.configurational_temperature.is_some()
     }
 }
 

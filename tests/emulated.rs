@@ -150,7 +150,7 @@ observe = {{ thermodynamics = 20, trajectory = 20 }}
 [[stage]]
 name = "nve"
 steps = 60
-observe = {{ thermodynamics = 20, trajectory = 20 }}
+observe = {{ thermodynamics = 20, trajectory = 20, configurational_temperature = 20 }}
 "#
     )
 }
@@ -405,6 +405,7 @@ thermostat = { kind = "bussi", temperature = "ensemble", time = 0.1 }
 [stage.observe]
 thermodynamics = 5
 trajectory = 20
+configurational_temperature = 10
 structure = { every = 20, maximum_wavenumber = 8.0, vectors_per_shell = 5 }
 [[stage]]
 name = "chain"

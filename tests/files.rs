@@ -125,6 +125,7 @@ fn row(step: u64) -> ThermodynamicsRow {
         temperature: 1.0 + x / 1024.0,
         half_step_temperature: 1.0 + x / 1023.0,
         pressure: x / 13.0,
+        virial: x / 19.0,
         stress: std::array::from_fn(|a| std::array::from_fn(|b| x + 0.1 * (3 * a + b) as f64)),
         center_of_mass_velocity: [x, -x, 2.0 * x],
     }
@@ -272,6 +273,7 @@ fn results_open_in_h5py_and_pyh5md(edges: &[f64]) {
             "temperature": column(&|row| json!(row.temperature)),
             "half_step_temperature": column(&|row| json!(row.half_step_temperature)),
             "pressure": column(&|row| json!(row.pressure)),
+            "virial": column(&|row| json!(row.virial)),
             "stress_tensor": column(&|row| {
                 json!(row.stress[..d].iter().map(|line| &line[..d]).collect::<Vec<_>>())
             }),

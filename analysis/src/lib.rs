@@ -29,6 +29,7 @@ mod numbers;
 mod overview;
 pub mod plan;
 pub mod plot;
+mod ratio;
 mod read_consistent;
 mod readable;
 pub mod report;

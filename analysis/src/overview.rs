@@ -2,6 +2,7 @@
 //! bounded number of numbers.
 use crate::Result;
 use crate::drift::Drift;
+use crate::ratio;
 use crate::results::{Function, ResultsFile, TimeSeries};
 use crate::slow::{mean_from, relaxation_time};
 use crate::statistics::{Mean, block_average};
@@ -52,6 +53,10 @@ impl Overview {
         let dynamics = file.dynamics()?;
         let relaxation = relaxation_time(&dynamics);
         file.each_series(|each| series.push(SeriesOverview::of(&each, relaxation)))?;
+        if let Some(mean) = ratio::of_configurational_temperature(file, relaxation)? {
+            let of_it = series.iter_mut().filter(|each| each.name == ratio::NAME);
+            of_it.for_each(|each| each.mean = mean);
+        }
         let plan = file.plan().unwrap_or_default();
         let drift = Drift::of(&plan, &file.parameter("stage").unwrap_or_default());
         Ok(Overview { series, dynamics, structure: file.structure()?, drift })

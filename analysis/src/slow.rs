@@ -4,7 +4,8 @@ use crate::results::{Function, TimeSeries};
 use crate::statistics::{Known, Mean, block_average_knowing};
 
 /// Observables that fluctuate with the structure; kinetic ones do with the velocities.
-const STRUCTURAL: [&str; 3] = ["potential_energy", "internal_energy", "pressure"];
+const STRUCTURAL: [&str; 6] =
+    ["potential_energy", "internal_energy", "pressure", "virial", "squared_force", "laplacian"];
 /// Functions of 1 at first that have fallen to 1/e when the structure has relaxed.
 const RELAXING: [&str; 2] = ["self_intermediate_scattering_function", "self_overlap"];
 /// Decay time of the slow part of energy and pressure, in units of that time. In the Kob-Andersen liquid at T = 0.65 their

@@ -22,6 +22,17 @@ described! {
             Descriptor::scalar("conserved_energy", "drift of conserved energy / N").unit("epsilon");
         /// Pressure.
         Pressure: Descriptor::scalar("pressure", "pressure P").units(STRESS);
+        /// Virial, `sum_pairs r . F`, per particle.
+        Virial: Descriptor::scalar("virial", "").unit("epsilon").without_figure();
+        /// Ratio of squared force and Laplacian in one configuration. Means are made of these two, not of it.
+        ConfigurationalTemperature:
+            Descriptor::scalar("configurational_temperature", "configurational temperature")
+                .unit("epsilon kB-1");
+        /// Square of the force on a particle, mean over particles.
+        SquaredForce:
+            Descriptor::scalar("squared_force", "").unit("epsilon2 sigma-2").without_figure();
+        /// Laplacian of the potential energy by the place of a particle, mean over particles.
+        Laplacian: Descriptor::scalar("laplacian", "").unit("epsilon sigma-2").without_figure();
         /// Bond-orientational order of all bonds.
         BondOrientationalOrder:
             Descriptor::scalar("bond_orientational_order", "bond order, all bonds");

@@ -234,6 +234,7 @@ impl Simulation {
             ("total_energy", now.total_energy()),
             ("conserved_energy", now.conserved_energy),
             ("pressure", now.pressure),
+            ("virial", now.virial),
         ] {
             values.set_item(name, value)?;
         }

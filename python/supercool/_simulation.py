@@ -224,7 +224,7 @@ class Simulation(Bridges):
         return self._rows(self._native.forces())
 
     def thermodynamics(self) -> dict[str, float]:
-        """`temperature`, `half_step_temperature`, `pressure` and, per particle, `potential_energy`, `kinetic_energy`,
+        """`temperature`, `half_step_temperature`, `pressure` and, per particle, `potential_energy`, `kinetic_energy`, `virial`,
         `total_energy` and `conserved_energy`: floats."""
         return self._native.thermodynamics()
 

@@ -56,6 +56,7 @@ pub fn warnings(plan: &Plan) -> String {
         let (plan, stage) = (plan.at_stage(number), &plan.stages[number]);
         [
             force_jump::in_minima(&plan, stage),
+            force_jump::in_configurational_temperature(&plan, stage),
             drift::of_thermostat(&plan, stage),
             stiffness::of_stage(&plan, number),
             relaxation::of_stage(&plan, number, &plan.output.directory),

@@ -17,6 +17,8 @@ pub struct Thermodynamics {
     pub half_step_temperature: f64,
     /// `(2 E_kin + sum_pairs r . F) / (D V)`.
     pub pressure: f64,
+    /// `sum_pairs r . F / N`.
+    pub virial: f64,
     /// `-(sum_i m v_a v_b + sum_pairs r_a F_b) / V`: tension is positive.
     pub stress: [[f64; 3]; 3],
     pub center_of_mass_velocity: [f64; 3],
@@ -84,6 +86,7 @@ impl Thermodynamics {
             temperature: kinetic2 / degrees_of_freedom as f64,
             half_step_temperature: (kinetic2 + sums.kicks) / degrees_of_freedom as f64,
             pressure: (kinetic2 + trace) / (dimension as f64 * volume),
+            virial: trace / count,
             stress: sums.stress(volume),
             center_of_mass_velocity,
             conserved_energy: (potential + 0.5 * kinetic2 + chain - memory.heat) / count,

@@ -23,8 +23,8 @@ struct Neighbors<'a> {
     displacement: [f64; 3],
     r2: f64,
     function: &'a PairFunction,
-    /// The square of the diameter of the pair.
-    unit2: f64,
+    /// The diameter of the pair.
+    unit: f64,
 }
 
 /// The Hessian `d^2 U / dr_i dr_j` as blocks `D x D` of pairs that interact, row by row, columns in increasing order, with the diagonal.
@@ -80,7 +80,7 @@ impl<'a> Interactions<'a> {
             let [x, y, z] = displacement;
             let r2 = x * x + y * y + z * z;
             if other as usize != particle && r2 < cutoff * cutoff {
-                found(Neighbors { other, displacement, r2, function, unit2: unit * unit });
+                found(Neighbors { other, displacement, r2, function, unit });
             }
         });
     }
@@ -111,6 +111,22 @@ impl<'a> Interactions<'a> {
         virial
     }
 
+    /// `|F_i|^2` and the Laplacian of the potential energy by the place of a particle `i`, `sum_j [U''(r_ij) + (D-1) U'(r_ij) / r_ij]`: the
+    /// trace of its block of the [`hessian`](Self::hessian).
+    pub fn squared_force_and_laplacian(&self, particle: usize) -> [f64; 2] {
+        let dimension = self.simulation_box.dimension() as f64;
+        let (mut total, mut laplacian) = ([0.0; 3], 0.0);
+        self.of_particle(particle, |of| {
+            let pair = (of.function)(of.r2);
+            for (sum, x) in total.iter_mut().zip(of.displacement) {
+                *sum -= pair.force * x / of.unit;
+            }
+            let of_unit = -dimension * pair.force - 2.0 * of.r2 * pair.slope;
+            laplacian += of_unit / (of.unit * of.unit);
+        });
+        [total.iter().map(|x| x * x).sum(), laplacian]
+    }
+
     /// `H_ij = -K(r_ij)` of `i != j`, and `H_ii` is the sum of all `K(r_ij)`, where
     /// `K_ab = d^2 U(|x|) / dx_a dx_b` ([`PairDerivatives::hessian`](crate::potential::PairDerivatives::hessian)).
     ///
@@ -129,7 +145,8 @@ impl<'a> Interactions<'a> {
                     same = same.or(Some(SamePlace(particle as u32, of.other)));
                 }
                 let of_unit = (of.function)(of.r2).hessian(of.displacement);
-                let of_pair = of_unit.map(|row| row.map(|number| number / of.unit2));
+                let unit2 = of.unit * of.unit;
+                let of_pair = of_unit.map(|row| row.map(|number| number / unit2));
                 for a in 0..dimension {
                     for b in 0..dimension {
                         diagonal[a][b] += of_pair[a][b];

@@ -13,6 +13,7 @@
 //! - [`structure`]: pair distributions and partial structure factors ([`Structure`]), and six-fold
 //!   order ([`BondOrientationalOrder`]).
 //! - [`hessian`]: energies of particles, and second derivatives of the potential energy.
+//! - [`configurational_temperature`]: the temperature that forces and second derivatives tell.
 //! - [`wavevectors`]: shells of lattice vectors; [`accumulator`]: averages with statistical errors of
 //!   correlated data; [`series`]: what comes out.
 //!
@@ -27,6 +28,7 @@
 //! in `observables/src/dynamics.rs`.
 pub mod accumulator;
 pub mod cells;
+pub mod configurational_temperature;
 mod cosines;
 mod density_modes;
 pub mod dynamics;
@@ -48,6 +50,7 @@ mod tests;
 #[cfg(test)]
 mod trajectories;
 
+pub use configurational_temperature::ForcesAndCurvature;
 pub use dynamics::{Correlation, Correlations, Part};
 pub use ensemble::EnsembleSeries;
 pub use series::{Axis, AxisName, Series, SeriesLayout, Shells};

@@ -41,6 +41,8 @@ pub struct Rows {
     pub thermodynamics: u64,
     pub bond_order: u64,
     pub inherent_structures: u64,
+    #[serde(default)]
+    pub configurational_temperature: u64,
     /// Times of propensities that were reached; the first ones may be missing in a file that was begun anew.
     #[serde(default)]
     pub propensity: u64,
@@ -50,6 +52,7 @@ impl Rows {
     fn of(&mut self, scalars: Scalars) -> &mut u64 {
         match scalars {
             Scalars::BondOrder => &mut self.bond_order,
+            Scalars::ConfigurationalTemperature => &mut self.configurational_temperature,
             Scalars::InherentStructures => &mut self.inherent_structures,
         }
     }

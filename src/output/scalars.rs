@@ -13,6 +13,8 @@ const CHUNK_ROWS: usize = 512;
 pub enum Scalars {
     /// Global and local bond-orientational order.
     BondOrder,
+    /// Configurational temperature, and what it is made of.
+    ConfigurationalTemperature,
     /// Energy, pressure, residual force and iterations of inherent structures.
     InherentStructures,
 }
@@ -50,6 +52,20 @@ const BOND_ORDER: &[Column] = &[
     },
 ];
 
+const CONFIGURATIONAL_TEMPERATURE: &[Column] = &[
+    Column {
+        of: TimeSeries::ConfigurationalTemperature,
+        description: ["squared_force / laplacian of one configuration; the temperature is the ratio of their means, from which the mean of these \
+             ratios is off by the order of 1/N"; 2],
+    },
+    Column { of: TimeSeries::SquaredForce, description: ["sum_i |F_i|^2 / N"; 2] },
+    Column {
+        of: TimeSeries::Laplacian,
+        description: ["sum_i laplacian_i U / N = sum_i sum_j [u''(r_ij) + (D-1) u'(r_ij) / r_ij] / N";
+            2],
+    },
+];
+
 const INHERENT_STRUCTURES: &[Column] = &[
     Column {
         of: TimeSeries::InherentStructureEnergy,
@@ -74,6 +90,7 @@ impl Scalars {
     pub(super) fn rows_of(self) -> &'static str {
         match self {
             Scalars::BondOrder => "rows of bond order",
+            Scalars::ConfigurationalTemperature => "rows of the configurational temperature",
             Scalars::InherentStructures => "rows of inherent structures",
         }
     }
@@ -81,6 +98,7 @@ impl Scalars {
     fn columns(self) -> &'static [Column] {
         match self {
             Scalars::BondOrder => BOND_ORDER,
+            Scalars::ConfigurationalTemperature => CONFIGURATIONAL_TEMPERATURE,
             Scalars::InherentStructures => INHERENT_STRUCTURES,
         }
     }

@@ -26,6 +26,8 @@ pub struct ThermodynamicsRow {
     /// Of the velocities of half steps.
     pub half_step_temperature: f64,
     pub pressure: f64,
+    /// `sum_pairs r . F / N`.
+    pub virial: f64,
     /// `stress[a][b]`: kinetic and virial part, tension being positive: the pressure is minus its trace over `D`.
     pub stress: [[f64; 3]; 3],
     pub center_of_mass_velocity: [f64; 3],
@@ -40,7 +42,7 @@ struct Observable {
 }
 
 /// Names after the H5MD module "thermodynamics", then ours.
-const OBSERVABLES: [Observable; 9] = [
+const OBSERVABLES: [Observable; 10] = [
     Observable {
         of: TimeSeries::PotentialEnergy,
         rank: 0,
@@ -72,6 +74,7 @@ const OBSERVABLES: [Observable; 9] = [
         values: |row, _, out| out.push(row.half_step_temperature),
     },
     Observable { of: TimeSeries::Pressure, rank: 0, values: |row, _, out| out.push(row.pressure) },
+    Observable { of: TimeSeries::Virial, rank: 0, values: |row, _, out| out.push(row.virial) },
     Observable {
         of: TimeSeries::StressTensor,
         rank: 2,
@@ -138,8 +141,8 @@ pub(super) fn describe_temperatures(file: &File, degrees_of_freedom: Option<u64>
 
 /// Bytes by which the file grows at most when `rows` rows are written.
 pub(super) fn growth(rows: usize, systems: Option<&Systems>) -> u64 {
-    // Seven numbers, a vector, a matrix of each system.
-    const NUMBERS: usize = 7 + 3 + 9;
+    // Eight numbers, a vector, a matrix of each system.
+    const NUMBERS: usize = 8 + 3 + 9;
     let row_bytes = 8 * (2 + NUMBERS * numbers_of_each(systems));
     (row_bytes * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
 }

@@ -22,6 +22,8 @@ pub struct ObservePlan {
     pub structure: Option<StructurePlan>,
     pub bond_order: Option<BondOrderPlan>,
     pub inherent_structures: Option<InherentStructuresPlan>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configurational_temperature: Option<u64>,
 }
 
 impl ObservePlan {
@@ -97,6 +99,7 @@ impl ObservePlan {
             structure: None,
             bond_order: None,
             inherent_structures: None,
+            configurational_temperature: None,
         }
     }
 }

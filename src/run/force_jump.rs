@@ -1,4 +1,6 @@
-//! Energy minima of potentials whose energy or force jumps at the cutoff.
+//! Energy minima, and configurational temperatures, of potentials whose energy or force jumps at the cutoff.
+use std::f64::consts::TAU;
+
 use crate::plan::{Plan, StagePlan};
 
 /// What there is to say of a stage; `None` where it looks for no minima, or the jumps are below the tolerance of their forces.
@@ -35,4 +37,28 @@ pub fn in_minima(plan: &Plan, stage: &StagePlan) -> Option<String> {
         "stage \"{}\": {of}: {what} at the cutoff: {consequences}\"force-shifted\", \"even-quartic\" and \"smooth\" do not jump",
         stage.name
     ))
+}
+
+/// Part of the Laplacian per particle, in natural units, that is not worth a word.
+const VISIBLE_LAPLACIAN: f64 = 1e-6;
+
+/// What there is to say of a stage that measures the configurational temperature: a jump of the force is a peak of the Laplacian, of
+/// weight `rho S(r_c) |U'(r_c)|` per particle, `S` the surface of the sphere, which no sum over pairs has.
+pub fn in_configurational_temperature(plan: &Plan, stage: &StagePlan) -> Option<String> {
+    let every = stage.observe.configurational_temperature?;
+    let jump = plan.potential.jumps_at_cutoff().force;
+    let (system, simulation_box) = (&plan.system, plan.system.simulation_box);
+    let (dimension, volume) = (simulation_box.dimension(), simulation_box.volume());
+    let density = system.particle_count() as f64 / volume;
+    let radius = plan.reach(0.0);
+    let surface = if dimension == 2 { TAU * radius } else { 2.0 * TAU * radius * radius };
+    let missing = density * surface * jump;
+    (missing >= VISIBLE_LAPLACIAN).then(|| {
+        format!(
+            "stage \"{}\": configurational_temperature = {every}: the force jumps by {jump:.2e} at the cutoff: about {missing:.2e} of the \
+             Laplacian per particle is there, which is not in /observables/laplacian; the temperature is off by that share of it; \
+             \"force-shifted\", \"even-quartic\" and \"smooth\" do not jump",
+            stage.name
+        )
+    })
 }

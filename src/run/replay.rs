@@ -116,6 +116,7 @@ pub fn replay(
     stage.observe.structure = observe.structure;
     stage.observe.bond_order = observe.bond_order;
     stage.observe.inherent_structures = observe.inherent_structures;
+    stage.observe.configurational_temperature = observe.configurational_temperature;
     let frames_of_any = stored_frames(&steps, per_count, spacing);
     check_intervals(stage, spacing, frames_of_any.is_some())?;
     let first = reader.read(0).map_err(ReplayError::from)?;
@@ -372,6 +373,7 @@ fn chosen_stage(plan: &Plan, name: Option<&str>) -> Result<usize, ReplayError> {
             || stage.observe.structure.is_some()
             || stage.observe.bond_order.is_some()
             || stage.observe.inherent_structures.is_some()
+            || stage.observe.configurational_temperature.is_some()
     };
     let names = |stages: &mut dyn Iterator<Item = &StagePlan>| {
         stages.map(|stage| format!("\"{}\"", stage.name)).collect::<Vec<_>>().join(", ")

@@ -6,7 +6,8 @@ use crate::plan::{CorrelationPlan, ObservePlan, StagePlan};
 pub struct Schedule {
     steps: u64,
     observe: ObservePlan,
-    /// Intervals of the structure, the bond-orientational order, inherent structures and every correlation.
+    /// Intervals of the structure, the bond-orientational order, inherent structures, the configurational temperature and every
+    /// correlation.
     samples: Vec<u64>,
     /// Of propensities: ascending.
     propensities: Vec<u64>,
@@ -23,6 +24,7 @@ impl Schedule {
         let structure = stage.observe.structure.iter().map(|structure| structure.every);
         let bond_order = stage.observe.bond_order.iter().map(|order| order.every);
         let inherent = stage.observe.inherent_structures.iter().map(|settings| settings.every);
+        let configurational = stage.observe.configurational_temperature.into_iter();
         let of_stress = correlations
             .clone()
             .filter(|plan| plan.observables.iter().any(|&observable| is_of_stress(observable)));
@@ -30,7 +32,12 @@ impl Schedule {
         Schedule {
             steps: stage.steps,
             observe: stage.observe.clone(),
-            samples: structure.chain(bond_order).chain(inherent).chain(correlations).collect(),
+            samples: structure
+                .chain(bond_order)
+                .chain(inherent)
+                .chain(configurational)
+                .chain(correlations)
+                .collect(),
             propensities: stage
                 .propensity
                 .as_ref()

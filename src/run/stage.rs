@@ -24,11 +24,12 @@ use crate::engine::{
 };
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::{BondOrder, Macroscopic};
+use crate::observable::{BondOrder, ForcesAndCurvature, Macroscopic, SampleContext};
 use crate::output::{
     Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, ThermodynamicsRow,
 };
 use crate::plan::{EnsemblePlan, Plan, StagePlan};
+use crate::potential::PotentialPlan;
 use crate::system::Snapshot;
 
 /// Observables of all systems, and the files, of the stage that runs.
@@ -53,6 +54,8 @@ pub struct StageOutput {
     propensities: Option<StagePropensities>,
     propensity_layout: Option<PropensityLayout>,
     minimizer: Option<Box<dyn Minimizer>>,
+    potential: PotentialPlan,
+    context: SampleContext,
     limits: Limits,
     /// Where the files are.
     directory: Option<Identity>,
@@ -174,6 +177,8 @@ impl StageOutput {
         };
         Ok(StageOutput {
             minimizer,
+            potential: plan.potential.clone(),
+            context: observables::sample_context(plan, &stage),
             propensity_layout: PropensityLayout::of(plan, &stage),
             propensities: StagePropensities::new(plan, &stage)?,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
@@ -207,6 +212,9 @@ impl StageOutput {
         let mut scalars = Vec::new();
         if self.systems[0].has_bond_order() {
             scalars.push(Scalars::BondOrder);
+        }
+        if self.plan.observe.configurational_temperature.is_some() {
+            scalars.push(Scalars::ConfigurationalTemperature);
         }
         if self.minimizer.is_some() {
             scalars.push(Scalars::InherentStructures);
@@ -299,6 +307,7 @@ impl StageOutput {
             temperature: row.temperature,
             half_step_temperature: row.half_step_temperature,
             pressure: row.pressure,
+            virial: row.virial,
             stress: row.stress,
             center_of_mass_velocity: row.center_of_mass_velocity,
         });
@@ -329,11 +338,37 @@ impl StageOutput {
         if let Some(propensities) = &mut self.propensities {
             propensities.sample(step, snapshots, &mut self.files)?;
         }
+        self.measure_forces_and_curvature(step, snapshots)?;
         self.minimize(step, snapshots)?;
         if self.schedule.wants_frame(step) {
             self.files.append_frame(snapshots, self.time(snapshots[0].step))?;
         }
         Ok(())
+    }
+
+    /// What the configurational temperature is made of, if it is due.
+    fn measure_forces_and_curvature(
+        &mut self,
+        step: u64,
+        snapshots: &[Snapshot],
+    ) -> Result<(), RunError> {
+        let every = self.plan.observe.configurational_temperature;
+        if !every.is_some_and(|every| step.is_multiple_of(every)) {
+            return Ok(());
+        }
+        let (potential, context) = (&self.potential, &self.context);
+        let of_system = |system: usize, _: &mut Observables| {
+            ForcesAndCurvature::of(potential, context, &snapshots[system])
+        };
+        let of_systems = self.workers.share(&mut self.systems, of_system);
+        let step = snapshots[0].step;
+        let time = self.time(step);
+        let row = |of: ForcesAndCurvature| {
+            let values = vec![of.configurational_temperature(), of.squared_force, of.laplacian];
+            ScalarRow { step, time, values }
+        };
+        let rows = of_systems.into_iter().map(row).collect();
+        Ok(self.files.append_scalars(Scalars::ConfigurationalTemperature, rows)?)
     }
 
     /// The inherent structures of snapshots, if they are due.

@@ -33,6 +33,10 @@ impl Simulation {
         if let Some(of_jump) = force_jump::in_minima(&self.plan, &self.plan.stages[self.stage]) {
             tracing::warn!("{of_jump}");
         }
+        let stage = &self.plan.stages[self.stage];
+        if let Some(of_jump) = force_jump::in_configurational_temperature(&self.plan, stage) {
+            tracing::warn!("{of_jump}");
+        }
         if let Some(of_timestep) = stiffness::of_stage(&self.plan, self.stage) {
             tracing::warn!("{of_timestep}");
         }

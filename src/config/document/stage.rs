@@ -199,7 +199,7 @@ impl OrPlain for Ramp {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
-    /// Energies, temperature, pressure, stress: interval in steps. Not
+    /// Energies, temperature, pressure, virial, stress: interval in steps. Not
     /// written if not given.
     #[schemars(extend("minimum" = 1))]
     pub thermodynamics: Option<Written<Integer>>,
@@ -214,6 +214,11 @@ pub struct Observe {
     pub structure: Option<Table<Structure>>,
     /// Bond-orientational order, psi_6 in 2D and Q_6 in 3D: an alarm for crystals.
     pub bond_order: Option<Table<BondOrder>>,
+    /// Configurational temperature, the mean square force over the mean Laplacian of the potential energy, and these two: interval in
+    /// steps. A copy of the positions is evaluated in 64-bit floats on the cores of this machine, while the engine goes on; it waits where
+    /// the cores are slower. Not written if not given.
+    #[schemars(extend("minimum" = 1))]
+    pub configurational_temperature: Option<Written<Integer>>,
     /// Inherent structures: copies of the state are brought to the minimum of the potential energy by
     /// FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats: on the GPU where
     /// the system runs there, whose launches take turns with those of the descent, else on the cores of

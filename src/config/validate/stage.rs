@@ -269,6 +269,7 @@ fn observe(
         None => Some(None),
     };
     let thermodynamics = optional(document.thermodynamics.as_ref());
+    let configurational_temperature = optional(document.configurational_temperature.as_ref());
     let frames = match &document.trajectory {
         None => Some(FramesPlan::default()),
         Some(typed) => frames(typed, stage_checks, checker),
@@ -307,6 +308,7 @@ fn observe(
         structure: structure?,
         bond_order: bond_order?,
         inherent_structures: inherent_structures?,
+        configurational_temperature: configurational_temperature?,
     })
 }
 

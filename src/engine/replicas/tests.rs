@@ -68,6 +68,7 @@ impl Ensemble for Oscillators {
             temperature: 0.0,
             half_step_temperature: 0.0,
             pressure: 0.0,
+            virial: 0.0,
             stress: [[0.0; 3]; 3],
             center_of_mass_velocity: [0.0; 3],
             swap_trials: 0,

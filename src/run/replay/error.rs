@@ -41,7 +41,7 @@ pub enum ReplayError {
         path.display()
     )]
     #[diagnostic(help(
-        "structure, bond_order and inherent_structures need frames at equal intervals, and others may lie between them; \
+        "structure, bond_order, configurational_temperature and inherent_structures need frames at equal intervals, and others may lie between them; \
          steps of frames must ascend"
     ))]
     Irregular { path: PathBuf, frame: usize, step: u64, before: u64, first: u64, second: u64 },
@@ -50,7 +50,7 @@ pub enum ReplayError {
     NoSuchStage { name: String, all: String },
 
     #[error(
-        "no stage of the configuration has correlations, structure, bond_order or inherent_structures"
+        "no stage of the configuration has correlations, structure, bond_order, configurational_temperature or inherent_structures"
     )]
     NothingToEvaluate,
 

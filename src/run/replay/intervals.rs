@@ -65,8 +65,13 @@ pub(super) fn check_only_correlations(
     stage: &StagePlan,
     irregular: ReplayError,
 ) -> Result<(), ReplayError> {
-    let ObservePlan { structure, bond_order, inherent_structures, .. } = &stage.observe;
-    let has_others = structure.is_some() || bond_order.is_some() || inherent_structures.is_some();
+    let ObservePlan {
+        structure, bond_order, inherent_structures, configurational_temperature, ..
+    } = &stage.observe;
+    let has_others = structure.is_some()
+        || bond_order.is_some()
+        || inherent_structures.is_some()
+        || configurational_temperature.is_some();
     if has_others { Err(irregular) } else { Ok(()) }
 }
 
@@ -85,7 +90,11 @@ pub(super) fn check_intervals(
         stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
     let inherent = stage.observe.inherent_structures.iter();
     let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
-    for (key, every) in correlations.chain(structure).chain(order).chain(inherent) {
+    let configurational = stage.observe.configurational_temperature.into_iter();
+    let configurational =
+        configurational.map(|every| ("observe.configurational_temperature", every));
+    let others = structure.chain(order).chain(inherent).chain(configurational);
+    for (key, every) in correlations.chain(others) {
         if every % spacing != 0 {
             let stage = stage.name.clone();
             return Err(ReplayError::Interval { stage, key, every, spacing });
