@@ -40,6 +40,8 @@ pub struct StageLayout {
 pub struct Rows {
     pub thermodynamics: u64,
     pub bond_order: u64,
+    #[serde(default)]
+    pub local_order: u64,
     pub inherent_structures: u64,
     /// Times of propensities that were reached; the first ones may be missing in a file that was begun anew.
     #[serde(default)]
@@ -50,6 +52,7 @@ impl Rows {
     fn of(&mut self, scalars: Scalars) -> &mut u64 {
         match scalars {
             Scalars::BondOrder => &mut self.bond_order,
+            Scalars::LocalOrder => &mut self.local_order,
             Scalars::InherentStructures => &mut self.inherent_structures,
         }
     }

@@ -13,6 +13,8 @@ const CHUNK_ROWS: usize = 512;
 pub enum Scalars {
     /// Global and local bond-orientational order.
     BondOrder,
+    /// Crystallinity and demixing.
+    LocalOrder,
     /// Energy, pressure, residual force and iterations of inherent structures.
     InherentStructures,
 }
@@ -50,6 +52,22 @@ const BOND_ORDER: &[Column] = &[
     },
 ];
 
+const LOCAL_ORDER: &[Column] = &[
+    Column {
+        of: TimeSeries::Crystallinity,
+        description: [
+            "mean over particles of |mean of exp(6 i theta) over their bonds|",
+            "fraction of particles with 7 or more neighbors whose q_6 has a cosine above 0.7 with theirs",
+        ],
+    },
+    Column {
+        of: TimeSeries::Demixing,
+        description: ["variance of the mean diameter of neighbors (without diameters: of the share of each species), over that of \
+             random assignments to the same places; NaN where all particles are the same";
+            2],
+    },
+];
+
 const INHERENT_STRUCTURES: &[Column] = &[
     Column {
         of: TimeSeries::InherentStructureEnergy,
@@ -74,6 +92,7 @@ impl Scalars {
     pub(super) fn rows_of(self) -> &'static str {
         match self {
             Scalars::BondOrder => "rows of bond order",
+            Scalars::LocalOrder => "rows of local order",
             Scalars::InherentStructures => "rows of inherent structures",
         }
     }
@@ -81,6 +100,7 @@ impl Scalars {
     fn columns(self) -> &'static [Column] {
         match self {
             Scalars::BondOrder => BOND_ORDER,
+            Scalars::LocalOrder => LOCAL_ORDER,
             Scalars::InherentStructures => INHERENT_STRUCTURES,
         }
     }

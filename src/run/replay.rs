@@ -115,6 +115,7 @@ pub fn replay(
     let observe = std::mem::replace(&mut stage.observe, ObservePlan::nothing());
     stage.observe.structure = observe.structure;
     stage.observe.bond_order = observe.bond_order;
+    stage.observe.local_order = observe.local_order;
     stage.observe.inherent_structures = observe.inherent_structures;
     let frames_of_any = stored_frames(&steps, per_count, spacing);
     check_intervals(stage, spacing, frames_of_any.is_some())?;
@@ -371,6 +372,7 @@ fn chosen_stage(plan: &Plan, name: Option<&str>) -> Result<usize, ReplayError> {
         !stage.correlations.is_empty()
             || stage.observe.structure.is_some()
             || stage.observe.bond_order.is_some()
+            || stage.observe.local_order.is_some()
             || stage.observe.inherent_structures.is_some()
     };
     let names = |stages: &mut dyn Iterator<Item = &StagePlan>| {

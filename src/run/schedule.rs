@@ -6,7 +6,7 @@ use crate::plan::{CorrelationPlan, ObservePlan, StagePlan};
 pub struct Schedule {
     steps: u64,
     observe: ObservePlan,
-    /// Intervals of the structure, the bond-orientational order, inherent structures and every correlation.
+    /// Intervals of the structure, the bond-orientational and local order, inherent structures and every correlation.
     samples: Vec<u64>,
     /// Of propensities: ascending.
     propensities: Vec<u64>,
@@ -22,6 +22,7 @@ impl Schedule {
     ) -> Self {
         let structure = stage.observe.structure.iter().map(|structure| structure.every);
         let bond_order = stage.observe.bond_order.iter().map(|order| order.every);
+        let local_order = stage.observe.local_order.iter().map(|order| order.every);
         let inherent = stage.observe.inherent_structures.iter().map(|settings| settings.every);
         let of_stress = correlations
             .clone()
@@ -30,7 +31,12 @@ impl Schedule {
         Schedule {
             steps: stage.steps,
             observe: stage.observe.clone(),
-            samples: structure.chain(bond_order).chain(inherent).chain(correlations).collect(),
+            samples: structure
+                .chain(bond_order)
+                .chain(local_order)
+                .chain(inherent)
+                .chain(correlations)
+                .collect(),
             propensities: stage
                 .propensity
                 .as_ref()

@@ -91,6 +91,7 @@ fn samples_positions(stage: &Stage) -> Option<&'static str> {
         (observes(|it| it.trajectory.is_some()), "a trajectory"),
         (observes(|it| it.structure.is_some()), "the structure"),
         (observes(|it| it.bond_order.is_some()), "bond-orientational order"),
+        (observes(|it| it.local_order.is_some()), "local order"),
         (observes(|it| it.inherent_structures.is_some()), "an inherent structure"),
     ]
     .into_iter()

@@ -18,6 +18,7 @@ mod safeguards;
 mod sampling;
 mod stage;
 mod stage_checks;
+mod structure;
 mod swap;
 mod system;
 mod thermostat;

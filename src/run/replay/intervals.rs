@@ -83,9 +83,12 @@ pub(super) fn check_intervals(
         stage.observe.structure.iter().map(|plan| ("observe.structure.every", plan.every));
     let order =
         stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
+    let local_order =
+        stage.observe.local_order.iter().map(|plan| ("observe.local_order.every", plan.every));
     let inherent = stage.observe.inherent_structures.iter();
     let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
-    for (key, every) in correlations.chain(structure).chain(order).chain(inherent) {
+    let orders = order.chain(local_order);
+    for (key, every) in correlations.chain(structure).chain(orders).chain(inherent) {
         if every % spacing != 0 {
             let stage = stage.name.clone();
             return Err(ReplayError::Interval { stage, key, every, spacing });
