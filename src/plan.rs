@@ -347,6 +347,7 @@ impl StagePlan {
             || observe.thermodynamics.is_some()
             || observe.structure.is_some()
             || observe.bond_order.is_some()
+            || observe.local_order.is_some()
             || observe.inherent_structures.is_some()
             || observe.configurational_temperature.is_some()
     }
@@ -404,6 +405,14 @@ pub enum Thermostat {
 pub struct BondOrderPlan {
     pub every: u64,
     /// Bonds lead to particles closer than this.
+    pub radius: f64,
+}
+
+/// Crystallinity and demixing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LocalOrderPlan {
+    pub every: u64,
+    /// Neighbors are particles closer than this.
     pub radius: f64,
 }
 
@@ -549,6 +558,10 @@ pub struct LimitsPlan {
     pub temperature: Option<f64>,
     /// Global bond-orientational order.
     pub bond_order: Option<f64>,
+    #[serde(default)]
+    pub crystallinity: Option<f64>,
+    #[serde(default)]
+    pub demixing: Option<f64>,
 }
 
 /// What happens when a run goes beyond a bound.

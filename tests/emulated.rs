@@ -730,7 +730,9 @@ fn swaps_give_the_bits_of_the_cpu() {
         )
     };
     let small = |dimension| {
-        polydisperse(dimension, 300, 2).replacen("[[stage]]\nname = \"nve\"", &swaps(20, 0.5), 1)
+        polydisperse(dimension, 300, 2)
+            .replacen("[[stage]]\nname = \"nve\"", &swaps(20, 0.5), 1)
+            .replacen("trajectory = 20", "trajectory = 20, local_order = { every = 20 }", 1)
     };
     let many = small(3) + "[ensemble]\nkind = \"independent\"\nsystems = 2\n";
     // Two blocks have 4,096 particles each.

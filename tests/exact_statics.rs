@@ -1,9 +1,9 @@
 //! Energies and virials of lattices, to rounding: numbers of a plain double loop over minimum images, made outside this program.
 mod common;
 
-use common::{engine_with, exact, kob_andersen_potential, pair, plan_of};
+use common::{engine_with, exact, kob_andersen_potential, pair, plan_of, polydisperse};
 use supercool::plan::{Plan, Precision};
-use supercool::potential::{Diameters, PairPotential, PotentialPlan, Truncation};
+use supercool::potential::{PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species};
 
 /// Face-centred cubic: `n^3` cells, the last index fastest, four sites each in this order.
@@ -66,22 +66,10 @@ fn diameters(count: usize, multiplier: usize) -> Vec<f64> {
     (0..count).map(|k| (least - share(k) * (least - greatest)).powf(-0.5)).collect()
 }
 
-/// `r^-12` with the truncation `even-quartic` at 1.25 diameters of a pair, non-additivity 0.2.
-fn polydisperse(simulation_box: SimulationBox, count: usize) -> Plan {
-    let potential = PotentialPlan {
-        form: PairPotential::InversePower { n: 12 },
-        truncation: Truncation::EvenQuartic,
-        pairs: vec![vec![pair(1.0, 1.0, 1.25)]],
-        diameters: Some(Diameters { non_additivity: 0.2, smallest: 0.73, largest: 1.62 }),
-    };
-    let species = vec![Species { name: "A".into(), count, mass: 1.0 }];
-    plan_of(simulation_box, species, potential, Precision::Double)
-}
-
 #[test]
 fn polydisperse_spheres_and_what_exchanges_of_diameters_change() {
     let simulation_box = SimulationBox::cubic(3, 500, 1.0);
-    let plan = polydisperse(simulation_box, 500);
+    let plan = polydisperse(simulation_box, 500, Precision::Double);
     let position = fcc(5, simulation_box.edges()[0]);
     let diameter = diameters(500, 197);
     let [energy, virial, stress] = of_state(&plan, position.clone(), &diameter);
@@ -102,7 +90,7 @@ fn polydisperse_spheres_and_what_exchanges_of_diameters_change() {
 #[test]
 fn polydisperse_disks() {
     let simulation_box = SimulationBox::cubic(2, 400, 1.0);
-    let plan = polydisperse(simulation_box, 400);
+    let plan = polydisperse(simulation_box, 400, Precision::Double);
     let position = (0..400).map(|at| [(at / 20) as f64 + 0.5, (at % 20) as f64 + 0.5, 0.0]);
     let [energy, virial, _] = of_state(&plan, position.collect(), &diameters(400, 147));
     assert_exact((energy, virial), 1.7176129933966116, 24.924603843261234);

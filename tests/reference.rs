@@ -111,6 +111,11 @@ fn double_agrees_with_lammps_to_rounding() {
 }
 
 #[test]
+fn double_agrees_with_lammps_to_rounding_where_particles_have_diameters() {
+    check("lammps_polydisperse.json", &data(""), Precision::Double, 1e-12);
+}
+
+#[test]
 fn double_agrees_with_plain_sums_for_every_potential_and_truncation() {
     check("formulas.json", &data(""), Precision::Double, 1e-12);
 }

@@ -1,23 +1,10 @@
 //! Swap Monte Carlo: exact averages, and bits that depend on nobody who takes the trials.
 mod common;
 
-use common::{exact, pair, plan_of};
+use common::{exact, polydisperse};
 use supercool::engine::{self, Engine, ExactState, StageContext};
 use supercool::plan::{Plan, Precision, SwapPlan, Thermostat};
-use supercool::potential::{Diameters, PairPotential, PotentialPlan, Truncation};
-use supercool::system::{SimulationBox, Snapshot, Species};
-
-/// `r^-12`, even-quartic truncation at 1.25 diameters of a pair, non-additivity 0.2.
-fn plan(simulation_box: SimulationBox, count: usize, precision: Precision) -> Plan {
-    let potential = PotentialPlan {
-        form: PairPotential::InversePower { n: 12 },
-        truncation: Truncation::EvenQuartic,
-        pairs: vec![vec![pair(1.0, 1.0, 1.25)]],
-        diameters: Some(Diameters { non_additivity: 0.2, smallest: 0.73, largest: 1.62 }),
-    };
-    let species = vec![Species { name: "A".into(), count, mass: 1.0 }];
-    plan_of(simulation_box, species, potential, precision)
-}
+use supercool::system::{SimulationBox, Snapshot};
 
 fn state(plan: &Plan, position: Vec<[f64; 3]>, diameter: &[f64]) -> ExactState {
     let count = position.len();
@@ -65,7 +52,7 @@ fn averages_over_all_permutations_of_five_diameters_are_exact() {
         (1.00, 1.7317121141228902, 0.5514985512284518, 0.036834737795952775),
     ] {
         for precision in [Precision::Double, Precision::FixedPoint] {
-            let mut plan = plan(SimulationBox::new(&[20.0; 3]), 5, precision);
+            let mut plan = polydisperse(SimulationBox::new(&[20.0; 3]), 5, precision);
             plan.run.timestep = 1e-12;
             let position = SITES.map(|site| site.map(|x| x + 9.0)).to_vec();
             let state = state(&plan, position, &[0.8, 0.9, 1.0, 1.1, 1.3]);
@@ -96,7 +83,7 @@ fn averages_over_all_permutations_of_five_diameters_are_exact() {
 }
 
 fn liquid(precision: Precision) -> (Plan, ExactState) {
-    let plan = plan(SimulationBox::cubic(3, 200, 1.0), 200, precision);
+    let plan = polydisperse(SimulationBox::cubic(3, 200, 1.0), 200, precision);
     let mut state = supercool::initial::create(&plan).unwrap();
     let share = |i: usize| (i as f64 + 0.5) / 200.0;
     state.diameter = (0..200).map(|i| f64::from((0.73 + 0.89 * share(i)) as f32)).collect();

@@ -39,6 +39,10 @@ described! {
         /// Mean bond-orientational order of single particles.
         LocalBondOrientationalOrder:
             Descriptor::scalar("local_bond_orientational_order", "bond order, local");
+        /// Fraction of solid-like particles; in two dimensions the mean of |psi_6|.
+        Crystallinity: Descriptor::scalar("crystallinity", "crystallinity");
+        /// Scatter of the mean diameter of neighbors over that of diameters at random.
+        Demixing: Descriptor::scalar("demixing", "demixing");
         /// Energies of inherent structures.
         InherentStructureEnergy:
             Descriptor::scalar("inherent_structure_energy", "inherent structures, e_IS")

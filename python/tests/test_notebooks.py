@@ -47,3 +47,24 @@ def test_propensities(tmp_path, monkeypatch):
     assert (displacement.value > 0).all()
     assert (displacement.predictable_share[:, 0] < 1).all()
     assert pathlib.Path("propensities.svg").stat().st_size > 1000
+
+
+def test_polydisperse_spheres(tmp_path, monkeypatch, capsys):
+    names = run("polydisperse_spheres", tmp_path, monkeypatch, particles=300, steps=1200)
+    assert names["run"].outcome == names["no_swaps"].outcome == "finished"
+    assert (names["first"] != names["last"]).mean() > 0.9
+    still = names["results"]["no swaps"].trajectory
+    assert (still[0].diameters == still[-1].diameters).all()
+    assert 0.01 < names["simulation"].swaps.acceptance < 0.6
+    # Both begin with the same state; exchanges bring the energy further down.
+    energies = [stage.observables["potential_energy"].value for stage in names["results"].values()]
+    assert energies[0][0] == energies[1][0]
+    late = [energy[len(energy) // 2 :].mean() for energy in energies]
+    assert late[0] < late[1] < energies[1][0]
+    path = "A/self_intermediate_scattering_function"
+    curves = [names["stages"][stage].dynamics[path] for stage in ("with_swaps", "dynamics")]
+    late = curves[0].time > 4
+    assert (curves[0].value[0, late] < curves[1].value[0, late]).all()
+    for figure in ("diameters", "energy", "scattering"):
+        assert pathlib.Path(f"{figure}.svg").stat().st_size > 1000
+    assert "accepted" in capsys.readouterr().out

@@ -282,13 +282,22 @@ fn run(plan: &Plan, report: &mut String) {
     if let Some(IntegrityPlan { recheck, segment }) = plan.integrity {
         let _ = writeln!(report, "  {segment} of every {recheck} steps are computed twice");
     }
-    let LimitsPlan { action, energy_drift, center_of_mass_velocity, temperature, bond_order } =
-        plan.limits;
+    let LimitsPlan {
+        action,
+        energy_drift,
+        center_of_mass_velocity,
+        temperature,
+        bond_order,
+        crystallinity,
+        demixing,
+    } = plan.limits;
     for (what, bound) in [
         ("energy drift", energy_drift),
         ("centre-of-mass velocity", center_of_mass_velocity),
         ("temperature", temperature),
         ("bond-orientational order", bond_order),
+        ("crystallinity", crystallinity),
+        ("demixing", demixing),
     ] {
         if let Some(bound) = bound {
             let _ = writeln!(report, "  {} beyond {what} {bound}", word(&action));

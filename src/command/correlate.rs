@@ -12,7 +12,7 @@ pub struct CorrelateArguments {
     /// it has any, masses of particles are compared. Types that are only numbered are the species in their order.
     /// Without images particles are followed from frame to frame.
     trajectory: PathBuf,
-    /// A configuration of that system; the correlations, structure and bond_order of a stage are evaluated.
+    /// A configuration of that system; the correlations, structure, bond_order and local_order of a stage are evaluated.
     file: PathBuf,
     /// The stage; the only one that has any, if not given.
     #[arg(long)]

@@ -207,6 +207,8 @@ fn thermodynamics(file: &ResultsFile) -> miette::Result<String> {
         ("potential_energy", "U/N"),
         ("pressure", "P"),
         ("bond_orientational_order", "bond order"),
+        ("crystallinity", "crystallinity"),
+        ("demixing", "demixing"),
     ] {
         if let Some(last) = ends(name)?.last() {
             parts.push(format!("{symbol} {last:.5}"));

@@ -27,6 +27,8 @@ const BYTES_PER_THERMODYNAMICS: f64 = 208.0;
 const BYTES_PER_BOND_ORDER: f64 = 32.0;
 /// Step, time, ratio, squared force, Laplacian.
 const BYTES_PER_CONFIGURATIONAL_TEMPERATURE: f64 = 40.0;
+/// Step, time, crystallinity, demixing.
+const BYTES_PER_LOCAL_ORDER: f64 = 32.0;
 /// Step, time, energy, residual force, iterations.
 const BYTES_PER_INHERENT_STRUCTURE: f64 = 40.0;
 /// Skin assumed where it is chosen at the start, in units of the largest cutoff.
@@ -204,6 +206,11 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         let samples = samples_of(stage, every);
         let name = format!("configurational temperature every {every} steps, {samples} samples");
         files.push((name, samples as f64 * BYTES_PER_CONFIGURATIONAL_TEMPERATURE));
+    }
+    if let Some(order) = &stage.observe.local_order {
+        let samples = samples_of(stage, order.every);
+        let name = format!("local order every {} steps, {samples} samples", order.every);
+        files.push((name, samples as f64 * BYTES_PER_LOCAL_ORDER));
     }
     if let Some(settings) = &stage.observe.inherent_structures {
         let samples = samples_of(stage, settings.every);

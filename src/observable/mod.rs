@@ -10,8 +10,8 @@
 //!
 //! - [`dynamics`]: time correlations in the blocking scheme of Colberg & Hoefling 2011, section 2.5
 //!   ([`Correlations`]). One file per observable, each a [`Correlation`].
-//! - [`structure`]: pair distributions and partial structure factors ([`Structure`]), and six-fold
-//!   order ([`BondOrientationalOrder`]).
+//! - [`structure`]: pair distributions and partial structure factors ([`Structure`]), six-fold
+//!   order ([`BondOrientationalOrder`]), and alarms for crystals and demixing ([`LocalOrder`]).
 //! - [`hessian`]: energies of particles, and second derivatives of the potential energy.
 //! - [`configurational_temperature`]: the temperature that forces and second derivatives tell.
 //! - [`wavevectors`]: shells of lattice vectors; [`accumulator`]: averages with statistical errors of
@@ -55,7 +55,9 @@ pub use dynamics::{Correlation, Correlations, Part};
 pub use ensemble::EnsembleSeries;
 pub use series::{Axis, AxisName, Series, SeriesLayout, Shells};
 pub use shear_stress::Macroscopic;
-pub use structure::{BondOrder, BondOrientationalOrder, Structure};
+pub use structure::{
+    BondOrder, BondOrientationalOrder, CrystallinityAndDemixing, LocalOrder, Structure,
+};
 
 use crate::system::{SimulationBox, Species};
 

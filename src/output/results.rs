@@ -40,6 +40,8 @@ pub struct StageLayout {
 pub struct Rows {
     pub thermodynamics: u64,
     pub bond_order: u64,
+    #[serde(default)]
+    pub local_order: u64,
     pub inherent_structures: u64,
     #[serde(default)]
     pub configurational_temperature: u64,
@@ -53,6 +55,7 @@ impl Rows {
         match scalars {
             Scalars::BondOrder => &mut self.bond_order,
             Scalars::ConfigurationalTemperature => &mut self.configurational_temperature,
+            Scalars::LocalOrder => &mut self.local_order,
             Scalars::InherentStructures => &mut self.inherent_structures,
         }
     }

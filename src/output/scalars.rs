@@ -15,6 +15,8 @@ pub enum Scalars {
     BondOrder,
     /// Configurational temperature, and what it is made of.
     ConfigurationalTemperature,
+    /// Crystallinity and demixing.
+    LocalOrder,
     /// Energy, pressure, residual force and iterations of inherent structures.
     InherentStructures,
 }
@@ -66,6 +68,22 @@ const CONFIGURATIONAL_TEMPERATURE: &[Column] = &[
     },
 ];
 
+const LOCAL_ORDER: &[Column] = &[
+    Column {
+        of: TimeSeries::Crystallinity,
+        description: [
+            "mean over particles of |mean of exp(6 i theta) over their bonds|",
+            "fraction of particles with 7 or more neighbors whose q_6 has a cosine above 0.7 with theirs",
+        ],
+    },
+    Column {
+        of: TimeSeries::Demixing,
+        description: ["variance of the mean diameter of neighbors (without diameters: of the share of each species), over that of \
+             random assignments to the same places; NaN where all particles are the same";
+            2],
+    },
+];
+
 const INHERENT_STRUCTURES: &[Column] = &[
     Column {
         of: TimeSeries::InherentStructureEnergy,
@@ -91,6 +109,7 @@ impl Scalars {
         match self {
             Scalars::BondOrder => "rows of bond order",
             Scalars::ConfigurationalTemperature => "rows of the configurational temperature",
+            Scalars::LocalOrder => "rows of local order",
             Scalars::InherentStructures => "rows of inherent structures",
         }
     }
@@ -99,6 +118,7 @@ impl Scalars {
         match self {
             Scalars::BondOrder => BOND_ORDER,
             Scalars::ConfigurationalTemperature => CONFIGURATIONAL_TEMPERATURE,
+            Scalars::LocalOrder => LOCAL_ORDER,
             Scalars::InherentStructures => INHERENT_STRUCTURES,
         }
     }

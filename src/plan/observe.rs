@@ -1,7 +1,7 @@
 //! What a stage writes of its states.
 use serde::{Deserialize, Serialize};
 
-use super::{BondOrderPlan, InherentStructuresPlan, StructurePlan};
+use super::{BondOrderPlan, InherentStructuresPlan, LocalOrderPlan, StructurePlan};
 
 /// Intervals in steps; `None`: not written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,8 @@ pub struct ObservePlan {
     pub gsd: bool,
     pub structure: Option<StructurePlan>,
     pub bond_order: Option<BondOrderPlan>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_order: Option<LocalOrderPlan>,
     pub inherent_structures: Option<InherentStructuresPlan>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configurational_temperature: Option<u64>,
@@ -98,6 +100,7 @@ impl ObservePlan {
             gsd: false,
             structure: None,
             bond_order: None,
+            local_order: None,
             inherent_structures: None,
             configurational_temperature: None,
         }

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use super::RunError;
 use crate::engine::Thermodynamics;
+use crate::observable::CrystallinityAndDemixing;
 use crate::plan::{LimitAction, LimitsPlan};
 
 /// Watches the samples of one stage. Each warning comes once.
@@ -50,6 +51,19 @@ impl Limits {
     pub fn check_order(&mut self, place: Place, order: f64) -> Result<(), RunError> {
         let what = "the system crystallises: its bond-orientational order is";
         self.check(place, "bond_order", what, order, self.plan.bond_order)
+    }
+
+    pub fn check_local_order(
+        &mut self,
+        place: Place,
+        order: &CrystallinityAndDemixing,
+    ) -> Result<(), RunError> {
+        let LimitsPlan { crystallinity, demixing, .. } = self.plan;
+        let what = "the system crystallises: its crystallinity is";
+        self.check(place, "crystallinity", what, order.crystallinity, crystallinity)?;
+        let Some(found) = order.demixing else { return Ok(()) };
+        let what = "the system demixes: the variance of the mean diameter or species of neighbors, over a random one, is";
+        self.check(place, "demixing", what, found, demixing)
     }
 
     fn check(

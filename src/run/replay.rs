@@ -115,6 +115,7 @@ pub fn replay(
     let observe = std::mem::replace(&mut stage.observe, ObservePlan::nothing());
     stage.observe.structure = observe.structure;
     stage.observe.bond_order = observe.bond_order;
+    stage.observe.local_order = observe.local_order;
     stage.observe.inherent_structures = observe.inherent_structures;
     stage.observe.configurational_temperature = observe.configurational_temperature;
     let frames_of_any = stored_frames(&steps, per_count, spacing);
@@ -372,6 +373,7 @@ fn chosen_stage(plan: &Plan, name: Option<&str>) -> Result<usize, ReplayError> {
         !stage.correlations.is_empty()
             || stage.observe.structure.is_some()
             || stage.observe.bond_order.is_some()
+            || stage.observe.local_order.is_some()
             || stage.observe.inherent_structures.is_some()
             || stage.observe.configurational_temperature.is_some()
     };

@@ -6,8 +6,8 @@ use crate::plan::{CorrelationPlan, ObservePlan, StagePlan};
 pub struct Schedule {
     steps: u64,
     observe: ObservePlan,
-    /// Intervals of the structure, the bond-orientational order, inherent structures, the configurational temperature and every
-    /// correlation.
+    /// Intervals of the structure, the bond-orientational and local order, inherent structures, the configurational temperature and
+    /// every correlation.
     samples: Vec<u64>,
     /// Of propensities: ascending.
     propensities: Vec<u64>,
@@ -23,6 +23,7 @@ impl Schedule {
     ) -> Self {
         let structure = stage.observe.structure.iter().map(|structure| structure.every);
         let bond_order = stage.observe.bond_order.iter().map(|order| order.every);
+        let local_order = stage.observe.local_order.iter().map(|order| order.every);
         let inherent = stage.observe.inherent_structures.iter().map(|settings| settings.every);
         let configurational = stage.observe.configurational_temperature.into_iter();
         let of_stress = correlations
@@ -34,6 +35,7 @@ impl Schedule {
             observe: stage.observe.clone(),
             samples: structure
                 .chain(bond_order)
+                .chain(local_order)
                 .chain(inherent)
                 .chain(configurational)
                 .chain(correlations)

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
 use self::minima::minima;
-use self::observables::Observables;
 pub(super) use self::observables::StoredFrames;
+use self::observables::{Observables, sample_context};
 use self::propensities::StagePropensities;
 use super::RunError;
 use super::description::Provenance;
@@ -24,7 +24,9 @@ use crate::engine::{
 };
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::{BondOrder, ForcesAndCurvature, Macroscopic, SampleContext};
+use crate::observable::{
+    BondOrder, CrystallinityAndDemixing, ForcesAndCurvature, LocalOrder, Macroscopic, SampleContext,
+};
 use crate::output::{
     Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, ThermodynamicsRow,
 };
@@ -50,6 +52,7 @@ pub struct StageOutput {
     bond_order_samples: u64,
     /// By step, what was evaluated of some systems before others.
     bond_orders: BTreeMap<u64, Vec<Option<BondOrder>>>,
+    local_order: Option<LocalOrder>,
     /// Of runs from the same configurations.
     propensities: Option<StagePropensities>,
     propensity_layout: Option<PropensityLayout>,
@@ -175,7 +178,12 @@ impl StageOutput {
             Some(settings) => Some(engine::minimizer(plan, settings)?),
             None => None,
         };
+        let local_order = match &stage.observe.local_order {
+            Some(settings) => Some(LocalOrder::new(settings, &sample_context(plan, &stage))?),
+            None => None,
+        };
         Ok(StageOutput {
+            local_order,
             minimizer,
             potential: plan.potential.clone(),
             context: observables::sample_context(plan, &stage),
@@ -215,6 +223,9 @@ impl StageOutput {
         }
         if self.plan.observe.configurational_temperature.is_some() {
             scalars.push(Scalars::ConfigurationalTemperature);
+        }
+        if self.local_order.is_some() {
+            scalars.push(Scalars::LocalOrder);
         }
         if self.minimizer.is_some() {
             scalars.push(Scalars::InherentStructures);
@@ -335,6 +346,7 @@ impl StageOutput {
         if let Some(orders) = orders.into_iter().collect::<Option<Vec<_>>>() {
             self.append_bond_orders(snapshots[0].step, &orders)?;
         }
+        self.sample_local_order(step, snapshots)?;
         if let Some(propensities) = &mut self.propensities {
             propensities.sample(step, snapshots, &mut self.files)?;
         }
@@ -369,6 +381,29 @@ impl StageOutput {
         };
         let rows = of_systems.into_iter().map(row).collect();
         Ok(self.files.append_scalars(Scalars::ConfigurationalTemperature, rows)?)
+    }
+
+    /// Crystallinity and demixing of snapshots, if they are due.
+    fn sample_local_order(&mut self, step: u64, snapshots: &[Snapshot]) -> Result<(), RunError> {
+        let Some(local_order) = self.local_order.as_ref().filter(|order| order.is_due(step)) else {
+            return Ok(());
+        };
+        let orders: Vec<_> = snapshots.iter().map(|it| local_order.evaluate(it)).collect();
+        let step = snapshots[0].step;
+        let time = self.time(step);
+        let row = |order: &CrystallinityAndDemixing| {
+            let values = vec![order.crystallinity, order.demixing.unwrap_or(f64::NAN)];
+            ScalarRow { step, time, values }
+        };
+        self.files.append_scalars(Scalars::LocalOrder, orders.iter().map(row).collect())?;
+        for (system, order) in orders.iter().enumerate() {
+            let system = self.number(system);
+            if let Some(file) = self.files.results_path() {
+                let place = limits::Place { step, stage: &self.plan.name, file, system };
+                self.limits.check_local_order(place, order)?;
+            }
+        }
+        Ok(())
     }
 
     /// The inherent structures of snapshots, if they are due.

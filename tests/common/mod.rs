@@ -15,7 +15,7 @@ use supercool::plan::{
     CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
     SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
 };
-use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
+use supercool::potential::{Diameters, PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species, species_of_particles};
 
 pub fn data(name: &str) -> PathBuf {
@@ -79,6 +79,19 @@ pub fn kob_andersen_potential(truncation: Truncation) -> PotentialPlan {
     }
 }
 
+/// Soft spheres or disks with diameters of 0.73 to 1.62: `r^-12`, even-quartic truncation at 1.25 diameters of a pair, non-additivity
+/// 0.2 (A. Ninarello, L. Berthier & D. Coslovich, Phys. Rev. X 7, 021039 (2017)).
+pub fn polydisperse(simulation_box: SimulationBox, count: usize, precision: Precision) -> Plan {
+    let potential = PotentialPlan {
+        form: PairPotential::InversePower { n: 12 },
+        truncation: Truncation::EvenQuartic,
+        pairs: vec![vec![pair(1.0, 1.0, 1.25)]],
+        diameters: Some(Diameters { non_additivity: 0.2, smallest: 0.73, largest: 1.62 }),
+    };
+    let species = vec![Species { name: "A".into(), count, mass: 1.0 }];
+    plan_of(simulation_box, species, potential, precision)
+}
+
 pub fn two_species(a: usize, b: usize) -> Vec<Species> {
     vec![
         Species { name: "A".into(), count: a, mass: 1.0 },
@@ -132,7 +145,7 @@ pub fn engine_with(plan: &Plan, state: &ExactState) -> Box<dyn Engine> {
     engine
 }
 
-/// The first frame of a file as a plan and a state, velocities zero where it has none.
+/// The first frame of a file as a plan and a state, velocities zero where it has none, and diameters where it has them.
 pub fn from_file(
     path: &Path,
     potential: PotentialPlan,
@@ -151,7 +164,7 @@ pub fn from_file(
         .collect();
     let plan = plan_of(SimulationBox::new(&frame.box_edges), species, potential, precision);
     let snapshot = Snapshot {
-        diameter: Default::default(),
+        diameter: frame.diameter.unwrap_or_default().into(),
         step: 0,
         position: frame.position,
         image: vec![[0; 3]; count],

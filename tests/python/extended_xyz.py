@@ -15,6 +15,7 @@ class Configuration:
     species: list  # names
     position: np.ndarray  # (N, 3)
     velocity: np.ndarray | None = None  # (N, 3)
+    diameter: np.ndarray | None = None  # (N,)
 
     @property
     def volume(self):
@@ -31,12 +32,16 @@ def read(path):
     if np.any(lattice != np.diag(np.diag(lattice))):
         raise ValueError(f"{path}: the box is not orthorhombic")
     numbers = np.array([[float(word) for word in row[1:]] for row in rows])
+    diameter = None
+    if ":diameter:R:1" in comment:
+        numbers, diameter = numbers[:, :-1], numbers[:, -1]
     return Configuration(
         dimension=2 if 'pbc="T T F"' in comment else 3,
         edges=np.diag(lattice).copy(),
         species=[row[0] for row in rows],
         position=numbers[:, 0:3],
         velocity=numbers[:, 3:6] if numbers.shape[1] >= 6 else None,
+        diameter=diameter,
     )
 
 
@@ -53,6 +58,9 @@ def write(path, configuration, digits=None, comment=""):
     if configuration.velocity is not None:
         columns += ":velo:R:3"
         arrays.append(configuration.velocity)
+    if configuration.diameter is not None:
+        columns += ":diameter:R:1"
+        arrays.append(configuration.diameter[:, None])
     with open(path, "w") as file:
         file.write(f"{len(configuration.species)}\n")
         file.write(f'Lattice="{lx} 0 0 0 {ly} 0 0 0 {lz}" Properties={columns} pbc="{pbc}"')

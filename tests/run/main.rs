@@ -2,6 +2,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod alarms;
 mod analyze;
 mod commands;
 mod conditions;

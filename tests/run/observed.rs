@@ -24,6 +24,7 @@ gsd = true
 structure = {{ every = 50, maximum_wavenumber = 8.0, vectors_per_shell = 10 }}
 bond_order = {{ every = 10, radius = 1.4 }}
 configurational_temperature = 25
+local_order = {{ every = 20, radius = 1.4 }}
 inherent_structures = {{ every = 100, force_tolerance = 1e-2 }}
 [[stage.correlation]]
 wavenumbers = [7.25]

@@ -20,8 +20,8 @@ pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
 pub use propensity::{Propensity, Times};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
-    BondOrder, Correlation, DensityChange, Frames, InherentStructures, Minimize, Observe, Ramp,
-    Stage, Structure, Swap, Thermostat, ThermostatKind,
+    BondOrder, Correlation, DensityChange, Frames, InherentStructures, LocalOrder, Minimize,
+    Observe, Ramp, Stage, Structure, Swap, Thermostat, ThermostatKind,
 };
 pub use sweep::Sweep;
 pub use system::{DiameterKind, Diameters, Initial, SpeciesEntry, System};

@@ -104,4 +104,11 @@ pub struct Limits {
     /// `observe.bond_order`: an alarm for crystals. Liquids have about 1/sqrt(number of bonds), crystals 0.4 to 1.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub bond_order: Option<Written<Number>>,
+    /// Largest crystallinity, at samples of `observe.local_order`: an alarm for crystals, of many grains too. In three dimensions the
+    /// fraction of solid-like particles: 0.1 is usual. In two the mean of `|psi_6|`, which liquids have some of: 0.8.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub crystallinity: Option<Written<Number>>,
+    /// Largest demixing, at samples of `observe.local_order`. It is about 1 in a mixture: 2 is usual.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub demixing: Option<Written<Number>>,
 }

@@ -219,6 +219,8 @@ pub struct Observe {
     /// the cores are slower. Not written if not given.
     #[schemars(extend("minimum" = 1))]
     pub configurational_temperature: Option<Written<Integer>>,
+    /// Crystallinity and demixing: alarms for long runs with swaps.
+    pub local_order: Option<Table<LocalOrder>>,
     /// Inherent structures: copies of the state are brought to the minimum of the potential energy by
     /// FIRE 2.0 (Guenole et al., Comput. Mater. Sci. 175, 109584 (2020)), in 64-bit floats: on the GPU where
     /// the system runs there, whose launches take turns with those of the descent, else on the cores of
@@ -282,6 +284,24 @@ pub struct BondOrder {
     pub every: Written<Integer>,
     /// Bonds lead to particles closer than this: the first minimum of g(r). If not given
     /// `1.45 (V/N)^(1/D)`, which is close to it in dense liquids.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: Option<Written<Number>>,
+}
+
+/// Crystallinity and demixing, evaluated on the cores of this machine.
+///
+/// Crystallinity: in three dimensions the fraction of particles with seven or more neighbors whose bonds have about their directions (the cosine of
+/// the vectors `q_6m` is above 0.7; ten Wolde, Ruiz-Montero & Frenkel, J. Chem. Phys. 104, 9932 (1996)), in two the mean of `|psi_6|`.
+///
+/// Demixing: variance over particles of the mean diameter of their neighbors, over the variance if the same diameters were assigned to
+/// the same places at random. Without diameters the shares of species among the neighbors stand for it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LocalOrder {
+    /// Interval between samples in steps.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Written<Integer>,
+    /// Neighbors are particles closer than this: the first minimum of g(r). If not given `1.45 (V/N)^(1/D)`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub radius: Option<Written<Number>>,
 }

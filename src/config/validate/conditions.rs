@@ -95,6 +95,7 @@ fn samples_positions(stage: &Stage) -> Option<&'static str> {
             observes(|it| it.configurational_temperature.is_some()),
             "the configurational temperature",
         ),
+        (observes(|it| it.local_order.is_some()), "local order"),
         (observes(|it| it.inherent_structures.is_some()), "an inherent structure"),
     ]
     .into_iter()

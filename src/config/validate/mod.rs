@@ -19,6 +19,7 @@ mod safeguards;
 mod sampling;
 mod stage;
 mod stage_checks;
+mod structure;
 mod swap;
 mod system;
 mod thermostat;

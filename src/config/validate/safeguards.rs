@@ -2,7 +2,7 @@
 use super::checker::Checker;
 use crate::config::defaults;
 use crate::config::document::{Document, Integrity, Limits, Number, Table, Written};
-use crate::plan::{IntegrityPlan, LimitAction, LimitsPlan, Plan};
+use crate::plan::{IntegrityPlan, LimitAction, LimitsPlan, ObservePlan, Plan};
 
 const MAXIMUM_INTERVAL: u64 = 1_000_000_000_000;
 
@@ -40,10 +40,17 @@ pub fn limits(document: Option<&Table<Limits>>, checker: &mut Checker<'_>) -> Op
     let center_of_mass_velocity = bound(&document.center_of_mass_velocity);
     let temperature = bound(&document.temperature);
     let bond_order = bound(&document.bond_order);
-    if let (Some(number), Some(Some(order))) = (&document.bond_order, bond_order)
-        && order > 1.0
-    {
-        checker.reject(&number.span, format!("must be at most 1, not {order:?}"), "0.3 is usual");
+    let crystallinity = bound(&document.crystallinity);
+    let demixing = bound(&document.demixing);
+    for (typed, found, usual) in [
+        (&document.bond_order, bond_order, "0.3 is usual"),
+        (&document.crystallinity, crystallinity, "0.1 is usual, in two dimensions 0.8"),
+    ] {
+        if let (Some(number), Some(Some(order))) = (typed, found)
+            && order > 1.0
+        {
+            checker.reject(&number.span, format!("must be at most 1, not {order:?}"), usual);
+        }
     }
     Some(LimitsPlan {
         action,
@@ -51,6 +58,8 @@ pub fn limits(document: Option<&Table<Limits>>, checker: &mut Checker<'_>) -> Op
         center_of_mass_velocity: center_of_mass_velocity?,
         temperature: temperature?,
         bond_order: bond_order?,
+        crystallinity: crystallinity?,
+        demixing: demixing?,
     })
 }
 
@@ -79,13 +88,21 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
             );
         }
     }
-    if let Some(number) = &document.bond_order
-        && plan.stages.iter().all(|stage| stage.observe.bond_order.is_none())
-    {
-        checker.reject(
-            &number.span,
-            "no stage has samples to compare with it",
-            "give a stage observe.bond_order",
-        );
+    let observed = |is: fn(&ObservePlan) -> bool| plan.stages.iter().any(|it| is(&it.observe));
+    let bond_order = observed(|observe| observe.bond_order.is_some());
+    let local_order = observed(|observe| observe.local_order.is_some());
+    for (number, is_observed, help) in [
+        (&document.bond_order, bond_order, "give a stage observe.bond_order"),
+        (&document.crystallinity, local_order, "give a stage observe.local_order"),
+        (&document.demixing, local_order, "give a stage observe.local_order"),
+    ] {
+        if let (Some(number), false) = (number, is_observed) {
+            checker.reject(&number.span, "no stage has samples to compare with it", help);
+        }
+    }
+    let can_demix = plan.system.diameters.is_some() || plan.system.species.len() > 1;
+    if let (Some(number), false) = (&document.demixing, can_demix) {
+        let message = "all particles are the same: nothing demixes";
+        checker.reject(&number.span, message, "leave it out");
     }
 }

@@ -3,6 +3,7 @@ use super::checker::Checker;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
 use crate::config::document::{Stage, Table};
+use crate::observable::dynamics::source::is_of_stress;
 use crate::plan::SwapPlan;
 
 /// Trials of a round at most.
@@ -25,6 +26,7 @@ pub fn check(
         checker.reject(&table.span, "belongs to a stage with a thermostat", help);
         return None;
     }
+    let stresses = refuse_stresses(stage, checker);
     let every = checker.integer(&table.every, 1..=i64::MAX as u64);
     let trials = table.trials_per_particle.as_ref();
     let trials = checker.positive_or(
@@ -42,5 +44,20 @@ pub fn check(
         checker.reject(&typed.span, message, "fewer trials, and a smaller `every`");
         return None;
     }
-    Some(Some(SwapPlan { every, trials_per_particle }))
+    stresses.map(|()| Some(SwapPlan { every, trials_per_particle }))
+}
+
+/// Exchanges make the stress jump between steps, so that its correlations are not those of a liquid.
+fn refuse_stresses(stage: &Table<Stage>, checker: &mut Checker<'_>) -> Option<()> {
+    let observables = stage.correlation.iter().flat_map(|correlation| &correlation.observables);
+    let mut found = None;
+    for observable in observables.flat_map(|typed| &typed.value) {
+        if is_of_stress(observable.value) {
+            let message = "is made of stresses, which jump where diameters are exchanged";
+            let help = "leave it to a stage without swap";
+            checker.reject(&observable.span, message, help);
+            found = Some(());
+        }
+    }
+    found.map_or(Some(()), |()| None)
 }

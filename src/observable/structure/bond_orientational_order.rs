@@ -1,5 +1,6 @@
 use rayon::prelude::*;
 
+use super::bond_harmonics::{Components, add, bonds_of, magnitude};
 use crate::observable::cells::Cells;
 use crate::observable::dynamics::evaluation::{BondOrderEvaluation, Offloaded};
 use crate::observable::{ObservableError, SampleContext};
@@ -35,22 +36,6 @@ pub struct BondOrder {
     pub global: f64,
     pub local: f64,
 }
-
-/// Complex components `m = 0, ..., 6` of a mean over bonds; in two dimensions only the last.
-type Components = [[f64; 2]; 7];
-
-/// `2 (6 - m)! / (6 + m)!`, half of it for `m = 0`.
-const WEIGHTS: [f64; 7] = {
-    let mut weights = [1.0; 7];
-    let mut quotient = 1.0;
-    let mut m = 1;
-    while m < 7 {
-        quotient *= ((6 + m) * (7 - m)) as f64;
-        weights[m] = 2.0 / quotient;
-        m += 1;
-    }
-    weights
-};
 
 /// Particles that one task handles; also the order of summation.
 const PARTICLES_AT_ONCE: usize = 256;
@@ -107,7 +92,13 @@ impl BondOrientationalOrder {
                 let first = task * PARTICLES_AT_ONCE;
                 let (mut sum, mut bonds, mut local) = ([[0.0; 2]; 7], 0.0, 0.0);
                 for particle in first..count.min(first + PARTICLES_AT_ONCE) {
-                    let (own, neighbors) = self.of_particle(snapshot, &cells, particle);
+                    let (own, neighbors) = bonds_of(
+                        &cells,
+                        snapshot.position[particle],
+                        particle,
+                        self.radius,
+                        self.dimension(),
+                    );
                     if neighbors == 0.0 {
                         continue;
                     }
@@ -133,74 +124,6 @@ impl BondOrientationalOrder {
     fn dimension(&self) -> usize {
         self.simulation_box.dimension()
     }
-
-    /// Sum over the bonds of a particle, and their number.
-    fn of_particle(
-        &self,
-        snapshot: &Snapshot,
-        cells: &Cells,
-        particle: usize,
-    ) -> (Components, f64) {
-        let (mut sum, mut bonds) = ([[0.0; 2]; 7], 0.0);
-        cells.near(snapshot.position[particle], self.radius, |other, d| {
-            let r2: f64 = d.iter().map(|d| d * d).sum();
-            if other as usize != particle && r2 > 0.0 {
-                let unit = d.map(|d| d / r2.sqrt());
-                let of_bond = if self.dimension() == 2 { planar(unit) } else { spherical(unit) };
-                add(&mut sum, &of_bond, 1.0);
-                bonds += 1.0;
-            }
-        });
-        (sum, bonds)
-    }
-}
-
-fn add(sum: &mut Components, other: &Components, weight: f64) {
-    for (sum, other) in sum.iter_mut().zip(other) {
-        sum[0] += weight * other[0];
-        sum[1] += weight * other[1];
-    }
-}
-
-/// Length of the mean: the sum over `bonds` bonds, divided by them.
-fn magnitude(sum: &Components, bonds: f64) -> f64 {
-    let square = |(c, weight): (&[f64; 2], f64)| weight * (c[0] * c[0] + c[1] * c[1]);
-    sum.iter().zip(WEIGHTS).map(square).sum::<f64>().sqrt() / bonds
-}
-
-/// `exp(6 i theta)` in the last place, scaled for [`magnitude`].
-fn planar([x, y, _]: [f64; 3]) -> Components {
-    let [re, im] = powers(x, y)[6];
-    let scale = WEIGHTS[6].sqrt().recip();
-    let mut components = [[0.0; 2]; 7];
-    components[6] = [scale * re, scale * im];
-    components
-}
-
-/// `(1 - z^2)^(-m/2) P_6^m(z) (x + i y)^m` for `m = 0, ..., 6`, without the sign `(-1)^m`.
-fn spherical([x, y, z]: [f64; 3]) -> Components {
-    let z2 = z * z;
-    let legendre = [
-        (((231.0 * z2 - 315.0) * z2 + 105.0) * z2 - 5.0) / 16.0,
-        21.0 / 8.0 * z * ((33.0 * z2 - 30.0) * z2 + 5.0),
-        105.0 / 8.0 * ((33.0 * z2 - 18.0) * z2 + 1.0),
-        315.0 / 2.0 * z * (11.0 * z2 - 3.0),
-        945.0 / 2.0 * (11.0 * z2 - 1.0),
-        10395.0 * z,
-        10395.0,
-    ];
-    let powers = powers(x, y);
-    std::array::from_fn(|m| powers[m].map(|power| legendre[m] * power))
-}
-
-/// `(x + i y)^m` for `m = 0, ..., 6`.
-fn powers(x: f64, y: f64) -> Components {
-    let mut powers = [[1.0, 0.0]; 7];
-    for m in 1..7 {
-        let [re, im] = powers[m - 1];
-        powers[m] = [re * x - im * y, re * y + im * x];
-    }
-    powers
 }
 
 #[cfg(test)]

@@ -88,12 +88,14 @@ pub(super) fn check_intervals(
         stage.observe.structure.iter().map(|plan| ("observe.structure.every", plan.every));
     let order =
         stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
+    let local_order =
+        stage.observe.local_order.iter().map(|plan| ("observe.local_order.every", plan.every));
     let inherent = stage.observe.inherent_structures.iter();
     let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
     let configurational = stage.observe.configurational_temperature.into_iter();
     let configurational =
         configurational.map(|every| ("observe.configurational_temperature", every));
-    let others = structure.chain(order).chain(inherent).chain(configurational);
+    let others = structure.chain(order).chain(local_order).chain(inherent).chain(configurational);
     for (key, every) in correlations.chain(others) {
         if every % spacing != 0 {
             let stage = stage.name.clone();
