@@ -188,9 +188,9 @@ fn liquids_have_the_temperature_of_their_thermostat() {
     }
 }
 
-/// Its columns and in `info` the ratio of the means; of a stored trajectory the same bits; a jump of the force is said.
+/// Its columns and in `info` the ratio of the means; of a stored trajectory the same bits; `check` warns of a jump of the force.
 #[test]
-fn runs_write_it_and_say_where_the_force_jumps() {
+fn runs_write_it_and_warn_where_the_force_jumps() {
     let text = toml(3, 256, "double", "timestep = 0.004\nthreads = 1")
         + "[[stage]]\nname = \"melt\"\nsteps = 40\n\
            thermostat = { kind = \"langevin\", temperature = 1.5, friction = 2.0 }\n\
