@@ -56,8 +56,8 @@ fn a_crystal_ends_the_run_or_is_warned_of() {
             Job::new(&polydisperse(dimension, POWER_LAW, "", 2.0, &end))
         };
         let place = ["stage \"melt\"", "step 0:", "out/melt.h5"];
-        let said = format!("limits.crystallinity = {bound:?}");
-        let what = ["crystallises: its crystallinity is", &said];
+        let bounded = format!("limits.crystallinity = {bound:?}");
+        let what = ["crystallises: its crystallinity is", &bounded];
         with("").fails(&["run", "job.toml"], &[&what[..], &place].concat());
 
         let job = with("action = \"warn\"");
