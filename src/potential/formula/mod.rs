@@ -54,6 +54,9 @@ static UNIT: Parameter = Parameter {
     example: 1.0,
 };
 
+/// Characters of a formula at most.
+const LONGEST: usize = 2000;
+
 /// Without a text, for the list of words.
 pub const DESCRIPTIONS: &[Description] = &[Description {
     word: "formula",
@@ -98,6 +101,10 @@ impl Written {
     fn new(text: &str) -> Result<Written, SyntaxError> {
         let whole =
             |message: String, help: &str| SyntaxError { at: 0, message, help: help.to_owned() };
+        if text.len() > LONGEST {
+            let message = format!("has {} characters", text.len());
+            return Err(whole(message, &format!("at most {LONGEST} are possible")));
+        }
         let (expression, names) = parse::parse(text)?;
         // One place is kept for `UNIT`.
         if names.len() >= MOST_PARAMETERS {

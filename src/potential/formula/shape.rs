@@ -10,7 +10,7 @@ use crate::potential::form::PairForm;
 const FACTOR: f64 = 0.99;
 const DISTANCES: usize = 700;
 
-/// An energy at short distances that is so many times the largest one outside, and negative, goes to minus infinity.
+/// A negative energy at short distances goes to minus infinity if it is this many times the largest one outside.
 const DEEP: f64 = 100.0;
 /// Below this share of the cutoff distances are short.
 const SHORT: f64 = 0.2;

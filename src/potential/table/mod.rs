@@ -217,7 +217,7 @@ fn literal(x: f64, is_wide: bool) -> String {
     if is_wide { format!("{x:e}") } else { format!("{:e}f", x as f32) }
 }
 
-/// What is said where the forces are not the derivative.
+/// Where the forces are not the derivative: the place that is worst.
 fn mismatch(columns: &Columns) -> Option<String> {
     let forces = columns.forces.as_ref()?;
     let slopes = spline_slopes(&columns.distances, &columns.energies);
