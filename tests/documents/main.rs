@@ -169,6 +169,10 @@ fn configurations_are_accepted() {
             let file = merged["system"]["initial"].get("file").cloned();
             let several = merged.get("ensemble").and_then(|it| it.get("configurations")).cloned();
             let job = Job::new(&toml::to_string(&merged).unwrap());
+            for name in ["aa.txt", "ab.txt"] {
+                std::fs::copy(root().join("tests/data/lennard_jones.table"), job.path(name))
+                    .unwrap();
+            }
             let ended = job.execute(&["check", "job.toml"]);
             let accepted = match file.or(several) {
                 // Which nobody has written here.
