@@ -4,11 +4,22 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::description::{EPSILON, Parameter, SIGMA};
+use super::description::{Bounds, EPSILON, Parameter, SIGMA};
 use super::{Diameters, PairPotential, Truncation};
 
 /// Parameters that a potential may have beside the cutoff.
 pub(super) const MOST_PARAMETERS: usize = 9;
+
+/// Unit of the distances with which a potential without parameters in units of length is evaluated, where it is not one.
+static UNIT: Parameter = Parameter {
+    name: "unit of length",
+    doc: "",
+    bounds: Bounds::Positive,
+    energy: 0,
+    length: 0,
+    of_all_pairs: None,
+    example: 1.0,
+};
 
 /// Plans have had this key for all potentials since the first version.
 const KAPPA: &str = "kappa";
@@ -96,6 +107,16 @@ impl PairParameters {
         self.all()
             .find(|(parameter, _)| parameter.energy == 1 && parameter.length == 0)
             .expect("potentials have a parameter that is an energy")
+    }
+
+    /// Of a potential whose parameters have no units: its distances in units of `unit` cutoffs.
+    pub(super) fn in_units_of_cutoff(self, unit: f64) -> Self {
+        self.with(&UNIT, self.cutoff * unit).with_cutoff(1.0 / unit)
+    }
+
+    /// That unit, or one.
+    pub(super) fn unit_of_length(&self) -> f64 {
+        self.get(&UNIT).unwrap_or(1.0)
     }
 
     /// A pair of no energy with an amplitude of one; others as they are.

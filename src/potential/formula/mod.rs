@@ -37,22 +37,11 @@ struct Written {
     text: String,
     expression: Expression,
     parameters: Vec<&'static Parameter>,
-    /// Of the parameters, and of [`UNIT`] as the last of them.
+    /// Of the parameters, and of the unit of length as the last of them.
     program: Program,
     kernel: String,
     description: Description,
 }
-
-/// Unit of the distances with which a formula is evaluated, where it is not one.
-static UNIT: Parameter = Parameter {
-    name: "unit of length",
-    doc: "",
-    bounds: Bounds::Positive,
-    energy: 0,
-    length: 0,
-    of_all_pairs: None,
-    example: 1.0,
-};
 
 /// Characters of a formula at most.
 const LONGEST: usize = 2000;
@@ -88,7 +77,7 @@ impl Formula {
 
     fn values(self, pair: &PairParameters) -> Vec<f64> {
         let own = self.0.parameters.iter().map(|parameter| pair.of(parameter));
-        own.chain([pair.get(&UNIT).unwrap_or(1.0)]).collect()
+        own.chain([pair.unit_of_length()]).collect()
     }
 
     /// `U(r)`, computed as it is written; NaN where it is not defined.
@@ -106,7 +95,7 @@ impl Written {
             return Err(whole(message, &format!("at most {LONGEST} are possible")));
         }
         let (expression, names) = parse::parse(text)?;
-        // One place is kept for `UNIT`.
+        // One place is kept for the unit of length.
         if names.len() >= MOST_PARAMETERS {
             let message = format!("has {} parameters", names.len());
             return Err(whole(message, &format!("at most {} are possible", MOST_PARAMETERS - 1)));
@@ -275,7 +264,7 @@ impl PairForm for Formula {
     }
 
     fn reduced(&self, pair: &PairParameters, unit: f64, _: fn(f64) -> f64) -> PairParameters {
-        pair.with(&UNIT, pair.cutoff * unit).with_cutoff(1.0 / unit)
+        pair.in_units_of_cutoff(unit)
     }
 }
 

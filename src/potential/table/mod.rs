@@ -57,18 +57,6 @@ pub static TABLE: Parameter = Parameter {
     example: 0.0,
 };
 
-/// Unit of the distances, where it is not one.
-static UNIT: Parameter = Parameter { name: "unit of length", ..TABLE_LIKE };
-const TABLE_LIKE: Parameter = Parameter {
-    name: "",
-    doc: "",
-    bounds: Bounds::Positive,
-    energy: 0,
-    length: 0,
-    of_all_pairs: None,
-    example: 1.0,
-};
-
 const DESCRIPTIONS: &[Description] = &[Description {
     word: "table",
     doc: "`U(r)` of the `file` of each pair, a smooth function through its points.",
@@ -317,7 +305,7 @@ impl PairForm for Tables {
 
     fn evaluator<R: Real>(&self, pair: &PairParameters) -> OfTable<R> {
         let table = self.table(pair);
-        let unit = pair.get(&UNIT).unwrap_or(1.0);
+        let unit = pair.unit_of_length();
         let scale = R::from_f64(table.s_of_square * (unit * unit));
         OfTable { all: self.0, table, scale, minus_two_scale: R::from_f64(-2.0) * scale }
     }
@@ -369,7 +357,7 @@ impl PairForm for Tables {
     }
 
     fn reduced(&self, pair: &PairParameters, unit: f64, _: fn(f64) -> f64) -> PairParameters {
-        pair.with(&UNIT, pair.cutoff * unit).with_cutoff(1.0 / unit)
+        pair.in_units_of_cutoff(unit)
     }
 
     fn notes(&self, pair: &PairParameters) -> Option<String> {
