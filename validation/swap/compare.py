@@ -1,4 +1,4 @@
-"""Relaxation times of the stages of a run of polydisperse.toml, beside those of the paper, as a table and a figure."""
+"""Relaxation times of the case swap/relaxation of the suites, beside those of the paper, as a table and a figure."""
 import pathlib
 import sys
 
