@@ -77,7 +77,7 @@ impl SwapRound {
     }
 
     /// Diameters by id after the trials, of those before.
-    pub fn diameters_after(&self, before: &[f64]) -> Arc<[f64]> {
+    pub fn diameters_after<T: Copy>(&self, before: &[T]) -> Arc<[T]> {
         let mut after = before.to_vec();
         for &[id, from] in &self.diameters {
             after[id as usize] = before[from as usize];

@@ -6,13 +6,34 @@ use super::engine::CpuEngine;
 use super::gather::DIAMETER;
 use super::kernels::build_list;
 use super::neighbors::{ListOf, NeighborList, Reach};
+use super::processor::Processor;
+use super::stepper::SingleRank;
 use crate::arithmetic::Real;
-use crate::engine::EngineError;
-use crate::engine::precision::Policy;
+use crate::engine::cells::WHOLE;
+use crate::engine::domain::Start;
+use crate::engine::precision::{Policy, in_precision};
 use crate::engine::swaps::{SwapRound, SwapTrials};
+use crate::engine::{EngineError, ExactState, skin};
+use crate::plan::Plan;
 
 /// Widens the reach of lists beyond what rounding of distances may take.
 const MARGIN: f64 = 1.0 + 1e-5;
+
+/// What trials do to a state of a plan, which no engine of this processor holds.
+pub fn swap_diameters(
+    processor: &Processor,
+    plan: &Plan,
+    state: &ExactState,
+    trials: &SwapTrials,
+) -> SwapRound {
+    in_precision!(plan.run.precision, |P| {
+        let (start, skin) = (Start::of_state(state), skin::on_cpu(plan));
+        let processor = processor.clone();
+        let mut engine = CpuEngine::<P>::empty(plan, &start, skin, processor, WHOLE, SingleRank);
+        engine.load(state, None);
+        engine.parallel(|engine| engine.take_trials(trials))
+    })
+}
 
 impl<P: Policy> CpuEngine<P> {
     /// Takes the trials, and makes lists and forces anew.
