@@ -5,7 +5,7 @@ mod common;
 use std::process::{Child, Command};
 
 use common::contents::assert_same_numbers;
-use common::job::{Ended, Job, kob_andersen, signal};
+use common::job::{Ended, Job, kob_andersen, polydisperse, signal};
 use supercool::output::checkpoints_in;
 
 fn configuration(steps: u64) -> String {
@@ -54,6 +54,42 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.stdout.matches("Results are in").count(), 1, "{ended:?}");
     assert_same_results(&alone, &job);
+}
+
+/// Exchanges of diameters, and what is observed of a liquid with them.
+#[test]
+fn two_processes_exchange_the_diameters_that_one_does() {
+    let toml = polydisperse(3, 500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1")
+        + r#"
+[limits]
+action = "warn"
+crystallinity = 0.001
+demixing = 0.5
+
+[[stage]]
+name = "run"
+steps = 300
+thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }
+swap = { every = 20, trials_per_particle = 2.0 }
+observe = { thermodynamics = 20, trajectory = 50, local_order = { every = 50 }, configurational_temperature = 50 }
+"#;
+    let (alone, job) = (Job::new(&toml), Job::new(&toml));
+    let alone_ended = alone.succeeds(&["run", "job.toml"]);
+    let ended = job.execute_on(2, &["run", "job.toml"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let accepted = |ended: &Ended| {
+        let mut lines = ended.stdout.lines();
+        lines.find(|line| line.contains("trials to exchange diameters")).map(str::to_owned)
+    };
+    assert!(accepted(&ended).is_some() && accepted(&ended) == accepted(&alone_ended), "{ended:?}");
+    for alarm in ["limits.crystallinity", "limits.demixing"] {
+        for ended in [&ended, &alone_ended] {
+            assert_eq!(ended.stderr.matches(alarm).count(), 1, "{ended:?}");
+        }
+    }
+    assert_same_results(&alone, &job);
+    let names = ["crystallinity", "demixing", "configurational_temperature"];
+    assert!(names.iter().all(|name| job.series("run", name).len() == 7));
 }
 
 #[test]
