@@ -28,6 +28,30 @@ wavenumbers = [7.25]
         )
 }
 
+/// Exchanges of diameters, and what is observed of a liquid with them.
+fn polydisperse_with_swaps(steps: u64) -> String {
+    polydisperse(3, 500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1")
+        + &format!(
+            r#"
+[limits]
+action = "warn"
+crystallinity = 0.001
+demixing = 0.5
+
+[integrity]
+recheck = 100
+segment = 50
+
+[[stage]]
+name = "run"
+steps = {steps}
+thermostat = {{ kind = "nose-hoover", temperature = 1.0, period = 0.3 }}
+swap = {{ every = 20, trials_per_particle = 2.0 }}
+observe = {{ thermodynamics = 20, trajectory = 50, local_order = {{ every = 50 }}, configurational_temperature = 50 }}
+"#
+        )
+}
+
 fn assert_same_results(one: &Job, other: &Job) {
     for file in ["out/run.h5", "out/run.h5md"] {
         assert_same_numbers(&one.path(file), &other.path(file));
@@ -36,11 +60,19 @@ fn assert_same_results(one: &Job, other: &Job) {
 
 #[test]
 fn processes_write_what_one_does_and_go_on_with_another_number() {
-    const STEPS: u64 = 3000;
-    let alone = Job::new(&configuration(STEPS));
+    write_what_one_does_and_go_on(&configuration(3000));
+}
+
+#[test]
+fn processes_with_swaps_write_what_one_does_and_go_on_with_another_number() {
+    write_what_one_does_and_go_on(&polydisperse_with_swaps(1500));
+}
+
+fn write_what_one_does_and_go_on(toml: &str) {
+    let alone = Job::new(toml);
     alone.succeeds(&["run", "job.toml", "--quiet"]);
 
-    let job = Job::new(&configuration(STEPS));
+    let job = Job::new(toml);
     let mut process = job.start_on(4, &["run", "job.toml", "--quiet"]);
     assert!(job.appears("out/run.h5", &mut process));
     // mpirun hands it on to all ranks.
@@ -56,23 +88,9 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
     assert_same_results(&alone, &job);
 }
 
-/// Exchanges of diameters, and what is observed of a liquid with them.
 #[test]
 fn two_processes_exchange_the_diameters_that_one_does() {
-    let toml = polydisperse(3, 500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1")
-        + r#"
-[limits]
-action = "warn"
-crystallinity = 0.001
-demixing = 0.5
-
-[[stage]]
-name = "run"
-steps = 300
-thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }
-swap = { every = 20, trials_per_particle = 2.0 }
-observe = { thermodynamics = 20, trajectory = 50, local_order = { every = 50 }, configurational_temperature = 50 }
-"#;
+    let toml = polydisperse_with_swaps(300);
     let (alone, job) = (Job::new(&toml), Job::new(&toml));
     let alone_ended = alone.succeeds(&["run", "job.toml"]);
     let ended = job.execute_on(2, &["run", "job.toml"]);
