@@ -112,47 +112,19 @@ fn diameters_give_the_bits_of_the_cpu() {
 }
 
 fn polydisperse(dimension: usize, count: usize, threads_per_particle: u32) -> String {
-    format!(
-        r#"
-[system]
-dimension = {dimension}
-density = 1.0
-seed = 5
-species = [{{ name = "A", count = {count} }}]
-initial = {{ temperature = 1.0 }}
-[system.diameters]
-distribution = "power-law"
-exponent = 3
-minimum = 0.73
-maximum = 1.62
-non_additivity = 0.2
-
-[potential]
-kind = "inverse-power"
-n = 12
-cutoff = 1.25
-truncation = "even-quartic"
-pairs.AA = {{ epsilon = 1.0, sigma = 1.0 }}
-
-[run]
-precision = "fixed-point"
-timestep = 0.004
-threads_per_particle = {threads_per_particle}
-
-[output]
-directory = "out"
-
+    let run = format!("timestep = 0.004\nthreads_per_particle = {threads_per_particle}");
+    let stages = r#"
 [[stage]]
 name = "melt"
 steps = 60
-thermostat = {{ kind = "langevin", temperature = 1.0, friction = 1.0 }}
-observe = {{ thermodynamics = 20, trajectory = 20 }}
+thermostat = { kind = "langevin", temperature = 1.0, friction = 1.0 }
+observe = { thermodynamics = 20, trajectory = 20 }
 [[stage]]
 name = "nve"
 steps = 60
-observe = {{ thermodynamics = 20, trajectory = 20, configurational_temperature = 20 }}
-"#
-    )
+observe = { thermodynamics = 20, trajectory = 20, configurational_temperature = 20 }
+"#;
+    common::job::polydisperse(dimension, count, "fixed-point", &run) + stages
 }
 
 /// A stage that would be long is timed at its start, from whatever state the one before has left; it is stopped after some steps.

@@ -5,7 +5,7 @@ mod common;
 use std::process::{Child, Command};
 
 use common::contents::assert_same_numbers;
-use common::job::{Ended, Job, kob_andersen, signal};
+use common::job::{Ended, Job, kob_andersen, polydisperse, signal};
 use supercool::output::checkpoints_in;
 
 fn configuration(steps: u64) -> String {
@@ -28,6 +28,30 @@ wavenumbers = [7.25]
         )
 }
 
+/// Exchanges of diameters, and what is observed of a liquid with them.
+fn polydisperse_with_swaps(steps: u64) -> String {
+    polydisperse(3, 500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1")
+        + &format!(
+            r#"
+[limits]
+action = "warn"
+crystallinity = 0.001
+demixing = 0.5
+
+[integrity]
+recheck = 100
+segment = 50
+
+[[stage]]
+name = "run"
+steps = {steps}
+thermostat = {{ kind = "nose-hoover", temperature = 1.0, period = 0.3 }}
+swap = {{ every = 20, trials_per_particle = 2.0 }}
+observe = {{ thermodynamics = 20, trajectory = 50, local_order = {{ every = 50 }}, configurational_temperature = 50 }}
+"#
+        )
+}
+
 fn assert_same_results(one: &Job, other: &Job) {
     for file in ["out/run.h5", "out/run.h5md"] {
         assert_same_numbers(&one.path(file), &other.path(file));
@@ -36,11 +60,19 @@ fn assert_same_results(one: &Job, other: &Job) {
 
 #[test]
 fn processes_write_what_one_does_and_go_on_with_another_number() {
-    const STEPS: u64 = 3000;
-    let alone = Job::new(&configuration(STEPS));
+    write_what_one_does_and_go_on(&configuration(3000));
+}
+
+#[test]
+fn processes_with_swaps_write_what_one_does_and_go_on_with_another_number() {
+    write_what_one_does_and_go_on(&polydisperse_with_swaps(1500));
+}
+
+fn write_what_one_does_and_go_on(toml: &str) {
+    let alone = Job::new(toml);
     alone.succeeds(&["run", "job.toml", "--quiet"]);
 
-    let job = Job::new(&configuration(STEPS));
+    let job = Job::new(toml);
     let mut process = job.start_on(4, &["run", "job.toml", "--quiet"]);
     assert!(job.appears("out/run.h5", &mut process));
     // mpirun hands it on to all ranks.
@@ -54,6 +86,28 @@ fn processes_write_what_one_does_and_go_on_with_another_number() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.stdout.matches("Results are in").count(), 1, "{ended:?}");
     assert_same_results(&alone, &job);
+}
+
+#[test]
+fn two_processes_exchange_the_diameters_that_one_does() {
+    let toml = polydisperse_with_swaps(300);
+    let (alone, job) = (Job::new(&toml), Job::new(&toml));
+    let alone_ended = alone.succeeds(&["run", "job.toml"]);
+    let ended = job.execute_on(2, &["run", "job.toml"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let accepted = |ended: &Ended| {
+        let mut lines = ended.stdout.lines();
+        lines.find(|line| line.contains("trials to exchange diameters")).map(str::to_owned)
+    };
+    assert!(accepted(&ended).is_some() && accepted(&ended) == accepted(&alone_ended), "{ended:?}");
+    for alarm in ["limits.crystallinity", "limits.demixing"] {
+        for ended in [&ended, &alone_ended] {
+            assert_eq!(ended.stderr.matches(alarm).count(), 1, "{ended:?}");
+        }
+    }
+    assert_same_results(&alone, &job);
+    let names = ["crystallinity", "demixing", "configurational_temperature"];
+    assert!(names.iter().all(|name| job.series("run", name).len() == 7));
 }
 
 #[test]

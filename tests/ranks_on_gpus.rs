@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use common::contents::{assert_same_numbers, numbers};
 use common::emulated_gpu::{gpu, job};
-use common::job::{Ended, Job, kob_andersen, signal};
+use common::job::{Ended, Job, kob_andersen, polydisperse, signal};
 
 const STAGES: [(&str, &str); 5] = [
     ("andersen", r#"{ kind = "andersen", temperature = { from = 1.5, to = 1.0 }, rate = 20.0 }"#),
@@ -26,11 +26,16 @@ const STAGES: [(&str, &str); 5] = [
 /// A liquid under all thermostats; lists are rebuilt every 10 steps or so.
 fn configuration(dimension: usize, count: usize, precision: &str, transport: &str) -> String {
     let run = format!("timestep = 0.004\nskin = 0.3\nthreads = 1\ntransport = \"{transport}\"");
-    let mut toml = kob_andersen(dimension, count, precision, &run);
+    kob_andersen(dimension, count, precision, &run) + &stages("")
+}
+
+/// Under all thermostats, with `more` lines where there is one.
+fn stages(more: &str) -> String {
+    let mut toml = String::new();
     for (name, thermostat) in STAGES {
         toml += &format!("[[stage]]\nname = \"{name}\"\nsteps = 40\n");
         if !thermostat.is_empty() {
-            toml += &format!("thermostat = {thermostat}\n");
+            toml += &format!("thermostat = {thermostat}\n{more}");
         }
         toml += "observe = { thermodynamics = 5, trajectory = 20 }\n";
     }
@@ -98,8 +103,12 @@ fn run(toml: &str, place: Gpus, ranks: usize, gpus: usize, transport: &str) -> J
     job
 }
 
-fn the_bits_are_those_of_the_cpu(dimension: usize, count: usize, cases: &[(usize, usize, &str)]) {
-    let expected = Job::new(&configuration(dimension, count, "fixed-point", "auto"));
+/// Of a configuration for a transport, on numbers of ranks and GPUs.
+fn the_bits_are_those_of_the_cpu(
+    configuration: impl Fn(&str) -> String,
+    cases: &[(usize, usize, &str)],
+) {
+    let expected = Job::new(&configuration("auto"));
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
     for place in places() {
         for &(ranks, gpus, transport) in cases {
@@ -109,7 +118,7 @@ fn the_bits_are_those_of_the_cpu(dimension: usize, count: usize, cases: &[(usize
                 Gpus::Real(real) => gpus <= real && transport != "cuda-aware-mpi",
             };
             if there {
-                let toml = configuration(dimension, count, "fixed-point", transport);
+                let toml = configuration(transport);
                 assert_same_results(&expected, &run(&toml, place, ranks, gpus, transport));
             }
         }
@@ -125,12 +134,26 @@ fn three_dimensions_give_the_bits_of_the_cpu_by_every_transport() {
         // More ranks than GPUs: kernels do not wait for each other.
         (4, 2, "auto"),
     ];
-    the_bits_are_those_of_the_cpu(3, 1500, &cases);
+    the_bits_are_those_of_the_cpu(|by| configuration(3, 1500, "fixed-point", by), &cases);
 }
 
 #[test]
 fn two_dimensions_give_the_bits_of_the_cpu() {
-    the_bits_are_those_of_the_cpu(2, 1000, &[(3, 3, "peer-memory"), (2, 2, "auto")]);
+    let cases = [(3, 3, "peer-memory"), (2, 2, "auto")];
+    the_bits_are_those_of_the_cpu(|by| configuration(2, 1000, "fixed-point", by), &cases);
+}
+
+/// Rank 0 takes the trials; steps before and after are led by the host, or taken by the GPUs.
+#[test]
+fn exchanges_of_diameters_give_the_bits_of_the_cpu() {
+    let configuration = |dimension: usize, count: usize, transport: &str| {
+        let run = format!("timestep = 0.004\nskin = 0.3\nthreads = 1\ntransport = \"{transport}\"");
+        polydisperse(dimension, count, "fixed-point", &run)
+            + &stages("swap = { every = 7, trials_per_particle = 0.5 }\n")
+    };
+    let cases = [(2, 2, "host-memory"), (2, 2, "peer-memory"), (4, 4, "auto")];
+    the_bits_are_those_of_the_cpu(|by| configuration(3, 1000, by), &cases);
+    the_bits_are_those_of_the_cpu(|by| configuration(2, 700, by), &[(3, 3, "auto")]);
 }
 
 #[test]

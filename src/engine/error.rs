@@ -112,10 +112,6 @@ pub enum EngineError {
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },
 
-    #[error("stage.swap: several ranks do not exchange diameters")]
-    #[diagnostic(help("start the run without mpirun: one GPU, or the processors of one host"))]
-    SwapsOnRanks,
-
     #[error("the state has {found} diameters of particles, the plan {expected}")]
     Diameters { found: usize, expected: usize },
 

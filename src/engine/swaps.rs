@@ -5,9 +5,14 @@
 //! (L. Berthier et al., J. Stat. Mech. 064004 (2019)). Energies of pairs are rounded to multiples of 2^-32 and their sums
 //! are exact: `dU` does not depend on the order, and is minus that of the reverse trial. So any engine may take trials at
 //! once that do not touch each other (`kernels/md/swaps.cuh`), and the outcome is that of one after the other.
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
 use crate::arithmetic::elementary::exp_f64;
 use crate::arithmetic::fixed_point::wide_round;
 use crate::arithmetic::random::{Purpose, block, uniform_open};
+use crate::integrator::ThermostatState;
 
 /// Units of energies in one.
 const UNITS: f64 = (1u64 << 32) as f64;
@@ -50,6 +55,41 @@ impl SwapTrials {
     pub fn accepts(&self, trial: &Trial, change: i64) -> bool {
         let exponent = -energy(change) / self.temperature;
         change <= 0 || (exponent > LEAST_EXPONENT && trial.uniform < exp_f64(exponent))
+    }
+}
+
+/// What the trials after a step have done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwapRound {
+    /// Trials, and how many were accepted.
+    pub trials: u32,
+    pub accepted: u64,
+    /// Change of the potential energy, in its units.
+    pub change: i64,
+    /// Ids of particles that have another diameter, each with that of the particle that had it before.
+    pub diameters: Vec<[u32; 2]>,
+}
+
+impl SwapRound {
+    /// The trials of a system of which none has been taken.
+    pub fn of(trials: &SwapTrials) -> Self {
+        SwapRound { trials: trials.count, accepted: 0, change: 0, diameters: Vec::new() }
+    }
+
+    /// Diameters by id after the trials, of those before.
+    pub fn diameters_after<T: Copy>(&self, before: &[T]) -> Arc<[T]> {
+        let mut after = before.to_vec();
+        for &[id, from] in &self.diameters {
+            after[id as usize] = before[from as usize];
+        }
+        after.into()
+    }
+
+    /// Counts the trials; the energy that they have changed is heat.
+    pub fn count_in(&self, memory: &mut ThermostatState) {
+        memory.swap_trials += u64::from(self.trials);
+        memory.swaps += self.accepted;
+        memory.heat += energy(self.change);
     }
 }
 

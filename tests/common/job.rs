@@ -214,3 +214,38 @@ precision = "{precision}"
         a = count - b
     )
 }
+
+/// Polydisperse spheres or disks at density 1, all of a configuration before its stages. `run` holds more lines of `[run]`.
+pub fn polydisperse(dimension: usize, count: usize, precision: &str, run: &str) -> String {
+    format!(
+        r#"
+[system]
+dimension = {dimension}
+density = 1.0
+seed = 5
+species = [{{ name = "A", count = {count} }}]
+initial = {{ temperature = 1.0 }}
+[system.diameters]
+distribution = "power-law"
+exponent = 3
+minimum = 0.73
+maximum = 1.62
+non_additivity = 0.2
+
+[potential]
+kind = "inverse-power"
+n = 12
+cutoff = 1.25
+truncation = "even-quartic"
+pairs.AA = {{ epsilon = 1.0, sigma = 1.0 }}
+
+[output]
+directory = "out"
+
+[run]
+engine = "cpu"
+precision = "{precision}"
+{run}
+"#
+    )
+}

@@ -12,6 +12,7 @@ use super::stepper::{MultiRank, Stepper};
 use crate::arithmetic::Real;
 use crate::engine::domain::{Communicator, Domain, Part, RankEngine, Start};
 use crate::engine::precision::{Policy, in_precision};
+use crate::engine::swaps::SwapRound;
 use crate::engine::thermostats::{begin_step, end_step, kicks_at_end, scale_velocities};
 use crate::engine::{EngineError, EngineReport, StageContext, Thermodynamics, skin};
 use crate::integrator::ThermostatState;
@@ -77,14 +78,17 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         let stepper = MultiRank { domain, stepping: [0; 2], repeated: 0 };
         let mut engine = Self::empty(plan, start, skin, processor, bounds, stepper);
         engine.state.load(Chunk::all_of(part));
-        engine.parallel(|engine| {
-            engine.migrate()?;
-            engine.rebuild_with_ghosts();
-            let done = engine.compute_forces(false, &|_| true);
-            engine.unless_noted(done)?;
-            engine.verify_now()
-        })?;
+        engine.parallel(|engine| engine.make_all_anew())?;
         Ok(engine)
+    }
+
+    /// Domains, lists and forces of the present positions, between steps.
+    fn make_all_anew(&mut self) -> Result<(), EngineError> {
+        self.migrate()?;
+        self.rebuild_with_ghosts();
+        let done = self.compute_forces(false, &|_| true);
+        self.unless_noted(done)?;
+        self.verify_now()
     }
 
     /// Takes steps, with all ranks.
@@ -342,6 +346,13 @@ impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
     fn reverse_velocities(&mut self) -> Result<(), EngineError> {
         self.state.negate_velocities();
         Ok(())
+    }
+
+    fn take_swaps(&mut self, round: &SwapRound) -> Result<(), EngineError> {
+        round.count_in(&mut self.thermostat);
+        let diameters = round.diameters_after(self.state.diameters());
+        self.state.take_diameters(diameters);
+        self.parallel(|engine| engine.make_all_anew())
     }
 
     fn part(&self) -> Result<Part, EngineError> {

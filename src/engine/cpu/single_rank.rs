@@ -32,12 +32,7 @@ impl<P: Policy> CpuEngine<P> {
         let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
         let skin = plan.run.skin.or(layout.map(|memory| memory.skin));
         let skin = skin.unwrap_or_else(|| skin::on_cpu(plan));
-        let start = Start {
-            step: state.step,
-            simulation_box: state.simulation_box,
-            thermostat: state.thermostat.clone(),
-            diameter: state.diameter.to_vec(),
-        };
+        let start = Start::of_state(state);
         let mut engine = Self::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
         let layout = layout.filter(|memory| memory.skin == skin);

@@ -81,6 +81,14 @@ impl<P: Policy> State<P> {
         self.diameters = diameters;
     }
 
+    /// The same, with the sites of the particles here.
+    pub fn take_diameters(&mut self, diameters: Arc<[f64]>) {
+        self.set_diameters(diameters);
+        let ids = self.chunks.iter().flat_map(|chunk| &chunk.id);
+        let words: Vec<P::Site> = ids.map(|&id| self.diameter_in_site(id)).collect();
+        self.sites.iter_mut().zip(words).for_each(|(site, word)| site[DIAMETER] = word);
+    }
+
     /// The bits of a particle's diameter as they stand in its site.
     pub fn diameter_in_site(&self, id: u32) -> P::Site {
         let diameter = self.diameters.get(id as usize).copied();

@@ -6,24 +6,55 @@ use super::engine::CpuEngine;
 use super::gather::DIAMETER;
 use super::kernels::build_list;
 use super::neighbors::{ListOf, NeighborList, Reach};
+use super::processor::Processor;
+use super::stepper::SingleRank;
 use crate::arithmetic::Real;
-use crate::engine::EngineError;
-use crate::engine::precision::Policy;
-use crate::engine::swaps::{SwapTrials, energy};
+use crate::engine::cells::WHOLE;
+use crate::engine::domain::Start;
+use crate::engine::precision::{Policy, in_precision};
+use crate::engine::swaps::{SwapRound, SwapTrials};
+use crate::engine::{EngineError, ExactState, skin};
+use crate::plan::Plan;
 
 /// Widens the reach of lists beyond what rounding of distances may take.
 const MARGIN: f64 = 1.0 + 1e-5;
 
+/// What trials do to a state of a plan, which no engine of this processor holds.
+pub fn swap_diameters(
+    processor: &Processor,
+    plan: &Plan,
+    state: &ExactState,
+    trials: &SwapTrials,
+) -> SwapRound {
+    in_precision!(plan.run.precision, |P| {
+        let (start, skin) = (Start::of_state(state), skin::on_cpu(plan));
+        let processor = processor.clone();
+        let mut engine = CpuEngine::<P>::empty(plan, &start, skin, processor, WHOLE, SingleRank);
+        engine.load(state, None);
+        engine.parallel(|engine| engine.take_trials(trials))
+    })
+}
+
 impl<P: Policy> CpuEngine<P> {
     /// Takes the trials, and makes lists and forces anew.
     pub(super) fn swap_diameters(&mut self, trials: &SwapTrials) -> Result<(), EngineError> {
+        let round = self.take_trials(trials);
+        let diameters = round.diameters_after(self.state.diameters());
+        self.state.set_diameters(diameters);
+        round.count_in(&mut self.thermostat);
+        self.rebuild();
+        self.compute_forces(false, &|_| true)
+    }
+
+    /// Takes the trials in the sites; all else is left as it is. Neither lists nor forces need be there.
+    fn take_trials(&mut self, trials: &SwapTrials) -> SwapRound {
         let lists = self.lists_of_all_within_reach();
         let count = self.state.count();
         let mut place_of = vec![0; count];
         let ids = self.state.chunks.iter().flat_map(|chunk| &chunk.id);
         ids.enumerate().for_each(|(place, &id)| place_of[id as usize] = place);
-        let mut diameters = self.state.diameters().to_vec();
-        let (mut accepted, mut change_of_all) = (0, 0i64);
+        let mut round = SwapRound::of(trials);
+        let mut had_by: Vec<u32> = (0..count as u32).collect();
         for number in 0..trials.count {
             let trial = trials.trial(number, count as u32);
             let ids = trial.particles.map(|id| id as usize);
@@ -37,20 +68,17 @@ impl<P: Policy> CpuEngine<P> {
             if let Some(change) = change
                 && trials.accepts(&trial, change)
             {
-                accepted += 1;
-                change_of_all += change;
-                diameters.swap(ids[0], ids[1]);
+                round.accepted += 1;
+                round.change += change;
+                had_by.swap(ids[0], ids[1]);
                 let [a, b] = places;
                 let (one, other) = (self.state.sites[a][DIAMETER], self.state.sites[b][DIAMETER]);
                 (self.state.sites[a][DIAMETER], self.state.sites[b][DIAMETER]) = (other, one);
             }
         }
-        self.state.set_diameters(diameters.into());
-        self.thermostat.swap_trials += u64::from(trials.count);
-        self.thermostat.swaps += accepted;
-        self.thermostat.heat += energy(change_of_all);
-        self.rebuild();
-        self.compute_forces(false, &|_| true)
+        let moved = (0..).zip(had_by).filter(|(id, from)| id != from);
+        round.diameters = moved.map(|(id, from)| [id, from]).collect();
+        round
     }
 
     /// Lists of all pairs that interact with any diameters, by chunk.

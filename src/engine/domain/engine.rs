@@ -3,6 +3,7 @@ use std::sync::Arc;
 use super::create::rank_engine;
 use super::ranks::Order;
 use super::{Communicator, DomainGrid, Part, RankEngine, Ranks, Start};
+use crate::engine::cpu::{self, swap_diameters};
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
 use crate::engine::report::{EngineReport, RanksReport};
 use crate::engine::skin::{self, Processor};
@@ -20,6 +21,8 @@ pub struct DomainEngine {
     /// Its box is the present one.
     plan: Plan,
     stage: Option<StageContext>,
+    /// Takes the trials to exchange diameters, where the stage has some.
+    processor: Option<cpu::Processor>,
     own: Box<dyn RankEngine>,
     grid: DomainGrid,
     /// What is the same for all states of the run; no particles.
@@ -45,12 +48,7 @@ impl DomainEngine {
         let communicator = ranks.communicator().expect("several ranks");
         let processor = Processor::of(plan.run.engine);
         let (grid, _) = skin::domains(plan, &state.simulation_box, ranks.count(), processor)?;
-        let start = Start {
-            step: state.step,
-            simulation_box: state.simulation_box,
-            thermostat: state.thermostat.clone(),
-            diameter: state.diameter.to_vec(),
-        };
+        let start = Start::of_state(state);
         // What engines do not read may hold infinities, which an order cannot.
         let of_engines = Plan {
             stages: Vec::new(),
@@ -79,8 +77,17 @@ impl DomainEngine {
         };
         let species = plan.system.species.clone();
         let (ranks, plan) = (ranks.clone(), plan.clone());
-        let stage = None;
-        Ok(DomainEngine { ranks, plan, stage, own, grid, empty, particles: expected, species })
+        Ok(DomainEngine {
+            ranks,
+            plan,
+            stage: None,
+            processor: None,
+            own,
+            grid,
+            empty,
+            particles: expected,
+            species,
+        })
     }
 
     fn communicator(&self) -> &dyn Communicator {
@@ -127,6 +134,20 @@ impl DomainEngine {
     fn thermostat(&self) -> ThermostatState {
         self.own.thermostat().clone()
     }
+
+    /// Takes the trials that follow the present step, if some are due: here, where all particles come together for them.
+    fn swap_diameters(&mut self) -> Result<(), EngineError> {
+        let (key, step) = (self.plan.system.random_key(), self.step());
+        let stage = self.stage.as_ref();
+        let trials = stage.and_then(|stage| stage.swap_trials(key, step, self.particles));
+        let Some(trials) = trials else { return Ok(()) };
+        let state = self.export()?;
+        let processor = self.processor.as_ref().expect("the stage has trials");
+        let round = swap_diameters(processor, &self.plan, &state, &trials);
+        self.empty.diameter = round.diameters_after(&state.diameter);
+        self.ranks.order(&Order::TakeSwaps(round.clone()));
+        self.own.take_swaps(&round)
+    }
 }
 
 /// Ids of the particles in each rank's domain.
@@ -156,17 +177,28 @@ impl Engine for DomainEngine {
     }
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
-        if stage.swap.is_some() {
-            return Err(EngineError::SwapsOnRanks);
-        }
+        self.processor = match stage.swap {
+            // The other ranks wait meanwhile.
+            Some(_) => Some(cpu::Processor::new(self.plan.run.threads.unwrap_or(0))?),
+            None => None,
+        };
         self.stage = Some(stage.clone());
         self.ranks.order(&Order::BeginStage(stage.clone()));
         self.own.begin_stage(stage)
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
-        self.ranks.order(&Order::Advance(steps));
-        self.own.advance(steps)
+        let mut left = steps;
+        while left > 0 {
+            let step = self.step();
+            let to_swaps = self.stage.as_ref().map_or(left, |stage| stage.steps_to_swaps(step));
+            let part = left.min(to_swaps);
+            self.ranks.order(&Order::Advance(part));
+            self.own.advance(part)?;
+            self.swap_diameters()?;
+            left -= part;
+        }
+        Ok(())
     }
 
     fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {

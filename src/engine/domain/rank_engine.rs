@@ -2,7 +2,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Part;
-use crate::engine::{EngineError, EngineReport, StageContext, Thermodynamics};
+use crate::engine::swaps::SwapRound;
+use crate::engine::{EngineError, EngineReport, ExactState, StageContext, Thermodynamics};
 use crate::integrator::ThermostatState;
 use crate::system::SimulationBox;
 
@@ -48,6 +49,12 @@ pub trait RankEngine: Send {
     /// If a GPU is lost.
     fn reverse_velocities(&mut self) -> Result<(), EngineError>;
 
+    /// Takes over what a round of trials has done, and makes lists and forces anew.
+    ///
+    /// # Errors
+    /// If a force does not fit.
+    fn take_swaps(&mut self, round: &SwapRound) -> Result<(), EngineError>;
+
     /// This rank's particles.
     ///
     /// # Errors
@@ -79,4 +86,16 @@ pub struct Start {
     pub thermostat: ThermostatState,
     /// Of all particles of the system, by id; empty where they have none.
     pub diameter: Vec<f64>,
+}
+
+impl Start {
+    /// That of a state.
+    pub fn of_state(state: &ExactState) -> Self {
+        Start {
+            step: state.step,
+            simulation_box: state.simulation_box,
+            thermostat: state.thermostat.clone(),
+            diameter: state.diameter.to_vec(),
+        }
+    }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::create::rank_engine;
 use super::{Communicator, Part, RankEngine, Start, Threads};
 use crate::engine::StageContext;
+use crate::engine::swaps::SwapRound;
 use crate::plan::Plan;
 
 /// What all ranks are to do.
@@ -16,6 +17,8 @@ pub(super) enum Order {
     Create(Box<Plan>, Start),
     BeginStage(StageContext),
     Advance(u64),
+    /// Take over what a round of trials has done.
+    TakeSwaps(SwapRound),
     Thermodynamics,
     /// Send rank 0 all particles.
     Parts,
@@ -110,6 +113,7 @@ fn obey(order: &Order, engine: &mut dyn RankEngine, communicator: &dyn Communica
         Order::Create(..) | Order::Quit => unreachable!("not for an engine"),
         Order::BeginStage(stage) => drop(engine.begin_stage(stage)),
         Order::Advance(steps) => drop(engine.advance(*steps)),
+        Order::TakeSwaps(round) => drop(engine.take_swaps(round)),
         Order::Thermodynamics => drop(engine.thermodynamics()),
         // An error has ended all ranks.
         Order::Parts => communicator.send(0, &engine.part().unwrap_or_default().to_bytes()),

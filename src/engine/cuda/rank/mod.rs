@@ -18,6 +18,7 @@ mod report;
 mod steps;
 mod steps_of_host;
 mod steps_with_peers;
+mod swaps;
 mod transport;
 
 pub use self::begin::program;
@@ -29,6 +30,7 @@ use super::engine::CudaEngine;
 use super::thermostat::{Geometry, Kind};
 use crate::engine::domain::{Part, RankEngine};
 use crate::engine::report::EngineReport;
+use crate::engine::swaps::SwapRound;
 use crate::engine::thermostats::scale_velocities;
 use crate::engine::{EngineError, StageContext, Thermodynamics};
 use crate::integrator::ThermostatState;
@@ -69,6 +71,12 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
     fn reverse_velocities(&mut self) -> Result<(), EngineError> {
         let reversed = self.reverse_all();
         self.or_end_all(reversed)
+    }
+
+    fn take_swaps(&mut self, round: &SwapRound) -> Result<(), EngineError> {
+        round.count_in(&mut self.thermostat);
+        let exchanged = self.exchange_diameters(round);
+        self.or_end_all(exchanged)
     }
 
     fn part(&self) -> Result<Part, EngineError> {

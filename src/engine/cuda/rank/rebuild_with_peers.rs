@@ -83,6 +83,11 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     pub(super) fn rebuild_again(&mut self) -> Result<(), EngineError> {
         tracing::debug!("step {}: rebuilding needs more room", self.state.step);
         self.stepper.buffers.halt.clear(size_of::<u32>())?;
+        self.rebuild_from_positions()
+    }
+
+    /// Migration, ghosts and lists of the present positions, led by the host.
+    pub(super) fn rebuild_from_positions(&mut self) -> Result<(), EngineError> {
         self.state.write_control()?;
         let count = self.state.count() as u32;
         self.set_system()?;
