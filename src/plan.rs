@@ -77,6 +77,16 @@ impl Plan {
         before + (step - self.first_step(stage)) as f64 * self.timestep_of(stage)
     }
 
+    /// Whether particles exchange species in a stage.
+    pub fn exchanges_species(&self) -> bool {
+        self.stages.iter().any(|stage| stage.swap.is_some_and(|swap| swap.is_of_species()))
+    }
+
+    /// Whether particles have diameters, which any stage may exchange, or exchange species.
+    pub fn may_swap(&self) -> bool {
+        self.potential.diameters.is_some() || self.exchanges_species()
+    }
+
     /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
     pub fn reach(&self, skin: f64) -> f64 {
         self.potential.largest_cutoff() + skin
@@ -275,7 +285,7 @@ pub struct StagePlan {
     pub rescale: Option<RescalePlan>,
     /// `None`: microcanonical.
     pub thermostat: Option<ThermostatPlan>,
-    /// Exchanges of the particles' diameters.
+    /// Exchanges of diameters or species.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swap: Option<SwapPlan>,
     /// At the start of the stage, velocities are scaled so that the total energy per particle is this.
@@ -302,9 +312,46 @@ pub struct SwapPlan {
     pub every: u64,
     /// Of each round.
     pub trials_per_particle: f64,
+    /// What particles exchange: their species, where some pairs are given, or else their diameters.
+    #[serde(default, skip_serializing_if = "SpeciesPairs::is_empty")]
+    pub pairs: SpeciesPairs,
+}
+
+/// Pairs of species, of the first eight: bit `8 a + b` for `a` and `b`, in both orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SpeciesPairs(u64);
+
+impl SpeciesPairs {
+    /// Species beyond these cannot be in a pair.
+    pub const MOST_SPECIES: usize = 8;
+
+    pub fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+
+    /// # Panics
+    /// If a species is beyond the first eight.
+    pub fn insert(&mut self, a: usize, b: usize) {
+        assert!(a.max(b) < Self::MOST_SPECIES, "species {a} and {b}");
+        self.0 |= 1 << (8 * a + b) | 1 << (8 * b + a);
+    }
+
+    pub fn holds(&self, a: u8, b: u8) -> bool {
+        self.0 >> (8 * a + b) & 1 == 1
+    }
+
+    pub fn bits(&self) -> u64 {
+        self.0
+    }
 }
 
 impl SwapPlan {
+    /// Whether particles exchange their species.
+    pub fn is_of_species(&self) -> bool {
+        !self.pairs.is_empty()
+    }
+
     /// Trials of a round.
     pub fn trials(&self, particles: usize) -> u32 {
         (self.trials_per_particle * particles as f64).round().max(1.0) as u32

@@ -4,6 +4,8 @@
 mod common;
 #[path = "emulated/own_potentials.rs"]
 mod own_potentials;
+#[path = "emulated/swaps_of_species.rs"]
+mod swaps_of_species;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -715,7 +717,7 @@ fn swaps_give_the_bits_of_the_cpu() {
     for toml in [small(3), small(2), many, large] {
         let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
         let ended = expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
-        assert!(ended.stdout.contains("trials to exchange diameters were accepted"), "{ended:?}");
+        assert!(ended.stdout.contains("swap trials were accepted"), "{ended:?}");
         run_on_the_gpu(&found);
         for file in ["out/melt.h5", "out/melt.h5md", "out/nve.h5", "out/nve.h5md"] {
             assert_same_numbers(&expected.path(file), &found.path(file));

@@ -97,7 +97,7 @@ fn two_processes_exchange_the_diameters_that_one_does() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let accepted = |ended: &Ended| {
         let mut lines = ended.stdout.lines();
-        lines.find(|line| line.contains("trials to exchange diameters")).map(str::to_owned)
+        lines.find(|line| line.contains("swap trials")).map(str::to_owned)
     };
     assert!(accepted(&ended).is_some() && accepted(&ended) == accepted(&alone_ended), "{ended:?}");
     for alarm in ["limits.crystallinity", "limits.demixing"] {

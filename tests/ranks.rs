@@ -7,7 +7,8 @@ use std::time::Duration;
 use common::contents::assert_same_numbers;
 use common::job::kob_andersen as configuration;
 use common::{
-    begin, kob_andersen, kob_andersen_potential, plan_of, polydisperse, thermostat_at, two_species,
+    begin, exchanges_with_c, kob_andersen, kob_andersen_2, kob_andersen_potential, plan_of,
+    polydisperse, thermostat_at, two_species,
 };
 use supercool::command::check::domains;
 use supercool::engine::domain::{DomainGrid, Ranks, on_threads};
@@ -147,28 +148,40 @@ fn thermostats_are_those_of_one_rank() {
     }
 }
 
-/// Diameters are exchanged while particles migrate; runs go on with other numbers of ranks, also after a step with trials.
+/// Diameters or species are exchanged while particles migrate; runs go on with other numbers of ranks, also after a step with trials.
 #[test]
 fn swaps_are_those_of_one_rank() {
     const COUNT: usize = 700;
-    for kind in [
-        Thermostat::Langevin { friction: 1.0 },
-        Thermostat::NoseHoover { period: 0.5, chain_length: 3 },
+    let mut of_diameters =
+        polydisperse(SimulationBox::cubic(3, COUNT, 1.0), COUNT, Precision::FixedPoint);
+    of_diameters.run.skin = Some(0.3);
+    let mut spheres = supercool::initial::create(&of_diameters).unwrap();
+    let share = |i: usize| (i * 37 % COUNT) as f64 / COUNT as f64;
+    spheres.diameter = (0..COUNT).map(|i| f64::from((0.73 + 0.89 * share(i)) as f32)).collect();
+    let mut of_species =
+        kob_andersen_2(SimulationBox::cubic(3, 1400, 1.2), [980, 280, 140], Precision::FixedPoint);
+    of_species.run.skin = Some(0.3);
+    let mixture = supercool::initial::create(&of_species).unwrap();
+    let swap = exchanges_with_c(15, 1.0);
+    let of_diameters_alone = SwapPlan { pairs: Default::default(), ..swap };
+    for (plan, first, swap, kind) in [
+        (&of_diameters, &spheres, of_diameters_alone, Thermostat::Langevin { friction: 1.0 }),
+        (
+            &of_diameters,
+            &spheres,
+            of_diameters_alone,
+            Thermostat::NoseHoover { period: 0.5, chain_length: 3 },
+        ),
+        (&of_species, &mixture, swap, Thermostat::Langevin { friction: 1.0 }),
     ] {
-        let mut plan =
-            polydisperse(SimulationBox::cubic(3, COUNT, 1.0), COUNT, Precision::FixedPoint);
-        plan.run.skin = Some(0.3);
-        let mut first = supercool::initial::create(&plan).unwrap();
-        let share = |i: usize| (i * 37 % COUNT) as f64 / COUNT as f64;
-        first.diameter = (0..COUNT).map(|i| f64::from((0.73 + 0.89 * share(i)) as f32)).collect();
         let stage = engine::StageContext {
-            thermostat: thermostat_at(kind, 0.8),
+            thermostat: thermostat_at(kind, if swap.is_of_species() { 2.0 } else { 0.8 }),
             first_step: 0,
             steps: 200,
-            swap: Some(SwapPlan { every: 15, trials_per_particle: 1.0 }),
+            swap: Some(swap),
         };
         let go_on = |ranks: &Ranks, state: &ExactState, parts: &[u64]| {
-            let mut engine = engine::create_on(ranks, &plan, state).unwrap();
+            let mut engine = engine::create_on(ranks, plan, state).unwrap();
             if state.step == 0 {
                 engine.draw_velocities(1.5, true).unwrap();
             }
@@ -177,17 +190,22 @@ fn swaps_are_those_of_one_rank() {
             let thermodynamics = engine.thermodynamics().unwrap();
             (without_memory(engine.export().unwrap()), engine.forces().unwrap(), thermodynamics)
         };
-        let expected = go_on(&Ranks::default(), &first, &[200]);
+        let expected = go_on(&Ranks::default(), first, &[200]);
         let (state, ..) = &expected;
-        assert_eq!(state.thermostat.swap_trials, 13 * COUNT as u64);
-        assert!(state.thermostat.swaps > COUNT as u64, "{:?}", state.thermostat);
-        assert_ne!(state.diameter, first.diameter);
+        let memory = &state.thermostat;
+        if swap.is_of_species() {
+            assert!(memory.swap_trials > 13 * 140 && memory.swaps > 100, "{memory:?}");
+        } else {
+            assert_eq!(memory.swap_trials, 13 * COUNT as u64);
+            assert!(memory.swaps > COUNT as u64, "{memory:?}");
+            assert_ne!(state.diameter, first.diameter);
+        }
         for ranks in [2, 3, 8] {
-            let found = on_threads(ranks, |ranks| go_on(&ranks, &first, &[200]));
+            let found = on_threads(ranks, |ranks| go_on(&ranks, first, &[200]));
             assert_eq!(found.0.hash(), state.hash(), "{kind:?}, {ranks} ranks");
             assert_eq!(found, expected, "{kind:?}, {ranks} ranks");
         }
-        let mut state = first;
+        let mut state = first.clone();
         for (ranks, parts) in [(8, &[7, 23][..]), (1, &[20]), (3, &[10, 41]), (2, &[99])] {
             (state, ..) = on_threads(ranks, |ranks| go_on(&ranks, &state, parts));
         }

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use common::contents::{assert_same_numbers, numbers};
 use common::emulated_gpu::{gpu, job};
-use common::job::{Ended, Job, kob_andersen, polydisperse, signal};
+use common::job::{Ended, Job, kob_andersen, kob_andersen_2, polydisperse, signal};
 
 const STAGES: [(&str, &str); 5] = [
     ("andersen", r#"{ kind = "andersen", temperature = { from = 1.5, to = 1.0 }, rate = 20.0 }"#),
@@ -145,7 +145,7 @@ fn two_dimensions_give_the_bits_of_the_cpu() {
 
 /// Rank 0 takes the trials; steps before and after are led by the host, or taken by the GPUs.
 #[test]
-fn exchanges_of_diameters_give_the_bits_of_the_cpu() {
+fn swaps_give_the_bits_of_the_cpu() {
     let configuration = |dimension: usize, count: usize, transport: &str| {
         let run = format!("timestep = 0.004\nskin = 0.3\nthreads = 1\ntransport = \"{transport}\"");
         polydisperse(dimension, count, "fixed-point", &run)
@@ -154,6 +154,12 @@ fn exchanges_of_diameters_give_the_bits_of_the_cpu() {
     let cases = [(2, 2, "host-memory"), (2, 2, "peer-memory"), (4, 4, "auto")];
     the_bits_are_those_of_the_cpu(|by| configuration(3, 1000, by), &cases);
     the_bits_are_those_of_the_cpu(|by| configuration(2, 700, by), &[(3, 3, "auto")]);
+    let of_species = |transport: &str| {
+        let run = format!("timestep = 0.003\nskin = 0.3\nthreads = 1\ntransport = \"{transport}\"");
+        let swap = "swap = { every = 7, trials_per_particle = 0.5, pairs = [\"AC\", \"BC\"] }\n";
+        kob_andersen_2(1500, "fixed-point", &run) + &stages(swap)
+    };
+    the_bits_are_those_of_the_cpu(of_species, &[(2, 2, "host-memory"), (2, 2, "peer-memory")]);
 }
 
 #[test]

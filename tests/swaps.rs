@@ -1,7 +1,7 @@
 //! Swap Monte Carlo: exact averages, and bits that depend on nobody who takes the trials.
 mod common;
 
-use common::{exact, polydisperse};
+use common::{exact, exchanges_with_c, kob_andersen_2, polydisperse};
 use supercool::engine::{self, Engine, ExactState, StageContext};
 use supercool::plan::{Plan, Precision, SwapPlan, Thermostat};
 use supercool::system::{SimulationBox, Snapshot};
@@ -24,7 +24,7 @@ fn stage(temperature: f64, every: u64, trials_per_particle: f64) -> StageContext
         thermostat: common::thermostat_at(Thermostat::Langevin { friction: 1.0 }, temperature),
         first_step: 0,
         steps: u64::MAX / 2,
-        swap: Some(SwapPlan { every, trials_per_particle }),
+        swap: Some(SwapPlan { every, trials_per_particle, pairs: Default::default() }),
     }
 }
 
@@ -75,6 +75,88 @@ fn averages_over_all_permutations_of_five_diameters_are_exact() {
                 let deviation = (mean - expected) / error;
                 assert!(
                     deviation.abs() < 4.5 && error < 0.05 * expected.max(0.1),
+                    "T = {temperature}, {precision:?}: {what} = {mean} +- {error}, not {expected}"
+                );
+            }
+        }
+    }
+}
+
+/// Five particles of three species, of which only some pairs are exchanged: all 30 orders of A, A, B, C, C.
+#[test]
+fn averages_over_all_orders_of_species_are_exact() {
+    const SITES: [[f64; 3]; 5] =
+        [[0.0, 0.0, 0.0], [1.05, 0.0, 0.0], [0.4, 0.98, 0.0], [0.5, 0.3, 0.95], [1.35, 0.95, 0.2]];
+    const EPSILON: [[f64; 3]; 3] = [[1.0, 1.5, 1.25], [1.5, 0.5, 1.0], [1.25, 1.0, 0.75]];
+    const SIGMA: [[f64; 3]; 3] = [[1.0, 0.8, 0.9], [0.8, 0.88, 0.84], [0.9, 0.84, 0.94]];
+    // 4 epsilon [x^-12 - x^-6 + c0 + c2 x^2 + c4 x^4]: value, slope and curvature are zero at x = 2.5.
+    let energy_of_pair = |epsilon: f64, x: f64| {
+        let cut = 2.5_f64;
+        let y = x * x - cut * cut;
+        let first = -6.0 * cut.powi(-14) + 3.0 * cut.powi(-8);
+        let second = 42.0 * cut.powi(-16) - 12.0 * cut.powi(-10);
+        let taylor = cut.powi(-12) - cut.powi(-6) + first * y + 0.5 * second * y * y;
+        4.0 * epsilon * (x.powi(-12) - x.powi(-6) - taylor)
+    };
+    let energy_of = |species: &[usize; 5]| -> f64 {
+        let pairs = (0..5).flat_map(|i| (0..i).map(move |j| (i, j)));
+        pairs
+            .map(|(i, j)| {
+                let r2: f64 = (0..3).map(|k| (SITES[i][k] - SITES[j][k]).powi(2)).sum();
+                let (a, b) = (species[i], species[j]);
+                energy_of_pair(EPSILON[a][b], r2.sqrt() / SIGMA[a][b])
+            })
+            .sum()
+    };
+    let orders: Vec<[usize; 5]> = (0..243)
+        .map(|code: usize| std::array::from_fn(|k| code / 3_usize.pow(k as u32) % 3))
+        .filter(|order: &[usize; 5]| {
+            [2, 1, 2] == [0, 1, 2].map(|of| order.iter().filter(|&&species| species == of).count())
+        })
+        .collect();
+    assert_eq!(orders.len(), 30);
+    for temperature in [0.5, 2.0] {
+        let energies: Vec<f64> = orders.iter().map(energy_of).collect();
+        let weights: Vec<f64> = energies.iter().map(|u| (-u / temperature).exp()).collect();
+        let mean_of = |values: &dyn Fn(usize) -> f64| {
+            let sum: f64 = (0..30).map(|k| weights[k] * values(k)).sum();
+            sum / weights.iter().sum::<f64>()
+        };
+        let energy = mean_of(&|k| energies[k]);
+        let variance = mean_of(&|k| (energies[k] - energy).powi(2));
+        // B is at the third site.
+        let share = mean_of(&|k| f64::from(u8::from(orders[k][2] == 1)));
+        for precision in [Precision::Double, Precision::FixedPoint] {
+            let mut plan = kob_andersen_2(SimulationBox::new(&[20.0; 3]), [2, 1, 2], precision);
+            plan.run.timestep = 1e-12;
+            let position = SITES.map(|site| site.map(|x| x + 9.0)).to_vec();
+            let first = state(&plan, position, &[]);
+            let mut engine = engine::create(&plan, &first).unwrap();
+            let swap = Some(exchanges_with_c(1, 8.0));
+            engine.begin_stage(&StageContext { swap, ..stage(temperature, 1, 8.0) }).unwrap();
+            engine.advance(50).unwrap();
+            let (mut found, mut at_place) = (Vec::new(), Vec::new());
+            for _ in 0..8000 {
+                engine.advance(1).unwrap();
+                found.push(5.0 * engine.thermodynamics().unwrap().potential_energy);
+                let state = engine.export().unwrap();
+                assert_eq!(state.species_of, first.species_of);
+                let [x, ..] = engine.snapshot().unwrap().position[2];
+                at_place.push(f64::from(u8::from((x - 9.0 - SITES[2][0]).abs() < 1e-3)));
+            }
+            let squares: Vec<f64> = found.iter().map(|u| (u - energy).powi(2)).collect();
+            let memory = engine.export().unwrap().thermostat;
+            // Of 25 pairs of particles, 12 are A and C or B and C.
+            let possible = memory.swap_trials as f64 / (8050.0 * 40.0);
+            assert!((possible - 12.0 / 25.0).abs() < 0.01, "{possible}");
+            assert!(memory.swaps > 0 && memory.swaps < memory.swap_trials);
+            for (what, values, expected) in
+                [("U", found, energy), ("var U", squares, variance), ("p", at_place, share)]
+            {
+                let (mean, error) = mean_and_error(&values);
+                let deviation = (mean - expected) / error;
+                assert!(
+                    deviation.abs() < 4.5 && error < 0.05 * expected.abs().max(0.1),
                     "T = {temperature}, {precision:?}: {what} = {mean} +- {error}, not {expected}"
                 );
             }

@@ -234,11 +234,8 @@ pub fn table(directory: &Path, summary: &Summary) -> String {
     for (stage, of) in summary.systems[0].iter().enumerate() {
         if let Some([trials, accepted]) = summary.stage(stage, 0..summary.systems.len()).swaps() {
             let share = 100.0 * accepted as f64 / trials as f64;
-            let _ = writeln!(
-                text,
-                "{}: {share:.2} % of {trials} trials to exchange diameters were accepted",
-                of.name
-            );
+            let _ =
+                writeln!(text, "{}: {share:.2} % of {trials} swap trials were accepted", of.name);
         }
         if let Some(exchanges) = summary.exchanges_of(stage) {
             let _ = write!(text, "{}: {}", of.name, exchanges.text());

@@ -11,7 +11,7 @@ pub struct StageContext {
     /// Steps since the start of the run at which the stage begins.
     pub first_step: u64,
     pub steps: u64,
-    /// Exchanges of diameters.
+    /// Exchanges of diameters or species.
     pub swap: Option<SwapPlan>,
 }
 
@@ -35,7 +35,7 @@ impl StageContext {
         thermostat.temperature.at(step - self.first_step, self.steps)
     }
 
-    /// Whether trials to exchange diameters follow a step of the run.
+    /// Whether trials to exchange something follow a step of the run.
     pub fn swaps_after(&self, step: u64) -> bool {
         let since = step - self.first_step;
         self.swap.is_some_and(|swap| since > 0 && since.is_multiple_of(swap.every))
@@ -51,7 +51,8 @@ impl StageContext {
     pub fn swap_trials(&self, key: u64, step: u64, particles: usize) -> Option<SwapTrials> {
         let swap = self.swap.filter(|_| self.swaps_after(step))?;
         let temperature = self.target_temperature(&self.thermostat?, step);
-        Some(SwapTrials { key, step, temperature, count: swap.trials(particles) })
+        let (count, pairs) = (swap.trials(particles), swap.pairs);
+        Some(SwapTrials { key, step, temperature, count, pairs })
     }
 
     /// Whether particles collide with an Andersen thermostat in a step of the run.

@@ -1,8 +1,10 @@
-//! Swap Monte Carlo: trials in which two particles exchange their diameters, at fixed positions.
+//! Swap Monte Carlo: trials in which two particles exchange their diameters or their species, at fixed positions.
 //!
 //! Between two steps of molecular dynamics trials follow each other. Each takes two particles at random, and exchanges their
 //! diameters with probability `min(1, exp(-dU/T))` (Metropolis), where `dU` is the change of the potential energy
-//! (L. Berthier et al., J. Stat. Mech. 064004 (2019)). Energies of pairs are rounded to multiples of 2^-32 and their sums
+//! (L. Berthier et al., J. Stat. Mech. 064004 (2019)). Where particles exchange species, those of a trial do so if theirs are one of the
+//! given pairs. They exchange their ids with them: each id keeps its species. In the trials of a round particles are
+//! known by the ids that they had before it, so that who takes part does not depend on what trials before have done. Energies of pairs are rounded to multiples of 2^-32 and their sums
 //! are exact: `dU` does not depend on the order, and is minus that of the reverse trial. So any engine may take trials at
 //! once that do not touch each other (`kernels/md/swaps.cuh`), and the outcome is that of one after the other.
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use crate::arithmetic::elementary::exp_f64;
 use crate::arithmetic::fixed_point::wide_round;
 use crate::arithmetic::random::{Purpose, block, uniform_open};
 use crate::integrator::ThermostatState;
+use crate::plan::SpeciesPairs;
 
 /// Units of energies in one.
 const UNITS: f64 = (1u64 << 32) as f64;
@@ -31,6 +34,8 @@ pub struct SwapTrials {
     pub step: u64,
     pub temperature: f64,
     pub count: u32,
+    /// Of species that are exchanged; none where diameters are.
+    pub pairs: SpeciesPairs,
 }
 
 /// Two particles, by id, and what decides.
@@ -41,7 +46,7 @@ pub struct Trial {
 }
 
 impl SwapTrials {
-    /// A trial of a number of particles. Particles may be the same: then nothing changes.
+    /// A trial of a number of particles. These may be the same: then nothing changes.
     pub fn trial(&self, number: u32, particles: u32) -> Trial {
         let words = block(self.key, number, self.step, Purpose::Swap, 0);
         let one_of = |word: u32| ((u64::from(word) * u64::from(particles)) >> 32) as u32;
@@ -49,6 +54,11 @@ impl SwapTrials {
             particles: [one_of(words[0]), one_of(words[1])],
             uniform: uniform_open(words[2], words[3]),
         }
+    }
+
+    /// Whether particles of these species may exchange them, or their diameters.
+    pub fn may_exchange(&self, species: [u8; 2]) -> bool {
+        self.pairs.is_empty() || self.pairs.holds(species[0], species[1])
     }
 
     /// Metropolis' rule, for a change of the energy in its units.
@@ -59,30 +69,34 @@ impl SwapTrials {
 }
 
 /// What the trials after a step have done.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SwapRound {
-    /// Trials, and how many were accepted.
+    /// Trials of particles that may exchange what they have, and how many were accepted.
     pub trials: u32,
     pub accepted: u64,
     /// Change of the potential energy, in its units.
     pub change: i64,
-    /// Ids of particles that have another diameter, each with that of the particle that had it before.
-    pub diameters: Vec<[u32; 2]>,
+    /// Ids of particles that have another diameter, or another id and species: each with that of the particle that had them before.
+    pub exchanged: Vec<[u32; 2]>,
 }
 
 impl SwapRound {
-    /// The trials of a system of which none has been taken.
-    pub fn of(trials: &SwapTrials) -> Self {
-        SwapRound { trials: trials.count, accepted: 0, change: 0, diameters: Vec::new() }
-    }
-
     /// Diameters by id after the trials, of those before.
     pub fn diameters_after<T: Copy>(&self, before: &[T]) -> Arc<[T]> {
         let mut after = before.to_vec();
-        for &[id, from] in &self.diameters {
+        for &[id, from] in &self.exchanged {
             after[id as usize] = before[from as usize];
         }
         after.into()
+    }
+
+    /// By the id that a particle had before the trials, the one that it has after them, for particles of species.
+    pub fn ids_after(&self, particles: usize) -> Vec<u32> {
+        let mut after: Vec<u32> = (0..particles as u32).collect();
+        for &[id, from] in &self.exchanged {
+            after[id as usize] = from;
+        }
+        after
     }
 
     /// Counts the trials; the energy that they have changed is heat.
@@ -110,7 +124,13 @@ mod tests {
 
     #[test]
     fn particles_are_chosen_evenly_and_independently() {
-        let trials = SwapTrials { key: 3, step: 50, temperature: 0.5, count: 0 };
+        let trials = SwapTrials {
+            key: 3,
+            step: 50,
+            temperature: 0.5,
+            count: 0,
+            pairs: SpeciesPairs::default(),
+        };
         let mut counts = [[0u32; 5]; 5];
         for number in 0..25_000 {
             let [a, b] = trials.trial(number, 5).particles;
@@ -122,7 +142,13 @@ mod tests {
 
     #[test]
     fn changes_are_accepted_as_often_as_metropolis_says() {
-        let trials = SwapTrials { key: 3, step: 50, temperature: 0.5, count: 0 };
+        let trials = SwapTrials {
+            key: 3,
+            step: 50,
+            temperature: 0.5,
+            count: 0,
+            pairs: SpeciesPairs::default(),
+        };
         let change = units_of(0.5).unwrap();
         let accepted =
             (0..10_000).filter(|&number| trials.accepts(&trials.trial(number, 5), change));

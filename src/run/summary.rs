@@ -20,7 +20,7 @@ pub struct StageSummary {
     /// Conserved energy per particle at the first and the last sample.
     first_conserved: Option<f64>,
     last_conserved: f64,
-    /// Trials to exchange diameters, and how many were accepted, up to the first and the last sample.
+    /// Swap trials, and how many were accepted, up to the first and the last sample.
     #[serde(default)]
     first_swaps: [u64; 2],
     #[serde(default)]
@@ -70,7 +70,7 @@ impl StageSummary {
     pub fn total_energy(&self) -> f64 {
         self.mean(self.sum_total)
     }
-    /// Trials to exchange diameters between the first and the last sample, and how many of them were accepted; `None`: there were none.
+    /// Swap trials between the first and the last sample, and how many of them were accepted; `None`: there were none.
     pub fn swaps(&self) -> Option<[u64; 2]> {
         let of = |k: usize| self.last_swaps[k] - self.first_swaps[k];
         (of(0) > 0).then(|| [of(0), of(1)])

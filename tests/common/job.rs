@@ -249,3 +249,39 @@ precision = "{precision}"
 "#
     )
 }
+
+/// Kob-Andersen's mixture with a third species between A and B, at density 1.2, in the same way.
+pub fn kob_andersen_2(count: usize, precision: &str, run: &str) -> String {
+    let (a, b) = (count * 7 / 10, count / 5);
+    let c = count - a - b;
+    format!(
+        r#"
+[system]
+dimension = 3
+density = 1.2
+seed = 5
+species = [{{ name = "A", count = {a} }}, {{ name = "B", count = {b} }}, {{ name = "C", count = {c} }}]
+initial = {{ lattice = "fcc", temperature = 1.0 }}
+
+[potential]
+kind = "lennard-jones"
+cutoff = 2.5
+truncation = "even-quartic"
+[potential.pairs]
+AA = {{ epsilon = 1.0, sigma = 1.0 }}
+AB = {{ epsilon = 1.5, sigma = 0.8 }}
+AC = {{ epsilon = 1.25, sigma = 0.9 }}
+BB = {{ epsilon = 0.5, sigma = 0.88 }}
+BC = {{ epsilon = 1.0, sigma = 0.84 }}
+CC = {{ epsilon = 0.75, sigma = 0.94 }}
+
+[output]
+directory = "out"
+
+[run]
+engine = "cpu"
+precision = "{precision}"
+{run}
+"#
+    )
+}

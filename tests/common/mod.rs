@@ -13,7 +13,7 @@ use serde_json::Value;
 use supercool::engine::{self, Engine, ExactState, StageContext};
 use supercool::plan::{
     CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
-    SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
+    SpeciesPairs, SwapPlan, SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
 };
 use supercool::potential::{Diameters, PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species, species_of_particles};
@@ -77,6 +77,35 @@ pub fn kob_andersen_potential(truncation: Truncation) -> PotentialPlan {
         truncation,
         pairs: vec![vec![aa, ab], vec![ab, bb]],
     }
+}
+
+/// Kob-Andersen's mixture with a third species between A and B, at density 1.2 (A. D. S. Parmar, M. Ozawa & L. Berthier, Phys. Rev. Lett.
+/// 125, 085505 (2020)); numbers of A, B and C.
+pub fn kob_andersen_2(
+    simulation_box: SimulationBox,
+    counts: [usize; 3],
+    precision: Precision,
+) -> Plan {
+    let of = |epsilon, sigma| pair(epsilon, sigma, 2.5);
+    let (aa, ab, ac) = (of(1.0, 1.0), of(1.5, 0.8), of(1.25, 0.9));
+    let (bb, bc, cc) = (of(0.5, 0.88), of(1.0, 0.84), of(0.75, 0.94));
+    let potential = PotentialPlan {
+        diameters: None,
+        form: PairPotential::LennardJones,
+        truncation: Truncation::EvenQuartic,
+        pairs: vec![vec![aa, ab, ac], vec![ab, bb, bc], vec![ac, bc, cc]],
+    };
+    let species = ["A", "B", "C"].into_iter().zip(counts);
+    let species = species.map(|(name, count)| Species { name: name.into(), count, mass: 1.0 });
+    plan_of(simulation_box, species.collect(), potential, precision)
+}
+
+/// Exchanges of C with A and B of [`kob_andersen_2`].
+pub fn exchanges_with_c(every: u64, trials_per_particle: f64) -> SwapPlan {
+    let mut pairs = SpeciesPairs::default();
+    pairs.insert(0, 2);
+    pairs.insert(1, 2);
+    SwapPlan { every, trials_per_particle, pairs }
 }
 
 /// Soft spheres or disks with diameters of 0.73 to 1.62: `r^-12`, even-quartic truncation at 1.25 diameters of a pair, non-additivity

@@ -98,7 +98,7 @@ pub struct Minimize {
     pub temperature: Option<Written<Number>>,
 }
 
-/// Trials in which two particles, taken at random, exchange their diameters at fixed positions with probability
+/// Trials in which two particles, taken at random, exchange their diameters or species at fixed positions with probability
 /// min(1, exp(-dU/T)), T being the thermostat's temperature at that step (Metropolis).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -109,6 +109,9 @@ pub struct Swap {
     /// Trials of a round over the number of particles.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::TRIALS_PER_PARTICLE))]
     pub trials_per_particle: Option<Written<Number>>,
+    /// Pairs of species that are exchanged, such as `["AC", "BC"]`, in a mixture of up to eight species of one mass. Left out
+    /// where particles have diameters, which are exchanged.
+    pub pairs: Option<Written<Vec<Written<String>>>>,
 }
 
 /// A change of the density. Particles keep their places as fractions of the edges, which change in proportion to the steps.

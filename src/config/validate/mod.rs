@@ -17,6 +17,7 @@ mod propensity;
 mod run;
 mod safeguards;
 mod sampling;
+mod species_pair;
 mod stage;
 mod stage_checks;
 mod structure;

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::own_potential;
+use super::species_pair::{pair_key, species_of_pair};
 use super::system::{MAXIMUM_SPECIES, is_species_name};
 use crate::config::document::{
     Number, Pair, PlainOr, Potential, PotentialKind, System, Table, TruncationKind, Written,
 };
-use crate::config::reword::{nearest, suggestion};
+use crate::config::reword::suggestion;
 use crate::potential::{
     Bounds, FormOf, LARGEST_EXPONENT, PairParameters, PairPotential, PotentialPlan, SIGMA, TABLE,
     Truncation, descriptions,
@@ -278,7 +279,7 @@ fn pairs(
     let mut matrix = vec![vec![None; names.len()]; names.len()];
     let mut all_right = true;
     for (key, pair) in typed {
-        let Some((a, b)) = species_of_pair(key, pair, &numbers, checker) else {
+        let Some((a, b)) = species_of_pair(key, &pair.span, &numbers, checker) else {
             all_right = false;
             continue;
         };
@@ -326,66 +327,6 @@ fn example(kind: PotentialKind) -> String {
     }
     let keys: Vec<String> = own.map(|of| format!("{} = {:?}", of.name, of.example)).collect();
     keys.join(", ")
-}
-
-/// How a pair is called in the file.
-fn pair_key(a: &str, b: &str) -> String {
-    if a.len() == 1 && b.len() == 1 { format!("{a}{b}") } else { format!("{a}-{b}") }
-}
-
-/// The two species of a key: `A-B`, or `AB` where there is one way to part it.
-fn species_of_pair(
-    key: &str,
-    pair: &Table<Pair>,
-    numbers: &HashMap<&str, usize>,
-    checker: &mut Checker<'_>,
-) -> Option<(usize, usize)> {
-    let number = |name: &str| numbers.get(name).copied();
-    let mut found: Vec<(usize, usize)> = match key.split_once('-') {
-        Some((a, b)) => number(a).zip(number(b)).into_iter().collect(),
-        None => key
-            .char_indices()
-            .skip(1)
-            .take(2 * 32)
-            .filter_map(|(at, _)| number(&key[..at]).zip(number(&key[at..])))
-            .map(|(a, b)| (a.min(b), a.max(b)))
-            .collect(),
-    };
-    found.sort_unstable();
-    found.dedup();
-    match found[..] {
-        [pair] => Some(pair),
-        [] => {
-            let mut names: Vec<&str> = numbers.keys().copied().collect();
-            names.sort_unstable_by_key(|name| numbers[name]);
-            let few = names.len() <= 16;
-            let near = few.then(|| nearest_pair(key, &names)).flatten();
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!(
-                    "write the names of two species, with a hyphen between them; there are {}",
-                    names[..names.len().min(16)].join(", ")
-                ),
-            };
-            checker.reject(&pair.span, "is not a pair of species", help);
-            None
-        }
-        _ => {
-            let message = "can be read as more than one pair of species";
-            checker.reject(&pair.span, message, "write the two names with a hyphen between them");
-            None
-        }
-    }
-}
-
-fn nearest_pair(key: &str, names: &[&str]) -> Option<String> {
-    // With names of one letter everything is near.
-    if names.iter().all(|name| name.len() < 3) {
-        return None;
-    }
-    let all: Vec<String> =
-        names.iter().flat_map(|a| names.iter().map(move |b| pair_key(a, b))).collect();
-    nearest(key, all.iter().map(String::as_str)).map(str::to_owned)
 }
 
 fn parameters(

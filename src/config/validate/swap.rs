@@ -1,10 +1,13 @@
 //! `swap` of a stage.
+use std::collections::HashMap;
+
 use super::checker::Checker;
+use super::species_pair::{pair_key, species_of_pair};
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
-use crate::config::document::{Stage, Table};
-use crate::observable::dynamics::source::is_of_stress;
-use crate::plan::SwapPlan;
+use crate::config::document::{Stage, Swap, Table};
+use crate::observable::dynamics::source::{follows_particles, is_of_stress};
+use crate::plan::{SpeciesPairs, SwapPlan};
 
 /// Trials of a round at most.
 const MOST_TRIALS: f64 = u32::MAX as f64;
@@ -16,17 +19,14 @@ pub fn check(
     checker: &mut Checker<'_>,
 ) -> Option<Option<SwapPlan>> {
     let Some(table) = &stage.swap else { return Some(None) };
-    if conditions.diameters == Some(false) {
-        let help = "give [system.diameters], or leave swap out";
-        checker.reject(&table.span, "exchanges diameters, and particles have none", help);
-        return None;
-    }
     if stage.thermostat.is_none() {
         let help = "give the stage a thermostat: its temperature is that of the exchanges";
         checker.reject(&table.span, "belongs to a stage with a thermostat", help);
         return None;
     }
-    let stresses = refuse_stresses(stage, checker);
+    let pairs = pairs(table, conditions, checker);
+    let of_species = pairs.is_some_and(|pairs| !pairs.is_empty());
+    let correlations = refuse_correlations(stage, of_species, checker);
     let every = checker.integer(&table.every, 1..=i64::MAX as u64);
     let trials = table.trials_per_particle.as_ref();
     let trials = checker.positive_or(
@@ -44,20 +44,97 @@ pub fn check(
         checker.reject(&typed.span, message, "fewer trials, and a smaller `every`");
         return None;
     }
-    stresses.map(|()| Some(SwapPlan { every, trials_per_particle }))
+    correlations?;
+    Some(Some(SwapPlan { every, trials_per_particle, pairs: pairs? }))
 }
 
-/// Exchanges make the stress jump between steps, so that its correlations are not those of a liquid.
-fn refuse_stresses(stage: &Table<Stage>, checker: &mut Checker<'_>) -> Option<()> {
+/// The species that are exchanged; none where diameters are.
+fn pairs(
+    table: &Table<Swap>,
+    conditions: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<SpeciesPairs> {
+    let species = conditions.species?;
+    let Some(listed) = &table.pairs else {
+        if conditions.diameters? {
+            return Some(SpeciesPairs::default());
+        }
+        let help = match species {
+            [_] => "give [system.diameters], or leave swap out".to_owned(),
+            [.., a, b] => format!(
+                "give the species that are exchanged: pairs = [\"{}\"]",
+                pair_key(&a.name, &b.name)
+            ),
+            [] => String::new(),
+        };
+        checker.reject(&table.span, "exchanges diameters, and particles have none", help);
+        return None;
+    };
+    if conditions.diameters? {
+        let help = "leave it out: diameters are exchanged";
+        checker.reject(&listed.span, "is for species, and particles have diameters", help);
+        return None;
+    }
+    let numbers: HashMap<&str, usize> =
+        species.iter().enumerate().map(|(number, one)| (one.name.as_str(), number)).collect();
+    let mut pairs = SpeciesPairs::default();
+    for name in &listed.value {
+        let (a, b) = species_of_pair(&name.value, &name.span, &numbers, checker)?;
+        let wrong = if a == b {
+            Some(("exchanges particles of one species, which changes nothing", "name two"))
+        } else if species[a].mass != species[b].mass {
+            Some((
+                "exchanges particles of different masses",
+                "velocities stay with the places, so that masses have to be equal",
+            ))
+        } else if a.max(b) >= SpeciesPairs::MOST_SPECIES {
+            Some((
+                "has a species beyond the first eight",
+                "put those that are exchanged first, or give particles diameters",
+            ))
+        } else {
+            None
+        };
+        if let Some((message, help)) = wrong {
+            checker.reject(&name.span, message, help);
+            return None;
+        }
+        pairs.insert(a, b);
+    }
+    if pairs.is_empty() {
+        checker.reject(&listed.span, "names no pair", "for example pairs = [\"AC\", \"BC\"]");
+        return None;
+    }
+    Some(pairs)
+}
+
+/// Exchanges make the stress jump between steps, so that its correlations are not those of a liquid. With its species a
+/// particle takes over the place of another, so that nothing can follow it.
+fn refuse_correlations(
+    stage: &Table<Stage>,
+    of_species: bool,
+    checker: &mut Checker<'_>,
+) -> Option<()> {
     let observables = stage.correlation.iter().flat_map(|correlation| &correlation.observables);
-    let mut found = None;
+    let mut right = Some(());
+    let mut refuse = |span, message| {
+        checker.reject(span, message, "leave it to a stage without swap");
+        right = None;
+    };
     for observable in observables.flat_map(|typed| &typed.value) {
         if is_of_stress(observable.value) {
-            let message = "is made of stresses, which jump where diameters are exchanged";
-            let help = "leave it to a stage without swap";
-            checker.reject(&observable.span, message, help);
-            found = Some(());
+            refuse(
+                &observable.span,
+                "is made of stresses, which jump where particles are exchanged",
+            );
+        } else if of_species && follows_particles(observable.value) {
+            let message = "follows particles, which change places where species are exchanged";
+            refuse(&observable.span, message);
         }
     }
-    found.map_or(Some(()), |()| None)
+    if let Some(propensity) = stage.propensity.as_ref().filter(|_| of_species) {
+        let message = "follows particles, which change places where species are exchanged";
+        refuse(&propensity.span, message);
+    }
+    right
 }

@@ -2,7 +2,7 @@
 use rayon::prelude::*;
 
 use super::chunk::{CHUNK, Chunk};
-use super::force_term::{ClosePair, ForceTerm};
+use super::force_term::{ClosePair, Exchange, ForceTerm};
 use super::forces::{EnergyAndVirial, Targets};
 use super::gather::Sites;
 use super::instruction_set::InstructionSet;
@@ -64,18 +64,9 @@ impl<P: Policy> ForceField<P> {
         all.reduce(sum).unwrap_or_default()
     }
 
-    /// Change of the energy by an exchange of diameters ([`ForceTerm::change_by_exchange`]).
-    pub fn change_by_exchange(
-        &self,
-        policy: &P,
-        sites: &Sites<P>,
-        neighbors: [&[u32]; 2],
-        places: [usize; 2],
-    ) -> Option<i64> {
-        self.terms
-            .iter()
-            .map(|term| term.change_by_exchange(policy, sites, neighbors, places))
-            .sum()
+    /// Change of the energy by an exchange ([`ForceTerm::change_by_exchange`]).
+    pub fn change_by_exchange(&self, policy: &P, exchange: &Exchange<'_, P>) -> Option<i64> {
+        self.terms.iter().map(|term| term.change_by_exchange(policy, exchange)).sum()
     }
 
     /// A pair whose force does not fit, or that is inside the inner maximum.

@@ -2,6 +2,7 @@
 //!
 //! Cost: one fused kernel per particle and segment of its list, 16 (or 8) neighbors at a time; the
 //! compiler vectorises the loop over lanes for the instruction set of the caller.
+use super::force_term::Exchange;
 use super::gather::{DIAMETER, Sites, gather};
 use super::neighbors::NeighborList;
 use crate::arithmetic::Real;
@@ -340,41 +341,42 @@ where
     None
 }
 
-/// Change of the energy where the particles at two places exchange their diameters, in the units of [`swaps`]; `None`: the energy
-/// of a pair is too large.
+/// Change of the energy by an exchange, in the units of [`swaps`]; `None`: the energy of a pair is too large.
 ///
 /// That of the two with each other is the same before and after.
 pub fn change_by_exchange<P, V, const KIND: usize>(
     policy: &P,
     table: &PairTable<P::Real, V>,
-    sites: &Sites<P>,
-    neighbors: [&[u32]; 2],
-    places: [usize; 2],
+    exchange: &Exchange<'_, P>,
 ) -> Option<i64>
 where
     P: Policy,
     V: Evaluator<P::Real>,
 {
-    let mixing = table.mixing.expect("particles have diameters");
-    let entry = table.entries[0];
+    let Exchange { sites, species, places, neighbors } = exchange;
     let diameter = |place: usize| P::Real::from_bits(P::site_to_bits(sites[place][DIAMETER]));
     let site = |place: usize| -> [P::Site; 3] { std::array::from_fn(|axis| sites[place][axis]) };
     let mut change = 0;
     for (own, other, neighbors) in
-        [(places[0], places[1], neighbors[0]), (places[1], places[0], neighbors[1])]
+        [(places[0], places[1], &neighbors[0]), (places[1], places[0], &neighbors[1])]
     {
         for &neighbor in neighbors {
             let place = neighbor as usize;
             if place == own || place == other {
                 continue;
             }
-            let energy = |diameter_of_own: P::Real| {
-                let scale = mixing.inverse_square(diameter_of_own, diameter(place));
+            // Of `own`, as if it were the particle that is `at`.
+            let energy = |at: usize| {
+                let row = usize::from(species[at]) * table.species_count;
+                let entry = &table.entries[row + usize::from(species[place])];
+                let scale = table.mixing.map_or(P::Real::ONE, |mixing| {
+                    mixing.inverse_square(diameter(at), diameter(place))
+                });
                 let pair =
-                    pair::<P, V, KIND>(policy, &entry, site(own), site(place), true, scale, None);
+                    pair::<P, V, KIND>(policy, entry, site(own), site(place), true, scale, None);
                 if pair.too_close { None } else { swaps::units_of(pair.energy.to_f64()) }
             };
-            change += energy(diameter(other))? - energy(diameter(own))?;
+            change += energy(other)? - energy(own)?;
         }
     }
     Some(change)

@@ -2,12 +2,12 @@
 use super::bodies::{self, Langevin, Parts};
 use super::called::ByAddress;
 use super::chunk::Chunk;
-use super::force_term::{ClosePair, ForceTerm};
+use super::force_term::{ClosePair, Exchange, ForceTerm};
 use super::forces::{
     EnergyAndVirial, PairEntry, PairTable, Targets, change_by_exchange, energies, find_too_close,
     forces,
 };
-use super::gather::{STRIDE, Sites};
+use super::gather::STRIDE;
 use super::instruction_set::InstructionSet;
 use super::neighbors::{self, ListOf, NeighborList, Reach, SortedParticles};
 use crate::engine::cells::CellGrid;
@@ -240,14 +240,8 @@ impl<P: Policy, V: Evaluator<P::Real>, const KIND: usize> ForceTerm<P> for Kerne
         out
     }
 
-    fn change_by_exchange(
-        &self,
-        policy: &P,
-        sites: &Sites<P>,
-        neighbors: [&[u32]; 2],
-        places: [usize; 2],
-    ) -> Option<i64> {
-        change_by_exchange::<P, V, KIND>(policy, &self.table, sites, neighbors, places)
+    fn change_by_exchange(&self, policy: &P, exchange: &Exchange<'_, P>) -> Option<i64> {
+        change_by_exchange::<P, V, KIND>(policy, &self.table, exchange)
     }
 
     fn find_too_close(&self, policy: &P, targets: &Targets<P>) -> Option<ClosePair> {

@@ -32,4 +32,4 @@ pub use self::engine::CpuEngine;
 pub use self::minimize::CpuMinimizer;
 pub use self::processor::{Processor, instruction_set, processor};
 pub use self::rank::create_on_rank;
-pub use self::swaps::swap_diameters;
+pub use self::swaps::take_trials;

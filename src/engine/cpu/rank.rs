@@ -350,8 +350,7 @@ impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
 
     fn take_swaps(&mut self, round: &SwapRound) -> Result<(), EngineError> {
         round.count_in(&mut self.thermostat);
-        let diameters = round.diameters_after(self.state.diameters());
-        self.state.take_diameters(diameters);
+        self.state.take_round(round);
         self.parallel(|engine| engine.make_all_anew())
     }
 

@@ -94,7 +94,7 @@ impl<P: Policy> Engine for CpuEngine<P> {
                 let (key, step) = (engine.plan.system.random_key(), engine.state.step);
                 let trials = engine.stage.swap_trials(key, step, engine.state.count());
                 if let Some(trials) = trials {
-                    engine.swap_diameters(&trials)?;
+                    engine.swap(&trials)?;
                 }
             }
             Ok(())

@@ -13,8 +13,9 @@ use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::engine::domain::{Part, Start};
 use crate::engine::precision::Policy;
+use crate::engine::swaps::SwapRound;
 use crate::plan::Plan;
-use crate::system::{SimulationBox, Species};
+use crate::system::{SimulationBox, Species, species_of_particles};
 
 /// Particles in one precision, in the order of memory, and their box.
 pub struct State<P: Policy> {
@@ -76,14 +77,20 @@ impl<P: Policy> State<P> {
         &self.diameters
     }
 
-    /// Gives particles other diameters, by id; sites are left as they are.
-    pub fn set_diameters(&mut self, diameters: Arc<[f64]>) {
-        self.diameters = diameters;
-    }
-
-    /// The same, with the sites of the particles here.
-    pub fn take_diameters(&mut self, diameters: Arc<[f64]>) {
-        self.set_diameters(diameters);
+    /// Takes over what a round of trials has exchanged: diameters, or ids and species where particles have none.
+    pub fn take_round(&mut self, round: &SwapRound) {
+        if self.diameters.is_empty() {
+            let species_of = species_of_particles(&self.species);
+            let ids = round.ids_after(species_of.len());
+            for chunk in &mut self.chunks {
+                for (id, species) in chunk.id.iter_mut().zip(&mut chunk.species) {
+                    *id = ids[*id as usize];
+                    *species = species_of[*id as usize];
+                }
+            }
+            return;
+        }
+        self.diameters = round.diameters_after(&self.diameters);
         let ids = self.chunks.iter().flat_map(|chunk| &chunk.id);
         let words: Vec<P::Site> = ids.map(|&id| self.diameter_in_site(id)).collect();
         self.sites.iter_mut().zip(words).for_each(|(site, word)| site[DIAMETER] = word);

@@ -142,7 +142,8 @@ device_struct! {
         /// Id of the particle that an error is about.
         pub culprit: u32,
         pub rebuilds: u64,
-        /// Exchanges of diameters, and the change of the potential energy by them, in units of 2^-32.
+        /// Trials to exchange diameters or species, exchanges, and the change of the potential energy by them, in units of 2^-32.
+        pub swap_trials: u64,
         pub swaps: u64,
         pub swap_change: i64,
         /// Pair too close: smaller and larger id.
@@ -164,6 +165,7 @@ impl Control {
         self.barrier = [0; 2];
         self.status = status::DONE;
         self.list_need = 0;
+        self.swap_trials = 0;
         self.swaps = 0;
         self.swap_change = 0;
     }

@@ -107,7 +107,7 @@ impl<P: DevicePolicy> Group<P> {
             session.gpu.multiprocessors,
             session.shared_memory_of_multiprocessor()?,
             element_sizes.site_bytes(),
-            simulation_box.is_cubic() && plan.potential.diameters.is_none(),
+            simulation_box.is_cubic() && !plan.may_swap(),
         );
         let shape = tuning::shape_of_many(&plan_of_first, simulation_box, None, sharing);
         tuning::check_memory(&session, count * particles, species, element_sizes, shape)?;
@@ -152,7 +152,7 @@ impl<P: DevicePolicy> Group<P> {
             }
             self.take_samples(true)?;
             if self.systems[0].stage.swaps_after(step + steps) {
-                self.swap_diameters(step + steps)?;
+                self.swap(step + steps)?;
                 rebuild = true;
             }
         }
@@ -162,22 +162,19 @@ impl<P: DevicePolicy> Group<P> {
         Ok(())
     }
 
-    /// Takes the trials of all systems to exchange diameters.
-    fn swap_diameters(&mut self, step: u64) -> Result<(), EngineError> {
-        let mut trials = Vec::new();
+    /// Takes the trials of all systems to exchange diameters or species.
+    fn swap(&mut self, step: u64) -> Result<(), EngineError> {
         let swaps = self.each(|_, system| {
             let key = system.plan.system.random_key();
-            let of_system = system.stage.swap_trials(key, step, system.state.count());
-            trials.push(of_system.expect("trials are due in all systems"));
+            let trials = system.stage.swap_trials(key, step, system.state.count());
             system.lend_thermostat()?;
-            Ok(system.swaps(&trials[trials.len() - 1]))
+            Ok(system.swaps(&trials.expect("trials are due in all systems")))
         })?;
         let controls: Vec<_> = self.systems.iter().map(|system| system.state.control).collect();
         self.members.swap_all(&swaps, &controls)?;
-        let mut left = self.members.controls()?.into_iter().zip(trials);
+        let mut left = self.members.controls()?.into_iter();
         self.each(|_, system| {
-            let (control, trials) = left.next().expect("those of each system");
-            system.take_swaps(&trials, &control);
+            system.take_swaps(&left.next().expect("that of each system"));
             Ok(())
         })?;
         Ok(())

@@ -30,6 +30,7 @@ pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
             ("SMALL_BLOCK_GLOBAL", SMALL_BLOCK.to_string()),
             ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),
             ("LARGEST_BLOCK_SINGLE_LANE", LARGEST_BLOCK_SINGLE_LANE.to_string()),
+            ("SPECIES_SWAPS", u32::from(plan.exchanges_species()).to_string()),
             ("STRESS", u32::from(samples::is_stress_wanted(plan)).to_string()),
         ])
         .define(force_field.macros(policy, simulation_box))

@@ -70,7 +70,7 @@ impl AdvanceKernels {
 
 kernels! {
     struct SwapKernels {
-        swap_diameters();
+        swap_particles();
     }
 }
 
@@ -183,7 +183,7 @@ fn warps(tiles: u32, most: u32) -> u32 {
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, sharing: Sharing) -> Program {
     let text = include_str!("../../../kernels/md/members.cu");
     let mut checks = AdvanceKernels::checks();
-    if plan.potential.diameters.is_some() {
+    if plan.may_swap() {
         checks += &SwapKernels::checks();
     }
     let by_length = sharing.all_candidates && P::exact_sum(std::iter::empty()).is_some();
@@ -207,7 +207,7 @@ pub struct Members {
     pub kernels: Arc<Kernels>,
     pub measure: MeasureKernels,
     advance: AdvanceKernels,
-    /// Where particles have diameters.
+    /// Where particles may exchange something.
     swap: Option<SwapKernels>,
     pub sharing: Sharing,
     /// What the kernels read, and the host's copy.
@@ -247,9 +247,9 @@ impl Members {
             session: session.clone(),
             measure: MeasureKernels::load(&kernels)?,
             advance,
-            swap: match plan.potential.diameters {
-                Some(_) => Some(SwapKernels::load(&kernels)?),
-                None => None,
+            swap: match plan.may_swap() {
+                true => Some(SwapKernels::load(&kernels)?),
+                false => None,
             },
             kernels: Arc::new(kernels),
             sharing,
@@ -347,7 +347,7 @@ impl Members {
         Ok(())
     }
 
-    /// Takes the trials of all systems to exchange diameters.
+    /// Takes the trials of all systems to exchange diameters or species.
     pub fn swap_all(&self, swaps: &[Swaps], controls: &[Control]) -> Result<(), EngineError> {
         self.controls.write(controls)?;
         let copies = &mut self.copies();
@@ -355,7 +355,7 @@ impl Members {
             member.swaps = *swaps;
         }
         self.buffer.write(copies)?;
-        let kernel = self.swap.expect("particles have diameters").swap_diameters;
+        let kernel = self.swap.expect("the plan has swaps").swap_particles;
         for first in (0..copies.len()).step_by(MOST_OF_LAUNCH) {
             self.select(first)?;
             let systems = (copies.len() - first).min(MOST_OF_LAUNCH) as u32;

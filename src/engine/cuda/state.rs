@@ -13,7 +13,7 @@ use crate::engine::domain::{Part, Start};
 use crate::engine::{EngineError, ExactState};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
-use crate::system::{SimulationBox, Species};
+use crate::system::{SimulationBox, Species, species_of_particles};
 
 /// One copy of all particles.
 pub struct ParticleBuffers {
@@ -427,6 +427,17 @@ impl<P: DevicePolicy> State<P> {
             }
         }
         Ok(part)
+    }
+
+    /// Gives particles other ids, by those that they have, and the species of these.
+    pub fn take_ids(&self, ids_after: &[u32]) -> Result<(), EngineError> {
+        let (count, particles) = (self.count(), self.particles());
+        let species_of = species_of_particles(&self.species);
+        let mut ids = particles.id.read::<u32>(count)?;
+        ids.iter_mut().for_each(|id| *id = ids_after[*id as usize]);
+        let species: Vec<u8> = ids.iter().map(|&id| species_of[id as usize]).collect();
+        particles.id.write(&ids)?;
+        particles.species.write(&species)
     }
 
     /// Forces on them, in the same order; the third component is zero in two dimensions.

@@ -14,8 +14,10 @@ device_struct! {
         pub key: u64,
         pub step: u64,
         pub temperature: f64,
-        /// Squared distance beyond which particles of any diameters do not interact.
+        /// Squared distance beyond which no particles interact.
         pub farthest2: f64,
+        /// Of species that are exchanged (`SpeciesPairs`).
+        pub pairs: u64,
         pub count: u32,
         pub unused: u32,
     }
@@ -33,7 +35,7 @@ shared_header!(pub SHARED = "shared/swaps.cuh": threads::Declaration, Swaps);
 kernels! {
     /// Of one system.
     pub struct SwapKernels {
-        swap_diameters(Swaps);
+        swap_particles(Swaps);
     }
 }
 
@@ -57,13 +59,14 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             step: trials.step,
             temperature: trials.temperature,
             farthest2: farthest * farthest,
+            pairs: trials.pairs.bits(),
             count: trials.count,
             unused: 0,
         }
     }
 
-    /// Takes the trials. Lists and forces are of the diameters before.
-    pub(super) fn swap_diameters(
+    /// Takes the trials. Lists and forces are those of before.
+    pub(super) fn swap(
         &mut self,
         kernels: &SwapKernels,
         trials: &SwapTrials,
@@ -71,15 +74,15 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let blocks = blocks_for(self.state.count(), self.device.multiprocessors());
         self.state.write_control()?;
         let grid = Grid::cooperative(blocks, threads::SWAP_THREADS);
-        self.device.kernels().launch(kernels.swap_diameters, grid, (self.swaps(trials),))?;
+        self.device.kernels().launch(kernels.swap_particles, grid, (self.swaps(trials),))?;
         let control = self.state.read_control()?;
-        self.take_swaps(trials, &control);
+        self.take_swaps(&control);
         Ok(())
     }
 
     /// Takes over what trials have left.
-    pub(super) fn take_swaps(&mut self, trials: &SwapTrials, control: &Control) {
-        self.thermostat.swap_trials += u64::from(trials.count);
+    pub(super) fn take_swaps(&mut self, control: &Control) {
+        self.thermostat.swap_trials += control.swap_trials;
         self.thermostat.swaps += control.swaps;
         self.thermostat.heat += energy(control.swap_change);
     }

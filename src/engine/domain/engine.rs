@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::create::rank_engine;
 use super::ranks::Order;
 use super::{Communicator, DomainGrid, Part, RankEngine, Ranks, Start};
-use crate::engine::cpu::{self, swap_diameters};
+use crate::engine::cpu;
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
 use crate::engine::report::{EngineReport, RanksReport};
 use crate::engine::skin::{self, Processor};
@@ -21,7 +21,7 @@ pub struct DomainEngine {
     /// Its box is the present one.
     plan: Plan,
     stage: Option<StageContext>,
-    /// Takes the trials to exchange diameters, where the stage has some.
+    /// Takes swap trials, where the stage has some.
     processor: Option<cpu::Processor>,
     own: Box<dyn RankEngine>,
     grid: DomainGrid,
@@ -136,15 +136,17 @@ impl DomainEngine {
     }
 
     /// Takes the trials that follow the present step, if some are due: here, where all particles come together for them.
-    fn swap_diameters(&mut self) -> Result<(), EngineError> {
+    fn take_swaps(&mut self) -> Result<(), EngineError> {
         let (key, step) = (self.plan.system.random_key(), self.step());
         let stage = self.stage.as_ref();
         let trials = stage.and_then(|stage| stage.swap_trials(key, step, self.particles));
         let Some(trials) = trials else { return Ok(()) };
         let state = self.export()?;
         let processor = self.processor.as_ref().expect("the stage has trials");
-        let round = swap_diameters(processor, &self.plan, &state, &trials);
-        self.empty.diameter = round.diameters_after(&state.diameter);
+        let round = cpu::take_trials(processor, &self.plan, &state, &trials);
+        if !state.diameter.is_empty() {
+            self.empty.diameter = round.diameters_after(&state.diameter);
+        }
         self.ranks.order(&Order::TakeSwaps(round.clone()));
         self.own.take_swaps(&round)
     }
@@ -195,7 +197,7 @@ impl Engine for DomainEngine {
             let part = left.min(to_swaps);
             self.ranks.order(&Order::Advance(part));
             self.own.advance(part)?;
-            self.swap_diameters()?;
+            self.take_swaps()?;
             left -= part;
         }
         Ok(())

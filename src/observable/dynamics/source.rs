@@ -91,6 +91,12 @@ impl Source {
     }
 }
 
+/// Whether an observable compares places of the same particle at different times.
+pub fn follows_particles(observable: DynamicObservable) -> bool {
+    let evaluator = Source::of(observable).evaluator;
+    matches!(evaluator, Evaluator::Particles | Evaluator::Cages | Evaluator::Bonds)
+}
+
 /// Whether an observable is made of the stress tensor.
 pub fn is_of_stress(observable: DynamicObservable) -> bool {
     Source::of(observable).is_of_stress()

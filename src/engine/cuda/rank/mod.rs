@@ -75,7 +75,7 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
 
     fn take_swaps(&mut self, round: &SwapRound) -> Result<(), EngineError> {
         round.count_in(&mut self.thermostat);
-        let exchanged = self.exchange_diameters(round);
+        let exchanged = self.take_round(round);
         self.or_end_all(exchanged)
     }
 

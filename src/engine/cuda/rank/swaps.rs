@@ -1,4 +1,4 @@
-//! Exchanges of diameters, of which rank 0 has taken the trials.
+//! Exchanges of diameters or species, of which rank 0 has taken the trials.
 use super::multi_rank::MultiRank;
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -6,15 +6,19 @@ use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::swaps::SwapRound;
 
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
-    /// Gives particles their diameters after a round of trials: those by id first, of which sites are made with the lists.
+    /// Gives particles what they have after a round of trials. Of diameters by id sites are made with the lists.
     ///
     /// # Errors
     /// Those that all ranks meet together.
-    pub(super) fn exchange_diameters(&mut self, round: &SwapRound) -> Result<(), EngineError> {
-        let buffer = self.state.diameters().expect("particles have diameters");
-        let sizes = self.state.element_sizes();
-        let before = sizes.read_diameters(buffer)?;
-        sizes.write_diameters(buffer, &round.diameters_after(&before))?;
+    pub(super) fn take_round(&mut self, round: &SwapRound) -> Result<(), EngineError> {
+        match self.state.diameters() {
+            Some(buffer) => {
+                let sizes = self.state.element_sizes();
+                let before = sizes.read_diameters(buffer)?;
+                sizes.write_diameters(buffer, &round.diameters_after(&before))?;
+            }
+            None => self.state.take_ids(&round.ids_after(self.particle_count()))?,
+        }
         self.rebuild_from_positions()?;
         self.forces_everywhere()?;
         self.verify_now()

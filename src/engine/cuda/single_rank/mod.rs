@@ -45,7 +45,7 @@ pub struct SingleRank {
     trials: Vec<Trial>,
     /// Of the next launch ([`Launch::tag`]).
     next_tag: u32,
-    /// Where particles have diameters, and the system is alone.
+    /// Where particles may exchange something, and the system is alone.
     swap: Option<SwapKernels>,
 }
 
@@ -64,7 +64,7 @@ fn has_tagged_sites(plan: &Plan) -> bool {
     system.simulation_box.dimension() == 3
         && sizes.site_bytes() == 16
         && system.particle_count() <= MOST_TAGGED
-        && plan.potential.diameters.is_none()
+        && !plan.may_swap()
 }
 
 /// The kernels that take the steps.
@@ -98,7 +98,7 @@ impl Stepper for SingleRank {
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
     let text = include_str!("../../../../kernels/md/engine.cu");
     let mut checks = AdvanceKernels::checks();
-    if plan.potential.diameters.is_some() {
+    if plan.may_swap() {
         checks += &SwapKernels::checks();
     }
     let program = stepping_program("engine.cu", text, policy, plan, checks);
@@ -374,8 +374,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
 impl<P: DevicePolicy, S> CudaEngine<P, S> {
     fn swap_kernels(&self) -> Result<Option<SwapKernels>, EngineError> {
-        match (self.plan.potential.diameters, self.device.place()) {
-            (Some(_), None) => SwapKernels::load(self.device.kernels()).map(Some),
+        match (self.plan.may_swap(), self.device.place()) {
+            (true, None) => SwapKernels::load(self.device.kernels()).map(Some),
             _ => Ok(None),
         }
     }
@@ -429,8 +429,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
             let trials = self.stage.swap_trials(key, self.state.step, count);
             rebuild = trials.is_some();
             if let Some(trials) = trials {
-                let kernels = self.stepper.swap.expect("particles have diameters");
-                self.swap_diameters(&kernels, &trials)?;
+                let kernels = self.stepper.swap.expect("the plan has swaps");
+                self.swap(&kernels, &trials)?;
             }
         }
         match rebuild {
