@@ -2,6 +2,7 @@
 mod common;
 
 use common::{exact, exchanges_with_c, kob_andersen_2, polydisperse};
+use supercool::engine::domain::on_threads;
 use supercool::engine::{self, Engine, ExactState, StageContext};
 use supercool::plan::{Plan, Precision, SwapPlan, Thermostat};
 use supercool::system::{SimulationBox, Snapshot};
@@ -209,13 +210,18 @@ fn exchanges_do_not_change_the_conserved_energy() {
     for precision in Precision::ALL {
         let (mut plan, state) = liquid(precision);
         plan.run.timestep = 1e-6;
-        let mut engine = engine(&plan, &state, 1);
-        let before = engine.thermodynamics().unwrap();
-        engine.advance(10).unwrap();
-        let after = engine.thermodynamics().unwrap();
-        let change = |of: fn(&engine::Thermodynamics) -> f64| of(&after) - of(&before);
-        assert!(change(|of| of.potential_energy).abs() > 0.1, "{precision:?}");
-        let error = change(|of| of.conserved_energy);
-        assert!(error.abs() < 1e-3, "{precision:?}: {error}");
+        for ranks in [1, 2] {
+            let [before, after] = on_threads(ranks, |ranks| {
+                let mut engine = engine::create_on(&ranks, &plan, &state).unwrap();
+                engine.begin_stage(&stage(0.5, 1, 2.0)).unwrap();
+                let before = engine.thermodynamics().unwrap();
+                engine.advance(10).unwrap();
+                [before, engine.thermodynamics().unwrap()]
+            });
+            let change = |of: fn(&engine::Thermodynamics) -> f64| of(&after) - of(&before);
+            assert!(change(|of| of.potential_energy).abs() > 0.1, "{precision:?}, {ranks}");
+            let error = change(|of| of.conserved_energy);
+            assert!(error.abs() < 1e-3, "{precision:?}, {ranks}: {error}");
+        }
     }
 }
