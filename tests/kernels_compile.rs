@@ -384,6 +384,7 @@ fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
         bonds: None,
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
+        diameter_classes: None,
         observables: observables.to_vec(),
     }
 }
@@ -469,6 +470,7 @@ fn kernels_of_correlations_compile_without_spills() {
                         .map(|name| Species { name: name.into(), count: 2000, mass: 1.0 })
                         .to_vec(),
                     species_of: (0..4000).map(|id| u8::from(id >= 2000)).collect(),
+                    order: None,
                     timestep: 0.004,
                     stage_steps: 1000,
                 };
@@ -555,6 +557,7 @@ fn kernels_of_density_modes_compile_without_spills() {
             remove_drift: false,
             simulation_box: SimulationBox::cubic(dimension, 10, 1.0),
             species: vec![Species { name: "A".into(), count: 10, mass: 1.0 }],
+            order: None,
         };
         (
             format!("{dimension}D"),
