@@ -22,7 +22,7 @@ pub struct DiameterClasses {
 /// What is known of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiameterClass {
-    /// In paths of files: `class1`, `class2`, ...
+    /// In paths of files: `class1`, `class2`, ...; `class01`, ... of ten or more.
     pub name: String,
     pub particles: usize,
     /// Diameters of its particles.
@@ -32,8 +32,9 @@ pub struct DiameterClass {
 }
 
 impl DiameterClass {
-    pub fn name(index: usize) -> String {
-        format!("class{}", index + 1)
+    pub fn name(index: usize, of: usize) -> String {
+        let digits = of.to_string().len();
+        format!("class{:0digits$}", index + 1)
     }
 
     /// Of systems together that have the same numbers of particles in their classes.
@@ -88,7 +89,7 @@ impl DiameterClasses {
             }
             let of = |id: u32| diameter[id as usize];
             classes.push(DiameterClass {
-                name: DiameterClass::name(index),
+                name: DiameterClass::name(index, plan.count()),
                 particles: members.len(),
                 least: of(first),
                 greatest: of(last),
@@ -204,6 +205,8 @@ mod tests {
         assert_eq!((last.least, last.greatest), (1.1, 1.4));
         assert!((last.mean - 3.7 / 3.0).abs() < 1e-15);
         assert_eq!(divided.classes[1].to_string(), "class 2 (0.90-1.00)");
+        assert_eq!(divided.classes[0].to_string(), "class 1 (0.80)");
+        assert_eq!(DiameterClass::name(1, 12), "class02");
         // Equal diameters may be in two classes.
         assert_eq!(
             classes(DiameterClassesPlan::Number(7)).unwrap().class_of,
