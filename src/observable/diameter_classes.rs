@@ -252,7 +252,7 @@ mod tests {
     fn empty_classes_are_refused() {
         let error = classes(DiameterClassesPlan::Bounds(vec![0.5, 1.0])).unwrap_err().to_string();
         assert!(error.contains("class 1 of diameters, below 0.5, has no particle"), "{error}");
-        assert!(error.contains("0.8 to 1.4"), "{error}");
+        assert!(error.contains("0.8000 to 1.4000"), "{error}");
         let error = classes(DiameterClassesPlan::Bounds(vec![1.25, 1.3])).unwrap_err().to_string();
         assert!(error.contains("from 1.25 to 1.3"), "{error}");
         assert!(classes(DiameterClassesPlan::Number(8)).is_err());

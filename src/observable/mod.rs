@@ -96,8 +96,8 @@ pub enum ObservableError {
     #[error("particles have no diameters to be divided by into classes")]
     NoDiameters,
     #[error(
-        "class {class} of diameters,{between}{} has no particle: the diameters of the {particles} particles are {least:?} to \
-         {greatest:?}",
+        "class {class} of diameters,{between}{} has no particle: the diameters of the {particles} particles are {least:.4} to \
+         {greatest:.4}",
         if between.is_empty() { "" } else { "," }
     )]
     EmptyClass { class: usize, between: String, particles: usize, least: f64, greatest: f64 },
