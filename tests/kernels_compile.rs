@@ -18,8 +18,9 @@ use supercool::engine::cuda::{
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, Offloaded};
 use supercool::observable::{Correlations, SampleContext};
 use supercool::plan::{
-    CheckpointPlan, CorrelationPlan, DynamicObservable, EngineChoice, InitialPlan, Lattice,
-    ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, VanHovePlan,
+    CheckpointPlan, CorrelationPlan, DiameterClassesPlan, DynamicObservable, EngineChoice,
+    InitialPlan, Lattice, ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan,
+    VanHovePlan,
 };
 use supercool::potential::{
     Columns, Formula, KAPPA, PairParameters, PairPotential, PotentialPlan, TABLE, Tables,
@@ -415,12 +416,21 @@ fn kernels_that_take_samples_spill_no_more_than_is_known() {
         return;
     }
     let of_stress = [DynamicObservable::StressAutocorrelation];
+    let classes = Some(DiameterClassesPlan::Number(3));
     let mut cases = Vec::new();
     for precision in Precision::ALL {
         for (dimension, observables) in [(2, &DynamicObservable::DEFAULT[..]), (3, &of_stress)] {
             let mut plan = large(plan(precision, dimension, PairPotential::LennardJones, SMOOTH));
             with_correlation(&mut plan, correlation(observables));
             let name = format!("{}, {dimension}D, {}", precision.name(), observables.len());
+            // Samples in the order of diameters, too.
+            if observables.len() > 1 {
+                let mut plan = plan.clone();
+                let observables = correlation(observables);
+                let diameter_classes = classes.clone();
+                with_correlation(&mut plan, CorrelationPlan { diameter_classes, ..observables });
+                cases.push((name.clone(), program(&plan), Architecture::Machine(90)));
+            }
             cases.push((name, program(&plan), Architecture::Machine(90)));
         }
     }
