@@ -2,6 +2,7 @@
 //!
 //! [`crate::config`] makes it from TOML text; everything below reads only this. It is written in full
 //! (as JSON) to every output file, so that a file alone says how it was made. Reduced units throughout.
+mod diameter_classes;
 mod diameters;
 mod ensemble;
 mod observe;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
 
+pub use self::diameter_classes::DiameterClassesPlan;
 pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 pub use self::observe::ObservePlan;
@@ -386,6 +388,11 @@ impl StagePlan {
         self.minimize.and_then(|minimize| minimize.temperature)
     }
 
+    /// The classes by diameter of its observables: all that have classes have the same.
+    pub fn diameter_classes(&self) -> Option<&DiameterClassesPlan> {
+        self.correlations.iter().find_map(|plan| plan.diameter_classes.as_ref())
+    }
+
     /// Whether it has a file of results.
     pub fn has_results(&self) -> bool {
         let observe = &self.observe;
@@ -514,6 +521,9 @@ pub struct CorrelationPlan {
     pub van_hove: VanHovePlan,
     /// Species (by index) that averages over single species and pairs are made for.
     pub species: Vec<usize>,
+    /// In place of the species: classes of particles by diameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diameter_classes: Option<DiameterClassesPlan>,
     pub observables: Vec<DynamicObservable>,
 }
 

@@ -17,6 +17,7 @@ fn of_state(plan: &Plan, snapshot: &Snapshot) -> ForcesAndCurvature {
         simulation_box: plan.system.simulation_box,
         species: plan.system.species.clone(),
         species_of: species_of_particles(&plan.system.species),
+        order: None,
         timestep: plan.run.timestep,
         stage_steps: 1,
     };

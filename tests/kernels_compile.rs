@@ -18,8 +18,9 @@ use supercool::engine::cuda::{
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, Offloaded};
 use supercool::observable::{Correlations, SampleContext};
 use supercool::plan::{
-    CheckpointPlan, CorrelationPlan, DynamicObservable, EngineChoice, InitialPlan, Lattice,
-    ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, VanHovePlan,
+    CheckpointPlan, CorrelationPlan, DiameterClassesPlan, DynamicObservable, EngineChoice,
+    InitialPlan, Lattice, ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan,
+    VanHovePlan,
 };
 use supercool::potential::{
     Columns, Formula, KAPPA, PairParameters, PairPotential, PotentialPlan, TABLE, Tables,
@@ -384,6 +385,7 @@ fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
         bonds: None,
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
+        diameter_classes: None,
         observables: observables.to_vec(),
     }
 }
@@ -414,12 +416,21 @@ fn kernels_that_take_samples_spill_no_more_than_is_known() {
         return;
     }
     let of_stress = [DynamicObservable::StressAutocorrelation];
+    let classes = Some(DiameterClassesPlan::Number(3));
     let mut cases = Vec::new();
     for precision in Precision::ALL {
         for (dimension, observables) in [(2, &DynamicObservable::DEFAULT[..]), (3, &of_stress)] {
             let mut plan = large(plan(precision, dimension, PairPotential::LennardJones, SMOOTH));
             with_correlation(&mut plan, correlation(observables));
             let name = format!("{}, {dimension}D, {}", precision.name(), observables.len());
+            // Samples in the order of diameters, too.
+            if observables.len() > 1 {
+                let mut plan = plan.clone();
+                let observables = correlation(observables);
+                let diameter_classes = classes.clone();
+                with_correlation(&mut plan, CorrelationPlan { diameter_classes, ..observables });
+                cases.push((name.clone(), program(&plan), Architecture::Machine(90)));
+            }
             cases.push((name, program(&plan), Architecture::Machine(90)));
         }
     }
@@ -469,6 +480,7 @@ fn kernels_of_correlations_compile_without_spills() {
                         .map(|name| Species { name: name.into(), count: 2000, mass: 1.0 })
                         .to_vec(),
                     species_of: (0..4000).map(|id| u8::from(id >= 2000)).collect(),
+                    order: None,
                     timestep: 0.004,
                     stage_steps: 1000,
                 };
@@ -555,6 +567,7 @@ fn kernels_of_density_modes_compile_without_spills() {
             remove_drift: false,
             simulation_box: SimulationBox::cubic(dimension, 10, 1.0),
             species: vec![Species { name: "A".into(), count: 10, mass: 1.0 }],
+            order: None,
         };
         (
             format!("{dimension}D"),

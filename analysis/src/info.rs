@@ -132,6 +132,9 @@ fn parameters(file: &ResultsFile) -> String {
     let total: u64 = species.iter().map(|(_, count)| count).sum();
     let each = species.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>();
     line("particles", (total > 0).then(|| format!("{total} ({})", each.join(", "))));
+    let classes = file.classes().into_iter().map(|of| format!("{} {}", of.label, of.particles));
+    let classes: Vec<String> = classes.collect();
+    line("classes", (!classes.is_empty()).then(|| classes.join(", ")));
     let simulation_box = &plan["system"]["simulation_box"];
     let dimension = simulation_box["dimension"].as_u64().unwrap_or(3) as usize;
     let edges: Vec<f64> = simulation_box["edges"]

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::drift::Drift;
 use crate::ratio;
-use crate::results::{Function, ResultsFile, TimeSeries};
+use crate::results::{DiameterClass, Function, ResultsFile, TimeSeries};
 use crate::slow::{mean_from, relaxation_time};
 use crate::statistics::{Mean, block_average};
 
@@ -15,6 +15,8 @@ pub(crate) struct Overview {
     pub series: Vec<SeriesOverview>,
     pub dynamics: Vec<Function>,
     pub structure: Vec<Function>,
+    /// Of diameters, that the dynamics are averaged over.
+    pub classes: Vec<DiameterClass>,
     /// Motion of the centre of mass that the dynamics contain.
     pub drift: Option<Drift>,
 }
@@ -59,7 +61,8 @@ impl Overview {
         }
         let plan = file.plan().unwrap_or_default();
         let drift = Drift::of(&plan, &file.parameter("stage").unwrap_or_default());
-        Ok(Overview { series, dynamics, structure: file.structure()?, drift })
+        let (structure, classes) = (file.structure()?, file.classes());
+        Ok(Overview { series, dynamics, structure, classes, drift })
     }
 
     /// Whether there is nothing to tell or draw.

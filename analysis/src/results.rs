@@ -3,6 +3,7 @@
 //! Layout: `/observables/<name>/{step,time,value}`, `/dynamics/<species>/<name>/{time,value,error,count}`
 //! (with `wavenumber`: `value[q][t]`; some with `change` and `change_error`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
 //! `/parameters`. Anything may be missing. Files of many systems are read as several files ([`Ensemble`]).
+mod classes;
 mod ensemble;
 mod propensity;
 mod time_series;
@@ -12,6 +13,7 @@ use std::rc::Rc;
 
 use hdf5::Group;
 
+pub use self::classes::DiameterClass;
 pub use self::ensemble::Ensemble;
 use self::ensemble::View;
 pub use self::propensity::{OfSpecies, Propensities, Propensity};
@@ -28,7 +30,7 @@ pub struct ResultsFile {
 /// A correlation or structure function, perhaps at several wave numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Function {
-    /// Species (`A`) or pair of species (`AB`).
+    /// Species (`A`), pair of species (`AB`), or class of diameters (`class1`).
     pub group: String,
     /// `mean_square_displacement`, `pair_distribution`, ...
     pub name: String,

@@ -7,6 +7,10 @@
 #ifndef SAMPLING
 #define SAMPLING 0
 #endif
+// Whether a stage may want the particles of its samples in another order than that of their ids.
+#ifndef SAMPLE_PLACES
+#define SAMPLE_PLACES 0
+#endif
 
 #include "shared/launch.cuh"
 #include "shared/sampling.cuh"
@@ -17,6 +21,14 @@ __constant__ SamplingConstant sampling;
 #endif
 
 INLINE u32 *sample_slot(u32 slot) { return sampling.records + slot * sampling.slot_words; }
+
+// Where the record of a particle is.
+INLINE u32 *record_in_sample(u32 *sample, u32 id) {
+#if SAMPLE_PLACES
+    if (sampling.places) id = sampling.places[id];
+#endif
+    return sample + (size_t)id * RECORD_WORDS;
+}
 
 INLINE u64 coordinate_in_sample(u64 x, int) { return x; }
 template <typename X>
@@ -36,7 +48,7 @@ INLINE void store_sampled(u32 *sample, u32 id, const Coordinate (&position)[DIME
     for (int axis = 0; axis < DIMENSION; ++axis) {
         sampled[axis] = sampled_axis(position[axis], image[axis], velocity[axis], axis);
     }
-    store_record(sample + (size_t)id * RECORD_WORDS, sampled);
+    store_record(record_in_sample(sample, id), sampled);
 }
 
 // By a lane for each axis (`stores`) of four or more; all lanes must come here.
@@ -56,10 +68,10 @@ INLINE void store_sampled_axis(u32 *sample, u32 id, u32 axis, bool stores, const
     images |= exchange(images, 2);
     if (!stores || axis > 1) return;
     if (axis == 1) half.z = (u32)images, half.w = (u32)((u64)images >> 32);
-    __stcs((uint4 *)(sample + (size_t)id * RECORD_WORDS) + axis, half);
+    __stcs((uint4 *)record_in_sample(sample, id) + axis, half);
 #else
     if (!stores) return;
-    u32 *at = sample + (size_t)id * RECORD_WORDS;
+    u32 *at = record_in_sample(sample, id);
     at[SAMPLED_WORDS * axis] = sampled.fraction;
     at[SAMPLED_WORDS * axis + 1] = (u32)sampled.image;
     at[SAMPLED_WORDS * axis + 2] = to_bits(sampled.velocity);

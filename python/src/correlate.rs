@@ -15,7 +15,8 @@ use crate::log;
 const SOURCE: &str = "correlate";
 
 /// What a configuration has to say of the system of a trajectory, as JSON: box, names, numbers and masses of its species, step and time
-/// (or null) of the first and the last frame, and the interval of frames (or null: they have none in common).
+/// (or null) of the first and the last frame, the interval of frames (or null: they have none in common), and the least and the greatest
+/// diameter (or null).
 #[pyfunction]
 #[pyo3(signature = (path, system=None))]
 pub fn trajectory(py: Python<'_>, path: PathBuf, system: Option<usize>) -> PyResult<String> {
@@ -59,7 +60,12 @@ fn described(path: PathBuf, system: Option<usize>) -> miette::Result<String> {
         }
         species.push(json!({ "name": name, "count": particles.len(), "mass": mass }));
     }
+    let ends = |of: &Vec<f64>| {
+        let least = of.iter().copied().fold(f64::INFINITY, f64::min);
+        [least, of.iter().copied().fold(0.0, f64::max)]
+    };
     let described = json!({
+        "diameters": first.diameter.as_ref().map(ends),
         "box": first.box_edges,
         "species": species,
         "steps": [steps[0], steps[steps.len() - 1]],

@@ -19,7 +19,7 @@ from ._fits import Fit, analyze
 from ._frame import Frame
 from ._functions import Function, Propensity, TimeSeries
 from ._native import ConfigError, Error, __version__, presets
-from ._results import Results, Stage, System, open
+from ._results import DiameterClass, Results, Stage, System, open
 from ._run import Run, check, resume, run
 from ._simulation import Minimum, Simulation, Swaps
 from ._trajectory import Trajectory
@@ -29,6 +29,7 @@ __all__ = [
     "Averages",
     "ConfigError",
     "Converted",
+    "DiameterClass",
     "Error",
     "Evaluation",
     "Fit",

@@ -42,10 +42,12 @@ def correlate(
     species: Any = None,
     masses: Any = None,
     velocities: Any = None,
+    diameters: Any = None,
     unwrapped: bool = False,
     system: int | None = None,
     structure: dict | None = None,
     bond_order: dict | None = None,
+    local_order: dict | None = None,
     output: str | os.PathLike[str] | None = None,
     force: bool = False,
     **correlation: Any,
@@ -54,7 +56,7 @@ def correlate(
 
     trajectory: one of
     - positions as an array (frames, N, D), with `box` (D,). With `unwrapped=True` as if there were no periodic boundary; else particles
-      are followed from frame to frame by minimum images. `velocities` (frames, N, D), `species` (names) and `masses` (N,) may be given;
+      are followed from frame to frame by minimum images. `velocities` (frames, N, D), `species` (names), `masses` and `diameters` (N,) may be given;
     - a list of objects that `supercool.frame` takes: ASE `Atoms`, frames of GSD, ...;
     - an MDAnalysis `Universe`, a trajectory of atooms, or one of supercool;
     - the path of a file: H5MD, GSD, (extended) XYZ, LAMMPS dump; of many systems that of number `system`.
@@ -66,7 +68,8 @@ def correlate(
 
     correlation: keys of `[[stage.correlation]]`, such as `wavenumbers=[7.25]`, `observables=[...]`; `every` counts steps, and is the
     interval of the frames if not given; without an interval it has no meaning. Without `observables`: displacements, the velocity
-    autocorrelation where there are velocities, F_s where there are wave numbers. structure, bond_order: keys of `[stage.observe]`, as dictionaries.
+    autocorrelation where there are velocities, F_s where there are wave numbers. structure, bond_order, local_order: keys of
+    `[stage.observe]`, as dictionaries. `diameter_classes=3` needs diameters, which do not change.
 
     output: directory for the results file, which is kept; else it is removed at the end of the process. What had to be assumed goes to
     the logger "supercool". The potential in the file's plan is a placeholder.
@@ -80,7 +83,8 @@ def correlate(
     >>> print(moved.time[:4], moved.value[:4].round(12))
     [0.  0.5 1.  1.5] [0.   0.01 0.04 0.09]
     """
-    arrays = {"species": species, "masses": masses, "velocities": velocities}
+    arrays = {"species": species, "masses": masses, "velocities": velocities, "diameters": diameters}
+    sized = diameters is not None or local_order is not None or "diameter_classes" in correlation
     with tempfile.TemporaryDirectory(prefix="supercool-") as folder:
         if isinstance(trajectory, Trajectory):
             path, system = trajectory.path, trajectory.system
@@ -89,13 +93,16 @@ def correlate(
         else:
             path = pathlib.Path(folder) / "trajectory.h5md"
             frames, clock = _frames(trajectory, box, times, timestep, unwrapped, arrays)
-            _h5md.write(path, _at(frames, *clock))
+            _h5md.write(path, _at(frames, *clock), diameters=sized)
             times = timestep = None
             box = arrays = None
         if box is not None or times is not None or any(given is not None for given in (arrays or {}).values()):
-            raise ValueError("box, times, species, masses, velocities: files have their own")
+            raise ValueError("box, times, species, masses, velocities, diameters: files have their own")
         of = json.loads(_native.trajectory(os.fspath(path), system))
-        text = _text(of, _timestep(of, timestep), correlation, structure, bond_order)
+        if "diameter_classes" in correlation and of["diameters"] is None:
+            raise ValueError("diameter_classes: the trajectory has no diameters; arrays of positions take diameters=")
+        observe = {"structure": structure, "bond_order": bond_order, "local_order": local_order}
+        text = _text(of, _timestep(of, timestep), correlation, observe, sized)
         done = _native.correlate(
             text,
             os.fspath(path),
@@ -132,7 +139,7 @@ def _frames(trajectory, box, times, timestep, unwrapped, arrays):
             raise ValueError("times: give the time of each frame, or timestep, the time from one to the next")
         return _of_arrays(positions, box, unwrapped, arrays), _clock(len(positions), times, timestep, None, None)
     if box is not None or unwrapped or any(given is not None for given in arrays.values()):
-        raise ValueError("box, unwrapped, species, masses, velocities go with arrays of positions; objects have their own")
+        raise ValueError("box, unwrapped, species, masses, velocities, diameters go with arrays of positions; objects have their own")
     package = type(trajectory).__module__.partition(".")[0]
     if package == "MDAnalysis":
         of_each = [float(now.time) for now in trajectory.trajectory]
@@ -178,6 +185,7 @@ def _of_arrays(positions, box, unwrapped, arrays):
             species=species,
             species_names=[str(name) for name in names],
             masses=arrays["masses"],
+            diameters=arrays["diameters"],
         )
 
 
@@ -236,7 +244,7 @@ def _timestep(of, timestep):
     return float(timestep)
 
 
-def _text(of, timestep, correlation, structure, bond_order):
+def _text(of, timestep, correlation, observe, sized):
     # Without an interval correlations take all frames.
     every = of["spacing"] or 1
     dimension, box = len(of["box"]), of["box"]
@@ -251,27 +259,27 @@ def _text(of, timestep, correlation, structure, bond_order):
     if not {"from", "block_size"} & set(correlation) and steps < (_BLOCK - 1) * int(correlation["every"]):
         # A block has more samples than that by itself.
         correlation = {**correlation, "block_size": max(2, steps // int(correlation["every"]) + 1)}
-    observe = {
-        name: {"every": every, **keys} for name, keys in (("structure", structure), ("bond_order", bond_order)) if keys is not None
-    }
+    observe = {name: {"every": every, **keys} for name, keys in observe.items() if keys is not None}
     # The stage takes whole intervals; what is evaluated is as long as the trajectory, as by the command.
     intervals = [table["every"] for table in (correlation, *observe.values()) if "every" in table]
     whole = math.lcm(*(number for number in intervals if isinstance(number, int) and number > 0))
     steps = -(-steps // whole) * whole
     # Something has to stand there: it takes no step. The time step must suit it.
+    system = {"dimension": dimension, "box": box, "seed": 1, "species": of["species"]}
     length = min(box) / 10
+    if sized and of["diameters"] and len(of["species"]) == 1:
+        least, greatest = of["diameters"]
+        system["diameters"] = {"distribution": "uniform", "minimum": least, "maximum": greatest}
+        if not least < greatest:
+            system["diameters"] = {"distribution": "discrete", "values": [least]}
+        # Of which the reach of the pair of the largest is a multiple.
+        length /= greatest
     energy = min(species["mass"] for species in of["species"]) * (length / (1e3 * timestep)) ** 2
     names = [species["name"] for species in of["species"]]
     pairs = {f"{a}-{b}": {"epsilon": energy, "sigma": length} for i, a in enumerate(names) for b in names[i:]}
     return _configuration.split(
         {
-            "system": {
-                "dimension": dimension,
-                "box": box,
-                "seed": 1,
-                "species": of["species"],
-                "initial": {"temperature": 1e-3 * energy},
-            },
+            "system": {**system, "initial": {"temperature": 1e-3 * energy}},
             "potential": {"kind": "gaussian-core", "cutoff": 2.0, "truncation": "shifted", "pairs": pairs},
             "run": {"precision": "double", "timestep": timestep},
             "stage": [

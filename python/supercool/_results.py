@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -47,6 +48,23 @@ class Results:
         return f"<Results of {', '.join(self.stages)}: {self.path}>"
 
 
+@dataclasses.dataclass(frozen=True)
+class DiameterClass:
+    """Particles of a class of diameters. label: for legends, as `class 1 (0.73-0.82)`. particles: their number in a system.
+    least, greatest, mean: their diameters."""
+
+    label: str
+    particles: int
+    least: float
+    greatest: float
+    mean: float
+
+    @classmethod
+    def _of(cls, attributes):
+        diameters = (float(attributes[f"{which}_diameter"]) for which in ("least", "greatest", "mean"))
+        return cls(_file.text(attributes["label"]), int(attributes["particles"]), *diameters)
+
+
 class Stage:
     """What a stage has written.
 
@@ -64,6 +82,14 @@ class Stage:
         self.dynamics = Group(path, "dynamics", Function)
         self.structure = Group(path, "structure", Function)
         self.propensity = Group(path, "propensity", Propensity)
+
+    @property
+    def classes(self) -> dict[str, DiameterClass]:
+        """Classes of diameter that `dynamics` are averaged over, by their names in it; none where the averages are over species."""
+        with _file.reading(self.path) as file:
+            groups = {name: dict(group.attrs) for name, group in file.get("dynamics", {}).items()}
+        classes = {name: of for name, of in groups.items() if "mean_diameter" in of}
+        return {name: DiameterClass._of(of) for name, of in classes.items()}
 
     @property
     def plan(self) -> dict:

@@ -32,6 +32,8 @@ pub const CHAIN_LENGTH: usize = 3;
 pub const BLOCK_SIZE: usize = 10;
 pub const POINTS_PER_DECADE: f64 = 9.0;
 pub const CORRELATION_VECTORS_PER_SHELL: usize = 24;
+/// Of a correlation.
+pub const MOST_DIAMETER_CLASSES: usize = 64;
 pub const OVERLAP_LENGTH: f64 = 0.3;
 pub const VAN_HOVE_MAXIMUM_DISTANCE: f64 = 4.0;
 pub const VAN_HOVE_BIN_WIDTH: f64 = 0.05;

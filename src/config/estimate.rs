@@ -9,7 +9,9 @@ use crate::observable::dynamics::sampled::WORDS;
 use crate::observable::dynamics::source::{for_engines, sample_bytes, takes_samples_of_engine};
 use supercool_observables::Axis;
 
-use crate::plan::{CorrelationPlan, DynamicObservable, ObservePlan, Plan, StagePlan};
+use crate::plan::{
+    CorrelationPlan, DiameterClassesPlan, DynamicObservable, ObservePlan, Plan, StagePlan,
+};
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
 const BYTES_PER_PARTICLE: f64 = 256.0;
@@ -118,7 +120,7 @@ fn blocks_on_gpu(plan: &Plan, stage: &StagePlan) -> f64 {
 
 /// What the samples of a correlation take in a checkpoint, where all numbers have 64 bits: twice their memory.
 fn samples_of_checkpoint(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
-    let (particles, species) = (plan.system.particle_count(), plan.system.species.len());
+    let (particles, species) = (plan.system.particle_count(), groups(plan, blocks));
     let of = |part: &CorrelationPlan| {
         let held = takes_samples_of_engine(part).unwrap_or(0);
         2.0 * (held * sample_bytes(part, particles, species)) as f64
@@ -126,9 +128,15 @@ fn samples_of_checkpoint(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     for_engines(blocks).iter().map(of).sum()
 }
 
+/// Species, or classes of diameter, that a correlation is averaged over.
+fn groups(plan: &Plan, blocks: &CorrelationPlan) -> usize {
+    let classes = blocks.diameter_classes.as_ref().map(DiameterClassesPlan::count);
+    classes.unwrap_or(plan.system.species.len())
+}
+
 /// Memory of all samples in the blocks of a correlation, in bytes.
 fn block_memory(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
-    let (particles, species) = (plan.system.particle_count(), plan.system.species.len());
+    let (particles, species) = (plan.system.particle_count(), groups(plan, blocks));
     // Each part has samples of its own.
     let parts = for_engines(blocks);
     let sample: usize = parts.iter().map(|part| sample_bytes(part, particles, species)).sum();
@@ -260,7 +268,7 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
             observable.descriptor().axes.iter().map(of_axis).product::<f64>()
         };
         let series: f64 = blocks.observables.iter().map(rows).sum();
-        files.push((name, 24.0 * lags as f64 * series * (species + 1.0)));
+        files.push((name, 24.0 * lags as f64 * series * (groups(plan, blocks) as f64 + 1.0)));
     }
     files
 }

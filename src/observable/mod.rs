@@ -14,6 +14,7 @@
 //!   order ([`BondOrientationalOrder`]), and alarms for crystals and demixing ([`LocalOrder`]).
 //! - [`hessian`]: energies of particles, and second derivatives of the potential energy.
 //! - [`configurational_temperature`]: the temperature that forces and second derivatives tell.
+//! - [`diameter_classes`]: particles divided by diameter, for averages as over species.
 //! - [`wavevectors`]: shells of lattice vectors; [`accumulator`]: averages with statistical errors of
 //!   correlated data; [`series`]: what comes out.
 //!
@@ -31,6 +32,7 @@ pub mod cells;
 pub mod configurational_temperature;
 mod cosines;
 mod density_modes;
+pub mod diameter_classes;
 pub mod dynamics;
 pub mod ensemble;
 pub mod hessian;
@@ -59,6 +61,8 @@ pub use structure::{
     BondOrder, BondOrientationalOrder, CrystallinityAndDemixing, LocalOrder, Structure,
 };
 
+use std::sync::Arc;
+
 use crate::system::{SimulationBox, Species};
 
 /// What the observables of a stage have to know about the system.
@@ -68,6 +72,8 @@ pub struct SampleContext {
     pub species: Vec<Species>,
     /// Species index of every particle, in id order.
     pub species_of: Vec<u8>,
+    /// Ids in the order in which samples hold the particles, species after species; by species and id if not given.
+    pub order: Option<Arc<[u32]>>,
     pub timestep: f64,
     /// Steps of the stage; samples are taken at 0, `every`, 2 `every`, ... up to and including this.
     pub stage_steps: u64,
@@ -87,6 +93,19 @@ pub enum ObservableError {
     TooManyWaveVectors { wavenumber: f64, edges: Vec<f64> },
     #[error("species_of: {found} particles of species {species}, expected {expected}")]
     SpeciesMismatch { species: String, expected: usize, found: usize },
+    #[error("particles have no diameters to be divided by into classes")]
+    NoDiameters,
+    #[error(
+        "class {class} of diameters,{between}{} has no particle: the diameters of the {particles} particles are {least:.4} to \
+         {greatest:.4}",
+        if between.is_empty() { "" } else { "," }
+    )]
+    EmptyClass { class: usize, between: String, particles: usize, least: f64, greatest: f64 },
+    #[error(
+        "class {class} of diameters has {first} particles in system 0 and {other} in system {system}, and averages over systems \
+         are of classes of the same number of particles"
+    )]
+    UnequalClasses { class: usize, first: usize, other: usize, system: usize },
     #[error("saved state of the observables: {0}")]
     State(String),
 }

@@ -1,5 +1,6 @@
 //! The order of particles where samples of them lie, and how inner loops go through it.
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{ObservableError, SampleContext};
 
@@ -9,7 +10,7 @@ pub(super) const CHUNK: usize = 256;
 /// Particles that one inner loop handles at once.
 pub const LANES: usize = 64;
 
-/// Order of particles in samples: by species, by id within a species.
+/// Order of particles in samples: by species, and within a species by id or as the context has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParticleOrder {
     /// Id of the particle at each place.
@@ -24,12 +25,12 @@ impl ParticleOrder {
     pub fn new(context: &SampleContext) -> Result<Self, ObservableError> {
         let mut ids = Vec::with_capacity(context.species_of.len());
         let mut ranges = Vec::new();
+        let by_id = || (0..context.species_of.len() as u32).collect();
+        let all: Arc<[u32]> = context.order.clone().unwrap_or_else(by_id);
         for (index, species) in context.species.iter().enumerate() {
             let start = ids.len();
-            let members = context.species_of.iter().enumerate();
-            ids.extend(
-                members.filter(|&(_, &of)| usize::from(of) == index).map(|(id, _)| id as u32),
-            );
+            let is_of = |id: &u32| usize::from(context.species_of[*id as usize]) == index;
+            ids.extend(all.iter().copied().filter(is_of));
             let found = ids.len() - start;
             if found != species.count {
                 return Err(ObservableError::SpeciesMismatch {
@@ -41,6 +42,14 @@ impl ParticleOrder {
             ranges.push(start..ids.len());
         }
         Ok(ParticleOrder { ids, ranges })
+    }
+
+    /// Whether engines leave samples in this order: that of the context, or of ids.
+    pub fn is_of_engines(&self, context: &SampleContext) -> bool {
+        match &context.order {
+            Some(order) => **order == self.ids[..],
+            None => self.ids.is_sorted(),
+        }
     }
 
     pub fn len(&self) -> usize {

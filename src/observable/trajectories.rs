@@ -23,6 +23,7 @@ pub fn context(edges: &[f64], counts: &[usize], stage_steps: u64) -> SampleConte
         simulation_box: SimulationBox::new(edges),
         species_of: species_of_particles(&species),
         species,
+        order: None,
         timestep: 0.002,
         stage_steps,
     }

@@ -18,6 +18,7 @@
 //! Order within a file: `value` grows first, then `time`, `step` last. A row whose `step` is there
 //! is complete.
 mod checkpoint;
+mod classes;
 mod description;
 mod disk_space;
 mod durable;

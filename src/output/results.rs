@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use hdf5::File;
 
+use super::classes;
 use super::durable::sync_file;
 use super::error::foreign;
 use super::exchanges;
@@ -15,6 +16,7 @@ use super::{
     ThermodynamicsRow, h5md, hdf5_file,
 };
 use crate::engine::{ExchangeCounts, StageContext};
+use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::propensity::PropensityRow;
 use crate::plan::Plan;
 
@@ -32,6 +34,8 @@ pub struct StageLayout {
     pub scalars: Vec<Scalars>,
     /// Time correlations and structure functions.
     pub series: Vec<SeriesLayout>,
+    /// By diameter, of time correlations.
+    pub classes: Vec<DiameterClass>,
     pub propensity: Option<PropensityLayout>,
 }
 
@@ -64,7 +68,7 @@ impl Rows {
 /// Writes a stage's results: H5MD 1.1 with the modules "units" and "thermodynamics".
 ///
 /// - `/observables/<name>/{step,time,value}`: thermodynamics, energies per particle;
-/// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`];
+/// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`]; classes of diameter have [attributes](classes::describe);
 /// - `/propensity/...`: [`PropensityLayout`];
 /// - `/systems/...`: of many systems the values of each, below the same paths; the others are averages over systems;
 /// - `/systems/exchange/...`: exchanges of replicas;
@@ -125,6 +129,7 @@ impl ResultsWriter {
                 scalars.create(file, &file.group("observables")?, dimension, systems)?;
             }
             layout.series.iter().try_for_each(|series| series.create(file, systems))?;
+            layout.classes.iter().try_for_each(|class| classes::describe(class, file))?;
             layout.propensity.iter().try_for_each(|propensity| propensity.create(file))
         })?;
         Ok(Self::new(path, run.plan, layout, Rows::default()))

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::conditions::taken_over;
 use super::description::Provenance;
 use super::draft::Draft;
+use super::stage::classes::diameters_of;
 use super::stage::{StageOutput, part_of_system};
 use super::writer::Writer;
 use super::{OutputDirectory, RunError, RunOptions, Simulation, memory, stage_contexts};
@@ -100,6 +101,7 @@ impl Simulation {
         let mut states = states_in(checkpoint, &plan, path)?;
         directory.is_at("setting up the engine".to_owned());
         let step = states[0].step;
+        let diameters = diameters_of(&states);
         if let Some(exchanges) = &exchanges {
             states = exchanges.by_replica(states);
         }
@@ -124,6 +126,7 @@ impl Simulation {
                 directory,
                 &provenance,
                 checkpoint,
+                &diameters,
             )?;
             output.hand_over(ensemble.as_mut())?;
             let first_step = plan.first_step(place.stage);

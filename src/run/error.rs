@@ -185,6 +185,12 @@ pub enum RunError {
     #[diagnostic(transparent)]
     Replay(#[from] ReplayError),
 
+    #[error("stage \"{stage}\"{}: diameter_classes: {error}", of_system(*system))]
+    #[diagnostic(help(
+        "give bounds within the diameters of the particles, or a number of classes: diameter_classes = 3"
+    ))]
+    Classes { stage: String, system: Option<usize>, error: ObservableError },
+
     #[error(transparent)]
     Observable(#[from] ObservableError),
 }

@@ -51,6 +51,7 @@ use self::progress::Progress;
 use self::recheck::Recheck;
 pub use self::replay::{ReplayError, ReplayOptions, Replayed, frame_spacing, replay};
 use self::stage::StageOutput;
+use self::stage::classes::{self, present_diameters};
 pub use self::summary::{StageSummary, Summary};
 use self::writer::{Row, Writer};
 use crate::announce;
@@ -150,6 +151,7 @@ pub fn run(mut plan: Plan, toml_text: &str, options: &RunOptions) -> Result<Outc
     });
     let create = || initial::create_all(&mut plan);
     let states = announce::while_slow("creating the initial state", create)?;
+    classes::check_all(&plan, &states)?;
     let mut directory = OutputDirectory::create(&plan, options.force)?;
     directory.on_full_disk(full_disk(&plan, &watch));
     directory.watched_by(&watch);
@@ -503,12 +505,15 @@ impl Simulation {
         announce::while_slow(what, || self.ensemble.begin_stage(&contexts))?;
         self.set_total_energy()?;
         self.warn(directory.path())?;
+        let ensemble = self.ensemble.as_mut();
+        let diameters = present_diameters(ensemble, &self.plan_of_stage, self.stage)?;
         let mut output = StageOutput::create(
             &self.plan_of_stage,
             &self.toml_text,
             self.stage,
             directory,
             &Provenance::of(self.ensemble.as_ref()),
+            &diameters,
         )?;
         output.hand_over(self.ensemble.as_mut())?;
         let step = self.ensemble.step();

@@ -16,6 +16,7 @@ use super::RunError;
 use super::description::Provenance;
 use super::directory::OutputDirectory;
 use super::stage::StageOutput;
+use super::stage::classes::classes_of;
 use crate::observable::dynamics::source::is_of_stress;
 use crate::plan::{ObservePlan, Plan, StagePlan};
 use crate::system::{SimulationBox, Snapshot};
@@ -134,6 +135,13 @@ pub fn replay(
     let species = &plan.system.species;
     let order = order_of(species, &first, trajectory)?;
     check_masses(species, &first, &order, trajectory)?;
+    let diameters = match (plan.stages[index].diameter_classes(), &first.diameter) {
+        (None, _) => Vec::new(),
+        (Some(_), Some(diameter)) => vec![order.iter().map(|&place| diameter[place]).collect()],
+        (Some(_), None) => {
+            return Err(ReplayError::NoDiameters { path: trajectory.to_owned() }.into());
+        }
+    };
     let mut notes: Vec<String> = note_of_types(species, &first).into_iter().collect();
     if first.time.is_none() {
         notes.push(format!(
@@ -148,6 +156,7 @@ pub fn replay(
     }));
 
     check_place(&plan.output.directory, trajectory)?;
+    classes_of(&plan, index, &diameters)?;
     let mut directory = OutputDirectory::create(&plan, options.force).map_err(without_resume)?;
     directory.begin()?;
     let provenance = Provenance::of_trajectory(trajectory, reader.format(), frames);
@@ -157,7 +166,7 @@ pub fn replay(
         index,
         &directory,
         &provenance,
-        frames_of_any.as_ref(),
+        (frames_of_any.as_ref(), &diameters),
     );
     let evaluated = output.and_then(|output| {
         let replay = Replay {
@@ -167,6 +176,7 @@ pub fn replay(
                 timestep: plan.run.timestep,
                 per_count,
                 velocities: velocities_due(&plan.stages[index], spacing),
+                has_classes: !diameters.is_empty(),
                 path: trajectory,
             },
             unwrapping: Unwrapping::new(plan.system.simulation_box, first.image.is_some()),
@@ -196,6 +206,8 @@ struct Reference<'a> {
     per_count: u64,
     /// Steps, counted from the first frame, of whose multiples velocities are needed.
     velocities: Vec<u64>,
+    /// Whether particles are divided by their diameters, which must then stay.
+    has_classes: bool,
     path: &'a Path,
 }
 
@@ -276,6 +288,11 @@ impl Reference<'_> {
         }
         if frame.box_edges != first.box_edges {
             return Err(changed("the box changes"));
+        }
+        if self.has_classes && frame.diameter != first.diameter {
+            return Err(changed(
+                "the diameters change, and diameter_classes are of particles that keep theirs",
+            ));
         }
         if let (Some(from), Some(to)) = (first.time, frame.time) {
             let expected = since_first as f64 * self.timestep;

@@ -1,11 +1,13 @@
 //! What a stage measures and writes.
 mod arrays;
+pub(super) mod classes;
 mod files;
 pub(super) mod minima;
 mod observables;
 mod propensities;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
@@ -22,6 +24,7 @@ use super::writer::Row;
 use crate::engine::{
     self, Ensemble, ExchangeCounts, InherentStructure, Minimizer, OfSystems, Workers,
 };
+use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::{
@@ -46,6 +49,8 @@ pub struct StageOutput {
     timestep: f64,
     offset: f64,
     systems: Vec<Observables>,
+    /// By diameter, of all systems.
+    classes: Vec<DiameterClass>,
     /// Who samples them.
     workers: Workers,
     /// Of the bond-orientational order, in the files.
@@ -81,7 +86,7 @@ struct Written {
 }
 
 impl StageOutput {
-    /// Starts a stage's observables and files. Files that a crashed run left from this stage, which no
+    /// Starts a stage's observables and files, with the `diameters` of the particles of each system where it has classes of them. Files that a crashed run left from this stage, which no
     /// checkpoint counts on, are replaced.
     pub fn create(
         plan: &Plan,
@@ -89,8 +94,9 @@ impl StageOutput {
         stage: usize,
         directory: &OutputDirectory,
         provenance: &Provenance,
+        diameters: &[Arc<[f64]>],
     ) -> Result<Self, RunError> {
-        Self::create_of(plan, toml_text, stage, directory, provenance, None)
+        Self::create_of(plan, toml_text, stage, directory, provenance, (None, diameters))
     }
 
     /// The same of samples of a trajectory, which may be at any times.
@@ -100,9 +106,9 @@ impl StageOutput {
         stage: usize,
         directory: &OutputDirectory,
         provenance: &Provenance,
-        frames: Option<&StoredFrames>,
+        (frames, diameters): (Option<&StoredFrames>, &[Arc<[f64]>]),
     ) -> Result<Self, RunError> {
-        let mut output = Self::observables(plan, stage, frames)?;
+        let mut output = Self::observables(plan, stage, frames, diameters)?;
         output.give_up_as(directory);
         let stage = &output.plan;
         let description = provenance.describe(plan, toml_text, &stage.name, directory.run());
@@ -119,8 +125,9 @@ impl StageOutput {
         directory: &OutputDirectory,
         provenance: &Provenance,
         checkpoint: &Checkpoint,
+        diameters: &[Arc<[f64]>],
     ) -> Result<Self, RunError> {
-        let mut output = Self::observables(plan, stage, None)?;
+        let mut output = Self::observables(plan, stage, None, diameters)?;
         match &output.ensemble {
             None => output.systems[0].restore(checkpoint)?,
             Some(_) => {
@@ -154,15 +161,21 @@ impl StageOutput {
     }
 
     /// The observables of a stage, which go to no files.
-    pub fn without_files(plan: &Plan, stage: usize) -> Result<Self, RunError> {
-        Self::observables(plan, stage, None)
+    pub fn without_files(
+        plan: &Plan,
+        stage: usize,
+        diameters: &[Arc<[f64]>],
+    ) -> Result<Self, RunError> {
+        Self::observables(plan, stage, None, diameters)
     }
 
     fn observables(
         plan: &Plan,
         stage: usize,
         frames: Option<&StoredFrames>,
+        diameters: &[Arc<[f64]>],
     ) -> Result<Self, RunError> {
+        let classes = classes::classes_of(plan, stage, diameters)?;
         let is_exchanging = plan.exchanges_in(stage);
         let first_step = plan.first_step(stage);
         let first_time = plan.time(stage, first_step);
@@ -172,7 +185,8 @@ impl StageOutput {
             None => 0.0,
         };
         let stage = plan.stages[stage].clone();
-        let systems = (0..plan.systems()).map(|_| Observables::new(plan, &stage, frames));
+        let systems = (0..plan.systems())
+            .map(|system| Observables::new(plan, &stage, frames, classes.get(system)));
         let systems = systems.collect::<Result<_, _>>()?;
         let minimizer = match &stage.observe.inherent_structures {
             Some(settings) => Some(engine::minimizer(plan, settings)?),
@@ -198,6 +212,7 @@ impl StageOutput {
             offset,
             workers: Workers::for_systems(plan.systems(), rayon::current_num_threads())?,
             systems,
+            classes: DiameterClass::over_systems(&classes),
             bond_order_samples: 0,
             bond_orders: BTreeMap::new(),
             directory: None,
@@ -233,7 +248,8 @@ impl StageOutput {
         let thermodynamics = self.plan.observe.thermodynamics.is_some();
         let propensity = self.propensity_layout.clone();
         let (exchanges, series) = (self.is_exchanging, self.systems[0].layouts());
-        StageLayout { thermodynamics, exchanges, scalars, series, propensity }
+        let classes = self.classes.clone();
+        StageLayout { thermodynamics, exchanges, scalars, series, classes, propensity }
     }
 
     /// Leaves to the engines what they evaluate by themselves.

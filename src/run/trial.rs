@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::conditions::{states_in_box, taken_over};
 use super::stage::StageOutput;
+use super::stage::classes::present_diameters;
 use super::{RunError, first_temperature, memory, stage_contexts};
 use crate::engine::domain::Ranks;
 use crate::engine::{self, EngineReport, Ensemble, Replicas, Thermodynamics};
@@ -85,7 +86,8 @@ fn speed(
     let mut contexts = stage_contexts(plan, stage);
     contexts.iter_mut().for_each(|context| context.first_step = first);
     ensemble.begin_stage(&contexts)?;
-    let mut output = StageOutput::without_files(plan, stage)?;
+    let diameters = present_diameters(ensemble, plan, stage)?;
+    let mut output = StageOutput::without_files(plan, stage, &diameters)?;
     output.hand_over(ensemble)?;
     let started = Instant::now();
     sample(ensemble, &mut output, first)?;

@@ -48,6 +48,7 @@ pub fn correlation(every: u64, block_size: usize, levels: usize) -> CorrelationP
         bonds: None,
         van_hove: VanHovePlan { maximum_distance: 1.0, bin_width: 0.1 },
         species: vec![0, 1],
+        diameter_classes: None,
         observables: OBSERVABLES.to_vec(),
     }
 }
@@ -149,6 +150,7 @@ impl Case {
             simulation_box: system.simulation_box,
             species: system.species.clone(),
             species_of: species_of_particles(&system.species),
+            order: None,
             timestep: self.plan.run.timestep,
             stage_steps: self.steps,
         }

@@ -4,6 +4,7 @@ mod common;
 
 mod alarms;
 mod analyze;
+mod classes;
 mod commands;
 mod conditions;
 mod damaged;

@@ -137,7 +137,8 @@ impl Run {
             let mean = block_average(&each.value);
             Estimate { value: mean.value, error: mean.error }
         });
-        for (name, particles) in file.species() {
+        let classes = file.classes().into_iter().map(|class| (class.group, class.particles));
+        for (name, particles) in file.species().into_iter().chain(classes) {
             let displacement = functions.iter_mut().find(|f| f.name == MSD && f.group == name);
             displacement
                 .into_iter()

@@ -60,7 +60,7 @@ pub(super) fn collect(
     for (index, file) in files.iter().enumerate() {
         series.extend(file.series.iter().map(|each| (index, each)));
         let all = file.dynamics.iter().chain(&file.structure);
-        functions.extend(all.map(|each| (index, each.clone())));
+        functions.extend(all.map(|each| (index, labelled(each, file))));
     }
     let drifts: Vec<Option<&Drift>> = files.iter().map(|file| file.drift.as_ref()).collect();
     let mut panels = Vec::new();
@@ -74,6 +74,15 @@ pub(super) fn collect(
     }
     panels.retain(|panel| !panel.lines.is_empty());
     panels
+}
+
+/// With the label of a class of diameters in the place of its group.
+fn labelled(function: &Function, file: &Overview) -> Function {
+    let mut function = function.clone();
+    if let Some(class) = file.classes.iter().find(|class| class.group == function.group) {
+        function.group.clone_from(&class.label);
+    }
+    function
 }
 
 fn time_series_panel(

@@ -88,6 +88,7 @@ fn correlation(observables: Vec<D>) -> CorrelationPlan {
         bonds: Some(BondPlan { radius: 1.4, breaking_radius: 1.8 }),
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
+        diameter_classes: None,
         observables,
     }
 }
@@ -117,6 +118,7 @@ fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlat
         simulation_box: system.simulation_box,
         species: system.species.clone(),
         species_of: species_of_particles(&system.species),
+        order: None,
         timestep: plan.run.timestep,
         stage_steps: EVERY * (BLOCK_SIZE as u64).pow(LEVELS as u32),
     };

@@ -26,8 +26,8 @@ pub use stage::{
 pub use sweep::Sweep;
 pub use system::{DiameterKind, Diameters, Initial, SpeciesEntry, System};
 pub use value::{
-    Integer, ListOr, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table, Temperature,
-    Written,
+    CountOrBounds, Integer, ListOr, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table,
+    Temperature, Written,
 };
 
 /// Configuration of a run. All numbers are in reduced units: lengths, energies and masses in the

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table, Temperature, Written,
+    CountOrBounds, Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table,
+    Temperature, Written,
 };
 use crate::config::defaults;
 use crate::plan::DynamicObservable;
@@ -406,6 +407,11 @@ pub struct Correlation {
     /// made beside them where all species are named; those of collective functions, overlaps, bond
     /// breaking and susceptibilities in any case.
     pub species: Option<Written<Vec<Written<String>>>>,
+    /// In place of the species: classes of particles by diameter. A number of classes, with equal numbers of particles by the rank
+    /// of the diameter (equal diameters by the rank of the id), or a list of ascending diameters that bound them: a particle with the
+    /// diameter of a bound is in the class above. Averages over all particles are always made beside them. All correlations of
+    /// a stage that have classes have the same. Only with `[system.diameters]`, and not in a stage with `swap`.
+    pub diameter_classes: Option<Written<CountOrBounds>>,
     /// What is correlated; the first five if not given.
     pub observables: Option<Written<Vec<Written<DynamicObservable>>>>,
 }

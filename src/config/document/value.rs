@@ -243,6 +243,48 @@ impl<'de, T: Deserialize<'de> + OrPlain> Deserialize<'de> for ListOr<T> {
     }
 }
 
+/// How many there are, or the numbers between them.
+#[derive(Clone, Debug)]
+pub enum CountOrBounds {
+    Count(Integer),
+    Bounds(Vec<Written<Number>>),
+}
+
+impl<'de> Deserialize<'de> for CountOrBounds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EitherVisitor;
+
+        impl<'de> Visitor<'de> for EitherVisitor {
+            type Value = CountOrBounds;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number or a list of numbers")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<CountOrBounds, E> {
+                Ok(CountOrBounds::Count(Integer(value.into())))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<CountOrBounds, E> {
+                Ok(CountOrBounds::Count(Integer(value.into())))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> Result<CountOrBounds, A::Error> {
+                let mut bounds = Vec::new();
+                while let Some(bound) = list.next_element()? {
+                    bounds.push(bound);
+                }
+                Ok(CountOrBounds::Bounds(bounds))
+            }
+        }
+
+        deserializer.deserialize_any(EitherVisitor)
+    }
+}
+
 /// A number, or a phrase.
 #[derive(Clone, Debug)]
 pub enum NumberOrPhrase {
@@ -377,6 +419,12 @@ schema_of!(
     [] OneOrMore, "OneOrMore",
     |_| json_schema!({
         "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
+    })
+);
+schema_of!(
+    [] CountOrBounds, "CountOrBounds",
+    |_| json_schema!({
+        "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "type": "number" } }]
     })
 );
 schema_of!([] NumberOrPhrase, "NumberOrPhrase", |_| json_schema!({ "type": ["number", "string"] }));

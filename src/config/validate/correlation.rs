@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, rounded_down};
 use super::unneeded::add;
-use super::{neighbors, sampling};
+use super::{diameter_classes, neighbors, sampling};
 use crate::config::defaults;
 use crate::config::document::{Correlation, Number, Table, Written};
 use crate::config::reword::nearest;
@@ -30,6 +30,7 @@ pub fn check(
     let span = &document.span;
     let sampling = sampling::check(document, stage_checks, checker);
     let species = species(document, stage_checks, checker);
+    let diameter_classes = diameter_classes::check(document, stage_checks, checker);
     let observables = observables(document, checker);
     let any = |need: Need| {
         observables.as_ref().is_some_and(|all| all.iter().any(|&observable| need.is_of(observable)))
@@ -109,6 +110,7 @@ pub fn check(
         bonds: bonds?,
         van_hove: van_hove?,
         species: species?,
+        diameter_classes: diameter_classes?,
         observables,
     })
 }

@@ -6,6 +6,7 @@ mod checker;
 mod conditions;
 mod consistency;
 mod correlation;
+mod diameter_classes;
 mod diameters;
 mod ensemble;
 mod inherent;
@@ -223,6 +224,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
     propensity::check_plan(&plan, document, checker);
+    diameter_classes::check_plan(&plan, document, checker);
     Some(plan)
 }
 

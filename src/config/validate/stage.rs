@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval};
-use super::{conditions, correlation, inherent, propensity, structure, swap, thermostat};
+use super::{
+    conditions, correlation, diameter_classes, inherent, propensity, structure, swap, thermostat,
+};
 use crate::config::document::{
     Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Table, Written,
 };
@@ -55,6 +57,7 @@ pub fn check_all(
             simulation_box: simulation_box.as_ref(),
             species: system.map(|system| system.species.as_slice()),
             diameters: system.map(|system| system.diameters.is_some()),
+            swaps: stage.swap.is_some(),
             timestep,
             steps: 0,
         };
@@ -130,6 +133,7 @@ fn check(
         .map(|document| correlation::check(document, &stage_checks, checker))
         .collect();
     correlation::check_disjoint(&stage.correlation, &correlations, checker);
+    diameter_classes::check_alike(&stage.correlation, &correlations, checker);
     let propensity = match &stage.propensity {
         Some(document) => propensity::check(document, &stage_checks, checker).map(Some),
         None => Some(None),

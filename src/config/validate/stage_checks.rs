@@ -12,6 +12,8 @@ pub struct StageChecks<'a> {
     pub species: Option<&'a [Species]>,
     /// Whether particles have diameters.
     pub diameters: Option<bool>,
+    /// Whether they are exchanged.
+    pub swaps: bool,
     pub timestep: Option<f64>,
     pub steps: u64,
 }

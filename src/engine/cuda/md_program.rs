@@ -26,6 +26,7 @@ pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
             ("EQUAL_MASSES", u32::from(equal_masses).to_string()),
             ("CUBIC", u32::from(simulation_box.is_cubic()).to_string()),
             ("SAMPLING", u32::from(samples::is_wanted(plan)).to_string()),
+            ("SAMPLE_PLACES", u32::from(samples::are_places_wanted(plan)).to_string()),
             ("SMALL_BLOCK", SMALL_BLOCK.to_string()),
             ("SMALL_BLOCK_GLOBAL", SMALL_BLOCK.to_string()),
             ("LARGEST_BLOCK", LARGEST_BLOCK.to_string()),

@@ -35,11 +35,13 @@ device_struct! {
 device_struct! {
     /// Where samples go.
     pub struct SamplingConstant {
-        /// Slots of `slot_words` words: records of the particles in id order.
+        /// Slots of `slot_words` words: records of the particles in id order, or at their `places`.
         pub records: Pointer<u32>,
         /// Slots of the launch's samples, in order.
         pub slots: Pointer<Const<u32>>,
         pub slot_words: u64,
+        /// By id; null in id order. Read by programs with `SAMPLE_PLACES` only.
+        pub places: Pointer<Const<u32>>,
         /// 2^32 over the edge.
         pub units: [f64; 3],
     }
@@ -66,6 +68,11 @@ pub fn is_wanted(plan: &Plan) -> bool {
             || observe.structure.is_some()
             || observe.bond_order.is_some()
     })
+}
+
+/// Whether some of them want the particles in another order than that of their ids.
+pub fn are_places_wanted(plan: &Plan) -> bool {
+    plan.stages.iter().any(|stage| stage.diameter_classes().is_some())
 }
 
 /// Whether some of them are of the stress.

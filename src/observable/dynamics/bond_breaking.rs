@@ -146,6 +146,7 @@ mod tests {
             bonds: Some(bonds),
             van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
             species: vec![0, 1],
+            diameter_classes: None,
             observables: vec![
                 DynamicObservable::BondBreaking,
                 DynamicObservable::BondBreakingSusceptibility,

@@ -29,7 +29,8 @@ use crate::observable::{ObservableError, SampleContext};
 use crate::plan::CorrelationPlan;
 use crate::system::Snapshot;
 
-/// All time correlations of one blocking scheme over one stage, for every species.
+/// All time correlations of one blocking scheme over one stage, for every species. Where the plan has classes of diameter, these
+/// are the species of the context ([`DiameterClasses::divide`](crate::observable::diameter_classes::DiameterClasses::divide)).
 ///
 /// Lags that the stage is too short for are left out.
 pub struct Correlations {
@@ -76,6 +77,23 @@ struct Channel {
     parts: Vec<Part>,
     /// By part, row, lag.
     averages: Vec<Vec<Vec<BlockAverage>>>,
+}
+
+/// What an observable is averaged over; beside classes of diameter always all particles.
+fn parts_of(
+    observable: &dyn Correlation,
+    plan: &CorrelationPlan,
+    context: &SampleContext,
+) -> Vec<Part> {
+    let groups = context.species.len();
+    if plan.diameter_classes.is_none() {
+        return observable.parts(groups, &plan.species);
+    }
+    let mut parts = observable.parts(groups, &(0..groups).collect::<Vec<_>>());
+    if !parts.contains(&Part::All) {
+        parts.push(Part::All);
+    }
+    parts
 }
 
 impl Correlations {
@@ -136,7 +154,7 @@ impl Correlations {
                     terms.len() - 1
                 }
             };
-            let parts = observable.parts(context.species.len(), &plan.species);
+            let parts = parts_of(&*observable, plan, context);
             let of_lags = vec![BlockAverage::new(observable.components()); lags.len()];
             let averages = vec![vec![of_lags; terms[index].1.rows().count()]; parts.len()];
             channels.push(Channel { observable, terms: index, parts, averages });

@@ -1,4 +1,6 @@
 //! What an engine has to know to evaluate terms of correlations where the particles are, and what it gives back.
+use std::sync::Arc;
+
 use super::blocking::{Blocks, Due};
 use super::kernel_sum::KernelSum;
 use super::sampled::HeldSamples;
@@ -51,6 +53,8 @@ pub struct Evaluation {
     pub simulation_box: SimulationBox,
     /// Particles lie one species after the other.
     pub species: Vec<Species>,
+    /// Ids in the order in which the particles lie; in that of ids if not given.
+    pub order: Option<Arc<[u32]>>,
 }
 
 impl Evaluation {
@@ -110,6 +114,8 @@ pub struct DensityEvaluation {
     pub simulation_box: SimulationBox,
     /// Particles lie one species after the other.
     pub species: Vec<Species>,
+    /// Ids in the order in which the particles lie; in that of ids if not given.
+    pub order: Option<Arc<[u32]>>,
 }
 
 /// `rho_a(q)` of a sample.
@@ -165,6 +171,8 @@ pub struct BondOrderEvaluation {
     pub simulation_box: SimulationBox,
     /// Particles lie one species after the other.
     pub species: Vec<Species>,
+    /// Ids in the order in which the particles lie; in that of ids if not given.
+    pub order: Option<Arc<[u32]>>,
 }
 
 /// Bond-orientational order of a sample.
@@ -197,6 +205,17 @@ impl Offloaded {
             Offloaded::Stress(evaluation, _) => evaluation.every,
             Offloaded::Structure(evaluation, _) => evaluation.densities.every,
             Offloaded::BondOrder(evaluation, _) => evaluation.every,
+        }
+    }
+
+    /// Ids in the order in which particles lie in samples; `None` also where it does not matter.
+    pub fn order(&self) -> Option<&Arc<[u32]>> {
+        match self {
+            Offloaded::Pairs(evaluation, _) => evaluation.order.as_ref(),
+            Offloaded::Densities(evaluation, _) => evaluation.order.as_ref(),
+            Offloaded::Stress(..) => None,
+            Offloaded::Structure(evaluation, _) => evaluation.densities.order.as_ref(),
+            Offloaded::BondOrder(evaluation, _) => evaluation.order.as_ref(),
         }
     }
 
@@ -312,6 +331,7 @@ mod tests {
             cage_radius: None,
             simulation_box: SimulationBox::cubic(3, 10, 1.0),
             species: Vec::new(),
+            order: None,
         }
     }
 

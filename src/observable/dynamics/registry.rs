@@ -79,6 +79,7 @@ mod tests {
             bonds: Some(BondPlan { radius: 1.3, breaking_radius: 1.6 }),
             van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
             species: vec![0, 1],
+            diameter_classes: None,
             observables: DynamicObservable::ALL.to_vec(),
         };
         let correlations = correlations(&plan, &context);

@@ -83,7 +83,7 @@ impl Structure {
 
     /// Leaves samples to an engine from now on, if it may take them: no more are taken here.
     pub fn hand_over(&mut self) -> Option<Offloaded> {
-        if !self.order.ids().is_sorted() {
+        if !self.order.is_of_engines(&self.context) {
             return None;
         }
         self.of_engine = true;
@@ -94,6 +94,7 @@ impl Structure {
             remove_drift: false,
             simulation_box: self.context.simulation_box,
             species: self.context.species.clone(),
+            order: self.context.order.clone(),
         };
         let evaluation = StructureEvaluation { bins, bin_width, densities };
         Some(Offloaded::Structure(evaluation, self.samples))

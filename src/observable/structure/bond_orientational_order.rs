@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::bond_harmonics::{Components, add, bonds_of, magnitude};
@@ -27,6 +29,8 @@ pub struct BondOrientationalOrder {
     /// The particles lie one species after the other.
     is_sorted: bool,
     /// An engine takes the samples.
+    /// Of samples, as of the context.
+    order: Option<Arc<[u32]>>,
     of_engine: bool,
 }
 
@@ -57,6 +61,7 @@ impl BondOrientationalOrder {
             every,
             radius,
             species: context.species.clone(),
+            order: context.order.clone(),
             is_sorted: context.species_of.is_sorted(),
             of_engine: false,
         })
@@ -78,6 +83,7 @@ impl BondOrientationalOrder {
             radius: self.radius,
             simulation_box: self.simulation_box,
             species: self.species.clone(),
+            order: self.order.clone(),
         };
         Some(Offloaded::BondOrder(evaluation, samples))
     }

@@ -11,7 +11,7 @@ const DENSITIES: usize = 4;
 const STRESS: usize = 5;
 
 /// A part of all observables that engines evaluate.
-fn part(number: usize, remove_drift: bool) -> CorrelationPlan {
+pub(super) fn part(number: usize, remove_drift: bool) -> CorrelationPlan {
     let plan = CorrelationPlan { remove_drift, ..plan(3, 4, 4, &[2.0, 7.0]) };
     for_engines(&plan).remove(number)
 }
@@ -21,7 +21,7 @@ fn in_octaves(plan: CorrelationPlan) -> CorrelationPlan {
     CorrelationPlan { block_size: 6, level_ratio: Some(2), ..plan }
 }
 
-fn assert_near(found: &[Series], expected: &[Series], what: &str) {
+pub(super) fn assert_near(found: &[Series], expected: &[Series], what: &str) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
         assert_eq!((&found.path, &found.count), (&expected.path, &expected.count), "{what}");

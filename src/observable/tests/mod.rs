@@ -1,4 +1,5 @@
 //! Physics and contracts of whole observables.
+mod classes;
 mod drift;
 mod dynamics;
 mod evaluated;
@@ -29,6 +30,7 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
         bonds: Some(BondPlan { radius: 1.3, breaking_radius: 1.6 }),
         van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
         species: vec![0, 1, 2],
+        diameter_classes: None,
         observables: DynamicObservable::ALL.to_vec(),
     }
 }

@@ -129,6 +129,12 @@ pub enum ReplayError {
     #[diagnostic(help("dump custom ... id type x y z ix iy iz"))]
     NoIds { path: PathBuf, format: &'static str },
 
+    #[error("{}: no diameters in the file, and diameter_classes divides the particles by them", path.display())]
+    #[diagnostic(help(
+        "trajectories of runs with [system.diameters] hold them, as do GSD, extended XYZ (radius) and LAMMPS files (diameter)"
+    ))]
+    NoDiameters { path: PathBuf },
+
     #[error("--output {}: the trajectory itself lies there", directory.display())]
     #[diagnostic(help(
         "results of a trajectory go to a directory of their own, which --output names"

@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use super::arrays::{load_arrays, save_arrays};
+use crate::observable::diameter_classes::DiameterClasses;
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::frames::FrameTimes;
 use crate::observable::dynamics::sampled::HeldSamples;
@@ -11,7 +12,7 @@ use crate::observable::{
     SampleContext, Series, Structure,
 };
 use crate::output::{Axis, Checkpoint, OutputError, SeriesLayout};
-use crate::plan::{Plan, StagePlan};
+use crate::plan::{CorrelationPlan, Plan, StagePlan};
 use crate::run::RunError;
 use crate::run::schedule::Schedule;
 use crate::system::{Snapshot, species_of_particles};
@@ -50,28 +51,37 @@ enum OfEngine {
 }
 
 impl Observables {
-    /// `frames`: of samples that are not at equal intervals, for correlations whose own is none of theirs.
+    /// `frames`: of samples that are not at equal intervals, for correlations whose own is none of theirs. `classes`: of the
+    /// particles by their diameters, where the stage has them.
     pub fn new(
         plan: &Plan,
         stage: &StagePlan,
         frames: Option<&StoredFrames>,
+        classes: Option<&DiameterClasses>,
     ) -> Result<Self, RunError> {
         let context = sample_context(plan, stage);
+        // Engines leave all samples in one order.
+        let of_all = classes.map_or_else(|| context.clone(), |classes| classes.order(&context));
+        let of_classes = classes.map(|classes| classes.divide(&context));
+        let context_of = |plan: &CorrelationPlan| match &of_classes {
+            Some(of_classes) if plan.diameter_classes.is_some() => of_classes.clone(),
+            _ => of_all.clone(),
+        };
         let correlations = stage
             .correlations
             .iter()
             .flat_map(for_engines)
             .map(|plan| match frames.filter(|frames| !frames.has_interval(plan.every)) {
-                Some(frames) => Correlations::of_frames(&plan, &context, &frames.times),
-                None => Correlations::new(&plan, &context),
+                Some(frames) => Correlations::of_frames(&plan, &context_of(&plan), &frames.times),
+                None => Correlations::new(&plan, &context_of(&plan)),
             })
             .collect::<Result<_, _>>()?;
         let structure = match &stage.observe.structure {
-            Some(plan) => Some(Structure::new(plan, &context)?),
+            Some(plan) => Some(Structure::new(plan, &of_all)?),
             None => None,
         };
         let bond_order = match &stage.observe.bond_order {
-            Some(plan) => Some(BondOrientationalOrder::new(plan, &context)?),
+            Some(plan) => Some(BondOrientationalOrder::new(plan, &of_all)?),
             None => None,
         };
         Ok(Observables { correlations, of_engine: Vec::new(), structure, bond_order })
@@ -240,6 +250,7 @@ pub fn sample_context(plan: &Plan, stage: &StagePlan) -> SampleContext {
         simulation_box: plan.system.simulation_box,
         species: plan.system.species.clone(),
         species_of: species_of_particles(&plan.system.species),
+        order: None,
         timestep: plan.run.timestep,
         stage_steps: stage.steps,
     }

@@ -48,6 +48,7 @@ impl Evaluating {
             simulation_box: system.simulation_box,
             species: system.species.clone(),
             species_of: species_of_particles(&system.species),
+            order: None,
             timestep: self.plan.run.timestep,
             stage_steps: self.stage.steps,
         }

@@ -34,6 +34,27 @@ pub fn removes_drift(offloaded: &Offloaded) -> bool {
     }
 }
 
+/// Places of the records of particles by id, of one system after the other, where correlations (with their indices, those of each
+/// system) want them in another order.
+///
+/// # Panics
+/// If they do not want the same.
+pub fn places(correlations: &[(usize, Vec<Offloaded>)]) -> Option<Vec<u32>> {
+    let mut all = Vec::new();
+    for system in 0..correlations[0].1.len() {
+        let mut orders = correlations.iter().map(|(_, of_systems)| of_systems[system].order());
+        let first = orders.next().expect("there is a correlation");
+        assert!(orders.all(|other| other == first), "one order of the samples of a system");
+        let order = first?;
+        let first = all.len();
+        all.resize(first + order.len(), 0);
+        for (place, &id) in order.iter().enumerate() {
+            all[first + id as usize] = place as u32;
+        }
+    }
+    Some(all)
+}
+
 /// The kernels that correlations of a system need.
 ///
 /// # Errors
@@ -42,10 +63,6 @@ pub fn programs(
     session: &Session,
     correlations: &[&Offloaded],
 ) -> Result<Vec<Program>, EngineError> {
-    let Some((simulation_box, species)) = correlations.iter().find_map(|one| system_of(one)) else {
-        return Ok(Vec::new());
-    };
-    let (dimension, species) = (simulation_box.dimension(), species.len());
     let mut programs: Vec<Program> = Vec::new();
     let mut add = |program: Program| {
         if !programs.contains(&program) {
@@ -53,6 +70,9 @@ pub fn programs(
         }
     };
     for offloaded in correlations {
+        // Where some have classes, not all have the same number.
+        let Some((simulation_box, species)) = system_of(offloaded) else { continue };
+        let (dimension, species) = (simulation_box.dimension(), species.len());
         match offloaded {
             Offloaded::Pairs(evaluation, _) => {
                 let (around, of_pairs) = neighborhoods::needs_programs(evaluation);
@@ -72,8 +92,10 @@ pub fn programs(
             Offloaded::Stress(..) => {}
         }
     }
-    if correlations.iter().any(|one| removes_drift(one)) {
-        add(centers::program(dimension, species));
+    if correlations.iter().any(|one| removes_drift(one))
+        && let Some((simulation_box, species)) = correlations.iter().find_map(|one| system_of(one))
+    {
+        add(centers::program(simulation_box.dimension(), species.len()));
     }
     Ok(programs)
 }
@@ -131,6 +153,9 @@ impl Room {
                 Offloaded::BondOrder(evaluation, _) => structure::bond_order_bytes(evaluation),
                 Offloaded::Stress(..) => 0,
             };
+        }
+        if correlations.iter().any(|one| one.order().is_some()) {
+            bytes += (4 * systems * particles) as u64;
         }
         let need = ((slots * systems + beside) * sample_bytes) as u64 + bytes;
         if need >= free {

@@ -10,6 +10,7 @@ use super::pairs::PairEvaluator;
 use super::slots::{Numbering, Slot, SlotPool};
 use super::structure::{BondOrderEvaluator, StructureEvaluator};
 use crate::engine::cuda::advance::SampleTimes;
+use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::launch::Kernels;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::samples::{self, Center, Records, SamplingConstant};
@@ -29,12 +30,15 @@ pub struct ParticleSampling {
     pub evaluated: Vec<(usize, Pending<OfSystems<Evaluated>>)>,
     simulation_box: SimulationBox,
     numbering: Numbering,
+    particles: usize,
     room: Room,
     records: Buffer,
     /// Centres of mass.
     centers: Buffer,
     /// Where a correlation needs them.
     center_finder: Option<CenterFinder>,
+    /// Where the records of the particles of each system are, by id, one system after the other; `None` in id order.
+    places: Option<Buffer>,
     /// Slots of the launch, which reads them again when it continues after its lists have grown.
     table: Buffer,
     pool: Arc<SlotPool>,
@@ -108,9 +112,13 @@ impl ParticleSampling {
             evaluated: Vec::new(),
             simulation_box,
             numbering,
+            particles: species.iter().map(|species| species.count).sum(),
             records: Buffer::new(session, (records + room.beside) * room.sample_bytes)?,
             centers: Buffer::new(session, records * size_of::<Center>())?,
             center_finder,
+            places: needs::places(&correlations)
+                .map(|places| Buffer::holding(session, &places))
+                .transpose()?,
             // Launches look one further.
             table: Buffer::new(session, (room.batch + 1) * 4)?,
             pool: SlotPool::new(room.slots),
@@ -268,7 +276,10 @@ impl ParticleSampling {
     /// A constant of the kernels that take samples of a system.
     pub fn constant(&self, system: usize) -> SamplingConstant {
         let Records { words, slot_words } = self.records();
+        let of_system = system * self.particles;
+        let places = self.places.as_ref().map(|places| places.pointer::<u32>().add(of_system));
         SamplingConstant {
+            places: places.map_or(Pointer::NULL, Pointer::to_const),
             records: words.add(system * slot_words as usize),
             slots: self.table.pointer(),
             slot_words: slot_words * self.numbering.systems as u64,

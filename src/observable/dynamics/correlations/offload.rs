@@ -37,8 +37,9 @@ impl Correlations {
             cage_radius: self.plan.cage_radius.filter(|_| in_cages),
             simulation_box: self.context.simulation_box,
             species: self.context.species.clone(),
+            order: self.context.order.clone(),
         })
-        .filter(|_| self.order.ids().is_sorted())
+        .filter(|_| self.order.is_of_engines(&self.context))
     }
 
     /// Indices of the terms, those of wave numbers last, each in the order of the sources.
@@ -60,7 +61,7 @@ impl Correlations {
 
     /// The density modes of samples, if these are all that is needed.
     fn density_evaluation(&self) -> Option<DensityEvaluation> {
-        if !self.is_of(Evaluator::Densities) || !self.order.ids().is_sorted() {
+        if !self.is_of(Evaluator::Densities) || !self.order.is_of_engines(&self.context) {
             return None;
         }
         Some(DensityEvaluation {
@@ -69,6 +70,7 @@ impl Correlations {
             remove_drift: self.plan.remove_drift,
             simulation_box: self.context.simulation_box,
             species: self.context.species.clone(),
+            order: self.context.order.clone(),
         })
     }
 

@@ -89,6 +89,7 @@ mod tests {
                 bonds: None,
                 van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
                 species: vec![0],
+                diameter_classes: None,
                 observables: vec![observable],
             };
             let mut correlations = Correlations::new(&plan, &context).unwrap();

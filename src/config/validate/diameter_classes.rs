@@ -1,0 +1,143 @@
+//! `diameter_classes` of a correlation.
+use super::checker::Checker;
+use super::stage_checks::StageChecks;
+use crate::config::defaults;
+use crate::config::document::{
+    Correlation, CountOrBounds, Document, Integer, Number, Table, Written,
+};
+use crate::observable::diameter_classes::DiameterClasses;
+use crate::plan::{CorrelationPlan, DiameterClassesPlan, DiameterDistribution, Plan};
+
+/// `Some(None)`: averages are over species.
+pub fn check(
+    document: &Table<Correlation>,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Option<DiameterClassesPlan>> {
+    let Some(typed) = &document.diameter_classes else { return Some(None) };
+    let species = stage_checks.species?;
+    if species.len() > 1 {
+        let message =
+            format!("divides the particles of one species, and there are {}", species.len());
+        checker.reject(
+            &typed.span,
+            message,
+            "leave it out: averages over each species are made anyway",
+        );
+        return None;
+    }
+    if stage_checks.diameters == Some(false) {
+        let help = "give [system.diameters], or leave it out";
+        checker.reject(&typed.span, "divides particles by diameter, and they have none", help);
+        return None;
+    }
+    if stage_checks.swaps {
+        let message = "divides particles by diameter, and swap exchanges diameters in this stage";
+        let help =
+            "leave it to a stage without swap: its classes are those of the diameters at its start";
+        checker.reject(&typed.span, message, help);
+        return None;
+    }
+    if let Some(of_species) = &document.species {
+        let message =
+            "does not go with diameter_classes, whose averages are over classes and all particles";
+        checker.reject(&of_species.span, message, "leave it out");
+        return None;
+    }
+    let particles: usize = species.iter().map(|species| species.count).sum();
+    match &typed.value {
+        CountOrBounds::Count(count) => number(typed, *count, particles, checker),
+        CountOrBounds::Bounds(typed_bounds) => bounds(typed, typed_bounds, checker),
+    }
+    .map(Some)
+}
+
+fn number(
+    typed: &Written<CountOrBounds>,
+    count: Integer,
+    particles: usize,
+    checker: &mut Checker<'_>,
+) -> Option<DiameterClassesPlan> {
+    let count = Written { value: count, span: typed.span.clone() };
+    let count = checker.integer(&count, 1..=defaults::MOST_DIAMETER_CLASSES as u64)? as usize;
+    if count > particles {
+        let message = format!("{count} classes of {particles} particles");
+        checker.reject(&typed.span, message, format!("at most {particles}"));
+        return None;
+    }
+    Some(DiameterClassesPlan::Number(count))
+}
+
+fn bounds(
+    typed: &Written<CountOrBounds>,
+    bounds: &[Written<Number>],
+    checker: &mut Checker<'_>,
+) -> Option<DiameterClassesPlan> {
+    let most = defaults::MOST_DIAMETER_CLASSES - 1;
+    if bounds.is_empty() || bounds.len() > most {
+        let message = format!("must hold 1 to {most} bounds, not {}", bounds.len());
+        checker.reject(&typed.span, message, "two bounds make three classes: [0.85, 1.1]");
+        return None;
+    }
+    let values: Vec<_> = bounds.iter().map(|bound| checker.positive(bound)).collect();
+    let values = values.into_iter().collect::<Option<Vec<f64>>>()?;
+    for (pair, bound) in values.windows(2).zip(&bounds[1..]) {
+        if !(pair[0] < pair[1]) {
+            let message = format!("{:?} is not above the bound before it, {:?}", pair[1], pair[0]);
+            checker.reject(&bound.span, message, "bounds of classes ascend");
+            return None;
+        }
+    }
+    Some(DiameterClassesPlan::Bounds(values))
+}
+
+/// The classes of a stage are the same in all its correlations that have some: its file has one place for each.
+pub fn check_alike(
+    document: &[Table<Correlation>],
+    plans: &[Option<CorrelationPlan>],
+    checker: &mut Checker<'_>,
+) {
+    let mut first = None;
+    for (number, (table, plan)) in document.iter().zip(plans).enumerate() {
+        let (Some(typed), Some(plan)) = (&table.diameter_classes, plan) else { continue };
+        match first {
+            None => first = Some((number, &plan.diameter_classes)),
+            Some((earlier, classes)) if *classes != plan.diameter_classes => {
+                let message =
+                    format!("correlation[{}] of this stage has other classes", earlier + 1);
+                let help = "give the correlations of a stage the same classes: the results file has one place for each";
+                checker.reject(&typed.span, message, help);
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// That classes between bounds have particles, as many in each system. Diameters in files are looked at when the run begins.
+pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
+    let Some(of_particles) = &plan.system.diameters else { return };
+    if of_particles.distribution == DiameterDistribution::File {
+        return;
+    }
+    for (number, stage) in document.stage.iter().enumerate() {
+        checker.in_stage(number, &stage.name.value);
+        for (table, correlation) in stage.correlation.iter().zip(&plan.stages[number].correlations)
+        {
+            let (Some(typed), Some(classes @ DiameterClassesPlan::Bounds(_))) =
+                (&table.diameter_classes, &correlation.diameter_classes)
+            else {
+                continue;
+            };
+            let draw = |system| {
+                let of_system = plan.of_system(system).system;
+                of_particles.draw(of_system.particle_count(), of_system.seed)
+            };
+            let diameters = (0..plan.systems()).map(draw);
+            if let Err((_, error)) = DiameterClasses::of_systems(classes, diameters) {
+                let help = "bounds within the diameters of the particles, or a number of classes";
+                checker.reject(&typed.span, error.to_string(), help);
+            }
+        }
+    }
+    checker.after_stages();
+}

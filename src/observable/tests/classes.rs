@@ -1,0 +1,162 @@
+//! Averages over classes of diameter.
+use rand::RngExt;
+
+use super::super::diameter_classes::DiameterClasses;
+use super::super::host_evaluator::HostEvaluator;
+use super::evaluated::{assert_near, part};
+use super::*;
+use crate::plan::DiameterClassesPlan;
+
+const COUNT: usize = 340;
+
+/// A context of one species, and that of its classes.
+fn contexts(classes: &DiameterClassesPlan, stage_steps: u64) -> [SampleContext; 2] {
+    let context = context(&[6.0, 7.0, 8.0], &[COUNT], stage_steps);
+    let mut rng = StdRng::seed_from_u64(8);
+    let diameter: Vec<f64> = (0..COUNT).map(|_| 0.7 + 0.9 * rng.random::<f64>()).collect();
+    let of_classes = DiameterClasses::new(classes, &diameter).unwrap().divide(&context);
+    [context, of_classes]
+}
+
+fn in_classes(plan: CorrelationPlan, classes: &DiameterClassesPlan) -> CorrelationPlan {
+    CorrelationPlan { species: vec![0], diameter_classes: Some(classes.clone()), ..plan }
+}
+
+#[test]
+fn classes_have_the_averages_of_their_particles() {
+    let context = context(&[10.0; 3], &[4], 1);
+    let classes = DiameterClassesPlan::Number(2);
+    let diameter = [1.2, 0.8, 1.0, 0.9];
+    let of_classes = DiameterClasses::new(&classes, &diameter).unwrap().divide(&context);
+    let at = |step: u64| {
+        let displacement = [0.1, 0.2, 0.3, 0.4].map(|d| [d * step as f64, 0.0, 0.0]);
+        snapshot(&context.simulation_box, step, &displacement, &displacement)
+    };
+    let observables = vec![DynamicObservable::MeanSquareDisplacement];
+    let plan = in_classes(CorrelationPlan { observables, ..plan(1, 2, 1, &[]) }, &classes);
+    let results = correlate(&plan, &of_classes, &[at(0), at(1)]).results();
+    // (0.2^2 + 0.4^2) / 2, (0.1^2 + 0.3^2) / 2, and the mean of both.
+    for (path, expected, particles) in
+        [("class1", 0.1, 2), ("class2", 0.05, 2), ("all-particles", 0.075, 4)]
+    {
+        let series = find(&results, &format!("{path}/mean_square_displacement"));
+        assert!((series.value[1] - expected).abs() < 1e-14, "{path}: {:?}", series.value);
+        assert_eq!(series.count[1], particles);
+    }
+    assert_eq!(results.len(), 3);
+}
+
+/// Values of all particles are those without classes, and of averages over particles those of the classes, weighted by their
+/// numbers of particles.
+#[test]
+fn classes_add_up_to_all_particles() {
+    let [one, three, bounds] = [
+        DiameterClassesPlan::Number(1),
+        DiameterClassesPlan::Number(3),
+        DiameterClassesPlan::Bounds(vec![0.9, 1.45]),
+    ];
+    for classes in [one, three, bounds] {
+        let [context, of_classes] = contexts(&classes, 3 * 99);
+        let walk = random_walk(&context, 3, 0.5, 0, 3, 100);
+        let without = CorrelationPlan { species: vec![0], ..plan(3, 4, 4, &[2.0, 7.0]) };
+        let expected = correlate(&without, &context, &walk).results();
+        let results = correlate(&in_classes(without, &classes), &of_classes, &walk).results();
+        for kind in DynamicObservable::ALL {
+            let name = kind.group_name();
+            let all = find(&results, &format!("all-particles/{name}"));
+            let by = |path: &str| {
+                let path = format!("{path}/{name}");
+                expected.iter().find(|series| series.path == path)
+            };
+            let same = by("all-particles").or_else(|| by("A")).unwrap_or_else(|| panic!("{name}"));
+            // A susceptibility is a small difference of numbers of order N.
+            let scale = if name.ends_with("susceptibility") { COUNT as f64 } else { 1.0 };
+            let near = |a: f64, b: f64| {
+                (a - b).abs() < 1e-11 * b.abs().max(scale) || a.is_nan() && b.is_nan()
+            };
+            let pairs = all.value.iter().zip(&same.value);
+            assert!(pairs.clone().all(|(&a, &b)| near(a, b)), "{name}: {pairs:?}");
+            let of_class: Vec<&Series> = (0..classes.count())
+                .filter_map(|class| {
+                    let path = format!("{}/{name}", of_classes.species[class].name);
+                    results.iter().find(|series| series.path == path)
+                })
+                .collect();
+            let is_mean = kind != DynamicObservable::NonGaussianParameter && scale == 1.0;
+            if of_class.is_empty() || !is_mean {
+                continue;
+            }
+            assert_eq!(of_class.len(), classes.count(), "{name}");
+            for (at, &all) in all.value.iter().enumerate() {
+                let weighted = of_class.iter().zip(&of_classes.species);
+                let sum: f64 = weighted.map(|(of, s)| of.value[at] * s.count as f64).sum();
+                assert!(near(sum / COUNT as f64, all), "{name}, {at}: {sum} {all}");
+            }
+        }
+        if classes.count() == 1 {
+            let msd = |path: &str| find(&results, &format!("{path}/mean_square_displacement"));
+            let all = Series { path: msd("class1").path.clone(), ..msd("all-particles").clone() };
+            assert_eq!(bits(&[msd("class1").clone()]), bits(&[all]));
+        }
+    }
+}
+
+#[test]
+fn pairs_of_classes_have_their_coherent_functions() {
+    let classes = DiameterClassesPlan::Number(2);
+    let [context, of_classes] = contexts(&classes, 29);
+    let observables = vec![DynamicObservable::CoherentIntermediateScatteringFunction];
+    let plan = in_classes(CorrelationPlan { observables, ..plan(1, 5, 2, &[2.0]) }, &classes);
+    let walk = random_walk(&context, 3, 0.2, 0, 1, 30);
+    let results = correlate(&plan, &of_classes, &walk).results();
+    let paths: Vec<&str> =
+        results.iter().map(|series| series.path.split('/').next().unwrap()).collect();
+    assert_eq!(paths, ["class1-class1", "class1-class2", "class2-class2", "all-particles"]);
+}
+
+#[test]
+fn what_an_engine_evaluates_of_classes_is_what_is_evaluated_here() {
+    let classes = DiameterClassesPlan::Number(3);
+    let [context, of_classes] = contexts(&classes, 3 * 99);
+    let walk = random_walk(&context, 3, 0.5, 0, 3, 100);
+    for number in 0..6 {
+        let plan = in_classes(part(number, false), &classes);
+        let expected = correlate(&plan, &of_classes, &walk);
+        let mut found = Correlations::new(&plan, &of_classes).unwrap();
+        let mut engine = HostEvaluator::new(found.hand_over().expect("engines evaluate it"));
+        for (taken, snapshot) in walk.iter().enumerate() {
+            found.add_evaluated(&engine.sample(snapshot, &of_classes, &macroscopic(snapshot)));
+            if taken == 40 {
+                // A checkpoint, and another engine.
+                let held = engine.held();
+                let (state, arrays) = found.save(held.as_ref());
+                found = Correlations::new(&plan, &of_classes).unwrap();
+                found.restore(&state, &arrays).unwrap();
+                engine = HostEvaluator::new(found.hand_over().expect("engines evaluate it"));
+            }
+        }
+        found.add_evaluated(&engine.finish());
+        found.finish();
+        assert_near(&found.results(), &expected.results(), &format!("part {number}"));
+    }
+}
+
+#[test]
+fn resumed_classes_end_with_the_same_bits() {
+    let classes = DiameterClassesPlan::Bounds(vec![1.0]);
+    let [context, of_classes] = contexts(&classes, 3 * 99);
+    let plan = in_classes(plan(3, 4, 4, &[2.0, 7.0]), &classes);
+    let walk = random_walk(&context, 3, 0.5, 0, 3, 100);
+    let expected = correlate(&plan, &of_classes, &walk).results();
+    let mut before = Correlations::new(&plan, &of_classes).unwrap();
+    walk[..57].iter().for_each(|snapshot| take(&mut before, snapshot));
+    let (state, arrays) = before.save(None);
+    let mut after = Correlations::new(&plan, &of_classes).unwrap();
+    after.restore(&state, &arrays).unwrap();
+    walk[57..].iter().for_each(|snapshot| take(&mut after, snapshot));
+    after.finish();
+    assert_eq!(bits(&after.results()), bits(&expected));
+    // Of the same plan without classes.
+    let other = CorrelationPlan { diameter_classes: None, ..plan };
+    assert!(Correlations::new(&other, &context).unwrap().restore(&state, &arrays).is_err());
+}
