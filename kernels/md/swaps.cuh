@@ -360,6 +360,7 @@ INLINE void take_swaps(const Swaps &swaps) {
         // Most trials of species end here.
         bool may_be_possible = true;
         if (!DIAMETERS && !__any_sync(~0u, shared)) {
+            fence_for(alone);
             trial.learn_kinds(sites);
             may_be_possible = trial.is_possible(swaps);
         }
