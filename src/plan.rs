@@ -339,8 +339,9 @@ impl SpeciesPairs {
         self.0 |= 1 << (8 * a + b) | 1 << (8 * b + a);
     }
 
+    /// Species beyond the first eight are in no pair.
     pub fn holds(&self, a: u8, b: u8) -> bool {
-        self.0 >> (8 * a + b) & 1 == 1
+        usize::from(a.max(b)) < Self::MOST_SPECIES && self.0 >> (8 * a + b) & 1 == 1
     }
 
     pub fn bits(&self) -> u64 {

@@ -57,6 +57,8 @@ struct SwapTrial {
 #if DIAMETERS
         return true;
 #else
+        // Species beyond the first eight are in no pair.
+        if (SPECIES_COUNT > 8 && (old_kind > 7 || new_kind > 7)) return false;
         return swaps.pairs >> (8 * old_kind + new_kind) & 1;
 #endif
     }

@@ -159,4 +159,18 @@ mod tests {
         assert!(trials.accepts(&trial, 0) && trials.accepts(&trial, -change));
         assert!(!trials.accepts(&trial, i64::MAX));
     }
+
+    #[test]
+    fn only_the_given_pairs_of_species_are_exchanged() {
+        let mut pairs = SpeciesPairs::default();
+        pairs.insert(1, 2);
+        pairs.insert(7, 0);
+        let trials = SwapTrials { key: 3, step: 50, temperature: 0.5, count: 0, pairs };
+        let given = [[0, 7], [1, 2], [2, 1], [7, 0]];
+        for a in 0..20 {
+            for b in 0..20 {
+                assert_eq!(trials.may_exchange([a, b]), given.contains(&[a, b]), "{a} {b}");
+            }
+        }
+    }
 }
