@@ -304,35 +304,62 @@ fn ranks_rebuild_as_often_as_one_gpu() {
     }
 }
 
+/// The numbers of a run on two ranks are those of the CPU, and a word of these events is in its log.
+fn assert_bits_with_events(toml: &str, stages: &[String], events: &[&str]) {
+    let expected = Job::new(toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    for place in places() {
+        let job = job_on(place, 2, toml).with(&[("RUST_LOG", "supercool=trace")]);
+        let ended = job.execute_on(2, &["run", "job.toml", "--engine", "cuda"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        for event in events {
+            assert!(ended.stderr.contains(event), "never: {event}; {ended:?}");
+        }
+        for stage in stages {
+            for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {
+                assert_same_numbers(&expected.path(&file), &job.path(&file));
+            }
+        }
+    }
+}
+
 /// Velocities that jump: lists end much earlier than those before, and rebuildings that were launched ahead are left out.
 #[test]
 fn steps_with_lists_that_were_too_old_are_taken_again() {
     // A collision every 50 steps, cold and hot in turn.
     let mut toml = kob_andersen(3, 800, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1");
-    let temperatures = [0.05, 6.0, 0.05, 3.0, 0.05, 6.0];
-    for (stage, temperature) in temperatures.into_iter().enumerate() {
+    let mut stages = Vec::new();
+    for (stage, temperature) in [0.05, 6.0, 0.05, 3.0, 0.05, 6.0].into_iter().enumerate() {
+        stages.push(format!("stage{stage}"));
         toml += &format!(
             "[[stage]]\nname = \"stage{stage}\"\nsteps = 100\nobserve = {{ thermodynamics = 100, trajectory = 100 }}\n\
              thermostat = {{ kind = \"andersen\", temperature = {temperature}, rate = 5.0 }}\n"
         );
     }
-    let expected = Job::new(&toml);
-    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
-    for place in places() {
-        let job = job_on(place, 2, &toml).with(&[("RUST_LOG", "supercool=trace")]);
-        let ended = job.execute_on(2, &["run", "job.toml", "--engine", "cuda"]);
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-        // How far a launch goes depends on the machine's speed: mostly, but not always, a rebuilding is launched after
-        // the steps that are taken again.
-        for event in ["lists were too old", "the rebuilding after is left out"] {
-            assert!(ended.stderr.contains(event), "never: {event}; {ended:?}");
-        }
-        for stage in 0..temperatures.len() {
-            for file in [format!("out/stage{stage}.h5"), format!("out/stage{stage}.h5md")] {
-                assert_same_numbers(&expected.path(&file), &job.path(&file));
-            }
+    // How far a launch goes depends on the machine's speed: mostly, but not always, a rebuilding is launched after
+    // the steps that are taken again.
+    assert_bits_with_events(
+        &toml,
+        &stages,
+        &["lists were too old", "the rebuilding after is left out"],
+    );
+}
+
+/// The same under a thermostat of the whole system: the host begins the steps that are taken again, and kernels end them.
+#[test]
+fn steps_under_a_chain_are_taken_again() {
+    let mut toml = kob_andersen(3, 800, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1");
+    let mut stages = Vec::new();
+    for cycle in 0..3 {
+        for (name, temperature) in [("cold", 0.01), ("hot", 6.0)] {
+            stages.push(format!("{name}{cycle}"));
+            toml += &format!(
+                "[[stage]]\nname = \"{name}{cycle}\"\nsteps = 60\nobserve = {{ thermodynamics = 60, trajectory = 60 }}\n\
+                 thermostat = {{ kind = \"nose-hoover\", temperature = {temperature}, period = 0.08 }}\n"
+            );
         }
     }
+    assert_bits_with_events(&toml, &stages, &["lists were too old"]);
 }
 
 /// Launches that end with no more than the drift after a collision, as lists end there, do not collide again.

@@ -150,9 +150,17 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
 }
 
 // A pass under a thermostat. By itself, so that less of what stands around it is moved to slow memory.
-template <Acting ACTING>
-static __device__ __noinline__ Findings pass_with_thermostat(const PassOf &pass, const Work &work, ThreadSums &sums) {
+template <Acting ACTING, typename Sums>
+static __device__ __noinline__ Findings pass_with_thermostat(const PassOf &pass, const Work &work, Sums &sums) {
     return pass_over_particles<ACTING, false>(pass, work, sums);
+}
+
+// After a barrier of the block, adds a sum of its warps to one of all blocks. The lanes of one warp come here.
+INLINE void add_sum_of_block(const WarpSums &sums, int which, SplitSum *total) {
+    SplitSum sum = sums.of_block(which);
+    if ((threadIdx.x & 31) != 0) return;
+    atomicAdd((unsigned long long *)&total->upper, sum.upper);
+    atomicAdd((unsigned long long *)&total->lower, sum.lower);
 }
 
 template <Acting ACTING, bool SINGLE_LANE>
@@ -210,7 +218,10 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     for (; !drifted; ++done) {
         bool last = done == launch.steps, moves = !last || launch.drifts;
         u64 step = launch.first_step + done;
-        ThreadSums sums = {};
+        // Langevin's heat stays in registers, the sums of the others in shared memory: each the faster way.
+        ThreadSums of_threads = {};
+        WarpSums of_warps = {done};
+        if (GLOBAL) of_warps.clear();
         Findings findings = {false, false};
         if (sent_after(launch, done) > 0 && work.has_boundary()) {
             if (threadIdx.x == 0) waited -= clock64();
@@ -220,8 +231,9 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         PassOf pass = {thermostat, shared, false, 0, step, true, moves, !moves};
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
-            Findings found = LANGEVIN || GLOBAL ? pass_with_thermostat<ACTING>(pass, work, sums)
-                                                : pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
+            Findings found = LANGEVIN ? pass_with_thermostat<ACTING>(pass, work, of_threads)
+                             : GLOBAL ? pass_with_thermostat<ACTING>(pass, work, of_warps)
+                                      : pass_over_particles<ACTING, SINGLE_LANE>(pass, work, of_threads);
             findings.needs_rebuild |= found.needs_rebuild;
             findings.error |= found.error;
             if (turn == 0 && !last) {
@@ -230,11 +242,13 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
             }
         }
         // By step, from the first of the launch on.
-        if (LANGEVIN && moves) add_to_total(sums.sum[0], halo.heat + done + 1);
+        if (LANGEVIN && moves) add_to_total(of_threads.sum[0], halo.heat + done + 1);
         if (GLOBAL) {
-            if (thermostat.kind == THERMOSTAT_BUSSI) add_to_total(sums.sum[0], halo.heat + done);
-            SplitSum kinetic2[1] = {sums.sum[1]};
-            if (moves) add_to_totals(kinetic2, system.control->sums[drifts & 3]);
+            __syncthreads();
+            if (threadIdx.x < 32) {
+                if (thermostat.kind == THERMOSTAT_BUSSI) add_sum_of_block(of_warps, 0, halo.heat + done);
+                if (moves) add_sum_of_block(of_warps, 1, system.control->sums[drifts & 3]);
+            }
         }
         // What is too close is so now; what runs away does so in the next step.
         u32 status = *(volatile u32 *)&system.control->status;

@@ -98,6 +98,17 @@ pub(super) trait Steps: Velocities {
 /// Begins a step, up to its drift and what the thermostat does beside it; forces at the new positions come next, and then
 /// [`end_step`]. Returns whether the lists must be rebuilt.
 pub(super) fn begin_step(engine: &mut impl Steps) -> Result<bool, EngineError> {
+    let needs_rebuild = begin_step_of_kernels(engine)?;
+    let thermostat = engine.context().stage.thermostat;
+    if thermostat.is_some_and(|of| matches!(of.kind, Thermostat::NoseHoover { .. })) {
+        let factor = engine.memory().factor;
+        engine.scale_all(factor)?;
+    }
+    Ok(needs_rebuild)
+}
+
+/// The same of a step that a kernel ends: this scales velocities by the factor of a Nose-Hoover chain, too.
+pub(super) fn begin_step_of_kernels(engine: &mut impl Steps) -> Result<bool, EngineError> {
     engine.count_step();
     let Context { step, stage, timestep, .. } = engine.context();
     let Some(thermostat) = stage.thermostat else { return engine.kick_and_drift() };
@@ -109,8 +120,6 @@ pub(super) fn begin_step(engine: &mut impl Steps) -> Result<bool, EngineError> {
             engine.scale_all(factor)?;
             let needs_rebuild = engine.drift()?;
             act_on_half_step(engine)?;
-            let factor = engine.memory().factor;
-            engine.scale_all(factor)?;
             Ok(needs_rebuild)
         }
         Thermostat::Bussi { .. } => {

@@ -9,7 +9,9 @@ use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::domain::LONGEST;
-use crate::engine::thermostats::{acts_in, begin_step, end_step, kicks_at_end};
+use crate::engine::thermostats::{
+    acts_in, begin_step, begin_step_of_kernels, end_step, kicks_at_end,
+};
 use crate::integrator::ThermostatState;
 
 /// What the host remembers from before some steps; the GPU keeps the particles.
@@ -233,6 +235,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let drifts_there = drifts && self.stepper.writes_to_peers && !acts;
         if drifts_there {
             self.state.step += 1;
+        } else if drifts && self.peer_kind().is_some() {
+            begin_step_of_kernels(self)?;
         } else if drifts {
             begin_step(self)?;
         }
