@@ -149,12 +149,6 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
     report_to_host(launch.report, launch.rebuilds ? REBUILDING : NOTHING, drifted ? launch.first_step + done : ~0ull);
 }
 
-// A pass under a thermostat. By itself, so that less of what stands around it is moved to slow memory.
-template <Acting ACTING, typename Sums>
-static __device__ __noinline__ Findings pass_with_thermostat(const PassOf &pass, const Work &work, Sums &sums) {
-    return pass_over_particles<ACTING, false>(pass, work, sums);
-}
-
 // After a barrier of the block, adds a sum of its warps to one of all blocks. The lanes of one warp come here.
 INLINE void add_sum_of_block(const WarpSums &sums, int which, SplitSum *total) {
     SplitSum sum = sums.of_block(which);
@@ -231,9 +225,8 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         PassOf pass = {thermostat, shared, false, 0, step, true, moves, !moves};
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
-            Findings found = LANGEVIN ? pass_with_thermostat<ACTING>(pass, work, of_threads)
-                             : GLOBAL ? pass_with_thermostat<ACTING>(pass, work, of_warps)
-                                      : pass_over_particles<ACTING, SINGLE_LANE>(pass, work, of_threads);
+            Findings found = GLOBAL ? pass_over_particles<ACTING, SINGLE_LANE>(pass, work, of_warps)
+                                    : pass_over_particles<ACTING, SINGLE_LANE>(pass, work, of_threads);
             findings.needs_rebuild |= found.needs_rebuild;
             findings.error |= found.error;
             if (turn == 0 && !last) {
