@@ -526,9 +526,21 @@ pub struct CorrelationPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diameter_classes: Option<DiameterClassesPlan>,
     pub observables: Vec<DynamicObservable>,
+    /// Time origins, in steps since the start of the stage, ascending: functions are those from each of them. Empty: averages over all
+    /// samples as origins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<u64>,
 }
 
 impl CorrelationPlan {
+    /// Samples that are held at most.
+    pub fn samples_held(&self) -> usize {
+        match self.origins.len() {
+            0 => self.block_size * self.levels,
+            origins => origins + 1,
+        }
+    }
+
     pub fn blocks(&self) -> Blocks {
         let (size, levels) = (self.block_size, self.levels);
         Blocks { size, levels, ratio: self.level_ratio.unwrap_or(size) }

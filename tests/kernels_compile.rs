@@ -386,6 +386,7 @@ fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
         diameter_classes: None,
+        origins: Vec::new(),
         observables: observables.to_vec(),
     }
 }

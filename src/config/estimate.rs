@@ -122,7 +122,10 @@ fn blocks_on_gpu(plan: &Plan, stage: &StagePlan) -> f64 {
 fn samples_of_checkpoint(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     let (particles, species) = (plan.system.particle_count(), groups(plan, blocks));
     let of = |part: &CorrelationPlan| {
-        let held = takes_samples_of_engine(part).unwrap_or(0);
+        let held = match blocks.origins.len() {
+            0 => takes_samples_of_engine(part).unwrap_or(0),
+            origins => origins,
+        };
         2.0 * (held * sample_bytes(part, particles, species)) as f64
     };
     for_engines(blocks).iter().map(of).sum()
@@ -140,7 +143,7 @@ fn block_memory(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     // Each part has samples of its own.
     let parts = for_engines(blocks);
     let sample: usize = parts.iter().map(|part| sample_bytes(part, particles, species)).sum();
-    sample as f64 * (blocks.block_size * blocks.levels) as f64
+    sample as f64 * blocks.samples_held() as f64
 }
 
 /// Samples at an interval, those before the first and after the last step included.
@@ -245,9 +248,13 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
     for blocks in &stage.correlations {
         let observables: Vec<&str> =
             blocks.observables.iter().map(|observable| observable.group_name()).collect();
-        let lags = blocks.block_size * blocks.levels;
+        let lags = blocks.block_size * blocks.levels * blocks.origins.len().max(1);
+        let origins = match blocks.origins.len() {
+            0 => String::new(),
+            count => format!(", from {count} time origins,"),
+        };
         let name = format!(
-            "correlations from {} steps, {} levels of {} samples{} in {} of memory: {}{}",
+            "correlations{origins} from {} steps, {} levels of {} samples{} in {} of memory: {}{}",
             blocks.every,
             blocks.levels,
             blocks.block_size,
@@ -261,7 +268,7 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         );
         let rows = |&observable: &DynamicObservable| {
             let of_axis = |axis: &Axis| match axis {
-                Axis::Time => 1.0,
+                Axis::Time | Axis::WaitingTime => 1.0,
                 Axis::Wavenumber => blocks.wavenumbers.len() as f64,
                 Axis::Distance => blocks.van_hove.maximum_distance / blocks.van_hove.bin_width,
             };

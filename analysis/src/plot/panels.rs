@@ -5,8 +5,9 @@ use super::axis::Scale;
 use super::options::FigureOptions;
 use super::quantity::Quantity;
 use crate::drift::{Drift, VISIBLE};
+use crate::numbers::short;
 use crate::overview::{Overview, SeriesOverview};
-use crate::results::{Curve, Function};
+use crate::results::{Aging, Curve, Function};
 
 /// Points of one line; `error` holds NaN where there is none.
 #[derive(Clone, Debug)]
@@ -60,9 +61,19 @@ pub(super) fn collect(
     for (index, file) in files.iter().enumerate() {
         series.extend(file.series.iter().map(|each| (index, each)));
         let all = file.dynamics.iter().chain(&file.structure);
+        let all = all.filter(|_| !options.over_waiting_time);
         functions.extend(all.map(|each| (index, labelled(each, file))));
+        let aging = file.aging.iter().flat_map(|each| from_origins(each, file, options));
+        functions.extend(aging.map(|each| (index, each)));
     }
-    let drifts: Vec<Option<&Drift>> = files.iter().map(|file| file.drift.as_ref()).collect();
+    if options.over_waiting_time {
+        series.clear();
+    }
+    // Shares of drift are known over the lag.
+    let drifts: Vec<Option<&Drift>> = match options.over_waiting_time {
+        true => vec![None; files.len()],
+        false => files.iter().map(|file| file.drift.as_ref()).collect(),
+    };
     let mut panels = Vec::new();
     for &quantity in quantities {
         match quantity {
@@ -83,6 +94,24 @@ fn labelled(function: &Function, file: &Overview) -> Function {
         function.group.clone_from(&class.label);
     }
     function
+}
+
+/// A function from each time origin, named by its waiting time; over lags in units of this, if that is wanted: then without those at
+/// no waiting time.
+fn from_origins(of: &Aging, file: &Overview, options: &FigureOptions) -> Vec<Function> {
+    let over = options.over_waiting_time;
+    let shown = |(function, waiting): &(&Function, &f64)| {
+        !over || (function.argument == Axis::Time.name() && **waiting > 0.0)
+    };
+    let named = |(function, &waiting): (&Function, &f64)| {
+        let mut function = labelled(function, file);
+        function.group = format!("{}, t_w = {}", function.group, short(waiting));
+        if over {
+            function.x.iter_mut().for_each(|lag| *lag /= waiting);
+        }
+        function
+    };
+    of.functions.iter().zip(&of.waiting_time).filter(shown).map(named).collect()
 }
 
 fn time_series_panel(
@@ -170,7 +199,10 @@ pub(super) fn function_panels(
         });
         let lines: Vec<Line> = lines.collect();
         Panel {
-            x_label: abscissa.symbol().into(),
+            x_label: match options.over_waiting_time {
+                true => "t / t_w".into(),
+                false => abscissa.symbol().into(),
+            },
             y_label: match (parameter, parameter_axis) {
                 (Some(t), Some(Axis::Time)) => format!("{label},  t = {t:.3}"),
                 (Some(q), _) => format!("{label},  q = {q:.2}"),

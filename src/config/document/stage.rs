@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    CountOrBounds, Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table,
-    Temperature, Written,
+    CountOrBounds, Integer, ListOr, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table,
+    Temperature, Times, Written,
 };
 use crate::config::defaults;
 use crate::plan::DynamicObservable;
@@ -373,6 +373,11 @@ pub struct Correlation {
     /// Number of levels. As many as the stage is long enough for if not given.
     #[schemars(extend("minimum" = 1))]
     pub levels: Option<Written<Integer>>,
+    /// Time origins since the start of the stage, in units of time: an ascending list of multiples of the timestep from 0 on, or a table with
+    /// `from`, `to` and `points_per_decade`, rounded to steps. Functions are those from each of these waiting times, `C(t_w + t, t_w)`, at
+    /// the lags above: averages over the systems of an `[ensemble]`, and of no other origins. They stand in `/aging` of the results file.
+    /// Averages over all samples as origins, in `/dynamics`, if not given.
+    pub origins: Option<Written<ListOr<Times>>>,
     /// Wave numbers q of the intermediate scattering functions; the nearest shells of wave vectors
     /// that the box holds are taken. Must be given if a function of q is among the observables.
     pub wavenumbers: Option<Written<Vec<Written<Number>>>>,
