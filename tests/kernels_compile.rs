@@ -365,6 +365,7 @@ fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
         rescale: None,
         thermostat: None,
         set_total_energy: None,
+        draw_velocities: false,
         observe: ObservePlan::nothing(),
         correlations: vec![correlation],
         propensity: None,

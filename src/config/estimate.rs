@@ -224,10 +224,14 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         files.push((name, samples as f64 * BYTES_PER_LOCAL_ORDER));
     }
     if let Some(settings) = &stage.observe.inherent_structures {
-        let samples = samples_of(stage, settings.every);
+        let samples = stage.observe.minima(stage.steps);
+        let when = match stage.observe.inherent_every() {
+            Some(every) => format!("every {every} steps"),
+            None => "at given times".to_owned(),
+        };
         let name = format!(
-            "inherent structures every {} steps to forces below {:e}, {samples} minima",
-            settings.every, settings.force_tolerance
+            "inherent structures {when} to forces below {:e}, {samples} minima",
+            settings.force_tolerance
         );
         let each = BYTES_PER_INHERENT_STRUCTURE + count * BYTES_PER_FRAME;
         files.push((name, samples as f64 * each));

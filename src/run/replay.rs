@@ -24,7 +24,7 @@ pub use error::ReplayError;
 use identity::{check_ids, check_masses, note_of_types, order_of};
 pub use intervals::frame_spacing;
 use intervals::{
-    check_intervals, check_only_correlations, check_origins, stored_frames, velocities_due,
+    check_given_times, check_intervals, check_only_correlations, stored_frames, velocities_due,
 };
 use unwrap::{FAR, TooFar, Unwrapping};
 
@@ -120,10 +120,11 @@ pub fn replay(
     stage.observe.bond_order = observe.bond_order;
     stage.observe.local_order = observe.local_order;
     stage.observe.inherent_structures = observe.inherent_structures;
+    stage.observe.inherent_at = observe.inherent_at;
     stage.observe.configurational_temperature = observe.configurational_temperature;
     let stored = stored_frames(&steps, per_count, spacing);
     check_intervals(stage, spacing, stored.times.is_some())?;
-    check_origins(stage, plan.run.timestep, &stored)?;
+    check_given_times(stage, plan.run.timestep, &stored)?;
     let first = reader.read(0).map_err(ReplayError::from)?;
     check_ids(stage, reader.as_ref(), &first)?;
     check_contents(stage)?;

@@ -12,8 +12,8 @@ pub struct Schedule {
     samples: Vec<u64>,
     /// Of propensities: ascending.
     propensities: Vec<u64>,
-    /// Of the correlations from given time origins: ascending.
-    from_origins: Vec<u64>,
+    /// Of the correlations from given time origins, and of inherent structures at given times: ascending.
+    listed: Vec<u64>,
     /// Intervals of the correlations of the stress.
     stress: Vec<u64>,
 }
@@ -27,20 +27,21 @@ impl Schedule {
         let structure = stage.observe.structure.iter().map(|structure| structure.every);
         let bond_order = stage.observe.bond_order.iter().map(|order| order.every);
         let local_order = stage.observe.local_order.iter().map(|order| order.every);
-        let inherent = stage.observe.inherent_structures.iter().map(|settings| settings.every);
+        let inherent = stage.observe.inherent_every();
         let configurational = stage.observe.configurational_temperature.into_iter();
         let of_stress = correlations
             .clone()
             .filter(|plan| plan.observables.iter().any(|&observable| is_of_stress(observable)));
         let grids = correlations.clone().filter_map(|plan| OriginGrid::of(plan, stage.steps));
-        let mut from_origins: Vec<u64> =
+        let mut listed: Vec<u64> =
             grids.flat_map(|grid| grid.times(None).steps().to_vec()).collect();
-        from_origins.sort_unstable();
-        from_origins.dedup();
+        listed.extend(&stage.observe.inherent_at);
+        listed.sort_unstable();
+        listed.dedup();
         let correlations = correlations.filter(|correlation| correlation.origins.is_empty());
         let correlations = correlations.map(|correlation| correlation.every);
         Schedule {
-            from_origins,
+            listed,
             steps: stage.steps,
             observe: stage.observe.clone(),
             samples: structure
@@ -66,7 +67,7 @@ impl Schedule {
             .map(|every| (step / every + 1) * every)
             .chain(self.observe.next_frame(step))
             .chain(next_of(&self.propensities, step))
-            .chain(next_of(&self.from_origins, step))
+            .chain(next_of(&self.listed, step))
             .min()
             .unwrap_or(u64::MAX)
             .min(self.steps)
@@ -90,7 +91,7 @@ impl Schedule {
         self.wants_frame(step)
             || self.samples.iter().any(|&every| step.is_multiple_of(every))
             || self.wants_propensities(step)
-            || self.from_origins.binary_search(&step).is_ok()
+            || self.listed.binary_search(&step).is_ok()
     }
 
     /// Propensities, or the configurations that they start from.
@@ -120,6 +121,7 @@ mod tests {
             rescale: None,
             thermostat: None,
             set_total_energy: None,
+            draw_velocities: false,
             observe,
             correlations: Vec::new(),
             propensity: None,

@@ -112,6 +112,7 @@ impl Case {
                 rescale: None,
                 thermostat: None,
                 set_total_energy: None,
+                draw_velocities: false,
                 observe: ObservePlan::nothing(),
                 correlations: correlations.clone(),
                 propensity: None,

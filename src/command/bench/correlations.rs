@@ -106,6 +106,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
         rescale: None,
         thermostat: None,
         set_total_energy: None,
+        draw_velocities: false,
         observe: ObservePlan::nothing(),
         correlations: vec![correlation(observables)],
         propensity: None,

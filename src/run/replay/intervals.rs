@@ -55,23 +55,34 @@ pub(super) fn stored_frames(steps: &[u64], per_count: u64, spacing: Option<u64>)
     StoredFrames { steps: since_first, interval: spacing, times }
 }
 
-/// Given time origins need frames, and some behind them.
-pub(super) fn check_origins(
+/// Given time origins need frames, and some behind them; so do inherent structures at given times.
+pub(super) fn check_given_times(
     stage: &StagePlan,
     timestep: f64,
     frames: &StoredFrames,
 ) -> Result<(), ReplayError> {
+    let is_missing = |step: &&u64| frames.steps.binary_search(step).is_err();
+    if let Some(&step) = stage.observe.inherent_at.iter().find(is_missing) {
+        return Err(ReplayError::NoFrame {
+            stage: stage.name.clone(),
+            key: "observe.inherent_structures.times",
+            time: step as f64 * timestep,
+            step,
+            why: "has no frame",
+        });
+    }
     for plan in &stage.correlations {
         let Some(grid) = OriginGrid::of(plan, stage.steps) else { continue };
         let times = grid.times(Some(&frames.steps));
         for &origin in &grid.origins {
-            let error = |why| ReplayError::Origin {
+            let error = |why| ReplayError::NoFrame {
                 stage: stage.name.clone(),
+                key: "correlation.origins",
                 time: origin as f64 * timestep,
                 step: origin,
                 why,
             };
-            if frames.steps.binary_search(&origin).is_err() {
+            if is_missing(&&origin) {
                 return Err(error("has no frame"));
             }
             let is_later = |&&lag: &&u64| lag > 0 && times.steps().contains(&(origin + lag));
@@ -88,12 +99,10 @@ pub(super) fn check_only_correlations(
     stage: &StagePlan,
     irregular: ReplayError,
 ) -> Result<(), ReplayError> {
-    let ObservePlan {
-        structure, bond_order, inherent_structures, configurational_temperature, ..
-    } = &stage.observe;
+    let ObservePlan { structure, bond_order, configurational_temperature, .. } = &stage.observe;
     let has_others = structure.is_some()
         || bond_order.is_some()
-        || inherent_structures.is_some()
+        || stage.observe.inherent_every().is_some()
         || configurational_temperature.is_some();
     if has_others { Err(irregular) } else { Ok(()) }
 }
@@ -113,8 +122,8 @@ pub(super) fn check_intervals(
         stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
     let local_order =
         stage.observe.local_order.iter().map(|plan| ("observe.local_order.every", plan.every));
-    let inherent = stage.observe.inherent_structures.iter();
-    let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
+    let inherent = stage.observe.inherent_every();
+    let inherent = inherent.map(|every| ("observe.inherent_structures.every", every));
     let configurational = stage.observe.configurational_temperature.into_iter();
     let configurational =
         configurational.map(|every| ("observe.configurational_temperature", every));
