@@ -255,7 +255,7 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         let lags = blocks.block_size * blocks.levels * blocks.origins.len().max(1);
         let origins = match blocks.origins.len() {
             0 => String::new(),
-            count => format!(", from {count} time origins,"),
+            count => format!(" from {count} time origins,"),
         };
         let name = format!(
             "correlations{origins} from {} steps, {} levels of {} samples{} in {} of memory: {}{}",

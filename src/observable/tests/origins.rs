@@ -191,6 +191,7 @@ fn many_systems_give_errors_and_fluctuations_from_one_origin() {
     let ((index, overlap), (_, chi)) = (of("A/self_overlap"), of("A/self_overlap_susceptibility"));
     assert!(layouts.iter().all(|layout| !layout.is_fluctuation));
     assert!(averages.iter().all(|of| of.over_systems.is_empty()));
+    let mut scattered = 0;
     for place in 0..2 * lags {
         let of: Vec<f64> = results.iter().map(|of_system| of_system[index].value[place]).collect();
         let mean = of.iter().sum::<f64>() / 6.0;
@@ -201,11 +202,18 @@ fn many_systems_give_errors_and_fluctuations_from_one_origin() {
             continue;
         }
         assert!((overlap.value[place] - mean).abs() < 1e-14);
+        if variance == 0.0 {
+            // No particle of any system has moved that far.
+            assert!(overlap.error[place].is_nan() && mean == 1.0);
+            continue;
+        }
+        scattered += 1;
         let (_, error) = supercool_statistics::mean_and_error(of.iter().copied());
         assert_eq!(overlap.error[place], error);
         assert!((chi.value[place] - 50.0 * variance).abs() < 1e-12, "{place}");
         assert!(chi.error[place] > 0.0 && chi.count[place] == 6, "{place}");
     }
+    assert!(scattered > 10, "{scattered}");
 }
 
 #[test]
