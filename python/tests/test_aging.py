@@ -28,7 +28,7 @@ origins = [0.0, 0.4, 0.8]
 kind = "independent"
 systems = 3
 """
-    return supercool.run(text, output=tmp_path_factory.mktemp("aging") / "run").stages["quench"]
+    return supercool.run(text, output=tmp_path_factory.mktemp("aging") / "run").open().stages["quench"]
 
 
 def test_arrays_have_an_axis_of_waiting_times(results):

@@ -11,6 +11,9 @@ use crate::common::contents::assert_same_numbers;
 use crate::common::job::{Ended, Job, kob_andersen};
 
 const OVERLAP_LENGTH: f64 = 0.2;
+/// Beside thermodynamics; they take long.
+const MINIMA: &str =
+    ", trajectory = 4, inherent_structures = { times = [0.16, 1.6], force_tolerance = 1e-4 }";
 
 fn liquid(count: usize, further: &str) -> String {
     kob_andersen(3, count, "fixed-point", "timestep = 0.004\nthreads = 1\nskin = 0.3") + further
@@ -31,7 +34,7 @@ name = "aging"
 steps = 400
 thermostat = {{ kind = "nose-hoover", temperature = 0.4, period = 0.5 }}
 draw_velocities = true
-observe = {{ thermodynamics = 10, trajectory = 4, inherent_structures = {{ times = [0.16, 1.6], force_tolerance = 1e-4 }} }}
+observe = {{ thermodynamics = 10{MINIMA} }}
 [[stage.correlation]]
 every = 4
 block_size = 4
@@ -133,7 +136,7 @@ fn a_killed_run_goes_on_with_the_bits_of_its_origins() {
     let further =
         "[checkpoint]\nminutes = 0.001\n[ensemble]\nkind = \"independent\"\nsystems = 3\n";
     let toml = quench(further)
-        .replace("trajectory = 4, ", "")
+        .replace(MINIMA, "")
         .replace("\"self-overlap\"", "\"self-overlap\", \"self-overlap-susceptibility\"");
     let (whole, parts) = (Job::new(&toml), Job::new(&toml));
     whole.succeeds(&["run", "job.toml", "--quiet"]);

@@ -1,13 +1,13 @@
 //! From results to panels of curves.
 use supercool_observables::{Axis, Figure, TimeSeries};
 
+use super::aging::{FromOrigin, aging_panels, from_origins};
 use super::axis::Scale;
 use super::options::FigureOptions;
 use super::quantity::Quantity;
 use crate::drift::{Drift, VISIBLE};
-use crate::numbers::short;
 use crate::overview::{Overview, SeriesOverview};
-use crate::results::{Aging, Curve, Function};
+use crate::results::{Curve, Function};
 
 /// Points of one line; `error` holds NaN where there is none.
 #[derive(Clone, Debug)]
@@ -58,13 +58,13 @@ pub(super) fn collect(
 ) -> Vec<Panel> {
     let mut series = Vec::new();
     let mut functions = Vec::new();
+    let mut aging: Vec<FromOrigin> = Vec::new();
     for (index, file) in files.iter().enumerate() {
         series.extend(file.series.iter().map(|each| (index, each)));
         let all = file.dynamics.iter().chain(&file.structure);
         let all = all.filter(|_| !options.over_waiting_time);
         functions.extend(all.map(|each| (index, labelled(each, file))));
-        let aging = file.aging.iter().flat_map(|each| from_origins(each, file, options));
-        functions.extend(aging.map(|each| (index, each)));
+        aging.extend(file.aging.iter().flat_map(|each| from_origins(each, index, file, options)));
     }
     if options.over_waiting_time {
         series.clear();
@@ -80,6 +80,7 @@ pub(super) fn collect(
             Quantity::TimeSeries(of) => panels.extend(time_series_panel(of, &series, options)),
             Quantity::Dynamics(_) | Quantity::Structure(_) => {
                 panels.extend(function_panels(quantity, &functions, &drifts, options));
+                panels.extend(aging_panels(quantity, &aging, &drifts, options));
             }
         }
     }
@@ -88,30 +89,12 @@ pub(super) fn collect(
 }
 
 /// With the label of a class of diameters in the place of its group.
-fn labelled(function: &Function, file: &Overview) -> Function {
+pub(super) fn labelled(function: &Function, file: &Overview) -> Function {
     let mut function = function.clone();
     if let Some(class) = file.classes.iter().find(|class| class.group == function.group) {
         function.group.clone_from(&class.label);
     }
     function
-}
-
-/// A function from each time origin, named by its waiting time; over lags in units of this, if that is wanted: then without those at
-/// no waiting time.
-fn from_origins(of: &Aging, file: &Overview, options: &FigureOptions) -> Vec<Function> {
-    let over = options.over_waiting_time;
-    let shown = |(function, waiting): &(&Function, &f64)| {
-        !over || (function.argument == Axis::Time.name() && **waiting > 0.0)
-    };
-    let named = |(function, &waiting): (&Function, &f64)| {
-        let mut function = labelled(function, file);
-        function.group = format!("{}, t_w = {}", function.group, short(waiting));
-        if over {
-            function.x.iter_mut().for_each(|lag| *lag /= waiting);
-        }
-        function
-    };
-    of.functions.iter().zip(&of.waiting_time).filter(shown).map(named).collect()
 }
 
 fn time_series_panel(
