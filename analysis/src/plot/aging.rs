@@ -1,4 +1,6 @@
 //! Functions from given time origins: panels with a line for each waiting time.
+use std::cmp::Ordering;
+
 use supercool_observables::Axis;
 
 use super::options::FigureOptions;
@@ -8,6 +10,9 @@ use crate::drift::Drift;
 use crate::numbers::short;
 use crate::overview::Overview;
 use crate::results::{Aging, Function};
+
+/// Names of lines begin so, before the number.
+const WAITING: &str = "t_w = ";
 
 /// A function from a time origin, with the waiting time in the place of its group.
 pub(super) struct FromOrigin {
@@ -33,7 +38,7 @@ pub(super) fn from_origins(
         if over {
             function.x.iter_mut().for_each(|lag| *lag /= waiting);
         }
-        let group = std::mem::replace(&mut function.group, format!("t_w = {}", short(waiting)));
+        let group = std::mem::replace(&mut function.group, format!("{WAITING}{}", short(waiting)));
         FromOrigin { group, function: (index, function) }
     };
     of.functions.iter().zip(&of.waiting_time).filter(shown).map(named).collect()
@@ -60,4 +65,28 @@ pub(super) fn aging_panels(
         panels
     };
     groups.into_iter().flat_map(of_group).collect()
+}
+
+/// Names of lines in the order of the legend: waiting times by their numbers.
+pub(super) fn in_order(a: &str, b: &str) -> Ordering {
+    let waiting = |part: &str| part.strip_prefix(WAITING)?.parse::<f64>().ok();
+    match (waiting(a), waiting(b)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        _ => a.cmp(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_times_are_in_the_order_of_their_numbers() {
+        let mut parts = ["t_w = 100", "t_w = 20", "B", "t_w = 0.5", "A", "t_w = 3"];
+        parts.sort_by(|a, b| in_order(a, b));
+        assert_eq!(parts, ["A", "B", "t_w = 0.5", "t_w = 3", "t_w = 20", "t_w = 100"]);
+        let mut parts = [1e5, 2.0, 1e-3].map(|time| format!("{WAITING}{}", short(time)));
+        parts.sort_by(|a, b| in_order(a, b));
+        assert_eq!(parts, [1e-3, 2.0, 1e5].map(|time| format!("{WAITING}{}", short(time))));
+    }
 }
