@@ -58,6 +58,17 @@ impl Plan {
         self.stages[stage].timestep.unwrap_or(self.run.timestep)
     }
 
+    /// Of the velocities that are drawn at the start of a stage, by system; `None` where it takes those of the stage before.
+    pub fn drawn_temperatures(&self, stage: usize) -> Option<Vec<Option<f64>>> {
+        let StagePlan { minimize, draw_velocities, .. } = &self.stages[stage];
+        let at_minimum = minimize.and_then(|minimize| minimize.temperature);
+        let of_thermostat = |system| Some(self.thermostat_of(system, stage)?.temperature.from);
+        let of_system =
+            |system| at_minimum.or_else(|| of_thermostat(system).filter(|_| *draw_velocities));
+        let all: Vec<_> = (0..self.systems()).map(of_system).collect();
+        all.iter().any(Option::is_some).then_some(all)
+    }
+
     /// The plan as the engine of a stage sees it: with the stage's timestep in `run`, and the box in which the stage begins.
     pub fn at_stage(&self, stage: usize) -> Plan {
         let mut plan = self.clone();
@@ -287,6 +298,9 @@ pub struct StagePlan {
     pub rescale: Option<RescalePlan>,
     /// `None`: microcanonical.
     pub thermostat: Option<ThermostatPlan>,
+    /// The stage begins with new velocities of its thermostat's first temperature.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub draw_velocities: bool,
     /// Exchanges of diameters or species.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swap: Option<SwapPlan>,
@@ -384,11 +398,6 @@ impl RescalePlan {
 }
 
 impl StagePlan {
-    /// Of the velocities that are drawn at its start, at a minimum of the energy.
-    pub fn drawn_temperature(&self) -> Option<f64> {
-        self.minimize.and_then(|minimize| minimize.temperature)
-    }
-
     /// The classes by diameter of its observables: all that have classes have the same.
     pub fn diameter_classes(&self) -> Option<&DiameterClassesPlan> {
         self.correlations.iter().find_map(|plan| plan.diameter_classes.as_ref())
@@ -526,9 +535,21 @@ pub struct CorrelationPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diameter_classes: Option<DiameterClassesPlan>,
     pub observables: Vec<DynamicObservable>,
+    /// Time origins, in steps since the start of the stage, ascending: functions are those from each of them. Empty: averages over all
+    /// samples as origins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<u64>,
 }
 
 impl CorrelationPlan {
+    /// Samples that are held at most.
+    pub fn samples_held(&self) -> usize {
+        match self.origins.len() {
+            0 => self.block_size * self.levels,
+            origins => origins + 1,
+        }
+    }
+
     pub fn blocks(&self) -> Blocks {
         let (size, levels) = (self.block_size, self.levels);
         Blocks { size, levels, ratio: self.level_ratio.unwrap_or(size) }

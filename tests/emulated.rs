@@ -1,6 +1,8 @@
 //! The CUDA engine on a GPU that the processor emulates (`tests/emulated_gpu`): host side and kernels run, no GPU
 //! is needed.
 #![cfg(target_os = "linux")]
+#[path = "emulated/aging.rs"]
+mod aging;
 #[path = "emulated/classes.rs"]
 mod classes;
 mod common;

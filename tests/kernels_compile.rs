@@ -365,6 +365,7 @@ fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
         rescale: None,
         thermostat: None,
         set_total_energy: None,
+        draw_velocities: false,
         observe: ObservePlan::nothing(),
         correlations: vec![correlation],
         propensity: None,
@@ -386,6 +387,7 @@ fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
         diameter_classes: None,
+        origins: Vec::new(),
         observables: observables.to_vec(),
     }
 }

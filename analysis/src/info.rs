@@ -1,4 +1,6 @@
 //! What a file holds, as text.
+mod aging;
+
 use std::fmt::Write;
 use std::path::Path;
 
@@ -45,8 +47,10 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text += &thermodynamics(&overview.series);
     text += &ramp(file).unwrap_or_default();
     text += &functions("Time correlations", &overview.dynamics);
+    text += &aging::text(&overview.aging);
     text += &functions("Structure", &overview.structure);
     text += &estimates(file, &overview.dynamics)?;
+    text += &aging::relaxation_times(&overview.aging);
     let particles = file.members("particles");
     if !particles.is_empty() {
         text.push('\n');

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::drift::Drift;
 use crate::ratio;
-use crate::results::{DiameterClass, Function, ResultsFile, TimeSeries};
+use crate::results::{Aging, DiameterClass, Function, ResultsFile, TimeSeries};
 use crate::slow::{mean_from, relaxation_time};
 use crate::statistics::{Mean, block_average};
 
@@ -14,6 +14,8 @@ const MOST_POINTS: usize = 500;
 pub(crate) struct Overview {
     pub series: Vec<SeriesOverview>,
     pub dynamics: Vec<Function>,
+    /// From given time origins.
+    pub aging: Vec<Aging>,
     pub structure: Vec<Function>,
     /// Of diameters, that the dynamics are averaged over.
     pub classes: Vec<DiameterClass>,
@@ -61,13 +63,16 @@ impl Overview {
         }
         let plan = file.plan().unwrap_or_default();
         let drift = Drift::of(&plan, &file.parameter("stage").unwrap_or_default());
-        let (structure, classes) = (file.structure()?, file.classes());
-        Ok(Overview { series, dynamics, structure, classes, drift })
+        let (aging, structure, classes) = (file.aging()?, file.structure()?, file.classes());
+        Ok(Overview { series, dynamics, aging, structure, classes, drift })
     }
 
     /// Whether there is nothing to tell or draw.
     pub fn is_empty(&self) -> bool {
-        self.series.is_empty() && self.dynamics.is_empty() && self.structure.is_empty()
+        self.series.is_empty()
+            && self.dynamics.is_empty()
+            && self.aging.is_empty()
+            && self.structure.is_empty()
     }
 }
 

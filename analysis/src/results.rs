@@ -1,8 +1,9 @@
 //! What a results file holds, as plain numbers.
 //!
 //! Layout: `/observables/<name>/{step,time,value}`, `/dynamics/<species>/<name>/{time,value,error,count}`
-//! (with `wavenumber`: `value[q][t]`; some with `change` and `change_error`), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
+//! (with `wavenumber`: `value[q][t]`; some with `change` and `change_error`), `/aging/<species>/<name>` ([`Aging`]), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
 //! `/parameters`. Anything may be missing. Files of many systems are read as several files ([`Ensemble`]).
+mod aging;
 mod classes;
 mod ensemble;
 mod propensity;
@@ -13,6 +14,7 @@ use std::rc::Rc;
 
 use hdf5::Group;
 
+pub use self::aging::Aging;
 pub use self::classes::DiameterClass;
 pub use self::ensemble::Ensemble;
 use self::ensemble::View;
@@ -179,11 +181,7 @@ impl ResultsFile {
         let read_axis = |which: &str| -> Result<Option<Vec<f64>>> {
             dataset(element, which).map(|dataset| self.file.numbers(&dataset)).transpose()
         };
-        let groups = ["temperature", "configuration"];
-        if self.view == View::Whole && groups.iter().any(|axis| element.link_exists(axis)) {
-            let what = "holds averages over systems of several temperatures or configurations, which are read one by one";
-            return Err(self.file.bad(format!("{}: {what}", element.name())));
-        }
+        self.check_one_by_one(element)?;
         let Some(values) = read("value")? else { return Ok(None) };
         if let (Some(distances), Some(times)) = (read_axis("distance")?, read_axis("time")?) {
             return self.function_of_distance_and_time(element, (group, name), distances, &times);
@@ -238,6 +236,16 @@ impl ResultsFile {
             x: x.clone(),
             curves,
         }))
+    }
+
+    /// Averages of several temperatures or configurations are read one by one.
+    fn check_one_by_one(&self, element: &Group) -> Result<()> {
+        let groups = ["temperature", "configuration"];
+        if self.view == View::Whole && groups.iter().any(|axis| element.link_exists(axis)) {
+            let what = "holds averages over systems of several temperatures or configurations, which are read one by one";
+            return Err(self.file.bad(format!("{}: {what}", element.name())));
+        }
+        Ok(())
     }
 
     /// `value[r][t]` as a curve over `r` for every `t`.

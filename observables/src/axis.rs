@@ -7,6 +7,8 @@ pub enum Axis {
     Wavenumber,
     /// Distance: the centre of a bin.
     Distance,
+    /// Time of a given time origin since the start of the stage.
+    WaitingTime,
 }
 
 impl Axis {
@@ -16,13 +18,14 @@ impl Axis {
             Axis::Time => "time",
             Axis::Wavenumber => "wavenumber",
             Axis::Distance => "distance",
+            Axis::WaitingTime => "waiting_time",
         }
     }
 
     /// Unit in the notation of H5MD.
     pub fn unit(self) -> &'static str {
         match self {
-            Axis::Time => "tau",
+            Axis::Time | Axis::WaitingTime => "tau",
             Axis::Wavenumber => "sigma-1",
             Axis::Distance => "sigma",
         }
@@ -34,6 +37,7 @@ impl Axis {
             Axis::Time => "t",
             Axis::Wavenumber => "q",
             Axis::Distance => "r",
+            Axis::WaitingTime => "t_w",
         }
     }
 }

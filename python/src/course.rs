@@ -98,7 +98,7 @@ impl Course {
             let states = conditions::states_of_stage(states, &plan, self.stage, None)?;
             self.set_up(&plan, states)?;
         }
-        if let Some(temperature) = self.stage().drawn_temperature() {
+        if let Some(Some(temperature)) = plan.drawn_temperatures(self.stage).map(|all| all[0]) {
             self.engine.draw_velocities(temperature, true)?;
         }
         self.plan_of_stage = plan.clone();

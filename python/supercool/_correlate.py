@@ -70,6 +70,7 @@ def correlate(
     interval of the frames if not given; without an interval it has no meaning. Without `observables`: displacements, the velocity
     autocorrelation where there are velocities, F_s where there are wave numbers. structure, bond_order, local_order: keys of
     `[stage.observe]`, as dictionaries. `diameter_classes=3` needs diameters, which do not change.
+    `origins=[0.0, 10.0]`: from these times behind the first frame, each at a frame, in `stage.aging`.
 
     output: directory for the results file, which is kept; else it is removed at the end of the process. What had to be assumed goes to
     the logger "supercool". The potential in the file's plan is a placeholder.

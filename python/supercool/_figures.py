@@ -30,6 +30,7 @@ def plot(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     size: tuple[float, float] | None = None,
+    over: str | None = None,
 ) -> pathlib.Path:
     """Draws what results files hold, several overlaid, as the command `plot`: gives the path of the figure. It needs no matplotlib.
 
@@ -37,7 +38,8 @@ def plot(
     quantities: such as "mean-square-displacement"; all that is there if none.
 
     by: what tells curves apart, a key of the configuration or "temperature"; numbers give colors in their order and a color bar. markers:
-    at the points. x_scale, y_scale: "linear" or "log". x_range, y_range: ends of the axes. size: width and height in centimetres.
+    at the points. x_scale, y_scale: "linear" or "log". x_range, y_range: ends of the axes. size: width and height in centimetres. over="t/tw": functions from given
+    time origins only, over the lag in units of the waiting time.
 
     Raises ValueError for wrong choices, Error where a file cannot be read or nothing is there.
     """
@@ -48,7 +50,7 @@ def plot(
     quantities = [quantities] if isinstance(quantities, str) else list(quantities)
     words = [f"--output={output}"] + ["--markers"] * markers
     words += [f"--quantities={','.join(quantities)}"] * bool(quantities)
-    for name, choice in {"by": by, "x-scale": x_scale, "y-scale": y_scale}.items():
+    for name, choice in {"by": by, "x-scale": x_scale, "y-scale": y_scale, "over": over}.items():
         words += [f"--{name}={choice}"] * (choice is not None)
     for name, choice, between in (("x-range", x_range, ":"), ("y-range", y_range, ":"), ("size", size, "x")):
         if choice is not None:
@@ -89,7 +91,7 @@ def draw(ax, curves, over, quantity, unit, *, xscale=None, yscale=None, **style)
         bar = ax.figure.colorbar(colors, ax=ax, label="T")
         if len(temperatures) <= 10:
             bar.set_ticks(temperatures, labels=[f"{temperature:.4g}" for temperature in temperatures])
-    ax.set_xscale(xscale or ("log" if over == "time" else "linear"))
+    ax.set_xscale(xscale or ("log" if over in ("time", "t/tw") else "linear"))
     ax.set_yscale(yscale or ("log" if _native.has_logarithmic_axis(quantity) else "linear"))
     name(ax, over, quantity, unit)
     return ax
@@ -119,5 +121,5 @@ def axes(ax):
 
 
 def name(ax, over, quantity, unit):
-    ax.set_xlabel({"time": "t", "wavenumber": "q", "distance": "r"}.get(over, over))
+    ax.set_xlabel({"time": "t", "wavenumber": "q", "distance": "r", "t/tw": "t / t_w"}.get(over, over))
     ax.set_ylabel(quantity.replace("_", " ") + (f" ({unit})" if unit else ""))

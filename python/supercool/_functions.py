@@ -60,6 +60,9 @@ class Function(_Lazy):
         read["description"] = _file.text(group.attrs.get("description", ""))
         return read
 
+    waiting_time = property(
+        lambda self: self.axes.get("waiting_time"), doc="Array, of functions from given time origins; else None."
+    )
     axes = property(lambda self: self._data["axes"], doc="Name and array of each axis of `value`, the slowest first.")
     count = property(lambda self: self._of("count"), doc="Samples of each value.")
     description = property(lambda self: self._data["description"], doc="What it is, with its formula.")
@@ -70,19 +73,24 @@ class Function(_Lazy):
     ensemble_value = property(lambda self: self._of("ensemble_value"), doc="Of many systems: over all of them.")
     ensemble_error = property(lambda self: self._of("ensemble_error"), doc="Standard error of `ensemble_value`.")
 
-    def plot(self, ax=None, label=None, *, xscale=None, yscale=None, **style):
+    def plot(self, ax=None, label=None, *, over=None, xscale=None, yscale=None, **style):
         """Draws it with its errors over its last axis, a curve for each value of the others, up to its last error; gives the axes of
         matplotlib. Of several temperatures curves have colors in their order, which a color bar names. xscale, yscale: "linear" or
-        "log", if not those of `supercool.plot`. `style` goes to `errorbar`: `marker="o"`, `color=`."""
-        *others, (over, x) = self.axes.items()
+        "log", if not those of `supercool.plot`. over="t/tw": the lag in units of the waiting time. `style` goes to `errorbar`: `marker="o"`, `color=`."""
+        *others, (name, x) = self.axes.items()
+        if over not in (None, "t/tw") or (over and (self.waiting_time is None or name != "time")):
+            raise ValueError('over: "t/tw" is of functions of time from given time origins')
         curves = []
         for index in itertools.product(*(range(len(grid)) for _, grid in others)):
-            at = {name: grid[i] for (name, grid), i in zip(others, index)}
-            several = [f"{name} = {at[name]:.4g}" for name, grid in others if len(grid) > 1 and name != "temperature"]
-            shown = x > 0 if over == "time" and xscale != "linear" else slice(None)
-            points = (x[shown], self.value[index][shown], self.error[index][shown])
+            at = {axis: grid[i] for (axis, grid), i in zip(others, index)}
+            if over and at["waiting_time"] == 0:
+                continue
+            several = [f"{axis} = {at[axis]:.4g}" for axis, grid in others if len(grid) > 1 and axis != "temperature"]
+            shown = x > 0 if name == "time" and xscale != "linear" else slice(None)
+            scaled = x / at["waiting_time"] if over else x
+            points = (scaled[shown], self.value[index][shown], self.error[index][shown])
             curves.append(_figures.Curve(*points, ", ".join(([label] if label else []) + several), at.get("temperature")))
-        return _figures.draw(ax, curves, over, self.name, self.unit, xscale=xscale, yscale=yscale, **style)
+        return _figures.draw(ax, curves, over or name, self.name, self.unit, xscale=xscale, yscale=yscale, **style)
 
     def to_pandas(self):
         """A DataFrame of values, errors and counts; its index are the axes."""

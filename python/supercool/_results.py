@@ -70,6 +70,7 @@ class Stage:
 
     observables: time series, such as `stage.observables["temperature"]`.
     dynamics: time correlations, such as `stage.dynamics["A/mean_square_displacement"]`.
+    aging: those from given time origins, such as `stage.aging["A/mean_square_displacement"]`, by `waiting_time` and `time`.
     structure: such as `stage.structure["AA/pair_distribution"]`.
     propensity: of isoconfigurational ensembles, such as `stage.propensity["displacement"]`.
     systems: of many systems, each of them, with the same of its own; these are averages over them. Else empty.
@@ -80,14 +81,16 @@ class Stage:
         self.name = path.stem
         self.observables = Group(path, "observables", TimeSeries)
         self.dynamics = Group(path, "dynamics", Function)
+        self.aging = Group(path, "aging", Function)
         self.structure = Group(path, "structure", Function)
         self.propensity = Group(path, "propensity", Propensity)
 
     @property
     def classes(self) -> dict[str, DiameterClass]:
-        """Classes of diameter that `dynamics` are averaged over, by their names in it; none where the averages are over species."""
+        """Classes of diameter that `dynamics` and `aging` are averaged over, by their names in them; none where the averages are over species."""
         with _file.reading(self.path) as file:
-            groups = {name: dict(group.attrs) for name, group in file.get("dynamics", {}).items()}
+            roots = [file.get(root, {}) for root in ("aging", "dynamics")]
+            groups = {name: dict(group.attrs) for root in roots for name, group in root.items()}
         classes = {name: of for name, of in groups.items() if "mean_diameter" in of}
         return {name: DiameterClass._of(of) for name, of in classes.items()}
 
@@ -165,6 +168,7 @@ class System:
         self._path = path
         self.observables = Group(path, "systems/observables", TimeSeries, number)
         self.dynamics = Group(path, "systems/dynamics", Function, number)
+        self.aging = Group(path, "systems/aging", Function, number)
         self.structure = Group(path, "systems/structure", Function, number)
 
     @property

@@ -347,6 +347,9 @@ fn conditions(stage: &StagePlan) -> String {
         };
         text += &format!("from the energy minimum (forces below {tolerance:e}, {velocities}), ");
     }
+    if stage.draw_velocities {
+        text += "with new velocities at the thermostat's temperature, ";
+    }
     if let Some(rescale) = &stage.rescale {
         let edges: Vec<String> =
             rescale.to.edges().iter().map(|edge| format!("{edge:.6}")).collect();

@@ -30,6 +30,9 @@ pub struct PlotArguments {
     /// Markers at the points.
     #[arg(long)]
     markers: bool,
+    /// Draw functions from given time origins only, over t/tw: the lag in units of the waiting time.
+    #[arg(long, value_name = "t/tw", value_parser = ["t/tw"])]
+    over: Option<String>,
     /// Scale of the horizontal axes: linear or log.
     #[arg(long, value_name = "SCALE", value_parser = scale_of)]
     x_scale: Option<Scale>,
@@ -66,6 +69,7 @@ pub fn plot(arguments: &PlotArguments) -> miette::Result<String> {
     let options = FigureOptions {
         by: by.clone(),
         markers: *markers,
+        over_waiting_time: arguments.over.is_some(),
         x: AxisOptions { scale: arguments.x_scale, range: arguments.x_range },
         y: AxisOptions { scale: arguments.y_scale, range: arguments.y_range },
         size: *size,

@@ -33,6 +33,8 @@ const BYTES_PER_CONFIGURATIONAL_TEMPERATURE: f64 = 40.0;
 const BYTES_PER_LOCAL_ORDER: f64 = 32.0;
 /// Step, time, energy, residual force, iterations.
 const BYTES_PER_INHERENT_STRUCTURE: f64 = 40.0;
+/// Of one value, in the middle: from given time origins there are many of them.
+const BYTES_PER_AVERAGE: f64 = 160.0;
 /// Skin assumed where it is chosen at the start, in units of the largest cutoff.
 const TUNED_SKIN: f64 = 0.2;
 
@@ -122,7 +124,10 @@ fn blocks_on_gpu(plan: &Plan, stage: &StagePlan) -> f64 {
 fn samples_of_checkpoint(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     let (particles, species) = (plan.system.particle_count(), groups(plan, blocks));
     let of = |part: &CorrelationPlan| {
-        let held = takes_samples_of_engine(part).unwrap_or(0);
+        let held = match blocks.origins.len() {
+            0 => takes_samples_of_engine(part).unwrap_or(0),
+            origins => origins,
+        };
         2.0 * (held * sample_bytes(part, particles, species)) as f64
     };
     for_engines(blocks).iter().map(of).sum()
@@ -140,7 +145,26 @@ fn block_memory(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     // Each part has samples of its own.
     let parts = for_engines(blocks);
     let sample: usize = parts.iter().map(|part| sample_bytes(part, particles, species)).sum();
-    sample as f64 * (blocks.block_size * blocks.levels) as f64
+    let averages = match blocks.origins.len() {
+        0 => 0.0,
+        _ => BYTES_PER_AVERAGE * averages_of(plan, blocks),
+    };
+    sample as f64 * blocks.samples_held() as f64 + averages
+}
+
+/// Numbers that a correlation gives.
+fn averages_of(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
+    let lags = blocks.block_size * blocks.levels * blocks.origins.len().max(1);
+    let rows = |&observable: &DynamicObservable| {
+        let of_axis = |axis: &Axis| match axis {
+            Axis::Time | Axis::WaitingTime => 1.0,
+            Axis::Wavenumber => blocks.wavenumbers.len() as f64,
+            Axis::Distance => blocks.van_hove.maximum_distance / blocks.van_hove.bin_width,
+        };
+        observable.descriptor().axes.iter().map(of_axis).product::<f64>()
+    };
+    let series: f64 = blocks.observables.iter().map(rows).sum();
+    lags as f64 * series * (groups(plan, blocks) as f64 + 1.0)
 }
 
 /// Samples at an interval, those before the first and after the last step included.
@@ -221,10 +245,14 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         files.push((name, samples as f64 * BYTES_PER_LOCAL_ORDER));
     }
     if let Some(settings) = &stage.observe.inherent_structures {
-        let samples = samples_of(stage, settings.every);
+        let samples = stage.observe.minima(stage.steps);
+        let when = match stage.observe.inherent_every() {
+            Some(every) => format!("every {every} steps"),
+            None => "at given times".to_owned(),
+        };
         let name = format!(
-            "inherent structures every {} steps to forces below {:e}, {samples} minima",
-            settings.every, settings.force_tolerance
+            "inherent structures {when} to forces below {:e}, {samples} minima",
+            settings.force_tolerance
         );
         let each = BYTES_PER_INHERENT_STRUCTURE + count * BYTES_PER_FRAME;
         files.push((name, samples as f64 * each));
@@ -245,9 +273,12 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
     for blocks in &stage.correlations {
         let observables: Vec<&str> =
             blocks.observables.iter().map(|observable| observable.group_name()).collect();
-        let lags = blocks.block_size * blocks.levels;
+        let origins = match blocks.origins.len() {
+            0 => String::new(),
+            count => format!(" from {count} time origins,"),
+        };
         let name = format!(
-            "correlations from {} steps, {} levels of {} samples{} in {} of memory: {}{}",
+            "correlations{origins} from {} steps, {} levels of {} samples{} in {} of memory: {}{}",
             blocks.every,
             blocks.levels,
             blocks.block_size,
@@ -259,16 +290,7 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
             observables.join(", "),
             shells(plan, blocks)
         );
-        let rows = |&observable: &DynamicObservable| {
-            let of_axis = |axis: &Axis| match axis {
-                Axis::Time => 1.0,
-                Axis::Wavenumber => blocks.wavenumbers.len() as f64,
-                Axis::Distance => blocks.van_hove.maximum_distance / blocks.van_hove.bin_width,
-            };
-            observable.descriptor().axes.iter().map(of_axis).product::<f64>()
-        };
-        let series: f64 = blocks.observables.iter().map(rows).sum();
-        files.push((name, 24.0 * lags as f64 * series * (groups(plan, blocks) as f64 + 1.0)));
+        files.push((name, 24.0 * averages_of(plan, blocks)));
     }
     files
 }

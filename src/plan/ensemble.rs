@@ -167,9 +167,12 @@ impl Plan {
         Some(thermostat)
     }
 
-    /// Whether a thermostat gives systems random numbers of their own before something is measured.
+    /// Whether a thermostat, or new velocities, give systems random numbers of their own before something is measured.
     pub fn is_drawn_before_measured(&self) -> bool {
         for stage in &self.stages {
+            if stage.draw_velocities {
+                return true;
+            }
             let kind = stage.thermostat.map(|thermostat| thermostat.kind);
             if let Some(
                 Thermostat::Andersen { .. }

@@ -24,6 +24,9 @@ pub struct ObservePlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_order: Option<LocalOrderPlan>,
     pub inherent_structures: Option<InherentStructuresPlan>,
+    /// They are taken after these steps, ascending, and not at their interval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inherent_at: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configurational_temperature: Option<u64>,
 }
@@ -73,6 +76,28 @@ impl ObservePlan {
         Some(step - behind + next)
     }
 
+    /// Whether inherent structures are taken after a step of the stage.
+    pub fn wants_minima(&self, step: u64) -> bool {
+        match &self.inherent_structures {
+            Some(_) if !self.inherent_at.is_empty() => {
+                self.inherent_at.binary_search(&step).is_ok()
+            }
+            Some(settings) => step.is_multiple_of(settings.every),
+            None => false,
+        }
+    }
+
+    /// Interval of inherent structures, where they have one.
+    pub fn inherent_every(&self) -> Option<u64> {
+        let settings = self.inherent_structures.as_ref().filter(|_| self.inherent_at.is_empty());
+        settings.map(|settings| settings.every)
+    }
+
+    /// Inherent structures of each system in a stage of this number of steps.
+    pub fn minima(&self, steps: u64) -> u64 {
+        self.inherent_every().map_or(self.inherent_at.len() as u64, |every| steps / every + 1)
+    }
+
     /// Frames of the trajectory of a stage of this number of steps.
     pub fn frames(&self, steps: u64) -> u64 {
         let further =
@@ -102,6 +127,7 @@ impl ObservePlan {
             bond_order: None,
             local_order: None,
             inherent_structures: None,
+            inherent_at: Vec::new(),
             configurational_temperature: None,
         }
     }

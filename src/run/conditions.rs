@@ -132,8 +132,8 @@ impl Simulation {
             let states = states_of_stage(self.states()?, &plan, self.stage, directory.cancel())?;
             self.set_up(&plan, states)?;
         }
-        if let Some(temperature) = plan.stages[self.stage].drawn_temperature() {
-            self.ensemble.draw_velocities(&vec![Some(temperature); plan.systems()])?;
+        if let Some(temperatures) = plan.drawn_temperatures(self.stage) {
+            self.ensemble.draw_velocities(&temperatures)?;
         }
         self.plan_of_stage = plan;
         Ok(())

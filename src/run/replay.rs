@@ -23,7 +23,9 @@ use crate::system::{SimulationBox, Snapshot};
 pub use error::ReplayError;
 use identity::{check_ids, check_masses, note_of_types, order_of};
 pub use intervals::frame_spacing;
-use intervals::{check_intervals, check_only_correlations, stored_frames, velocities_due};
+use intervals::{
+    check_given_times, check_intervals, check_only_correlations, stored_frames, velocities_due,
+};
 use unwrap::{FAR, TooFar, Unwrapping};
 
 /// How a trajectory is to be evaluated.
@@ -118,9 +120,11 @@ pub fn replay(
     stage.observe.bond_order = observe.bond_order;
     stage.observe.local_order = observe.local_order;
     stage.observe.inherent_structures = observe.inherent_structures;
+    stage.observe.inherent_at = observe.inherent_at;
     stage.observe.configurational_temperature = observe.configurational_temperature;
-    let frames_of_any = stored_frames(&steps, per_count, spacing);
-    check_intervals(stage, spacing, frames_of_any.is_some())?;
+    let stored = stored_frames(&steps, per_count, spacing);
+    check_intervals(stage, spacing, stored.times.is_some())?;
+    check_given_times(stage, plan.run.timestep, &stored)?;
     let first = reader.read(0).map_err(ReplayError::from)?;
     check_ids(stage, reader.as_ref(), &first)?;
     check_contents(stage)?;
@@ -166,7 +170,7 @@ pub fn replay(
         index,
         &directory,
         &provenance,
-        (frames_of_any.as_ref(), &diameters),
+        (Some(&stored), &diameters),
     );
     let evaluated = output.and_then(|output| {
         let replay = Replay {

@@ -1,3 +1,4 @@
+use crate::observable::dynamics::frames::OriginGrid;
 use crate::observable::dynamics::source::is_of_stress;
 use crate::plan::{CorrelationPlan, ObservePlan, StagePlan};
 
@@ -11,6 +12,8 @@ pub struct Schedule {
     samples: Vec<u64>,
     /// Of propensities: ascending.
     propensities: Vec<u64>,
+    /// Of the correlations from given time origins, and of inherent structures at given times: ascending.
+    listed: Vec<u64>,
     /// Intervals of the correlations of the stress.
     stress: Vec<u64>,
 }
@@ -24,13 +27,21 @@ impl Schedule {
         let structure = stage.observe.structure.iter().map(|structure| structure.every);
         let bond_order = stage.observe.bond_order.iter().map(|order| order.every);
         let local_order = stage.observe.local_order.iter().map(|order| order.every);
-        let inherent = stage.observe.inherent_structures.iter().map(|settings| settings.every);
+        let inherent = stage.observe.inherent_every();
         let configurational = stage.observe.configurational_temperature.into_iter();
         let of_stress = correlations
             .clone()
             .filter(|plan| plan.observables.iter().any(|&observable| is_of_stress(observable)));
+        let grids = correlations.clone().filter_map(|plan| OriginGrid::of(plan, stage.steps));
+        let mut listed: Vec<u64> =
+            grids.flat_map(|grid| grid.times(None).steps().to_vec()).collect();
+        listed.extend(&stage.observe.inherent_at);
+        listed.sort_unstable();
+        listed.dedup();
+        let correlations = correlations.filter(|correlation| correlation.origins.is_empty());
         let correlations = correlations.map(|correlation| correlation.every);
         Schedule {
+            listed,
             steps: stage.steps,
             observe: stage.observe.clone(),
             samples: structure
@@ -55,7 +66,8 @@ impl Schedule {
             .chain(self.samples.iter().copied())
             .map(|every| (step / every + 1) * every)
             .chain(self.observe.next_frame(step))
-            .chain(self.propensities.iter().copied().find(|&time| time > step))
+            .chain(next_of(&self.propensities, step))
+            .chain(next_of(&self.listed, step))
             .min()
             .unwrap_or(u64::MAX)
             .min(self.steps)
@@ -79,6 +91,7 @@ impl Schedule {
         self.wants_frame(step)
             || self.samples.iter().any(|&every| step.is_multiple_of(every))
             || self.wants_propensities(step)
+            || self.listed.binary_search(&step).is_ok()
     }
 
     /// Propensities, or the configurations that they start from.
@@ -86,6 +99,11 @@ impl Schedule {
         let is_first = step == 0 && !self.propensities.is_empty();
         is_first || self.propensities.binary_search(&step).is_ok()
     }
+}
+
+/// The first of ascending steps behind `step`.
+fn next_of(steps: &[u64], step: u64) -> Option<u64> {
+    steps.get(steps.partition_point(|&listed| listed <= step)).copied()
 }
 
 #[cfg(test)]
@@ -103,6 +121,7 @@ mod tests {
             rescale: None,
             thermostat: None,
             set_total_energy: None,
+            draw_velocities: false,
             observe,
             correlations: Vec::new(),
             propensity: None,

@@ -429,7 +429,7 @@ impl StageOutput {
         else {
             return Ok(());
         };
-        if !step.is_multiple_of(settings.every) {
+        if !self.plan.observe.wants_minima(step) {
             return Ok(());
         }
         let place = (&self.plan.name[..], "observe.inherent_structures.maximum_iterations");

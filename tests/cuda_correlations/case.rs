@@ -49,6 +49,7 @@ pub fn correlation(every: u64, block_size: usize, levels: usize) -> CorrelationP
         van_hove: VanHovePlan { maximum_distance: 1.0, bin_width: 0.1 },
         species: vec![0, 1],
         diameter_classes: None,
+        origins: Vec::new(),
         observables: OBSERVABLES.to_vec(),
     }
 }
@@ -111,6 +112,7 @@ impl Case {
                 rescale: None,
                 thermostat: None,
                 set_total_energy: None,
+                draw_velocities: false,
                 observe: ObservePlan::nothing(),
                 correlations: correlations.clone(),
                 propensity: None,

@@ -2,6 +2,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod aging;
 mod alarms;
 mod analyze;
 mod classes;

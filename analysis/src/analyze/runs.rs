@@ -121,7 +121,7 @@ impl Run {
         let runs = files.iter().map(run).collect::<Result<Vec<_>>>()?;
         if !runs[0].functions.iter().any(is_fitted) {
             let what = format!(
-                "no {} under /dynamics: a stage writes them with [[stage.correlation]]",
+                "no {} under /dynamics: a stage writes them with a [[stage.correlation]] without origins",
                 any_of_fitted()
             );
             return Err(AnalysisError::content(path, what));

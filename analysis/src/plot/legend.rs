@@ -2,6 +2,7 @@
 use plotters::prelude::RGBColor;
 use plotters::style::text_anchor::HPos;
 
+use super::aging::in_order;
 use super::canvas::{Canvas, DASHES, INK, Place, text_width};
 use super::colours::{Sets, colour_of};
 use super::frame::Frame;
@@ -45,7 +46,7 @@ impl<'a> Styles<'a> {
                 Mark::Curve | Mark::Point => parts.push(line.part.clone()),
             }
         }
-        parts.sort();
+        parts.sort_by(|a, b| in_order(a, b));
         parts.dedup();
         fits.sort();
         fits.dedup();

@@ -2,6 +2,7 @@
 //!
 //! `results files -> curves -> panels -> SVG -> (PNG, PDF)`. With one file, colours tell species apart; with
 //! several, colours tell files and dashes species. Shaded bands are one standard error.
+mod aging;
 mod axis;
 mod canvas;
 mod colours;

@@ -14,6 +14,8 @@ pub struct FigureOptions {
     pub by: Option<String>,
     /// Markers at the points.
     pub markers: bool,
+    /// Functions from given time origins alone, over the lag in units of the waiting time.
+    pub over_waiting_time: bool,
     /// The horizontal axes of all panels.
     pub x: AxisOptions,
     /// The vertical axes of all panels.
@@ -48,6 +50,9 @@ pub struct Size {
 impl FigureOptions {
     /// Words for a figure without anything, if a choice may be why.
     pub(super) fn hidden(&self) -> &'static str {
+        if self.over_waiting_time {
+            return "; over t/tw there are functions from time origins behind the start of a stage, which `origins` of a correlation gives";
+        }
         match [self.x.scale, self.y.scale].contains(&Some(Scale::Logarithmic)) {
             true => "; a logarithmic axis shows positive ones only",
             false => "",

@@ -1,6 +1,7 @@
 //! From results to panels of curves.
 use supercool_observables::{Axis, Figure, TimeSeries};
 
+use super::aging::{FromOrigin, aging_panels, from_origins};
 use super::axis::Scale;
 use super::options::FigureOptions;
 use super::quantity::Quantity;
@@ -57,18 +58,29 @@ pub(super) fn collect(
 ) -> Vec<Panel> {
     let mut series = Vec::new();
     let mut functions = Vec::new();
+    let mut aging: Vec<FromOrigin> = Vec::new();
     for (index, file) in files.iter().enumerate() {
         series.extend(file.series.iter().map(|each| (index, each)));
         let all = file.dynamics.iter().chain(&file.structure);
+        let all = all.filter(|_| !options.over_waiting_time);
         functions.extend(all.map(|each| (index, labelled(each, file))));
+        aging.extend(file.aging.iter().flat_map(|each| from_origins(each, index, file, options)));
     }
-    let drifts: Vec<Option<&Drift>> = files.iter().map(|file| file.drift.as_ref()).collect();
+    if options.over_waiting_time {
+        series.clear();
+    }
+    // Shares of drift are known over the lag.
+    let drifts: Vec<Option<&Drift>> = match options.over_waiting_time {
+        true => vec![None; files.len()],
+        false => files.iter().map(|file| file.drift.as_ref()).collect(),
+    };
     let mut panels = Vec::new();
     for &quantity in quantities {
         match quantity {
             Quantity::TimeSeries(of) => panels.extend(time_series_panel(of, &series, options)),
             Quantity::Dynamics(_) | Quantity::Structure(_) => {
                 panels.extend(function_panels(quantity, &functions, &drifts, options));
+                panels.extend(aging_panels(quantity, &aging, &drifts, options));
             }
         }
     }
@@ -77,7 +89,7 @@ pub(super) fn collect(
 }
 
 /// With the label of a class of diameters in the place of its group.
-fn labelled(function: &Function, file: &Overview) -> Function {
+pub(super) fn labelled(function: &Function, file: &Overview) -> Function {
     let mut function = function.clone();
     if let Some(class) = file.classes.iter().find(|class| class.group == function.group) {
         function.group.clone_from(&class.label);
@@ -170,7 +182,10 @@ pub(super) fn function_panels(
         });
         let lines: Vec<Line> = lines.collect();
         Panel {
-            x_label: abscissa.symbol().into(),
+            x_label: match options.over_waiting_time {
+                true => "t / t_w".into(),
+                false => abscissa.symbol().into(),
+            },
             y_label: match (parameter, parameter_axis) {
                 (Some(t), Some(Axis::Time)) => format!("{label},  t = {t:.3}"),
                 (Some(q), _) => format!("{label},  q = {q:.2}"),

@@ -2,7 +2,7 @@
 use super::{ResultsFile, group_at};
 use crate::hdf5_file::{group, members};
 
-/// A class, which stands for a species in `/dynamics`.
+/// A class, which stands for a species in `/dynamics` and `/aging`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiameterClass {
     /// Of its functions: `class1`, ...
@@ -16,7 +16,12 @@ pub struct DiameterClass {
 impl ResultsFile {
     /// Those that averages are over, in the order of their diameters; none where they are over species.
     pub fn classes(&self) -> Vec<DiameterClass> {
-        let Some(root) = group_at(&self.file.root, "dynamics") else { return Vec::new() };
+        let of_dynamics = self.classes_below("dynamics");
+        if of_dynamics.is_empty() { self.classes_below("aging") } else { of_dynamics }
+    }
+
+    fn classes_below(&self, root: &str) -> Vec<DiameterClass> {
+        let Some(root) = group_at(&self.file.root, root) else { return Vec::new() };
         let class = |name: String| {
             let of_class = group(&root, &name)?;
             let label = self.file.text_attribute(&of_class, "label")?;

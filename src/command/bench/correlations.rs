@@ -89,6 +89,7 @@ fn correlation(observables: Vec<D>) -> CorrelationPlan {
         van_hove: VanHovePlan { maximum_distance: 4.0, bin_width: 0.05 },
         species: vec![0, 1],
         diameter_classes: None,
+        origins: Vec::new(),
         observables,
     }
 }
@@ -105,6 +106,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
         rescale: None,
         thermostat: None,
         set_total_energy: None,
+        draw_velocities: false,
         observe: ObservePlan::nothing(),
         correlations: vec![correlation(observables)],
         propensity: None,

@@ -13,6 +13,7 @@ use super::Size;
 use super::peer::Beside;
 use super::reversal;
 use super::suite::{Expected, Statistic};
+use super::waiting;
 use crate::engine::domain::Ranks;
 use crate::plan::Plan;
 use crate::run::last_state;
@@ -207,6 +208,11 @@ fn measure(expected: &Expected, directory: &Path) -> miette::Result<Measured> {
         });
     }
     let file = ResultsFile::open(&path).into_diagnostic()?;
+    if expected.statistic == Statistic::WaitingTimes {
+        let species = expected.species.as_deref().unwrap_or_default();
+        let value = waiting::deviation(&file, &expected.observable, species)?;
+        return Ok(Measured::Found(Found { value, error: 0.0 }));
+    }
     let relaxation = relaxation_time(&file.dynamics().into_diagnostic()?);
     let all = file.observables().into_diagnostic()?;
     let series = all.into_iter().find(|series| series.name == expected.observable);
@@ -239,7 +245,8 @@ fn evaluate(statistic: Statistic, series: &TimeSeries, relaxation: Option<f64>) 
         | Statistic::LongWavelengthLimit
         | Statistic::Hash
         | Statistic::Difference
-        | Statistic::Reversal => mean(series, relaxation),
+        | Statistic::Reversal
+        | Statistic::WaitingTimes => mean(series, relaxation),
     }
 }
 

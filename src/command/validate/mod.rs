@@ -1,7 +1,7 @@
 //! `supercool validate`: runs the suites of `validation/suites` and compares what comes out with what is known.
 //!
 //! `suite` is what a file says, `cases` runs what it asks for, `jobs` several at once, `judge` what a run gives for one
-//! expectation, `calibration` whether many runs scatter by their errors, `peer` what another program gives for it, `reversal` whether it can be taken back, `run_record` where and when it
+//! expectation, `calibration` whether many runs scatter by their errors, `peer` what another program gives for it, `reversal` whether it can be taken back, `waiting` whether it ages, `run_record` where and when it
 //! ran, `tables` what the user sees. Every case is a run in a directory of its own, which is continued where it was
 //! stopped, and not repeated once it is there.
 mod calibration;
@@ -13,6 +13,7 @@ mod reversal;
 mod run_record;
 mod suite;
 mod tables;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

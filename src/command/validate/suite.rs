@@ -81,7 +81,7 @@ pub struct Expected {
     pub stage: String,
     #[serde(default)]
     pub statistic: Statistic,
-    /// A time series under `/observables`, or for `fit` a quantity of `supercool analyze`.
+    /// A time series under `/observables`, for `fit` a quantity of `supercool analyze`, for `waiting-times` a function under `/aging`.
     pub observable: String,
     /// Of a fit.
     pub species: Option<String>,
@@ -130,6 +130,8 @@ pub enum Statistic {
     Difference,
     /// Particles that do not return to where they began when the trajectory is followed back.
     Reversal,
+    /// How far a function from given time origins is from its average over all of them: root mean square, in standard errors.
+    WaitingTimes,
 }
 
 impl Statistic {
@@ -145,6 +147,7 @@ impl Statistic {
             Statistic::Hash => "hash",
             Statistic::Difference => "difference",
             Statistic::Reversal => "reversal",
+            Statistic::WaitingTimes => "dependence on the waiting time of",
         }
     }
 }

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    CountOrBounds, Integer, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table,
-    Temperature, Written,
+    CountOrBounds, Integer, ListOr, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table,
+    Temperature, Times, Written,
 };
 use crate::config::defaults;
 use crate::plan::DynamicObservable;
@@ -39,6 +39,10 @@ pub struct Stage {
     pub density: Option<Table<DensityChange>>,
     /// Thermostat; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
+    /// Whether the stage begins with new velocities (Maxwell-Boltzmann, without momentum of the whole) of exactly the temperature of its
+    /// thermostat, of a ramp the first one: with a temperature other than that of the stage before a quench in one step.
+    #[schemars(extend("default" = false))]
+    pub draw_velocities: Option<Written<bool>>,
     /// Swap Monte Carlo: between steps, pairs of particles exchange their diameters. Only with a thermostat and `[system.diameters]`.
     pub swap: Option<Table<Swap>>,
     /// Total energy per particle that the stage starts with (velocities are scaled): a number, or
@@ -263,9 +267,12 @@ impl OrPlain for Frames {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InherentStructures {
-    /// Interval in steps.
+    /// Interval in steps. Must be given unless `times` are.
     #[schemars(extend("minimum" = 1))]
-    pub every: Written<Integer>,
+    pub every: Option<Written<Integer>>,
+    /// Times since the start of the stage, instead of `every`, rounded to steps: a list, or a table with `from`, `to` and
+    /// `points_per_decade`.
+    pub times: Option<Written<ListOr<Times>>>,
     /// The descent ends when the force on every particle is smaller. With `truncation = "shifted"` the force jumps at the
     /// cutoff: a pair that comes to rest there keeps forces of that size, and the run says how large it is.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::FORCE_TOLERANCE))]
@@ -373,6 +380,11 @@ pub struct Correlation {
     /// Number of levels. As many as the stage is long enough for if not given.
     #[schemars(extend("minimum" = 1))]
     pub levels: Option<Written<Integer>>,
+    /// Time origins since the start of the stage, in units of time: an ascending list of multiples of the timestep from 0 on, or a table with
+    /// `from`, `to` and `points_per_decade`, rounded to steps. Functions are those from each of these waiting times, `C(t_w + t, t_w)`, at
+    /// the lags above: averages over the systems of an `[ensemble]`, and of no other origins. They stand in `/aging` of the results file.
+    /// Averages over all samples as origins, in `/dynamics`, if not given.
+    pub origins: Option<Written<ListOr<Times>>>,
     /// Wave numbers q of the intermediate scattering functions; the nearest shells of wave vectors
     /// that the box holds are taken. Must be given if a function of q is among the observables.
     pub wavenumbers: Option<Written<Vec<Written<Number>>>>,

@@ -146,11 +146,13 @@ fn check_rest(plan: &Plan, number: usize, typed: &Table<Minimize>, checker: &mut
     let draws = moving.thermostat.is_some_and(|thermostat| {
         matches!(thermostat.kind, Thermostat::Andersen { .. } | Thermostat::Langevin { .. })
     });
-    if !draws && moving.minimize.is_none_or(|of| of.temperature.is_none()) {
+    if !draws
+        && !moving.draw_velocities
+        && moving.minimize.is_none_or(|of| of.temperature.is_none())
+    {
         let message =
             format!("velocities are zero in a minimum, and the stage {:?} gives none", moving.name);
-        let help =
-            "temperature = ... here for new ones, or an andersen or langevin thermostat there";
+        let help = "temperature = ... here for new ones, or draw_velocities = true or an andersen or langevin thermostat there";
         checker.reject(&typed.span, message, help);
     }
 }

@@ -5,7 +5,7 @@ use super::checker::Checker;
 use super::stage_checks::rounded_down;
 use crate::config::document::{Document, Number, Pair, PlainOr, Potential, Table, Written};
 use crate::config::estimate::{bytes, memory};
-use crate::plan::{InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan};
+use crate::plan::{CorrelationPlan, InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan};
 use crate::potential::{PairParameters, PotentialPlan, SIGMA, ScaleNames, Truncation};
 
 /// Cells of the neighbor search, as wide as the largest cutoff, that a box may hold.
@@ -348,7 +348,7 @@ fn memory_is_there(plan: &Plan, document: &Document, checker: &mut Checker<'_>) 
         return;
     }
     let samples = |stage: &StagePlan| -> usize {
-        stage.correlations.iter().map(|blocks| blocks.block_size * blocks.levels).sum()
+        stage.correlations.iter().map(CorrelationPlan::samples_held).sum()
     };
     let largest = (0..plan.stages.len()).max_by_key(|&stage| samples(&plan.stages[stage]));
     let blocks = largest.and_then(|stage| document.stage[stage].correlation.first());

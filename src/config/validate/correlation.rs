@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, rounded_down};
 use super::unneeded::add;
-use super::{diameter_classes, neighbors, sampling};
+use super::{diameter_classes, neighbors, origins, sampling};
 use crate::config::defaults;
 use crate::config::document::{Correlation, Number, Table, Written};
 use crate::config::reword::nearest;
@@ -32,6 +32,8 @@ pub fn check(
     let species = species(document, stage_checks, checker);
     let diameter_classes = diameter_classes::check(document, stage_checks, checker);
     let observables = observables(document, checker);
+    let shortest = sampling.as_ref().map(|sampling| sampling.every);
+    let origins = origins::check(document, shortest, observables.as_deref(), stage_checks, checker);
     let any = |need: Need| {
         observables.as_ref().is_some_and(|all| all.iter().any(|&observable| need.is_of(observable)))
     };
@@ -112,6 +114,7 @@ pub fn check(
         species: species?,
         diameter_classes: diameter_classes?,
         observables,
+        origins: origins?,
     })
 }
 
@@ -196,7 +199,7 @@ fn van_hove(
     Some(plan)
 }
 
-/// No observable in two correlations of a stage: its file has one place for it.
+/// No observable in two correlations of a stage: its file has one place for it, and one for that from given time origins.
 pub fn check_disjoint(
     document: &[Table<Correlation>],
     plans: &[Option<CorrelationPlan>],
@@ -205,6 +208,9 @@ pub fn check_disjoint(
     for (number, plan) in plans.iter().enumerate() {
         for (earlier, other) in plans[..number].iter().enumerate() {
             let (Some(plan), Some(other)) = (plan, other) else { continue };
+            if plan.origins.is_empty() != other.origins.is_empty() {
+                continue;
+            }
             let shared: Vec<String> = plan
                 .observables
                 .iter()

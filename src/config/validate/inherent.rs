@@ -3,19 +3,38 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, interval};
+use super::times;
 use crate::config::defaults;
 use crate::config::document::{Document, InherentStructures, Integer, Number, Table, Written};
 use crate::plan::{InherentStructuresPlan, Plan};
 
 const MOST_ITERATIONS: u64 = 1_000_000_000;
 
+/// With the steps at which they are taken, where these are not at an interval.
 pub fn check(
     document: &Table<InherentStructures>,
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
-) -> Option<InherentStructuresPlan> {
+) -> Option<(InherentStructuresPlan, Vec<u64>)> {
     let span = &document.span;
-    let every = interval(&document.every, stage_checks, checker);
+    let when = match (&document.every, &document.times) {
+        (Some(every), None) => {
+            interval(every, stage_checks, checker).map(|every| (every, Vec::new()))
+        }
+        // The interval is without meaning.
+        (None, Some(times)) => {
+            times::rounded_to_steps(times, stage_checks, checker).map(|steps| (1, steps))
+        }
+        (Some(_), Some(times)) => {
+            let message = "does not go together with every";
+            checker.reject(&times.span, message, "leave one of them out");
+            None
+        }
+        (None, None) => {
+            checker.missing(span, "every", "the interval in steps: every = 10_000, or times");
+            None
+        }
+    };
     let descent = descent(
         span,
         document.force_tolerance.as_ref(),
@@ -25,7 +44,9 @@ pub fn check(
         checker,
     );
     let (force_tolerance, maximum_iterations, timestep) = descent?;
-    Some(InherentStructuresPlan { every: every?, force_tolerance, maximum_iterations, timestep })
+    let (every, steps) = when?;
+    let plan = InherentStructuresPlan { every, force_tolerance, maximum_iterations, timestep };
+    Some((plan, steps))
 }
 
 /// Tolerance, iterations and first time step of a descent.

@@ -12,6 +12,7 @@ mod ensemble;
 mod inherent;
 mod isoconfigurational;
 mod neighbors;
+mod origins;
 mod own_potential;
 mod potential;
 mod propensity;
@@ -25,6 +26,7 @@ mod structure;
 mod swap;
 mod system;
 mod thermostat;
+mod times;
 mod unneeded;
 
 use serde::Deserialize;
@@ -225,6 +227,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     ensemble::check_plan(&plan, document, checker);
     propensity::check_plan(&plan, document, checker);
     diameter_classes::check_plan(&plan, document, checker);
+    origins::check_plan(&plan, document, checker);
     Some(plan)
 }
 

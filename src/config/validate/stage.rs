@@ -116,6 +116,7 @@ fn check(
             Some(None)
         }
     };
+    let draw_velocities = draw_velocities(stage, checker);
     let set_total_energy = match &stage.set_total_energy {
         Some(energy) => total_energy(energy, stage, number, all, earlier, checker).map(Some),
         None => Some(None),
@@ -152,12 +153,34 @@ fn check(
         minimize: minimize?,
         rescale: rescale?,
         thermostat: thermostat?,
+        draw_velocities: draw_velocities?,
         swap: swap?,
         set_total_energy: set_total_energy?,
         observe,
         correlations: correlations.into_iter().collect::<Option<_>>()?,
         propensity: propensity?,
     })
+}
+
+/// Whether the stage begins with new velocities, of its thermostat's temperature.
+fn draw_velocities(stage: &Table<Stage>, checker: &mut Checker<'_>) -> Option<bool> {
+    let Some(typed) = stage.draw_velocities.as_ref().filter(|typed| typed.value) else {
+        return Some(false);
+    };
+    if stage.thermostat.is_none() {
+        let message =
+            "the temperature of new velocities is that of the thermostat, and there is none";
+        checker.reject(&typed.span, message, "add a thermostat, or leave it out");
+        return None;
+    }
+    if let Some(minimize) = &stage.minimize
+        && minimize.temperature.is_some()
+    {
+        let message = "minimize.temperature gives the stage new velocities, too";
+        checker.reject(&typed.span, message, "leave one of them out");
+        return None;
+    }
+    Some(true)
 }
 
 /// What a stage has that is of no use without steps.
@@ -299,6 +322,8 @@ fn observe(
         None => Some(None),
     };
     let frames = frames?;
+    let (inherent_structures, inherent_at) = inherent_structures?.unzip();
+    let inherent_at = inherent_at.unwrap_or_default();
     Some(ObservePlan {
         trajectory_at: Vec::new(),
         thermodynamics: thermodynamics?,
@@ -309,7 +334,8 @@ fn observe(
         structure: structure?,
         bond_order: bond_order?,
         local_order: local_order?,
-        inherent_structures: inherent_structures?,
+        inherent_structures,
+        inherent_at,
         configurational_temperature: configurational_temperature?,
     })
 }

@@ -147,6 +147,7 @@ mod tests {
             van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
             species: vec![0, 1],
             diameter_classes: None,
+            origins: Vec::new(),
             observables: vec![
                 DynamicObservable::BondBreaking,
                 DynamicObservable::BondBreakingSusceptibility,

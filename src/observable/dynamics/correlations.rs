@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::blocking::BlockingScheme;
 use super::correlation::Correlation;
-use super::frames::{FrameScheme, FrameTimes};
+use super::frames::{FrameScheme, FrameTimes, OriginGrid};
 use super::part::Part;
 use super::registry;
 use super::source::{self, Held, Source};
@@ -45,13 +45,15 @@ pub struct Correlations {
     /// Of a sample.
     contents: Contents,
     modes: Option<DensityModes>,
-    /// In sampling intervals, ascending.
+    /// In sampling intervals, ascending; from given time origins those of each, one after the other.
     lags: Vec<u64>,
     /// Sampling interval in steps; 1 where samples are not at equal intervals.
     interval: u64,
     scheme: BlockingScheme<Sample>,
     /// In the place of the scheme, where samples are not at equal intervals.
     frames: Option<FrameScheme<Sample>>,
+    /// Where time origins are given.
+    origins: Option<OriginGrid>,
     /// Where an observable is one of the stress.
     stress: Option<StressCorrelator>,
     first_step: Option<u64>,
@@ -100,7 +102,27 @@ impl Correlations {
     /// # Errors
     /// For a plan that cannot be carried out, or particles that do not match the species.
     pub fn new(plan: &CorrelationPlan, context: &SampleContext) -> Result<Self, ObservableError> {
-        Self::of_samples(plan, context, None)
+        match plan.origins.is_empty() {
+            true => Self::of_samples(plan, context, None),
+            false => Self::from_origins(plan, context, None),
+        }
+    }
+
+    /// From the time origins of the plan; of a trajectory the `available` steps since its start. An engine cannot take these samples,
+    /// and there are no correlations of the stress.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_origins(
+        plan: &CorrelationPlan,
+        context: &SampleContext,
+        available: Option<&[u64]>,
+    ) -> Result<Self, ObservableError> {
+        let grid = OriginGrid::of(plan, context.stage_steps);
+        let times = grid.as_ref().map(|grid| Arc::new(grid.times(available)));
+        let mut correlations = Self::of_samples(plan, context, times.map(FrameScheme::new))?;
+        correlations.origins = grid;
+        Ok(correlations)
     }
 
     /// The same of samples at given times: all of them, in their order, and the interval of the plan does not matter. An
@@ -142,7 +164,9 @@ impl Correlations {
         let longest = context.stage_steps / interval;
         let mut lags =
             frames.as_ref().map_or_else(|| scheme.lags(), |frames| frames.times().lags().to_vec());
-        lags.truncate(lags.partition_point(|&lag| lag <= longest));
+        if plan.origins.is_empty() {
+            lags.truncate(lags.partition_point(|&lag| lag <= longest));
+        }
         let mut terms: Vec<(&'static Source, Terms)> = Vec::new();
         let mut channels = Vec::new();
         for observable in registry::correlations(plan, context) {
@@ -198,6 +222,7 @@ impl Correlations {
             interval,
             scheme,
             frames,
+            origins: None,
             stress,
             first_step: None,
             finished: false,
@@ -209,9 +234,14 @@ impl Correlations {
 
     /// Whether a sample has to be taken after this many steps of the stage.
     pub fn is_due(&self, step_in_stage: u64) -> bool {
-        !self.finished
-            && self.sampler == Sampler::Host
-            && (self.frames.is_some() || step_in_stage.is_multiple_of(self.plan.every))
+        if self.finished || self.sampler != Sampler::Host {
+            return false;
+        }
+        match (&self.frames, &self.origins) {
+            (Some(frames), Some(_)) => frames.next_step() == Some(step_in_stage),
+            (Some(_), None) => true,
+            (None, _) => step_in_stage.is_multiple_of(self.plan.every),
+        }
     }
 
     pub fn plan(&self) -> &CorrelationPlan {
@@ -234,7 +264,7 @@ impl Correlations {
         let first = *self.first_step.get_or_insert(snapshot.step);
         let (contents, modes) = (&self.contents, self.modes.as_ref());
         if let Some(frames) = &mut self.frames {
-            let step = snapshot.step - first;
+            let step = snapshot.step - first + frames.times().steps()[0];
             assert_eq!(Some(step), frames.next_step(), "step of the next sample");
             let sample = Sample::new(snapshot, &self.order, &self.context, contents, modes);
             let (later, origins) = frames.push(sample);

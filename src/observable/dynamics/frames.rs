@@ -4,10 +4,15 @@
 //! below `E` are the steps of the samples before the first of these, and every pair of samples with such a lag counts; lags
 //! from `E` on are those of a blocking scheme of the samples at equal intervals. Else lags are the steps of all
 //! samples behind the first one, and every pair of samples with such a lag counts.
+//!
+//! Pairs from given time origins are another choice of pairs: see [`OriginGrid`].
+mod origins;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::blocking::Blocks;
+pub use origins::OriginGrid;
 
 /// Of lags beyond the equal intervals: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, ... of these.
 const BLOCKS: Blocks = Blocks { size: 6, levels: 60, ratio: 2 };
@@ -15,7 +20,7 @@ const BLOCKS: Blocks = Blocks { size: 6, levels: 60, ratio: 2 };
 /// Which samples are paired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrameTimes {
-    /// In steps, ascending, from zero on.
+    /// In steps, ascending, from zero on; from given time origins those of each, one after the other.
     lags: Vec<u64>,
     /// By lag, steps between time origins in the mean.
     spacing: Vec<f64>,
@@ -23,6 +28,7 @@ pub struct FrameTimes {
     pairs: Vec<Vec<(usize, usize)>>,
     /// By sample: the last one that it is paired with.
     until: Vec<usize>,
+    /// Of the samples, ascending: since the first one, or since the start of the stage.
     steps: Vec<u64>,
 }
 
@@ -75,7 +81,12 @@ impl FrameTimes {
         }
     }
 
-    /// In steps, ascending, from zero on.
+    /// Of the samples.
+    pub fn steps(&self) -> &[u64] {
+        &self.steps
+    }
+
+    /// In steps, ascending, from zero on; from given time origins those of each, one after the other.
     pub fn lags(&self) -> &[u64] {
         &self.lags
     }
@@ -107,9 +118,33 @@ impl<S> FrameScheme<S> {
         &self.times
     }
 
-    /// Step of the next sample since the first one.
+    /// Step of the next sample.
     pub fn next_step(&self) -> Option<u64> {
         self.times.steps.get(self.samples).copied()
+    }
+
+    pub fn samples(&self) -> u64 {
+        self.samples as u64
+    }
+
+    /// Samples that are still to be paired, ascending by index.
+    pub fn held(&self) -> impl Iterator<Item = (u64, &Arc<S>)> {
+        self.held.iter().map(|(&index, sample)| (index as u64, sample))
+    }
+
+    /// Puts back what [`samples`](Self::samples) and [`held`](Self::held) gave; false if they do not belong to such a scheme.
+    pub fn restore(&mut self, samples: u64, held: Vec<(u64, Arc<S>)>) -> bool {
+        let Ok(samples) = usize::try_from(samples) else { return false };
+        if samples > self.times.steps.len() {
+            return false;
+        }
+        let expected = (0..samples).filter(|&index| self.times.until[index] >= samples);
+        if !expected.map(|index| index as u64).eq(held.iter().map(|&(index, _)| index)) {
+            return false;
+        }
+        self.samples = samples;
+        self.held = held.into_iter().map(|(index, sample)| (index as usize, sample)).collect();
+        true
     }
 
     /// Adds the next sample; hands it out with the pairs that it completes.
@@ -126,6 +161,9 @@ impl<S> FrameScheme<S> {
             if self.times.until[*origin] == index {
                 self.held.remove(origin);
             }
+        }
+        if self.times.until[index] == index {
+            self.held.remove(&index);
         }
         (sample, origins)
     }

@@ -80,6 +80,7 @@ mod tests {
             van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
             species: vec![0, 1],
             diameter_classes: None,
+            origins: Vec::new(),
             observables: DynamicObservable::ALL.to_vec(),
         };
         let correlations = correlations(&plan, &context);

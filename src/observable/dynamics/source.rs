@@ -130,8 +130,12 @@ pub fn for_engines(plan: &CorrelationPlan) -> Vec<CorrelationPlan> {
         .collect()
 }
 
-/// Whether an engine takes samples of all particles for a part of [`for_engines`]: how many the blocks hold.
+/// Whether an engine takes samples of all particles for a part of [`for_engines`]: how many the blocks hold. Those from given time
+/// origins are few, and are taken of snapshots.
 pub fn takes_samples_of_engine(plan: &CorrelationPlan) -> Option<usize> {
+    if !plan.origins.is_empty() {
+        return None;
+    }
     match Source::of(*plan.observables.first()?).evaluator {
         Evaluator::Particles | Evaluator::Cages | Evaluator::Places | Evaluator::Bonds => {
             Some(plan.levels * (plan.block_size - 1))

@@ -3,6 +3,7 @@ mod classes;
 mod drift;
 mod dynamics;
 mod evaluated;
+mod origins;
 mod structure;
 
 use std::f64::consts::{PI, TAU};
@@ -31,6 +32,7 @@ fn plan(every: u64, block_size: usize, levels: usize, wavenumbers: &[f64]) -> Co
         van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
         species: vec![0, 1, 2],
         diameter_classes: None,
+        origins: Vec::new(),
         observables: DynamicObservable::ALL.to_vec(),
     }
 }

@@ -46,6 +46,12 @@ pub enum ReplayError {
     ))]
     Irregular { path: PathBuf, frame: usize, step: u64, before: u64, first: u64, second: u64 },
 
+    #[error(
+        "stage \"{stage}\": {key}: the time {time:.6}, {step} steps behind the first frame, {why}"
+    )]
+    #[diagnostic(help("times of frames, and lags from one frame to another"))]
+    NoFrame { stage: String, key: &'static str, time: f64, step: u64, why: &'static str },
+
     #[error("--stage {name}: no such stage with correlations or structure; there are: {all}")]
     NoSuchStage { name: String, all: String },
 

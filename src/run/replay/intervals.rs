@@ -4,7 +4,7 @@ use std::sync::Arc;
 use supercool_analysis::TrajectoryReader;
 
 use super::ReplayError;
-use crate::observable::dynamics::frames::FrameTimes;
+use crate::observable::dynamics::frames::{FrameTimes, OriginGrid};
 use crate::observable::dynamics::source::{Held, Source};
 use crate::plan::{DynamicObservable, ObservePlan, StagePlan};
 use crate::run::stage::StoredFrames;
@@ -45,19 +45,53 @@ pub fn frame_spacing(reader: &dyn TrajectoryReader) -> Result<u64, ReplayError> 
     }
 }
 
-/// Frames that are not all at equal intervals.
-pub(super) fn stored_frames(
-    steps: &[u64],
-    per_count: u64,
-    spacing: Option<u64>,
-) -> Option<StoredFrames> {
+/// The frames of a trajectory as samples.
+pub(super) fn stored_frames(steps: &[u64], per_count: u64, spacing: Option<u64>) -> StoredFrames {
     let since_first: Vec<u64> = steps.iter().map(|step| (step - steps[0]) * per_count).collect();
     let last = since_first[since_first.len() - 1];
     let are_all = |spacing: u64| last / spacing + 1 == since_first.len() as u64;
-    (!spacing.is_some_and(are_all)).then(|| StoredFrames {
-        times: Arc::new(FrameTimes::new(since_first, spacing)),
-        interval: spacing,
-    })
+    let times = (!spacing.is_some_and(are_all))
+        .then(|| Arc::new(FrameTimes::new(since_first.clone(), spacing)));
+    StoredFrames { steps: since_first, interval: spacing, times }
+}
+
+/// Given time origins need frames, and some behind them; so do inherent structures at given times.
+pub(super) fn check_given_times(
+    stage: &StagePlan,
+    timestep: f64,
+    frames: &StoredFrames,
+) -> Result<(), ReplayError> {
+    let is_missing = |step: &&u64| frames.steps.binary_search(step).is_err();
+    if let Some(&step) = stage.observe.inherent_at.iter().find(is_missing) {
+        return Err(ReplayError::NoFrame {
+            stage: stage.name.clone(),
+            key: "observe.inherent_structures.times",
+            time: step as f64 * timestep,
+            step,
+            why: "has no frame",
+        });
+    }
+    for plan in &stage.correlations {
+        let Some(grid) = OriginGrid::of(plan, stage.steps) else { continue };
+        let times = grid.times(Some(&frames.steps));
+        for &origin in &grid.origins {
+            let error = |why| ReplayError::NoFrame {
+                stage: stage.name.clone(),
+                key: "correlation.origins",
+                time: origin as f64 * timestep,
+                step: origin,
+                why,
+            };
+            if is_missing(&&origin) {
+                return Err(error("has no frame"));
+            }
+            let is_later = |&&lag: &&u64| lag > 0 && times.steps().contains(&(origin + lag));
+            if grid.lags.iter().find(is_later).is_none() {
+                return Err(error("has no frame at any lag behind it"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What is no correlation is sampled at equal intervals.
@@ -65,12 +99,10 @@ pub(super) fn check_only_correlations(
     stage: &StagePlan,
     irregular: ReplayError,
 ) -> Result<(), ReplayError> {
-    let ObservePlan {
-        structure, bond_order, inherent_structures, configurational_temperature, ..
-    } = &stage.observe;
+    let ObservePlan { structure, bond_order, configurational_temperature, .. } = &stage.observe;
     let has_others = structure.is_some()
         || bond_order.is_some()
-        || inherent_structures.is_some()
+        || stage.observe.inherent_every().is_some()
         || configurational_temperature.is_some();
     if has_others { Err(irregular) } else { Ok(()) }
 }
@@ -90,8 +122,8 @@ pub(super) fn check_intervals(
         stage.observe.bond_order.iter().map(|plan| ("observe.bond_order.every", plan.every));
     let local_order =
         stage.observe.local_order.iter().map(|plan| ("observe.local_order.every", plan.every));
-    let inherent = stage.observe.inherent_structures.iter();
-    let inherent = inherent.map(|plan| ("observe.inherent_structures.every", plan.every));
+    let inherent = stage.observe.inherent_every();
+    let inherent = inherent.map(|every| ("observe.inherent_structures.every", every));
     let configurational = stage.observe.configurational_temperature.into_iter();
     let configurational =
         configurational.map(|every| ("observe.configurational_temperature", every));
@@ -113,7 +145,9 @@ pub(super) fn velocities_due(stage: &StagePlan, spacing: Option<u64>) -> Vec<u64
     correlations
         .filter(|plan| plan.observables.iter().any(of_velocity))
         .map(|plan| match spacing {
-            Some(spacing) if plan.every.is_multiple_of(spacing) => plan.every,
+            Some(spacing) if plan.every.is_multiple_of(spacing) && plan.origins.is_empty() => {
+                plan.every
+            }
             _ => 1,
         })
         .collect()

@@ -29,15 +29,19 @@ pub struct Observables {
 /// Samples that come from a trajectory.
 #[derive(Clone, Debug)]
 pub struct StoredFrames {
-    pub times: Arc<FrameTimes>,
+    /// Since the first one.
+    pub steps: Vec<u64>,
     /// At which some of them follow the first one to the end, in steps.
     pub interval: Option<u64>,
+    /// Of samples that are not at equal intervals.
+    pub times: Option<Arc<FrameTimes>>,
 }
 
 impl StoredFrames {
-    /// Whether there are samples at these intervals.
-    pub fn has_interval(&self, every: u64) -> bool {
-        self.interval.is_some_and(|interval| every.is_multiple_of(interval))
+    /// For a correlation of this interval where there are no such samples.
+    fn without_interval(&self, every: u64) -> Option<&Arc<FrameTimes>> {
+        let has_interval = self.interval.is_some_and(|interval| every.is_multiple_of(interval));
+        self.times.as_ref().filter(|_| !has_interval)
     }
 }
 
@@ -51,8 +55,8 @@ enum OfEngine {
 }
 
 impl Observables {
-    /// `frames`: of samples that are not at equal intervals, for correlations whose own is none of theirs. `classes`: of the
-    /// particles by their diameters, where the stage has them.
+    /// `frames`: of a trajectory, if the samples come from one. `classes`: of the particles by their diameters, where the stage has
+    /// them.
     pub fn new(
         plan: &Plan,
         stage: &StagePlan,
@@ -71,9 +75,17 @@ impl Observables {
             .correlations
             .iter()
             .flat_map(for_engines)
-            .map(|plan| match frames.filter(|frames| !frames.has_interval(plan.every)) {
-                Some(frames) => Correlations::of_frames(&plan, &context_of(&plan), &frames.times),
-                None => Correlations::new(&plan, &context_of(&plan)),
+            .map(|plan| {
+                let context = context_of(&plan);
+                match frames {
+                    Some(frames) if !plan.origins.is_empty() => {
+                        Correlations::from_origins(&plan, &context, Some(&frames.steps))
+                    }
+                    _ => match frames.and_then(|frames| frames.without_interval(plan.every)) {
+                        Some(times) => Correlations::of_frames(&plan, &context, times),
+                        None => Correlations::new(&plan, &context),
+                    },
+                }
             })
             .collect::<Result<_, _>>()?;
         let structure = match &stage.observe.structure {
@@ -125,9 +137,11 @@ impl Observables {
 
     /// Of the files, in the order of [`results`](Self::results).
     pub fn layouts(&self) -> Vec<SeriesLayout> {
-        let of_dynamics = self.correlations.iter().flat_map(Correlations::layouts);
+        let of_dynamics = self.correlations.iter().flat_map(|of| {
+            let group = group_of(of.plan());
+            of.layouts().into_iter().map(move |layout| in_file(group, &layout))
+        });
         let of_structure = self.structure.iter().flat_map(Structure::layouts);
-        let of_dynamics = of_dynamics.map(|layout| in_file("dynamics", &layout));
         of_dynamics.chain(of_structure.map(|layout| in_file("structure", &layout))).collect()
     }
 
@@ -210,9 +224,11 @@ impl Observables {
 
     /// The present averages, with the groups of the file.
     pub fn results(&self) -> Vec<(&'static str, Series)> {
-        let of_dynamics = self.correlations.iter().flat_map(Correlations::results);
+        let of_dynamics = self.correlations.iter().flat_map(|of| {
+            let group = group_of(of.plan());
+            of.results().into_iter().map(move |series| (group, series))
+        });
         let of_structure = self.structure.iter().flat_map(Structure::results);
-        let of_dynamics = of_dynamics.map(|series| ("dynamics", series));
         of_dynamics.chain(of_structure.map(|series| ("structure", series))).collect()
     }
 
@@ -242,6 +258,11 @@ impl Observables {
         }
         all
     }
+}
+
+/// Of the file: functions from given time origins stand beside averages over all of them.
+fn group_of(plan: &CorrelationPlan) -> &'static str {
+    if plan.origins.is_empty() { "dynamics" } else { "aging" }
 }
 
 /// What observables of a stage know of a system.

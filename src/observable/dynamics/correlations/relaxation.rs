@@ -16,8 +16,12 @@ impl Correlations {
     /// displacement is twice the square of the overlap length, at which the self-overlap is 1/e, or the scattering function
     /// of the largest wave number 1/e or as small as that displacement makes it, if this is larger. In a glass displacements
     /// get there first, by the particles that have left their cages.
-    /// The longest lag where they do not get there; zero where none of them is observed.
+    /// The longest lag where they do not get there; zero where none of them is observed, and where time origins are given, of which
+    /// each is alone.
     pub(super) fn relaxation(&self) -> f64 {
+        if self.origins.is_some() {
+            return 0.0;
+        }
         let tells = |channel: &&Channel| channel.observable.departure().is_some();
         let of_channel = |channel| {
             let parts = self.parts_of(channel);
@@ -90,6 +94,7 @@ mod tests {
                 van_hove: VanHovePlan { maximum_distance: 2.0, bin_width: 0.1 },
                 species: vec![0],
                 diameter_classes: None,
+                origins: Vec::new(),
                 observables: vec![observable],
             };
             let mut correlations = Correlations::new(&plan, &context).unwrap();

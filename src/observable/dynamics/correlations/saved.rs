@@ -19,7 +19,7 @@ struct SavedState {
     samples: u64,
     first_step: Option<u64>,
     finished: bool,
-    /// Sample indices in the block of every level.
+    /// Sample indices in the block of every level; from given time origins those of the samples at origins that have lags to come.
     entries: Vec<Vec<u64>>,
 }
 
@@ -47,12 +47,20 @@ impl Correlations {
     /// Unless `held` is given where an engine keeps the samples.
     pub fn save(&self, held: Option<&HeldSamples>) -> (Value, StateArrays) {
         assert_eq!(held.is_some(), self.sampler == Sampler::Engine, "samples of an engine");
+        let here = || match &self.frames {
+            Some(frames) => {
+                (frames.samples(), vec![frames.held().map(|(index, _)| index).collect()])
+            }
+            None => (self.scheme.samples(), self.scheme.entries()),
+        };
+        let (samples, entries) =
+            held.map_or_else(here, |held| (held.samples, held.entries.clone()));
         let state = SavedState {
             plan: self.plan.clone(),
-            samples: held.map_or_else(|| self.scheme.samples(), |held| held.samples),
+            samples,
             first_step: held.map_or(self.first_step, |held| held.first_step),
             finished: self.finished,
-            entries: held.map_or_else(|| self.scheme.entries(), |held| held.entries.clone()),
+            entries,
         };
         let (mut averages, mut first) = (Vec::new(), Vec::new());
         for average in self.averages() {
@@ -66,6 +74,9 @@ impl Correlations {
             (STRESS.to_string(), stress),
         ];
         for (index, sample) in self.scheme.held() {
+            arrays.push((sample_name(index), sample.to_array()));
+        }
+        for (index, sample) in self.frames.iter().flat_map(|frames| frames.held()) {
             arrays.push((sample_name(index), sample.to_array()));
         }
         for (index, sample) in held.iter().flat_map(|held| &held.held) {
@@ -100,7 +111,11 @@ impl Correlations {
                 .ok_or_else(|| wrong("samples of another number of particles"))?;
             held.push((index, Arc::new(sample)));
         }
-        if !self.scheme.restore(state.samples, &state.entries, &held) {
+        let restored = match &mut self.frames {
+            Some(frames) => frames.restore(state.samples, held),
+            None => self.scheme.restore(state.samples, &state.entries, &held),
+        };
+        if !restored {
             return Err(wrong("blocks that belong to another scheme"));
         }
         let mut averages = state_array(arrays, AVERAGES)?;

@@ -32,8 +32,13 @@ impl Correlations {
         let time = |lag: &u64| (lag * self.interval) as f64 * self.context.timestep;
         let simulation_box = &self.context.simulation_box;
         let dimension = simulation_box.dimension();
+        let waiting = self.origins.as_ref().map(|grid| Axis {
+            name: AxisName::WaitingTime,
+            values: grid.origins.iter().map(time).collect(),
+        });
         let layout = |SeriesOf { path, observable, rows, .. }: SeriesOf<'_>| {
-            let lags = &self.lags[first_lag(observable)..];
+            let lags = self.origins.as_ref().map_or(&self.lags, |grid| &grid.lags);
+            let lags = &lags[first_lag(observable)..];
             let times = Axis { name: AxisName::Time, values: lags.iter().map(time).collect() };
             let (row_axis, shells) = match rows {
                 Rows::One => (None, None),
@@ -48,12 +53,15 @@ impl Correlations {
             };
             SeriesLayout {
                 path,
-                axes: row_axis.into_iter().chain([times]).collect(),
+                axes: row_axis.into_iter().chain(waiting.clone()).chain([times]).collect(),
                 shells,
                 unit: observable.kind().descriptor().unit.text(dimension),
-                formula: observable.formula() + &self.windows(observable) + self.frame(observable),
-                has_change: observable.departure().is_some(),
-                is_fluctuation: observable.is_fluctuation(),
+                formula: observable.formula()
+                    + &self.windows(observable)
+                    + self.waiting()
+                    + self.frame(observable),
+                has_change: self.has_change(observable),
+                is_fluctuation: observable.is_fluctuation() && self.origins.is_none(),
             }
         };
         self.series().map(layout).collect()
@@ -68,18 +76,21 @@ impl Correlations {
         let relaxation = self.relaxation();
         let series = |of: SeriesOf<'_>| {
             let mut series = Series::empty(of.path.clone());
-            let has_change = of.observable.departure().is_some();
+            let has_change = self.has_change(of.observable);
             for (row, vectors) in of.averages.iter().zip(of.rows.vectors()) {
-                for (lag, average) in row.iter().enumerate().skip(first_lag(of.observable)) {
+                for lag in self.defined_lags(of.observable) {
+                    let average = &row[lag];
                     let origins = average.count();
+                    let per_origin = of.observable.samples_per_origin(of.particles, vectors);
                     if origins < of.observable.fewest_origins() {
-                        series.push(f64::NAN, f64::NAN, 0);
+                        // One origin of each of many systems makes a fluctuation.
+                        let samples = if self.origins.is_some() { origins * per_origin } else { 0 };
+                        series.push(f64::NAN, f64::NAN, samples);
                         series.change.extend(has_change.then_some([f64::NAN; 2]));
                         continue;
                     }
                     let (value, gradient) = of.observable.value(of.particles, average.mean());
                     let error = self.error(of.observable, lag, average, &gradient, relaxation);
-                    let per_origin = of.observable.samples_per_origin(of.particles, vectors);
                     series.push(value, error, origins * per_origin);
                     if has_change {
                         let change = average.change(&gradient);
@@ -91,6 +102,18 @@ impl Correlations {
             series
         };
         self.series().map(series).collect()
+    }
+
+    /// Whether an average over later time origins is compared with that over the first ones.
+    fn has_change(&self, observable: &dyn Correlation) -> bool {
+        observable.departure().is_some() && self.origins.is_none()
+    }
+
+    /// Indices of the lags at which an observable is defined; from given time origins those of each, one after the other.
+    pub(super) fn defined_lags(&self, observable: &dyn Correlation) -> impl Iterator<Item = usize> {
+        let of_origin = self.origins.as_ref().map_or(self.lags.len(), |grid| grid.lags.len());
+        let first = first_lag(observable);
+        (0..self.lags.len()).filter(move |lag| lag % of_origin >= first)
     }
 
     /// Of the value at a lag; `relaxation` in sampling intervals.
@@ -148,6 +171,14 @@ impl Correlations {
         format!("; from t = {steps} steps on, s is a mean over 1/{parts} of the spacing of lags")
     }
 
+    /// Which time origins, where they are given, as text for the file.
+    fn waiting(&self) -> &'static str {
+        match self.origins {
+            Some(_) => "; from the time origin t_w after the start of the stage",
+            None => "",
+        }
+    }
+
     /// Where motion of the centre of mass is taken away, as text for the file.
     fn frame(&self, observable: &dyn Correlation) -> &'static str {
         match self.plan.remove_drift && is_moved(observable.kind().group_name()) {
@@ -191,6 +222,6 @@ fn independent_windows(lag: f64, relaxation: f64, origins: u64) -> u64 {
 }
 
 /// Index of the first lag at which an observable is defined.
-pub(super) fn first_lag(observable: &dyn Correlation) -> usize {
+fn first_lag(observable: &dyn Correlation) -> usize {
     usize::from(!observable.has_lag_zero())
 }
