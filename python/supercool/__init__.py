@@ -6,13 +6,14 @@ Simulation: one system in this process, without files.
 open: results of a run. plot: figures of them. average: averages over runs with errors, figures and fits. analyze: the same as a dictionary.
 frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
 correlate: time correlations and structure of any trajectory, as of a run. convert: trajectories in other formats.
-evaluate: energies, forces, stress and Hessian of particles at given places.
+evaluate: energies, forces, stress and Hessian of particles at given places. elastic_moduli: of minima of the potential energy.
 """
 
 from ._average import Average, Averages, StatePoint, average
 from ._bridges import frame
 from ._convert import Converted, convert
 from ._correlate import correlate
+from ._elasticity import ElasticModuli, elastic_moduli
 from ._evaluate import Evaluation, evaluate
 from ._figures import plot
 from ._fits import Fit, analyze
@@ -30,6 +31,7 @@ __all__ = [
     "ConfigError",
     "Converted",
     "DiameterClass",
+    "ElasticModuli",
     "Error",
     "Evaluation",
     "Fit",
@@ -52,6 +54,7 @@ __all__ = [
     "check",
     "convert",
     "correlate",
+    "elastic_moduli",
     "evaluate",
     "frame",
     "open",
