@@ -6,7 +6,8 @@ Simulation: one system in this process, without files.
 open: results of a run. plot: figures of them. average: averages over runs with errors, figures and fits. analyze: the same as a dictionary.
 frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
 correlate: time correlations and structure of any trajectory, as of a run. convert: trajectories in other formats.
-evaluate: energies, forces, stress and Hessian of particles at given places. elastic_moduli: of minima of the potential energy.
+evaluate: energies, forces, stress and Hessian of particles at given places. elastic_moduli, normal_modes: of minima of the potential energy.
+density_of_states: of velocities.
 """
 
 from ._average import Average, Averages, StatePoint, average
@@ -24,12 +25,14 @@ from ._results import DiameterClass, Results, Stage, System, open
 from ._run import Run, check, resume, run
 from ._simulation import Minimum, Simulation, Swaps
 from ._trajectory import Trajectory
+from ._vibrations import DensityOfStates, NormalModes, density_of_states, normal_modes
 
 __all__ = [
     "Average",
     "Averages",
     "ConfigError",
     "Converted",
+    "DensityOfStates",
     "DiameterClass",
     "ElasticModuli",
     "Error",
@@ -41,6 +44,7 @@ __all__ = [
     "Results",
     "Run",
     "Minimum",
+    "NormalModes",
     "Simulation",
     "Stage",
     "StatePoint",
@@ -54,9 +58,11 @@ __all__ = [
     "check",
     "convert",
     "correlate",
+    "density_of_states",
     "elastic_moduli",
     "evaluate",
     "frame",
+    "normal_modes",
     "open",
     "plot",
     "presets",

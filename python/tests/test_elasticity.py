@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import supercool
-from conftest import needed
+from conftest import fcc, needed
 from supercool import _hessian
 
 needed("scipy.sparse.linalg")
@@ -13,13 +13,6 @@ MIXTURE = {
     "truncation": "even-quartic",
     "pairs": {"AA": PAIR, "AB": {"epsilon": 1.5, "sigma": 0.8}, "BB": {"epsilon": 0.5, "sigma": 0.88}},
 }
-
-
-def fcc(cells, density):
-    a = (4 / density) ** (1 / 3)
-    corners = np.stack(np.meshgrid(*[np.arange(cells)] * 3, indexing="ij"), -1).reshape(-1, 1, 3)
-    base = np.array([[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
-    return ((corners + base) * a).reshape(-1, 3), np.full(3, cells * a)
 
 
 def test_moduli_of_a_crystal():
