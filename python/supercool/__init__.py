@@ -7,7 +7,8 @@ open: results of a run. plot: figures of them. average: averages over runs with 
 frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `to_ase` and others give them back.
 correlate: time correlations and structure of any trajectory, as of a run. convert: trajectories in other formats.
 evaluate: energies, forces, stress and Hessian of particles at given places. elastic_moduli, normal_modes: of minima of the potential energy.
-density_of_states: of velocities.
+density_of_states: of velocities. dynamic_length, canonical_susceptibility: of S_4(q,t) and chi_4. bond_orientational_order,
+first_passage_times: of each particle.
 """
 
 from ._average import Average, Averages, StatePoint, average
@@ -20,7 +21,9 @@ from ._figures import plot
 from ._fits import Fit, analyze
 from ._frame import Frame
 from ._functions import Function, Propensity, TimeSeries
+from ._heterogeneity import CanonicalSusceptibility, DynamicLength, canonical_susceptibility, dynamic_length
 from ._native import ConfigError, Error, __version__, presets
+from ._particles import bond_orientational_order, first_passage_times
 from ._results import DiameterClass, Results, Stage, System, open
 from ._run import Run, check, resume, run
 from ._simulation import Minimum, Simulation, Swaps
@@ -30,10 +33,12 @@ from ._vibrations import DensityOfStates, NormalModes, density_of_states, normal
 __all__ = [
     "Average",
     "Averages",
+    "CanonicalSusceptibility",
     "ConfigError",
     "Converted",
     "DensityOfStates",
     "DiameterClass",
+    "DynamicLength",
     "ElasticModuli",
     "Error",
     "Evaluation",
@@ -55,12 +60,16 @@ __all__ = [
     "__version__",
     "analyze",
     "average",
+    "bond_orientational_order",
+    "canonical_susceptibility",
     "check",
     "convert",
     "correlate",
     "density_of_states",
+    "dynamic_length",
     "elastic_moduli",
     "evaluate",
+    "first_passage_times",
     "frame",
     "normal_modes",
     "open",

@@ -3,6 +3,7 @@ mod classes;
 mod drift;
 mod dynamics;
 mod evaluated;
+mod places_and_times;
 mod structure;
 
 use std::f64::consts::{PI, TAU};
