@@ -222,6 +222,9 @@ def _lowest(matrix, count):
     least = float(eigsh(matrix, k=1, which="SA", return_eigenvectors=False, tol=1e-3)[0])
     # A sum of moduli of a row is no less than any eigenvalue.
     largest = float(numpy.abs(matrix).sum(1).max())
-    squares, vectors = eigsh(matrix, k=count, sigma=1.01 * min(least, 0.0) - 1e-5 * largest)
+    size = matrix.shape[0]
+    # Of crystals many are equal, which takes a large subspace; always from the same vector, for the same numbers.
+    options = {"ncv": min(size, 4 * count + 60), "v0": numpy.random.default_rng(1).normal(size=size)}
+    squares, vectors = eigsh(matrix, k=count, sigma=1.01 * min(least, 0.0) - 1e-5 * largest, **options)
     order = numpy.argsort(squares)
     return squares[order], vectors[:, order]
