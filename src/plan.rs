@@ -527,7 +527,7 @@ pub struct CorrelationPlan {
     pub cage_radius: Option<f64>,
     /// Where bonds are broken, for bond breaking.
     pub bonds: Option<BondPlan>,
-    /// Bins of the self van Hove function.
+    /// Bins of the van Hove functions.
     pub van_hove: VanHovePlan,
     /// Species (by index) that averages over single species and pairs are made for.
     pub species: Vec<usize>,

@@ -11,10 +11,11 @@ use supercool_analysis::Frame;
 use supercool_analysis::correlation::{
     CageRelative, Correlation, StoredTrajectory, StressSeries, TimePairs, average_of_displacements,
     bond_breaking, bond_breaking_susceptibility, coherent_intermediate_scattering_function,
-    collective_overlap, collective_overlap_susceptibility, mean_quartic_displacement,
-    mean_square_displacement, non_gaussian_parameter, self_intermediate_scattering_function,
-    self_overlap, self_overlap_susceptibility, self_scattering_susceptibility,
-    self_van_hove_function, shear_viscosity, stress_autocorrelation, velocity_autocorrelation,
+    collective_overlap, collective_overlap_susceptibility, distinct_van_hove_function,
+    four_point_structure_factor, mean_quartic_displacement, mean_square_displacement,
+    non_gaussian_parameter, self_intermediate_scattering_function, self_overlap,
+    self_overlap_susceptibility, self_scattering_susceptibility, self_van_hove_function,
+    shear_viscosity, stress_autocorrelation, velocity_autocorrelation,
 };
 use supercool_analysis::results::{Curve, Function};
 use supercool_analysis::structure::{pair_distribution, structure_factor, wave_vectors};
@@ -28,7 +29,7 @@ const BOND_RADII: [f64; 2] = [1.3, 1.5];
 const BIN_WIDTH: f64 = 0.125;
 
 /// Observables and the number of groups of the file that have them: two species, and all particles.
-const OBSERVABLES: [(&str, usize); 20] = [
+const OBSERVABLES: [(&str, usize); 22] = [
     ("mean-square-displacement", 3),
     ("mean-displacement", 3),
     ("mean-quartic-displacement", 3),
@@ -41,6 +42,7 @@ const OBSERVABLES: [(&str, usize); 20] = [
     ("collective-overlap", 1),
     ("collective-overlap-susceptibility", 1),
     ("self-van-hove-function", 3),
+    ("four-point-structure-factor", 3),
     ("stress-autocorrelation", 1),
     ("shear-viscosity", 1),
     ("cage-relative-mean-square-displacement", 3),
@@ -50,6 +52,7 @@ const OBSERVABLES: [(&str, usize); 20] = [
     ("bond-breaking-susceptibility", 3),
     // Three pairs, and all particles.
     ("coherent-intermediate-scattering-function", 4),
+    ("distinct-van-hove-function", 4),
 ];
 
 /// A short liquid run whose trajectory has every sample of the correlations. All vectors of a shell
@@ -174,6 +177,12 @@ impl Stored {
         self.trajectory.particles_of(if group == "all-particles" { "" } else { group })
     }
 
+    /// Particles of the second species of a pair `A-B`, or all.
+    fn second(&self, group: &str) -> Vec<usize> {
+        let second = group.rsplit_once('-').filter(|_| group != "all-particles");
+        self.particles(second.map_or(group, |(_, second)| second))
+    }
+
     fn evaluate(&self, species: &str, name: &str, curve: &Curve) -> Correlation {
         let particles = self.particles(species);
         let (trajectory, pairs) = (&self.trajectory, &self.pairs);
@@ -201,9 +210,12 @@ impl Stored {
                 let shell = self.shell(curve.wavenumber.unwrap());
                 self_intermediate_scattering_function(trajectory, &particles, &shell, pairs)
             }
+            "four_point_structure_factor" => {
+                let shell = self.shell(curve.wavenumber.unwrap());
+                four_point_structure_factor(trajectory, &particles, OVERLAP_LENGTH, &shell, pairs)
+            }
             "coherent_intermediate_scattering_function" => {
-                let second = species.rsplit_once('-').filter(|_| species != "all-particles");
-                let second = self.particles(second.map_or(species, |(_, second)| second));
+                let second = self.second(species);
                 let shell = self.shell(curve.wavenumber.unwrap());
                 let both = [&particles[..], &second[..]];
                 coherent_intermediate_scattering_function(trajectory, both, &shell, pairs)
@@ -282,10 +294,11 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
         assert_eq!(found, groups, "{name}");
     }
     let (van_hove, functions): (Vec<&Function>, Vec<_>) =
-        functions.iter().partition(|function| function.name == "self_van_hove_function");
+        functions.iter().partition(|function| function.name.ends_with("van_hove_function"));
     van_hove.into_iter().for_each(|function| check_van_hove(stored, function));
     for function in functions {
-        let scattering = function.name.contains("scattering");
+        let scattering =
+            function.name.contains("scattering") || function.name.contains("structure_factor");
         assert_eq!(function.curves.len(), if scattering { 3 } else { 1 });
         for curve in &function.curves {
             let what = format!("{}/{} {:?}", function.group, function.name, curve.wavenumber);
@@ -301,7 +314,7 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
             assert_equal(&format!("time of {what}"), &function.x, &expected.time, 1e-3);
             // Sums of terms of both signs.
             let scale = match function.name.as_str() {
-                "coherent_intermediate_scattering_function" => 1.0,
+                "coherent_intermediate_scattering_function" | "four_point_structure_factor" => 1.0,
                 name if name.ends_with("self_intermediate_scattering_function") => 1.0,
                 "velocity_autocorrelation" => 1.0,
                 "non_gaussian_parameter" => 1.0,
@@ -318,7 +331,9 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
             // One of each q, -q.
             let vectors = || stored.shell(curve.wavenumber.unwrap()).len() as u64;
             let per_origin = match function.name.as_str() {
-                "coherent_intermediate_scattering_function" => vectors(),
+                "coherent_intermediate_scattering_function" | "four_point_structure_factor" => {
+                    vectors()
+                }
                 "stress_autocorrelation" | "shear_viscosity" => 1,
                 name if name.ends_with("susceptibility") => 1,
                 _ => stored.particles(&function.group).len() as u64,
@@ -332,18 +347,25 @@ fn check_dynamics(stored: &Stored, functions: &[Function]) {
 
 fn check_van_hove(stored: &Stored, function: &Function) {
     assert_eq!(function.x.len(), 8);
-    let particles = stored.particles(&function.group);
+    let (particles, second) = (stored.particles(&function.group), stored.second(&function.group));
+    let mut of_group = [&particles[..], &second[..]].concat();
+    of_group.sort_unstable();
+    of_group.dedup();
     for (bin, centre) in function.x.iter().enumerate() {
         let edges = [bin, bin + 1].map(|bin| bin as f64 * BIN_WIDTH);
         assert!((centre - 0.5 * (edges[0] + edges[1])).abs() < 1e-14);
-        let expected = self_van_hove_function(&stored.trajectory, &particles, edges, &stored.pairs);
+        let (trajectory, pairs) = (&stored.trajectory, &stored.pairs);
+        let expected = match function.name.starts_with("self") {
+            true => self_van_hove_function(trajectory, &particles, edges, pairs),
+            false => distinct_van_hove_function(trajectory, [&particles, &second], edges, pairs),
+        };
         let column = |value: fn(&Curve, usize) -> f64| -> Vec<f64> {
             function.curves.iter().map(|curve| value(curve, bin)).collect()
         };
         let what = format!("{}/{} in bin {bin}", function.group, function.name);
         assert_equal(&what, &column(|curve, _| curve.time.unwrap()), &expected.time, 1e-3);
         assert_equal(&what, &column(|curve, bin| curve.value[bin]), &expected.value, 0.0);
-        let counts = expected.count.iter().map(|&count| (count * particles.len() as u64) as f64);
+        let counts = expected.count.iter().map(|&count| (count * of_group.len() as u64) as f64);
         assert_eq!(column(|curve, bin| curve.count[bin]), counts.collect::<Vec<_>>());
     }
 }

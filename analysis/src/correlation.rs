@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 pub use collective::{
     coherent_intermediate_scattering_function, collective_overlap,
-    collective_overlap_susceptibility,
+    collective_overlap_susceptibility, distinct_van_hove_function, four_point_structure_factor,
 };
 pub use overlap::{
     CageRelative, bond_breaking, bond_breaking_susceptibility, self_overlap,

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 # A shell that starts the tests in its background has SIGINT ignored: interrupts would wait for ever.
@@ -48,6 +49,14 @@ observe = { thermodynamics = 10, trajectory = 50, structure = { every = 50, maxi
 every = 5
 wavenumbers = [3.0, 7.0]
 """
+
+
+def fcc(cells, density):
+    """Places and edges of an fcc crystal of 4 cells^3 particles."""
+    a = (4 / density) ** (1 / 3)
+    corners = np.stack(np.meshgrid(*[np.arange(cells)] * 3, indexing="ij"), -1).reshape(-1, 1, 3)
+    base = np.array([[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
+    return ((corners + base) * a).reshape(-1, 3), np.full(3, cells * a)
 
 
 def needed(module):

@@ -23,7 +23,7 @@ def test_the_guide_runs(tmp_path, monkeypatch, capsys):
     pathlib.Path("liquid.toml").write_text(configuration)
     names = {}
     code = blocks("python")
-    assert len(code) == 10
+    assert len(code) == 12
     for block in code:
         exec(compile(block, str(PAGE), "exec"), names)
     assert names["run"].outcome == "finished"

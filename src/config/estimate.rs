@@ -6,7 +6,9 @@ use indicatif::BinaryBytes;
 use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
-use crate::observable::dynamics::source::{for_engines, sample_bytes, takes_samples_of_engine};
+use crate::observable::dynamics::source::{
+    for_engines, sample_bytes, samples_of_particles, takes_samples_of_engine,
+};
 use supercool_observables::Axis;
 
 use crate::plan::{
@@ -125,7 +127,7 @@ fn samples_of_checkpoint(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     let (particles, species) = (plan.system.particle_count(), groups(plan, blocks));
     let of = |part: &CorrelationPlan| {
         let held = match blocks.origins.len() {
-            0 => takes_samples_of_engine(part).unwrap_or(0),
+            0 => samples_of_particles(part),
             origins => origins,
         };
         2.0 * (held * sample_bytes(part, particles, species)) as f64

@@ -44,14 +44,16 @@ impl DensityModes {
 
     /// `rho_a(q)`, real and imaginary part, for every species and vector.
     pub fn densities(&self, snapshot: &Snapshot, order: &ParticleOrder) -> Vec<Vec<[f64; 2]>> {
-        // At most about 64 chunks keep the partial sums small; the size does not depend on threads.
-        let size = order.len().div_ceil(64).next_multiple_of(LANES).max(LANES);
-        let chunks = order.chunks(size);
+        let chunks = order.chunks(chunk_size(order.len()));
         let partial: Vec<Vec<[f64; 2]>> = chunks
             .par_iter()
             .map(|(_, places)| {
                 let ids = &order.ids()[places.clone()];
-                on_widest_registers(ChunkDensities { modes: self, snapshot, ids })
+                on_widest_registers(ChunkDensities {
+                    modes: self,
+                    position: &snapshot.position,
+                    ids,
+                })
             })
             .collect();
         let mut densities = vec![vec![[0.0; 2]; self.vectors.len()]; order.species_count()];
@@ -64,14 +66,31 @@ impl DensityModes {
         densities
     }
 
+    /// The sum over all of these places, for every vector.
+    pub fn of_places(&self, position: &[[f64; 3]]) -> Vec<[f64; 2]> {
+        let ids: Vec<u32> = (0..position.len() as u32).collect();
+        let partial: Vec<Vec<[f64; 2]>> = ids
+            .par_chunks(chunk_size(ids.len()))
+            .map(|ids| on_widest_registers(ChunkDensities { modes: self, position, ids }))
+            .collect();
+        let mut densities = vec![[0.0; 2]; self.vectors.len()];
+        for partial in partial {
+            for (sum, part) in densities.iter_mut().zip(partial) {
+                sum[0] += part[0];
+                sum[1] += part[1];
+            }
+        }
+        densities
+    }
+
     #[inline(always)]
-    fn chunk_densities(&self, snapshot: &Snapshot, ids: &[u32]) -> Vec<[f64; 2]> {
+    fn chunk_densities(&self, position: &[[f64; 3]], ids: &[u32]) -> Vec<[f64; 2]> {
         let mut densities = vec![[0.0; 2]; self.vectors.len()];
         let mut tables: [Vec<Row>; 3] =
             self.largest.map(|largest| vec![[[0.0; LANES]; 2]; largest as usize + 1]);
         for batch in ids.chunks(LANES) {
             for (axis, table) in tables.iter_mut().enumerate() {
-                self.fill(snapshot, batch, axis, table);
+                self.fill(position, batch, axis, table);
             }
             for (density, n) in densities.iter_mut().zip(&self.vectors) {
                 let [x, y, z] = [0, 1, 2].map(|k| &tables[k][n[k].unsigned_abs() as usize]);
@@ -86,11 +105,11 @@ impl DensityModes {
 
     /// Powers of `exp(2 pi i x / L)`; along the first axis zero for lanes without a particle.
     #[inline(always)]
-    fn fill(&self, snapshot: &Snapshot, batch: &[u32], axis: usize, table: &mut [Row]) {
+    fn fill(&self, position: &[[f64; 3]], batch: &[u32], axis: usize, table: &mut [Row]) {
         let mut unit: Row = [[1.0; LANES], [0.0; LANES]];
         let mut power = unit;
         for (i, &id) in batch.iter().enumerate() {
-            let angle = TAU * snapshot.position[id as usize][axis] * self.inverse_edges[axis];
+            let angle = TAU * position[id as usize][axis] * self.inverse_edges[axis];
             (unit[1][i], unit[0][i]) = angle.sin_cos();
         }
         if axis == 0 {
@@ -107,9 +126,14 @@ impl DensityModes {
     }
 }
 
+/// Particles of a chunk: at most about 64 keep the partial sums small; the size does not depend on threads.
+fn chunk_size(particles: usize) -> usize {
+    particles.div_ceil(64).next_multiple_of(LANES).max(LANES)
+}
+
 struct ChunkDensities<'a> {
     modes: &'a DensityModes,
-    snapshot: &'a Snapshot,
+    position: &'a [[f64; 3]],
     ids: &'a [u32],
 }
 
@@ -118,7 +142,7 @@ impl InnerLoop for ChunkDensities<'_> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        self.modes.chunk_densities(self.snapshot, self.ids)
+        self.modes.chunk_densities(self.position, self.ids)
     }
 }
 

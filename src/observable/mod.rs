@@ -61,6 +61,7 @@ pub use structure::{
     BondOrder, BondOrientationalOrder, CrystallinityAndDemixing, LocalOrder, Structure,
 };
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::system::{SimulationBox, Species};
@@ -77,6 +78,18 @@ pub struct SampleContext {
     pub timestep: f64,
     /// Steps of the stage; samples are taken at 0, `every`, 2 `every`, ... up to and including this.
     pub stage_steps: u64,
+}
+
+impl SampleContext {
+    /// Places in samples of the particles of every species.
+    fn places_of_species(&self) -> Vec<Range<usize>> {
+        let place = |end: &mut usize, species: &Species| {
+            let start = *end;
+            *end += species.count;
+            Some(start..*end)
+        };
+        self.species.iter().scan(0, place).collect()
+    }
 }
 
 /// Named flat arrays of a saved state; integers in them are exact (below 2^53).

@@ -1,4 +1,6 @@
 //! Correlations of the particles as a whole, evaluated plainly.
+use std::f64::consts::PI;
+
 use super::overlap::susceptibility;
 use super::{Correlation, StoredTrajectory, TimePairs, dot, square};
 
@@ -31,6 +33,61 @@ pub fn coherent_intermediate_scattering_function(
         };
         let sum: f64 = (0..wave_vectors.len()).map(product).sum();
         sum / (wave_vectors.len() as f64 * count)
+    })
+}
+
+/// `S_4(q,t) = <|W|^2> / N` with `W = sum_j exp(i q . r_j(0))` over those of the `N` particles with `|r_j(t) - r_j(0)| < length`, averaged
+/// over the wave vectors given.
+pub fn four_point_structure_factor(
+    trajectory: &StoredTrajectory,
+    particles: &[usize],
+    length: f64,
+    wave_vectors: &[[f64; 3]],
+    pairs: &TimePairs,
+) -> Correlation {
+    trajectory.average(pairs, |pair| {
+        let near =
+            |&&particle: &&usize| square(trajectory.displacement(particle, pair)).sqrt() < length;
+        let near: Vec<usize> = particles.iter().filter(near).copied().collect();
+        let squared = |q: &[f64; 3]| {
+            let phases =
+                near.iter().map(|&particle| dot(*q, trajectory.position[pair.0][particle]));
+            let [re, im] = phases.fold([0.0; 2], |[re, im], x| [re + x.cos(), im + x.sin()]);
+            re * re + im * im
+        };
+        let sum: f64 = wave_vectors.iter().map(squared).sum();
+        sum / (wave_vectors.len() * particles.len()) as f64
+    })
+}
+
+/// `G_d(r,t)` in the bin `inner <= |r_j(t) - r_i(0)| < outer`: pairs `j != i` of a particle of `first` and one of `second`, and the other way
+/// round, divided by their number, by the volume of the bin and by that of the box over the number of all particles.
+pub fn distinct_van_hove_function(
+    trajectory: &StoredTrajectory,
+    [first, second]: [&[usize]; 2],
+    [inner, outer]: [f64; 2],
+    pairs: &TimePairs,
+) -> Correlation {
+    let ball = |r: f64| match trajectory.dimension {
+        2 => PI * r * r,
+        _ => 4.0 / 3.0 * PI * r.powi(3),
+    };
+    let same = first.iter().filter(|particle| second.contains(particle)).count();
+    let number = (first.len() * second.len() - same) as f64;
+    trajectory.average(pairs, |(earlier, later)| {
+        let [from, to] = [earlier, later].map(|frame| &trajectory.position[frame]);
+        let is_in_bin = |i: usize, j: usize| {
+            let nearest = std::array::from_fn(|k| {
+                let d = to[j][k] - from[i][k];
+                d - trajectory.edges[k] * (d / trajectory.edges[k]).round()
+            });
+            u32::from((inner..outer).contains(&square(nearest).sqrt()))
+        };
+        let of_pairs = first.iter().flat_map(|&i| second.iter().map(move |&j| (i, j)));
+        let distinct = of_pairs.filter(|(i, j)| i != j);
+        let count: u32 = distinct.map(|(i, j)| is_in_bin(i, j) + is_in_bin(j, i)).sum();
+        f64::from(count) * trajectory.species.len() as f64
+            / (2.0 * number * (ball(outer) - ball(inner)))
     })
 }
 

@@ -340,11 +340,12 @@ pub struct Structure {
     pub vectors_per_shell: Option<Written<Integer>>,
 }
 
-/// Bins of the self van Hove function.
+/// Bins of the van Hove functions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VanHove {
-    /// Largest displacement.
+    /// Largest displacement, or distance of two particles. With `distinct-van-hove-function` up to half the shortest edge of the box, which it is
+    /// in smaller ones if not given.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = defaults::VAN_HOVE_MAXIMUM_DISTANCE))]
     pub maximum_distance: Option<Written<Number>>,
     /// Width of a bin.
@@ -413,7 +414,7 @@ pub struct Correlation {
     /// none. If not given `9/7 bond_radius`, as 1.8 is of 1.4.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub bond_breaking_radius: Option<Written<Number>>,
-    /// Bins of the self van Hove function.
+    /// Bins of the van Hove functions.
     pub van_hove: Option<Table<VanHove>>,
     /// Names of the species whose averages are made; all if not given. Averages over all particles together are
     /// made beside them where all species are named; those of collective functions, overlaps, bond

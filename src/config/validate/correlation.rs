@@ -81,7 +81,8 @@ pub fn check(
     };
     let cage_radius = cage_radius(document, any(Need::CageRadius), stage_checks, checker);
     let bonds = neighbors::bonds(document, any(Need::Bonds), stage_checks, checker);
-    let van_hove = van_hove(document, any(Need::Bins), checker);
+    let pairs_in = stage_checks.simulation_box.filter(|_| any(Need::BinsOfPairs));
+    let van_hove = van_hove(document, any(Need::Bins), pairs_in, checker);
     let (observables, wavenumbers) = (observables?, wavenumbers?);
     if scattering && wavenumbers.is_empty() {
         let help = "the intermediate scattering functions need them: wavenumbers = [7.25]; \
@@ -165,10 +166,13 @@ fn cage_radius(
 fn van_hove(
     document: &Table<Correlation>,
     wanted: bool,
+    pairs_in: Option<&SimulationBox>,
     checker: &mut Checker<'_>,
 ) -> Option<VanHovePlan> {
+    let half =
+        pairs_in.map_or(f64::INFINITY, |simulation_box| simulation_box.shortest_edge() / 2.0);
     let mut plan = VanHovePlan {
-        maximum_distance: defaults::VAN_HOVE_MAXIMUM_DISTANCE,
+        maximum_distance: defaults::VAN_HOVE_MAXIMUM_DISTANCE.min(half),
         bin_width: defaults::VAN_HOVE_BIN_WIDTH,
     };
     let Some(table) = &document.van_hove else {
@@ -188,6 +192,13 @@ fn van_hove(
     let maximum = checker.positive_or(span, "maximum_distance", distance, plan.maximum_distance);
     let bin_width = checker.positive_or(span, "bin_width", width, plan.bin_width);
     (plan.maximum_distance, plan.bin_width) = (maximum?, bin_width?);
+    if !(plan.maximum_distance <= half) {
+        let place = distance.map_or(span, |distance| &distance.span);
+        let message =
+            format!("{:?} is more than half the shortest edge of the box", plan.maximum_distance);
+        checker.reject(place, message, format!("up to {}", rounded_down(half)));
+        return None;
+    }
     let bins = plan.maximum_distance / plan.bin_width;
     if !(1.0..=MAXIMUM_BINS).contains(&bins) {
         let place = width.map_or(span, |width| &width.span);

@@ -15,15 +15,18 @@ pub enum Evaluator {
     Densities,
     /// The stress of every sample.
     Stress,
+    /// It does not: they are evaluated of snapshots, on the cores of the host.
+    Host,
 }
 
 impl Evaluator {
-    pub(super) const ALL: [Evaluator; 6] = [
+    pub(super) const ALL: [Evaluator; 7] = [
         Evaluator::Particles,
         Evaluator::Cages,
         Evaluator::Places,
         Evaluator::Bonds,
         Evaluator::Densities,
         Evaluator::Stress,
+        Evaluator::Host,
     ];
 }

@@ -14,8 +14,10 @@ pub mod collective_overlap;
 pub mod correlation;
 mod correlations;
 mod displacement_moments;
+pub mod distinct_van_hove_function;
 pub mod evaluation;
 pub mod evaluator;
+pub mod four_point_structure_factor;
 pub mod frames;
 pub mod kernel_sum;
 pub mod mean_displacement;
@@ -61,4 +63,6 @@ registry::observables! {
     BondBreaking => bond_breaking::DEFINITION;
     BondBreakingSusceptibility => bond_breaking::SUSCEPTIBILITY;
     MeanDisplacement => mean_displacement::DEFINITION;
+    FourPointStructureFactor => four_point_structure_factor::DEFINITION;
+    DistinctVanHoveFunction => distinct_van_hove_function::DEFINITION;
 }

@@ -48,7 +48,10 @@ impl Search {
                 Evaluator::Places => search.cells = true,
                 Evaluator::Bonds => search.bond_radius = plan.bonds.map(|bonds| bonds.radius),
                 Evaluator::Cages => search.cage_radius = plan.cage_radius,
-                Evaluator::Particles | Evaluator::Densities | Evaluator::Stress => {}
+                Evaluator::Particles
+                | Evaluator::Densities
+                | Evaluator::Stress
+                | Evaluator::Host => {}
             }
         }
         search
@@ -87,7 +90,7 @@ impl<'a> Origin<'a> {
 }
 
 /// Displacements of particles between two samples.
-struct Displacement<'a> {
+pub(super) struct Displacement<'a> {
     earlier: &'a [Vec<f64>; 3],
     earlier_image: &'a [Vec<i32>; 3],
     later: &'a [Vec<f64>; 3],
@@ -97,7 +100,7 @@ struct Displacement<'a> {
 }
 
 impl<'a> Displacement<'a> {
-    fn new(
+    pub(super) fn new(
         origin: &'a Sample,
         later: &'a Sample,
         edges: [f64; 3],
@@ -128,7 +131,7 @@ impl<'a> Displacement<'a> {
     }
 
     /// Of all particles.
-    fn all(&self) -> Vec<[f64; 3]> {
+    pub(super) fn all(&self) -> Vec<[f64; 3]> {
         let particles = self.later[0].len();
         let mut all = vec![[0.0; 3]; particles];
         let mut component = [0.0; CHUNK];

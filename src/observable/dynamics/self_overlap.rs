@@ -100,14 +100,20 @@ pub struct WithinDistance {
 
 impl WithinDistance {
     /// # Errors
-    /// For a length that is not positive.
+    /// As [`squared_overlap_length`].
     pub fn new(length: f64) -> Result<Self, ObservableError> {
-        if !(length > 0.0 && length.is_finite()) {
-            let key = "correlation.overlap_length";
-            return Err(ObservableError::value(key, length, "a positive number"));
-        }
-        Ok(WithinDistance { squared_length: length * length })
+        Ok(WithinDistance { squared_length: squared_overlap_length(length)? })
     }
+}
+
+/// # Errors
+/// For a length that is not positive.
+pub(super) fn squared_overlap_length(length: f64) -> Result<f64, ObservableError> {
+    if !(length > 0.0 && length.is_finite()) {
+        let key = "correlation.overlap_length";
+        return Err(ObservableError::value(key, length, "a positive number"));
+    }
+    Ok(length * length)
 }
 
 impl ParticleTerms for WithinDistance {

@@ -28,8 +28,8 @@ static SOURCE: Source = Source {
     needs: &[Need::Bins],
     constants: &[INVERSE_WIDTH],
     ..Source::of_positions("displacement histogram", |plan, context| {
-        let histogram = DisplacementHistogram::new(&plan.van_hove, &context.simulation_box)?;
-        Ok(Terms::of_particles(histogram))
+        let bins = Bins::new(&plan.van_hove, &context.simulation_box)?;
+        Ok(Terms::of_particles(DisplacementHistogram(bins)))
     })
 };
 
@@ -55,15 +55,15 @@ impl Correlation for SelfVanHoveFunction {
     }
 }
 
-/// For each bin of `|dr|`, its inverse volume for the particles in it.
-pub struct DisplacementHistogram {
-    inverse_width: f64,
-    /// Centres of the bins.
-    distances: Vec<f64>,
-    inverse_volumes: Vec<f64>,
+/// Bins of the distance from zero on.
+pub(super) struct Bins {
+    pub inverse_width: f64,
+    /// Their centres.
+    pub distances: Vec<f64>,
+    pub inverse_volumes: Vec<f64>,
 }
 
-impl DisplacementHistogram {
+impl Bins {
     /// # Errors
     /// Unless `0 < bin_width <= maximum_distance`, or for more than 10,000 bins.
     pub fn new(
@@ -79,7 +79,7 @@ impl DisplacementHistogram {
         let bins = 0..bins as usize;
         let volume =
             |bin: usize| simulation_box.shell_volume(bin as f64 * width, (bin + 1) as f64 * width);
-        Ok(DisplacementHistogram {
+        Ok(Bins {
             inverse_width: width.recip(),
             distances: bins.clone().map(|bin| (bin as f64 + 0.5) * width).collect(),
             inverse_volumes: bins.map(|bin| volume(bin).recip()).collect(),
@@ -87,25 +87,28 @@ impl DisplacementHistogram {
     }
 }
 
+/// For each bin of `|dr|`, its inverse volume for the particles in it.
+pub struct DisplacementHistogram(Bins);
+
 impl ParticleTerms for DisplacementHistogram {
     fn rows(&self) -> Rows<'_> {
-        Rows::Distances(&self.distances)
+        Rows::Distances(&self.0.distances)
     }
 
     fn add(&self, chunk: &mut PairChunk, sums: &mut [f64]) {
         for i in 0..chunk.count() {
-            let bin = (chunk.squared_displacement(i).sqrt() * self.inverse_width) as usize;
+            let bin = (chunk.squared_displacement(i).sqrt() * self.0.inverse_width) as usize;
             if let Some(sum) = sums.get_mut(bin) {
-                *sum += self.inverse_volumes[bin];
+                *sum += self.0.inverse_volumes[bin];
             }
         }
     }
 
     fn particle_sum(&self) -> Option<ParticleSum> {
-        let width = self.inverse_width.recip();
+        let width = self.0.inverse_width.recip();
         Some(ParticleSum::Kernel(KernelSum {
             name: "displacement histogram",
-            results: Results::Counts(self.inverse_volumes.clone()),
+            results: Results::Counts(self.0.inverse_volumes.clone()),
             add: "\
 float bin = mul(square_root(r2), geometry.inverse_bin_width);
 if (bin < (float)BINS) atomicAdd(counts + (u32)bin, 1u);",

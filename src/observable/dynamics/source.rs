@@ -34,6 +34,8 @@ pub enum Need {
     Bonds,
     /// `van_hove`.
     Bins,
+    /// The same with a largest distance up to half the shortest edge.
+    BinsOfPairs,
 }
 
 impl Need {
@@ -94,7 +96,10 @@ impl Source {
 /// Whether an observable compares places of the same particle at different times.
 pub fn follows_particles(observable: DynamicObservable) -> bool {
     let evaluator = Source::of(observable).evaluator;
-    matches!(evaluator, Evaluator::Particles | Evaluator::Cages | Evaluator::Bonds)
+    matches!(
+        evaluator,
+        Evaluator::Particles | Evaluator::Cages | Evaluator::Bonds | Evaluator::Host
+    )
 }
 
 /// Whether an observable is made of the stress tensor.
@@ -137,11 +142,18 @@ pub fn takes_samples_of_engine(plan: &CorrelationPlan) -> Option<usize> {
         return None;
     }
     match Source::of(*plan.observables.first()?).evaluator {
-        Evaluator::Particles | Evaluator::Cages | Evaluator::Places | Evaluator::Bonds => {
-            Some(plan.levels * (plan.block_size - 1))
-        }
         Evaluator::Densities => Some(0),
-        Evaluator::Stress => None,
+        Evaluator::Stress | Evaluator::Host => None,
+        _ => Some(samples_of_particles(plan)),
+    }
+}
+
+/// Samples of all particles that the blocks of a part of [`for_engines`] hold, here or in an engine.
+pub fn samples_of_particles(plan: &CorrelationPlan) -> usize {
+    let held = |kind: &DynamicObservable| Source::of(*kind).samples;
+    match plan.observables.first().map(held) {
+        Some(Held::Positions | Held::Velocities) => plan.levels * (plan.block_size - 1),
+        Some(Held::Modes | Held::Nothing) | None => 0,
     }
 }
 

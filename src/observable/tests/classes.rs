@@ -82,7 +82,11 @@ fn classes_add_up_to_all_particles() {
                     results.iter().find(|series| series.path == path)
                 })
                 .collect();
-            let is_mean = kind != DynamicObservable::NonGaussianParameter && scale == 1.0;
+            let of_sums = [
+                DynamicObservable::NonGaussianParameter,
+                DynamicObservable::FourPointStructureFactor,
+            ];
+            let is_mean = !of_sums.contains(&kind) && scale == 1.0;
             if of_class.is_empty() || !is_mean {
                 continue;
             }

@@ -9,6 +9,8 @@ const PLACES: usize = 2;
 const BONDS: usize = 3;
 const DENSITIES: usize = 4;
 const STRESS: usize = 5;
+/// That no engine evaluates.
+const HOST: usize = 6;
 
 /// A part of all observables that engines evaluate.
 pub(super) fn part(number: usize, remove_drift: bool) -> CorrelationPlan {
@@ -46,7 +48,7 @@ fn a_correlation_is_split_into_what_engines_evaluate_together() {
     use DynamicObservable as D;
     let all = plan(3, 4, 4, &[2.0]);
     let parts = for_engines(&all);
-    assert_eq!(parts.len(), 6);
+    assert_eq!(parts.len(), 7);
     assert!(parts[CAGES].observables.iter().all(|kind| kind.group_name().starts_with("cage")));
     assert_eq!(
         parts[PLACES].observables,
@@ -55,14 +57,16 @@ fn a_correlation_is_split_into_what_engines_evaluate_together() {
     assert_eq!(parts[BONDS].observables, [D::BondBreaking, D::BondBreakingSusceptibility]);
     assert_eq!(parts[DENSITIES].observables, [D::CoherentIntermediateScatteringFunction]);
     assert_eq!(parts[STRESS].observables, [D::StressAutocorrelation, D::ShearViscosity]);
+    assert_eq!(parts[HOST].observables, [D::FourPointStructureFactor, D::DistinctVanHoveFunction]);
     let without_drift = CorrelationPlan { remove_drift: true, ..all.clone() };
     let removed: Vec<bool> =
         for_engines(&without_drift).iter().map(|part| part.remove_drift).collect();
     // The stress and distances between particles have none.
-    assert_eq!(removed, [true, true, true, false, true, false]);
+    assert_eq!(removed, [true, true, true, false, true, false, true]);
     let context = context(&[6.0, 7.0, 8.0], &[30], 3 * 99);
     let evaluated = |plan| Correlations::new(plan, &context).unwrap().hand_over().is_some();
-    assert!(parts.iter().all(evaluated) && !evaluated(&all));
+    let [of_engines, of_host] = [&parts[..HOST], &parts[HOST..]];
+    assert!(of_engines.iter().all(evaluated) && !of_host.iter().any(evaluated) && !evaluated(&all));
     let mut observables: Vec<_> = parts.iter().flat_map(|part| part.observables.clone()).collect();
     let mut expected = DynamicObservable::ALL.to_vec();
     observables.sort();

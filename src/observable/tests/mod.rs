@@ -4,6 +4,7 @@ mod drift;
 mod dynamics;
 mod evaluated;
 mod origins;
+mod places_and_times;
 mod structure;
 
 use std::f64::consts::{PI, TAU};
