@@ -272,7 +272,7 @@ fn measure_under(
         particles,
         systems,
         precision: plan.run.precision.name(),
-        truncation: arguments.truncation.clone(),
+        truncation: arguments.model.truncation(arguments).to_owned(),
         thermostat: Acting::of(thermostat),
         timestep: plan.run.timestep,
         steps,
@@ -354,7 +354,7 @@ pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
             state.density,
             arguments.timestep.unwrap_or(state.timestep),
             state.cutoff,
-            arguments.truncation,
+            arguments.model.truncation(arguments),
             match arguments.thermostats().as_slice() {
                 [None] => "constant energy",
                 [Some(_)] => "constant temperature",

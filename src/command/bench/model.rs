@@ -88,6 +88,14 @@ impl Acting {
 }
 
 impl Model {
+    /// Name of its truncation: polydisperse spheres have one of their own.
+    pub fn truncation(self, arguments: &BenchArguments) -> &str {
+        match self {
+            Model::PolydisperseSpheres => "even-quartic",
+            _ => &arguments.truncation,
+        }
+    }
+
     /// As on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -168,12 +176,11 @@ impl Model {
             }
         };
         let is_polydisperse = self == Model::PolydisperseSpheres;
-        let (form, truncation) = match self {
-            Model::PolydisperseSpheres => {
-                (PairPotential::InversePower { n: 12 }, Truncation::EvenQuartic)
-            }
-            _ => (PairPotential::LennardJones, truncation(&arguments.truncation)),
+        let form = match self {
+            Model::PolydisperseSpheres => PairPotential::InversePower { n: 12 },
+            _ => PairPotential::LennardJones,
         };
+        let truncation = truncation(self.truncation(arguments));
         Plan {
             system: SystemPlan {
                 diameters: is_polydisperse.then_some(DIAMETERS),
