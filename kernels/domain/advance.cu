@@ -150,7 +150,7 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
 }
 
 // A pass under a thermostat. With 64-bit floats by itself, so that less of what stands around it is moved to slow memory; else within
-// the kernel, which takes half the time.
+// the kernel, where it takes 0.6 of the time.
 template <Acting ACTING, typename Sums>
 static __device__ __noinline__ Findings pass_by_itself(const PassOf &pass, const Work &work, Sums &sums) {
     return pass_over_particles<ACTING, false>(pass, work, sums);
