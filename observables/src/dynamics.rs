@@ -96,7 +96,7 @@ described! {
             Descriptor::of_time("mean_displacement", "⟨|Δr(t)|⟩").unit("sigma").logarithmic();
         /// S_4(q,t) = <|W|^2> / N with W = sum_j exp(i q . r_j(0)) over the particles with |dr| < a.
         FourPointStructureFactor:
-            Descriptor::susceptibility("four_point_structure_factor", "S₄(q,t)").of_wavenumbers();
+            Descriptor::of_time("four_point_structure_factor", "S₄(q,t)").of_wavenumbers();
         /// G_d(r,t), density of other particles at the distance r from where a particle was; of pairs of species and of all particles.
         DistinctVanHoveFunction:
             Descriptor::of_time("distinct_van_hove_function", "G_d(r,t)")
