@@ -161,14 +161,6 @@ INLINE Findings pass_of_ranks(const PassOf &pass, const Work &work, Sums &sums) 
     return pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
 }
 
-// After a barrier of the block, adds a sum of its warps to one of all blocks. The lanes of one warp come here.
-INLINE void add_sum_of_block(const WarpSums &sums, int which, SplitSum *total) {
-    SplitSum sum = sums.of_block(which);
-    if ((threadIdx.x & 31) != 0) return;
-    atomicAdd((unsigned long long *)&total->upper, sum.upper);
-    atomicAdd((unsigned long long *)&total->lower, sum.lower);
-}
-
 template <Acting ACTING, bool SINGLE_LANE>
 INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat &thermostat) {
     constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
@@ -224,7 +216,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     for (; !drifted; ++done) {
         bool last = done == launch.steps, moves = !last || launch.drifts;
         u64 step = launch.first_step + done;
-        // Langevin's heat stays in registers, the sums of the others in shared memory: each the faster way.
+        // As on one GPU: Langevin's heat in registers, the sums of the others in shared memory.
         ThreadSums of_threads = {};
         WarpSums of_warps = {done};
         if (GLOBAL) of_warps.clear();
@@ -251,8 +243,8 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         if (GLOBAL) {
             __syncthreads();
             if (threadIdx.x < 32) {
-                if (thermostat.kind == THERMOSTAT_BUSSI) add_sum_of_block(of_warps, 0, halo.heat + done);
-                if (moves) add_sum_of_block(of_warps, 1, system.control->sums[drifts & 3]);
+                if (thermostat.kind == THERMOSTAT_BUSSI) of_warps.add_of_block(0, halo.heat + done);
+                if (moves) of_warps.add_of_block(1, system.control->sums[drifts & 3]);
             }
         }
         // What is too close is so now; what runs away does so in the next step.

@@ -127,17 +127,19 @@ struct WarpSums {
         if (lane < blockDim.x >> 5) sum = SplitSum{sums_of_warps[turn & 1][which][0][lane], sums_of_warps[turn & 1][which][1][lane]};
         return sum_of_lanes(sum);
     }
-    // Adds both of the block to sums in global memory. All threads come here.
+    // After a barrier of the block, adds one of its sums to that of all blocks in global memory. The first warp comes here.
+    INLINE void add_of_block(int which, SplitSum *total) const {
+        SplitSum sum = of_block(which);
+        if (threadIdx.x != 0) return;
+        atomicAdd((unsigned long long *)&total->upper, sum.upper);
+        atomicAdd((unsigned long long *)&total->lower, sum.lower);
+    }
+    // The same with both. All threads come here.
     INLINE void add_to(SplitSum *totals) const {
         __syncthreads();
         if (threadIdx.x >= 32) return;
 #pragma unroll
-        for (int which = 0; which < 2; ++which) {
-            SplitSum sum = of_block(which);
-            if (threadIdx.x != 0) continue;
-            atomicAdd((unsigned long long *)&totals[which].upper, sum.upper);
-            atomicAdd((unsigned long long *)&totals[which].lower, sum.lower);
-        }
+        for (int which = 0; which < 2; ++which) add_of_block(which, totals + which);
     }
 };
 
