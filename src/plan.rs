@@ -2,6 +2,7 @@
 //!
 //! [`crate::config`] makes it from TOML text; everything below reads only this. It is written in full
 //! (as JSON) to every output file, so that a file alone says how it was made. Reduced units throughout.
+mod barostat;
 mod diameter_classes;
 mod diameters;
 mod ensemble;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
 
+pub use self::barostat::{BarostatKind, BarostatPlan, Coupling};
 pub use self::diameter_classes::DiameterClassesPlan;
 pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
@@ -88,6 +90,11 @@ impl Plan {
         let length = |stage: usize| self.stages[stage].steps as f64 * self.timestep_of(stage);
         let before: f64 = (0..stage).map(length).sum();
         before + (step - self.first_step(stage)) as f64 * self.timestep_of(stage)
+    }
+
+    /// Whether a barostat changes the box in a stage.
+    pub fn has_barostat(&self) -> bool {
+        self.stages.iter().any(|stage| stage.barostat.is_some())
     }
 
     /// Whether particles exchange species in a stage.
@@ -298,6 +305,9 @@ pub struct StagePlan {
     pub rescale: Option<RescalePlan>,
     /// `None`: microcanonical.
     pub thermostat: Option<ThermostatPlan>,
+    /// `None`: the box does not change by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barostat: Option<BarostatPlan>,
     /// The stage begins with new velocities of its thermostat's first temperature.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draw_velocities: bool,
@@ -426,15 +436,15 @@ pub enum TotalEnergy {
     MeanOf(String),
 }
 
-/// Temperature, constant (`from == to`) or ramped linearly in the step over the stage.
+/// A temperature or pressure, constant (`from == to`) or ramped linearly in the step over the stage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TemperatureRamp {
+pub struct Ramp {
     pub from: f64,
     pub to: f64,
 }
 
-impl TemperatureRamp {
-    /// Temperature after `step` of `steps` steps of the stage.
+impl Ramp {
+    /// Its value after `step` of `steps` steps of the stage.
     pub fn at(&self, step: u64, steps: u64) -> f64 {
         if self.from == self.to {
             return self.from;
@@ -447,7 +457,7 @@ impl TemperatureRamp {
 pub struct ThermostatPlan {
     #[serde(flatten)]
     pub kind: Thermostat,
-    pub temperature: TemperatureRamp,
+    pub temperature: Ramp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,9 @@ use supercool::engine::domain::Ranks;
 use supercool::engine::{self, Engine, ExactState, ParticleQuantity, StageContext, Thermodynamics};
 use supercool::initial;
 use supercool::plan::{
-    CheckpointPlan, EngineChoice, EnsembleKind, EnsemblePlan, InitialPlan, Lattice, OutputPlan,
-    Plan, Precision, RunPlan, SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
+    BarostatKind, BarostatPlan, CheckpointPlan, Coupling, EngineChoice, EnsembleKind, EnsemblePlan,
+    InitialPlan, Lattice, OutputPlan, Plan, Precision, Ramp, RunPlan, SystemPlan, Thermostat,
+    ThermostatPlan,
 };
 use supercool::potential::{
     KAPPA, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
@@ -80,9 +81,10 @@ fn engine_of(plan: &Plan, choice: EngineChoice, state: &ExactState) -> Box<dyn E
 fn stage(engine: &dyn Engine, thermostat: Option<Thermostat>, temperature: f64) -> StageContext {
     StageContext {
         swap: None,
+        barostat: None,
         thermostat: thermostat.map(|kind| ThermostatPlan {
             kind,
-            temperature: TemperatureRamp { from: temperature, to: 0.9 * temperature },
+            temperature: Ramp { from: temperature, to: 0.9 * temperature },
         }),
         first_step: engine.step(),
         steps: 1000,
@@ -694,4 +696,48 @@ fn many_systems_give_the_bits_of_each_alone() {
             }
         }
     }
+}
+
+/// Edges that change together and by themselves: lists serve in a box that shrinks, or are made anew.
+#[test]
+fn barostats_have_the_bits_of_the_cpu() {
+    if !gpu() {
+        return;
+    }
+    let plan = mixture(3, 700, Precision::FixedPoint);
+    let state = initial::create(&plan).unwrap();
+    let run = |choice: EngineChoice| {
+        let mut engine = engine_of(&plan, choice, &state);
+        engine.draw_velocities(1.5, true).unwrap();
+        for (kind, coupling) in [
+            (Thermostat::Bussi { time: 0.5 }, Coupling::Isotropic),
+            (Thermostat::NoseHoover { period: 0.5, chain_length: 3 }, Coupling::Anisotropic),
+        ] {
+            let barostat = BarostatPlan {
+                kind: BarostatKind::CellRescaling,
+                pressure: Ramp { from: 9.0, to: 20.0 },
+                time: 0.2,
+                compressibility: 0.03,
+                every: 4,
+                coupling,
+            };
+            let of_thermostat = stage(engine.as_ref(), Some(kind), 1.5);
+            let stage = StageContext { barostat: Some(barostat), steps: 120, ..of_thermostat };
+            engine.begin_stage(&stage).unwrap();
+            engine.advance(50).unwrap();
+            engine.advance(70).unwrap();
+        }
+        let alone = stage(engine.as_ref(), None, 1.0);
+        engine.begin_stage(&alone).unwrap();
+        engine.advance(100).unwrap();
+        let (simulation_box, measured) =
+            (engine.simulation_box(), engine.thermodynamics().unwrap());
+        let state = ExactState { memory: None, ..engine.export().unwrap() };
+        (state, simulation_box, measured, engine.forces().unwrap())
+    };
+    let (cpu, cuda) = (run(EngineChoice::Cpu), run(EngineChoice::Cuda));
+    let memory = &cpu.0.thermostat;
+    assert!(memory.volume_trials == 60 && memory.volume_changes > 15, "{memory:?}");
+    assert_eq!(cpu.0.hash(), cuda.0.hash());
+    assert_eq!(cpu, cuda);
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{begin, kob_andersen, liquid, thermostat_at};
 use statrs::distribution::{ContinuousCDF, Gamma};
 use supercool::engine::StageContext;
-use supercool::plan::{Precision, TemperatureRamp, Thermostat, ThermostatPlan};
+use supercool::plan::{Precision, Ramp, Thermostat, ThermostatPlan};
 use supercool::potential::Truncation;
 use supercool::system::{SimulationBox, Species};
 
@@ -212,9 +212,17 @@ fn thermostats_that_cool_conserve_what_they_book() {
     for (name, kind, _) in thermostats() {
         let mut engine = liquid(&plan, 1.0, 1000);
         let (first_step, steps) = (engine.step(), 4000);
-        let temperature = TemperatureRamp { from: 1.0, to: 0.5 };
+        let temperature = Ramp { from: 1.0, to: 0.5 };
         let thermostat = Some(ThermostatPlan { kind, temperature });
-        engine.begin_stage(&StageContext { thermostat, first_step, steps, swap: None }).unwrap();
+        engine
+            .begin_stage(&StageContext {
+                thermostat,
+                first_step,
+                steps,
+                swap: None,
+                barostat: None,
+            })
+            .unwrap();
         let first = engine.thermodynamics().unwrap();
         engine.advance(steps).unwrap();
         let last = engine.thermodynamics().unwrap();

@@ -128,6 +128,9 @@ fn row(step: u64) -> ThermodynamicsRow {
         virial: x / 19.0,
         stress: std::array::from_fn(|a| std::array::from_fn(|b| x + 0.1 * (3 * a + b) as f64)),
         center_of_mass_velocity: [x, -x, 2.0 * x],
+        density: 0.8 + x / 23.0,
+        enthalpy: x / 29.0,
+        edges: [x + 1.0, x + 2.0, x + 3.0],
     }
 }
 

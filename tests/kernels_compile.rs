@@ -358,6 +358,7 @@ fn kernels_of_ranks_compile_and_spill_little() {
 fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
     plan.stages.push(StagePlan {
         swap: None,
+        barostat: None,
         name: "production".into(),
         steps: 1000,
         timestep: None,

@@ -14,8 +14,7 @@ use supercool::command::check::domains;
 use supercool::engine::domain::{DomainGrid, Ranks, on_threads};
 use supercool::engine::{self, Engine, EngineError, ExactState};
 use supercool::plan::{
-    EngineChoice, IntegrityPlan, Plan, Precision, SwapPlan, TemperatureRamp, Thermostat,
-    ThermostatPlan,
+    EngineChoice, IntegrityPlan, Plan, Precision, Ramp, SwapPlan, Thermostat, ThermostatPlan,
 };
 use supercool::potential::Truncation;
 use supercool::run::{self, Outcome, RunOptions};
@@ -175,6 +174,7 @@ fn swaps_are_those_of_one_rank() {
         (&of_species, &mixture, swap, Thermostat::Langevin { friction: 1.0 }),
     ] {
         let stage = engine::StageContext {
+            barostat: None,
             thermostat: thermostat_at(kind, if swap.is_of_species() { 2.0 } else { 0.8 }),
             first_step: 0,
             steps: 200,
@@ -220,12 +220,17 @@ fn steps_with_lists_that_were_too_old_are_taken_again() {
     plan.run.skin = Some(0.08);
     let kicks = ThermostatPlan {
         kind: Thermostat::Andersen { rate: 250.0 / 9.0, exact: false },
-        temperature: TemperatureRamp { from: 0.01, to: 12.0 },
+        temperature: Ramp { from: 0.01, to: 12.0 },
     };
     let run = |ranks: &Ranks, parts: &[u64]| {
         let mut engine = engine_on(ranks, &plan, 0.01);
-        let stage =
-            engine::StageContext { thermostat: Some(kicks), first_step: 0, steps: 300, swap: None };
+        let stage = engine::StageContext {
+            thermostat: Some(kicks),
+            first_step: 0,
+            steps: 300,
+            swap: None,
+            barostat: None,
+        };
         engine.begin_stage(&stage).unwrap();
         parts.iter().for_each(|&steps| engine.advance(steps).unwrap());
         (without_memory(engine.export().unwrap()), engine.report())

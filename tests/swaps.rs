@@ -25,6 +25,7 @@ fn stage(temperature: f64, every: u64, trials_per_particle: f64) -> StageContext
         thermostat: common::thermostat_at(Thermostat::Langevin { friction: 1.0 }, temperature),
         first_step: 0,
         steps: u64::MAX / 2,
+        barostat: None,
         swap: Some(SwapPlan { every, trials_per_particle, pairs: Default::default() }),
     }
 }

@@ -153,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    scale_velocities(double factor) {
+    scale_velocities(Factors factors) {
     enter_system();
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
             Velocity &velocity = particles.velocity[axis][p];
-            velocity = Policy::scale(velocity, factor, fits);
+            velocity = Policy::scale(velocity, factors.x[axis], fits);
         }
         flag_range(system.control, fits, STATUS_VELOCITY_RANGE, particles.id[p]);
     }

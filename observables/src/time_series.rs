@@ -22,6 +22,12 @@ described! {
             Descriptor::scalar("conserved_energy", "drift of conserved energy / N").unit("epsilon");
         /// Pressure.
         Pressure: Descriptor::scalar("pressure", "pressure P").units(STRESS);
+        /// Number density, where the box changes.
+        Density: Descriptor::scalar("density", "density").units(["sigma-2", "sigma-3"]);
+        /// Enthalpy, with the pressure of the barostat.
+        Enthalpy: Descriptor::scalar("enthalpy", "enthalpy / N").unit("epsilon");
+        /// Edges of the box, where it changes.
+        BoxEdges: Descriptor::scalar("box_edges", "").unit("sigma").without_figure();
         /// Virial, `sum_pairs r . F`, per particle.
         Virial: Descriptor::scalar("virial", "").unit("epsilon").without_figure();
         /// Ratio of squared force and Laplacian in one configuration. Means are made of these two, not of it.

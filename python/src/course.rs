@@ -74,7 +74,7 @@ impl Course {
     }
 
     pub fn simulation_box(&self) -> SimulationBox {
-        self.plan_of_engine.system.simulation_box
+        self.engine.simulation_box()
     }
 
     fn stage_end(&self) -> u64 {
@@ -87,12 +87,16 @@ impl Course {
             first_step: self.plan.first_step(self.stage),
             steps: self.stage().steps,
             swap: self.stage().swap,
+            barostat: self.stage().barostat,
         }
     }
 
     /// As a run enters it.
     fn enter_stage(&mut self) -> miette::Result<()> {
-        let plan = self.plan.at_stage(self.stage);
+        let mut plan = self.plan.at_stage(self.stage);
+        if self.plan.stages[..self.stage].iter().any(|stage| stage.barostat.is_some()) {
+            plan.system.simulation_box = self.simulation_box();
+        }
         if conditions::begins_anew(&self.plan_of_stage, &plan, self.stage) {
             let states = vec![self.engine.export()?];
             let states = conditions::states_of_stage(states, &plan, self.stage, None)?;
@@ -265,7 +269,9 @@ impl Course {
         let timestep = FIRST_TIMESTEP * self.timestep();
         let settings =
             InherentStructuresPlan { every: 1, force_tolerance, maximum_iterations, timestep };
-        let mut minimizer = engine::minimizer(&self.plan_of_engine, &settings)?;
+        let mut plan = self.plan_of_engine.clone();
+        plan.system.simulation_box = self.simulation_box();
+        let mut minimizer = engine::minimizer(&plan, &settings)?;
         minimizer.cancel_when(cancel);
         Ok(minimizer.minimize(&self.snapshot()?)?)
     }

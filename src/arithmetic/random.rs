@@ -43,6 +43,8 @@ pub enum Purpose {
     Diameter = 9,
     /// Which particles exchange their diameters.
     Swap = 10,
+    /// Trials of a barostat.
+    Barostat = 11,
     /// Tests and measurements.
     Test = 127,
 }

@@ -18,7 +18,7 @@ use crate::engine::report::{EngineReport, RanksReport};
 use crate::engine::{self, EngineError, Ensemble, StageContext, Thermodynamics};
 use crate::initial;
 use crate::plan::{
-    EngineChoice, Plan, Precision, TemperatureRamp, Thermostat, ThermostatPlan, TransportChoice,
+    EngineChoice, Plan, Precision, Ramp, Thermostat, ThermostatPlan, TransportChoice,
 };
 use crate::run::memory;
 
@@ -209,9 +209,10 @@ fn begin(
 ) -> Result<(), EngineError> {
     let thermostat = equilibration_temperature.map(|(kind, temperature)| ThermostatPlan {
         kind,
-        temperature: TemperatureRamp { from: temperature, to: temperature },
+        temperature: Ramp { from: temperature, to: temperature },
     });
-    let stage = StageContext { thermostat, first_step: ensemble.step(), steps, swap: None };
+    let stage =
+        StageContext { thermostat, first_step: ensemble.step(), steps, swap: None, barostat: None };
     ensemble.begin_stage(&vec![stage; ensemble.systems()])
 }
 

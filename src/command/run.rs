@@ -237,6 +237,16 @@ pub fn table(directory: &Path, summary: &Summary) -> String {
             let _ =
                 writeln!(text, "{}: {share:.2} % of {trials} swap trials were accepted", of.name);
         }
+        let over_systems = summary.stage(stage, 0..summary.systems.len());
+        if let Some([trials, accepted]) = over_systems.volume_trials() {
+            let share = 100.0 * accepted as f64 / trials as f64;
+            let _ = writeln!(
+                text,
+                "{}: mean density {:.6}, {share:.1} % of {trials} volume trials were accepted",
+                of.name,
+                over_systems.density()
+            );
+        }
         if let Some(exchanges) = summary.exchanges_of(stage) {
             let _ = write!(text, "{}: {}", of.name, exchanges.text());
         }

@@ -29,6 +29,10 @@ pub const SORT_INTERVAL: u32 = 1;
 pub const TUNE: bool = true;
 pub const ANDERSEN_EXACT: bool = false;
 pub const CHAIN_LENGTH: usize = 3;
+/// Of a dense liquid: 0.01 to 0.06 in Lennard-Jones units.
+pub const COMPRESSIBILITY: f64 = 0.03;
+/// Of the relaxation time of the volume, between two trials.
+pub const TRIAL_INTERVAL: f64 = 0.4;
 pub const BLOCK_SIZE: usize = 10;
 pub const POINTS_PER_DECADE: f64 = 9.0;
 pub const CORRELATION_VECTORS_PER_SHELL: usize = 24;

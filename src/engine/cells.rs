@@ -18,7 +18,7 @@ pub struct CellGrid {
 /// A box has at most this many cells along an axis: fewer than 2^26 in all.
 const MOST_CELLS: f64 = 400.0;
 /// Cells are wider than the reach by this factor, so that rounding cannot put a neighbor two cells away.
-const MARGIN: f64 = 1.0 + 1e-5;
+pub(in crate::engine) const MARGIN: f64 = 1.0 + 1e-5;
 
 /// Bounds of the whole box.
 pub const WHOLE: [[f64; 2]; 3] = [[0.0, 1.0]; 3];
@@ -43,7 +43,12 @@ pub(in crate::engine) fn number_cells(
     (count, along_curve(count, simulation_box.dimension()))
 }
 
-fn count_cells(simulation_box: &SimulationBox, reach: f64, particles: usize) -> [u32; 3] {
+/// Cells along each axis.
+pub(in crate::engine) fn count_cells(
+    simulation_box: &SimulationBox,
+    reach: f64,
+    particles: usize,
+) -> [u32; 3] {
     let dimension = simulation_box.dimension();
     // Not many more cells than particles: dilute systems need no finer grid.
     let most = (particles as f64).powf(1.0 / dimension as f64).ceil().clamp(1.0, MOST_CELLS);

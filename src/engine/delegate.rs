@@ -59,6 +59,9 @@ macro_rules! delegate {
         }
     };
     (@set_box $field:ident) => {
+        fn simulation_box(&self) -> $crate::system::SimulationBox {
+            self.$field.simulation_box()
+        }
         fn set_box(
             &mut self,
             simulation_box: $crate::system::SimulationBox,

@@ -78,6 +78,9 @@ pub trait Engine: Send {
     /// Turns all velocities round: in fixed point the trajectory then runs back.
     fn reverse_velocities(&mut self) -> Result<(), EngineError>;
 
+    /// The present box.
+    fn simulation_box(&self) -> SimulationBox;
+
     /// Gives the box other edges. Every particle keeps its place as a fraction of them, and its velocity; neighbor lists and
     /// forces are made anew. The step, the stage and what its thermostat remembers stay.
     ///

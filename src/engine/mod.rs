@@ -2,6 +2,7 @@
 //!
 //! An engine offers a few coarse verbs; nothing above it knows how particles lie in memory. All of
 //! it is in id order outside.
+mod barostat;
 mod cells;
 mod correlator;
 pub mod cpu;

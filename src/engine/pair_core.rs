@@ -18,32 +18,50 @@ pub(super) fn core2<P: Policy>(
     P::Real::from_f64(core2.max(P::Real::COINCIDENT2.to_f64()))
 }
 
+/// What a pair's force and energy must be smaller than to fit into a policy's sums.
+pub(super) struct Limits {
+    pub force: f64,
+    pub energy: f64,
+}
+
+impl Limits {
+    pub fn of<P: Policy>(policy: &P) -> Self {
+        Limits { force: policy.largest_pair_force(), energy: policy.largest_pair_energy() }
+    }
+}
+
 /// Largest distance at which a pair's force or energy does not fit into the policy's sums, or the potential has turned
 /// over ([`PairForm::inner_maximum`](crate::potential::PairForm::inner_maximum)); zero if there is none, which takes a potential that is finite at zero.
 ///
 /// Cores are intervals that begin at zero: they are looked for on a coarse grid, and their edge on a fine one, or, where
 /// it lies below, by bisection over the orders of magnitude.
-pub(super) fn core_distance<P: Policy>(
-    policy: &P,
+pub(super) fn core_distance(
+    limits: &Limits,
     potential: &PotentialPlan,
     pair: &PairParameters,
 ) -> f64 {
     // Of a pair of no energy: where its terms overflow, so that nothing is made of them.
     let pair = &pair.with_some_energy();
     let inner_maximum = potential.form.inner_maximum(pair).unwrap_or(0.0);
-    inner_maximum.max(unrepresentable_within(policy, potential, pair))
+    inner_maximum.max(unrepresentable_within(limits, potential, pair))
 }
 
-fn unrepresentable_within<P: Policy>(
-    policy: &P,
+/// Of all ordered pairs of species.
+pub(super) fn core_distances(limits: &Limits, potential: &PotentialPlan) -> Vec<f64> {
+    let pairs = potential.pairs.iter().flatten();
+    pairs.map(|pair| core_distance(limits, potential, pair)).collect()
+}
+
+fn unrepresentable_within(
+    limits: &Limits,
     potential: &PotentialPlan,
     pair: &PairParameters,
 ) -> f64 {
     const STEPS: u32 = 20_000;
     const COARSE: u32 = 100;
     // Forces are largest of particles with the least diameters.
-    let force_limit = policy.largest_pair_force() * potential.shortest_unit();
-    let energy_limit = policy.largest_pair_energy();
+    let force_limit = limits.force * potential.shortest_unit();
+    let energy_limit = limits.energy;
     let distance = |step: u32| pair.cutoff * f64::from(step) / f64::from(STEPS);
     let fits_at = |r: f64| {
         let (force_over_r, energy) =

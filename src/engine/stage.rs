@@ -1,8 +1,9 @@
 use serde::{Deserialize, Serialize};
 
+use super::barostat::VolumeTrial;
 use super::swaps::SwapTrials;
 use crate::integrator::{NoseHooverChain, ThermostatState, andersen};
-use crate::plan::{SwapPlan, Thermostat, ThermostatPlan};
+use crate::plan::{BarostatPlan, SwapPlan, Thermostat, ThermostatPlan};
 
 /// What an engine must know of the stage that it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,12 +14,15 @@ pub struct StageContext {
     pub steps: u64,
     /// Exchanges of diameters or species.
     pub swap: Option<SwapPlan>,
+    /// Keeps the pressure.
+    #[serde(default)]
+    pub barostat: Option<BarostatPlan>,
 }
 
 impl StageContext {
     /// Before any stage.
     pub fn none(step: u64) -> Self {
-        StageContext { thermostat: None, first_step: step, steps: 0, swap: None }
+        StageContext { thermostat: None, first_step: step, steps: 0, swap: None, barostat: None }
     }
 
     /// `D (N - 1)`, or `D N` with a Langevin thermostat, which moves the centre of mass.
@@ -53,6 +57,35 @@ impl StageContext {
         let temperature = self.target_temperature(&self.thermostat?, step);
         let (count, pairs) = (swap.trials(particles), swap.pairs);
         Some(SwapTrials { key, step, temperature, count, pairs })
+    }
+
+    /// Steps from a step of the run to the next one after which something happens beside the dynamics.
+    pub fn steps_to_trials(&self, step: u64) -> u64 {
+        let since = step - self.first_step;
+        let to = |every: u64| every - since % every;
+        let volume = self.barostat.map_or(u64::MAX, |barostat| to(barostat.every));
+        self.steps_to_swaps(step).min(volume)
+    }
+
+    /// The trial to change the volume after a step of the run, if one is due.
+    pub fn volume_trial(
+        &self,
+        key: u64,
+        step: u64,
+        timestep: f64,
+        particles: usize,
+    ) -> Option<VolumeTrial> {
+        let since = step - self.first_step;
+        let plan = self.barostat.filter(|of| since > 0 && since.is_multiple_of(of.every))?;
+        Some(VolumeTrial {
+            key,
+            step,
+            particles,
+            temperature: self.target_temperature(&self.thermostat?, step),
+            pressure: plan.pressure.at(since, self.steps),
+            interval: plan.every as f64 * timestep,
+            plan,
+        })
     }
 
     /// Whether particles collide with an Andersen thermostat in a step of the run.

@@ -146,6 +146,32 @@ impl ExactState {
         Ok(state)
     }
 
+    /// The same as a trial of a barostat leaves it ([`barostat`](super::barostat)): in `fixed-point` the integers that velocities are held as, which are in units
+    /// of the edges, are multiplied and rounded once.
+    ///
+    /// # Errors
+    /// As [`in_box`](Self::in_box).
+    pub fn in_box_of_trial(
+        &self,
+        simulation_box: SimulationBox,
+        species: &[Species],
+    ) -> Result<ExactState, usize> {
+        let mut state = self.in_box(simulation_box, species)?;
+        if self.precision == Precision::FixedPoint {
+            let factor = velocity_factors(&self.simulation_box, &simulation_box);
+            let scaled = |bits: u64, axis: usize| {
+                let velocity = FixedPoint::velocity_from_bits(bits);
+                FixedPoint::scale(velocity, factor[axis]).map(FixedPoint::velocity_to_bits)
+            };
+            for (id, (to, from)) in state.velocity.iter_mut().zip(&self.velocity).enumerate() {
+                for axis in 0..self.simulation_box.dimension() {
+                    to[axis] = scaled(from[axis], axis).ok_or(id)?;
+                }
+            }
+        }
+        Ok(state)
+    }
+
     /// The state of an engine with another timestep. Positions have the same bits. Velocities have too, except in `fixed-point`,
     /// whose quantum of velocity is `L / (2^64 dt)`: there they are rounded to 64-bit floats and to the new quantum, by
     /// 2^-53 of themselves and half a quantum at most.
@@ -189,6 +215,12 @@ impl ExactState {
         }
         hasher.finalize()
     }
+}
+
+/// Factors on velocities in units of the edges, where the edges change and velocities do not.
+pub(super) fn velocity_factors(from: &SimulationBox, to: &SimulationBox) -> [f64; 3] {
+    let (from, to) = (from.padded_edges(), to.padded_edges());
+    std::array::from_fn(|axis| from[axis] / to[axis])
 }
 
 fn fill<P: Policy>(

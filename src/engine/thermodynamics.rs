@@ -28,9 +28,15 @@ pub struct Thermodynamics {
     /// Trials to exchange diameters since the start of the run, and how many were accepted.
     pub swap_trials: u64,
     pub swaps: u64,
+    pub simulation_box: SimulationBox,
+    pub particles: usize,
+    /// Trials to change the volume since the start of the run, and how many were accepted.
+    pub volume_trials: u64,
+    pub volume_changes: u64,
 }
 
 /// Sums over the whole system, as an engine makes them; `ab` = xx, yy, zz, xy, xz, yz.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SystemSums {
     /// Of `m v_a v_b` over all particles.
     pub kinetic: [f64; 6],
@@ -92,7 +98,16 @@ impl Thermodynamics {
             conserved_energy: (potential + 0.5 * kinetic2 + chain - memory.heat) / count,
             swap_trials: memory.swap_trials,
             swaps: memory.swaps,
+            simulation_box: *simulation_box,
+            particles,
+            volume_trials: memory.volume_trials,
+            volume_changes: memory.volume_changes,
         }
+    }
+
+    /// Number density.
+    pub fn density(&self) -> f64 {
+        self.particles as f64 / self.simulation_box.volume()
     }
 
     pub fn total_energy(&self) -> f64 {

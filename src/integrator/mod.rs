@@ -27,6 +27,11 @@ pub struct ThermostatState {
     pub swap_trials: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub swaps: u64,
+    /// Trials of a barostat to change the volume since the start of the run, and how many were accepted. The change of the energy is in `heat`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub volume_trials: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub volume_changes: u64,
     /// Within a step, from its drift to its second kick: the factor on all velocities that is still to come. 1 between steps.
     #[serde(skip, default = "ThermostatState::no_factor")]
     pub factor: f64,
@@ -37,6 +42,15 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl ThermostatState {
+    /// Counts a trial of a barostat, with the change of the energy where it was accepted.
+    pub fn count_volume_trial(&mut self, accepted: Option<f64>) {
+        self.volume_trials += 1;
+        if let Some(change) = accepted {
+            self.volume_changes += 1;
+            self.heat += change;
+        }
+    }
+
     fn no_factor() -> f64 {
         1.0
     }
@@ -50,6 +64,8 @@ impl Default for ThermostatState {
             heat: 0.0,
             swap_trials: 0,
             swaps: 0,
+            volume_trials: 0,
+            volume_changes: 0,
             factor: Self::no_factor(),
         }
     }

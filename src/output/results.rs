@@ -10,7 +10,7 @@ use super::error::foreign;
 use super::exchanges;
 use super::series::{OfSystems, SeriesValues};
 use super::systems::Systems;
-use super::thermodynamics::{self, BUFFERED_ROWS};
+use super::thermodynamics::{self, BUFFERED_ROWS, BoxOf};
 use super::{
     FullDisk, OutputError, PropensityLayout, RunDescription, ScalarRow, Scalars, SeriesLayout,
     ThermodynamicsRow, h5md, hdf5_file,
@@ -18,7 +18,6 @@ use super::{
 use crate::engine::{ExchangeCounts, StageContext};
 use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::propensity::PropensityRow;
-use crate::plan::Plan;
 
 /// Bytes of propensities kept in memory at most.
 const BUFFERED_BYTES: u64 = 64 << 20;
@@ -81,6 +80,7 @@ impl Rows {
 pub struct ResultsWriter {
     path: PathBuf,
     layout: StageLayout,
+    box_of: BoxOf,
     dimension: usize,
     /// Of a run of many.
     systems: Option<Systems>,
@@ -119,7 +119,8 @@ impl ResultsWriter {
             }
             let dimension = run.plan.system.simulation_box.dimension();
             if layout.thermodynamics {
-                thermodynamics::create(file, &file.group("observables")?, dimension, systems)?;
+                let of = (box_of(run), dimension);
+                thermodynamics::create(file, &file.group("observables")?, of, systems)?;
                 thermodynamics::describe_temperatures(file, degrees_of_freedom(run))?;
             }
             if let (true, Some(systems)) = (layout.exchanges, systems) {
@@ -132,7 +133,7 @@ impl ResultsWriter {
             layout.classes.iter().try_for_each(|class| classes::describe(class, file))?;
             layout.propensity.iter().try_for_each(|propensity| propensity.create(file))
         })?;
-        Ok(Self::new(path, run.plan, layout, Rows::default()))
+        Ok(Self::new(path, run, layout, Rows::default()))
     }
 
     /// Goes on with a file, also one whose writer was killed: keeps the first `rows` of the
@@ -172,7 +173,7 @@ impl ResultsWriter {
                 let found =
                     thermodynamics::row_count(file).map_err(|_| without("thermodynamics"))?;
                 enough("rows of thermodynamics", found, wanted.thermodynamics)?;
-                if let Some(name) = thermodynamics::missing(file) {
+                if let Some(name) = thermodynamics::missing(file, box_of(run)) {
                     let reason = format!("it has no /observables/{name}, as of an earlier version");
                     return Err(foreign(path, &reason));
                 }
@@ -200,7 +201,8 @@ impl ResultsWriter {
         hdf5_file::repair(path, check, |file| {
             if layout.thermodynamics {
                 let dimension = run.plan.system.simulation_box.dimension();
-                thermodynamics::truncate(file, dimension, rows.thermodynamics as usize, systems)?;
+                let of = (box_of(run), dimension);
+                thermodynamics::truncate(file, of, rows.thermodynamics as usize, systems)?;
                 if layout.exchanges {
                     exchanges::truncate(file, rows.thermodynamics as usize)?;
                 }
@@ -214,11 +216,13 @@ impl ResultsWriter {
             h5md::write_scalar_again(file, "progress/step", &(step as i64))?;
             set_complete(file, false)
         })?;
-        Ok(Self::new(path, run.plan, layout, rows))
+        Ok(Self::new(path, run, layout, rows))
     }
 
-    fn new(path: &Path, plan: &Plan, layout: &StageLayout, written: Rows) -> Self {
+    fn new(path: &Path, run: &RunDescription, layout: &StageLayout, written: Rows) -> Self {
+        let plan = run.plan;
         ResultsWriter {
+            box_of: box_of(run),
             path: path.to_owned(),
             layout: layout.clone(),
             dimension: plan.system.simulation_box.dimension(),
@@ -399,7 +403,8 @@ impl ResultsWriter {
                 if !self.replicas.is_empty() {
                     exchanges::write(file, start, &self.replicas)?;
                 }
-                thermodynamics::write(file, self.dimension, start, &self.rows, systems)?;
+                let of = (self.box_of, self.dimension);
+                thermodynamics::write(file, of, start, &self.rows, systems)?;
             }
             for (scalars, rows) in &self.scalars {
                 scalars.write(file, *written.of(*scalars) as usize, rows, systems)?;
@@ -455,6 +460,11 @@ fn progress_is(file: &File, step: u64) -> hdf5::Result<bool> {
     Ok(reached == step as i64 && complete == 0)
 }
 
+fn box_of(run: &RunDescription) -> BoxOf {
+    let stage = run.plan.stages.iter().find(|stage| stage.name == run.stage);
+    stage.map_or(BoxOf::Constant, BoxOf::stage)
+}
+
 /// Squares of velocity components that the temperature is the mean of; `None` without the stage.
 fn degrees_of_freedom(run: &RunDescription) -> Option<u64> {
     let stage = run.plan.stages.iter().find(|stage| stage.name == run.stage)?;
@@ -480,9 +490,12 @@ fn write_fixed_part(file: &File, run: &RunDescription) -> hdf5::Result<()> {
     let observables = file.create_group("observables")?;
     h5md::number_attribute(&observables, "dimension", simulation_box.dimension() as i32)?;
     h5md::write_scalar(&observables, "particle_number", &(particle_count as i64))?;
-    let density = particle_count as f64 / simulation_box.volume();
-    let density = h5md::write_scalar(&observables, "density", &density)?;
-    h5md::string_attribute(&density, "unit", &format!("sigma-{}", simulation_box.dimension()))?;
+    // Where the box changes it is a time series.
+    if box_of(run) == BoxOf::Constant {
+        let density = particle_count as f64 / simulation_box.volume();
+        let density = h5md::write_scalar(&observables, "density", &density)?;
+        h5md::string_attribute(&density, "unit", &format!("sigma-{}", simulation_box.dimension()))?;
+    }
 
     let progress = file.create_group("progress")?;
     let stage = run.plan.stages.iter().position(|stage| stage.name == run.stage);

@@ -3,6 +3,7 @@ use supercool_observables::TimeSeries;
 
 use super::h5md::{create_rows, number_attribute, string_attribute, truncate_rows, write_rows};
 use super::systems::{Rows, Systems, numbers_of_each};
+use crate::plan::StagePlan;
 
 /// Rows kept in memory at most.
 pub(super) const BUFFERED_ROWS: usize = 16_384;
@@ -31,6 +32,31 @@ pub struct ThermodynamicsRow {
     /// `stress[a][b]`: kinetic and virial part, tension being positive: the pressure is minus its trace over `D`.
     pub stress: [[f64; 3]; 3],
     pub center_of_mass_velocity: [f64; 3],
+    pub density: f64,
+    /// `internal_energy + P_0 V / N` with the pressure `P_0` of the barostat, if there is one.
+    pub enthalpy: f64,
+    pub edges: [f64; 3],
+}
+
+/// What of a stage decides which observables it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoxOf {
+    /// One box.
+    Constant,
+    /// Other edges in the course of the stage.
+    Changing,
+    /// The same by a barostat.
+    Barostat,
+}
+
+impl BoxOf {
+    pub(super) fn stage(stage: &StagePlan) -> Self {
+        match (stage.barostat, stage.rescale) {
+            (Some(_), _) => BoxOf::Barostat,
+            (None, Some(_)) => BoxOf::Changing,
+            (None, None) => BoxOf::Constant,
+        }
+    }
 }
 
 /// One dataset under `/observables`.
@@ -42,7 +68,7 @@ struct Observable {
 }
 
 /// Names after the H5MD module "thermodynamics", then ours.
-const OBSERVABLES: [Observable; 10] = [
+const OBSERVABLES: [Observable; 13] = [
     Observable {
         of: TimeSeries::PotentialEnergy,
         rank: 0,
@@ -87,7 +113,23 @@ const OBSERVABLES: [Observable; 10] = [
         rank: 1,
         values: |row, dimension, out| out.extend(&row.center_of_mass_velocity[..dimension]),
     },
+    Observable { of: TimeSeries::Density, rank: 0, values: |row, _, out| out.push(row.density) },
+    Observable { of: TimeSeries::Enthalpy, rank: 0, values: |row, _, out| out.push(row.enthalpy) },
+    Observable {
+        of: TimeSeries::BoxEdges,
+        rank: 1,
+        values: |row, dimension, out| out.extend(&row.edges[..dimension]),
+    },
 ];
+
+/// Those that a stage has.
+fn observables(of: BoxOf) -> impl Iterator<Item = &'static Observable> {
+    OBSERVABLES.iter().filter(move |observable| match observable.of {
+        TimeSeries::Density | TimeSeries::BoxEdges => of != BoxOf::Constant,
+        TimeSeries::Enthalpy => of == BoxOf::Barostat,
+        _ => true,
+    })
+}
 
 fn path(name: &str, dataset: &str) -> String {
     format!("observables/{name}/{dataset}")
@@ -108,10 +150,10 @@ fn rows<'a>(observable: &Observable, dimension: usize, systems: Option<&'a Syste
 pub(super) fn create(
     file: &File,
     observables: &Group,
-    dimension: usize,
+    (of, dimension): (BoxOf, usize),
     systems: Option<&Systems>,
 ) -> Result<()> {
-    for observable in &OBSERVABLES {
+    for observable in self::observables(of) {
         let group = observables.create_group(observable.of.group_name())?;
         if observable.of == OBSERVABLES[0].of {
             create_rows::<i64>(&group, "step", &[], vec![CHUNK_ROWS], false)?;
@@ -141,8 +183,8 @@ pub(super) fn describe_temperatures(file: &File, degrees_of_freedom: Option<u64>
 
 /// Bytes by which the file grows at most when `rows` rows are written.
 pub(super) fn growth(rows: usize, systems: Option<&Systems>) -> u64 {
-    // Eight numbers, a vector, a matrix of each system.
-    const NUMBERS: usize = 8 + 3 + 9;
+    // Ten numbers, two vectors, a matrix of each system.
+    const NUMBERS: usize = 10 + 2 * 3 + 9;
     let row_bytes = 8 * (2 + NUMBERS * numbers_of_each(systems));
     (row_bytes * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
 }
@@ -150,12 +192,12 @@ pub(super) fn growth(rows: usize, systems: Option<&Systems>) -> u64 {
 /// Writes rows from row `start` on, one of each system at each step.
 pub(super) fn write(
     file: &File,
-    dimension: usize,
+    (of, dimension): (BoxOf, usize),
     start: usize,
     of_systems: &[ThermodynamicsRow],
     systems: Option<&Systems>,
 ) -> Result<()> {
-    for observable in &OBSERVABLES {
+    for observable in observables(of) {
         let mut values = Vec::new();
         of_systems.iter().for_each(|row| (observable.values)(row, dimension, &mut values));
         rows(observable, dimension, systems).write(file, start, &values)?;
@@ -168,8 +210,8 @@ pub(super) fn write(
 }
 
 /// A series that the file does not have: it is of an earlier version.
-pub(super) fn missing(file: &File) -> Option<&'static str> {
-    let mut names = OBSERVABLES.iter().map(|observable| observable.of.group_name());
+pub(super) fn missing(file: &File, of: BoxOf) -> Option<&'static str> {
+    let mut names = observables(of).map(|observable| observable.of.group_name());
     names.find(|name| !file.link_exists(&path(name, "value")))
 }
 
@@ -181,12 +223,12 @@ pub(super) fn row_count(file: &File) -> Result<u64> {
 /// Forgets all rows from `rows` on.
 pub(super) fn truncate(
     file: &File,
-    dimension: usize,
+    (of, dimension): (BoxOf, usize),
     count: usize,
     systems: Option<&Systems>,
 ) -> Result<()> {
     truncate_rows(file, &path(OBSERVABLES[0].of.group_name(), "step"), count)?;
     truncate_rows(file, &path(OBSERVABLES[0].of.group_name(), "time"), count)?;
     let cut = |observable| rows(observable, dimension, systems).truncate(file, count);
-    OBSERVABLES.iter().try_for_each(cut)
+    observables(of).try_for_each(cut)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::conditions::taken_over;
+use super::conditions::{in_box_of_barostat, taken_over};
 use super::description::Provenance;
 use super::draft::Draft;
 use super::stage::classes::diameters_of;
@@ -16,6 +16,7 @@ use crate::engine::{self, ExactState, ExchangeCounts, Exchanges, Replicas};
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
 use crate::run::StageSummary;
+use crate::system::SimulationBox;
 
 /// Place of a run in its plan.
 #[derive(Serialize, Deserialize)]
@@ -29,6 +30,9 @@ struct Place {
     other_systems: Vec<Vec<StageSummary>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     exchanges: BTreeMap<usize, ExchangeCounts>,
+    /// In which the stage has begun, where a barostat may have changed it before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    simulation_box: Option<SimulationBox>,
 }
 
 /// What replicas remember; the states beside it are of the systems.
@@ -56,6 +60,10 @@ impl Simulation {
                 stages: self.summary.systems[0].clone(),
                 other_systems: self.summary.systems[1..].to_vec(),
                 exchanges: self.summary.exchanges.clone(),
+                simulation_box: self
+                    .plan
+                    .has_barostat()
+                    .then_some(self.plan_of_stage.system.simulation_box),
             },
         )?;
         if let Some(exchanges) = self.ensemble.exchanges() {
@@ -105,10 +113,13 @@ impl Simulation {
         if let Some(exchanges) = &exchanges {
             states = exchanges.by_replica(states);
         }
-        let plan_of_stage = match plan.stages.len() {
+        let mut plan_of_stage = match plan.stages.len() {
             0 => plan.clone(),
             stages => plan.at_stage(place.stage.min(stages - 1)),
         };
+        if let Some(simulation_box) = place.simulation_box {
+            plan_of_stage = in_box_of_barostat(plan_of_stage, place.stage, simulation_box);
+        }
         let states = taken_over(states, &plan_of_stage)?;
         // Within a stage that changes the box, it is that of the state.
         let mut of_engine = plan_of_stage.clone();

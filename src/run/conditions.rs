@@ -7,6 +7,7 @@ use super::{OutputDirectory, RunError, Simulation, stage_contexts};
 use crate::announce;
 use crate::engine::{self, CancelToken, EngineError, ExactState, InherentStructure, Replicas};
 use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision, StagePlan};
+use crate::system::SimulationBox;
 
 /// States as a stage of the plan takes them over from the one before.
 ///
@@ -61,6 +62,24 @@ pub fn rescaled(plan: &Plan, stage: usize, step: u64) -> Option<Plan> {
     let mut plan = plan.clone();
     plan.system.simulation_box = rescale.at(&plan.system.simulation_box, step, stage.steps);
     Some(plan)
+}
+
+/// The plan of a stage in a box in which a barostat has left the system.
+pub fn in_box_of_barostat(mut plan: Plan, stage: usize, simulation_box: SimulationBox) -> Plan {
+    let half = simulation_box.shortest_edge() / 2.0;
+    if let Some(StagePlan { name, observe, .. }) = plan.stages.get_mut(stage)
+        && let Some(structure) = &mut observe.structure
+        && structure.maximum_distance > half
+    {
+        tracing::warn!(
+            "stage \"{name}\": observe.structure.maximum_distance is {half:.6}, half the shortest edge of the box that the barostat has left, \
+             and not {}",
+            structure.maximum_distance
+        );
+        structure.maximum_distance = half;
+    }
+    plan.system.simulation_box = simulation_box;
+    plan
 }
 
 /// States in the box of a plan, where every particle has the same place as a fraction of the edges.
@@ -127,7 +146,7 @@ impl Simulation {
         &mut self,
         directory: &OutputDirectory,
     ) -> Result<(), RunError> {
-        let plan = self.plan.at_stage(self.stage);
+        let plan = self.plan_of(self.stage)?;
         if begins_anew(&self.plan_of_stage, &plan, self.stage) {
             let states = states_of_stage(self.states()?, &plan, self.stage, directory.cancel())?;
             self.set_up(&plan, states)?;
@@ -137,6 +156,15 @@ impl Simulation {
         }
         self.plan_of_stage = plan;
         Ok(())
+    }
+
+    /// [`Plan::at_stage`], with the box in which a barostat has left the system.
+    fn plan_of(&self, stage: usize) -> Result<Plan, RunError> {
+        let mut plan = self.plan.at_stage(stage);
+        if self.plan.stages[..stage].iter().any(|before| before.barostat.is_some()) {
+            plan = in_box_of_barostat(plan, stage, self.ensemble.export(0)?.simulation_box);
+        }
+        Ok(plan)
     }
 
     /// Gives the box other edges, where they are due.

@@ -114,6 +114,7 @@ mod tests {
     fn stage(observe: ObservePlan) -> StagePlan {
         StagePlan {
             swap: None,
+            barostat: None,
             name: "production".into(),
             steps: 200,
             timestep: None,

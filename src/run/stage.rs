@@ -22,7 +22,8 @@ use super::limits::{self, Limits};
 use super::schedule::Schedule;
 use super::writer::Row;
 use crate::engine::{
-    self, Ensemble, ExchangeCounts, InherentStructure, Minimizer, OfSystems, Workers,
+    self, Ensemble, ExchangeCounts, InherentStructure, Minimizer, OfSystems, Thermodynamics,
+    Workers,
 };
 use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::dynamics::evaluation::Evaluated;
@@ -48,6 +49,8 @@ pub struct StageOutput {
     /// Timestep, and time at step 0 if all steps had this length.
     timestep: f64,
     offset: f64,
+    /// Of the run.
+    first_step: u64,
     systems: Vec<Observables>,
     /// By diameter, of all systems.
     classes: Vec<DiameterClass>,
@@ -197,6 +200,7 @@ impl StageOutput {
             None => None,
         };
         Ok(StageOutput {
+            first_step,
             local_order,
             minimizer,
             potential: plan.potential.clone(),
@@ -337,9 +341,19 @@ impl StageOutput {
             virial: row.virial,
             stress: row.stress,
             center_of_mass_velocity: row.center_of_mass_velocity,
+            density: row.density(),
+            enthalpy: self.enthalpy(row),
+            edges: row.simulation_box.padded_edges(),
         });
         self.files.append_thermodynamics(&of_systems.collect::<Vec<_>>(), &row.replicas)?;
         Ok(())
+    }
+
+    /// Per particle, with the pressure of the barostat.
+    fn enthalpy(&self, row: &Thermodynamics) -> f64 {
+        let Some(barostat) = self.plan.barostat else { return f64::NAN };
+        let pressure = barostat.pressure.at(row.step - self.first_step, self.plan.steps);
+        row.total_energy() + pressure / row.density()
     }
 
     /// Exchanges of replicas since the start of the stage.

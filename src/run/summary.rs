@@ -25,6 +25,19 @@ pub struct StageSummary {
     first_swaps: [u64; 2],
     #[serde(default)]
     last_swaps: [u64; 2],
+    /// The same of trials of a barostat.
+    #[serde(default)]
+    first_volumes: [u64; 2],
+    #[serde(default)]
+    last_volumes: [u64; 2],
+    #[serde(default)]
+    sum_density: f64,
+}
+
+/// Trials between two samples, and how many of them were accepted; `None`: there were none.
+fn between(first: [u64; 2], last: [u64; 2]) -> Option<[u64; 2]> {
+    let [trials, accepted] = [0, 1].map(|k| last[k] - first[k]);
+    (trials > 0).then_some([trials, accepted])
 }
 
 impl StageSummary {
@@ -44,7 +57,10 @@ impl StageSummary {
             all.sum_pressure += one.sum_pressure;
             all.sum_total += one.sum_total;
             all.last_conserved += one.last_conserved / count;
+            all.sum_density += one.sum_density;
             for k in 0..2 {
+                all.first_volumes[k] += one.first_volumes[k];
+                all.last_volumes[k] += one.last_volumes[k];
                 all.first_swaps[k] += one.first_swaps[k];
                 all.last_swaps[k] += one.last_swaps[k];
             }
@@ -72,8 +88,17 @@ impl StageSummary {
     }
     /// Swap trials between the first and the last sample, and how many of them were accepted; `None`: there were none.
     pub fn swaps(&self) -> Option<[u64; 2]> {
-        let of = |k: usize| self.last_swaps[k] - self.first_swaps[k];
-        (of(0) > 0).then(|| [of(0), of(1)])
+        between(self.first_swaps, self.last_swaps)
+    }
+
+    /// The same of trials of a barostat.
+    pub fn volume_trials(&self) -> Option<[u64; 2]> {
+        between(self.first_volumes, self.last_volumes)
+    }
+
+    /// Mean number density.
+    pub fn density(&self) -> f64 {
+        self.mean(self.sum_density)
     }
 
     /// Change of the conserved energy per particle over the stage.
@@ -141,15 +166,18 @@ impl Summary {
             if summary.first_conserved.is_none() {
                 summary.first_conserved = Some(row.conserved_energy);
                 summary.first_swaps = [row.swap_trials, row.swaps];
+                summary.first_volumes = [row.volume_trials, row.volume_changes];
             } else {
                 summary.samples += 1;
                 summary.sum_temperature += row.temperature;
                 summary.sum_potential += row.potential_energy;
                 summary.sum_pressure += row.pressure;
+                summary.sum_density += row.density();
                 summary.sum_total += row.total_energy();
             }
             summary.last_conserved = row.conserved_energy;
             summary.last_swaps = [row.swap_trials, row.swaps];
+            summary.last_volumes = [row.volume_trials, row.volume_changes];
         }
         let mean =
             |of: fn(&Thermodynamics) -> f64| rows.iter().map(of).sum::<f64>() / rows.len() as f64;

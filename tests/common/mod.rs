@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use supercool::engine::{self, Engine, ExactState, StageContext};
 use supercool::plan::{
-    CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan,
-    SpeciesPairs, SwapPlan, SystemPlan, TemperatureRamp, Thermostat, ThermostatPlan,
+    CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, Ramp, RunPlan,
+    SpeciesPairs, SwapPlan, SystemPlan, Thermostat, ThermostatPlan,
 };
 use supercool::potential::{Diameters, PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species, species_of_particles};
@@ -140,17 +140,20 @@ pub fn kob_andersen(dimension: usize, count: usize, precision: Precision) -> Pla
 }
 
 pub fn thermostat_at(kind: Thermostat, temperature: f64) -> Option<ThermostatPlan> {
-    Some(ThermostatPlan {
-        kind,
-        temperature: TemperatureRamp { from: temperature, to: temperature },
-    })
+    Some(ThermostatPlan { kind, temperature: Ramp { from: temperature, to: temperature } })
 }
 
 /// Enters a stage without end.
 pub fn begin(engine: &mut dyn Engine, thermostat: Option<ThermostatPlan>) {
     let first_step = engine.step();
     engine
-        .begin_stage(&StageContext { thermostat, first_step, steps: u64::MAX / 2, swap: None })
+        .begin_stage(&StageContext {
+            thermostat,
+            first_step,
+            steps: u64::MAX / 2,
+            swap: None,
+            barostat: None,
+        })
         .unwrap();
 }
 

@@ -5,8 +5,8 @@ use supercool::initial;
 use supercool::observable::{Correlations, Macroscopic, SampleContext, Series};
 use supercool::plan::{
     CheckpointPlan, CorrelationPlan, DynamicObservable as D, EngineChoice, InitialPlan, Lattice,
-    ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, TemperatureRamp,
-    Thermostat, ThermostatPlan, VanHovePlan,
+    ObservePlan, OutputPlan, Plan, Precision, Ramp, RunPlan, StagePlan, SystemPlan, Thermostat,
+    ThermostatPlan, VanHovePlan,
 };
 use supercool::potential::{PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Species, species_of_particles};
@@ -105,6 +105,7 @@ impl Case {
             },
             stages: vec![StagePlan {
                 swap: None,
+                barostat: None,
                 name: "production".into(),
                 steps,
                 timestep: None,
@@ -129,6 +130,7 @@ impl Case {
         melt.draw_velocities(2.0, true).expect("velocities fit");
         melt.begin_stage(&StageContext {
             swap: None,
+            barostat: None,
             thermostat: thermostat(Some(Thermostat::Langevin { friction: 2.0 }), 2.0),
             first_step: 0,
             steps: 300,
@@ -163,6 +165,7 @@ impl Case {
         engine
             .begin_stage(&StageContext {
                 swap: None,
+                barostat: None,
                 thermostat: thermostat(self.thermostat, 1.0),
                 first_step: self.state.step,
                 steps: self.steps,
@@ -253,7 +256,7 @@ impl Case {
 pub fn thermostat(kind: Option<Thermostat>, temperature: f64) -> Option<ThermostatPlan> {
     kind.map(|kind| ThermostatPlan {
         kind,
-        temperature: TemperatureRamp { from: temperature, to: temperature },
+        temperature: Ramp { from: temperature, to: temperature },
     })
 }
 

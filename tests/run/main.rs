@@ -19,6 +19,7 @@ mod kill;
 mod look;
 mod many_systems;
 mod observed;
+mod pressure;
 mod refused;
 mod replicas;
 mod resume;

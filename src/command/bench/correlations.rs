@@ -99,6 +99,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
     let observables = if of_stress { of(Evaluator::Stress) } else { D::DEFAULT.to_vec() };
     vec![StagePlan {
         swap: None,
+        barostat: None,
         name: "correlations".into(),
         steps: u64::MAX / 2,
         timestep: None,

@@ -2,6 +2,7 @@
 //!
 //! The doc comments of the fields are the documentation of the keys, in the JSON schema and in the
 //! key reference. Nothing is checked here but names and types.
+mod barostat;
 mod ensemble;
 mod keys;
 mod potential;
@@ -15,6 +16,7 @@ mod value;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use barostat::{Barostat, PressureRamp};
 pub use ensemble::Ensemble;
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
 pub use propensity::{Propensity, Times};

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    CountOrBounds, Integer, ListOr, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity, Table,
-    Temperature, Times, Written,
+    Barostat, CountOrBounds, Integer, ListOr, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity,
+    Table, Temperature, Times, Written,
 };
 use crate::config::defaults;
 use crate::plan::DynamicObservable;
@@ -39,6 +39,8 @@ pub struct Stage {
     pub density: Option<Table<DensityChange>>,
     /// Thermostat; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
+    /// Barostat; without it the box does not change by itself. Only with a thermostat.
+    pub barostat: Option<Table<Barostat>>,
     /// Whether the stage begins with new velocities (Maxwell-Boltzmann, without momentum of the whole) of exactly the temperature of its
     /// thermostat, of a ramp the first one: with a temperature other than that of the stage before a quench in one step.
     #[schemars(extend("default" = false))]

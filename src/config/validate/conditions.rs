@@ -81,7 +81,7 @@ pub fn density(
 }
 
 /// What a stage samples that needs positions.
-fn samples_positions(stage: &Stage) -> Option<&'static str> {
+pub fn samples_positions(stage: &Stage) -> Option<&'static str> {
     let observe = stage.observe.as_ref();
     let observes =
         |is: fn(&crate::config::document::Observe) -> bool| observe.is_some_and(|it| is(it));

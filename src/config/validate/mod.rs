@@ -2,6 +2,7 @@
 //!
 //! Every section is checked by itself as far as possible, so that one reading finds several
 //! mistakes; then what the sections say of each other.
+mod barostat;
 mod checker;
 mod conditions;
 mod consistency;
@@ -223,6 +224,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     consistency::check_plan(&plan, timestep, document, checker);
     inherent::check_plan(&plan, document, checker);
     conditions::check_plan(&plan, document, checker);
+    barostat::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
     propensity::check_plan(&plan, document, checker);

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval};
 use super::{
-    conditions, correlation, diameter_classes, inherent, propensity, structure, swap, thermostat,
+    barostat, conditions, correlation, diameter_classes, inherent, propensity, structure, swap,
+    thermostat,
 };
 use crate::config::document::{
     Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Table, Written,
@@ -116,6 +117,10 @@ fn check(
             Some(None)
         }
     };
+    let barostat = match &stage.barostat {
+        Some(document) => barostat::check(document, stage, &stage_checks, checker).map(Some),
+        None => Some(None),
+    };
     let draw_velocities = draw_velocities(stage, checker);
     let set_total_energy = match &stage.set_total_energy {
         Some(energy) => total_energy(energy, stage, number, all, earlier, checker).map(Some),
@@ -153,6 +158,7 @@ fn check(
         minimize: minimize?,
         rescale: rescale?,
         thermostat: thermostat?,
+        barostat: barostat?,
         draw_velocities: draw_velocities?,
         swap: swap?,
         set_total_energy: set_total_energy?,

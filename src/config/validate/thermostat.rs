@@ -5,7 +5,7 @@ use super::checker::Checker;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
 use crate::config::document::{Number, PlainOr, Table, Thermostat, ThermostatKind, Written};
-use crate::plan::{self, TemperatureRamp, ThermostatPlan};
+use crate::plan::{self, Ramp, ThermostatPlan};
 
 pub fn check(
     document: &Table<Thermostat>,
@@ -15,11 +15,11 @@ pub fn check(
     let temperature = match &document.temperature.value {
         PlainOr::Plain(plain) => {
             let typed = Written { value: *plain, span: document.temperature.span.clone() };
-            checker.temperature(&typed).map(|value| TemperatureRamp { from: value, to: value })
+            checker.temperature(&typed).map(|value| Ramp { from: value, to: value })
         }
         PlainOr::Table(ramp) => {
             let (from, to) = (checker.temperature(&ramp.from), checker.temperature(&ramp.to));
-            from.zip(to).map(|(from, to)| TemperatureRamp { from, to })
+            from.zip(to).map(|(from, to)| Ramp { from, to })
         }
     };
     foreign_keys(document, checker);

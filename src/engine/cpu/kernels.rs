@@ -11,7 +11,7 @@ use super::gather::STRIDE;
 use super::instruction_set::InstructionSet;
 use super::neighbors::{self, ListOf, NeighborList, Reach, SortedParticles};
 use crate::engine::cells::CellGrid;
-use crate::engine::pair_core::{core_distance, core2};
+use crate::engine::pair_core::{Limits, core_distance, core2};
 use crate::engine::precision::{ExactSum, Policy};
 use crate::potential::{
     Evaluator, FormVisitor, Mixing, PairForm, PairParameters, PotentialPlan, Truncated,
@@ -309,7 +309,7 @@ impl<P: Policy> KernelsOf<'_, P> {
         let units = policy.pair_units();
         let entry = |pair: &PairParameters| PairEntry {
             interaction: Truncated::new(form, pair, &potential.truncation, units),
-            core2: core2(policy, potential, core_distance(policy, potential, pair)),
+            core2: core2(policy, potential, core_distance(&Limits::of(policy), potential, pair)),
         };
         let pairs = || potential.pairs.iter().flatten();
         Kernels {

@@ -27,6 +27,7 @@ mod stepper;
 mod sums;
 mod swaps;
 mod thermostats;
+mod volumes;
 
 pub use self::engine::CpuEngine;
 pub use self::minimize::CpuMinimizer;

@@ -10,6 +10,7 @@ use super::gather::STRIDE;
 use super::processor::Processor;
 use super::stepper::{MultiRank, Stepper};
 use crate::arithmetic::Real;
+use crate::engine::barostat::PairSums;
 use crate::engine::domain::{Communicator, Domain, Part, RankEngine, Start};
 use crate::engine::precision::{Policy, in_precision};
 use crate::engine::swaps::SwapRound;
@@ -352,6 +353,14 @@ impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
         round.count_in(&mut self.thermostat);
         self.state.take_round(round);
         self.parallel(|engine| engine.make_all_anew())
+    }
+
+    fn pair_sums(&mut self) -> Result<PairSums, EngineError> {
+        self.parallel(|engine| engine.energy_and_virial())
+    }
+
+    fn count_volume_trial(&mut self, accepted: Option<f64>) {
+        self.thermostat.count_volume_trial(accepted);
     }
 
     fn part(&self) -> Result<Part, EngineError> {

@@ -3,6 +3,8 @@ use super::chunk::{CHUNK, Chunk};
 use super::engine::CpuEngine;
 use super::processor::Processor;
 use super::stepper::{SingleRank, Stepper};
+use super::volumes::Trying;
+use crate::engine::barostat::take_trial;
 use crate::engine::cells::WHOLE;
 use crate::engine::domain::{Part, Start};
 use crate::engine::precision::Policy;
@@ -68,6 +70,26 @@ impl<P: Policy> CpuEngine<P> {
         self.neighbor_lists.restore(set, &mut self.state, self.stepper.ghosts(), memory);
     }
 
+    /// The same particles as they are in a box with other edges; without lists and forces.
+    ///
+    /// # Errors
+    /// The particle whose velocity does not fit.
+    pub(super) fn in_box_of(&self, state: Result<ExactState, usize>) -> Result<Self, EngineError> {
+        let state =
+            state.map_err(|particle| EngineError::velocity_range(self.state.step, particle))?;
+        let simulation_box = state.simulation_box;
+        let (step, thermostat) = (self.state.step, self.thermostat.clone());
+        let diameter = self.state.diameters().to_vec();
+        let start = Start { step, simulation_box, thermostat, diameter };
+        let skin = self.neighbor_lists.skin();
+        let mut engine =
+            Self::empty(&self.plan, &start, skin, self.processor.clone(), WHOLE, SingleRank);
+        engine.stage = self.stage.clone();
+        engine.neighbor_lists.set_rebuilds(self.neighbor_lists.rebuilds());
+        engine.load(&state, None);
+        Ok(engine)
+    }
+
     fn step_once(&mut self) -> Result<(), EngineError> {
         if begin_step(self)? {
             self.rebuild();
@@ -95,6 +117,9 @@ impl<P: Policy> Engine for CpuEngine<P> {
                 let trials = engine.stage.swap_trials(key, step, engine.state.count());
                 if let Some(trials) = trials {
                     engine.swap(&trials)?;
+                }
+                if engine.stage.barostat.is_some() {
+                    take_trial(&mut Trying { engine, other: None })?;
                 }
             }
             Ok(())
@@ -140,19 +165,13 @@ impl<P: Policy> Engine for CpuEngine<P> {
         Ok(())
     }
 
+    fn simulation_box(&self) -> SimulationBox {
+        *self.state.simulation_box()
+    }
+
     fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
         let state = self.export()?.in_box(simulation_box, self.state.species());
-        let state =
-            state.map_err(|particle| EngineError::velocity_range(self.state.step, particle))?;
-        let (step, thermostat) = (self.state.step, self.thermostat.clone());
-        let diameter = self.state.diameters().to_vec();
-        let start = Start { step, simulation_box, thermostat, diameter };
-        let skin = self.neighbor_lists.skin();
-        let mut engine =
-            Self::empty(&self.plan, &start, skin, self.processor.clone(), WHOLE, SingleRank);
-        engine.stage = self.stage.clone();
-        engine.neighbor_lists.set_rebuilds(self.neighbor_lists.rebuilds());
-        engine.load(&state, None);
+        let mut engine = self.in_box_of(state)?;
         engine.parallel(|engine| {
             engine.rebuild();
             engine.compute_forces(false, &|_| true)

@@ -8,7 +8,7 @@ use super::declare::{
 use super::layout::Layout;
 use crate::arithmetic::random::Purpose;
 use crate::arithmetic::{self, Real, fixed_point};
-use crate::engine::pair_core::{core_distance, core2};
+use crate::engine::pair_core::{Limits, core_distances, core2};
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Floats, Policy, Single};
 use crate::potential::{
     FormVisitor, KernelHeader, PairForm, PairUnits, PotentialPlan, Truncated, TruncationKind,
@@ -201,10 +201,24 @@ pub struct PairTable {
 
 impl PairTable {
     pub fn new<P: DevicePolicy>(policy: &P, potential: &PotentialPlan) -> Self {
-        potential.form.visit(TableOf { policy, potential })
+        Self::with_cores(policy, potential, &core_distances(&Limits::of(policy), potential))
     }
 
-    fn of<P: DevicePolicy, F: PairForm>(policy: &P, potential: &PotentialPlan, form: &F) -> Self {
+    /// With given cores of the pairs.
+    pub fn with_cores<P: DevicePolicy>(
+        policy: &P,
+        potential: &PotentialPlan,
+        cores: &[f64],
+    ) -> Self {
+        potential.form.visit(TableOf { policy, potential, cores })
+    }
+
+    fn of<P: DevicePolicy, F: PairForm>(
+        policy: &P,
+        potential: &PotentialPlan,
+        cores: &[f64],
+        form: &F,
+    ) -> Self {
         let mut common = Vec::new();
         let mut saturates_within = f64::INFINITY;
         let unit =
@@ -219,12 +233,12 @@ impl PairTable {
             .pairs
             .iter()
             .flatten()
-            .map(|pair| {
+            .zip(cores)
+            .map(|(pair, &core)| {
                 let truncated: Truncated<P::Real, F::Evaluator<P::Real>> =
                     Truncated::new(form, pair, &potential.truncation, policy.pair_units());
                 common.push(layout(truncated.common_constants()).bytes());
                 saturates_within = saturates_within.min(truncated.saturates_within() * unit);
-                let core = core_distance(policy, potential, pair);
                 let core2 = core2(policy, potential, core);
                 layout(truncated.constants()).with("core2", &[], core2)
             })
@@ -264,12 +278,13 @@ impl PairTable {
 struct TableOf<'a, P> {
     policy: &'a P,
     potential: &'a PotentialPlan,
+    cores: &'a [f64],
 }
 
 impl<P: DevicePolicy> FormVisitor for TableOf<'_, P> {
     type Output = PairTable;
 
     fn visit<F: PairForm>(self, form: F) -> PairTable {
-        PairTable::of(self.policy, self.potential, &form)
+        PairTable::of(self.policy, self.potential, self.cores, &form)
     }
 }

@@ -1,10 +1,13 @@
 //! What acts between particles, as the kernels have it: macros of their programs, and constants of a run.
+use std::ops::RangeInclusive;
+use std::sync::{Mutex, PoisonError};
+
 use super::constants::{DevicePolicy, PairTable};
 use super::declare::Plain;
 use super::launch::Kernels;
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
-use crate::engine::pair_core::{core_distance, core2};
+use crate::engine::pair_core::{Limits, core_distances, core2};
 use crate::plan::Plan;
 use crate::potential::{KernelHeader, Mixing, PotentialPlan, kernel_headers};
 use crate::system::SimulationBox;
@@ -23,6 +26,10 @@ pub trait ForceTerm<P>: Send + Sync {
     /// Constants of the kernels, by name, as they lie in memory.
     fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)>;
 
+    /// The same for a box of a barostat's trial, of about the size of those before: what takes long and may be a little too large
+    /// is kept from one of them.
+    fn constants_nearby(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)>;
+
     /// Distance from which on particles of each ordered pair of species do not interact.
     fn cutoffs(&self) -> Vec<f64>;
 }
@@ -34,7 +41,12 @@ pub struct ForceField<P> {
 
 impl<P: DevicePolicy> ForceField<P> {
     pub fn new(plan: &Plan) -> Self {
-        ForceField { terms: vec![Box::new(PairTerm { potential: plan.potential.clone() })] }
+        ForceField {
+            terms: vec![Box::new(PairTerm {
+                potential: plan.potential.clone(),
+                kept: Mutex::new(None),
+            })],
+        }
     }
 
     /// Macros of a program for a box.
@@ -65,6 +77,15 @@ impl<P: DevicePolicy> ForceField<P> {
         constants.try_for_each(|(name, bytes)| kernels.set_bytes(name, &bytes))
     }
 
+    /// The same in a box of a barostat's trial.
+    ///
+    /// # Errors
+    /// If the GPU is lost.
+    pub fn set_constants_nearby(&self, kernels: &Kernels, policy: &P) -> Result<(), EngineError> {
+        let mut constants = self.terms.iter().flat_map(|term| term.constants_nearby(policy));
+        constants.try_for_each(|(name, bytes)| kernels.set_bytes(name, &bytes))
+    }
+
     /// Distance from which on particles of each ordered pair of species do not interact.
     pub fn cutoffs(&self) -> Vec<f64> {
         let all = self.terms.iter().map(|term| term.cutoffs());
@@ -76,6 +97,46 @@ impl<P: DevicePolicy> ForceField<P> {
 /// A potential of the distance of two particles.
 struct PairTerm {
     potential: PotentialPlan,
+    /// Cores that hold in all boxes with these largest forces.
+    kept: Mutex<Option<(RangeInclusive<f64>, Vec<f64>)>>,
+}
+
+/// Edges that cores are kept for, over those of a box, with which forces that fit are proportional.
+const KEPT: RangeInclusive<f64> = 0.9..=1.2;
+
+impl PairTerm {
+    /// Cores of a box, or larger ones of one that is a little smaller.
+    fn cores_nearby<P: DevicePolicy>(&self, policy: &P) -> Vec<f64> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let largest = policy.largest_pair_force();
+        match &*kept {
+            Some((forces, cores)) if forces.contains(&largest) => cores.clone(),
+            _ => {
+                let forces = KEPT.start() * largest..=KEPT.end() * largest;
+                let limits =
+                    Limits { force: *forces.start(), energy: policy.largest_pair_energy() };
+                let cores = core_distances(&limits, &self.potential);
+                *kept = Some((forces, cores.clone()));
+                cores
+            }
+        }
+    }
+
+    fn constants_with<P: DevicePolicy>(
+        &self,
+        policy: &P,
+        cores: &[f64],
+    ) -> Vec<(&'static str, Vec<u8>)> {
+        let pairs = PairTable::with_cores(policy, &self.potential, cores);
+        let largest_core2 = largest_core2(policy, &self.potential, cores).bytes().to_vec();
+        let mut constants = vec![("pairs", pairs.bytes()), ("largest_core2", largest_core2)];
+        if let Some(diameters) = &self.potential.diameters {
+            let mixing = Mixing::<P::Real>::new(diameters);
+            let bytes = mixing.minus_half_non_additivity.bytes().to_vec();
+            constants.push(("minus_half_non_additivity", bytes));
+        }
+        constants
+    }
 }
 
 impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
@@ -105,15 +166,12 @@ impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
     }
 
     fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)> {
-        let pairs = PairTable::new(policy, &self.potential);
-        let largest_core2 = largest_core2(policy, &self.potential).bytes().to_vec();
-        let mut constants = vec![("pairs", pairs.bytes()), ("largest_core2", largest_core2)];
-        if let Some(diameters) = &self.potential.diameters {
-            let mixing = Mixing::<P::Real>::new(diameters);
-            let bytes = mixing.minus_half_non_additivity.bytes().to_vec();
-            constants.push(("minus_half_non_additivity", bytes));
-        }
-        constants
+        let limits = Limits::of(policy);
+        self.constants_with(policy, &core_distances(&limits, &self.potential))
+    }
+
+    fn constants_nearby(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)> {
+        self.constants_with(policy, &self.cores_nearby(policy))
     }
 
     fn cutoffs(&self) -> Vec<f64> {
@@ -124,13 +182,8 @@ impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
 
 /// Squared distance below which pairs are looked at one by one: those too close, those at the same place, and particles
 /// that meet themselves in their list.
-fn largest_core2<P: DevicePolicy>(policy: &P, potential: &PotentialPlan) -> P::Real {
-    let largest = potential
-        .pairs
-        .iter()
-        .flatten()
-        .map(|pair| core_distance(policy, potential, pair))
-        .fold(0.0, f64::max);
+fn largest_core2<P: DevicePolicy>(policy: &P, potential: &PotentialPlan, cores: &[f64]) -> P::Real {
+    let largest = cores.iter().copied().fold(0.0, f64::max);
     let core2 = core2(policy, potential, largest).to_f64();
     P::Real::from_f64(core2.max(P::Real::COINCIDENT2.to_f64()))
 }

@@ -88,3 +88,13 @@ pub fn set_constants<P: DevicePolicy>(
     kernels.set_bytes("policy", &policy.constants().bytes())?;
     force_field.set_constants(kernels, policy)
 }
+
+/// The same in another box of about the same size ([`ForceTerm::constants_nearby`](super::force_field::ForceTerm::constants_nearby)).
+pub fn set_constants_nearby<P: DevicePolicy>(
+    kernels: &Kernels,
+    policy: &P,
+    force_field: &ForceField<P>,
+) -> Result<(), EngineError> {
+    kernels.set_bytes("policy", &policy.constants().bytes())?;
+    force_field.set_constants_nearby(kernels, policy)
+}

@@ -11,6 +11,13 @@ device_struct! {
 }
 
 device_struct! {
+    /// On all velocities, by axis.
+    pub struct Factors {
+        pub x: [f64; 3],
+    }
+}
+
+device_struct! {
     /// Units of the last digit that all velocities lose; the first ids, up to `rest`, lose one more.
     pub struct Shares {
         pub share: [i64; 3],
@@ -51,7 +58,7 @@ device_constants! {
     }
 }
 
-shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, rows::Declaration, Shift, Shares, ParticleRows);
+shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, rows::Declaration, Shift, Factors, Shares, ParticleRows);
 
 kernels! {
     /// Kernels over all particles, between launches (`kernels/md/measure.cu`).
@@ -63,7 +70,7 @@ kernels! {
         draw_velocities(u64, u64, u32, f64);
         shift_velocities(Shift);
         subtract_units(Shares);
-        scale_velocities(f64);
+        scale_velocities(Factors);
         reverse_velocities();
         find_too_close();
         write_rows(ParticleRows);

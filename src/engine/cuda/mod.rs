@@ -36,6 +36,7 @@ mod thermostat;
 mod transfer;
 mod tuning;
 mod velocities;
+mod volumes;
 
 use std::sync::Arc;
 

@@ -5,11 +5,24 @@ use super::buffers::{Capacity, ElementSizes, MOST_BLOCKS, System};
 use super::memory::{Buffer, Session};
 use super::state::pointers;
 use crate::arithmetic::Real;
-use crate::engine::cells::{NeighborCell, neighbors_of, number_cells};
+use crate::engine::cells::{self, NeighborCell, count_cells, neighbors_of, number_cells};
 use crate::engine::precision::Policy;
 use crate::engine::{EngineError, skin};
 use crate::plan::Plan;
 use crate::system::SimulationBox;
+
+/// Share of the displacement up to which lists are good that is kept for changes of the box by trials of a barostat.
+const RESERVE_FOR_TRIALS: f64 = 0.05;
+/// Lists are made anew where the box has become so small that they are good for less than this share of it.
+const LEAST_SHARE: f64 = 0.75;
+/// Under a barostat cells are wider than the reach by this factor when they are made, so that they seldom become too narrow.
+const WIDER_CELLS: f64 = 1.02;
+
+/// Edges of a box over those of another one.
+fn ratios(from: &SimulationBox, to: &SimulationBox) -> impl Iterator<Item = f64> {
+    let edges = from.padded_edges().into_iter().zip(to.padded_edges());
+    edges.map(|(from, to)| to / from)
+}
 
 /// How the lists are made and walked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +139,7 @@ impl ListBuffers {
         particles: usize,
     ) -> Result<Self, EngineError> {
         let species = system.species;
-        let reach = system.reach(shape.skin);
+        let reach = system.reach(shape.skin) * system.wider_cells;
         let (cells, ranks) =
             number_cells(&system.simulation_box, reach, system.total, shape.domains);
         let group_log2 = match shape.by_species {
@@ -190,6 +203,8 @@ pub struct ListedSystem {
     /// With diameters of particles: the cutoff in units of that of a pair, and the diameter with which that of a pair is greatest.
     unit_cutoff: f64,
     widest_partner: f64,
+    /// Factor on the width of cells beyond the reach.
+    wider_cells: f64,
     /// To the precision of the pair loop, as on the CPU.
     round: fn(f64) -> f64,
 }
@@ -205,13 +220,25 @@ impl ListedSystem {
             cutoffs,
             unit_cutoff: plan.potential.pairs[0][0].cutoff,
             widest_partner: plan.potential.diameters.map_or(0.0, |of| of.widest_partner()),
+            wider_cells: 1.0,
             round: |x| P::Real::from_f64(x).to_f64(),
         }
     }
 
     /// Distance up to which the widest lists reach.
     fn reach(&self, skin: f64) -> f64 {
-        self.cutoffs.iter().copied().fold(0.0, f64::max) + skin
+        self.longest_cutoff() + skin
+    }
+
+    fn longest_cutoff(&self) -> f64 {
+        self.cutoffs.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Displacement up to which lists are good that were built in another box: with edges `s` times as long, two particles without
+    /// an entry were at least `s` times the reach apart.
+    fn limit_in(&self, skin: f64, built_in: &SimulationBox, present: &SimulationBox) -> f64 {
+        let s = ratios(built_in, present).fold(f64::INFINITY, f64::min);
+        skin::SHARE * (s * skin - (1.0 - s) * self.longest_cutoff())
     }
 }
 
@@ -222,6 +249,8 @@ pub struct NeighborList {
     shape: ListShape,
     capacity: Capacity,
     sort_buffers: SortBuffers,
+    /// Box and number of the last building, where a barostat changes the box.
+    built: Option<(SimulationBox, u64)>,
     /// `None` only while others are made, and where there was no room for them.
     lists: Option<ListBuffers>,
 }
@@ -244,6 +273,7 @@ impl NeighborList {
             listed,
             shape,
             capacity,
+            built: None,
         })
     }
 
@@ -268,7 +298,64 @@ impl NeighborList {
 
     /// Squared displacement of a particle up to which the lists are good.
     pub fn limit2(&self) -> f64 {
-        (skin::SHARE * self.shape.skin).powi(2)
+        self.limit().powi(2)
+    }
+
+    fn limit(&self) -> f64 {
+        let whole = skin::SHARE * self.shape.skin;
+        let Some((built_in, _)) = &self.built else { return whole };
+        let good = self.listed.limit_in(self.shape.skin, built_in, &self.listed.simulation_box);
+        good.min(whole) - RESERVE_FOR_TRIALS * whole
+    }
+
+    /// Takes note of the building that was the last, where a barostat changes the box.
+    /// Returns whether that was another one.
+    pub fn built_last(&mut self, rebuilds: u64) -> bool {
+        let is_new = self.built.is_none_or(|(_, known)| known != rebuilds);
+        if is_new {
+            self.built = Some((self.listed.simulation_box, rebuilds));
+        }
+        is_new
+    }
+
+    /// Along each axis.
+    pub fn cells(&self) -> [u32; 3] {
+        self.lists.as_ref().map_or([0; 3], |lists| lists.cells)
+    }
+
+    /// The box does not change any more; returns whether lists must be made anew and kernels be given their limit.
+    pub fn forget_boxes(&mut self) -> bool {
+        self.built.take().is_some()
+    }
+
+    /// Whether the lists hold all pairs in a box of a trial, if no particle has moved further than the present limit.
+    pub fn serve_in(&self, simulation_box: &SimulationBox) -> bool {
+        let Some((built_in, _)) = &self.built else { return false };
+        let wider = ratios(&self.listed.simulation_box, simulation_box).fold(1.0, f64::max);
+        self.limit() * wider <= self.listed.limit_in(self.shape.skin, built_in, simulation_box)
+    }
+
+    /// Whether the lists should be made anew, as the box is so much smaller than that of their building.
+    pub fn are_of_a_wider_box(&self) -> bool {
+        self.limit() < LEAST_SHARE * skin::SHARE * self.shape.skin
+    }
+
+    /// Takes the box of a trial, with the present lists; the cells are others where they would be too narrow or far too wide.
+    pub fn set_box_of_trial(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+        self.listed.simulation_box = simulation_box;
+        let reach = self.listed.reach(self.shape.skin);
+        let cells = self.cells();
+        let mut widths = simulation_box.edges().iter().zip(cells);
+        let wide_enough = widths
+            .all(|(edge, cells)| cells <= 1 || edge / f64::from(cells) >= reach * cells::MARGIN);
+        let possible = count_cells(&simulation_box, reach * WIDER_CELLS, self.listed.total);
+        let fine_enough =
+            possible.iter().zip(cells).all(|(&possible, cells)| possible <= cells + cells / 4 + 1);
+        if wide_enough && fine_enough {
+            return Ok(());
+        }
+        self.listed.wider_cells = WIDER_CELLS;
+        self.set_shape(self.shape)
     }
 
     /// Sites at the last building of the lists.

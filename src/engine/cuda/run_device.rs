@@ -162,6 +162,15 @@ impl RunDevice {
         md_program::set_constants(&self.kernels, policy, force_field)
     }
 
+    /// The same in another box of about the same size.
+    pub fn set_constants_nearby<P: DevicePolicy>(
+        &self,
+        policy: &P,
+        force_field: &ForceField<P>,
+    ) -> Result<(), EngineError> {
+        md_program::set_constants_nearby(&self.kernels, policy, force_field)
+    }
+
     /// Gives the kernels the masses of the species.
     pub fn set_masses(&self, species: &[Species]) -> Result<(), EngineError> {
         let bytes = |number: &dyn Fn(f64) -> f64| -> Vec<u8> {

@@ -4,10 +4,11 @@ use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::engine::CudaEngine;
 use super::launch::Kernel;
-use super::measure::measured::{self, ALL_SUMS, STRESS_SUMS, VELOCITY_SUMS};
-use super::measure::{Shares, Shift};
+use super::measure::measured::{self, ALL_SUMS, PAIR_SUMS, STRESS_SUMS, VELOCITY_SUMS};
+use super::measure::{Factors, Shares, Shift};
 use super::stepper::{Fault, Stepper};
 use crate::arithmetic::random::Purpose;
+use crate::engine::barostat::PairSums;
 use crate::engine::precision::ExactSum;
 use crate::engine::thermostats::{Context, Velocities};
 use crate::engine::{EngineError, SystemSums, Thermodynamics};
@@ -75,6 +76,22 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
     ) -> Result<(), EngineError> {
         self.over_particles(self.device.measure().measure_velocities, (velocities,))?;
         self.over_lanes(self.device.measure().measure_pairs, (pairs,))
+    }
+
+    /// Multiplies velocities, along each axis.
+    pub(super) fn scale_by_axis(&self, factor: [f64; 3]) -> Result<(), EngineError> {
+        let factors = Factors { x: factor };
+        self.over_particles(self.device.measure().scale_velocities, (factors,))?;
+        self.check_ranges()
+    }
+
+    /// Sums over pairs, as of the present lists: potential energy and virial.
+    pub(super) fn pair_sums(&self) -> Result<PairSums, EngineError> {
+        let kernel = self.device.measure().measure_pairs;
+        let sums =
+            self.sums_of::<{ PAIR_SUMS as usize }>(|sums| self.over_lanes(kernel, (sums,)))?;
+        // Each pair was counted with both of its particles.
+        Ok(sums.map(|sum| 0.5 * sum.value()))
     }
 
     pub(super) fn reverse_all(&self) -> Result<(), EngineError> {
@@ -156,8 +173,7 @@ impl<P: DevicePolicy, S: Stepper> Velocities for CudaEngine<P, S> {
     }
 
     fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
-        self.over_particles(self.device.measure().scale_velocities, (factor,))?;
-        self.check_ranges()
+        self.scale_by_axis([factor; 3])
     }
 
     fn draw_each(&mut self, temperature: f64, purpose: Purpose) -> Result<(), EngineError> {

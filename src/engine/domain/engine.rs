@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use super::create::rank_engine;
 use super::ranks::Order;
+use super::volumes::Trying;
 use super::{Communicator, DomainGrid, Part, RankEngine, Ranks, Start};
+use crate::engine::barostat::take_trial;
 use crate::engine::cpu;
 use crate::engine::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
 use crate::engine::report::{EngineReport, RanksReport};
@@ -17,13 +19,13 @@ use crate::system::{SimulationBox, Snapshot, Species};
 
 /// A system on several ranks, led by this one: every verb is an order to all of them.
 pub struct DomainEngine {
-    ranks: Ranks,
+    pub(super) ranks: Ranks,
     /// Its box is the present one.
-    plan: Plan,
-    stage: Option<StageContext>,
+    pub(super) plan: Plan,
+    pub(super) stage: Option<StageContext>,
     /// Takes swap trials, where the stage has some.
     processor: Option<cpu::Processor>,
-    own: Box<dyn RankEngine>,
+    pub(super) own: Box<dyn RankEngine>,
     grid: DomainGrid,
     /// What is the same for all states of the run; no particles.
     empty: ExactState,
@@ -131,6 +133,15 @@ impl DomainEngine {
         })
     }
 
+    /// Takes another state, in the box that it has: all ranks get their particles anew.
+    pub(super) fn replace(&mut self, state: &ExactState) -> Result<(), EngineError> {
+        let mut plan = self.plan.clone();
+        plan.system.simulation_box = state.simulation_box;
+        let stage = self.stage.take();
+        *self = DomainEngine::new(&plan, state, &self.ranks.clone())?;
+        stage.map_or(Ok(()), |stage| self.begin_stage(&stage))
+    }
+
     fn thermostat(&self) -> ThermostatState {
         self.own.thermostat().clone()
     }
@@ -193,11 +204,14 @@ impl Engine for DomainEngine {
         let mut left = steps;
         while left > 0 {
             let step = self.step();
-            let to_swaps = self.stage.as_ref().map_or(left, |stage| stage.steps_to_swaps(step));
-            let part = left.min(to_swaps);
+            let to_trials = self.stage.as_ref().map_or(left, |stage| stage.steps_to_trials(step));
+            let part = left.min(to_trials);
             self.ranks.order(&Order::Advance(part));
             self.own.advance(part)?;
             self.take_swaps()?;
+            if self.stage.as_ref().is_some_and(|stage| stage.barostat.is_some()) {
+                take_trial(&mut Trying { engine: self, before: None })?;
+            }
             left -= part;
         }
         Ok(())
@@ -261,15 +275,15 @@ impl Engine for DomainEngine {
         self.own.reverse_velocities()
     }
 
+    fn simulation_box(&self) -> SimulationBox {
+        self.empty.simulation_box
+    }
+
     /// Domains are those of the new box: all ranks get their particles anew.
     fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
         let state = self.export()?.in_box(simulation_box, &self.species);
         let state = state.map_err(|particle| EngineError::velocity_range(self.step(), particle))?;
-        let mut plan = self.plan.clone();
-        plan.system.simulation_box = simulation_box;
-        let stage = self.stage.take();
-        *self = DomainEngine::new(&plan, &state, &self.ranks.clone())?;
-        stage.map_or(Ok(()), |stage| self.begin_stage(&stage))
+        self.replace(&state)
     }
 
     /// That of rank 0, with the ranks and their domains.

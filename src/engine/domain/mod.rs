@@ -28,6 +28,7 @@ mod part;
 mod rank_engine;
 mod ranks;
 mod schedule;
+mod volumes;
 
 pub use self::communicator::{Communicator, GpuMessage, Message, Threads};
 pub(super) use self::decomposition::Domain;

@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Part;
+use crate::engine::barostat::PairSums;
 use crate::engine::swaps::SwapRound;
 use crate::engine::{EngineError, EngineReport, ExactState, StageContext, Thermodynamics};
 use crate::integrator::ThermostatState;
@@ -54,6 +55,15 @@ pub trait RankEngine: Send {
     /// # Errors
     /// If a force does not fit.
     fn take_swaps(&mut self, round: &SwapRound) -> Result<(), EngineError>;
+
+    /// Potential energy and virial of the whole system.
+    ///
+    /// # Errors
+    /// If a number does not fit.
+    fn pair_sums(&mut self) -> Result<PairSums, EngineError>;
+
+    /// As [`ThermostatState::count_volume_trial`].
+    fn count_volume_trial(&mut self, accepted: Option<f64>);
 
     /// This rank's particles.
     ///

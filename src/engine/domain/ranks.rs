@@ -20,6 +20,8 @@ pub(super) enum Order {
     /// Take over what a round of trials has done.
     TakeSwaps(SwapRound),
     Thermodynamics,
+    PairSums,
+    CountVolumeTrial(Option<f64>),
     /// Send rank 0 all particles.
     Parts,
     Forces,
@@ -115,6 +117,8 @@ fn obey(order: &Order, engine: &mut dyn RankEngine, communicator: &dyn Communica
         Order::Advance(steps) => drop(engine.advance(*steps)),
         Order::TakeSwaps(round) => drop(engine.take_swaps(round)),
         Order::Thermodynamics => drop(engine.thermodynamics()),
+        Order::PairSums => drop(engine.pair_sums()),
+        Order::CountVolumeTrial(accepted) => engine.count_volume_trial(*accepted),
         // An error has ended all ranks.
         Order::Parts => communicator.send(0, &engine.part().unwrap_or_default().to_bytes()),
         Order::Forces => {

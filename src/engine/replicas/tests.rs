@@ -1,7 +1,8 @@
 //! Around oscillators whose energies are drawn from the exact distribution.
 use super::*;
 use crate::arithmetic::random::{CounterRng, sum_of_squared_normals};
-use crate::plan::{TemperatureRamp, Thermostat, ThermostatPlan};
+use crate::plan::{Ramp, Thermostat, ThermostatPlan};
+use crate::system::SimulationBox;
 
 const TEMPERATURES: [f64; 3] = [1.0, 0.8, 0.65];
 const SAMPLES: usize = 2;
@@ -73,6 +74,10 @@ impl Ensemble for Oscillators {
             center_of_mass_velocity: [0.0; 3],
             swap_trials: 0,
             swaps: 0,
+            simulation_box: SimulationBox::new(&[1.0; 3]),
+            particles: PARTICLES,
+            volume_trials: 0,
+            volume_changes: 0,
             conserved_energy: 10.0 * replica as f64 + self.temperatures[replica],
         };
         Ok(self.energies.iter().enumerate().map(row).collect())
@@ -119,10 +124,10 @@ fn ladder(particles: usize) -> Ladder {
 fn stages(to: fn(f64) -> f64) -> Vec<StageContext> {
     let stage = |system: usize| {
         let from = TEMPERATURES[system / SAMPLES];
-        let temperature = TemperatureRamp { from, to: to(from) };
+        let temperature = Ramp { from, to: to(from) };
         let kind = Thermostat::Bussi { time: 0.1 };
         let thermostat = Some(ThermostatPlan { kind, temperature });
-        StageContext { thermostat, first_step: 0, steps: 1_000_000, swap: None }
+        StageContext { thermostat, first_step: 0, steps: 1_000_000, swap: None, barostat: None }
     };
     (0..SYSTEMS).map(stage).collect()
 }

@@ -28,6 +28,7 @@ use self::gpu_times::GpuTimes;
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
 use super::thermostat::{Geometry, Kind};
+use crate::engine::barostat::PairSums;
 use crate::engine::domain::{Part, RankEngine};
 use crate::engine::report::EngineReport;
 use crate::engine::swaps::SwapRound;
@@ -77,6 +78,15 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
         round.count_in(&mut self.thermostat);
         let exchanged = self.take_round(round);
         self.or_end_all(exchanged)
+    }
+
+    fn pair_sums(&mut self) -> Result<PairSums, EngineError> {
+        let sums = CudaEngine::pair_sums(self);
+        self.or_end_all(sums)
+    }
+
+    fn count_volume_trial(&mut self, accepted: Option<f64>) {
+        self.thermostat.count_volume_trial(accepted);
     }
 
     fn part(&self) -> Result<Part, EngineError> {

@@ -216,6 +216,37 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         Ok(engine)
     }
 
+    /// Takes another state of the system, in the box that it has.
+    pub(in crate::engine::cuda) fn replace(
+        &mut self,
+        state: &ExactState,
+        layout: Option<&MemoryLayout>,
+    ) -> Result<(), EngineError> {
+        let simulation_box = state.simulation_box;
+        let before = program(self.state.policy(), &self.plan);
+        self.plan.system.simulation_box = simulation_box;
+        self.state.set_box(simulation_box);
+        let (policy, force_field) = (self.state.policy(), &self.force_field);
+        let program = program(policy, &self.plan);
+        if program == before {
+            self.device.set_constants(policy, force_field)?;
+        } else {
+            // Its shape or size is part of the code.
+            self.device.wait()?;
+            self.device.load(program, policy, force_field)?;
+            self.device.set_masses(self.state.species())?;
+            let kernels = self.stepping_kernels()?;
+            self.stepper.kernels = SteppingKernels::Alone(kernels);
+            self.stepper.swap = self.swap_kernels()?;
+        }
+        let rebuilds = self.state.control.rebuilds;
+        self.neighbor_list.set_box(simulation_box)?;
+        self.set_system()?;
+        self.load(state, layout)?;
+        self.state.control.rebuilds = layout.map_or(rebuilds + 1, |memory| memory.rebuilds);
+        Ok(())
+    }
+
     /// Copies a state to the GPU and computes its forces.
     pub(super) fn load(
         &mut self,
@@ -409,6 +440,10 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.enter_stage_untuned(stage);
+        if stage.barostat.is_none() && self.neighbor_list.forget_boxes() {
+            self.set_system()?;
+            self.run(0, true, false, LaunchSamples::NONE)?;
+        }
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
         if self.plan.run.tune && may_be_long && self.state.step == stage.first_step {
             self.tune()?;
@@ -420,8 +455,8 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
         let mut left = steps;
         let mut rebuild = false;
         while left > 0 {
-            let to_swaps = self.stage.steps_to_swaps(self.state.step);
-            let (part, samples) = self.prepare_samples(left.min(LONGEST_LAUNCH).min(to_swaps))?;
+            let to_trials = self.stage.steps_to_trials(self.state.step);
+            let (part, samples) = self.prepare_samples(left.min(LONGEST_LAUNCH).min(to_trials))?;
             self.run(part, rebuild, false, samples)?;
             left -= part;
             self.count_samples()?;
@@ -432,9 +467,12 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
                 let kernels = self.stepper.swap.expect("the plan has swaps");
                 self.swap(&kernels, &trials)?;
             }
+            if self.stage.barostat.is_some() {
+                rebuild = self.take_volume_trial(rebuild)?;
+            }
         }
-        match rebuild {
-            true => self.run(0, true, false, LaunchSamples::NONE),
+        match rebuild || self.stage.barostat.is_some() {
+            true => self.run(0, rebuild, false, LaunchSamples::NONE),
             false => Ok(()),
         }
     }
@@ -479,33 +517,16 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
         self.reverse_all()
     }
 
+    fn simulation_box(&self) -> SimulationBox {
+        *self.state.simulation_box()
+    }
+
     fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
         assert!(self.stepper.sampling.is_none(), "samples are of one box");
         let state = self.read_state()?.in_box(simulation_box, self.state.species());
         let step = self.state.step;
         let state = state.map_err(|particle| EngineError::velocity_range(step, particle))?;
-        let before = program(self.state.policy(), &self.plan);
-        self.plan.system.simulation_box = simulation_box;
-        self.state.set_box(simulation_box);
-        let (policy, force_field) = (self.state.policy(), &self.force_field);
-        let program = program(policy, &self.plan);
-        if program == before {
-            self.device.set_constants(policy, force_field)?;
-        } else {
-            // Its shape or size is part of the code.
-            self.device.wait()?;
-            self.device.load(program, policy, force_field)?;
-            self.device.set_masses(self.state.species())?;
-            let kernels = self.stepping_kernels()?;
-            self.stepper.kernels = SteppingKernels::Alone(kernels);
-            self.stepper.swap = self.swap_kernels()?;
-        }
-        let rebuilds = self.state.control.rebuilds;
-        self.neighbor_list.set_box(simulation_box)?;
-        self.set_system()?;
-        self.load(&state, None)?;
-        self.state.control.rebuilds = rebuilds + 1;
-        Ok(())
+        self.replace(&state, None)
     }
 
     fn correlator(&mut self) -> Option<&mut dyn Correlator> {

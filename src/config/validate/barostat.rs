@@ -1,0 +1,116 @@
+//! `stage.barostat`.
+use super::checker::Checker;
+use super::conditions::samples_positions;
+use super::stage_checks::StageChecks;
+use crate::config::defaults;
+use crate::config::document::{Barostat, PlainOr, Stage, Table, Written};
+use crate::plan::{BarostatPlan, Coupling, Plan, Ramp};
+
+pub fn check(
+    document: &Table<Barostat>,
+    stage: &Stage,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<BarostatPlan> {
+    let pressure = match &document.pressure.value {
+        PlainOr::Plain(plain) => {
+            let typed = Written { value: *plain, span: document.pressure.span.clone() };
+            checker.finite(&typed).map(|value| Ramp { from: value, to: value })
+        }
+        PlainOr::Table(ramp) => {
+            let (from, to) = (checker.finite(&ramp.from), checker.finite(&ramp.to));
+            from.zip(to).map(|(from, to)| Ramp { from, to })
+        }
+    };
+    let time = checker.positive(&document.time);
+    let compressibility = checker.positive_or(
+        &document.span,
+        "compressibility",
+        document.compressibility.as_ref(),
+        defaults::COMPRESSIBILITY,
+    );
+    let coupling = match &document.coupling {
+        Some(coupling) => coupling.value,
+        None => {
+            checker.filled_in(&document.span, "coupling", "isotropic");
+            Coupling::default()
+        }
+    };
+    check_stage(document, stage, stage_checks, checker)?;
+    let (time, timestep) = (time?, stage_checks.timestep?);
+    let every = match &document.every {
+        Some(every) => checker.integer(every, 1..=stage_checks.steps.max(1))?,
+        None => {
+            let every = (defaults::TRIAL_INTERVAL * time / timestep).round().max(1.0) as u64;
+            checker.filled_in(&document.span, "every", every);
+            every
+        }
+    };
+    if every > stage_checks.steps {
+        let message = format!(
+            "a trial comes every {every} steps, two fifths of `time`, and the stage has {}",
+            stage_checks.steps
+        );
+        checker.reject(&document.time.span, message, "a shorter time, or more steps");
+        return None;
+    }
+    Some(BarostatPlan {
+        kind: document.kind.value,
+        pressure: pressure?,
+        time,
+        compressibility: compressibility?,
+        every,
+        coupling,
+    })
+}
+
+/// What the stage has beside it.
+fn check_stage(
+    document: &Table<Barostat>,
+    stage: &Stage,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<()> {
+    if stage.thermostat.is_none() {
+        let help = "give the stage a thermostat, such as { kind = \"bussi\", temperature = 1.0, time = 1.0 }";
+        checker.reject(&document.span, "belongs to a stage with a thermostat", help);
+        return None;
+    }
+    if stage_checks.steps == 0 {
+        let help = "give steps, in the course of which the box changes";
+        checker.reject(&document.span, "acts in a stage without steps", help);
+        return None;
+    }
+    if let Some(density) = &stage.density {
+        let message = "changes the box, which the barostat changes by itself";
+        checker.reject(&density.span, message, "leave out density or barostat");
+        return None;
+    }
+    if let Some(what) = samples_positions(stage) {
+        let message = format!("the box changes, and {what} is of one box");
+        let help = "observe thermodynamics here, and the rest in a stage after it";
+        checker.reject(&document.span, message, help);
+        return None;
+    }
+    Some(())
+}
+
+/// What the rest of the plan says of it.
+pub fn check_plan(
+    plan: &Plan,
+    document: &crate::config::document::Document,
+    checker: &mut Checker<'_>,
+) {
+    for typed in document.stage.iter().filter_map(|stage| stage.barostat.as_ref()) {
+        if plan.integrity.is_some() {
+            let message = "steps in a box that changes are not computed twice";
+            let help = "leave out [integrity], or make the stage a run of its own";
+            checker.reject(&typed.span, message, help);
+        }
+        if plan.ensemble.is_some() {
+            let message = "the systems of an ensemble share one box so far";
+            let help = "leave out [ensemble]: one run for each system";
+            checker.reject(&typed.span, message, help);
+        }
+    }
+}
