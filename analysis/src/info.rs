@@ -9,6 +9,7 @@ use crate::fit::Estimate;
 use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
+use crate::response::ResponseFunctions;
 use crate::results::{Ensemble, Function, OfSpecies, Propensities, ResultsFile};
 use crate::{Exchanges, Frame, Result, TrajectoryReader, open, read_consistent};
 
@@ -46,6 +47,7 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text += &parameters(file);
     text += &thermodynamics(&overview.series);
     text += &ramp(file).unwrap_or_default();
+    text += &response_functions(file)?;
     text += &functions("Time correlations", &overview.dynamics);
     text += &aging::text(&overview.aging);
     text += &functions("Structure", &overview.structure);
@@ -191,6 +193,28 @@ fn potential(plan: &serde_json::Value) -> Option<String> {
     cutoffs.dedup();
     let cutoffs: Vec<String> = cutoffs.iter().map(|cutoff| cutoff.to_string()).collect();
     Some(format!("{form}, truncation {truncation}, cutoffs {}", cutoffs.join(", ")))
+}
+
+/// Of a stage at constant pressure.
+fn response_functions(file: &ResultsFile) -> Result<String> {
+    let Some(of) = ResponseFunctions::of(file)? else { return Ok(String::new()) };
+    let number = |of: Estimate| match of.error.is_nan() {
+        true => format!("{} (no error)", short(of.value)),
+        false => estimate(of),
+    };
+    let mut text = format!(
+        "\nResponse functions at T = {}, P = {}, density {}{}\n",
+        of.temperature,
+        of.pressure,
+        number(of.density),
+        if of.is_drifting { ": NOT IN EQUILIBRIUM, volumes of the halves differ" } else { "" }
+    );
+    for (name, value) in
+        [("c_p / N", of.heat_capacity), ("kappa_T", of.compressibility), ("alpha_p", of.expansion)]
+    {
+        let _ = writeln!(text, "  {name:<10} {:>20}", number(value));
+    }
+    Ok(text)
 }
 
 /// Of a stage at no constant temperature there are no means.

@@ -33,6 +33,7 @@ mod ratio;
 mod read_consistent;
 mod readable;
 pub mod report;
+pub mod response;
 pub mod results;
 pub mod slow;
 pub mod structure;

@@ -167,6 +167,23 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
+// Positions in the present box, whose edges are these factors as long as those of before.
+extern "C" __global__ void __launch_bounds__(256)
+    scale_positions(Factors factors) {
+    enter_system();
+    const Particles &particles = system.particles[system.control->copy];
+    Site *sites = system.sites[system.control->site_copy];
+    FOR_EACH_PARTICLE(p) {
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            Coordinate &position = particles.position[axis][p];
+            i32 &image = particles.image[axis][p];
+            position = Policy::scaled_coordinate(policy, position, factors.x[axis], axis, image);
+            sites[(size_t)p * SITE_STRIDE + axis] = Policy::site(policy, position, axis);
+        }
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(256) reverse_velocities() {
     enter_system();
     const Particles &particles = system.particles[system.control->copy];

@@ -18,6 +18,13 @@ struct Double {
     typedef DoubleConstants Constants;
 
     static INLINE double coordinate_to_f64(const Constants &, double x, int) { return x; }
+    // In the box of the constants, whose edge is this factor as long as that of before.
+    static INLINE double scaled_coordinate(const Constants &c, double x, double factor, int axis, i32 &image) {
+        double scaled = (double)mul((double)x, factor);
+        if (scaled < c.edges[axis]) return scaled;
+        image += 1;
+        return 0.0;
+    }
     static INLINE u64 coordinate_to_bits(double x) { return to_bits(x); }
     static INLINE double coordinate_from_bits(u64 bits) { return double_from_bits(bits); }
 

@@ -30,6 +30,13 @@ struct DoubleSingles {
     typedef DoubleSinglesConstants Constants;
 
     static INLINE double coordinate_to_f64(const Constants &, DoubleSingle x, int) { return to_f64(x); }
+    // In the box of the constants, whose edge is this factor as long as that of before.
+    static INLINE DoubleSingle scaled_coordinate(const Constants &c, DoubleSingle x, double factor, int axis, i32 &image) {
+        DoubleSingle scaled = double_single_from_f64(mul(to_f64(x), factor));
+        if (to_f64(scaled) < to_f64(c.edges[axis])) return scaled;
+        image += 1;
+        return DoubleSingle{0.0f, 0.0f};
+    }
     static INLINE u64 coordinate_to_bits(DoubleSingle x) { return to_bits(x); }
     static INLINE DoubleSingle coordinate_from_bits(u64 bits) { return double_single_from_bits(bits); }
 

@@ -32,6 +32,8 @@ struct FixedPoint {
     static INLINE double coordinate_to_f64(const Constants &c, u64 x, int axis) {
         return fraction_to_f64(x, c.edges[axis]);
     }
+    // A fraction of any edge.
+    static INLINE u64 scaled_coordinate(const Constants &, u64 x, double, int, i32 &) { return x; }
     static INLINE u64 coordinate_to_bits(u64 x) { return x; }
     static INLINE u64 coordinate_from_bits(u64 bits) { return bits; }
 

@@ -31,6 +31,13 @@ struct Single {
     typedef SingleConstants Constants;
 
     static INLINE double coordinate_to_f64(const Constants &, float x, int) { return (double)x; }
+    // In the box of the constants, whose edge is this factor as long as that of before.
+    static INLINE float scaled_coordinate(const Constants &c, float x, double factor, int axis, i32 &image) {
+        float scaled = (float)mul((double)x, factor);
+        if (scaled < c.edges[axis]) return scaled;
+        image += 1;
+        return 0.0f;
+    }
     static INLINE u64 coordinate_to_bits(float x) { return to_bits(x); }
     static INLINE float coordinate_from_bits(u64 bits) { return float_from_bits((u32)bits); }
 

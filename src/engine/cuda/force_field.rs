@@ -1,6 +1,6 @@
 //! What acts between particles, as the kernels have it: macros of their programs, and constants of a run.
 use std::ops::RangeInclusive;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::constants::{DevicePolicy, PairTable};
 use super::declare::Plain;
@@ -30,6 +30,9 @@ pub trait ForceTerm<P>: Send + Sync {
     /// is kept from one of them.
     fn constants_nearby(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)>;
 
+    /// Whether the macros of two boxes are the same.
+    fn have_same_macros(&self, policy: &P, boxes: [&SimulationBox; 2]) -> bool;
+
     /// Distance from which on particles of each ordered pair of species do not interact.
     fn cutoffs(&self) -> Vec<f64>;
 }
@@ -45,6 +48,7 @@ impl<P: DevicePolicy> ForceField<P> {
             terms: vec![Box::new(PairTerm {
                 potential: plan.potential.clone(),
                 kept: Mutex::new(None),
+                saturates_within: OnceLock::new(),
             })],
         }
     }
@@ -56,6 +60,11 @@ impl<P: DevicePolicy> ForceField<P> {
         simulation_box: &SimulationBox,
     ) -> Vec<(&'static str, String)> {
         self.terms.iter().flat_map(|term| term.macros(policy, simulation_box)).collect()
+    }
+
+    /// Whether the macros of two boxes are the same.
+    pub fn have_same_macros(&self, policy: &P, boxes: [&SimulationBox; 2]) -> bool {
+        self.terms.iter().all(|term| term.have_same_macros(policy, boxes))
     }
 
     /// Headers that the macros name and that are not among the files of `kernels/`.
@@ -99,6 +108,8 @@ struct PairTerm {
     potential: PotentialPlan,
     /// Cores that hold in all boxes with these largest forces.
     kept: Mutex<Option<(RangeInclusive<f64>, Vec<f64>)>>,
+    /// Of the [`PairTable`] of a first box; lengths do not depend on it.
+    saturates_within: OnceLock<f64>,
 }
 
 /// Edges that cores are kept for, over those of a box, with which forces that fit are proportional.
@@ -139,12 +150,15 @@ impl PairTerm {
     }
 }
 
+/// No two images that are nearest are farther apart.
+fn half_diagonal(simulation_box: &SimulationBox) -> f64 {
+    0.5 * simulation_box.edges().iter().map(|edge| edge * edge).sum::<f64>().sqrt()
+}
+
 impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
     fn macros(&self, policy: &P, simulation_box: &SimulationBox) -> Vec<(&'static str, String)> {
         let pairs = PairTable::new(policy, &self.potential);
-        // No two images that are nearest are farther apart.
-        let edges = simulation_box.edges();
-        let half_diagonal = 0.5 * edges.iter().map(|edge| edge * edge).sum::<f64>().sqrt();
+        let half_diagonal = half_diagonal(simulation_box);
         vec![
             ("EVALUATOR_HEADER", format!("\"{}\"", pairs.header.name)),
             ("EVALUATOR", pairs.evaluator.clone()),
@@ -153,6 +167,13 @@ impl<P: DevicePolicy> ForceTerm<P> for PairTerm {
             ("COMMON_CONSTANTS", u32::from(pairs.have_common_constants).to_string()),
             ("SATURATING", u32::from(half_diagonal < pairs.saturates_within).to_string()),
         ]
+    }
+
+    fn have_same_macros(&self, policy: &P, boxes: [&SimulationBox; 2]) -> bool {
+        let of = || PairTable::new(policy, &self.potential).saturates_within;
+        let saturates_within = *self.saturates_within.get_or_init(of);
+        let [a, b] = boxes.map(|of| half_diagonal(of) < saturates_within);
+        a == b
     }
 
     fn assertions(&self, policy: &P) -> String {

@@ -71,6 +71,7 @@ kernels! {
         shift_velocities(Shift);
         subtract_units(Shares);
         scale_velocities(Factors);
+        scale_positions(Factors);
         reverse_velocities();
         find_too_close();
         write_rows(ParticleRows);

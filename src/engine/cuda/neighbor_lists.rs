@@ -249,7 +249,9 @@ pub struct NeighborList {
     shape: ListShape,
     capacity: Capacity,
     sort_buffers: SortBuffers,
-    /// Box and number of the last building, where a barostat changes the box.
+    /// A barostat changes the box.
+    under_barostat: bool,
+    /// Box and number of the last building, where lists are kept in other boxes.
     built: Option<(SimulationBox, u64)>,
     /// `None` only while others are made, and where there was no room for them.
     lists: Option<ListBuffers>,
@@ -273,6 +275,7 @@ impl NeighborList {
             listed,
             shape,
             capacity,
+            under_barostat: false,
             built: None,
         })
     }
@@ -303,13 +306,24 @@ impl NeighborList {
 
     fn limit(&self) -> f64 {
         let whole = skin::SHARE * self.shape.skin;
-        let Some((built_in, _)) = &self.built else { return whole };
-        let good = self.listed.limit_in(self.shape.skin, built_in, &self.listed.simulation_box);
-        good.min(whole) - RESERVE_FOR_TRIALS * whole
+        if !self.under_barostat && self.built.is_none() {
+            return whole;
+        }
+        let present = &self.listed.simulation_box;
+        self.listed.limit_in(self.shape.skin, self.built_in(), present).min(whole)
+            - RESERVE_FOR_TRIALS * whole
     }
 
-    /// Takes note of the building that was the last, where a barostat changes the box.
-    /// Returns whether that was another one.
+    fn built_in(&self) -> &SimulationBox {
+        self.built.as_ref().map_or(&self.listed.simulation_box, |(built_in, _)| built_in)
+    }
+
+    /// Has a part of the displacement up to which lists are good kept for trials of a barostat, or not any more.
+    pub fn set_under_barostat(&mut self, under_barostat: bool) {
+        self.under_barostat = under_barostat;
+    }
+
+    /// Takes note of the building that was the last, where lists are kept in other boxes. Returns whether that was another one.
     pub fn built_last(&mut self, rebuilds: u64) -> bool {
         let is_new = self.built.is_none_or(|(_, known)| known != rebuilds);
         if is_new {
@@ -323,16 +337,16 @@ impl NeighborList {
         self.lists.as_ref().map_or([0; 3], |lists| lists.cells)
     }
 
-    /// The box does not change any more; returns whether lists must be made anew and kernels be given their limit.
-    pub fn forget_boxes(&mut self) -> bool {
+    /// The lists are made anew in the present box; returns whether they were of another one.
+    pub fn forget_box(&mut self) -> bool {
         self.built.take().is_some()
     }
 
     /// Whether the lists hold all pairs in a box of a trial, if no particle has moved further than the present limit.
     pub fn serve_in(&self, simulation_box: &SimulationBox) -> bool {
-        let Some((built_in, _)) = &self.built else { return false };
         let wider = ratios(&self.listed.simulation_box, simulation_box).fold(1.0, f64::max);
-        self.limit() * wider <= self.listed.limit_in(self.shape.skin, built_in, simulation_box)
+        let good = self.listed.limit_in(self.shape.skin, self.built_in(), simulation_box);
+        self.limit() * wider <= good
     }
 
     /// Whether the lists should be made anew, as the box is so much smaller than that of their building.

@@ -1,61 +1,103 @@
 //! Trials to change the volume on a GPU.
+//!
+//! Where sites are fractions of the edges, a trial changes the constants of the kernels alone, and lists serve in the other box as long as
+//! its edges are not much shorter. In `fixed-point` coordinates are fractions, too, and lists are kept when a trial is accepted. In
+//! `double-single` coordinates are multiplied then, and lists made anew, so that sums have the order that they have after a restart. Else, and
+//! where the other box has another program, the state is loaded anew for the trial.
 use super::advance::LaunchSamples;
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
+use super::measure::Factors;
 use super::single_rank::SingleRank;
 use crate::engine::barostat::{PairSums, Proposal, VolumeTrial, Volumes, take_trial};
-use crate::engine::precision::Policy;
 use crate::engine::state::velocity_factors;
 use crate::engine::{EngineError, ExactState};
+use crate::plan::Precision;
 use crate::system::SimulationBox;
 
-/// An engine, and the state of before a trial where its numbers change with the box.
-pub struct Trying<'a, P: DevicePolicy> {
-    pub engine: &'a mut CudaEngine<P, SingleRank>,
-    pub before: Option<ExactState>,
+/// An engine in a trial.
+struct Trying<'a, P: DevicePolicy> {
+    engine: &'a mut CudaEngine<P, SingleRank>,
+    /// The state of before, where it is loaded anew.
+    before: Option<ExactState>,
+    /// Whether lists are to be made anew for the next steps.
+    rebuild: bool,
 }
 
-/// Whether positions are fractions of the edges, which a new box leaves as they are.
-fn are_fractions<P: Policy>() -> bool {
-    P::exact_sum(std::iter::empty()).is_some()
+/// Whether sites are fractions of the edges, which a new box leaves as they are.
+fn sites_are_fractions<P: DevicePolicy>() -> bool {
+    matches!(P::PRECISION, Precision::FixedPoint | Precision::DoubleSingle)
+}
+
+/// Whether coordinates are.
+fn coordinates_are_fractions<P: DevicePolicy>() -> bool {
+    P::PRECISION == Precision::FixedPoint
 }
 
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
-    /// Takes the box of a trial, with all numbers of the particles as they are. Lists are made anew where they would not do.
-    fn take_box_of_trial(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
-        let lists_serve = self.neighbor_list.serve_in(&simulation_box);
-        let cells = self.neighbor_list.cells();
-        self.state.set_box(simulation_box);
-        self.device.set_constants_nearby(self.state.policy(), &self.force_field)?;
-        self.neighbor_list.set_box_of_trial(simulation_box)?;
+    /// At the start of a stage.
+    pub(super) fn enter_barostat(&mut self) -> Result<(), EngineError> {
+        let has_barostat = self.stage.barostat.is_some();
+        self.neighbor_list.set_under_barostat(has_barostat && sites_are_fractions::<P>());
+        let makes_anew = !has_barostat && self.neighbor_list.forget_box();
         self.set_system()?;
-        if !lists_serve || cells != self.neighbor_list.cells() {
-            self.run(0, true, false, LaunchSamples::NONE)?;
-            self.note_box_of_lists()?;
+        match makes_anew {
+            true => self.run(0, true, false, LaunchSamples::NONE),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Takes the trial that follows the present step, if one is due; returns whether lists are to be made anew. `rebuild`: they are already.
-    pub(super) fn take_volume_trial(&mut self, mut rebuild: bool) -> Result<bool, EngineError> {
-        let mut trying = Trying { engine: self, before: None };
+    pub(super) fn take_volume_trial(&mut self, rebuild: bool) -> Result<bool, EngineError> {
+        let mut trying = Trying { engine: self, before: None, rebuild: false };
         if trying.volume_trial().is_none() {
             return Ok(rebuild);
         }
         if rebuild {
             trying.engine.run(0, true, false, LaunchSamples::NONE)?;
-            rebuild = false;
         }
         take_trial(&mut trying)?;
-        Ok(rebuild || self.neighbor_list.are_of_a_wider_box())
+        Ok(trying.rebuild || self.neighbor_list.are_of_a_wider_box())
     }
 
-    /// After a launch under a barostat: lists that were made in it are of the present box.
-    pub(super) fn note_box_of_lists(&mut self) -> Result<(), EngineError> {
-        if are_fractions::<P>() && self.neighbor_list.built_last(self.state.control.rebuilds) {
+    /// Whether the program is that of a box of a trial, too.
+    fn has_program_for(&self, simulation_box: &SimulationBox) -> bool {
+        let present = self.state.simulation_box();
+        present.is_cubic() == simulation_box.is_cubic()
+            && self.force_field.have_same_macros(self.state.policy(), [present, simulation_box])
+    }
+
+    /// Takes another box, with all numbers of the particles as they are; returns whether lists were made anew, as they would not
+    /// have done.
+    fn take_box_of_trial(&mut self, simulation_box: SimulationBox) -> Result<bool, EngineError> {
+        let lists_serve = self.neighbor_list.serve_in(&simulation_box);
+        let cells = self.neighbor_list.cells();
+        self.state.set_box(simulation_box);
+        self.plan.system.simulation_box = simulation_box;
+        self.device.set_constants_nearby(self.state.policy(), &self.force_field)?;
+        self.neighbor_list.set_box_of_trial(simulation_box)?;
+        self.set_system()?;
+        if lists_serve && cells == self.neighbor_list.cells() {
+            return Ok(false);
+        }
+        self.run(0, true, false, LaunchSamples::NONE)?;
+        self.note_box_of_lists()?;
+        Ok(true)
+    }
+
+    /// After a launch: lists that were made in it are of the present box.
+    fn note_box_of_lists(&mut self) -> Result<(), EngineError> {
+        if coordinates_are_fractions::<P>()
+            && self.neighbor_list.built_last(self.state.control.rebuilds)
+        {
             self.set_system()?;
         }
         Ok(())
+    }
+
+    fn scale_positions(&self, factor: [f64; 3]) -> Result<(), EngineError> {
+        let factors = Factors { x: factor };
+        self.over_particles(self.device.measure().scale_positions, (factors,))
     }
 }
 
@@ -76,10 +118,10 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
     }
 
     fn pair_sums_in(&mut self, proposal: &Proposal) -> Result<PairSums, EngineError> {
-        if are_fractions::<P>() {
-            self.engine.take_box_of_trial(proposal.to)?;
+        let engine = &mut *self.engine;
+        if sites_are_fractions::<P>() && engine.has_program_for(&proposal.to) {
+            self.rebuild |= engine.take_box_of_trial(proposal.to)?;
         } else {
-            let engine = &mut *self.engine;
             let before = engine.read_state()?;
             let other = before.in_box_of_trial(proposal.to, engine.state.species());
             let step = engine.state.step;
@@ -87,20 +129,28 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
             engine.replace(&other, None)?;
             self.before = Some(before);
         }
-        self.engine.pair_sums()
+        engine.pair_sums()
     }
 
     fn decide(&mut self, proposal: &Proposal, is_accepted: bool) -> Result<(), EngineError> {
-        let before = self.before.take();
-        match (is_accepted, before) {
-            (true, Some(_)) => Ok(()),
-            (true, None) => {
-                let factors = velocity_factors(&proposal.from, &proposal.to);
-                self.engine.scale_by_axis(factors)
+        let engine = &mut *self.engine;
+        match (is_accepted, self.before.take()) {
+            (true, Some(_)) => {}
+            (false, Some(before)) => engine.replace(&before, before.memory.as_ref())?,
+            (false, None) => self.rebuild |= engine.take_box_of_trial(proposal.from)?,
+            (true, None) if coordinates_are_fractions::<P>() => {
+                engine.scale_by_axis(velocity_factors(&proposal.from, &proposal.to))?;
             }
-            (false, Some(before)) => self.engine.replace(&before, before.memory.as_ref()),
-            (false, None) => self.engine.take_box_of_trial(proposal.from),
+            (true, None) => {
+                engine.scale_positions(velocity_factors(&proposal.to, &proposal.from))?;
+                self.rebuild = true;
+            }
         }
+        if coordinates_are_fractions::<P>() {
+            // The present lists serve, wherever they were made.
+            self.rebuild = false;
+        }
+        Ok(())
     }
 
     fn count(&mut self, accepted: Option<f64>) -> Result<(), EngineError> {

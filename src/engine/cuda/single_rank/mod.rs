@@ -440,10 +440,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.enter_stage_untuned(stage);
-        if stage.barostat.is_none() && self.neighbor_list.forget_boxes() {
-            self.set_system()?;
-            self.run(0, true, false, LaunchSamples::NONE)?;
-        }
+        self.enter_barostat()?;
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
         if self.plan.run.tune && may_be_long && self.state.step == stage.first_step {
             self.tune()?;
