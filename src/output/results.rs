@@ -13,9 +13,9 @@ use super::systems::Systems;
 use super::thermodynamics::{self, BUFFERED_ROWS};
 use super::{
     FullDisk, OutputError, PropensityLayout, RunDescription, ScalarRow, Scalars, SeriesLayout,
-    ThermodynamicsRow, h5md, hdf5_file,
+    StrainLayout, ThermodynamicsRow, h5md, hdf5_file,
 };
-use crate::engine::{ExchangeCounts, StageContext};
+use crate::engine::{ExchangeCounts, StageContext, Strained};
 use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::propensity::PropensityRow;
 use crate::plan::Plan;
@@ -37,6 +37,8 @@ pub struct StageLayout {
     /// By diameter, of time correlations.
     pub classes: Vec<DiameterClass>,
     pub propensity: Option<PropensityLayout>,
+    /// Curves of a stage that strains the box.
+    pub strain: Option<StrainLayout>,
 }
 
 /// Numbers of rows of the time series.
@@ -52,6 +54,11 @@ pub struct Rows {
     /// Times of propensities that were reached; the first ones may be missing in a file that was begun anew.
     #[serde(default)]
     pub propensity: u64,
+    #[serde(default)]
+    pub strain: u64,
+    /// Plastic events.
+    #[serde(default)]
+    pub strain_events: u64,
 }
 
 impl Rows {
@@ -70,6 +77,7 @@ impl Rows {
 /// - `/observables/<name>/{step,time,value}`: thermodynamics, energies per particle;
 /// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`]; classes of diameter have [attributes](classes::describe);
 /// - `/propensity/...`: [`PropensityLayout`];
+/// - `/strain/...`: [`StrainLayout`];
 /// - `/systems/...`: of many systems the values of each, below the same paths; the others are averages over systems;
 /// - `/systems/exchange/...`: exchanges of replicas;
 /// - `/parameters`: [`RunDescription`];
@@ -94,6 +102,7 @@ pub struct ResultsWriter {
     scalars: Vec<(Scalars, Vec<ScalarRow>)>,
     pending: BTreeMap<String, (SeriesValues, Option<OfSystems>)>,
     propensities: Vec<PropensityRow>,
+    strained: Strained,
     /// Of the configurations of propensities, until they are in the file.
     initial_positions: Option<[Vec<f64>; 2]>,
     full_disk: FullDisk,
@@ -130,7 +139,8 @@ impl ResultsWriter {
             }
             layout.series.iter().try_for_each(|series| series.create(file, systems))?;
             layout.classes.iter().try_for_each(|class| classes::describe(class, file))?;
-            layout.propensity.iter().try_for_each(|propensity| propensity.create(file))
+            layout.propensity.iter().try_for_each(|propensity| propensity.create(file))?;
+            layout.strain.iter().try_for_each(|strain| strain.create(file, systems))
         })?;
         Ok(Self::new(path, run.plan, layout, Rows::default()))
     }
@@ -195,6 +205,12 @@ impl ResultsWriter {
                 };
                 enough("times of propensities", found, wanted.propensity)?;
             }
+            if let Some(strain) = layout.strain {
+                let what = "points of strain";
+                let found = strain.row_counts(file).map_err(|_| without(what))?;
+                enough(what, found[0], wanted.strain)?;
+                enough("plastic events", found[1], wanted.strain_events)?;
+            }
             Ok(longer || !progress_is(file, step).map_err(|_| without("progress"))?)
         };
         hdf5_file::repair(path, check, |file| {
@@ -210,6 +226,10 @@ impl ResultsWriter {
             }
             if let Some(propensity) = &layout.propensity {
                 propensity.truncate(file, rows.propensity)?;
+            }
+            if let Some(strain) = layout.strain {
+                let rows = [rows.strain, rows.strain_events].map(|rows| rows as usize);
+                strain.truncate(file, rows, systems)?;
             }
             h5md::write_scalar_again(file, "progress/step", &(step as i64))?;
             set_complete(file, false)
@@ -230,6 +250,7 @@ impl ResultsWriter {
             scalars: layout.scalars.iter().map(|&scalars| (scalars, Vec::new())).collect(),
             pending: BTreeMap::new(),
             propensities: Vec::new(),
+            strained: Strained::default(),
             initial_positions: None,
             full_disk: FullDisk::Stop,
             seconds_before: 0.0,
@@ -268,6 +289,8 @@ impl ResultsWriter {
         if let Some(last) = self.propensities.last() {
             rows.propensity = last.time as u64 + 1;
         }
+        rows.strain += self.strained.points.len() as u64;
+        rows.strain_events += self.strained.events.len() as u64;
         rows
     }
 
@@ -337,6 +360,18 @@ impl ResultsWriter {
         }
     }
 
+    /// Adds what a stage of strain has found, up to a step of the run; writes only when many points have gathered.
+    ///
+    /// # Panics
+    /// When the layout has no strain.
+    pub fn append_strained(&mut self, new: Strained, step: u64) -> Result<(), OutputError> {
+        assert!(self.layout.strain.is_some(), "the layout has strain");
+        self.strained.points.extend(new.points);
+        self.strained.events.extend(new.events);
+        let points = self.strained.points.len() * self.systems();
+        if points >= BUFFERED_ROWS { self.flush(step) } else { Ok(()) }
+    }
+
     /// The positions that propensities count displacements from: of the states, and of their inherent structures (empty where
     /// these are not wanted).
     pub fn start_propensities_from(&mut self, initial_positions: [Vec<f64>; 2]) {
@@ -392,6 +427,10 @@ impl ResultsWriter {
         if let (false, Some(systems)) = (self.replicas.is_empty(), systems) {
             growth += exchanges::growth(self.replicas.len() / systems.count(), systems);
         }
+        let (points, events) = (&self.strained.points, &self.strained.events);
+        if let Some(strain) = self.layout.strain {
+            growth += strain.growth(points.len(), events.len(), systems);
+        }
         let (mut written, seconds) = (self.written, self.seconds());
         hdf5_file::append(&self.path, "write results", growth, &self.full_disk, |file| {
             if !self.rows.is_empty() {
@@ -419,6 +458,10 @@ impl ResultsWriter {
                 }
                 self.propensities.iter().try_for_each(|row| layout.write(file, row))?;
             }
+            if let Some(strain) = self.layout.strain {
+                strain.write_events(file, written.strain_events as usize, events)?;
+                strain.write(file, written.strain as usize, points, systems)?;
+            }
             h5md::write_scalar_again(file, "progress/seconds", &seconds)?;
             h5md::write_scalar_again(file, "progress/step", &(step as i64))
         })?;
@@ -428,6 +471,7 @@ impl ResultsWriter {
         self.scalars.iter_mut().for_each(|(_, rows)| rows.clear());
         self.pending.clear();
         self.propensities.clear();
+        self.strained = Strained::default();
         self.initial_positions = None;
         Ok(())
     }

@@ -101,7 +101,7 @@ pub(super) fn shared(dataset: &str) -> String {
 /// One dataset with the values of all rows, or several of many systems.
 fn rows<'a>(observable: &Observable, dimension: usize, systems: Option<&'a Systems>) -> Rows<'a> {
     let path = format!("observables/{}", observable.of.group_name());
-    Rows { path, row: vec![dimension; observable.rank], systems }
+    Rows { path, row: vec![dimension; observable.rank], shared: ["step", "time"], systems }
 }
 
 /// Empty time series; `step` and `time` of all are the same two datasets.
