@@ -159,7 +159,7 @@ fn averages_of(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     let lags = blocks.block_size * blocks.levels * blocks.origins.len().max(1);
     let rows = |&observable: &DynamicObservable| {
         let of_axis = |axis: &Axis| match axis {
-            Axis::Time | Axis::WaitingTime => 1.0,
+            Axis::Time | Axis::WaitingTime | Axis::Strain => 1.0,
             Axis::Wavenumber => blocks.wavenumbers.len() as f64,
             Axis::Distance => blocks.van_hove.maximum_distance / blocks.van_hove.bin_width,
         };
