@@ -1,7 +1,7 @@
 //! Athermal quasi-static strain: exact numbers of lattices, thermodynamics of glasses, and the same bits in every way to a point.
 mod common;
 
-use common::{exact, kob_andersen, liquid, pair, plan_of};
+use common::{exact, kob_andersen, kob_andersen_potential, liquid, pair, plan_of, two_species};
 use supercool::engine::{Ensemble, ExactState, StrainPoint, Strained, StrainedSystems};
 use supercool::plan::{
     InherentStructuresPlan, ObservePlan, Plan, Precision, StagePlan, StrainMode, StrainPlan,
@@ -253,5 +253,44 @@ fn every_precision_ends_in_the_box_of_its_last_strain() {
         assert_eq!(end.simulation_box, expected);
         let density = 60.0 / expected.volume();
         assert!((density / (1.2 * 0.002_f64.exp()) - 1.0).abs() < 1e-14);
+    }
+}
+
+#[test]
+fn a_glass_has_the_energies_and_stresses_of_lammps() {
+    let of_lammps = common::json("lammps_strain.json");
+    let numbers = |value: &serde_json::Value| -> Vec<f64> {
+        value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    };
+    let edge = of_lammps["edge"].as_f64().unwrap();
+    let counts = numbers(&of_lammps["counts"]);
+    let position = of_lammps["position"].as_array().unwrap().iter().map(numbers);
+    let position: Vec<[f64; 3]> = position.map(|place| [place[0], place[1], 0.0]).collect();
+    let plan = plan_of(
+        SimulationBox::new(&[edge; 2]),
+        two_species(counts[0] as usize, counts[1] as usize),
+        kob_andersen_potential(Truncation::ForceShifted),
+        Precision::Double,
+    );
+    let snapshot = Snapshot {
+        step: 0,
+        image: vec![[0; 3]; position.len()],
+        velocity: vec![[0.0; 3]; position.len()],
+        position,
+        diameter: Default::default(),
+    };
+    let state = exact(&plan, &snapshot);
+    let points = of_lammps["points"].as_array().unwrap();
+    let steps = points.len() as i64 - 1;
+    let step = of_lammps["step"].as_f64().unwrap();
+    let found = curve(&with_stage(plan, strain(StrainMode::PureShear, step, &[steps])), &state);
+    for (found, expected) in found.iter().zip(points) {
+        let energy = expected["energy"].as_f64().unwrap();
+        assert!((found.energy - energy).abs() < 1e-11, "{}: {}", found.strain, found.energy);
+        let stress = [found.stress[0][0], found.stress[1][1], found.stress[0][1]];
+        for (found_stress, expected) in stress.iter().zip(numbers(&expected["stress"])) {
+            // Forces of 1e-9 that are left, over the softest curvatures.
+            assert!((found_stress - expected).abs() < 1e-6, "{}: {stress:?}", found.strain);
+        }
     }
 }

@@ -41,7 +41,7 @@ fn assert_same(a: &Job, b: &Job) {
         }
     }
     let [a, b] = [a, b].map(|job| {
-        let file = supercool_analysis::open(&job.path("out/strain.gsd")).unwrap();
+        let file = supercool_analysis::open(job.path("out/strain.gsd")).unwrap();
         let frame = |number| file.read(number).unwrap();
         (0..7).map(frame).map(|of| (of.box_edges, of.position, of.image)).collect::<Vec<_>>()
     });
@@ -74,10 +74,10 @@ fn a_strain_writes_curves_and_frames_in_their_boxes_and_the_next_stage_keeps_its
     assert!((after[0] / (first * (-0.01_f64).exp()) - 1.0).abs() < 1e-14);
     assert!(job.series("after", "temperature")[1] > 0.0);
     // The trajectory is read in these boxes.
-    let trajectory = supercool_analysis::open(&job.path("out/strain.gsd")).unwrap();
+    let trajectory = supercool_analysis::open(job.path("out/strain.gsd")).unwrap();
     let frame = trajectory.read(3).unwrap();
     assert!((frame.box_edges[0] / (first * 0.06_f64.exp()) - 1.0).abs() < 1e-6);
-    let trajectory = supercool_analysis::open(&job.path("out/strain.h5md")).unwrap();
+    let trajectory = supercool_analysis::open(job.path("out/strain.h5md")).unwrap();
     let frame = trajectory.read(3).unwrap();
     assert!((frame.box_edges[0] / (first * 0.06_f64.exp()) - 1.0).abs() < 1e-14);
 }
