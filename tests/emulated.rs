@@ -8,6 +8,8 @@ mod classes;
 mod common;
 #[path = "emulated/own_potentials.rs"]
 mod own_potentials;
+#[path = "emulated/strain.rs"]
+mod strain;
 #[path = "emulated/swaps_of_species.rs"]
 mod swaps_of_species;
 

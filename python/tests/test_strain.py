@@ -44,7 +44,7 @@ def test_the_slope_of_the_stress_is_the_modulus_born_less_non_affine(tmp_path):
     energy = stage.strain["potential_energy"].value
     assert list(energy[4:7]) == list(energy[2::-1])
     frame = stage.trajectory[0]
-    found = supercool.elastic_moduli(POTENTIAL, frame.positions, frame.box, species=frame.species)
+    found = supercool.elastic_moduli(POTENTIAL, frame.positions, frame.box, species=frame.types)
     stiffness = found.stiffness
     modulus = stiffness[0, 0, 0, 0] - stiffness[0, 0, 1, 1] - stiffness[1, 1, 0, 0] + stiffness[1, 1, 1, 1]
     assert modulus == pytest.approx(4 * found.shear_moduli[1], rel=1e-12)
@@ -53,7 +53,7 @@ def test_the_slope_of_the_stress_is_the_modulus_born_less_non_affine(tmp_path):
     np.testing.assert_allclose(stage.strain["stress_tensor"].value[0], found.stress, rtol=1e-8)
     # Every frame is a minimum in its own box.
     for frame, of_point in zip(stage.trajectory, energy):
-        state = supercool.evaluate(POTENTIAL, frame.positions, frame.box, species=frame.species)
+        state = supercool.evaluate(POTENTIAL, frame.positions, frame.box, species=frame.types)
         assert state.energy / 80 == pytest.approx(of_point, rel=1e-12)
         assert np.abs(state.forces).max() < 1e-9
 
