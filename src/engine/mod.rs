@@ -40,5 +40,5 @@ pub use replicas::{Counts as ExchangeCounts, Exchanges, Replicas};
 pub use report::EngineReport;
 pub use stage::StageContext;
 pub use state::{ExactState, MemoryLayout};
-pub use strain::{StrainEvent, StrainMemory, StrainPoint, Strained, StrainedSystems};
+pub use strain::{KEPT_BYTES, StrainEvent, StrainMemory, StrainPoint, Strained, StrainedSystems};
 pub use thermodynamics::{SystemSums, Thermodynamics};

@@ -24,6 +24,7 @@ mod disk_space;
 mod durable;
 mod error;
 mod exchanges;
+mod fixed_part;
 mod frames;
 mod gsd;
 mod h5md;

@@ -8,6 +8,7 @@ use super::classes;
 use super::durable::sync_file;
 use super::error::foreign;
 use super::exchanges;
+use super::fixed_part::{degrees_of_freedom, write_fixed_part};
 use super::series::{OfSystems, SeriesValues};
 use super::systems::Systems;
 use super::thermodynamics::{self, BUFFERED_ROWS};
@@ -15,7 +16,7 @@ use super::{
     FullDisk, OutputError, PropensityLayout, RunDescription, ScalarRow, Scalars, SeriesLayout,
     StrainLayout, ThermodynamicsRow, h5md, hdf5_file,
 };
-use crate::engine::{ExchangeCounts, StageContext, Strained};
+use crate::engine::{ExchangeCounts, Strained};
 use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::propensity::PropensityRow;
 use crate::plan::Plan;
@@ -499,41 +500,6 @@ fn progress_is(file: &File, step: u64) -> hdf5::Result<bool> {
     Ok(reached == step as i64 && complete == 0)
 }
 
-/// Squares of velocity components that the temperature is the mean of; `None` without the stage.
-fn degrees_of_freedom(run: &RunDescription) -> Option<u64> {
-    let stage = run.plan.stages.iter().find(|stage| stage.name == run.stage)?;
-    let of = StageContext { thermostat: stage.thermostat, ..StageContext::none(0) };
-    let system = &run.plan.system;
-    Some(of.degrees_of_freedom(system.simulation_box.dimension(), system.particle_count()))
-}
-
 fn set_complete(file: &File, complete: bool) -> hdf5::Result<()> {
     h5md::write_scalar_again(file, "progress/complete", &u8::from(complete))
-}
-
-/// Everything that does not depend on what is observed.
-fn write_fixed_part(file: &File, run: &RunDescription) -> hdf5::Result<()> {
-    let simulation_box = &run.plan.system.simulation_box;
-    let particle_count = run.plan.system.particle_count();
-    h5md::write_metadata(file, run.author, h5md::CREATOR, run.version)?;
-    let units = h5md::register_module(file, "units")?;
-    h5md::string_attribute(&units, "system", "LJ")?;
-    h5md::register_module(file, "thermodynamics")?;
-    h5md::write_parameters(file, run)?;
-
-    let observables = file.create_group("observables")?;
-    h5md::number_attribute(&observables, "dimension", simulation_box.dimension() as i32)?;
-    h5md::write_scalar(&observables, "particle_number", &(particle_count as i64))?;
-    let density = particle_count as f64 / simulation_box.volume();
-    let density = h5md::write_scalar(&observables, "density", &density)?;
-    h5md::string_attribute(&density, "unit", &format!("sigma-{}", simulation_box.dimension()))?;
-
-    let progress = file.create_group("progress")?;
-    let stage = run.plan.stages.iter().position(|stage| stage.name == run.stage);
-    let first_step = stage.map_or(0, |stage| run.plan.first_step(stage));
-    h5md::write_scalar(&progress, "step", &(first_step as i64))?;
-    h5md::write_scalar(&progress, "complete", &0_u8)?;
-    let seconds = h5md::write_scalar(&progress, "seconds", &0.0_f64)?;
-    h5md::string_attribute(&seconds, "unit", "s")?;
-    Ok(())
 }

@@ -76,7 +76,11 @@ mod tests {
             }],
             ..Function::default()
         };
-        let strain = Strain { curves: vec![(StrainCurve::Stress, function)], events: vec![2] };
+        let strain = Strain {
+            curves: vec![(StrainCurve::Stress, function)],
+            events: vec![2],
+            count: Some(1),
+        };
         let options = FigureOptions::default();
         let panel = strain_panel(StrainCurve::Stress, &[(0, &strain)], &options).unwrap();
         assert_eq!(panel.lines.len(), 2);

@@ -13,6 +13,8 @@ pub struct Strain {
     pub curves: Vec<(StrainCurve, Function)>,
     /// Points of the curves at whose step a plastic event has happened; of many systems none, whose curves are means.
     pub events: Vec<usize>,
+    /// How many plastic events there were, in all systems or in the one that is read; of some of many systems not counted.
+    pub count: Option<usize>,
 }
 
 impl ResultsFile {
@@ -54,13 +56,20 @@ impl ResultsFile {
         let is_mean = of_whole && self.file.root.link_exists("systems");
         let (systems, at_steps) = (integers("events/system")?, integers("events/step")?);
         let is_of = |system: f64| of_whole || self.index().is_some_and(|own| own as f64 == system);
-        let of_system = systems.iter().zip(&at_steps).filter(|(system, _)| is_of(**system));
+        let of_system: Vec<f64> = systems
+            .iter()
+            .zip(&at_steps)
+            .filter(|(system, _)| is_of(**system))
+            .map(|(_, &step)| step)
+            .collect();
+        let is_part = of_whole && self.index().is_some();
+        let count = (!is_part).then_some(of_system.len());
         let at = |step: f64| steps.iter().position(|&of_point| of_point == step);
         let mut events: Vec<usize> = match is_mean {
             true => Vec::new(),
-            false => of_system.filter_map(|(_, &step)| at(step)).collect(),
+            false => of_system.into_iter().filter_map(at).collect(),
         };
         events.dedup();
-        Ok(Some(Strain { curves, events }))
+        Ok(Some(Strain { curves, events, count }))
     }
 }

@@ -5,8 +5,8 @@ use super::{Integer, Number, NumberOrList, Written};
 use crate::config::defaults;
 
 /// Athermal quasi-static strain: the box is strained in steps, and after each the particles are brought to the minimum of the potential
-/// energy. The stage begins with the minimum below the state of the one before. It has no `steps`: those of strain count as its steps, a
-/// frame of `observe.trajectory` is written after every so many of them, and in the times of frames each counts as a timestep.
+/// energy. The stage begins with the minimum below the state of the one before. It has no `steps`: those of strain count as its steps, of
+/// which `observe.trajectory` is an interval, and each counts as a timestep in the times of frames.
 ///
 /// Curves go to `/strain` of `STAGE.h5`: potential energy, stress tensor and pressure (without kinetic part), the stress of the strain,
 /// residual force, iterations and largest non-affine displacement at each point, and the plastic events.

@@ -29,7 +29,7 @@ use super::{
 use crate::plan::{EngineChoice, Plan, Precision};
 
 /// Of minima that are kept for the way back, in all systems together.
-const KEPT_BYTES: usize = 1 << 30;
+pub const KEPT_BYTES: usize = 1 << 30;
 /// Of a particle in such a minimum.
 const BYTES_OF_PARTICLE: usize = 36;
 /// Threads whose descents take turns on a GPU: while one is there, the others prepare and read theirs.

@@ -24,7 +24,7 @@ pub(super) struct System {
     pub present: Arc<Minimum>,
     diameter: Arc<[f64]>,
     branch: Branch,
-    /// Whether it was said that forces are left.
+    /// Whether there was a warning of forces that are left.
     warned: bool,
 }
 
