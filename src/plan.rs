@@ -8,6 +8,7 @@ mod diameters;
 mod ensemble;
 mod observe;
 mod propensity;
+mod strain;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,7 @@ pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
+pub use self::strain::{StrainMode, StrainPlan};
 
 use crate::observable::dynamics::blocking::Blocks;
 use crate::potential::PotentialPlan;
@@ -75,10 +77,9 @@ impl Plan {
     pub fn at_stage(&self, stage: usize) -> Plan {
         let mut plan = self.clone();
         plan.run.timestep = self.timestep_of(stage);
-        let rescaled = self.stages[..stage].iter().rev().find_map(|stage| stage.rescale);
-        if let Some(rescaled) = rescaled {
-            plan.system.simulation_box = rescaled.to;
-        }
+        let first = self.system.simulation_box;
+        let stages = self.stages[..stage].iter();
+        plan.system.simulation_box = stages.fold(first, |before, stage| stage.box_after(&before));
         plan
     }
 
@@ -303,6 +304,9 @@ pub struct StagePlan {
     /// The box changes in the course of the stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rescale: Option<RescalePlan>,
+    /// The stage strains the box and finds minima, and takes no steps in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strain: Option<StrainPlan>,
     /// `None`: microcanonical.
     pub thermostat: Option<ThermostatPlan>,
     /// `None`: the box does not change by itself.
@@ -413,10 +417,17 @@ impl StagePlan {
         self.correlations.iter().find_map(|plan| plan.diameter_classes.as_ref())
     }
 
+    /// The box at its end, if it has begun in another one.
+    pub fn box_after(&self, before: &SimulationBox) -> SimulationBox {
+        let strained = self.strain.as_ref().map(|strain| strain.box_after(self.steps, before));
+        strained.or(self.rescale.map(|rescale| rescale.to)).unwrap_or(*before)
+    }
+
     /// Whether it has a file of results.
     pub fn has_results(&self) -> bool {
         let observe = &self.observe;
         !self.correlations.is_empty()
+            || self.strain.is_some()
             || self.propensity.is_some()
             || observe.thermodynamics.is_some()
             || observe.structure.is_some()

@@ -10,6 +10,8 @@ mod common;
 mod own_potentials;
 #[path = "emulated/pressure.rs"]
 mod pressure;
+#[path = "emulated/strain.rs"]
+mod strain;
 #[path = "emulated/swaps_of_species.rs"]
 mod swaps_of_species;
 

@@ -168,6 +168,7 @@ fn layout() -> StageLayout {
         exchanges: false,
         scalars: Vec::new(),
         propensity: None,
+        strain: None,
         classes: Vec::new(),
         series: vec![
             series(MSD, vec![axis(AxisName::Time, &times)], "sigma2", "<|r(t) - r(0)|^2>"),

@@ -1,5 +1,6 @@
 //! What a file holds, as text.
 mod aging;
+mod strain;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -51,6 +52,7 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text += &functions("Time correlations", &overview.dynamics);
     text += &aging::text(&overview.aging);
     text += &functions("Structure", &overview.structure);
+    text += &overview.strain.as_ref().map_or_else(String::new, strain::text);
     text += &estimates(file, &overview.dynamics)?;
     text += &aging::relaxation_times(&overview.aging);
     let particles = file.members("particles");

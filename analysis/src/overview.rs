@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::drift::Drift;
 use crate::ratio;
-use crate::results::{Aging, DiameterClass, Function, ResultsFile, TimeSeries};
+use crate::results::{Aging, DiameterClass, Function, ResultsFile, Strain, TimeSeries};
 use crate::slow::{mean_from, relaxation_time};
 use crate::statistics::{Mean, block_average};
 
@@ -17,6 +17,8 @@ pub(crate) struct Overview {
     /// From given time origins.
     pub aging: Vec<Aging>,
     pub structure: Vec<Function>,
+    /// Curves over the strain.
+    pub strain: Option<Strain>,
     /// Of diameters, that the dynamics are averaged over.
     pub classes: Vec<DiameterClass>,
     /// Motion of the centre of mass that the dynamics contain.
@@ -64,7 +66,8 @@ impl Overview {
         let plan = file.plan().unwrap_or_default();
         let drift = Drift::of(&plan, &file.parameter("stage").unwrap_or_default());
         let (aging, structure, classes) = (file.aging()?, file.structure()?, file.classes());
-        Ok(Overview { series, dynamics, aging, structure, classes, drift })
+        let strain = file.strain()?;
+        Ok(Overview { series, dynamics, aging, structure, strain, classes, drift })
     }
 
     /// Whether there is nothing to tell or draw.
@@ -73,6 +76,7 @@ impl Overview {
             && self.dynamics.is_empty()
             && self.aging.is_empty()
             && self.structure.is_empty()
+            && self.strain.is_none()
     }
 }
 

@@ -16,7 +16,9 @@ use crate::slow::{mean_from, relaxation_time};
 /// Of a stage at constant temperature and pressure, per particle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ResponseFunctions {
+    /// Of the thermostat.
     pub temperature: f64,
+    /// Of the barostat.
     pub pressure: f64,
     /// Mean number density.
     pub density: Estimate,

@@ -2,11 +2,12 @@
 //!
 //! Layout: `/observables/<name>/{step,time,value}`, `/dynamics/<species>/<name>/{time,value,error,count}`
 //! (with `wavenumber`: `value[q][t]`; some with `change` and `change_error`), `/aging/<species>/<name>` ([`Aging`]), `/structure/<pair>/<name>/{distance or wavenumber,value,...}`,
-//! `/parameters`. Anything may be missing. Files of many systems are read as several files ([`Ensemble`]).
+//! `/strain` ([`Strain`]), `/parameters`. Anything may be missing. Files of many systems are read as several files ([`Ensemble`]).
 mod aging;
 mod classes;
 mod ensemble;
 mod propensity;
+mod strain;
 mod time_series;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ pub use self::classes::DiameterClass;
 pub use self::ensemble::Ensemble;
 use self::ensemble::View;
 pub use self::propensity::{OfSpecies, Propensities, Propensity};
+pub use self::strain::Strain;
 pub use self::time_series::TimeSeries;
 use crate::Result;
 use crate::hdf5_file::{Hdf5File, dataset, group, members};

@@ -9,6 +9,8 @@ pub enum Axis {
     Distance,
     /// Time of a given time origin since the start of the stage.
     WaitingTime,
+    /// Strain since the start of the stage.
+    Strain,
 }
 
 impl Axis {
@@ -19,6 +21,7 @@ impl Axis {
             Axis::Wavenumber => "wavenumber",
             Axis::Distance => "distance",
             Axis::WaitingTime => "waiting_time",
+            Axis::Strain => "strain",
         }
     }
 
@@ -28,6 +31,7 @@ impl Axis {
             Axis::Time | Axis::WaitingTime => "tau",
             Axis::Wavenumber => "sigma-1",
             Axis::Distance => "sigma",
+            Axis::Strain => "",
         }
     }
 
@@ -38,6 +42,7 @@ impl Axis {
             Axis::Wavenumber => "q",
             Axis::Distance => "r",
             Axis::WaitingTime => "t_w",
+            Axis::Strain => "e",
         }
     }
 }

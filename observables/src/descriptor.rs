@@ -85,12 +85,19 @@ pub enum Section {
     Dynamics,
     /// Fluctuations of time correlations.
     Susceptibility,
+    /// Curves over the strain.
+    Strain,
 }
 
 impl Section {
     /// All, in the order of a report.
-    pub const ALL: [Section; 4] =
-        [Section::Thermodynamics, Section::Structure, Section::Dynamics, Section::Susceptibility];
+    pub const ALL: [Section; 5] = [
+        Section::Thermodynamics,
+        Section::Structure,
+        Section::Dynamics,
+        Section::Susceptibility,
+        Section::Strain,
+    ];
 
     /// The heading.
     pub fn heading(self) -> &'static str {
@@ -99,6 +106,7 @@ impl Section {
             Section::Structure => "Structure",
             Section::Dynamics => "Dynamics",
             Section::Susceptibility => "Four-point susceptibility",
+            Section::Strain => "Strain",
         }
     }
 }
@@ -143,6 +151,11 @@ impl Descriptor {
         label: &'static str,
     ) -> Descriptor {
         Descriptor::new(name, axes, label, Section::Structure)
+    }
+
+    /// A function of the strain.
+    pub(crate) const fn of_strain(name: &'static str, label: &'static str) -> Descriptor {
+        Descriptor::new(name, &[Axis::Strain], label, Section::Strain)
     }
 
     /// A function of the lag time, which is a pure number.
@@ -211,7 +224,7 @@ impl Descriptor {
     /// The axis that it is drawn over; any other one is a parameter of curves. Time for a scalar.
     pub fn abscissa(&self) -> Axis {
         let has = |axis: &Axis| self.axes.contains(axis);
-        let order = [Axis::Distance, Axis::Time, Axis::Wavenumber];
+        let order = [Axis::Distance, Axis::Time, Axis::Wavenumber, Axis::Strain];
         order.into_iter().find(has).unwrap_or(Axis::Time)
     }
 

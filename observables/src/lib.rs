@@ -1,8 +1,9 @@
-//! What results files hold: one [`Descriptor`] each, in three tables.
+//! What results files hold: one [`Descriptor`] each, in four tables.
 //!
 //! - [`DynamicObservable`]: time correlations, and the words of `observables` in a configuration.
 //! - [`TimeSeries`]: scalars that are sampled while a run goes on.
 //! - [`StructureFunction`]: averages over configurations.
+//! - [`StrainCurve`]: curves over the strain.
 //!
 //! Plain data, of which a simulation makes its files, and a reader its figures. Nothing here computes anything. Reduced
 //! units throughout.
@@ -11,12 +12,14 @@
 mod axis;
 mod descriptor;
 mod dynamics;
+mod strain;
 mod structure;
 mod time_series;
 
 pub use axis::Axis;
 pub use descriptor::{Descriptor, Figure, Scale, Section, Unit};
 pub use dynamics::DynamicObservable;
+pub use strain::StrainCurve;
 pub use structure::StructureFunction;
 pub use time_series::TimeSeries;
 
@@ -74,6 +77,7 @@ mod tests {
         }
         names.extend(TimeSeries::ALL.map(TimeSeries::group_name));
         names.extend(StructureFunction::ALL.map(StructureFunction::group_name));
+        names.extend(StrainCurve::ALL.map(StrainCurve::group_name));
         let count = names.len();
         names.sort_unstable();
         names.dedup();

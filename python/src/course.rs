@@ -37,6 +37,12 @@ impl Course {
         check_system(&plan, system)?;
         let mut states = initial::create_all(&mut plan)?;
         let state = states.swap_remove(system.unwrap_or(0));
+        if let Some(stage) = plan.stages.iter().find(|stage| stage.strain.is_some()) {
+            return Err(miette!(
+                "stage {:?}: strain: Simulation takes steps in time: leave the stage out, or use supercool.run",
+                stage.name
+            ));
+        }
         let plan = plan.of_system(system.unwrap_or(0));
         let mut engine = engine::create(&plan, &state)?;
         run::draw_first_velocities(&plan, engine.as_mut())?;

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _file, _fits
 from ._fits import Fit
 from ._functions import Function, Group, Propensity, TimeSeries
+from ._strain import Strain
 from ._trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Stage:
     aging: those from given time origins, such as `stage.aging["A/mean_square_displacement"]`, by `waiting_time` and `time`.
     structure: such as `stage.structure["AA/pair_distribution"]`.
     propensity: of isoconfigurational ensembles, such as `stage.propensity["displacement"]`.
+    strain: of a stage of strain, such as `stage.strain["stress"]`, and plastic events in `stage.strain.events`.
     systems: of many systems, each of them, with the same of its own; these are averages over them. Else empty.
     """
 
@@ -84,6 +86,7 @@ class Stage:
         self.aging = Group(path, "aging", Function)
         self.structure = Group(path, "structure", Function)
         self.propensity = Group(path, "propensity", Propensity)
+        self.strain = Strain(path)
 
     @property
     def classes(self) -> dict[str, DiameterClass]:
@@ -170,6 +173,7 @@ class System:
         self.dynamics = Group(path, "systems/dynamics", Function, number)
         self.aging = Group(path, "systems/aging", Function, number)
         self.structure = Group(path, "systems/structure", Function, number)
+        self.strain = Strain(path, number)
 
     @property
     def trajectory(self) -> Trajectory:

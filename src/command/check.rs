@@ -8,7 +8,7 @@ use crate::engine::EngineError;
 use crate::engine::skin::{self, Processor};
 use crate::plan::{
     ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision,
-    StagePlan, Thermostat, ThermostatPlan, TotalEnergy,
+    StagePlan, StrainPlan, Thermostat, ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{
     self, Diameters, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
@@ -358,7 +358,25 @@ fn conditions(stage: &StagePlan) -> String {
     text
 }
 
+/// What a stage of strain does.
+fn strain(strain: &StrainPlan) -> String {
+    let turns: Vec<String> =
+        strain.turns.iter().map(|&turn| tidy(strain.strain(turn)).to_string()).collect();
+    let [of_box, stress] = strain.mode.formulas();
+    let halving =
+        strain.halve_to.map_or_else(String::new, |to| format!(", halved to {to:e} at events"));
+    format!(
+        "quasi-static strain e to {} in steps of {}{halving}; {of_box}; stress {stress}; minima with forces below {:e}",
+        turns.join(", "),
+        strain.step,
+        strain.descent.force_tolerance
+    )
+}
+
 fn ensemble(stage: &StagePlan) -> String {
+    if let Some(of_stage) = &stage.strain {
+        return strain(of_stage);
+    }
     match (&stage.thermostat, &stage.set_total_energy) {
         (Some(thermostat), _) => describe_thermostat(thermostat),
         (None, Some(TotalEnergy::Value(energy))) => {

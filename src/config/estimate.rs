@@ -3,6 +3,7 @@ use std::f64::consts::PI;
 
 use indicatif::BinaryBytes;
 
+use crate::engine::KEPT_BYTES;
 use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
@@ -13,6 +14,7 @@ use supercool_observables::Axis;
 
 use crate::plan::{
     CorrelationPlan, DiameterClassesPlan, DynamicObservable, ObservePlan, Plan, StagePlan,
+    StrainPlan,
 };
 
 /// Position, velocity, force, image, id and order, and buffers to sort them.
@@ -25,6 +27,10 @@ const BYTES_PER_CONFIGURATION: f64 = 48.0;
 const BYTES_PER_FRAME: f64 = 60.0;
 /// Position and velocity in single precision, image.
 const BYTES_PER_GSD_FRAME: f64 = 36.0;
+/// Position and image of a particle in a kept minimum.
+const BYTES_OF_MINIMUM: f64 = 36.0;
+/// Step, strain, energy, stress, tensor, pressure, residual force, iterations, displacement.
+const BYTES_PER_STRAIN: f64 = 136.0;
 /// Step, time, energies, temperature, pressure, virial, stress, velocity.
 const BYTES_PER_THERMODYNAMICS: f64 = 208.0;
 /// Step, time, global and local order.
@@ -88,7 +94,7 @@ pub fn memory(plan: &Plan) -> Memory {
     // Inherent structures are found in an engine of their own.
     let minimises = plan.stages.iter().any(|stage| {
         let of_propensities = stage.propensity.as_ref().is_some_and(|of| of.inherent.is_some());
-        stage.observe.inherent_structures.is_some() || of_propensities
+        stage.observe.inherent_structures.is_some() || of_propensities || stage.strain.is_some()
     });
     // Positions and images of the configurations of propensities.
     let configurations =
@@ -97,15 +103,29 @@ pub fn memory(plan: &Plan) -> Memory {
             _ => 0.0,
         };
     let systems = plan.systems() as f64;
+    let kept = plan.stages.iter().filter_map(|stage| stage.strain.as_ref());
+    let kept = kept.map(|strain| kept_minima(strain, systems * count)).fold(0.0, f64::max);
     let engines = if minimises { systems + 1.0 } else { systems };
     Memory {
-        particles: engines * BYTES_PER_PARTICLE * count,
+        particles: engines * BYTES_PER_PARTICLE * count + kept,
         neighbors: engines * 4.0 * neighbors * count,
         correlations: systems * correlations,
         correlations_on_gpu: systems * on_gpu,
         checkpoint: systems * (BYTES_OF_CHECKPOINT * count + held)
-            + configurations * BYTES_PER_CONFIGURATION * count,
+            + configurations * BYTES_PER_CONFIGURATION * count
+            + kept * BYTES_PER_CONFIGURATION / BYTES_OF_MINIMUM,
     }
+}
+
+/// Bytes of the minima that are kept for the way back along elastic branches, at most.
+fn kept_minima(strain: &StrainPlan, particles: f64) -> f64 {
+    if strain.turns.len() < 2 {
+        return 0.0;
+    }
+    let all = strain.turns.iter().copied().chain([0]);
+    let (first, last) = (all.clone().min().unwrap_or(0), all.max().unwrap_or(0));
+    let points = first.abs_diff(last) as f64 + 1.0;
+    (points * particles * BYTES_OF_MINIMUM).min(KEPT_BYTES as f64)
 }
 
 /// Memory of the samples that a stage's correlations keep on a GPU, in bytes: those of the blocks, and those of the
@@ -159,7 +179,7 @@ fn averages_of(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
     let lags = blocks.block_size * blocks.levels * blocks.origins.len().max(1);
     let rows = |&observable: &DynamicObservable| {
         let of_axis = |axis: &Axis| match axis {
-            Axis::Time | Axis::WaitingTime => 1.0,
+            Axis::Time | Axis::WaitingTime | Axis::Strain => 1.0,
             Axis::Wavenumber => blocks.wavenumbers.len() as f64,
             Axis::Distance => blocks.van_hove.maximum_distance / blocks.van_hove.bin_width,
         };
@@ -209,6 +229,10 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
         let samples = samples_of(stage, every);
         let name = format!("thermodynamics every {every} steps, {samples} samples");
         files.push((name, samples as f64 * BYTES_PER_THERMODYNAMICS));
+    }
+    if stage.strain.is_some() {
+        let points = stage.steps + 1;
+        files.push((format!("strain, {points} points"), points as f64 * BYTES_PER_STRAIN));
     }
     if stage.observe.has_trajectory() {
         let frames = stage.observe.frames(stage.steps);

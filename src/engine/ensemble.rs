@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use super::replicas::Exchanges;
 use super::{
     Correlator, Engine, EngineError, EngineReport, ExactState, PendingSnapshot, PendingState,
-    StageContext, Thermodynamics,
+    StageContext, StrainMemory, Strained, Thermodynamics,
 };
 
 /// The systems of a run, all at the same step. One that is alone is an ensemble of one. What is given or handed out for each
@@ -53,6 +53,16 @@ pub trait Ensemble: Send {
 
     /// Which replicas the systems are, where they are exchanged.
     fn exchanges(&self) -> Option<&Exchanges> {
+        None
+    }
+
+    /// What the steps of a strain stage have found since the last call; nothing in other stages.
+    fn strained(&mut self) -> Strained {
+        Strained::default()
+    }
+
+    /// What a checkpoint within a strain stage holds besides the states.
+    fn strain_memory(&self) -> Option<StrainMemory> {
         None
     }
 

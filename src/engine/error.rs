@@ -23,6 +23,9 @@ pub enum EngineError {
     #[error("the search for an inherent structure was given up, as the run is to stop")]
     GivenUp,
 
+    #[error("what the checkpoint holds of the strain is not of these systems")]
+    StrainMemory,
+
     #[error("run.engine: no NVIDIA driver on this machine: {0} was not found")]
     #[diagnostic(help(
         "use engine = \"cpu\" or \"auto\"; on a machine with a GPU, install its driver"

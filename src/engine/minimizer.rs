@@ -7,9 +7,10 @@
 //! minimum. All particles have the inertia of the lightest, for which the run's time step is made.
 use std::sync::Arc;
 
+use super::report::Hardware;
 use super::{EngineError, ExactState, cpu, cuda};
 use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision};
-use crate::system::{Snapshot, species_of_particles};
+use crate::system::{SimulationBox, Snapshot, species_of_particles};
 
 /// Furthest move of a particle in an iteration, in units of the smallest sigma.
 const FURTHEST: f64 = 0.1;
@@ -23,6 +24,8 @@ pub struct InherentStructure {
     pub energy: f64,
     /// Of the potential energy alone, `virial / (D V)`.
     pub pressure: f64,
+    /// The same: `-sum_pairs r_a F_b / V`, tension is positive.
+    pub stress: [[f64; 3]; 3],
     /// Modulus of the largest force on a particle: below the tolerance unless the iterations ran out.
     pub residual_force: f64,
     pub iterations: u64,
@@ -38,6 +41,15 @@ pub trait Minimizer: Send {
 
     /// Descents end with an error as soon as this says so.
     fn cancel_when(&mut self, cancel: CancelToken);
+
+    /// The box of the configurations that come.
+    ///
+    /// # Errors
+    /// If the GPU fails or has no room.
+    fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError>;
+
+    /// What it runs on.
+    fn hardware(&self) -> Hardware;
 }
 
 /// Whether work that takes long is to be left.
@@ -51,14 +63,37 @@ pub fn minimizer(
     plan: &Plan,
     settings: &InherentStructuresPlan,
 ) -> Result<Box<dyn Minimizer>, EngineError> {
-    let gpu = match plan.run.engine {
+    Ok(match gpu_of(plan)? {
+        Some(gpu) => Box::new(cuda::CudaMinimizer::new(plan, settings, gpu)),
+        None => Box::new(cpu::CpuMinimizer::new(plan, settings)),
+    })
+}
+
+/// Several of them for threads that share systems: one on the processor uses the thread that calls it.
+///
+/// # Errors
+/// As [`minimizer`].
+pub(in crate::engine) fn minimizers(
+    plan: &Plan,
+    settings: &InherentStructuresPlan,
+    count: usize,
+) -> Result<Vec<Box<dyn Minimizer>>, EngineError> {
+    let gpu = gpu_of(plan)?;
+    let one = |_| -> Box<dyn Minimizer> {
+        match &gpu {
+            Some(gpu) => Box::new(cuda::CudaMinimizer::new(plan, settings, gpu.clone())),
+            None => Box::new(cpu::CpuMinimizer::of_caller(plan, settings)),
+        }
+    };
+    Ok((0..count).map(one).collect())
+}
+
+/// The GPU that descents of a plan take place on, if they do on one.
+fn gpu_of(plan: &Plan) -> Result<Option<cuda::device::Gpu>, EngineError> {
+    Ok(match plan.run.engine {
         EngineChoice::Cuda => Some(cuda::device::gpus()?.swap_remove(0)),
         EngineChoice::Auto => cuda::device::gpus().ok().map(|mut gpus| gpus.swap_remove(0)),
         EngineChoice::Cpu => None,
-    };
-    Ok(match gpu {
-        Some(gpu) => Box::new(cuda::CudaMinimizer::new(plan, settings, gpu)),
-        None => Box::new(cpu::CpuMinimizer::new(plan, settings)),
     })
 }
 

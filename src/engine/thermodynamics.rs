@@ -58,14 +58,13 @@ impl SystemSums {
 
     /// As of [`Thermodynamics::stress`].
     pub fn stress(&self, volume: f64) -> [[f64; 3]; 3] {
-        let mut stress = [[0.0; 3]; 3];
-        for (at, (a, b)) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].into_iter().enumerate()
-        {
-            stress[a][b] = -(self.kinetic[at] + self.virial[at]) / volume;
-            stress[b][a] = stress[a][b];
-        }
-        stress
+        symmetric(std::array::from_fn(|at| -(self.kinetic[at] + self.virial[at]) / volume))
     }
+}
+
+/// The symmetric tensor of its components xx, yy, zz, xy, xz, yz.
+pub(super) fn symmetric([xx, yy, zz, xy, xz, yz]: [f64; 6]) -> [[f64; 3]; 3] {
+    [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
 }
 
 impl Thermodynamics {

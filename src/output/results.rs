@@ -8,14 +8,15 @@ use super::classes;
 use super::durable::sync_file;
 use super::error::foreign;
 use super::exchanges;
+use super::fixed_part::{degrees_of_freedom, write_fixed_part};
 use super::series::{OfSystems, SeriesValues};
 use super::systems::Systems;
 use super::thermodynamics::{self, BUFFERED_ROWS, BoxOf};
 use super::{
     FullDisk, OutputError, PropensityLayout, RunDescription, ScalarRow, Scalars, SeriesLayout,
-    ThermodynamicsRow, h5md, hdf5_file,
+    StrainLayout, ThermodynamicsRow, h5md, hdf5_file,
 };
-use crate::engine::{ExchangeCounts, StageContext};
+use crate::engine::{ExchangeCounts, Strained};
 use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::propensity::PropensityRow;
 
@@ -36,6 +37,8 @@ pub struct StageLayout {
     /// By diameter, of time correlations.
     pub classes: Vec<DiameterClass>,
     pub propensity: Option<PropensityLayout>,
+    /// Curves of a stage that strains the box.
+    pub strain: Option<StrainLayout>,
 }
 
 /// Numbers of rows of the time series.
@@ -51,6 +54,11 @@ pub struct Rows {
     /// Times of propensities that were reached; the first ones may be missing in a file that was begun anew.
     #[serde(default)]
     pub propensity: u64,
+    #[serde(default)]
+    pub strain: u64,
+    /// Plastic events.
+    #[serde(default)]
+    pub strain_events: u64,
 }
 
 impl Rows {
@@ -69,6 +77,7 @@ impl Rows {
 /// - `/observables/<name>/{step,time,value}`: thermodynamics, energies per particle;
 /// - `/dynamics/...`, `/structure/...`: [`SeriesLayout`]; classes of diameter have [attributes](classes::describe);
 /// - `/propensity/...`: [`PropensityLayout`];
+/// - `/strain/...`: [`StrainLayout`];
 /// - `/systems/...`: of many systems the values of each, below the same paths; the others are averages over systems;
 /// - `/systems/exchange/...`: exchanges of replicas;
 /// - `/parameters`: [`RunDescription`];
@@ -94,6 +103,7 @@ pub struct ResultsWriter {
     scalars: Vec<(Scalars, Vec<ScalarRow>)>,
     pending: BTreeMap<String, (SeriesValues, Option<OfSystems>)>,
     propensities: Vec<PropensityRow>,
+    strained: Strained,
     /// Of the configurations of propensities, until they are in the file.
     initial_positions: Option<[Vec<f64>; 2]>,
     full_disk: FullDisk,
@@ -119,7 +129,7 @@ impl ResultsWriter {
             }
             let dimension = run.plan.system.simulation_box.dimension();
             if layout.thermodynamics {
-                let of = (box_of(run), dimension);
+                let of = (BoxOf::run(run), dimension);
                 thermodynamics::create(file, &file.group("observables")?, of, systems)?;
                 thermodynamics::describe_temperatures(file, degrees_of_freedom(run))?;
             }
@@ -131,7 +141,8 @@ impl ResultsWriter {
             }
             layout.series.iter().try_for_each(|series| series.create(file, systems))?;
             layout.classes.iter().try_for_each(|class| classes::describe(class, file))?;
-            layout.propensity.iter().try_for_each(|propensity| propensity.create(file))
+            layout.propensity.iter().try_for_each(|propensity| propensity.create(file))?;
+            layout.strain.iter().try_for_each(|strain| strain.create(file, systems))
         })?;
         Ok(Self::new(path, run, layout, Rows::default()))
     }
@@ -173,7 +184,7 @@ impl ResultsWriter {
                 let found =
                     thermodynamics::row_count(file).map_err(|_| without("thermodynamics"))?;
                 enough("rows of thermodynamics", found, wanted.thermodynamics)?;
-                if let Some(name) = thermodynamics::missing(file, box_of(run)) {
+                if let Some(name) = thermodynamics::missing(file, BoxOf::run(run)) {
                     let reason = format!("it has no /observables/{name}, as of an earlier version");
                     return Err(foreign(path, &reason));
                 }
@@ -196,12 +207,18 @@ impl ResultsWriter {
                 };
                 enough("times of propensities", found, wanted.propensity)?;
             }
+            if let Some(strain) = layout.strain {
+                let what = "points of strain";
+                let found = strain.row_counts(file).map_err(|_| without(what))?;
+                enough(what, found[0], wanted.strain)?;
+                enough("plastic events", found[1], wanted.strain_events)?;
+            }
             Ok(longer || !progress_is(file, step).map_err(|_| without("progress"))?)
         };
         hdf5_file::repair(path, check, |file| {
             if layout.thermodynamics {
                 let dimension = run.plan.system.simulation_box.dimension();
-                let of = (box_of(run), dimension);
+                let of = (BoxOf::run(run), dimension);
                 thermodynamics::truncate(file, of, rows.thermodynamics as usize, systems)?;
                 if layout.exchanges {
                     exchanges::truncate(file, rows.thermodynamics as usize)?;
@@ -213,6 +230,10 @@ impl ResultsWriter {
             if let Some(propensity) = &layout.propensity {
                 propensity.truncate(file, rows.propensity)?;
             }
+            if let Some(strain) = layout.strain {
+                let rows = [rows.strain, rows.strain_events].map(|rows| rows as usize);
+                strain.truncate(file, rows, systems)?;
+            }
             h5md::write_scalar_again(file, "progress/step", &(step as i64))?;
             set_complete(file, false)
         })?;
@@ -222,7 +243,7 @@ impl ResultsWriter {
     fn new(path: &Path, run: &RunDescription, layout: &StageLayout, written: Rows) -> Self {
         let plan = run.plan;
         ResultsWriter {
-            box_of: box_of(run),
+            box_of: BoxOf::run(run),
             path: path.to_owned(),
             layout: layout.clone(),
             dimension: plan.system.simulation_box.dimension(),
@@ -234,6 +255,7 @@ impl ResultsWriter {
             scalars: layout.scalars.iter().map(|&scalars| (scalars, Vec::new())).collect(),
             pending: BTreeMap::new(),
             propensities: Vec::new(),
+            strained: Strained::default(),
             initial_positions: None,
             full_disk: FullDisk::Stop,
             seconds_before: 0.0,
@@ -272,6 +294,8 @@ impl ResultsWriter {
         if let Some(last) = self.propensities.last() {
             rows.propensity = last.time as u64 + 1;
         }
+        rows.strain += self.strained.points.len() as u64;
+        rows.strain_events += self.strained.events.len() as u64;
         rows
     }
 
@@ -341,6 +365,18 @@ impl ResultsWriter {
         }
     }
 
+    /// Adds what a stage of strain has found, up to a step of the run; writes only when many points have gathered.
+    ///
+    /// # Panics
+    /// When the layout has no strain.
+    pub fn append_strained(&mut self, new: Strained, step: u64) -> Result<(), OutputError> {
+        assert!(self.layout.strain.is_some(), "the layout has strain");
+        self.strained.points.extend(new.points);
+        self.strained.events.extend(new.events);
+        let points = self.strained.points.len() * self.systems();
+        if points >= BUFFERED_ROWS { self.flush(step) } else { Ok(()) }
+    }
+
     /// The positions that propensities count displacements from: of the states, and of their inherent structures (empty where
     /// these are not wanted).
     pub fn start_propensities_from(&mut self, initial_positions: [Vec<f64>; 2]) {
@@ -396,6 +432,10 @@ impl ResultsWriter {
         if let (false, Some(systems)) = (self.replicas.is_empty(), systems) {
             growth += exchanges::growth(self.replicas.len() / systems.count(), systems);
         }
+        let (points, events) = (&self.strained.points, &self.strained.events);
+        if let Some(strain) = self.layout.strain {
+            growth += strain.growth(points.len(), events.len(), systems);
+        }
         let (mut written, seconds) = (self.written, self.seconds());
         hdf5_file::append(&self.path, "write results", growth, &self.full_disk, |file| {
             if !self.rows.is_empty() {
@@ -424,6 +464,10 @@ impl ResultsWriter {
                 }
                 self.propensities.iter().try_for_each(|row| layout.write(file, row))?;
             }
+            if let Some(strain) = self.layout.strain {
+                strain.write_events(file, written.strain_events as usize, events)?;
+                strain.write(file, written.strain as usize, points, systems)?;
+            }
             h5md::write_scalar_again(file, "progress/seconds", &seconds)?;
             h5md::write_scalar_again(file, "progress/step", &(step as i64))
         })?;
@@ -433,6 +477,7 @@ impl ResultsWriter {
         self.scalars.iter_mut().for_each(|(_, rows)| rows.clear());
         self.pending.clear();
         self.propensities.clear();
+        self.strained = Strained::default();
         self.initial_positions = None;
         Ok(())
     }
@@ -460,49 +505,6 @@ fn progress_is(file: &File, step: u64) -> hdf5::Result<bool> {
     Ok(reached == step as i64 && complete == 0)
 }
 
-fn box_of(run: &RunDescription) -> BoxOf {
-    let stage = run.plan.stages.iter().find(|stage| stage.name == run.stage);
-    stage.map_or(BoxOf::Constant, BoxOf::stage)
-}
-
-/// Squares of velocity components that the temperature is the mean of; `None` without the stage.
-fn degrees_of_freedom(run: &RunDescription) -> Option<u64> {
-    let stage = run.plan.stages.iter().find(|stage| stage.name == run.stage)?;
-    let of = StageContext { thermostat: stage.thermostat, ..StageContext::none(0) };
-    let system = &run.plan.system;
-    Some(of.degrees_of_freedom(system.simulation_box.dimension(), system.particle_count()))
-}
-
 fn set_complete(file: &File, complete: bool) -> hdf5::Result<()> {
     h5md::write_scalar_again(file, "progress/complete", &u8::from(complete))
-}
-
-/// Everything that does not depend on what is observed.
-fn write_fixed_part(file: &File, run: &RunDescription) -> hdf5::Result<()> {
-    let simulation_box = &run.plan.system.simulation_box;
-    let particle_count = run.plan.system.particle_count();
-    h5md::write_metadata(file, run.author, h5md::CREATOR, run.version)?;
-    let units = h5md::register_module(file, "units")?;
-    h5md::string_attribute(&units, "system", "LJ")?;
-    h5md::register_module(file, "thermodynamics")?;
-    h5md::write_parameters(file, run)?;
-
-    let observables = file.create_group("observables")?;
-    h5md::number_attribute(&observables, "dimension", simulation_box.dimension() as i32)?;
-    h5md::write_scalar(&observables, "particle_number", &(particle_count as i64))?;
-    // Where the box changes it is a time series.
-    if box_of(run) == BoxOf::Constant {
-        let density = particle_count as f64 / simulation_box.volume();
-        let density = h5md::write_scalar(&observables, "density", &density)?;
-        h5md::string_attribute(&density, "unit", &format!("sigma-{}", simulation_box.dimension()))?;
-    }
-
-    let progress = file.create_group("progress")?;
-    let stage = run.plan.stages.iter().position(|stage| stage.name == run.stage);
-    let first_step = stage.map_or(0, |stage| run.plan.first_step(stage));
-    h5md::write_scalar(&progress, "step", &(first_step as i64))?;
-    h5md::write_scalar(&progress, "complete", &0_u8)?;
-    let seconds = h5md::write_scalar(&progress, "seconds", &0.0_f64)?;
-    h5md::string_attribute(&seconds, "unit", "s")?;
-    Ok(())
 }

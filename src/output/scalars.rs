@@ -211,5 +211,5 @@ fn path(name: &str, dataset: &str) -> String {
 /// One dataset with the values of all rows, or several of many systems.
 fn rows<'a>(column: &Column, systems: Option<&'a Systems>) -> Rows<'a> {
     let path = format!("observables/{}", column.of.group_name());
-    Rows { path, row: Vec::new(), systems }
+    Rows { path, row: Vec::new(), shared: ["step", "time"], systems }
 }

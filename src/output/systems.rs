@@ -158,6 +158,8 @@ pub(super) struct Rows<'a> {
     pub path: String,
     /// Shape of the numbers of one system at one step.
     pub row: Vec<usize>,
+    /// Datasets beside `value` that say where its rows belong.
+    pub shared: [&'static str; 2],
     pub systems: Option<&'a Systems>,
 }
 
@@ -182,11 +184,11 @@ impl Rows<'_> {
         }
     }
 
-    /// Without rows; the group is there. `step` and `time` of the systems' values are those of the group.
+    /// Without rows; the group is there. What is shared by the systems' values is that of the group.
     pub(super) fn create(&self, file: &File, unit: &str) -> Result<()> {
         if self.systems.is_some() {
             let group = create_groups(file, &path_of_systems(&self.path))?;
-            for shared in ["step", "time"] {
+            for shared in self.shared {
                 file.link_hard(
                     &format!("/{}/{shared}", self.path),
                     &format!("{}/{shared}", group.name()),

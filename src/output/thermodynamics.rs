@@ -1,6 +1,7 @@
 use hdf5::{File, Group, Result};
 use supercool_observables::TimeSeries;
 
+use super::RunDescription;
 use super::h5md::{create_rows, number_attribute, string_attribute, truncate_rows, write_rows};
 use super::systems::{Rows, Systems, numbers_of_each};
 use crate::plan::StagePlan;
@@ -50,11 +51,19 @@ pub enum BoxOf {
 }
 
 impl BoxOf {
-    pub(super) fn stage(stage: &StagePlan) -> Self {
-        match (stage.barostat, stage.rescale) {
-            (Some(_), _) => BoxOf::Barostat,
-            (None, Some(_)) => BoxOf::Changing,
-            (None, None) => BoxOf::Constant,
+    /// Of the stage of a file.
+    pub(super) fn run(run: &RunDescription) -> Self {
+        let stage = run.plan.stages.iter().find(|stage| stage.name == run.stage);
+        stage.map_or(BoxOf::Constant, BoxOf::stage)
+    }
+
+    fn stage(stage: &StagePlan) -> Self {
+        if stage.barostat.is_some() {
+            BoxOf::Barostat
+        } else if stage.rescale.is_some() || stage.strain.is_some() {
+            BoxOf::Changing
+        } else {
+            BoxOf::Constant
         }
     }
 }
@@ -143,7 +152,7 @@ pub(super) fn shared(dataset: &str) -> String {
 /// One dataset with the values of all rows, or several of many systems.
 fn rows<'a>(observable: &Observable, dimension: usize, systems: Option<&'a Systems>) -> Rows<'a> {
     let path = format!("observables/{}", observable.of.group_name());
-    Rows { path, row: vec![dimension; observable.rank], systems }
+    Rows { path, row: vec![dimension; observable.rank], shared: ["step", "time"], systems }
 }
 
 /// Empty time series; `step` and `time` of all are the same two datasets.

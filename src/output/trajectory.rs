@@ -7,7 +7,7 @@ use super::h5md;
 use super::particles::{Coordinates, ParticleLayout, ParticlesWriter};
 use super::{FullDisk, OutputError, RunDescription, hdf5_file};
 use crate::plan::Plan;
-use crate::system::{Snapshot, species_of_particles};
+use crate::system::{SimulationBox, Snapshot, species_of_particles};
 
 /// Of a single system.
 const GROUP: &str = "particles/trajectory";
@@ -102,6 +102,11 @@ impl TrajectoryWriter {
             edges: plan.system.simulation_box.padded_edges(),
             particles: ParticlesWriter::new(path, layout(plan), written),
         }
+    }
+
+    /// The box of the frames that come; that of the plan before.
+    pub fn set_box(&mut self, simulation_box: &SimulationBox) {
+        self.edges = simulation_box.padded_edges();
     }
 
     /// What is done from now on when the disk is full.

@@ -3,16 +3,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::conditions::{in_box_of_barostat, taken_over};
 use super::description::Provenance;
 use super::draft::Draft;
+use super::stage::arrays::{load_arrays, save_arrays};
 use super::stage::classes::diameters_of;
 use super::stage::{StageOutput, part_of_system};
 use super::writer::Writer;
 use super::{OutputDirectory, RunError, RunOptions, Simulation, memory, stage_contexts};
 use crate::config;
-use crate::engine::{self, ExactState, ExchangeCounts, Exchanges, Replicas};
+use crate::engine::{
+    self, ExactState, ExchangeCounts, Exchanges, Replicas, StrainMemory, StrainedSystems,
+};
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
 use crate::run::StageSummary;
@@ -69,6 +73,9 @@ impl Simulation {
         if let Some(exchanges) = self.ensemble.exchanges() {
             checkpoint.put_json(EXCHANGES, exchanges)?;
         }
+        for (system, arrays) in self.ensemble.strain_memory().into_iter().flatten().enumerate() {
+            save_arrays(&mut checkpoint, &strain_of_system(system), (json!(null), arrays))?;
+        }
         checkpoint.put_json("seconds", &self.seconds())?;
         let held = match (&self.writer, self.ensemble.correlator()) {
             (Some(_), Some(correlator)) => correlator.held()?,
@@ -120,12 +127,21 @@ impl Simulation {
         if let Some(simulation_box) = place.simulation_box {
             plan_of_stage = in_box_of_barostat(plan_of_stage, place.stage, simulation_box);
         }
-        let states = taken_over(states, &plan_of_stage)?;
+        let is_strained = place.begun && plan_of_stage.stages[place.stage].strain.is_some();
+        let states = if is_strained { states } else { taken_over(states, &plan_of_stage)? };
         // Within a stage that changes the box, it is that of the state.
         let mut of_engine = plan_of_stage.clone();
         of_engine.system.simulation_box = states[0].simulation_box;
-        let ensemble = engine::create_ensemble_on(&options.ranks, &of_engine, states)?;
-        let mut ensemble = Replicas::around(ensemble, &plan, exchanges);
+        let mut ensemble = if is_strained {
+            let memory = strain_memory_in(checkpoint, plan.systems())?;
+            let (stage, cancel) = (place.stage, directory.cancel());
+            let strained =
+                StrainedSystems::new(&plan_of_stage, stage, states, Some(&memory), cancel);
+            Box::new(strained?)
+        } else {
+            let ensemble = engine::create_ensemble_on(&options.ranks, &of_engine, states)?;
+            Replicas::around(ensemble, &plan, exchanges)
+        };
         let mut writer = None;
         if place.begun {
             ensemble.begin_stage(&stage_contexts(&plan, place.stage))?;
@@ -171,6 +187,17 @@ fn exchanges_of(
     }
     let reason = "its replicas are not those of the plan".to_owned();
     Err(OutputError::CheckpointUnfit { path: path.to_owned(), reason }.into())
+}
+
+/// Name of what a stage of strain remembers of a system.
+fn strain_of_system(system: usize) -> String {
+    format!("strain/{system}")
+}
+
+/// What a stage of strain remembers of all systems.
+fn strain_memory_in(checkpoint: &Checkpoint, systems: usize) -> Result<StrainMemory, OutputError> {
+    let of_system = |system| Ok(load_arrays(checkpoint, &strain_of_system(system))?.1);
+    (0..systems).map(of_system).collect()
 }
 
 /// Those of all systems.

@@ -5,7 +5,9 @@
 use super::stage::minima::minima;
 use super::{OutputDirectory, RunError, Simulation, stage_contexts};
 use crate::announce;
-use crate::engine::{self, CancelToken, EngineError, ExactState, InherentStructure, Replicas};
+use crate::engine::{
+    self, CancelToken, EngineError, ExactState, InherentStructure, Replicas, StrainedSystems,
+};
 use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision, StagePlan};
 use crate::system::SimulationBox;
 
@@ -27,10 +29,13 @@ pub fn taken_over(states: Vec<ExactState>, plan: &Plan) -> Result<Vec<ExactState
     states.into_iter().map(take).collect()
 }
 
-/// Whether a stage begins with states other than those in which the steps before have left the systems: at minima, or for
-/// another timestep. `before`, `plan`: [`Plan::at_stage`] of the stage before and of this one.
+/// Whether a stage begins with states other than those in which the steps before have left the systems, at minima or for another
+/// timestep, or with engines of another kind, before and after a strain. `before`, `plan`: [`Plan::at_stage`] of the stage before and of this one.
 pub fn begins_anew(before: &Plan, plan: &Plan, stage: usize) -> bool {
-    plan.run.timestep != before.run.timestep || plan.stages[stage].minimize.is_some()
+    plan.run.timestep != before.run.timestep
+        || plan.stages[stage].minimize.is_some()
+        || plan.stages[stage].strain.is_some()
+        || stage.checked_sub(1).is_some_and(|before| plan.stages[before].strain.is_some())
 }
 
 /// The states with which such a stage begins; where it draws velocities, these are still to be drawn.
@@ -149,7 +154,7 @@ impl Simulation {
         let plan = self.plan_of(self.stage)?;
         if begins_anew(&self.plan_of_stage, &plan, self.stage) {
             let states = states_of_stage(self.states()?, &plan, self.stage, directory.cancel())?;
-            self.set_up(&plan, states)?;
+            self.set_up(&plan, states, directory.cancel())?;
         }
         if let Some(temperatures) = plan.drawn_temperatures(self.stage) {
             self.ensemble.draw_velocities(&temperatures)?;
@@ -171,7 +176,7 @@ impl Simulation {
     pub(super) fn rescale(&mut self) -> Result<(), RunError> {
         let step = self.ensemble.step() - self.plan.first_step(self.stage);
         let Some(plan) = rescaled(&self.plan_of_stage, self.stage, step) else { return Ok(()) };
-        self.set_up(&plan, states_in_box(self.states()?, &plan)?)?;
+        self.set_up(&plan, states_in_box(self.states()?, &plan)?, None)?;
         // In its middle: thermostats keep their memory.
         self.ensemble.begin_stage(&stage_contexts(&self.plan, self.stage))?;
         Ok(())
@@ -187,12 +192,24 @@ impl Simulation {
     }
 
     /// A new engine, with these states.
-    fn set_up(&mut self, plan: &Plan, mut states: Vec<ExactState>) -> Result<(), RunError> {
+    fn set_up(
+        &mut self,
+        plan: &Plan,
+        mut states: Vec<ExactState>,
+        cancel: Option<&CancelToken>,
+    ) -> Result<(), RunError> {
         let exchanges = self.ensemble.exchanges().cloned();
         if let Some(exchanges) = &exchanges {
             states = exchanges.by_replica(states);
         }
-        let what = format!("stage \"{}\": setting up the engine", plan.stages[self.stage].name);
+        let of_stage = &plan.stages[self.stage];
+        if of_stage.strain.is_some() {
+            let what = format!("stage \"{}\": minimizing the potential energy", of_stage.name);
+            let create = || StrainedSystems::new(plan, self.stage, states, None, cancel);
+            self.ensemble = Box::new(announce::while_slow(what, create)?);
+            return Ok(());
+        }
+        let what = format!("stage \"{}\": setting up the engine", of_stage.name);
         let create = || engine::create_ensemble_on(&self.ranks, plan, states);
         let ensemble = announce::while_slow(what, create)?;
         self.ensemble = Replicas::around(ensemble, plan, exchanges);

@@ -8,7 +8,8 @@ pub fn in_minima(plan: &Plan, stage: &StagePlan) -> Option<String> {
     let of_propensities = stage.propensity.as_ref().and_then(|of| of.inherent);
     let observed = stage.observe.inherent_structures.or(of_propensities);
     let at_start = stage.minimize.map(|minimize| minimize.descent);
-    let tolerance = observed.or(at_start)?.force_tolerance;
+    let of_strain = stage.strain.as_ref().map(|strain| strain.descent);
+    let tolerance = observed.or(at_start).or(of_strain)?.force_tolerance;
     let jumps = plan.potential.jumps_at_cutoff();
     // A force below the tolerance changes the energy by no more over a natural length.
     let energy_jumps = jumps.energy >= tolerance * plan.potential.smallest_length();
@@ -32,7 +33,11 @@ pub fn in_minima(plan: &Plan, stage: &StagePlan) -> Option<String> {
             consequences += "what is left of each is its inherent_structure_residual_force; ";
         }
     }
-    let of = if observed.is_some() { "inherent structures" } else { "minimize" };
+    let of = match (observed, of_strain) {
+        (Some(_), _) => "inherent structures",
+        (None, Some(_)) => "strain",
+        (None, None) => "minimize",
+    };
     Some(format!(
         "stage \"{}\": {of}: {what} at the cutoff: {consequences}\"force-shifted\", \"even-quartic\" and \"smooth\" do not jump",
         stage.name

@@ -436,6 +436,7 @@ impl Simulation {
         self.summary.was_complete = self.stage == self.plan.stages.len();
         while self.stage < self.plan.stages.len() {
             self.enter_stage(directory)?;
+            progress.begin(self.plan.stages[self.stage].strain.is_some());
             let stage_end = self.plan.first_step(self.stage) + self.plan.stages[self.stage].steps;
             let mut last_flush = Instant::now();
             while self.ensemble.step() < stage_end {
@@ -616,6 +617,9 @@ impl Simulation {
     fn pass_on_evaluated(&mut self) -> Result<(), RunError> {
         let step = self.ensemble.step();
         let Some(writer) = &mut self.writer else { return Ok(()) };
+        if self.plan.stages[self.stage].strain.is_some() {
+            writer.strained(step, self.ensemble.strained())?;
+        }
         let Some(correlator) = self.ensemble.correlator() else { return Ok(()) };
         let mut evaluated = correlator.evaluated().into_iter();
         evaluated.try_for_each(|(correlation, of)| writer.evaluated(step, correlation, of))

@@ -16,6 +16,8 @@ pub struct Progress {
     log: Option<Log>,
     /// Running mean of the seconds that a step takes.
     seconds_per_step: Option<f64>,
+    /// Steps that are taken while it is not known.
+    first_steps: u64,
 }
 
 impl Progress {
@@ -31,14 +33,22 @@ impl Progress {
         bar.set_position(step);
         bar.reset_eta();
         let log = (!quiet && !stderr().is_terminal()).then(|| Log::new(step));
-        Progress { bar, stages: Stages::new(plan), log, seconds_per_step: None }
+        Progress { bar, stages: Stages::new(plan), log, seconds_per_step: None, first_steps: 10 }
     }
 
     /// Steps that take about this long; few until the speed is known.
     pub fn steps_in(&self, time: Duration) -> u64 {
         match self.seconds_per_step {
             Some(seconds) => ((time.as_secs_f64() / seconds) as u64).max(1),
-            None => 10,
+            None => self.first_steps,
+        }
+    }
+
+    /// A stage begins; steps of strain take longer than others.
+    pub fn begin(&mut self, is_strain: bool) {
+        let first_steps = if is_strain { 1 } else { 10 };
+        if std::mem::replace(&mut self.first_steps, first_steps) != first_steps {
+            self.seconds_per_step = None;
         }
     }
 

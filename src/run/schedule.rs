@@ -120,6 +120,7 @@ mod tests {
             timestep: None,
             minimize: None,
             rescale: None,
+            strain: None,
             thermostat: None,
             set_total_energy: None,
             draw_velocities: false,

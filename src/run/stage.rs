@@ -1,5 +1,5 @@
 //! What a stage measures and writes.
-mod arrays;
+pub(super) mod arrays;
 pub(super) mod classes;
 mod files;
 pub(super) mod minima;
@@ -22,8 +22,8 @@ use super::limits::{self, Limits};
 use super::schedule::Schedule;
 use super::writer::Row;
 use crate::engine::{
-    self, Ensemble, ExchangeCounts, InherentStructure, Minimizer, OfSystems, Thermodynamics,
-    Workers,
+    self, Ensemble, ExchangeCounts, InherentStructure, Minimizer, OfSystems, Strained,
+    Thermodynamics, Workers,
 };
 use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::dynamics::evaluation::Evaluated;
@@ -32,7 +32,7 @@ use crate::observable::{
     BondOrder, CrystallinityAndDemixing, ForcesAndCurvature, LocalOrder, Macroscopic, SampleContext,
 };
 use crate::output::{
-    Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, ThermodynamicsRow,
+    Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, StrainLayout, ThermodynamicsRow,
 };
 use crate::plan::{EnsemblePlan, Plan, StagePlan};
 use crate::potential::PotentialPlan;
@@ -253,7 +253,10 @@ impl StageOutput {
         let propensity = self.propensity_layout.clone();
         let (exchanges, series) = (self.is_exchanging, self.systems[0].layouts());
         let classes = self.classes.clone();
-        StageLayout { thermodynamics, exchanges, scalars, series, classes, propensity }
+        let dimension = self.context.simulation_box.dimension();
+        let strain = self.plan.strain.as_ref();
+        let strain = strain.map(|strain| StrainLayout { mode: strain.mode, dimension });
+        StageLayout { thermodynamics, exchanges, scalars, series, classes, propensity, strain }
     }
 
     /// Leaves to the engines what they evaluate by themselves.
@@ -361,6 +364,11 @@ impl StageOutput {
         self.files.set_exchanges(counts);
     }
 
+    /// What a stage of strain has found, up to a step of the run.
+    pub fn append_strained(&mut self, found: Strained, step: u64) -> Result<(), RunError> {
+        Ok(self.files.append_strained(found, step)?)
+    }
+
     /// Feeds all that is due at a step of the stage, with the snapshot of each system.
     pub fn sample(
         &mut self,
@@ -383,6 +391,9 @@ impl StageOutput {
         self.measure_forces_and_curvature(step, snapshots)?;
         self.minimize(step, snapshots)?;
         if self.schedule.wants_frame(step) {
+            if let Some(strain) = &self.plan.strain {
+                self.files.set_box(&strain.box_after(step, &self.context.simulation_box));
+            }
             self.files.append_frame(snapshots, self.time(snapshots[0].step))?;
         }
         Ok(())

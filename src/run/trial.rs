@@ -56,6 +56,8 @@ pub fn trial(plan: &Plan, time_of_stage: Duration) -> Result<Trial, RunError> {
         tried = next;
         speeds.push(match plan.stages[stage].steps {
             0 => None,
+            // How long a descent takes depends on the state, which this one is not.
+            _ if plan.stages[stage].strain.is_some() => None,
             _ => Some(speed(ensemble.as_mut(), &tried, stage, time_of_stage)?),
         });
     }

@@ -15,7 +15,7 @@ use super::draft::Draft;
 use super::schedule::Schedule;
 use super::stage::StageOutput;
 use crate::engine::{
-    EngineError, ExchangeCounts, OfSystems, Pending, PendingSnapshot, Thermodynamics,
+    EngineError, ExchangeCounts, OfSystems, Pending, PendingSnapshot, Strained, Thermodynamics,
 };
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
@@ -64,6 +64,8 @@ enum Task {
     Evaluated(usize, Pending<OfSystems<Evaluated>>),
     /// Since the start of the stage.
     Exchanges(ExchangeCounts),
+    /// Of a stage of strain.
+    Strained(Strained),
     Flush,
     Checkpoint(Box<Draft>),
     Finish,
@@ -122,6 +124,11 @@ impl Writer {
     /// Exchanges of replicas since the start of the stage, up to a step of the run.
     pub fn set_exchanges(&mut self, step: u64, counts: ExchangeCounts) -> Result<(), RunError> {
         self.send(step, Task::Exchanges(counts))
+    }
+
+    /// What a stage of strain has found, up to a step of the run.
+    pub fn strained(&mut self, step: u64, found: Strained) -> Result<(), RunError> {
+        self.send(step, Task::Strained(found))
     }
 
     /// Brings all that was measured into the files, for readers that follow them, and onto the disk.
@@ -217,6 +224,7 @@ fn work(
                 }
             },
             Task::Exchanges(counts) => output.set_exchanges(counts),
+            Task::Strained(found) => output.append_strained(found, step)?,
             Task::Flush => output.flush(step)?,
             Task::Checkpoint(draft) => draft.write(Some(&mut output))?,
             Task::Finish => return output.finish(step),

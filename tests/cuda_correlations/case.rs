@@ -111,6 +111,7 @@ impl Case {
                 timestep: None,
                 minimize: None,
                 rescale: None,
+                strain: None,
                 thermostat: None,
                 set_total_energy: None,
                 draw_velocities: false,

@@ -24,6 +24,7 @@ mod refused;
 mod replicas;
 mod resume;
 mod settings;
+mod strain;
 mod survive;
 mod sweep;
 mod timesteps;

@@ -18,6 +18,7 @@ mod panels;
 mod particles;
 mod pdf;
 mod quantity;
+mod strain;
 mod text;
 
 use std::path::{Path, PathBuf};

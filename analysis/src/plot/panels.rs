@@ -5,9 +5,10 @@ use super::aging::{FromOrigin, aging_panels, from_origins};
 use super::axis::Scale;
 use super::options::FigureOptions;
 use super::quantity::Quantity;
+use super::strain::strain_panel;
 use crate::drift::{Drift, VISIBLE};
 use crate::overview::{Overview, SeriesOverview};
-use crate::results::{Curve, Function};
+use crate::results::{Curve, Function, Strain};
 
 /// Points of one line; `error` holds NaN where there is none.
 #[derive(Clone, Debug)]
@@ -74,10 +75,19 @@ pub(super) fn collect(
         true => vec![None; files.len()],
         false => files.iter().map(|file| file.drift.as_ref()).collect(),
     };
+    let strains: Vec<(usize, &Strain)> = match options.over_waiting_time {
+        true => Vec::new(),
+        false => files
+            .iter()
+            .enumerate()
+            .filter_map(|(k, file)| Some((k, file.strain.as_ref()?)))
+            .collect(),
+    };
     let mut panels = Vec::new();
     for &quantity in quantities {
         match quantity {
             Quantity::TimeSeries(of) => panels.extend(time_series_panel(of, &series, options)),
+            Quantity::Strain(curve) => panels.extend(strain_panel(curve, &strains, options)),
             Quantity::Dynamics(_) | Quantity::Structure(_) => {
                 panels.extend(function_panels(quantity, &functions, &drifts, options));
                 panels.extend(aging_panels(quantity, &aging, &drifts, options));

@@ -1,5 +1,7 @@
 //! What can be plotted, and the words for it.
-use supercool_observables::{Descriptor, DynamicObservable, StructureFunction, TimeSeries};
+use supercool_observables::{
+    Descriptor, DynamicObservable, StrainCurve, StructureFunction, TimeSeries,
+};
 
 /// What can be plotted: what has a figure in the tables of [`supercool_observables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +12,8 @@ pub enum Quantity {
     Dynamics(DynamicObservable),
     /// An average over configurations.
     Structure(StructureFunction),
+    /// A curve over the strain.
+    Strain(StrainCurve),
 }
 
 impl Quantity {
@@ -18,7 +22,8 @@ impl Quantity {
         let time_series = TimeSeries::ALL.into_iter().map(Quantity::TimeSeries);
         let dynamics = DynamicObservable::ALL.into_iter().map(Quantity::Dynamics);
         let structure = StructureFunction::ALL.into_iter().map(Quantity::Structure);
-        let all = time_series.chain(dynamics).chain(structure);
+        let strain = StrainCurve::ALL.into_iter().map(Quantity::Strain);
+        let all = time_series.chain(dynamics).chain(structure).chain(strain);
         all.filter(|quantity| quantity.descriptor().figure.is_some()).collect()
     }
 
@@ -28,6 +33,7 @@ impl Quantity {
             Quantity::TimeSeries(series) => series.descriptor(),
             Quantity::Dynamics(observable) => observable.descriptor(),
             Quantity::Structure(function) => function.descriptor(),
+            Quantity::Strain(curve) => curve.descriptor(),
         }
     }
 

@@ -105,6 +105,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
         timestep: None,
         minimize: None,
         rescale: None,
+        strain: None,
         thermostat: None,
         set_total_energy: None,
         draw_velocities: false,

@@ -9,6 +9,7 @@ mod potential;
 mod propensity;
 mod run;
 mod stage;
+mod strain;
 mod sweep;
 mod system;
 mod value;
@@ -25,11 +26,12 @@ pub use stage::{
     BondOrder, Correlation, DensityChange, Frames, InherentStructures, LocalOrder, Minimize,
     Observe, Ramp, Stage, Structure, Swap, Thermostat, ThermostatKind,
 };
+pub use strain::{Strain, StrainAxis, StrainMode};
 pub use sweep::Sweep;
 pub use system::{DiameterKind, Diameters, Initial, SpeciesEntry, System};
 pub use value::{
-    CountOrBounds, Integer, ListOr, Number, NumberOrPhrase, OneOrMore, OrPlain, PlainOr, Table,
-    Temperature, Written,
+    CountOrBounds, Integer, ListOr, Number, NumberOrList, NumberOrPhrase, OneOrMore, OrPlain,
+    PlainOr, Table, Temperature, Written,
 };
 
 /// Configuration of a run. All numbers are in reduced units: lengths, energies and masses in the

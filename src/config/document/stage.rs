@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     Barostat, CountOrBounds, Integer, ListOr, Number, NumberOrPhrase, OrPlain, PlainOr, Propensity,
-    Table, Temperature, Times, Written,
+    Strain, Table, Temperature, Times, Written,
 };
 use crate::config::defaults;
 use crate::plan::DynamicObservable;
@@ -25,7 +25,7 @@ pub struct Stage {
     pub like: Option<Written<String>>,
     /// With `like`: keys that are not taken.
     pub without: Option<Written<Vec<Written<String>>>>,
-    /// Number of steps. Must be given, here or by `like`, but where the stage has `minimize`: then it may have none.
+    /// Number of steps. Must be given, here or by `like`, except where the stage has `minimize`, and then it may have none, or `strain`.
     #[schemars(extend("minimum" = 1))]
     pub steps: Option<Written<Integer>>,
     /// Length of a step in this stage; that of `[run]` if not given. In `fixed-point` velocities are rounded where it changes, by
@@ -37,6 +37,8 @@ pub struct Stage {
     pub minimize: Option<Table<Minimize>>,
     /// The density changes in the course of the stage, the shape of the box does not.
     pub density: Option<Table<DensityChange>>,
+    /// The stage strains the box step by step, and finds the minimum of the potential energy after each.
+    pub strain: Option<Table<Strain>>,
     /// Thermostat; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
     /// Barostat; without it the box does not change by itself. Only with a thermostat.
@@ -64,7 +66,7 @@ pub struct Stage {
 fn what_like_gives(schema: &mut Schema) {
     let thermostat = json!({ "required": ["kind", "temperature"] });
     let thermostat = json!({ "properties": { "thermostat": thermostat } });
-    let steps = ["steps", "minimize"].map(|key| json!({ "required": [key] }));
+    let steps = ["steps", "minimize", "strain"].map(|key| json!({ "required": [key] }));
     schema.insert("required".to_owned(), json!(["name"]));
     schema.insert("if".to_owned(), json!({ "required": ["like"] }));
     schema.insert("else".to_owned(), json!({ "anyOf": steps, "allOf": [thermostat] }));

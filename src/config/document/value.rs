@@ -285,6 +285,48 @@ impl<'de> Deserialize<'de> for CountOrBounds {
     }
 }
 
+/// A number, or a list of them.
+#[derive(Clone, Debug)]
+pub enum NumberOrList {
+    Number(f64),
+    List(Vec<Written<Number>>),
+}
+
+impl<'de> Deserialize<'de> for NumberOrList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EitherVisitor;
+
+        impl<'de> Visitor<'de> for EitherVisitor {
+            type Value = NumberOrList;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a list of numbers")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<NumberOrList, E> {
+                Ok(NumberOrList::Number(value as f64))
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<NumberOrList, E> {
+                Ok(NumberOrList::Number(value))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> Result<NumberOrList, A::Error> {
+                let mut numbers = Vec::new();
+                while let Some(number) = list.next_element()? {
+                    numbers.push(number);
+                }
+                Ok(NumberOrList::List(numbers))
+            }
+        }
+
+        deserializer.deserialize_any(EitherVisitor)
+    }
+}
+
 /// A number, or a phrase.
 #[derive(Clone, Debug)]
 pub enum NumberOrPhrase {
@@ -425,6 +467,12 @@ schema_of!(
     [] CountOrBounds, "CountOrBounds",
     |_| json_schema!({
         "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "type": "number" } }]
+    })
+);
+schema_of!(
+    [] NumberOrList, "NumberOrList",
+    |_| json_schema!({
+        "anyOf": [{ "type": "number" }, { "type": "array", "items": { "type": "number" } }]
     })
 );
 schema_of!([] NumberOrPhrase, "NumberOrPhrase", |_| json_schema!({ "type": ["number", "string"] }));

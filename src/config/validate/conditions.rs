@@ -1,9 +1,11 @@
 //! What a stage changes before or besides its steps: `stage.minimize` and `stage.density`.
+use std::ops::Range;
+
 use super::checker::Checker;
 use super::inherent;
 use super::stage_checks::StageChecks;
 use crate::config::document::{DensityChange, Document, Minimize, Stage, Table};
-use crate::plan::{InherentStructuresPlan, MinimizePlan, Plan, RescalePlan, Thermostat};
+use crate::plan::{InherentStructuresPlan, MinimizePlan, Plan, RescalePlan, StagePlan, Thermostat};
 use crate::system::SimulationBox;
 
 /// Change of the edges at once that pairs at contact bear: their energy, as of r^-12, changes by an eighth.
@@ -131,18 +133,24 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         if let (Some(minimize), Some(typed)) = (&stage.minimize, &typed(number).minimize)
             && minimize.temperature.is_none()
         {
-            check_rest(plan, number, typed, checker);
+            check_rest(plan, number, &typed.span, checker);
+        }
+        if let Some(typed) = &typed(number).strain {
+            check_rest(plan, number, &typed.span, checker);
         }
     }
 }
 
 /// Something must set the particles in motion after a minimum.
-fn check_rest(plan: &Plan, number: usize, typed: &Table<Minimize>, checker: &mut Checker<'_>) {
-    let moving = plan.stages[number..]
-        .iter()
-        .enumerate()
-        .find(|(after, stage)| stage.steps > 0 || (*after > 0 && stage.minimize.is_some()));
-    let Some((_, moving)) = moving.filter(|(_, stage)| stage.steps > 0) else { return };
+fn check_rest(plan: &Plan, number: usize, typed: &Range<usize>, checker: &mut Checker<'_>) {
+    let is_strain = |stage: &StagePlan| stage.strain.is_some();
+    let moving = plan.stages[number..].iter().enumerate().find(|(after, stage)| {
+        let comes_to_rest = stage.minimize.is_some() || is_strain(stage);
+        (stage.steps > 0 && !is_strain(stage)) || (*after > 0 && comes_to_rest)
+    });
+    let Some((_, moving)) = moving.filter(|(_, stage)| stage.steps > 0 && !is_strain(stage)) else {
+        return;
+    };
     let draws = moving.thermostat.is_some_and(|thermostat| {
         matches!(thermostat.kind, Thermostat::Andersen { .. } | Thermostat::Langevin { .. })
     });
@@ -152,7 +160,12 @@ fn check_rest(plan: &Plan, number: usize, typed: &Table<Minimize>, checker: &mut
     {
         let message =
             format!("velocities are zero in a minimum, and the stage {:?} gives none", moving.name);
-        let help = "temperature = ... here for new ones, or draw_velocities = true or an andersen or langevin thermostat there";
-        checker.reject(&typed.span, message, help);
+        let help = match is_strain(&plan.stages[number]) {
+            true => "draw_velocities = true or an andersen or langevin thermostat there",
+            false => {
+                "temperature = ... here for new ones, or draw_velocities = true or an andersen or langevin thermostat there"
+            }
+        };
+        checker.reject(typed, message, help);
     }
 }

@@ -23,6 +23,7 @@ mod sampling;
 mod species_pair;
 mod stage;
 mod stage_checks;
+mod strain;
 mod structure;
 mod swap;
 mod system;
@@ -225,6 +226,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     inherent::check_plan(&plan, document, checker);
     conditions::check_plan(&plan, document, checker);
     barostat::check_plan(&plan, document, checker);
+    strain::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
     propensity::check_plan(&plan, document, checker);

@@ -5,14 +5,14 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval};
 use super::{
-    barostat, conditions, correlation, diameter_classes, inherent, propensity, structure, swap,
-    thermostat,
+    barostat, conditions, correlation, diameter_classes, inherent, propensity, strain, structure,
+    swap, thermostat,
 };
 use crate::config::document::{
     Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Table, Written,
 };
 use crate::config::reword::nearest;
-use crate::plan::{ObservePlan, StagePlan, SystemPlan, ThermostatPlan, TotalEnergy};
+use crate::plan::{ObservePlan, StagePlan, StrainPlan, SystemPlan, ThermostatPlan, TotalEnergy};
 
 const MAXIMUM_STAGES: usize = 1000;
 const LONGEST_NAME: usize = 64;
@@ -63,8 +63,8 @@ pub fn check_all(
             steps: 0,
         };
         let mut plan = check(stage, number, document, &stages, conditions, checker);
-        if let Some(rescale) = plan.as_ref().and_then(|plan| plan.rescale) {
-            simulation_box = Some(rescale.to);
+        if let (Some(plan), Some(before)) = (&plan, &simulation_box) {
+            simulation_box = Some(plan.box_after(before));
         }
         if let Some(plan) = &mut plan
             && document.iter().any(|stage| stage.timestep.is_some())
@@ -85,7 +85,12 @@ fn check(
     conditions: StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<StagePlan> {
+    let strain = match &stage.strain {
+        Some(document) => strain::check(stage, document, &conditions, checker).map(Some),
+        None => Some(None),
+    };
     let steps = match &stage.steps {
+        _ if stage.strain.is_some() => strain.as_ref()?.as_ref().map(StrainPlan::steps),
         Some(steps) => checker.integer(steps, 1..=MAXIMUM_STEPS),
         None if stage.minimize.is_some() => Some(0),
         None => {
@@ -112,6 +117,7 @@ fn check(
     };
     let thermostat = match &stage.thermostat {
         Some(document) => thermostat::check(document, &stage_checks, checker).map(Some),
+        None if stage.strain.is_some() => Some(None),
         None => {
             checker.filled_in(&stage.span, "thermostat", "none (microcanonical)");
             Some(None)
@@ -157,6 +163,7 @@ fn check(
         timestep: None,
         minimize: minimize?,
         rescale: rescale?,
+        strain: strain?,
         thermostat: thermostat?,
         barostat: barostat?,
         draw_velocities: draw_velocities?,

@@ -5,17 +5,22 @@ use rayon::prelude::*;
 
 use super::chunk::{CHUNK, Chunk};
 use super::engine::CpuEngine;
+use super::processor::Processor;
 use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
+use crate::engine::report::{DeviceReport, Hardware};
+use crate::engine::thermodynamics::symmetric;
 use crate::engine::{EngineError, ExactState};
 use crate::integrator::fire::{Fire, Iteration};
 use crate::plan::{InherentStructuresPlan, Plan};
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
 /// A minimiser on the processor.
 pub struct CpuMinimizer {
     descent: Descent,
-    /// Made for the first configuration.
+    /// `None`: those of the plan, until they are there.
+    processor: Option<Processor>,
+    /// Made for the first configuration in a box.
     engine: Option<CpuEngine<Double>>,
 }
 
@@ -31,7 +36,13 @@ struct Sums {
 
 impl CpuMinimizer {
     pub fn new(plan: &Plan, settings: &InherentStructuresPlan) -> Self {
-        CpuMinimizer { descent: Descent::new(plan, settings), engine: None }
+        CpuMinimizer { descent: Descent::new(plan, settings), processor: None, engine: None }
+    }
+
+    /// On the threads of whoever calls it.
+    pub fn of_caller(plan: &Plan, settings: &InherentStructuresPlan) -> Self {
+        let processor = Some(Processor::of_caller());
+        CpuMinimizer { processor, ..CpuMinimizer::new(plan, settings) }
     }
 }
 
@@ -43,20 +54,46 @@ impl Minimizer for CpuMinimizer {
                 engine.start_again(&state)?;
                 engine
             }
-            empty => empty.insert(CpuEngine::new(&self.descent.plan, &state)?),
+            empty => {
+                let plan = &self.descent.plan;
+                let processor = match &self.processor {
+                    Some(processor) => processor.clone(),
+                    None => Processor::new(plan.run.threads.unwrap_or(0))?,
+                };
+                self.processor = Some(processor.clone());
+                empty.insert(CpuEngine::on(processor, plan, &state)?)
+            }
         };
         let descent = &self.descent;
         engine.parallel(|engine| {
             let (residual_force, iterations) = engine.descend(descent)?;
-            let [energy, xx, yy, zz, ..] = engine.energy_and_virial()?;
+            let [energy, virial @ ..] = engine.energy_and_virial()?;
+            let [xx, yy, zz, ..] = virial;
             let energy = energy / engine.particle_count() as f64;
             let simulation_box = &descent.plan.system.simulation_box;
-            let dimension = simulation_box.dimension() as f64;
-            let pressure = (xx + yy + zz) / (dimension * simulation_box.volume());
+            let (dimension, volume) = (simulation_box.dimension() as f64, simulation_box.volume());
+            let pressure = (xx + yy + zz) / (dimension * volume);
+            let stress = symmetric(virial.map(|sum| -sum / volume));
             let mut snapshot = engine.copied().snapshot();
             snapshot.velocity.fill([0.0; 3]);
-            Ok(InherentStructure { snapshot, energy, pressure, residual_force, iterations })
+            Ok(InherentStructure { snapshot, energy, pressure, stress, residual_force, iterations })
         })
+    }
+
+    fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+        if self.descent.plan.system.simulation_box != simulation_box {
+            self.descent.plan.system.simulation_box = simulation_box;
+            self.engine = None;
+        }
+        Ok(())
+    }
+
+    fn hardware(&self) -> Hardware {
+        let threads = self.descent.plan.run.threads.unwrap_or_else(rayon::current_num_threads);
+        let processor = self.processor.clone().unwrap_or_else(Processor::of_caller);
+        let mut hardware = Hardware::of("cpu", DeviceReport::Processor(processor.report()));
+        hardware.set_threads(threads);
+        hardware
     }
 
     fn cancel_when(&mut self, cancel: CancelToken) {

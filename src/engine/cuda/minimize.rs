@@ -17,10 +17,11 @@ use super::thermostat::{Geometry, Kind};
 use super::tuning::default_lanes_log2;
 use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
+use crate::engine::report::Hardware;
 use crate::engine::{Engine, EngineError, ExactState};
 use crate::integrator::fire;
 use crate::plan::{InherentStructuresPlan, Plan};
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot, species_of_particles};
 
 /// A minimiser on a GPU.
 pub struct CudaMinimizer {
@@ -176,6 +177,21 @@ impl Minimizer for CudaMinimizer {
     fn cancel_when(&mut self, cancel: CancelToken) {
         self.descent.cancel = Some(cancel);
     }
+
+    fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+        if self.descent.plan.system.simulation_box == simulation_box {
+            return Ok(());
+        }
+        self.descent.plan.system.simulation_box = simulation_box;
+        match &mut self.on_gpu {
+            Some(on_gpu) => on_gpu.set_box(&self.descent.plan),
+            None => Ok(()),
+        }
+    }
+
+    fn hardware(&self) -> Hardware {
+        self.gpu.hardware()
+    }
 }
 
 impl OnGpu {
@@ -257,9 +273,32 @@ impl OnGpu {
         let motion = 2.0 * measured.kinetic_energy / simulation_box.dimension() as f64;
         let pressure = measured.pressure - density * motion;
         let mut snapshot = self.engine.read_snapshot()?;
+        let mut stress = measured.stress;
+        let species_of = species_of_particles(&system.species);
+        for (velocity, species) in snapshot.velocity.iter().zip(species_of) {
+            let share = system.species[usize::from(species)].mass / simulation_box.volume();
+            for (row, v) in stress.iter_mut().zip(velocity) {
+                row.iter_mut().zip(velocity).for_each(|(number, w)| *number += share * v * w);
+            }
+        }
         snapshot.velocity.fill([0.0; 3]);
         let Progress { residual_force, fire: Fire { iterations, .. }, .. } = progress;
-        Ok(InherentStructure { snapshot, energy, pressure, residual_force, iterations })
+        Ok(InherentStructure { snapshot, energy, pressure, stress, residual_force, iterations })
+    }
+
+    /// Has the particles that come in another box.
+    fn set_box(&mut self, plan: &Plan) -> Result<(), EngineError> {
+        let before = program_over(&self.engine.plan);
+        self.engine.set_box(plan.system.simulation_box)?;
+        let (policy, force_field) = (self.engine.state.policy(), &self.engine.force_field);
+        let program = program_over(plan);
+        if program == before {
+            return md_program::set_constants(&self.kernels, policy, force_field);
+        }
+        let session = self.engine.device.session().clone();
+        self.kernels = md_program::load(&session, program, policy, force_field)?;
+        self.descend = DescentKernels::load(&self.kernels)?;
+        Ok(())
     }
 
     fn launch(&mut self, descent: &DescentArgument) -> Result<Progress, EngineError> {

@@ -21,6 +21,8 @@ const CREATOR: &str = "supercool";
 pub struct GsdWriter {
     file: GsdFile,
     simulation_box: SimulationBox,
+    /// Whether frames have boxes of their own.
+    box_changes: bool,
     particle_count: usize,
     /// Arrays of frame 0 that do not move.
     fixed: Vec<Chunk>,
@@ -56,10 +58,17 @@ impl GsdWriter {
         GsdWriter {
             file,
             simulation_box: run.plan.system.simulation_box,
+            box_changes: false,
             particle_count: run.plan.system.particle_count(),
             fixed: fixed_chunks(run),
             full_disk: FullDisk::Stop,
         }
+    }
+
+    /// The box of the frames that come; that of the plan before.
+    pub fn set_box(&mut self, simulation_box: &SimulationBox) {
+        self.simulation_box = *simulation_box;
+        self.box_changes = true;
     }
 
     /// What is done from now on when the disk is full.
@@ -87,7 +96,11 @@ impl GsdWriter {
             let moving = moving_chunks(snapshot, &self.simulation_box);
             let fixed: &[Chunk] = if self.frames() == 0 { &self.fixed } else { &[] };
             let diameters = own_diameters(snapshot);
-            self.file.append(fixed.iter().chain(&moving).chain(&diameters).collect())
+            // Frames without one have that of the first.
+            let has_box = self.frames() == 0 || self.box_changes;
+            let of_box = has_box.then(|| box_chunk(self.simulation_box.edges()));
+            let moving = moving.iter().chain(&diameters).chain(&of_box);
+            self.file.append(fixed.iter().chain(moving).collect())
         })
     }
 
@@ -112,7 +125,6 @@ fn fixed_chunks(run: &RunDescription) -> Vec<Chunk> {
     let length = |species: usize| potential.form.scale(&potential.pairs[species][species]).length;
     let diameter: Vec<f32> = species.iter().map(|&species| length(species) as f32).collect();
     let mut chunks = vec![
-        box_chunk(system.simulation_box.edges()),
         Chunk::new("configuration/dimensions", 1, &[system.simulation_box.dimension() as u8]),
         Chunk::new("particles/N", 1, &[species.len() as u32]),
         names_chunk(&names),

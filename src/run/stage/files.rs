@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use supercool_analysis::check_readable;
 use supercool_analysis::results::ResultsFile;
 
-use crate::engine::ExchangeCounts;
+use crate::engine::{ExchangeCounts, Strained};
 use crate::observable::propensity::PropensityRow;
 use crate::observable::{EnsembleSeries, Series};
 use crate::output::{
@@ -16,7 +16,7 @@ use crate::plan::StagePlan;
 use crate::run::RunError;
 use crate::run::directory::OutputDirectory;
 use crate::run::names::DAMAGED;
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
 /// Those that the stage does not need are `None`; what is appended to them is nothing.
 #[derive(Default)]
@@ -346,6 +346,24 @@ impl StageFiles {
         match &mut self.results {
             Some(results) => results.append_propensities(row, step),
             None => Ok(()),
+        }
+    }
+
+    /// What a stage of strain has found, up to a step of the run.
+    pub fn append_strained(&mut self, new: Strained, step: u64) -> Result<(), OutputError> {
+        match &mut self.results {
+            Some(results) => results.append_strained(new, step),
+            None => Ok(()),
+        }
+    }
+
+    /// The box of the frames that come.
+    pub fn set_box(&mut self, simulation_box: &SimulationBox) {
+        if let Some(trajectory) = &mut self.trajectory {
+            trajectory.set_box(simulation_box);
+        }
+        if let Some(gsd) = &mut self.gsd {
+            gsd.set_box(simulation_box);
         }
     }
 

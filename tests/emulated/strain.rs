@@ -1,0 +1,50 @@
+//! Strain with descents on the GPU, in boxes that change their shape and size.
+use super::*;
+
+/// A crystal with impurities, whose minimum is one: what is rounded otherwise changes nothing else.
+fn configuration(strain: &str, rest: &str) -> String {
+    let crystal = kob_andersen(3, 256, "double", "timestep = 0.004\nthreads = 2");
+    let species = [r#"name = "A", count = 205"#, r#"name = "B", count = 51"#];
+    assert!(species.iter().all(|species| crystal.contains(species)), "{crystal}");
+    let crystal = crystal.replace(species[0], r#"name = "A", count = 250"#);
+    let crystal = crystal.replace(species[1], r#"name = "B", count = 6"#);
+    let crystal = crystal.replace(r#"{ kind = "smooth", width = 0.005 }"#, r#""even-quartic""#);
+    crystal
+        + &format!(
+            "\n[[stage]]\nname = \"strain\"\nstrain = {{ {strain}, force_tolerance = 1e-8 }}\nobserve = {{ trajectory = 1 }}\n{rest}"
+        )
+}
+
+#[test]
+fn a_strain_on_the_gpu_has_the_curve_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let many = "[ensemble]\nkind = \"independent\"\nsystems = 2\n";
+    for (strain, rest) in [
+        (r#"mode = "pure-shear", step = 2e-3, to = [0.004, 0.002]"#, ""),
+        (r#"mode = "compression", step = 2e-3, to = 0.004"#, many),
+    ] {
+        let toml = configuration(strain, rest);
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+        run_on_the_gpu(&found);
+        let read = |job: &Job, path: &str| -> Vec<f64> {
+            let file = hdf5::File::open(job.path("out/strain.h5")).unwrap();
+            file.dataset(path).unwrap().read_raw().unwrap()
+        };
+        for (path, tolerance) in [
+            ("strain/strain", 0.0),
+            ("strain/potential_energy/value", 1e-11),
+            ("strain/stress_tensor/value", 1e-6),
+            ("strain/pressure/value", 1e-6),
+            ("strain/largest_displacement/value", 1e-6),
+        ] {
+            let [a, b] = [&expected, &found].map(|job| read(job, path));
+            assert_eq!(a.len(), b.len());
+            for (a, b) in a.iter().zip(&b) {
+                assert!((a - b).abs() <= tolerance, "{path}: {a} {b}");
+            }
+        }
+        let iterations = read(&found, "strain/iterations/value");
+        assert!(iterations.iter().all(|&iterations| iterations > 1.0), "{iterations:?}");
+    }
+}
