@@ -7,6 +7,7 @@ mod diameters;
 mod ensemble;
 mod observe;
 mod propensity;
+mod shear;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
+pub use self::shear::ShearPlan;
 
 use crate::observable::dynamics::blocking::Blocks;
 use crate::potential::PotentialPlan;
@@ -73,9 +75,15 @@ impl Plan {
     pub fn at_stage(&self, stage: usize) -> Plan {
         let mut plan = self.clone();
         plan.run.timestep = self.timestep_of(stage);
-        let rescaled = self.stages[..stage].iter().rev().find_map(|stage| stage.rescale);
-        if let Some(rescaled) = rescaled {
-            plan.system.simulation_box = rescaled.to;
+        let simulation_box = &mut plan.system.simulation_box;
+        for (number, of) in self.stages[..stage].iter().enumerate() {
+            if let Some(rescaled) = of.rescale {
+                *simulation_box = rescaled.to;
+            }
+            if let Some(shear) = of.shear {
+                let timestep = self.timestep_of(number);
+                *simulation_box = shear.box_after(simulation_box, timestep, of.steps);
+            }
         }
         plan
     }
@@ -98,6 +106,11 @@ impl Plan {
     /// Whether particles have diameters, which any stage may exchange, or exchange species.
     pub fn may_swap(&self) -> bool {
         self.potential.diameters.is_some() || self.exchanges_species()
+    }
+
+    /// Whether the box is sheared in a stage.
+    pub fn shears(&self) -> bool {
+        self.stages.iter().any(|stage| stage.shear.is_some())
     }
 
     /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
@@ -296,6 +309,9 @@ pub struct StagePlan {
     /// The box changes in the course of the stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rescale: Option<RescalePlan>,
+    /// The box is sheared at a constant rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shear: Option<ShearPlan>,
     /// `None`: microcanonical.
     pub thermostat: Option<ThermostatPlan>,
     /// The stage begins with new velocities of its thermostat's first temperature.
@@ -393,7 +409,7 @@ impl RescalePlan {
         let share = step as f64 / steps as f64;
         let edges = from.edges().iter().zip(self.to.edges());
         let edges: Vec<f64> = edges.map(|(from, to)| from + share * (to - from)).collect();
-        SimulationBox::new(&edges)
+        SimulationBox::new(&edges).with_tilt(from.tilt())
     }
 }
 

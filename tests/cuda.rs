@@ -80,6 +80,7 @@ fn engine_of(plan: &Plan, choice: EngineChoice, state: &ExactState) -> Box<dyn E
 fn stage(engine: &dyn Engine, thermostat: Option<Thermostat>, temperature: f64) -> StageContext {
     StageContext {
         swap: None,
+        shear: None,
         thermostat: thermostat.map(|kind| ThermostatPlan {
             kind,
             temperature: TemperatureRamp { from: temperature, to: 0.9 * temperature },

@@ -214,7 +214,9 @@ fn thermostats_that_cool_conserve_what_they_book() {
         let (first_step, steps) = (engine.step(), 4000);
         let temperature = TemperatureRamp { from: 1.0, to: 0.5 };
         let thermostat = Some(ThermostatPlan { kind, temperature });
-        engine.begin_stage(&StageContext { thermostat, first_step, steps, swap: None }).unwrap();
+        engine
+            .begin_stage(&StageContext { thermostat, first_step, steps, swap: None, shear: None })
+            .unwrap();
         let first = engine.thermodynamics().unwrap();
         engine.advance(steps).unwrap();
         let last = engine.thermodynamics().unwrap();

@@ -363,6 +363,7 @@ fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
         timestep: None,
         minimize: None,
         rescale: None,
+        shear: None,
         thermostat: None,
         set_total_energy: None,
         draw_velocities: false,

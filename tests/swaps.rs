@@ -26,6 +26,7 @@ fn stage(temperature: f64, every: u64, trials_per_particle: f64) -> StageContext
         first_step: 0,
         steps: u64::MAX / 2,
         swap: Some(SwapPlan { every, trials_per_particle, pairs: Default::default() }),
+        shear: None,
     }
 }
 

@@ -87,6 +87,7 @@ impl Course {
             first_step: self.plan.first_step(self.stage),
             steps: self.stage().steps,
             swap: self.stage().swap,
+            shear: self.stage().shear,
         }
     }
 

@@ -211,7 +211,8 @@ fn begin(
         kind,
         temperature: TemperatureRamp { from: temperature, to: temperature },
     });
-    let stage = StageContext { thermostat, first_step: ensemble.step(), steps, swap: None };
+    let stage =
+        StageContext { thermostat, first_step: ensemble.step(), steps, swap: None, shear: None };
     ensemble.begin_stage(&vec![stage; ensemble.systems()])
 }
 

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::swaps::SwapTrials;
 use crate::integrator::{NoseHooverChain, ThermostatState, andersen};
-use crate::plan::{SwapPlan, Thermostat, ThermostatPlan};
+use crate::plan::{ShearPlan, SwapPlan, Thermostat, ThermostatPlan};
 
 /// What an engine must know of the stage that it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,12 +13,14 @@ pub struct StageContext {
     pub steps: u64,
     /// Exchanges of diameters or species.
     pub swap: Option<SwapPlan>,
+    /// The box is sheared at a constant rate; velocities are those beside the flow.
+    pub shear: Option<ShearPlan>,
 }
 
 impl StageContext {
     /// Before any stage.
     pub fn none(step: u64) -> Self {
-        StageContext { thermostat: None, first_step: step, steps: 0, swap: None }
+        StageContext { thermostat: None, first_step: step, steps: 0, swap: None, shear: None }
     }
 
     /// `D (N - 1)`, or `D N` with a Langevin thermostat, which moves the centre of mass.

@@ -199,11 +199,11 @@ pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(),
 
 /// What the engines of all systems know of a stage.
 fn stage_contexts(plan: &Plan, stage: usize) -> Vec<StageContext> {
-    let crate::plan::StagePlan { steps, swap, .. } = plan.stages[stage];
+    let crate::plan::StagePlan { steps, swap, shear, .. } = plan.stages[stage];
     let first_step = plan.first_step(stage);
     let of_system = |system| {
         let thermostat = plan.thermostat_of(system, stage);
-        StageContext { thermostat, first_step, steps, swap }
+        StageContext { thermostat, first_step, steps, swap, shear }
     };
     (0..plan.systems()).map(of_system).collect()
 }

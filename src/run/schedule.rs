@@ -119,6 +119,7 @@ mod tests {
             timestep: None,
             minimize: None,
             rescale: None,
+            shear: None,
             thermostat: None,
             set_total_energy: None,
             draw_velocities: false,

@@ -150,7 +150,13 @@ pub fn thermostat_at(kind: Thermostat, temperature: f64) -> Option<ThermostatPla
 pub fn begin(engine: &mut dyn Engine, thermostat: Option<ThermostatPlan>) {
     let first_step = engine.step();
     engine
-        .begin_stage(&StageContext { thermostat, first_step, steps: u64::MAX / 2, swap: None })
+        .begin_stage(&StageContext {
+            thermostat,
+            first_step,
+            steps: u64::MAX / 2,
+            swap: None,
+            shear: None,
+        })
         .unwrap();
 }
 

@@ -105,6 +105,7 @@ impl Case {
             },
             stages: vec![StagePlan {
                 swap: None,
+                shear: None,
                 name: "production".into(),
                 steps,
                 timestep: None,
@@ -129,6 +130,7 @@ impl Case {
         melt.draw_velocities(2.0, true).expect("velocities fit");
         melt.begin_stage(&StageContext {
             swap: None,
+            shear: None,
             thermostat: thermostat(Some(Thermostat::Langevin { friction: 2.0 }), 2.0),
             first_step: 0,
             steps: 300,
@@ -163,6 +165,7 @@ impl Case {
         engine
             .begin_stage(&StageContext {
                 swap: None,
+                shear: None,
                 thermostat: thermostat(self.thermostat, 1.0),
                 first_step: self.state.step,
                 steps: self.steps,

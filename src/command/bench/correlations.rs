@@ -104,6 +104,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
         timestep: None,
         minimize: None,
         rescale: None,
+        shear: None,
         thermostat: None,
         set_total_energy: None,
         draw_velocities: false,

@@ -30,7 +30,13 @@ pub fn particles_elsewhere(plan: &Plan, directory: &Path, ranks: &Ranks) -> miet
     let steps = plan.total_steps();
     let mut engine = engine::create_on(ranks, plan, &last_state(directory)?)?;
     let first_step = engine.step();
-    engine.begin_stage(&StageContext { thermostat: None, first_step, steps, swap: None })?;
+    engine.begin_stage(&StageContext {
+        thermostat: None,
+        first_step,
+        steps,
+        swap: None,
+        shear: None,
+    })?;
     engine.reverse_velocities()?;
     engine.advance(steps)?;
     engine.reverse_velocities()?;

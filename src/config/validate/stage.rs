@@ -152,6 +152,7 @@ fn check(
         timestep: None,
         minimize: minimize?,
         rescale: rescale?,
+        shear: None,
         thermostat: thermostat?,
         draw_velocities: draw_velocities?,
         swap: swap?,

@@ -36,6 +36,7 @@ impl<P: Policy> CpuEngine<P> {
         let mut engine = Self::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
         let layout = layout.filter(|memory| memory.skin == skin);
+        engine.check_tilt()?;
         engine.load(state, layout);
         engine.parallel(|engine| {
             match layout {
@@ -84,7 +85,7 @@ impl<P: Policy> Engine for CpuEngine<P> {
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.enter_stage(stage);
-        Ok(())
+        self.enter_flow(stage)
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
@@ -151,6 +152,8 @@ impl<P: Policy> Engine for CpuEngine<P> {
         let mut engine =
             Self::empty(&self.plan, &start, skin, self.processor.clone(), WHOLE, SingleRank);
         engine.stage = self.stage.clone();
+        engine.flow = self.flow;
+        engine.check_tilt()?;
         engine.neighbor_lists.set_rebuilds(self.neighbor_lists.rebuilds());
         engine.load(&state, None);
         engine.parallel(|engine| {
