@@ -21,6 +21,8 @@ pub type Ghosts<'a> = (&'a [u32], &'a [u8]);
 /// What lists are made by; they lie in the chunks.
 pub struct NeighborLists<P: Policy> {
     grid: CellGrid,
+    /// Whether the cells are wide enough for any tilt.
+    is_wide: bool,
     skin: f64,
     reach: Reach<P::Real>,
     /// Of any pair.
@@ -56,8 +58,10 @@ impl<P: Policy> NeighborLists<P> {
             skin: P::Real::from_f64(skin),
         };
         let (particles, farthest) = (plan.system.particle_count(), plan.reach(skin));
+        let is_wide = simulation_box.is_tilted() || plan.shears();
         NeighborLists {
-            grid: match simulation_box.is_tilted() || plan.shears() {
+            is_wide,
+            grid: match is_wide {
                 true => CellGrid::of_tilted_box(simulation_box, farthest, particles),
                 false => CellGrid::new(simulation_box, farthest, particles, bounds),
             },
@@ -69,6 +73,15 @@ impl<P: Policy> NeighborLists<P> {
             sort_interval: u64::from(plan.run.sort_interval.max(1)),
             rebuilds: 0,
         }
+    }
+
+    /// Takes cells that are wide enough for any tilt; returns whether they are new.
+    pub fn widen(&mut self, simulation_box: &SimulationBox, particles: usize) -> bool {
+        let was_narrow = !std::mem::replace(&mut self.is_wide, true);
+        if was_narrow {
+            self.grid = CellGrid::of_tilted_box(simulation_box, self.farthest, particles);
+        }
+        was_narrow
     }
 
     /// Cells that are at least as wide as the farthest reach.

@@ -17,6 +17,7 @@ use super::stepper::Stepper;
 use super::tilted::{Residue, TiltedDrift};
 use crate::engine::precision::Policy;
 use crate::engine::{EngineError, StageContext};
+use crate::plan::ShearPlan;
 
 /// What an engine knows of the flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,22 +32,30 @@ impl Flow {
     }
 }
 
-impl<P: Policy, S: Stepper> CpuEngine<P, S> {
-    /// Whether drifts are those of a tilted box.
-    pub(super) fn is_tilted(&self) -> bool {
-        !self.flow.is_at_rest() || self.state.policy().slope().tilt != 0.0
-    }
-
+impl<P: Policy> CpuEngine<P> {
     /// Takes the flow of a stage.
     ///
     /// # Errors
     /// If the box is too narrow for it.
     pub(super) fn enter_flow(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         let timestep = self.state.timestep();
-        let quarter =
-            |shear: crate::plan::ShearPlan| shear.quarter(self.state.simulation_box(), timestep);
+        let quarter = |shear: ShearPlan| shear.quarter(self.state.simulation_box(), timestep);
         self.flow = Flow { quarter: stage.shear.map_or(0.0, quarter) };
-        self.check_tilt()
+        self.check_tilt()?;
+        let particles = self.particle_count();
+        if !self.flow.is_at_rest()
+            && self.neighbor_lists.widen(self.state.simulation_box(), particles)
+        {
+            self.parallel(|engine| engine.rebuild());
+        }
+        Ok(())
+    }
+}
+
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
+    /// Whether drifts are those of a tilted box.
+    pub(super) fn is_tilted(&self) -> bool {
+        !self.flow.is_at_rest() || self.state.policy().slope().tilt != 0.0
     }
 
     /// That the nearest image of a pair within reach of the lists is the one that differences of skewed coordinates give, each
