@@ -19,7 +19,7 @@ pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
-pub use self::shear::ShearPlan;
+pub use self::shear::{BoxCourse, ShearPlan};
 
 use crate::observable::dynamics::blocking::Blocks;
 use crate::potential::PotentialPlan;

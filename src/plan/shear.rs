@@ -1,6 +1,7 @@
 //! Shear at a constant rate.
 use serde::{Deserialize, Serialize};
 
+use super::{Plan, StagePlan};
 use crate::system::{SimulationBox, TILT_QUANTUM, round_tilt};
 
 /// The flow `rate y` along x: the tilt of the box grows by `rate dt L_y / L_x` in a step.
@@ -8,6 +9,57 @@ use crate::system::{SimulationBox, TILT_QUANTUM, round_tilt};
 pub struct ShearPlan {
     /// Strain per time.
     pub rate: f64,
+}
+
+/// The box in the course of a stage.
+#[derive(Clone, Copy, Debug)]
+pub struct BoxCourse {
+    from: SimulationBox,
+    shear: Option<ShearPlan>,
+    timestep: f64,
+    first_step: u64,
+}
+
+impl BoxCourse {
+    /// Of a stage of a plan as it is there ([`Plan::at_stage`]).
+    pub fn new(plan: &Plan, stage: &str) -> Self {
+        let number = plan.stages.iter().position(|of| of.name == stage);
+        BoxCourse {
+            from: plan.system.simulation_box,
+            shear: number.and_then(|number| plan.stages[number].shear),
+            timestep: plan.run.timestep,
+            first_step: number.map_or(0, |number| plan.first_step(number)),
+        }
+    }
+
+    /// After a step of the run.
+    pub fn at(&self, step: u64) -> SimulationBox {
+        let steps = step.saturating_sub(self.first_step);
+        self.shear.map_or(self.from, |shear| shear.box_after(&self.from, self.timestep, steps))
+    }
+
+    /// Whether it has a tilt at some time.
+    pub fn may_tilt(&self) -> bool {
+        self.shear.is_some() || self.from.is_tilted()
+    }
+}
+
+impl StagePlan {
+    /// What the stage samples that is computed in boxes without a tilt only.
+    pub fn needs_straight_box(&self) -> Option<&'static str> {
+        let observe = &self.observe;
+        [
+            (!self.correlations.is_empty(), "what is correlated"),
+            (self.propensity.is_some(), "a propensity"),
+            (observe.structure.is_some(), "the structure"),
+            (observe.bond_order.is_some(), "bond-orientational order"),
+            (observe.configurational_temperature.is_some(), "the configurational temperature"),
+            (observe.local_order.is_some(), "local order"),
+            (observe.inherent_structures.is_some(), "an inherent structure"),
+        ]
+        .into_iter()
+        .find_map(|(is_sampled, what)| is_sampled.then_some(what))
+    }
 }
 
 impl ShearPlan {

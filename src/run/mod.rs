@@ -688,7 +688,8 @@ impl Simulation {
         let stage = &self.plan.stages[self.stage];
         let file = self.plan.output.directory.join(format!("{}.h5", stage.name));
         // Under a thermostat the conserved energy walks with the square of the timestep, in sound runs, too.
-        let alone = stage.thermostat.is_none() && stage.rescale.is_none();
+        let changes = stage.rescale.is_some() || stage.shear.is_some();
+        let alone = stage.thermostat.is_none() && !changes;
         for (system, row) in rows.iter().enumerate() {
             let drift = alone.then(|| self.summary.systems[system][self.stage].drift());
             let number = self.plan.ensemble.as_ref().map(|_| system);

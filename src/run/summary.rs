@@ -17,6 +17,9 @@ pub struct StageSummary {
     sum_potential: f64,
     sum_pressure: f64,
     sum_total: f64,
+    /// Of the xy component of the stress.
+    #[serde(default)]
+    sum_shear_stress: f64,
     /// Conserved energy per particle at the first and the last sample.
     first_conserved: Option<f64>,
     last_conserved: f64,
@@ -43,6 +46,7 @@ impl StageSummary {
             all.sum_potential += one.sum_potential;
             all.sum_pressure += one.sum_pressure;
             all.sum_total += one.sum_total;
+            all.sum_shear_stress += one.sum_shear_stress;
             all.last_conserved += one.last_conserved / count;
             for k in 0..2 {
                 all.first_swaps[k] += one.first_swaps[k];
@@ -69,6 +73,10 @@ impl StageSummary {
     }
     pub fn total_energy(&self) -> f64 {
         self.mean(self.sum_total)
+    }
+    /// Mean of the xy component of the stress.
+    pub fn shear_stress(&self) -> f64 {
+        self.mean(self.sum_shear_stress)
     }
     /// Swap trials between the first and the last sample, and how many of them were accepted; `None`: there were none.
     pub fn swaps(&self) -> Option<[u64; 2]> {
@@ -147,6 +155,7 @@ impl Summary {
                 summary.sum_potential += row.potential_energy;
                 summary.sum_pressure += row.pressure;
                 summary.sum_total += row.total_energy();
+                summary.sum_shear_stress += row.stress[0][1];
             }
             summary.last_conserved = row.conserved_energy;
             summary.last_swaps = [row.swap_trials, row.swaps];

@@ -69,6 +69,12 @@ impl SimulationBox {
         self.tilt * self.edges[0] / self.edges[1]
     }
 
+    /// The periods, one a row; in two dimensions the last is that of an edge of 1.
+    pub fn periods(&self) -> [[f64; 3]; 3] {
+        let [x, y, z] = self.edges;
+        [[x, 0.0, 0.0], [self.tilt * x, y, 0.0], [0.0, 0.0, z]]
+    }
+
     /// How much further cells must reach along x than along the other axes at the largest tilt, `sqrt(1 + (L_x / 2 L_y)^2)`:
     /// cells are slabs along the tilted period, which are narrower across than along x.
     pub fn widening_of_cells(&self) -> f64 {

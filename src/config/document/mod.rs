@@ -21,7 +21,7 @@ pub use propensity::{Propensity, Times};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
     BondOrder, Correlation, DensityChange, Frames, InherentStructures, LocalOrder, Minimize,
-    Observe, Ramp, Stage, Structure, Swap, Thermostat, ThermostatKind,
+    Observe, Ramp, Shear, Stage, Structure, Swap, Thermostat, ThermostatKind,
 };
 pub use sweep::Sweep;
 pub use system::{DiameterKind, Diameters, Initial, SpeciesEntry, System};

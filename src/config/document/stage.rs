@@ -37,6 +37,9 @@ pub struct Stage {
     pub minimize: Option<Table<Minimize>>,
     /// The density changes in the course of the stage, the shape of the box does not.
     pub density: Option<Table<DensityChange>>,
+    /// A steady flow along x whose velocity grows along y, in a box that is sheared with it (Lees-Edwards boundaries, SLLOD
+    /// equations). Velocities, temperatures and thermostats are those beside the flow.
+    pub shear: Option<Table<Shear>>,
     /// Thermostat; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
     /// Whether the stage begins with new velocities (Maxwell-Boltzmann, without momentum of the whole) of exactly the temperature of its
@@ -129,6 +132,14 @@ pub struct DensityChange {
     /// Steps between two changes of the box; a hundredth of the stage if not given. The engine is set up anew after each.
     #[schemars(extend("minimum" = 1))]
     pub every: Option<Written<Integer>>,
+}
+
+/// Shear at a constant rate. On the processor, on one rank.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shear {
+    /// Strain per time, `d v_x / d y`; negative: to the other side.
+    pub rate: Written<Number>,
 }
 
 /// Thermostat.

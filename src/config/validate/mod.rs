@@ -19,6 +19,7 @@ mod propensity;
 mod run;
 mod safeguards;
 mod sampling;
+mod shear;
 mod species_pair;
 mod stage;
 mod stage_checks;
@@ -223,6 +224,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     consistency::check_plan(&plan, timestep, document, checker);
     inherent::check_plan(&plan, document, checker);
     conditions::check_plan(&plan, document, checker);
+    shear::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
     propensity::check_plan(&plan, document, checker);

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval};
 use super::{
-    conditions, correlation, diameter_classes, inherent, propensity, structure, swap, thermostat,
+    conditions, correlation, diameter_classes, inherent, propensity, shear, structure, swap,
+    thermostat,
 };
 use crate::config::document::{
     Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Table, Written,
@@ -65,6 +66,11 @@ pub fn check_all(
         if let Some(rescale) = plan.as_ref().and_then(|plan| plan.rescale) {
             simulation_box = Some(rescale.to);
         }
+        if let (Some(of), Some(timestep)) = (&plan, timestep)
+            && let (Some(shear), Some(from)) = (of.shear, simulation_box)
+        {
+            simulation_box = Some(shear.box_after(&from, timestep, of.steps));
+        }
         if let Some(plan) = &mut plan
             && document.iter().any(|stage| stage.timestep.is_some())
         {
@@ -107,6 +113,10 @@ fn check(
     };
     let rescale = match &stage.density {
         Some(document) => conditions::density(document, stage, &stage_checks, checker).map(Some),
+        None => Some(None),
+    };
+    let shear = match &stage.shear {
+        Some(document) => shear::check(document, stage, &stage_checks, checker).map(Some),
         None => Some(None),
     };
     let thermostat = match &stage.thermostat {
@@ -152,7 +162,7 @@ fn check(
         timestep: None,
         minimize: minimize?,
         rescale: rescale?,
-        shear: None,
+        shear: shear?,
         thermostat: thermostat?,
         draw_velocities: draw_velocities?,
         swap: swap?,
@@ -189,7 +199,8 @@ fn without_steps(stage: &Table<Stage>) -> Option<Range<usize>> {
     let thermostat = stage.thermostat.as_ref().map(|typed| typed.span.clone());
     let correlation = stage.correlation.first().map(|typed| typed.span.clone());
     let propensity = stage.propensity.as_ref().map(|typed| typed.span.clone());
-    thermostat.or(correlation).or(propensity)
+    let shear = stage.shear.as_ref().map(|typed| typed.span.clone());
+    thermostat.or(correlation).or(propensity).or(shear)
 }
 
 fn name(
