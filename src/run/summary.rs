@@ -20,6 +20,9 @@ pub struct StageSummary {
     /// Of the xy component of the stress.
     #[serde(default)]
     sum_shear_stress: f64,
+    /// Of a steady shear.
+    #[serde(default)]
+    pub shear_rate: Option<f64>,
     /// Conserved energy per particle at the first and the last sample.
     first_conserved: Option<f64>,
     last_conserved: f64,
@@ -31,15 +34,15 @@ pub struct StageSummary {
 }
 
 impl StageSummary {
-    fn new(name: &str, steps: u64) -> Self {
-        StageSummary { name: name.to_owned(), steps, ..StageSummary::default() }
+    fn new(name: &str, steps: u64, shear_rate: Option<f64>) -> Self {
+        StageSummary { name: name.to_owned(), steps, shear_rate, ..StageSummary::default() }
     }
 
     /// Of all samples of some systems together; the conserved energy is the mean over systems.
     fn of_all<'a>(systems: impl Iterator<Item = &'a StageSummary> + Clone) -> Self {
         let first = systems.clone().next().expect("there is a system");
         let count = systems.clone().count() as f64;
-        let mut all = StageSummary::new(&first.name, first.steps);
+        let mut all = StageSummary::new(&first.name, first.steps, first.shear_rate);
         for one in systems {
             all.samples += one.samples;
             all.sum_temperature += one.sum_temperature;
@@ -84,7 +87,7 @@ impl StageSummary {
         (of(0) > 0).then(|| [of(0), of(1)])
     }
 
-    /// Change of the conserved energy per particle over the stage.
+    /// Change of the conserved energy per particle over the stage; in a shear the work of the flow is in it, too.
     pub fn drift(&self) -> f64 {
         self.last_conserved - self.first_conserved.unwrap_or(self.last_conserved)
     }
@@ -124,7 +127,10 @@ pub struct Set {
 
 impl Summary {
     pub fn new(plan: &Plan) -> Self {
-        let of_stage = |stage: &StagePlan| StageSummary::new(&stage.name, stage.steps);
+        let of_stage = |stage: &StagePlan| {
+            let rate = stage.shear.map(|shear| shear.rate);
+            StageSummary::new(&stage.name, stage.steps, rate)
+        };
         let stages: Vec<StageSummary> = plan.stages.iter().map(of_stage).collect();
         Summary {
             systems: vec![stages; plan.systems()],
@@ -137,7 +143,8 @@ impl Summary {
 
     pub(super) fn begin(&mut self, stage: usize) {
         for stages in &mut self.systems {
-            stages[stage] = StageSummary::new(&stages[stage].name, stages[stage].steps);
+            let StageSummary { name, steps, shear_rate, .. } = &stages[stage];
+            stages[stage] = StageSummary::new(name, *steps, *shear_rate);
         }
     }
 

@@ -23,6 +23,7 @@ mod refused;
 mod replicas;
 mod resume;
 mod settings;
+mod shear;
 mod survive;
 mod sweep;
 mod timesteps;
