@@ -39,8 +39,8 @@ fn frames(job: &Job, name: &str) -> Vec<Frame> {
 #[test]
 fn frames_hold_the_tilt_and_are_starts() {
     let job = Job::new(&(liquid("double") + STAGES));
-    let said = job.succeeds(&["run", "job.toml"]).stdout;
-    assert!(said.contains("flow: shear stress"), "{said}");
+    let ended = job.succeeds(&["run", "job.toml"]).stdout;
+    assert!(ended.contains("flow: shear stress"), "{ended}");
     let straight = SimulationBox::cubic(3, 256, 1.2);
     let tilt = |steps| ShearPlan { rate: 2.0 }.box_after(&straight, 0.004, steps).tilt();
     let flow = frames(&job, "out/flow.h5md");
@@ -53,6 +53,8 @@ fn frames_hold_the_tilt_and_are_starts() {
     assert!(tilts[1] > 0.39 && tilts[2] < -0.19 && tilts[4] < -0.39, "{tilts:?}");
     let refused = supercool_analysis::open(job.path("out/flow.h5md")).unwrap().read(1).unwrap_err();
     assert!(refused.to_string().contains("triclinic"), "{refused}");
+    let info = job.succeeds(&["info", "out/flow.h5md"]).stdout;
+    assert!(info.contains("tilt of x along y -0.400000 of the edge"), "{info}");
     // GSD has the same frames in 32 bits, about the origin.
     for (one, other) in flow.iter().zip(&frames(&job, "out/flow.gsd")) {
         assert!((one.tilt - other.tilt).abs() < 1e-6);

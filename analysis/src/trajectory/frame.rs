@@ -314,6 +314,22 @@ mod tests {
     }
 
     #[test]
+    fn wrapping_in_a_tilted_box_moves_by_its_periods() {
+        for (x, y) in [(-0.1, 0.5), (3.9, 3.9), (4.5, -3.0), (100.25, 9.0), (0.0, 4.0)] {
+            let mut frame = one(x, 4.0);
+            frame.box_edges = vec![4.0, 5.0];
+            (frame.position[0][1], frame.image, frame.tilt) = (y, None, -0.3);
+            let frame = frame.finish(true).unwrap();
+            let [wrapped, along_y, _] = frame.position[0];
+            let skewed = wrapped + 0.3 * 4.0 / 5.0 * along_y;
+            assert!((-1e-15..4.0).contains(&skewed) && (0.0..5.0).contains(&along_y));
+            let unwrapped = frame.unwrapped(0).unwrap();
+            assert!((unwrapped[0] - x).abs() < 1e-13, "{x}, {y}: {unwrapped:?}");
+            assert!((unwrapped[1] - y).abs() < 1e-13, "{x}, {y}: {unwrapped:?}");
+        }
+    }
+
+    #[test]
     fn images_are_lost_where_positions_spread_over_more_than_the_box() {
         for (x, images, lost) in
             [(-1.5, false, false), (3.99, false, false), (4.6, false, true), (4.6, true, false)]
