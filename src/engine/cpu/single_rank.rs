@@ -152,10 +152,9 @@ impl<P: Policy> Engine for CpuEngine<P> {
         let mut engine =
             Self::empty(&self.plan, &start, skin, self.processor.clone(), WHOLE, SingleRank);
         engine.stage = self.stage.clone();
-        engine.flow = self.flow;
-        engine.check_tilt()?;
         engine.neighbor_lists.set_rebuilds(self.neighbor_lists.rebuilds());
         engine.load(&state, None);
+        engine.enter_flow(&self.stage)?;
         engine.parallel(|engine| {
             engine.rebuild();
             engine.compute_forces(false, &|_| true)
