@@ -8,6 +8,7 @@ mod diameters;
 mod ensemble;
 mod observe;
 mod propensity;
+mod shear;
 mod strain;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
+pub use self::shear::{BoxCourse, ShearPlan};
 pub use self::strain::{StrainMode, StrainPlan};
 
 use crate::observable::dynamics::blocking::Blocks;
@@ -77,9 +79,14 @@ impl Plan {
     pub fn at_stage(&self, stage: usize) -> Plan {
         let mut plan = self.clone();
         plan.run.timestep = self.timestep_of(stage);
-        let first = self.system.simulation_box;
-        let stages = self.stages[..stage].iter();
-        plan.system.simulation_box = stages.fold(first, |before, stage| stage.box_after(&before));
+        let simulation_box = &mut plan.system.simulation_box;
+        for (number, of) in self.stages[..stage].iter().enumerate() {
+            *simulation_box = of.box_after(simulation_box);
+            if let Some(shear) = of.shear {
+                let timestep = self.timestep_of(number);
+                *simulation_box = shear.box_after(simulation_box, timestep, of.steps);
+            }
+        }
         plan
     }
 
@@ -106,6 +113,11 @@ impl Plan {
     /// Whether particles have diameters, which any stage may exchange, or exchange species.
     pub fn may_swap(&self) -> bool {
         self.potential.diameters.is_some() || self.exchanges_species()
+    }
+
+    /// Whether the box is sheared in a stage.
+    pub fn shears(&self) -> bool {
+        self.stages.iter().any(|stage| stage.shear.is_some())
     }
 
     /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
@@ -307,6 +319,9 @@ pub struct StagePlan {
     /// The stage strains the box and finds minima, and takes no steps in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strain: Option<StrainPlan>,
+    /// The box is sheared at a constant rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shear: Option<ShearPlan>,
     /// `None`: microcanonical.
     pub thermostat: Option<ThermostatPlan>,
     /// `None`: the box does not change by itself.
@@ -407,7 +422,7 @@ impl RescalePlan {
         let share = step as f64 / steps as f64;
         let edges = from.edges().iter().zip(self.to.edges());
         let edges: Vec<f64> = edges.map(|(from, to)| from + share * (to - from)).collect();
-        SimulationBox::new(&edges)
+        SimulationBox::new(&edges).with_tilt(from.tilt())
     }
 }
 

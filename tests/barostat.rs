@@ -101,7 +101,7 @@ fn liquid() -> (Plan, Vec<StageContext>) {
         }),
         first_step,
         steps: 60,
-        swap: None,
+        ..StageContext::none(first_step)
     };
     let isotropic = stage(0, Thermostat::Bussi { time: 0.5 }, Coupling::Isotropic);
     let chain = Thermostat::NoseHoover { period: 0.5, chain_length: 3 };

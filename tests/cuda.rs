@@ -82,6 +82,7 @@ fn stage(engine: &dyn Engine, thermostat: Option<Thermostat>, temperature: f64) 
     StageContext {
         swap: None,
         barostat: None,
+        shear: None,
         thermostat: thermostat.map(|kind| ThermostatPlan {
             kind,
             temperature: Ramp { from: temperature, to: 0.9 * temperature },

@@ -221,6 +221,7 @@ fn thermostats_that_cool_conserve_what_they_book() {
                 steps,
                 swap: None,
                 barostat: None,
+                shear: None,
             })
             .unwrap();
         let first = engine.thermodynamics().unwrap();

@@ -24,9 +24,24 @@ fn statics(
     potential: PotentialPlan,
     species_of: impl Fn(usize) -> usize,
 ) -> (f64, f64) {
+    let [energy, virial, _] =
+        sheared_statics(n, density, potential, species_of, 0.0, Precision::Double);
+    (energy, virial)
+}
+
+/// `U/N`, `W/N` and the xy component of the stress of a lattice that is sheared by `strain`, in a precision.
+fn sheared_statics(
+    n: usize,
+    density: f64,
+    potential: PotentialPlan,
+    species_of: impl Fn(usize) -> usize,
+    strain: f64,
+    precision: Precision,
+) -> [f64; 3] {
     let count = 4 * n.pow(3);
     let simulation_box = SimulationBox::cubic(3, count, density);
-    let sites = fcc(n, simulation_box.edges()[0]);
+    let sites = sheared(fcc(n, simulation_box.edges()[0]), strain);
+    let simulation_box = simulation_box.with_tilt(strain);
     // Ids count through the species.
     let of_each: Vec<Vec<usize>> = (0..potential.pairs.len())
         .map(|of| (0..count).filter(|&at| species_of(at) == of).collect())
@@ -37,9 +52,14 @@ fn statics(
         .zip(&of_each)
         .map(|(&name, all)| Species { name: name.into(), count: all.len(), mass: 1.0 })
         .collect();
-    let plan = plan_of(simulation_box, species, potential, Precision::Double);
-    let [energy, virial, _] = of_state(&plan, position, &[]);
-    (energy, virial)
+    let plan = plan_of(simulation_box, species, potential, precision);
+    of_state(&plan, position, &[])
+}
+
+/// `x += strain y`.
+fn sheared(mut sites: Vec<[f64; 3]>, strain: f64) -> Vec<[f64; 3]> {
+    sites.iter_mut().for_each(|site| site[0] += strain * site[1]);
+    sites
 }
 
 /// `U/N`, `W/N` and the xy component of the stress of particles at rest.
@@ -94,6 +114,53 @@ fn polydisperse_disks() {
     let position = (0..400).map(|at| [(at / 20) as f64 + 0.5, (at % 20) as f64 + 0.5, 0.0]);
     let [energy, virial, _] = of_state(&plan, position.collect(), &diameters(400, 147));
     assert_exact((energy, virial), 1.7176129933966116, 24.924603843261234);
+}
+
+/// Energies, virials and stresses in boxes with a tilt, to the rounding of each precision.
+#[test]
+fn sheared_lattices() {
+    let of_five = |at: usize| usize::from(at % 5 == 4);
+    let lennard_jones = || PotentialPlan {
+        form: PairPotential::LennardJones,
+        truncation: Truncation::Shifted,
+        pairs: vec![vec![pair(1.0, 1.0, 2.5)]],
+        diameters: None,
+    };
+    // 32-bit floats of pairs: U is a sum of 54 terms or more of magnitude one, rounded by 2^-23 of a term or of a squared distance
+    // (which a power of 7 multiplies), half as often up as down.
+    for (precision, tolerance) in [
+        (Precision::Double, 1e-10),
+        (Precision::FixedPoint, 1e-5),
+        (Precision::DoubleSingle, 1e-5),
+        (Precision::Single, 1e-4),
+    ] {
+        let close = |found: [f64; 3], expected: [f64; 3]| {
+            for (found, expected) in found.iter().zip(expected) {
+                let error = (found / expected - 1.0).abs();
+                assert!(error < tolerance, "{precision:?}: {found}, not {expected}");
+            }
+        };
+        let mixture = |truncation| {
+            let potential = kob_andersen_potential(truncation);
+            sheared_statics(5, 1.2, potential, of_five, 0.1, precision)
+        };
+        let shifted = [-6.322934942691007, 10.623704205862117, 6.873093727837959];
+        close(mixture(Truncation::Shifted), shifted);
+        let quartic = [-4.922158514361259, 15.126937616927691, 6.791165850619784];
+        close(mixture(Truncation::EvenQuartic), quartic);
+        let alone = sheared_statics(4, 1.0, lennard_jones(), |_| 0, 0.02, precision);
+        close([alone[2]; 3], [0.6518326591973272; 3]);
+        let simulation_box = SimulationBox::cubic(3, 500, 1.0).with_tilt(0.1);
+        let plan = polydisperse(simulation_box, 500, precision);
+        let position = sheared(fcc(5, simulation_box.edges()[0]), 0.1);
+        let [energy, _, stress] = of_state(&plan, position, &diameters(500, 197));
+        close([energy, stress, 1.0], [3.4196497274169104, -0.7792562657885834, 1.0]);
+    }
+    // The modulus of an affine shear, from both sides.
+    let stress =
+        |strain| sheared_statics(4, 1.0, lennard_jones(), |_| 0, strain, Precision::Double)[2];
+    let modulus = (stress(1e-4) - stress(-1e-4)) / 2e-4;
+    assert!((modulus - 35.33897971322025).abs() < 1e-4, "{modulus}");
 }
 
 fn assert_exact(found: (f64, f64), energy: f64, virial: f64) {

@@ -140,6 +140,7 @@ fn a_restart_gives_the_same_bits_in_every_precision() {
             let stage = supercool::engine::StageContext {
                 swap: None,
                 barostat: None,
+                shear: None,
                 thermostat: kind.and_then(|kind| thermostat_at(kind, 0.8)),
                 first_step: whole.step(),
                 steps: 1000,

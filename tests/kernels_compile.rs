@@ -365,6 +365,7 @@ fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
         minimize: None,
         rescale: None,
         strain: None,
+        shear: None,
         thermostat: None,
         set_total_energy: None,
         draw_velocities: false,

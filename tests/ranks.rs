@@ -179,6 +179,7 @@ fn swaps_are_those_of_one_rank() {
             first_step: 0,
             steps: 200,
             swap: Some(swap),
+            shear: None,
         };
         let go_on = |ranks: &Ranks, state: &ExactState, parts: &[u64]| {
             let mut engine = engine::create_on(ranks, plan, state).unwrap();
@@ -230,6 +231,7 @@ fn steps_with_lists_that_were_too_old_are_taken_again() {
             steps: 300,
             swap: None,
             barostat: None,
+            shear: None,
         };
         engine.begin_stage(&stage).unwrap();
         parts.iter().for_each(|&steps| engine.advance(steps).unwrap());

@@ -38,6 +38,7 @@ fn with_stage(mut plan: Plan, strain: StrainPlan) -> Plan {
         strain: Some(strain),
         thermostat: None,
         barostat: None,
+        shear: None,
         draw_velocities: false,
         swap: None,
         set_total_energy: None,

@@ -27,6 +27,7 @@ fn stage(temperature: f64, every: u64, trials_per_particle: f64) -> StageContext
         steps: u64::MAX / 2,
         barostat: None,
         swap: Some(SwapPlan { every, trials_per_particle, pairs: Default::default() }),
+        shear: None,
     }
 }
 

@@ -358,7 +358,7 @@ fn trajectory_info(reader: &dyn TrajectoryReader) -> Result<String> {
         text.push('\n');
         return Ok(text);
     };
-    let (first_frame, frame) = (reader.read(0)?, reader.read(last)?);
+    let (first_frame, frame) = (reader.read_tilted(0)?, reader.read_tilted(last)?);
     let _ = write!(text, ", steps {} to {}", first_frame.step, frame.step);
     if let (Some(from), Some(to)) = (first_frame.time, frame.time) {
         let _ = write!(text, ", time {} to {}", short(from), short(to));
@@ -380,7 +380,12 @@ fn trajectory_info(reader: &dyn TrajectoryReader) -> Result<String> {
     if let Some(diameters) = frame.diameter.as_ref().filter(|diameters| !diameters.is_empty()) {
         let _ = writeln!(text, "  diameters    {}", diameters_text(diameters));
     }
-    let _ = writeln!(text, "  box          {}", box_text(&frame.box_edges, frame.particle_count()));
+    let tilt = match frame.tilt {
+        0.0 => String::new(),
+        tilt => format!(", tilt of x along y {tilt:.6} of the edge"),
+    };
+    let edges = box_text(&frame.box_edges, frame.particle_count());
+    let _ = writeln!(text, "  box          {edges}{tilt}");
     if let Some(temperature) = temperature(&frame).filter(|_| reader.units_are_coherent()) {
         let masses = if frame.mass.is_some() { "" } else { ", with masses of 1" };
         let _ = writeln!(text, "  temperature  {} of the last frame{masses}", short(temperature));

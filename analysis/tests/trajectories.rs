@@ -385,6 +385,11 @@ fn units_are_reported_and_only_reduced_ones_give_a_temperature() {
     // A box that may be tilted and is not.
     let frame = dump("lj", "xy xz yz pp pp pp\n0 4 0.0\n0 4 0\n0 4 0").unwrap().read(0).unwrap();
     assert_eq!(frame.box_edges, [4.0; 3]);
+    // One that is: bounds are those around it.
+    let tilted = dump("lj", "xy xz yz pp pp pp\n-1 4 -1.0\n0 5 0\n0 4 0").unwrap();
+    assert!(tilted.read(0).unwrap_err().to_string().contains("triclinic"));
+    let frame = tilted.read_tilted(0).unwrap();
+    assert_eq!((&frame.box_edges[..], frame.tilt), (&[4.0, 5.0, 4.0][..], -0.25));
     let error = dump("lj", "xy xz yz pp pp pp\n0 4 0.0\n0 4 0\n0 4 0.1").err().unwrap();
     assert!(error.to_string().contains("triclinic"), "{error}");
 }

@@ -94,6 +94,7 @@ impl Course {
             steps: self.stage().steps,
             swap: self.stage().swap,
             barostat: self.stage().barostat,
+            shear: self.stage().shear,
         }
     }
 

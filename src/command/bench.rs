@@ -211,8 +211,14 @@ fn begin(
         kind,
         temperature: Ramp { from: temperature, to: temperature },
     });
-    let stage =
-        StageContext { thermostat, first_step: ensemble.step(), steps, swap: None, barostat: None };
+    let stage = StageContext {
+        thermostat,
+        first_step: ensemble.step(),
+        steps,
+        swap: None,
+        barostat: None,
+        shear: None,
+    };
     ensemble.begin_stage(&vec![stage; ensemble.systems()])
 }
 

@@ -355,6 +355,9 @@ fn conditions(stage: &StagePlan) -> String {
             rescale.to.edges().iter().map(|edge| format!("{edge:.6}")).collect();
         text += &format!("to a box of {} every {} steps, ", edges.join(" x "), rescale.every);
     }
+    if let Some(shear) = &stage.shear {
+        text += &format!("sheared at rate {}, ", shear.rate);
+    }
     text
 }
 

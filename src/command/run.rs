@@ -220,18 +220,32 @@ pub fn table(directory: &Path, summary: &Summary) -> String {
                 let _ = writeln!(text, "{name:<16} {:>10} {:>10}", stage.steps, "-");
                 continue;
             }
+            // A flow does work.
+            let drift = match stage.shear_rate {
+                None => format!("{:.1e}", stage.drift()),
+                Some(_) => "-".to_owned(),
+            };
             let _ = writeln!(
                 text,
-                "{name:<16} {:>10} {:>10.5} {:>12.6} {:>12.6} {:>12.1e}",
+                "{name:<16} {:>10} {:>10.5} {:>12.6} {:>12.6} {drift:>12}",
                 stage.steps,
                 stage.temperature(),
                 stage.potential_energy(),
                 stage.pressure(),
-                stage.drift()
             );
         }
     }
     for (stage, of) in summary.systems[0].iter().enumerate() {
+        let all = summary.stage(stage, 0..summary.systems.len());
+        if let Some(rate) = all.shear_rate.filter(|_| all.samples > 0) {
+            let (stress, viscosity) = (all.shear_stress(), all.shear_stress() / rate);
+            let _ = writeln!(
+                text,
+                "{}: shear stress {stress:.6} at rate {rate}, which is {viscosity:.6} times the rate, on average from the \
+                 start of the flow",
+                of.name
+            );
+        }
         if let Some([trials, accepted]) = summary.stage(stage, 0..summary.systems.len()).swaps() {
             let share = 100.0 * accepted as f64 / trials as f64;
             let _ =

@@ -34,7 +34,7 @@ pub(in crate::engine) fn number_cells(
     particles: usize,
     domains: [u32; 3],
 ) -> ([u32; 3], Vec<u32>) {
-    let mut count = count_cells(simulation_box, reach, particles);
+    let mut count = count_cells(simulation_box, [reach; 3], particles);
     let whole: [u32; 3] = std::array::from_fn(|axis| count[axis] / domains[axis] * domains[axis]);
     let larger: f64 = (0..3).map(|axis| f64::from(count[axis]) / f64::from(whole[axis])).product();
     if larger <= WORTH_OF_WHOLE_CELLS {
@@ -46,14 +46,14 @@ pub(in crate::engine) fn number_cells(
 /// Cells along each axis.
 pub(in crate::engine) fn count_cells(
     simulation_box: &SimulationBox,
-    reach: f64,
+    reach: [f64; 3],
     particles: usize,
 ) -> [u32; 3] {
     let dimension = simulation_box.dimension();
     // Not many more cells than particles: dilute systems need no finer grid.
     let most = (particles as f64).powf(1.0 / dimension as f64).ceil().clamp(1.0, MOST_CELLS);
     let mut count = [1u32; 3];
-    for (count, edge) in count.iter_mut().zip(simulation_box.edges()) {
+    for ((count, edge), reach) in count.iter_mut().zip(simulation_box.edges()).zip(reach) {
         *count = (edge / (reach * MARGIN)).floor().clamp(1.0, most) as u32;
     }
     count
@@ -82,11 +82,27 @@ fn along_curve(count: [u32; 3], dimension: usize) -> Vec<u32> {
 }
 
 impl CellGrid {
+    /// Cells in which lists with the same reach are made at any tilt of the box. Cells are those of skewed coordinates: slabs
+    /// along the tilted period.
+    pub fn of_tilted_box(simulation_box: &SimulationBox, reach: f64, particles: usize) -> Self {
+        let along_x = reach * simulation_box.widening_of_cells();
+        Self::with_reaches(simulation_box, [along_x, reach, reach], particles, WHOLE)
+    }
+
     /// The cells of a part of the box and those around it; `bounds` are fractions of the edges, `particles` is the
     /// number in the whole box.
     pub fn new(
         simulation_box: &SimulationBox,
         reach: f64,
+        particles: usize,
+        bounds: [[f64; 2]; 3],
+    ) -> Self {
+        Self::with_reaches(simulation_box, [reach; 3], particles, bounds)
+    }
+
+    fn with_reaches(
+        simulation_box: &SimulationBox,
+        reach: [f64; 3],
         particles: usize,
         bounds: [[f64; 2]; 3],
     ) -> Self {

@@ -112,6 +112,17 @@ pub enum EngineError {
     #[diagnostic(help("run.timestep is too long for this state, or particles overlap in it"))]
     OutOfRange { step: u64, quantity: &'static str, particle: u32 },
 
+    #[error(
+        "the box with edges {} and {} is too narrow for a tilt of {tilt}: lists that reach {reach:.4} (cutoff and skin) need \
+         an edge along x of {needed:.4}, and {:.4} along y", edges[0], edges[1], 2.0 * reach
+    )]
+    #[diagnostic(help("take more particles, or a smaller run.skin"))]
+    NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
+
+    #[error("run.engine: {what} takes no tilted boxes, and no shear")]
+    #[diagnostic(help("use engine = \"cpu\" on one rank"))]
+    TiltOnlyOnCpu { what: &'static str },
+
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },
 

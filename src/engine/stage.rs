@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::barostat::VolumeTrial;
 use super::swaps::SwapTrials;
 use crate::integrator::{NoseHooverChain, ThermostatState, andersen};
-use crate::plan::{BarostatPlan, SwapPlan, Thermostat, ThermostatPlan};
+use crate::plan::{BarostatPlan, ShearPlan, SwapPlan, Thermostat, ThermostatPlan};
 
 /// What an engine must know of the stage that it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,12 +17,21 @@ pub struct StageContext {
     /// Keeps the pressure.
     #[serde(default)]
     pub barostat: Option<BarostatPlan>,
+    /// The box is sheared at a constant rate; velocities are those beside the flow.
+    pub shear: Option<ShearPlan>,
 }
 
 impl StageContext {
     /// Before any stage.
     pub fn none(step: u64) -> Self {
-        StageContext { thermostat: None, first_step: step, steps: 0, swap: None, barostat: None }
+        StageContext {
+            thermostat: None,
+            first_step: step,
+            steps: 0,
+            swap: None,
+            barostat: None,
+            shear: None,
+        }
     }
 
     /// `D (N - 1)`, or `D N` with a Langevin thermostat, which moves the centre of mass.

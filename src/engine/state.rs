@@ -42,6 +42,8 @@ pub struct MemoryLayout {
     pub threads_per_particle: Option<u32>,
     /// Number of list buildings so far.
     pub rebuilds: u64,
+    /// Of the box at the last of them.
+    pub tilt: f64,
 }
 
 impl ExactState {
@@ -111,8 +113,8 @@ impl ExactState {
         }
     }
 
-    /// The state in a box with other edges, in which every particle has the same place as a fraction of them, and the same
-    /// velocity; to the bit where coordinates are fractions (`fixed-point`), else rounded.
+    /// The state in a box with other edges or another tilt, in which every particle has the same place as a fraction of its
+    /// periods, and the same velocity; to the bit where coordinates are fractions (`fixed-point`), else rounded.
     ///
     /// # Errors
     /// The first particle whose velocity the precision cannot hold there.
@@ -126,6 +128,10 @@ impl ExactState {
         for position in &mut snapshot.position {
             for axis in 0..self.simulation_box.dimension() {
                 position[axis] *= new[axis] / old[axis];
+            }
+            let sheared = simulation_box.tilt() - self.simulation_box.tilt();
+            if sheared != 0.0 {
+                position[0] += sheared * new[0] * (position[1] / new[1]);
             }
         }
         let species_of = self.species_of.clone();
@@ -223,6 +229,24 @@ pub(super) fn velocity_factors(from: &SimulationBox, to: &SimulationBox) -> [f64
     std::array::from_fn(|axis| from[axis] / to[axis])
 }
 
+/// Skewed coordinates in a tilted box: `x - slope y`.
+fn skewed([x, y, z]: [f64; 3], simulation_box: &SimulationBox) -> [f64; 3] {
+    let x = if simulation_box.is_tilted() { x - simulation_box.slope() * y } else { x };
+    [x, y, z]
+}
+
+/// The positions of skewed coordinates.
+pub(super) fn straightened(
+    mut positions: Vec<[f64; 3]>,
+    simulation_box: &SimulationBox,
+) -> Vec<[f64; 3]> {
+    if simulation_box.is_tilted() {
+        let slope = simulation_box.slope();
+        positions.iter_mut().for_each(|position| position[0] += slope * position[1]);
+    }
+    positions
+}
+
 fn fill<P: Policy>(
     mut state: ExactState,
     snapshot: &Snapshot,
@@ -235,8 +259,9 @@ fn fill<P: Policy>(
         let mut position = [0; 3];
         let mut image = snapshot.image[i];
         let mut velocity = [0; 3];
+        let place = skewed(snapshot.position[i], &state.simulation_box);
         for axis in 0..state.simulation_box.dimension() {
-            let x = snapshot.position[i][axis];
+            let x = place[axis];
             if !x.is_finite() {
                 return Err(i);
             }
@@ -261,9 +286,10 @@ fn read_out<P: Policy>(state: &ExactState, species: &[Species]) -> Snapshot {
     };
     let coordinate = |bits, axis| policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis);
     let velocity = |bits, axis| policy.velocity_to_f64(P::velocity_from_bits(bits), axis);
+    let skewed = state.position.iter().map(|bits| convert(bits, &coordinate)).collect();
     Snapshot {
         step: state.step,
-        position: state.position.iter().map(|bits| convert(bits, &coordinate)).collect(),
+        position: straightened(skewed, &state.simulation_box),
         image: state.image.clone(),
         velocity: state.velocity.iter().map(|bits| convert(bits, &velocity)).collect(),
         diameter: state.diameter.clone(),

@@ -32,14 +32,23 @@ pub fn systems_in(path: &Path) -> Result<usize, InitialError> {
     }
 }
 
-/// The snapshot of a file at `step` (its last if `None`), with particles in the order of the plan's
-/// species, and whether it has velocities.
+/// What a file holds at a step.
+#[derive(Clone)]
+pub struct Read {
+    /// Particles in the order of the plan's species.
+    pub snapshot: Snapshot,
+    pub has_velocities: bool,
+    /// Of the box, which the run takes over.
+    pub tilt: f64,
+}
+
+/// A file at `step` (its last if `None`).
 fn read(
     plan: &Plan,
     path: &Path,
     step: Option<u64>,
     files: &mut Files,
-) -> Result<(Snapshot, bool), InitialError> {
+) -> Result<Read, InitialError> {
     if is_checkpoint(path) {
         let Held { state, species } = Held::read(plan, path, files)?;
         if let Some(wanted) = step
@@ -57,13 +66,17 @@ fn read(
         let of_particles = numbered_as_in_plan(plan, path, &names, of_particles)?;
         check_masses(plan, path, &species)?;
         let snapshot = state.to_snapshot(&species);
-        return Ok((in_order_of_species(plan, path, &of_particles, &snapshot)?, true));
+        return Ok(Read {
+            snapshot: in_order_of_species(plan, path, &of_particles, &snapshot)?,
+            has_velocities: true,
+            tilt: state.simulation_box.tilt(),
+        });
     }
     let mut reader = supercool_analysis::open(path)?;
     if let Some(system) = system_of(plan, path, reader.systems())? {
         reader = supercool_analysis::open_system(path, system)?;
     }
-    let frame = reader.read_step(step)?;
+    let frame = reader.read_step_tilted(step)?;
     check_box(plan, path, &frame.box_edges)?;
     let names: Vec<&str> = frame.species_names.iter().map(String::as_str).collect();
     let of_particles = frame.species.iter().map(|&number| number as usize);
@@ -86,7 +99,11 @@ fn read(
         velocity: frame.velocity.unwrap_or_else(|| vec![[0.0; 3]; count]),
         diameter: frame.diameter.map_or_else(Arc::default, Into::into),
     };
-    Ok((in_order_of_species(plan, path, &of_particles, &snapshot)?, has_velocities))
+    Ok(Read {
+        snapshot: in_order_of_species(plan, path, &of_particles, &snapshot)?,
+        has_velocities,
+        tilt: frame.tilt,
+    })
 }
 
 /// A checkpoint's state to the bit, if it fits the plan as it is: then a run starts from the very same
@@ -108,7 +125,7 @@ pub fn exact(
     let fits = step.is_none_or(|step| step == state.step)
         && state.precision == plan.run.precision
         && state.timestep == plan.run.timestep
-        && state.simulation_box == plan.system.simulation_box
+        && state.simulation_box.edges() == plan.system.simulation_box.edges()
         && names(&species) == names(&plan.system.species)
         && state.species_of == species_of_particles(&plan.system.species)
         && takes_diameters_of(plan, &state);
@@ -217,7 +234,7 @@ pub struct Files {
     checkpoint: Option<(PathBuf, Checkpoint)>,
     /// Whether frames are kept, too.
     pub keeps_frames: bool,
-    frame: Option<(InitialPlan, (Snapshot, bool))>,
+    frame: Option<(InitialPlan, Read)>,
 }
 
 impl Files {
@@ -237,7 +254,7 @@ impl Files {
         plan: &Plan,
         path: &Path,
         step: Option<u64>,
-    ) -> Result<(Snapshot, bool), InitialError> {
+    ) -> Result<Read, InitialError> {
         let initial = &plan.system.initial;
         if let Some((_, frame)) = self.frame.as_ref().filter(|(of, _)| of == initial) {
             return Ok(frame.clone());

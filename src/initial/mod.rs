@@ -12,7 +12,7 @@ pub use file::{diameters_in, systems_in};
 pub use lattice::lattice_positions;
 
 use crate::engine::ExactState;
-use crate::plan::{DiameterDistribution, InitialPlan, Plan};
+use crate::plan::{DiameterDistribution, InitialPlan, Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
 
 /// Why an initial state cannot be made.
@@ -75,6 +75,10 @@ pub enum InitialError {
     #[error("ensemble.configurations: {reason}")]
     #[diagnostic(help("{help}"))]
     Configuration { reason: String, help: String },
+
+    #[error("system.initial.file: {}: {reason}", path.display())]
+    #[diagnostic(help("start from a box without a tilt"))]
+    Tilted { path: PathBuf, reason: String },
 
     // Not its source: that would be printed a second time.
     #[error("system.initial.file: {reason}")]
@@ -142,11 +146,33 @@ pub fn create_all(plan: &mut Plan) -> Result<Vec<ExactState>, InitialError> {
             return Err(InitialError::SameStates { path: path.clone() });
         }
     }
+    take_tilt(plan, &states)?;
     match &mut plan.ensemble {
         None => plan.system.key_behind_file = keys[0],
         Some(ensemble) => ensemble.keys_behind_file = keys.into_iter().flatten().collect(),
     }
     Ok(states)
+}
+
+/// Gives the plan the tilt of the boxes in files.
+fn take_tilt(plan: &mut Plan, states: &[ExactState]) -> Result<(), InitialError> {
+    let simulation_box = states[0].simulation_box;
+    let InitialPlan::File { path, .. } = &plan.system.initial else { return Ok(()) };
+    let refused = |reason: String| Err(InitialError::Tilted { path: path.clone(), reason });
+    if states.iter().any(|state| state.simulation_box.tilt() != simulation_box.tilt()) {
+        return refused("systems of one run would have boxes of several tilts".into());
+    }
+    if simulation_box.is_tilted() {
+        let samples = |stage: &StagePlan| Some((stage.name.clone(), stage.needs_straight_box()?));
+        if let Some((stage, what)) = plan.stages.iter().find_map(samples) {
+            return refused(format!(
+                "its box has a tilt, and {what} of the stage \"{stage}\" is not computed in such boxes"
+            ));
+        }
+    }
+    let tilted = plan.system.simulation_box.with_tilt(simulation_box.tilt());
+    plan.system.simulation_box = tilted;
+    Ok(())
 }
 
 /// The state of a plan of one system before its first step. Velocities of a lattice are still zero: the engine
@@ -198,6 +224,7 @@ fn create_with(
     let mut key = None;
     let species_of = species_of_particles(&system.species);
     let count = species_of.len();
+    let mut simulation_box = system.simulation_box;
     let snapshot = match &system.initial {
         InitialPlan::Lattice { lattice, .. } => Snapshot {
             step: 0,
@@ -211,7 +238,8 @@ fn create_with(
                 let key = file::key_behind(system.seed, &state.to_snapshot(&system.species));
                 return Ok((state, Some(key)));
             }
-            let (snapshot, has_velocities) = files.frame(plan, path, *step)?;
+            let file::Read { snapshot, has_velocities, tilt } = files.frame(plan, path, *step)?;
+            simulation_box = simulation_box.with_tilt(tilt);
             key = Some(file::key_behind(system.seed, &snapshot));
             if !has_velocities && temperature.is_none() {
                 return Err(InitialError::NoVelocities { path: path.clone() });
@@ -224,7 +252,7 @@ fn create_with(
     let state = ExactState::from_snapshot(
         &snapshot,
         species_of,
-        system.simulation_box,
+        simulation_box,
         plan.run.timestep,
         precision,
         &system.species,

@@ -9,6 +9,7 @@ use hdf5::{File, Group, H5Type};
 use super::durable::sync_file;
 use super::h5md::{self, create_rows, variable_string_attribute, write_rows};
 use super::{FullDisk, OutputError, hdf5_file};
+use crate::system::SimulationBox;
 
 /// Bytes of positions kept in memory at most.
 const BUFFERED_BYTES: usize = 16 << 20;
@@ -36,6 +37,8 @@ pub struct ParticleLayout {
     pub velocity: bool,
     /// Diameters that may change with time.
     pub diameter: bool,
+    /// Whether boxes may have a tilt: their edges are then matrices, a period in each row.
+    pub tilted: bool,
 }
 
 /// Coordinates of a system in a frame.
@@ -99,7 +102,7 @@ impl ParticlesWriter {
         self.written + self.frames.step.len()
     }
 
-    /// Adds a frame of all systems, of which `edges` has three.
+    /// Adds a frame of all systems in one box.
     ///
     /// # Panics
     /// When there are not as many systems or particles as in the layout, or when what the layout names is missing.
@@ -107,7 +110,7 @@ impl ParticlesWriter {
         &mut self,
         step: u64,
         time: f64,
-        edges: [f64; 3],
+        simulation_box: &SimulationBox,
         systems: impl ExactSizeIterator<Item = Coordinates<'a>>,
     ) -> Result<(), OutputError> {
         let layout = &self.layout;
@@ -116,7 +119,10 @@ impl ParticlesWriter {
         frames.of_systems.resize(systems.len(), Columns::default());
         frames.step.push(step as i64);
         frames.time.push(time);
-        frames.edges.extend(edges);
+        match layout.tilted {
+            true => frames.edges.extend(simulation_box.periods().as_flattened()),
+            false => frames.edges.extend(simulation_box.padded_edges()),
+        }
         let mut bytes = 0;
         for (coordinates, columns) in systems.zip(&mut frames.of_systems) {
             assert_eq!(coordinates.position.len(), layout.count, "number of particles");
@@ -244,7 +250,10 @@ impl ParticleLayout {
         }
         let edges = element(file, group, first, "box/edges")?;
         if is_first {
-            let value = create_rows::<f64>(&edges, "value", &[3], vec![1024, 3], false)?;
+            let value = match self.tilted {
+                true => create_rows::<f64>(&edges, "value", &[3, 3], vec![1024, 3, 3], false)?,
+                false => create_rows::<f64>(&edges, "value", &[3], vec![1024, 3], false)?,
+            };
             variable_string_attribute(&value, "unit", NEUTRAL_LENGTH)?;
         } else {
             let value = "box/edges/value";
@@ -278,7 +287,8 @@ impl ParticleLayout {
         let frames_in_chunks = (frames + chunk[0]).next_multiple_of(chunk[0]);
         let rows = (frames + 1024).next_multiple_of(1024);
         let indices = INDEX_BYTES * (systems - 1);
-        (particle_bytes * particles * frames_in_chunks + 40 * rows + indices) as u64
+        let row_bytes = if self.tilted { 88 } else { 40 };
+        (particle_bytes * particles * frames_in_chunks + row_bytes * rows + indices) as u64
     }
 }
 

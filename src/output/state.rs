@@ -20,6 +20,9 @@ struct Header {
     skin: Option<f64>,
     threads_per_particle: Option<u32>,
     rebuilds: u64,
+    /// Of the box when neighbor lists were made; those of older versions had none.
+    #[serde(default)]
+    tilt_of_lists: f64,
 }
 
 /// Puts an exact state into a checkpoint.
@@ -41,6 +44,7 @@ pub fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> Result<(), 
                 .as_ref()
                 .and_then(|memory| memory.threads_per_particle),
             rebuilds: state.memory.as_ref().map_or(0, |memory| memory.rebuilds),
+            tilt_of_lists: state.memory.as_ref().map_or(0.0, |memory| memory.tilt),
         },
     )?;
     checkpoint.put_u8("species", &state.species_of);
@@ -118,7 +122,8 @@ pub fn state_from_checkpoint(
                 return Err(wrong("the threads per particle are no power of two up to 32"));
             }
             let rebuilds = header.rebuilds;
-            Some(MemoryLayout { order, reference, skin, threads_per_particle, rebuilds })
+            let tilt = header.tilt_of_lists;
+            Some(MemoryLayout { order, reference, skin, threads_per_particle, rebuilds, tilt })
         }
     };
     Ok(ExactState {

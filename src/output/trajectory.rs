@@ -6,13 +6,13 @@ use super::error::foreign;
 use super::h5md;
 use super::particles::{Coordinates, ParticleLayout, ParticlesWriter};
 use super::{FullDisk, OutputError, RunDescription, hdf5_file};
-use crate::plan::Plan;
+use crate::plan::{BoxCourse, Plan};
 use crate::system::{SimulationBox, Snapshot, species_of_particles};
 
 /// Of a single system.
 const GROUP: &str = "particles/trajectory";
 
-fn layout(plan: &Plan) -> ParticleLayout {
+fn layout(plan: &Plan, course: &BoxCourse) -> ParticleLayout {
     ParticleLayout {
         groups: match plan.ensemble {
             None => vec![GROUP.to_owned()],
@@ -25,6 +25,7 @@ fn layout(plan: &Plan) -> ParticleLayout {
         image: true,
         velocity: true,
         diameter: plan.system.diameters.is_some(),
+        tilted: course.may_tilt(),
     }
 }
 
@@ -34,11 +35,12 @@ fn layout(plan: &Plan) -> ParticleLayout {
 /// `{step, time, value}` with the same step and time datasets, all arrays; no `/observables`; unit
 /// attributes are neutral strings of variable length. Always three components: in two dimensions z
 /// is zero and the third edge 1. `species`, `id` and `mass` do not depend on time; particles are in
-/// id order. Positions are wrapped, `0 <= x < edge`; `position + image * edges` is unwrapped.
+/// id order. Positions are wrapped, `0 <= x < edge`; `position + image * edges` is unwrapped. In a stage whose box has a tilt
+/// `box/edges` is a matrix with a period in each row.
 ///
 /// Frames are collected in memory until [`flush`](Self::flush).
 pub struct TrajectoryWriter {
-    edges: [f64; 3],
+    course: BoxCourse,
     particles: ParticlesWriter,
 }
 
@@ -46,7 +48,8 @@ impl TrajectoryWriter {
     /// # Errors
     /// [`OutputError::Exists`] for an existing file; see [`OutputError`] for the others.
     pub fn create(path: &Path, run: &RunDescription) -> Result<Self, OutputError> {
-        let layout = layout(run.plan);
+        let course = BoxCourse::new(run.plan, run.stage);
+        let layout = layout(run.plan, &course);
         hdf5_file::create(path, |file| {
             h5md::write_metadata(file, run.author, h5md::CREATOR, run.version)?;
             h5md::write_parameters(file, run)?;
@@ -59,7 +62,7 @@ impl TrajectoryWriter {
             layout.create(file)?;
             layout.groups.iter().try_for_each(|group| describe_particles(file, group, run.plan))
         })?;
-        Ok(Self::new(path, run.plan, 0))
+        Ok(Self::new(path, run.plan, course, 0))
     }
 
     /// Goes on with a file, also one whose writer was killed: keeps the first `frames` frames.
@@ -68,7 +71,8 @@ impl TrajectoryWriter {
     /// [`OutputError::Foreign`] when it is another system's file, [`OutputError::TooShort`] when it
     /// has fewer frames.
     pub fn reopen(path: &Path, run: &RunDescription, frames: u64) -> Result<Self, OutputError> {
-        let layout = &layout(run.plan);
+        let course = BoxCourse::new(run.plan, run.stage);
+        let layout = &layout(run.plan, &course);
         let check = |file: &File| {
             h5md::check_run(file, path, run)?;
             let same = |group: &String| {
@@ -94,19 +98,19 @@ impl TrajectoryWriter {
             let cut = |dataset: String| h5md::truncate_rows(file, &dataset, frames as usize);
             layout.datasets().try_for_each(cut)
         })?;
-        Ok(Self::new(path, run.plan, frames as usize))
+        Ok(Self::new(path, run.plan, course, frames as usize))
     }
 
-    fn new(path: &Path, plan: &Plan, written: usize) -> Self {
+    fn new(path: &Path, plan: &Plan, course: BoxCourse, written: usize) -> Self {
         TrajectoryWriter {
-            edges: plan.system.simulation_box.padded_edges(),
-            particles: ParticlesWriter::new(path, layout(plan), written),
+            particles: ParticlesWriter::new(path, layout(plan, &course), written),
+            course,
         }
     }
 
     /// The box of the frames that come; that of the plan before.
     pub fn set_box(&mut self, simulation_box: &SimulationBox) {
-        self.edges = simulation_box.padded_edges();
+        self.course.set(simulation_box);
     }
 
     /// What is done from now on when the disk is full.
@@ -143,7 +147,8 @@ impl TrajectoryWriter {
             velocity: Some(&snapshot.velocity),
             diameter: Some(&snapshot.diameter),
         });
-        self.particles.append(systems[0].step, time, self.edges, coordinates)
+        let step = systems[0].step;
+        self.particles.append(step, time, &self.course.at(step), coordinates)
     }
 
     /// Writes all frames that have gathered.

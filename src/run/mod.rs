@@ -199,11 +199,11 @@ pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(),
 
 /// What the engines of all systems know of a stage.
 fn stage_contexts(plan: &Plan, stage: usize) -> Vec<StageContext> {
-    let crate::plan::StagePlan { steps, swap, barostat, .. } = plan.stages[stage];
+    let crate::plan::StagePlan { steps, swap, barostat, shear, .. } = plan.stages[stage];
     let first_step = plan.first_step(stage);
     let of_system = |system| {
         let thermostat = plan.thermostat_of(system, stage);
-        StageContext { thermostat, first_step, steps, swap, barostat }
+        StageContext { thermostat, first_step, steps, swap, barostat, shear }
     };
     (0..plan.systems()).map(of_system).collect()
 }
@@ -692,7 +692,8 @@ impl Simulation {
         let stage = &self.plan.stages[self.stage];
         let file = self.plan.output.directory.join(format!("{}.h5", stage.name));
         // Under a thermostat the conserved energy walks with the square of the timestep, in sound runs, too.
-        let alone = stage.thermostat.is_none() && stage.rescale.is_none();
+        let changes = stage.rescale.is_some() || stage.shear.is_some();
+        let alone = stage.thermostat.is_none() && !changes;
         for (system, row) in rows.iter().enumerate() {
             let drift = alone.then(|| self.summary.systems[system][self.stage].drift());
             let number = self.plan.ensemble.as_ref().map(|_| system);

@@ -121,6 +121,7 @@ mod tests {
             minimize: None,
             rescale: None,
             strain: None,
+            shear: None,
             thermostat: None,
             set_total_energy: None,
             draw_velocities: false,

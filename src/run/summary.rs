@@ -17,6 +17,12 @@ pub struct StageSummary {
     sum_potential: f64,
     sum_pressure: f64,
     sum_total: f64,
+    /// Of the xy component of the stress.
+    #[serde(default)]
+    sum_shear_stress: f64,
+    /// Of a steady shear.
+    #[serde(default)]
+    pub shear_rate: Option<f64>,
     /// Conserved energy per particle at the first and the last sample.
     first_conserved: Option<f64>,
     last_conserved: f64,
@@ -41,21 +47,22 @@ fn between(first: [u64; 2], last: [u64; 2]) -> Option<[u64; 2]> {
 }
 
 impl StageSummary {
-    fn new(name: &str, steps: u64) -> Self {
-        StageSummary { name: name.to_owned(), steps, ..StageSummary::default() }
+    fn new(name: &str, steps: u64, shear_rate: Option<f64>) -> Self {
+        StageSummary { name: name.to_owned(), steps, shear_rate, ..StageSummary::default() }
     }
 
     /// Of all samples of some systems together; the conserved energy is the mean over systems.
     fn of_all<'a>(systems: impl Iterator<Item = &'a StageSummary> + Clone) -> Self {
         let first = systems.clone().next().expect("there is a system");
         let count = systems.clone().count() as f64;
-        let mut all = StageSummary::new(&first.name, first.steps);
+        let mut all = StageSummary::new(&first.name, first.steps, first.shear_rate);
         for one in systems {
             all.samples += one.samples;
             all.sum_temperature += one.sum_temperature;
             all.sum_potential += one.sum_potential;
             all.sum_pressure += one.sum_pressure;
             all.sum_total += one.sum_total;
+            all.sum_shear_stress += one.sum_shear_stress;
             all.last_conserved += one.last_conserved / count;
             all.sum_density += one.sum_density;
             for k in 0..2 {
@@ -86,6 +93,10 @@ impl StageSummary {
     pub fn total_energy(&self) -> f64 {
         self.mean(self.sum_total)
     }
+    /// Mean of the xy component of the stress.
+    pub fn shear_stress(&self) -> f64 {
+        self.mean(self.sum_shear_stress)
+    }
     /// Swap trials between the first and the last sample, and how many of them were accepted; `None`: there were none.
     pub fn swaps(&self) -> Option<[u64; 2]> {
         between(self.first_swaps, self.last_swaps)
@@ -101,7 +112,7 @@ impl StageSummary {
         self.mean(self.sum_density)
     }
 
-    /// Change of the conserved energy per particle over the stage.
+    /// Change of the conserved energy per particle over the stage; in a shear the work of the flow is in it, too.
     pub fn drift(&self) -> f64 {
         self.last_conserved - self.first_conserved.unwrap_or(self.last_conserved)
     }
@@ -141,7 +152,10 @@ pub struct Set {
 
 impl Summary {
     pub fn new(plan: &Plan) -> Self {
-        let of_stage = |stage: &StagePlan| StageSummary::new(&stage.name, stage.steps);
+        let of_stage = |stage: &StagePlan| {
+            let rate = stage.shear.map(|shear| shear.rate);
+            StageSummary::new(&stage.name, stage.steps, rate)
+        };
         let stages: Vec<StageSummary> = plan.stages.iter().map(of_stage).collect();
         Summary {
             systems: vec![stages; plan.systems()],
@@ -154,7 +168,8 @@ impl Summary {
 
     pub(super) fn begin(&mut self, stage: usize) {
         for stages in &mut self.systems {
-            stages[stage] = StageSummary::new(&stages[stage].name, stages[stage].steps);
+            let StageSummary { name, steps, shear_rate, .. } = &stages[stage];
+            stages[stage] = StageSummary::new(name, *steps, *shear_rate);
         }
     }
 
@@ -174,6 +189,7 @@ impl Summary {
                 summary.sum_pressure += row.pressure;
                 summary.sum_density += row.density();
                 summary.sum_total += row.total_energy();
+                summary.sum_shear_stress += row.stress[0][1];
             }
             summary.last_conserved = row.conserved_energy;
             summary.last_swaps = [row.swap_trials, row.swaps];

@@ -1,12 +1,31 @@
 use crate::arithmetic::elementary::{exp_f64, ln_f64};
 use serde::{Deserialize, Serialize};
 
-/// Orthorhombic periodic box in two or three dimensions, from the origin to its `edges`.
+/// Periodic box in two or three dimensions, from the origin to its `edges`, with a tilt of x along y (Lees-Edwards).
+///
+/// The periods are `(L_x, 0, 0)`, `(u L_x, L_y, 0)` and `(0, 0, L_z)`, where `u` is the tilt: a place with the fractions
+/// `f` is at `x = L_x (f_x + u f_y)`, `y = L_y f_y`, `z = L_z f_z`. Boxes whose tilts differ by a whole number have the same
+/// periodic images.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimulationBox {
     dimension: usize,
     /// In two dimensions the third edge is 1 and never used.
     edges: [f64; 3],
+    /// A multiple of [`TILT_QUANTUM`]: sums of tilts are exact.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    tilt: f64,
+}
+
+/// Tilts are multiples of this fraction of the edge along x.
+pub const TILT_QUANTUM: f64 = 1.0 / (1u64 << 53) as f64;
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
+}
+
+/// The multiple of [`TILT_QUANTUM`] next to a number below one.
+pub fn round_tilt(tilt: f64) -> f64 {
+    (tilt / TILT_QUANTUM).round_ties_even() * TILT_QUANTUM
 }
 
 impl SimulationBox {
@@ -19,7 +38,47 @@ impl SimulationBox {
         assert!(edges.iter().all(|&edge| edge.is_finite() && edge > 0.0), "edges are positive");
         let mut all = [1.0; 3];
         all[..edges.len()].copy_from_slice(edges);
-        SimulationBox { dimension: edges.len(), edges: all }
+        SimulationBox { dimension: edges.len(), edges: all, tilt: 0.0 }
+    }
+
+    /// The same edges with another tilt, a fraction of the edge along x; rounded to a multiple of [`TILT_QUANTUM`].
+    ///
+    /// # Panics
+    /// Beyond 1/2 in magnitude: [`nearest_tilt`](Self::nearest_tilt) is the same box.
+    pub fn with_tilt(self, tilt: f64) -> Self {
+        assert!(tilt.abs() <= 0.5, "a tilt of {tilt} has an equal nearer to zero");
+        SimulationBox { tilt: round_tilt(tilt), ..self }
+    }
+
+    /// The tilt from -1/2 to 1/2 that has the same periodic images as any other.
+    pub fn nearest_tilt(tilt: f64) -> f64 {
+        tilt - tilt.round_ties_even()
+    }
+
+    /// Shift along x of the periodic image one edge further along y, as a fraction of the edge along x: from -1/2 to 1/2.
+    pub fn tilt(&self) -> f64 {
+        self.tilt
+    }
+
+    pub fn is_tilted(&self) -> bool {
+        self.tilt != 0.0
+    }
+
+    /// `dx/dy` along the period that is tilted, `u L_x / L_y`.
+    pub fn slope(&self) -> f64 {
+        self.tilt * self.edges[0] / self.edges[1]
+    }
+
+    /// The periods, one a row; in two dimensions the last is that of an edge of 1.
+    pub fn periods(&self) -> [[f64; 3]; 3] {
+        let [x, y, z] = self.edges;
+        [[x, 0.0, 0.0], [self.tilt * x, y, 0.0], [0.0, 0.0, z]]
+    }
+
+    /// How much further cells must reach along x than along the other axes at the largest tilt, `sqrt(1 + (L_x / 2 L_y)^2)`:
+    /// cells are slabs along the tilted period, which are narrower across than along x.
+    pub fn widening_of_cells(&self) -> f64 {
+        (1.0 + (0.5 * self.edges[0] / self.edges[1]).powi(2)).sqrt()
     }
 
     /// Cube or square that holds `count` particles at number density `density`.

@@ -9,9 +9,9 @@ use super::SimulationBox;
 pub struct Snapshot {
     /// Steps since the start of the run.
     pub step: u64,
-    /// Wrapped into the box, `0 <= x < edge`.
+    /// Wrapped into the box, `0 <= x < edge`; in a tilted box `0 <= x - slope y < edge`.
     pub position: Vec<[f64; 3]>,
-    /// How often each particle has left the box upwards, less downwards.
+    /// How often each particle has left the box upwards, less downwards; in a tilted box counts of its periods.
     pub image: Vec<[i32; 3]>,
     pub velocity: Vec<[f64; 3]>,
     /// Empty where particles have none.
@@ -19,11 +19,18 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Position of a particle as if there were no periodic boundary.
+    /// Position of a particle as if there were no periodic boundary: with `n` the image counts,
+    /// `x + (n_x + u n_y) L_x`, `y + n_y L_y`, `z + n_z L_z`, where `u` is the tilt of the box.
+    ///
+    /// A particle at an unwrapped height `y` moves with the flow at that height in a steady shear.
     pub fn unwrapped(&self, particle: usize, simulation_box: &SimulationBox) -> [f64; 3] {
         let edges = simulation_box.padded_edges();
-        std::array::from_fn(|k| {
-            self.position[particle][k] + f64::from(self.image[particle][k]) * edges[k]
-        })
+        let image = self.image[particle].map(f64::from);
+        let mut unwrapped =
+            std::array::from_fn(|k| self.position[particle][k] + image[k] * edges[k]);
+        if simulation_box.is_tilted() {
+            unwrapped[0] += simulation_box.tilt() * edges[0] * image[1];
+        }
+        unwrapped
     }
 }

@@ -153,6 +153,7 @@ pub fn begin(engine: &mut dyn Engine, thermostat: Option<ThermostatPlan>) {
             steps: u64::MAX / 2,
             swap: None,
             barostat: None,
+            shear: None,
         })
         .unwrap();
 }

@@ -106,6 +106,7 @@ impl Case {
             stages: vec![StagePlan {
                 swap: None,
                 barostat: None,
+                shear: None,
                 name: "production".into(),
                 steps,
                 timestep: None,
@@ -132,6 +133,7 @@ impl Case {
         melt.begin_stage(&StageContext {
             swap: None,
             barostat: None,
+            shear: None,
             thermostat: thermostat(Some(Thermostat::Langevin { friction: 2.0 }), 2.0),
             first_step: 0,
             steps: 300,
@@ -167,6 +169,7 @@ impl Case {
             .begin_stage(&StageContext {
                 swap: None,
                 barostat: None,
+                shear: None,
                 thermostat: thermostat(self.thermostat, 1.0),
                 first_step: self.state.step,
                 steps: self.steps,

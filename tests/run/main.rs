@@ -24,6 +24,7 @@ mod refused;
 mod replicas;
 mod resume;
 mod settings;
+mod shear;
 mod strain;
 mod survive;
 mod sweep;

@@ -14,8 +14,11 @@ pub struct Frame {
     pub time: Option<f64>,
     /// 2 or 3.
     pub dimension: usize,
-    /// Edges of the orthorhombic periodic box, one per dimension.
+    /// Edges of the periodic box, one per dimension.
     pub box_edges: Vec<f64>,
+    /// Shift along x of the periodic image one edge further along y, as a fraction of the edge along x: from -1/2 to 1/2. Positions
+    /// are then wrapped along the tilted period, `0 <= x - tilt (L_x / L_y) y < edge`, and images count the periods.
+    pub tilt: f64,
     /// Names of the species, in the file's order.
     pub species_names: Vec<String>,
     /// Index into `species_names`, per particle.
@@ -74,7 +77,12 @@ impl Frame {
     pub fn unwrapped(&self, particle: usize) -> Option<[f64; 3]> {
         let edges = self.padded_edges();
         let image = self.image.as_ref()?[particle];
-        Some(std::array::from_fn(|k| self.position[particle][k] + f64::from(image[k]) * edges[k]))
+        let mut unwrapped: [f64; 3] =
+            std::array::from_fn(|k| self.position[particle][k] + f64::from(image[k]) * edges[k]);
+        if self.tilt != 0.0 {
+            unwrapped[0] += self.tilt * edges[0] * f64::from(image[1]);
+        }
+        Some(unwrapped)
     }
 
     /// Whether this is a system of two dimensions that was padded with a third for readers or by writers
@@ -116,6 +124,9 @@ impl Frame {
                 self.dimension,
                 self.box_edges.len()
             ));
+        }
+        if !(self.tilt.abs() <= 0.5) {
+            return Err(format!("a tilt of {} edges; up to half an edge is read", self.tilt));
         }
         if let Some(edge) = self.box_edges.iter().find(|edge| !(edge.is_finite() && **edge > 0.0)) {
             return Err(format!("box edge {edge} is not a positive length"));
@@ -177,6 +188,14 @@ impl Frame {
 
     fn wrap(&mut self) -> Result<(), String> {
         let edges = self.padded_edges();
+        let slope = self.tilt * edges[0] / edges[1];
+        // Skewed coordinates are wrapped axis by axis.
+        let skew = |position: &mut [f64; 3], slope: f64| {
+            if slope != 0.0 {
+                position[0] += slope * position[1];
+            }
+        };
+        self.position.iter_mut().for_each(|position| skew(position, -slope));
         self.lost_images = self.image.is_none() && self.is_spread();
         for (particle, position) in self.position.iter_mut().enumerate() {
             position[self.dimension..].fill(0.0);
@@ -203,6 +222,7 @@ impl Frame {
                 }
             }
         }
+        self.position.iter_mut().for_each(|position| skew(position, slope));
         if self.dimension == 2 {
             self.velocity.iter_mut().flatten().for_each(|velocity| velocity[2] = 0.0);
             self.image.iter_mut().flatten().for_each(|image| image[2] = 0);
@@ -290,6 +310,22 @@ mod tests {
             let unwrapped = frame.unwrapped(0).unwrap();
             assert!((unwrapped[0] - (x + 8.0)).abs() < 1e-13, "{x}: {unwrapped:?}");
             assert_eq!(unwrapped[2], 0.0, "no third component in two dimensions");
+        }
+    }
+
+    #[test]
+    fn wrapping_in_a_tilted_box_moves_by_its_periods() {
+        for (x, y) in [(-0.1, 0.5), (3.9, 3.9), (4.5, -3.0), (100.25, 9.0), (0.0, 4.0)] {
+            let mut frame = one(x, 4.0);
+            frame.box_edges = vec![4.0, 5.0];
+            (frame.position[0][1], frame.image, frame.tilt) = (y, None, -0.3);
+            let frame = frame.finish(true).unwrap();
+            let [wrapped, along_y, _] = frame.position[0];
+            let skewed = wrapped + 0.3 * 4.0 / 5.0 * along_y;
+            assert!((-1e-15..4.0).contains(&skewed) && (0.0..5.0).contains(&along_y));
+            let unwrapped = frame.unwrapped(0).unwrap();
+            assert!((unwrapped[0] - x).abs() < 1e-13, "{x}, {y}: {unwrapped:?}");
+            assert!((unwrapped[1] - y).abs() < 1e-13, "{x}, {y}: {unwrapped:?}");
         }
     }
 

@@ -246,8 +246,8 @@ impl GsdReader {
         let &[lx, ly, lz, xy, xz, yz] = &size[..] else {
             return Err(bad(format!("configuration/box has {} numbers, not 6", size.len())));
         };
-        if [xy, xz, yz].iter().any(|&tilt| tilt != 0.0) {
-            return Err(bad("triclinic box; only orthogonal boxes are read".into()));
+        if [xz, yz].iter().any(|&tilt| tilt != 0.0) {
+            return Err(bad("triclinic box; only a tilt of x along y is read".into()));
         }
         let dimension = match self
             .configuration(file, frame, "configuration/dimensions")?
@@ -292,6 +292,7 @@ impl GsdReader {
             time: None,
             dimension,
             box_edges: [lx, ly, lz][..dimension].to_vec(),
+            tilt: half_at_most(xy * ly / lx),
             species_names: self.type_names(file, frame)?,
             species,
             id: None,
@@ -305,6 +306,11 @@ impl GsdReader {
         .finish(false)
         .map_err(bad)
     }
+}
+
+/// A tilt of half an edge, which 32 bits have rounded upwards, is one of half an edge.
+fn half_at_most(tilt: f64) -> f64 {
+    if tilt.abs() < 0.5 + 1e-6 { tilt.clamp(-0.5, 0.5) } else { tilt }
 }
 
 impl TrajectoryReader for GsdReader {
@@ -329,7 +335,7 @@ impl TrajectoryReader for GsdReader {
         Ok(names)
     }
 
-    fn read(&self, index: usize) -> Result<Frame> {
+    fn read_tilted(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let mut file = File::open(&self.path).map_err(AnalysisError::io(&self.path))?;
         self.read_frame(&mut file, index as u64)

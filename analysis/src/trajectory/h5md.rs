@@ -19,7 +19,7 @@ const READ: [&str; 8] =
 /// Reader of one particle group of an H5MD file.
 ///
 /// Of several groups with positions, `trajectory`, then `all`, then the alphabetically first is read.
-/// The box is fixed or time-dependent, its edges a vector or a diagonal matrix. Species are integers
+/// The box is fixed or time-dependent, its edges a vector or a matrix with a period in each row. Species are integers
 /// (named by an enumeration type or by `parameters`) or strings, fixed or time-dependent. Particles
 /// with a negative id (empty rows) are left out. A third dimension that holds nothing (every z of
 /// positions and velocities exactly 0) makes a frame two-dimensional; it alone need not be periodic.
@@ -179,14 +179,15 @@ impl H5mdReader {
         }
     }
 
-    fn box_edges(&self, step: u64) -> Result<Vec<f64>> {
+    /// Edges, and the tilt as a fraction of the first.
+    fn box_edges(&self, step: u64) -> Result<(Vec<f64>, f64)> {
         let numbers = match &self.edges {
             Edges::Attribute(numbers) => numbers.clone(),
             Edges::Element(element) => element.at(&self.file, step, None)?.unwrap_or_default(),
         };
         let dimension = self.dimension;
         if numbers.len() == dimension {
-            return Ok(numbers);
+            return Ok((numbers, 0.0));
         }
         let name = &self.group_name;
         if numbers.len() != dimension * dimension {
@@ -194,11 +195,13 @@ impl H5mdReader {
             return Err(self.file.bad(what));
         }
         let diagonal = |k: usize| k.is_multiple_of(dimension + 1);
-        if numbers.iter().enumerate().any(|(k, &x)| !diagonal(k) && x != 0.0) {
-            let what = format!("{name}/box is triclinic; only orthogonal boxes are read");
+        let tilted = |k: usize| diagonal(k) || k == dimension;
+        if numbers.iter().enumerate().any(|(k, &x)| !tilted(k) && x != 0.0) {
+            let what = format!("{name}/box is triclinic; only a tilt of x along y is read");
             return Err(self.file.bad(what));
         }
-        Ok((0..dimension).map(|k| numbers[k * (dimension + 1)]).collect())
+        let edges = (0..dimension).map(|k| numbers[k * (dimension + 1)]).collect();
+        Ok((edges, numbers[dimension] / numbers[0]))
     }
 
     fn species_at(&self, step: u64, count: usize) -> Result<SpeciesTable> {
@@ -270,7 +273,7 @@ impl TrajectoryReader for H5mdReader {
         Ok(names)
     }
 
-    fn read(&self, index: usize) -> Result<Frame> {
+    fn read_tilted(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let step = self.steps[index];
         let position = self.vectors(&self.position, index, "position")?;
@@ -283,11 +286,13 @@ impl TrajectoryReader for H5mdReader {
         let species = self.species_at(step, position.len())?;
         let image = self.optional_vectors(&self.image, index, "image")?;
         let mut id = scalars(&self.id)?;
+        let (box_edges, tilt) = self.box_edges(step)?;
         let mut frame = Frame {
             step,
+            tilt,
             time: self.times.as_ref().map(|times| times[index]),
             dimension: self.dimension,
-            box_edges: self.box_edges(step)?,
+            box_edges,
             species_names: species.names,
             species: species.index,
             id: None,

@@ -146,7 +146,7 @@ impl TrajectoryReader for LammpsDataReader {
         Ok(names)
     }
 
-    fn read(&self, index: usize) -> Result<Frame> {
+    fn read_tilted(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let mut lines = Lines::open(&self.path, Place { offset: 0, line: 0 })?;
         lines.expect("a title")?;

@@ -58,6 +58,8 @@ struct Header {
     count: u64,
     low: [f64; 3],
     edges: [f64; 3],
+    /// Of x along y, a length.
+    xy: f64,
     columns: Vec<String>,
 }
 
@@ -114,7 +116,7 @@ impl TrajectoryReader for LammpsDumpReader {
         self.units.as_deref()
     }
 
-    fn read(&self, index: usize) -> Result<Frame> {
+    fn read_tilted(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let mut lines = Lines::open(&self.path, self.places[index])?;
         let header = read_header(&mut lines)?
@@ -153,12 +155,13 @@ fn read_header(lines: &mut Lines) -> Result<Option<Header>> {
             }
             _ if name.starts_with("BOX BOUNDS") => bounds = Some(read_bounds(lines, name)?),
             _ if name.starts_with("ATOMS") => {
-                let (Some(step), Some(count), Some((low, edges))) = (step, count, bounds) else {
+                let (Some(step), Some(count), Some((low, edges, xy))) = (step, count, bounds)
+                else {
                     let what = "ATOMS before TIMESTEP, NUMBER OF ATOMS and BOX BOUNDS";
                     return Err(lines.error(what));
                 };
                 let columns = name.split_whitespace().skip(1).map(str::to_owned).collect();
-                return Ok(Some(Header { step, time, units, count, low, edges, columns }));
+                return Ok(Some(Header { step, time, units, count, low, edges, xy, columns }));
             }
             other => return Err(lines.error(format!("unknown item `{}`", shorten(other)))),
         }
@@ -170,8 +173,9 @@ fn number<T: std::str::FromStr>(lines: &mut Lines, wanted: &str) -> Result<T> {
     text.parse().map_err(|_| lines.error(format!("{wanted} expected, found `{}`", shorten(&text))))
 }
 
-fn read_bounds(lines: &mut Lines, name: &str) -> Result<([f64; 3], [f64; 3])> {
-    const TRICLINIC: &str = "triclinic box; only orthogonal boxes are read";
+/// Lower bounds, edges, and the tilt of x along y. Bounds of a tilted box are those of a cuboid around it.
+fn read_bounds(lines: &mut Lines, name: &str) -> Result<([f64; 3], [f64; 3], f64)> {
+    const TRICLINIC: &str = "triclinic box; only a tilt of x along y is read";
     if name.contains("abc") {
         return Err(lines.error(TRICLINIC));
     }
@@ -183,13 +187,21 @@ fn read_bounds(lines: &mut Lines, name: &str) -> Result<([f64; 3], [f64; 3])> {
     }
     let mut low = [0.0; 3];
     let mut edges = [0.0; 3];
+    let mut xy = 0.0;
     for k in 0..3 {
         let text = lines.expect("the bounds of the box")?.to_owned();
         let bounds: Option<Vec<f64>> =
             text.split_whitespace().map(|word| word.parse().ok()).collect();
         match bounds.as_deref() {
-            Some(&[_, _, tilt]) if tilts && tilt != 0.0 => return Err(lines.error(TRICLINIC)),
-            // Of a box that could be tilted, and is not, a zero follows.
+            Some(&[_, _, tilt]) if tilts && k > 0 && tilt != 0.0 => {
+                return Err(lines.error(TRICLINIC));
+            }
+            Some(&[lower, upper, tilt]) if tilts && k == 0 && upper - lower > tilt.abs() => {
+                xy = tilt;
+                low[k] = lower - tilt.min(0.0);
+                edges[k] = upper - lower - tilt.abs();
+            }
+            // Of a box that could be tilted along other axes, and is not, a zero follows.
             Some(&[lower, upper, ..])
                 if upper > lower
                     && bounds.as_ref().is_some_and(|each| each.len() == 2 + usize::from(tilts)) =>
@@ -203,7 +215,7 @@ fn read_bounds(lines: &mut Lines, name: &str) -> Result<([f64; 3], [f64; 3])> {
             }
         }
     }
-    Ok((low, edges))
+    Ok((low, edges, xy))
 }
 
 /// Where each quantity stands in a line.
@@ -263,6 +275,7 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
         time: header.time,
         dimension: 3,
         box_edges: header.edges.to_vec(),
+        tilt: header.xy / header.edges[0],
         id: columns.id.map(|_| Vec::new()),
         mass: columns.mass.map(|_| Vec::new()),
         diameter: columns.diameter.map(|_| Vec::new()),
@@ -282,7 +295,9 @@ fn read_particles(lines: &mut Lines, header: &Header) -> Result<Frame> {
         let mut position =
             [real(columns.position[0])?, real(columns.position[1])?, real(columns.position[2])?];
         if columns.scaled {
+            let along_y = header.xy * position[1];
             position = std::array::from_fn(|k| header.low[k] + position[k] * header.edges[k]);
+            position[0] += along_y;
         }
         frame.position.push(position);
         species.push(columns.species.map_or("1", |at| words[at]));

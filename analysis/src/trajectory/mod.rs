@@ -64,8 +64,22 @@ pub trait TrajectoryReader: Send {
         1
     }
 
-    /// Frame `index`, counted from 0.
-    fn read(&self, index: usize) -> Result<Frame>;
+    /// Frame `index`, counted from 0, in a box without a tilt.
+    ///
+    /// # Errors
+    /// Also if the box has a tilt: [`read_tilted`](Self::read_tilted) is for those who know of it.
+    fn read(&self, index: usize) -> Result<Frame> {
+        let frame = self.read_tilted(index)?;
+        if frame.tilt == 0.0 {
+            return Ok(frame);
+        }
+        let what =
+            format!("step {}: triclinic box; only orthogonal boxes are read here", frame.step);
+        Err(AnalysisError::content(self.path(), what))
+    }
+
+    /// Frame `index`, counted from 0, in a box that may have a tilt of x along y.
+    fn read_tilted(&self, index: usize) -> Result<Frame>;
 
     /// Number of frames.
     fn len(&self) -> usize {
@@ -88,12 +102,28 @@ pub trait TrajectoryReader: Send {
     /// # Errors
     /// If there is no such frame, with the range of those there are.
     fn read_step(&self, step: Option<u64>) -> Result<Frame> {
+        self.read(self.index_of(step)?)
+    }
+
+    /// The same in a box that may have a tilt of x along y.
+    ///
+    /// # Errors
+    /// If there is no such frame.
+    fn read_step_tilted(&self, step: Option<u64>) -> Result<Frame> {
+        self.read_tilted(self.index_of(step)?)
+    }
+
+    /// Place of the frame of a step, or of the last frame.
+    ///
+    /// # Errors
+    /// If there is no such frame, with the range of those there are.
+    fn index_of(&self, step: Option<u64>) -> Result<usize> {
         let steps = self.steps();
         let Some(last) = steps.len().checked_sub(1) else {
             return Err(AnalysisError::content(self.path(), "holds no frames"));
         };
-        let index = match step {
-            None => last,
+        match step {
+            None => Ok(last),
             Some(step) => steps.iter().position(|&each| each == step).ok_or_else(|| {
                 let nearest = steps.iter().min_by_key(|&&each| each.abs_diff(step)).unwrap_or(&0);
                 AnalysisError::content(
@@ -105,9 +135,8 @@ pub trait TrajectoryReader: Send {
                         steps[last]
                     ),
                 )
-            })?,
-        };
-        self.read(index)
+            }),
+        }
     }
 
     /// Error for an index past the end.

@@ -91,7 +91,7 @@ impl TrajectoryReader for XyzReader {
         Ok(self.passed_over.iter().cloned().collect())
     }
 
-    fn read(&self, index: usize) -> Result<Frame> {
+    fn read_tilted(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let mut lines = Lines::open(&self.path, self.places[index])?;
         let count = read_count(&mut lines)?

@@ -106,6 +106,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
         minimize: None,
         rescale: None,
         strain: None,
+        shear: None,
         thermostat: None,
         set_total_energy: None,
         draw_velocities: false,

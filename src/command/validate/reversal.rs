@@ -36,6 +36,7 @@ pub fn particles_elsewhere(plan: &Plan, directory: &Path, ranks: &Ranks) -> miet
         steps,
         swap: None,
         barostat: None,
+        shear: None,
     })?;
     engine.reverse_velocities()?;
     engine.advance(steps)?;

@@ -24,7 +24,7 @@ pub use propensity::{Propensity, Times};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
     BondOrder, Correlation, DensityChange, Frames, InherentStructures, LocalOrder, Minimize,
-    Observe, Ramp, Stage, Structure, Swap, Thermostat, ThermostatKind,
+    Observe, Ramp, Shear, Stage, Structure, Swap, Thermostat, ThermostatKind,
 };
 pub use strain::{Strain, StrainAxis, StrainMode};
 pub use sweep::Sweep;

@@ -39,6 +39,9 @@ pub struct Stage {
     pub density: Option<Table<DensityChange>>,
     /// The stage strains the box step by step, and finds the minimum of the potential energy after each.
     pub strain: Option<Table<Strain>>,
+    /// A steady flow along x whose velocity grows along y, in a box that is sheared with it (Lees-Edwards boundaries, SLLOD
+    /// equations). Velocities, temperatures and thermostats are those beside the flow.
+    pub shear: Option<Table<Shear>>,
     /// Thermostat; without it the stage is microcanonical (NVE).
     pub thermostat: Option<Table<Thermostat>>,
     /// Barostat; without it the box does not change by itself. Only with a thermostat.
@@ -133,6 +136,14 @@ pub struct DensityChange {
     /// Steps between two changes of the box; a hundredth of the stage if not given. The engine is set up anew after each.
     #[schemars(extend("minimum" = 1))]
     pub every: Option<Written<Integer>>,
+}
+
+/// Shear at a constant rate. On the processor, on one rank.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shear {
+    /// Strain per time, `d v_x / d y`; negative: to the other side.
+    pub rate: Written<Number>,
 }
 
 /// Thermostat.

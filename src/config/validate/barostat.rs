@@ -86,6 +86,11 @@ fn check_stage(
         checker.reject(&density.span, message, "leave out density or barostat");
         return None;
     }
+    if let Some(shear) = &stage.shear {
+        let message = "shears the box, whose edges the barostat changes";
+        checker.reject(&shear.span, message, "leave out shear or barostat");
+        return None;
+    }
     if let Some(what) = samples_positions(stage) {
         let message = format!("the box changes, and {what} is of one box");
         let help = "observe thermodynamics here, and the rest in a stage after it";

@@ -79,7 +79,7 @@ pub fn density(
         checker.reject(&document.span, message, help);
         return None;
     }
-    Some(RescalePlan { to: SimulationBox::new(&edges), every })
+    Some(RescalePlan { to: SimulationBox::new(&edges).with_tilt(from.tilt()), every })
 }
 
 /// What a stage samples that needs positions.

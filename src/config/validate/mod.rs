@@ -20,6 +20,7 @@ mod propensity;
 mod run;
 mod safeguards;
 mod sampling;
+mod shear;
 mod species_pair;
 mod stage;
 mod stage_checks;
@@ -227,6 +228,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     conditions::check_plan(&plan, document, checker);
     barostat::check_plan(&plan, document, checker);
     strain::check_plan(&plan, document, checker);
+    shear::check_plan(&plan, document, checker);
     safeguards::check_plan(&plan, document, checker);
     ensemble::check_plan(&plan, document, checker);
     propensity::check_plan(&plan, document, checker);

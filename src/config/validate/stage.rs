@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval};
 use super::{
-    barostat, conditions, correlation, diameter_classes, inherent, propensity, strain, structure,
-    swap, thermostat,
+    barostat, conditions, correlation, diameter_classes, inherent, propensity, shear, strain,
+    structure, swap, thermostat,
 };
 use crate::config::document::{
     Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Table, Written,
@@ -66,6 +66,11 @@ pub fn check_all(
         if let (Some(plan), Some(before)) = (&plan, &simulation_box) {
             simulation_box = Some(plan.box_after(before));
         }
+        if let (Some(of), Some(timestep)) = (&plan, timestep)
+            && let (Some(shear), Some(from)) = (of.shear, simulation_box)
+        {
+            simulation_box = Some(shear.box_after(&from, timestep, of.steps));
+        }
         if let Some(plan) = &mut plan
             && document.iter().any(|stage| stage.timestep.is_some())
         {
@@ -113,6 +118,10 @@ fn check(
     };
     let rescale = match &stage.density {
         Some(document) => conditions::density(document, stage, &stage_checks, checker).map(Some),
+        None => Some(None),
+    };
+    let shear = match &stage.shear {
+        Some(document) => shear::check(document, stage, &stage_checks, checker).map(Some),
         None => Some(None),
     };
     let thermostat = match &stage.thermostat {
@@ -164,6 +173,7 @@ fn check(
         minimize: minimize?,
         rescale: rescale?,
         strain: strain?,
+        shear: shear?,
         thermostat: thermostat?,
         barostat: barostat?,
         draw_velocities: draw_velocities?,
@@ -201,7 +211,8 @@ fn without_steps(stage: &Table<Stage>) -> Option<Range<usize>> {
     let thermostat = stage.thermostat.as_ref().map(|typed| typed.span.clone());
     let correlation = stage.correlation.first().map(|typed| typed.span.clone());
     let propensity = stage.propensity.as_ref().map(|typed| typed.span.clone());
-    thermostat.or(correlation).or(propensity)
+    let shear = stage.shear.as_ref().map(|typed| typed.span.clone());
+    thermostat.or(correlation).or(propensity).or(shear)
 }
 
 fn name(

@@ -3,6 +3,7 @@ use super::chunk::Chunk;
 use super::force_field::ForceField;
 use super::neighbor_lists::NeighborLists;
 use super::processor::Processor;
+use super::shear::Flow;
 use super::state::State;
 use super::stepper::{SingleRank, Stepper};
 use crate::arithmetic::random::Purpose;
@@ -26,6 +27,7 @@ pub struct CpuEngine<P: Policy, S = SingleRank> {
     /// Who takes the steps.
     pub(super) stepper: S,
     pub(super) stage: StageContext,
+    pub(super) flow: Flow,
     /// What the thermostat remembers.
     pub(super) thermostat: ThermostatState,
 }
@@ -51,6 +53,7 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
             processor,
             stepper,
             stage: StageContext::none(start.step),
+            flow: Flow::default(),
             thermostat: start.thermostat.clone(),
             plan,
         }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use super::engine::CpuEngine;
 use crate::engine::precision::Policy;
+use crate::engine::state::straightened;
 use crate::engine::{ExactState, MemoryLayout};
 use crate::integrator::ThermostatState;
 use crate::system::{SimulationBox, Snapshot};
@@ -27,6 +28,7 @@ pub struct CopiedLayout<P: Policy> {
     thermostat: ThermostatState,
     skin: f64,
     rebuilds: u64,
+    tilt: f64,
 }
 
 impl<P: Policy> CpuEngine<P> {
@@ -60,6 +62,7 @@ impl<P: Policy> CpuEngine<P> {
             thermostat: self.thermostat.clone(),
             skin: self.neighbor_lists.skin(),
             rebuilds: self.neighbor_lists.rebuilds(),
+            tilt: self.neighbor_lists.tilt(),
         }
     }
 
@@ -81,9 +84,10 @@ fn joined<'a, T: Copy + 'a>(parts: impl Iterator<Item = &'a Vec<T>>) -> Vec<T> {
 
 impl<P: Policy> Copied<P> {
     pub fn snapshot(&self) -> Snapshot {
+        let skewed = self.by_id(&self.position, |x, axis| self.policy.coordinate_to_f64(x, axis));
         Snapshot {
             step: self.step,
-            position: self.by_id(&self.position, |x, axis| self.policy.coordinate_to_f64(x, axis)),
+            position: straightened(skewed, &self.simulation_box),
             image: self.by_id(&self.image, |image, _| image),
             velocity: self.by_id(&self.velocity, |v, axis| self.policy.velocity_to_f64(v, axis)),
             diameter: self.diameter.clone(),
@@ -113,6 +117,7 @@ impl<P: Policy> Copied<P> {
                 skin: layout.skin,
                 threads_per_particle: None,
                 rebuilds: layout.rebuilds,
+                tilt: layout.tilt,
             }),
         }
     }

@@ -97,14 +97,17 @@ struct Lane<R> {
 
 /// Displacement, length in the units that the pairs' constants are for, and its square in units of the pair's diameter.
 #[inline(always)]
-fn distance<P: Policy, const KIND: usize>(
+fn distance<P: Policy, const KIND: usize, const TILTED: bool>(
     policy: &P,
     site: [P::Site; 3],
     other: [P::Site; 3],
     scale: P::Real,
 ) -> ([P::Real; 3], [P::Real; 3], P::Real) {
-    let displacement: [P::Real; 3] =
+    let mut displacement: [P::Real; 3] =
         std::array::from_fn(|axis| policy.displacement(site[axis], other[axis], axis));
+    if TILTED {
+        displacement = policy.straightened(displacement);
+    }
     let length: [P::Real; 3] = std::array::from_fn(|axis| {
         if is_reduced::<P::Real>(KIND) {
             policy.relative_length(displacement[axis], axis)
@@ -118,7 +121,7 @@ fn distance<P: Policy, const KIND: usize>(
 
 /// Force and energy of one particle with all lanes, where the potential is faster so.
 #[inline(always)]
-fn in_lanes<P, V, const KIND: usize, const LANES: usize>(
+fn in_lanes<P, V, const KIND: usize, const LANES: usize, const TILTED: bool>(
     policy: &P,
     entry: &PairEntry<P::Real, V>,
     site: [P::Site; 3],
@@ -134,14 +137,14 @@ where
     }
     let r2 = std::array::from_fn(|lane| {
         let other = std::array::from_fn(|axis| others[axis][lane]);
-        distance::<P, KIND>(policy, site, other, scales[lane]).2
+        distance::<P, KIND, TILTED>(policy, site, other, scales[lane]).2
     });
     Some(entry.interaction.evaluate_lanes::<KIND, LANES>(r2))
 }
 
 /// `evaluated` is what [`in_lanes`] gave for the two.
 #[inline(always)]
-fn pair<P, V, const KIND: usize>(
+fn pair<P, V, const KIND: usize, const TILTED: bool>(
     policy: &P,
     entry: &PairEntry<P::Real, V>,
     site: [P::Site; 3],
@@ -154,7 +157,7 @@ where
     P: Policy,
     V: Evaluator<P::Real>,
 {
-    let (displacement, length, r2) = distance::<P, KIND>(policy, site, other, scale);
+    let (displacement, length, r2) = distance::<P, KIND, TILTED>(policy, site, other, scale);
     let inside = r2 < entry.interaction.cutoff2();
     let coincident = r2 < P::Real::COINCIDENT2;
     let (force, energy) = match evaluated {
@@ -177,8 +180,10 @@ where
 }
 
 /// Forces on the targets; returns whether a pair was too close for its force to fit.
+///
+/// Without `TILTED` the box has no tilt, and no time is lost for one.
 #[inline(always)]
-pub fn forces<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
+pub fn forces<P, V, const KIND: usize, const SET: usize, const LANES: usize, const TILTED: bool>(
     policy: &P,
     table: &PairTable<P::Real, V>,
     targets: &Targets<P>,
@@ -202,12 +207,12 @@ where
                 let others = targets.neighbor_sites::<SET, LANES>(neighbors);
                 let scales = table.scales(targets, i, neighbors);
                 let evaluated =
-                    in_lanes::<P, V, KIND, LANES>(policy, &entry, site, &others, &scales);
+                    in_lanes::<P, V, KIND, LANES, TILTED>(policy, &entry, site, &others, &scales);
                 let mut impulses = [[P::Real::ZERO; LANES]; 3];
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
                     let is_other = neighbors[lane] != i as u32;
-                    let pair = pair::<P, V, KIND>(
+                    let pair = pair::<P, V, KIND, TILTED>(
                         policy,
                         &entry,
                         site,
@@ -250,6 +255,8 @@ where
 }
 
 /// Energy and virial of each target.
+///
+/// A tilt of zero changes no bit: loops that are rarely wanted are made once for all boxes. So in what follows.
 #[inline(always)]
 pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
     policy: &P,
@@ -273,11 +280,11 @@ pub fn energies<P, V, const KIND: usize, const SET: usize, const LANES: usize>(
                 let others = targets.neighbor_sites::<SET, LANES>(neighbors);
                 let scales = table.scales(targets, i, neighbors);
                 let evaluated =
-                    in_lanes::<P, V, KIND, LANES>(policy, &entry, site, &others, &scales);
+                    in_lanes::<P, V, KIND, LANES, true>(policy, &entry, site, &others, &scales);
                 for lane in 0..LANES {
                     let other = std::array::from_fn(|axis| others[axis][lane]);
                     let is_other = neighbors[lane] != i as u32;
-                    let pair = pair::<P, V, KIND>(
+                    let pair = pair::<P, V, KIND, true>(
                         policy,
                         &entry,
                         site,
@@ -328,8 +335,15 @@ where
             for &j in targets.neighbors.segment(local, other, table.species_count) {
                 let other = targets.site(j as usize);
                 let [scale] = table.scales(targets, i, &[j]);
-                let pair =
-                    pair::<P, V, KIND>(policy, &entry, site, other, j as usize != i, scale, None);
+                let pair = pair::<P, V, KIND, true>(
+                    policy,
+                    &entry,
+                    site,
+                    other,
+                    j as usize != i,
+                    scale,
+                    None,
+                );
                 if pair.too_close {
                     let length = |axis| policy.length(pair.displacement[axis], axis).to_f64();
                     let r2: f64 = (0..3).map(|axis| length(axis).powi(2)).sum();
@@ -372,8 +386,15 @@ where
                 let scale = table.mixing.map_or(P::Real::ONE, |mixing| {
                     mixing.inverse_square(diameter(at), diameter(place))
                 });
-                let pair =
-                    pair::<P, V, KIND>(policy, entry, site(own), site(place), true, scale, None);
+                let pair = pair::<P, V, KIND, true>(
+                    policy,
+                    entry,
+                    site(own),
+                    site(place),
+                    true,
+                    scale,
+                    None,
+                );
                 if pair.too_close { None } else { swaps::units_of(pair.energy.to_f64()) }
             };
             change += energy(other)? - energy(own)?;

@@ -10,6 +10,7 @@ use super::forces::{
 use super::gather::STRIDE;
 use super::instruction_set::InstructionSet;
 use super::neighbors::{self, ListOf, NeighborList, Reach, SortedParticles};
+use super::tilted::{self, TiltedDrift};
 use crate::engine::cells::CellGrid;
 use crate::engine::pair_core::{Limits, core_distance, core2};
 use crate::engine::precision::{ExactSum, Policy};
@@ -56,13 +57,19 @@ macro_rules! compiled_for {
             use super::*;
 
             $(#[$attribute])?
-            pub fn forces<P: Policy, V: Evaluator<P::Real>, const KIND: usize, const LANES: usize>(
+            pub fn forces<
+                P: Policy,
+                V: Evaluator<P::Real>,
+                const KIND: usize,
+                const LANES: usize,
+                const TILTED: bool,
+            >(
                 policy: &P,
                 table: &PairTable<P::Real, V>,
                 targets: &Targets<P>,
                 out: &mut [Vec<P::Force>; 3],
             ) -> bool {
-                super::forces::<P, V, KIND, { $set as usize }, LANES>(policy, table, targets, out)
+                super::forces::<P, V, KIND, { $set as usize }, LANES, TILTED>(policy, table, targets, out)
             }
 
             $(#[$attribute])?
@@ -119,7 +126,18 @@ macro_rules! compiled_for {
             }
 
             $(#[$attribute])?
-            pub fn build<P: Policy>(
+            pub fn drift_in_tilted_box<P: Policy>(
+                policy: &P,
+                chunk: &mut Chunk<P>,
+                drift: &TiltedDrift,
+                sites: &mut [[P::Site; STRIDE]],
+                limit2: P::Real,
+            ) -> (bool, bool) {
+                tilted::drift(policy, chunk, drift, sites, limit2)
+            }
+
+            $(#[$attribute])?
+            pub fn build<P: Policy, const TILTED: bool>(
                 list: &mut NeighborList,
                 of: &ListOf<P>,
                 policy: &P,
@@ -127,7 +145,7 @@ macro_rules! compiled_for {
                 sorted: &SortedParticles<P>,
                 reach: &Reach<P::Real>,
             ) {
-                neighbors::build::<P, { $set as usize }>(list, of, policy, grid, sorted, reach)
+                neighbors::build::<P, { $set as usize }, TILTED>(list, of, policy, grid, sorted, reach)
             }
         }
     };
@@ -149,7 +167,23 @@ pub fn build_list<P: Policy>(
     sorted: &SortedParticles<P>,
     reach: &Reach<P::Real>,
 ) {
-    dispatch!(set, build[P;](list, of, policy, grid, sorted, reach));
+    if policy.slope().tilt == 0.0 {
+        dispatch!(set, build[P; false](list, of, policy, grid, sorted, reach));
+    } else {
+        dispatch!(set, build[P; true](list, of, policy, grid, sorted, reach));
+    }
+}
+
+/// [`tilted::drift`] with the loops of an instruction set.
+pub fn drift_in_tilted_box<P: Policy>(
+    set: InstructionSet,
+    policy: &P,
+    chunk: &mut Chunk<P>,
+    drift: &TiltedDrift,
+    sites: &mut [[P::Site; STRIDE]],
+    limit2: P::Real,
+) -> (bool, bool) {
+    dispatch_up_to_avx2!(set, drift_in_tilted_box[P;](policy, chunk, drift, sites, limit2))
 }
 
 /// [`bodies::drift`] with the loops of an instruction set.
@@ -222,10 +256,20 @@ const fn is_wide<R>() -> bool {
 
 impl<P: Policy, V: Evaluator<P::Real>, const KIND: usize> ForceTerm<P> for Kernels<P, V, KIND> {
     fn forces(&self, policy: &P, targets: &Targets<P>, out: &mut [Vec<P::Force>; 3]) -> bool {
-        if is_wide::<P::Real>() {
-            dispatch!(self.set, forces[P, V; KIND, 8](policy, &self.table, targets, out))
-        } else {
-            dispatch!(self.set, forces[P, V; KIND, 16](policy, &self.table, targets, out))
+        let is_tilted = policy.slope().tilt != 0.0;
+        match (is_wide::<P::Real>(), is_tilted) {
+            (true, false) => {
+                dispatch!(self.set, forces[P, V; KIND, 8, false](policy, &self.table, targets, out))
+            }
+            (true, true) => {
+                dispatch!(self.set, forces[P, V; KIND, 8, true](policy, &self.table, targets, out))
+            }
+            (false, false) => {
+                dispatch!(self.set, forces[P, V; KIND, 16, false](policy, &self.table, targets, out))
+            }
+            (false, true) => {
+                dispatch!(self.set, forces[P, V; KIND, 16, true](policy, &self.table, targets, out))
+            }
         }
     }
 

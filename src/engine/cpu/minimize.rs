@@ -187,6 +187,7 @@ impl CpuEngine<Double> {
     /// `x += v t`; whether the lists must be rebuilt.
     fn move_for(&mut self, time: f64) -> bool {
         let (dimension, limit2) = (self.state.dimension(), self.neighbor_lists.limit2());
+        let slope = self.state.simulation_box().slope();
         let (policy, chunks, sites) = self.state.split();
         chunks
             .par_iter_mut()
@@ -194,17 +195,20 @@ impl CpuEngine<Double> {
             .map(|(chunk, sites)| {
                 let mut needs_rebuild = false;
                 for (i, site) in sites.iter_mut().enumerate() {
-                    let mut moved2 = 0.0;
+                    let mut moved = [0.0; 3];
+                    let mut velocity: [f64; 3] =
+                        std::array::from_fn(|axis| chunk.velocity[axis][i]);
+                    velocity[0] -= slope * velocity[1];
                     for axis in 0..dimension {
-                        let to = chunk.position[axis][i] + time * chunk.velocity[axis][i];
+                        let to = chunk.position[axis][i] + time * velocity[axis];
                         let (x, crossed) = policy.coordinate_from_f64(to, axis);
                         chunk.position[axis][i] = x;
                         chunk.image[axis][i] += crossed;
                         site[axis] = policy.site(x, axis);
-                        let moved = policy.displacement(x, chunk.reference[axis][i], axis);
-                        moved2 += moved * moved;
+                        moved[axis] = policy.displacement(x, chunk.reference[axis][i], axis);
                     }
-                    needs_rebuild |= moved2 > limit2;
+                    let [x, y, z] = policy.straightened(moved);
+                    needs_rebuild |= x * x + y * y + z * z > limit2;
                 }
                 needs_rebuild
             })

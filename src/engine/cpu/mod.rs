@@ -21,12 +21,14 @@ mod neighbor_lists;
 mod neighbors;
 mod processor;
 mod rank;
+mod shear;
 mod single_rank;
 mod state;
 mod stepper;
 mod sums;
 mod swaps;
 mod thermostats;
+mod tilted;
 mod volumes;
 
 pub use self::engine::CpuEngine;

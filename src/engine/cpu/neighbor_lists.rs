@@ -9,7 +9,7 @@ use super::neighbors::{ListOf, Reach, SortedParticles};
 use super::state::State;
 use crate::arithmetic::Real;
 use crate::engine::cells::CellGrid;
-use crate::engine::precision::Policy;
+use crate::engine::precision::{Policy, Slope};
 use crate::engine::{MemoryLayout, skin};
 use crate::plan::Plan;
 use crate::potential::{Mixing, PairParameters};
@@ -21,9 +21,15 @@ pub type Ghosts<'a> = (&'a [u32], &'a [u8]);
 /// What lists are made by; they lie in the chunks.
 pub struct NeighborLists<P: Policy> {
     grid: CellGrid,
+    /// Whether the cells are wide enough for any tilt.
+    is_wide: bool,
     skin: f64,
     reach: Reach<P::Real>,
+    /// Of any pair.
+    farthest: f64,
     limit2: P::Real,
+    /// Of the box when lists were made.
+    made_at: SimulationBox,
     sort_interval: u64,
     rebuilds: u64,
 }
@@ -51,15 +57,31 @@ impl<P: Policy> NeighborLists<P> {
             of_diameters: diameters.map(|of| (Mixing::new(&of), unit_cutoff)),
             skin: P::Real::from_f64(skin),
         };
-        let particles = plan.system.particle_count();
+        let (particles, farthest) = (plan.system.particle_count(), plan.reach(skin));
+        let is_wide = simulation_box.is_tilted() || plan.shears();
         NeighborLists {
-            grid: CellGrid::new(simulation_box, plan.reach(skin), particles, bounds),
+            is_wide,
+            grid: match is_wide {
+                true => CellGrid::of_tilted_box(simulation_box, farthest, particles),
+                false => CellGrid::new(simulation_box, farthest, particles, bounds),
+            },
             skin,
             reach,
+            farthest,
+            made_at: *simulation_box,
             limit2: P::Real::from_f64((skin::SHARE * skin).powi(2)),
             sort_interval: u64::from(plan.run.sort_interval.max(1)),
             rebuilds: 0,
         }
+    }
+
+    /// Takes cells that are wide enough for any tilt; returns whether they are new.
+    pub fn widen(&mut self, simulation_box: &SimulationBox, particles: usize) -> bool {
+        let was_narrow = !std::mem::replace(&mut self.is_wide, true);
+        if was_narrow {
+            self.grid = CellGrid::of_tilted_box(simulation_box, self.farthest, particles);
+        }
+        was_narrow
     }
 
     /// Cells that are at least as wide as the farthest reach.
@@ -76,9 +98,27 @@ impl<P: Policy> NeighborLists<P> {
         self.limit2
     }
 
+    /// The same of displacements in the sheared frame, where the slope of the box has changed since: they do not count the
+    /// affine flow, which brings particles closer, too.
+    ///
+    /// Lists have all pairs within `R`, the cutoff and the skin. A shear by `g` shortens distances by the factor
+    /// `s = sqrt(1 + g^2/4) - |g|/2` at most, so that others are beyond `s R`, less what two particles move against the flow.
+    /// That is beyond the cutoff while nobody moves further than half of `skin - (1 - s) R`. Negative: the flow alone is too much.
+    pub fn limit2_in_flow(&self, slope: &Slope<P::Real>) -> P::Real {
+        let half = 0.5 * ((slope.tilt - self.made_at.tilt()) * slope.aspect).abs();
+        let shortening = 1.0 + half - (1.0 + half * half).sqrt();
+        let limit = skin::SHARE * (self.skin - shortening * self.farthest);
+        P::Real::from_f64(if limit > 0.0 { limit.powi(2) } else { -1.0 })
+    }
+
     /// Rebuildings after which particles are sorted in memory.
     pub fn sort_interval(&self) -> u64 {
         self.sort_interval
+    }
+
+    /// Tilt of the box when lists were made.
+    pub fn tilt(&self) -> f64 {
+        self.made_at.tilt()
     }
 
     pub fn rebuilds(&self) -> u64 {
@@ -123,8 +163,11 @@ impl<P: Policy> NeighborLists<P> {
             let [x, y, z] = [x, y, z].map(P::site_from_bits);
             *site = [x, y, z, site[DIAMETER]];
         }
+        let tilt = state.policy().slope().tilt;
+        state.set_tilt(memory.tilt);
         let sorted = self.sorted(state, ghosts);
         self.build(set, state, ghosts, &sorted);
+        state.set_tilt(tilt);
         state.sites = present;
         self.rebuilds = memory.rebuilds;
     }
@@ -146,13 +189,14 @@ impl<P: Policy> NeighborLists<P> {
 
     /// Builds the lists from the present sites, which are kept as their reference.
     pub fn build(
-        &self,
+        &mut self,
         set: InstructionSet,
         state: &mut State<P>,
         ghosts: Ghosts,
         sorted: &SortedParticles<P>,
     ) {
         keep_reference(state);
+        self.made_at = *state.simulation_box();
         let (own, has_ghosts) = (state.count() as u32, !ghosts.0.is_empty());
         let (policy, chunks, sites) = state.split();
         let sites = &*sites;

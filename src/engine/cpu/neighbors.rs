@@ -164,7 +164,7 @@ impl<R: Real> Reach<R> {
 
 /// Builds the lists of a chunk: all pairs within reach.
 #[inline(always)]
-pub fn build<P: Policy, const SET: usize>(
+pub fn build<P: Policy, const SET: usize, const TILTED: bool>(
     list: &mut NeighborList,
     of: &ListOf<P>,
     policy: &P,
@@ -191,9 +191,16 @@ pub fn build<P: Policy, const SET: usize>(
             candidates.near.resize(count.next_multiple_of(LANES), 0);
             let near = &mut candidates.near[..count];
             let distance2 = |k: usize| {
-                let dx = policy.length(policy.displacement(site[0], x[k], 0), 0);
-                let dy = policy.length(policy.displacement(site[1], y[k], 1), 1);
-                let dz = policy.length(policy.displacement(site[2], z[k], 2), 2);
+                let mut displacement = [
+                    policy.displacement(site[0], x[k], 0),
+                    policy.displacement(site[1], y[k], 1),
+                    policy.displacement(site[2], z[k], 2),
+                ];
+                if TILTED {
+                    displacement = policy.straightened(displacement);
+                }
+                let [dx, dy, dz] =
+                    std::array::from_fn(|axis| policy.length(displacement[axis], axis));
                 dx.fused(dx, dy.fused(dy, dz * dz))
             };
             for k in 0..count {

@@ -38,6 +38,7 @@ impl<P: Policy> CpuEngine<P> {
         let mut engine = Self::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
         let layout = layout.filter(|memory| memory.skin == skin);
+        engine.check_tilt()?;
         engine.load(state, layout);
         engine.parallel(|engine| {
             match layout {
@@ -87,6 +88,7 @@ impl<P: Policy> CpuEngine<P> {
         engine.stage = self.stage.clone();
         engine.neighbor_lists.set_rebuilds(self.neighbor_lists.rebuilds());
         engine.load(&state, None);
+        engine.enter_flow(&self.stage)?;
         Ok(engine)
     }
 
@@ -106,7 +108,7 @@ impl<P: Policy> Engine for CpuEngine<P> {
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.enter_stage(stage);
-        Ok(())
+        self.enter_flow(stage)
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {

@@ -9,6 +9,7 @@ use super::forces::Targets;
 use super::gather::{DIAMETER, STRIDE, Sites};
 use super::instruction_set::InstructionSet;
 use super::kernels;
+use super::tilted::TiltedDrift;
 use crate::arithmetic::Real;
 use crate::engine::EngineError;
 use crate::engine::domain::{Part, Start};
@@ -47,6 +48,14 @@ impl<P: Policy> State<P> {
             step: start.step,
             chunks: Vec::new(),
             sites: Sites::<P>::default(),
+        }
+    }
+
+    /// Gives the box another tilt, in which skewed coordinates stay as they are: an affine shear.
+    pub fn set_tilt(&mut self, tilt: f64) {
+        self.policy.set_tilt(tilt);
+        if tilt.abs() <= 0.5 {
+            self.simulation_box = self.simulation_box.with_tilt(tilt);
         }
     }
 
@@ -151,6 +160,39 @@ impl<P: Policy> State<P> {
         for (place, &id) in ids.iter().enumerate() {
             self.sites[own + place][DIAMETER] = self.diameter_in_site(id);
         }
+    }
+
+    /// Moves all particles in a tilted box ([`tilted::drift`](super::tilted::drift)).
+    pub fn drift_in_tilted_box(
+        &mut self,
+        set: InstructionSet,
+        drift: &TiltedDrift,
+        limit2: P::Real,
+    ) -> (bool, bool) {
+        let policy = &self.policy;
+        self.chunks
+            .par_iter_mut()
+            .zip(self.sites.par_chunks_mut(CHUNK))
+            .map(|(chunk, sites)| {
+                kernels::drift_in_tilted_box(set, policy, chunk, drift, sites, limit2)
+            })
+            .reduce(|| (false, false), |a, b| (a.0 | b.0, a.1 | b.1))
+    }
+
+    /// Takes the tilt less `turns` (1 or -1), with the same periodic images: image counts are then those of the new periods.
+    pub fn flip(&mut self, turns: i32) {
+        let policy = &self.policy;
+        self.chunks.par_iter_mut().for_each(|chunk| {
+            for i in 0..chunk.len() {
+                let (x, y) = (chunk.position[0][i], chunk.position[1][i]);
+                let (x, crossed) = policy.flipped(x, y, turns);
+                chunk.position[0][i] = x;
+                let along_y = chunk.image[1][i].wrapping_mul(turns);
+                chunk.image[0][i] = chunk.image[0][i].wrapping_add(crossed).wrapping_add(along_y);
+            }
+        });
+        self.set_tilt(self.policy.slope().tilt - f64::from(turns));
+        self.update_sites();
     }
 
     /// Moves all particles ([`bodies::drift`](super::bodies::drift)); returns whether a particle has moved further than `limit2` (squared),

@@ -18,10 +18,17 @@ use crate::system::Species;
 impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// Moves all particles; returns whether the lists must be rebuilt.
     fn drift_all(&mut self, parts: Parts) -> Result<bool, EngineError> {
-        let (set, limit2) = (self.processor.instruction_set(), self.neighbor_lists.limit2());
-        let (needs_rebuild, runaway) = self.state.drift(set, parts, limit2);
-        let drifted = if runaway { Err(self.state.find_runaway()) } else { Ok(needs_rebuild) };
-        self.unless_noted(drifted)
+        let (needs_rebuild, runaway) = if self.is_tilted() {
+            self.drift_in_tilted_box(parts)
+        } else {
+            let (set, limit2) = (self.processor.instruction_set(), self.neighbor_lists.limit2());
+            self.state.drift(set, parts, limit2)
+        };
+        if runaway {
+            return self.unless_noted(Err(self.state.find_runaway()));
+        }
+        let flipped = self.is_tilted() && self.flip_where_due();
+        Ok(needs_rebuild | flipped)
     }
 
     /// Adds up the heat that chunks have taken up, or notes the particle with a number that does not fit.
@@ -82,6 +89,11 @@ impl<P: Policy, S: Stepper> Steps for CpuEngine<P, S> {
     }
 
     fn half_drift(&mut self) -> Result<(), EngineError> {
+        if self.is_tilted() {
+            let half = Parts { kick: false, second_half: true };
+            let (_, runaway) = self.drift_in_tilted_box(half);
+            return if runaway { Err(self.state.find_runaway()) } else { Ok(()) };
+        }
         self.state.half_drift(self.processor.instruction_set());
         Ok(())
     }

@@ -362,7 +362,7 @@ impl NeighborList {
         let mut widths = simulation_box.edges().iter().zip(cells);
         let wide_enough = widths
             .all(|(edge, cells)| cells <= 1 || edge / f64::from(cells) >= reach * cells::MARGIN);
-        let possible = count_cells(&simulation_box, reach * WIDER_CELLS, self.listed.total);
+        let possible = count_cells(&simulation_box, [reach * WIDER_CELLS; 3], self.listed.total);
         let fine_enough =
             possible.iter().zip(cells).all(|(&possible, cells)| possible <= cells + cells / 4 + 1);
         if wide_enough && fine_enough {

@@ -146,6 +146,7 @@ impl<P: DevicePolicy> RawSnapshot<P> {
                 skin: self.skin,
                 threads_per_particle: Some(self.threads_per_particle),
                 rebuilds: self.rebuilds,
+                tilt: 0.0,
             }),
         }
     }
@@ -273,6 +274,7 @@ mod tests {
                 skin: 0.4,
                 threads_per_particle: Some(4),
                 rebuilds: 9,
+                tilt: 0.0,
             });
             state
         };

@@ -1,5 +1,5 @@
 use super::floats::wrap;
-use super::{Policy, box_fraction};
+use super::{Policy, Slope, box_fraction};
 use crate::arithmetic::DoubleSingle;
 use crate::arithmetic::fixed_point::round_to_i64_f64;
 use crate::plan::Precision;
@@ -22,6 +22,7 @@ pub struct DoubleSingles {
     pub(in crate::engine) inv_site_length: f32,
     pub(in crate::engine) timestep: DoubleSingle,
     pub(in crate::engine) half_kick: Vec<DoubleSingle>,
+    slope: Slope<f32>,
 }
 
 impl Policy for DoubleSingles {
@@ -47,6 +48,7 @@ impl Policy for DoubleSingles {
                 .iter()
                 .map(|s| DoubleSingle::from_f64(0.5 * timestep / s.mass))
                 .collect(),
+            slope: Slope::of_fractions(simulation_box),
         }
     }
 
@@ -62,6 +64,16 @@ impl Policy for DoubleSingles {
         } else {
             (DoubleSingle::default(), image + 1)
         }
+    }
+    fn slope(&self) -> &Slope<f32> {
+        &self.slope
+    }
+    fn set_tilt(&mut self, tilt: f64) {
+        self.slope.set(tilt);
+    }
+    #[inline(always)]
+    fn skewed_velocity(&self, vx: DoubleSingle, vy: DoubleSingle, tilt: f64) -> DoubleSingle {
+        vx - vy * DoubleSingle::from_f64(tilt * self.slope.aspect)
     }
     #[inline(always)]
     fn coordinate_to_f64(&self, x: DoubleSingle, _axis: usize) -> f64 {

@@ -1,4 +1,4 @@
-use super::{Policy, box_fraction};
+use super::{Policy, Slope, box_fraction};
 use crate::arithmetic::fixed_point::{
     Ratio, fraction_from_f64, fraction_to_f64, mul_round, round_to_i64_f64, scale_i64, wide_round,
 };
@@ -31,6 +31,7 @@ pub struct FixedPoint {
     /// `m0 / m` of each species; `None` for the lightest.
     pub(in crate::engine) mass_ratio: Vec<Option<Ratio>>,
     pub(in crate::engine) shortest_edge: f64,
+    slope: Slope<f32>,
 }
 
 /// Energies and virials are summed in multiples of `2^-31`.
@@ -96,6 +97,7 @@ impl Policy for FixedPoint {
                 })
                 .collect(),
             shortest_edge,
+            slope: Slope::of_fractions(simulation_box),
         }
     }
 
@@ -106,6 +108,22 @@ impl Policy for FixedPoint {
     fn coordinate_from_f64(&self, x: f64, axis: usize) -> (u64, i32) {
         let edge = self.edges[axis];
         (fraction_from_f64(x, edge), (x / edge).floor() as i32)
+    }
+    fn slope(&self) -> &Slope<f32> {
+        &self.slope
+    }
+    fn set_tilt(&mut self, tilt: f64) {
+        self.slope.set(tilt);
+    }
+    #[inline(always)]
+    fn skewed_velocity(&self, vx: i64, vy: i64, tilt: f64) -> i64 {
+        // The tilt is below one: the product fits.
+        vx.wrapping_sub(scale_i64(vy, tilt).unwrap_or(0))
+    }
+    #[inline(always)]
+    fn flipped(&self, x: u64, y: u64, turns: i32) -> (u64, i32) {
+        let moved = if turns > 0 { x.wrapping_add(y) } else { x.wrapping_sub(y) };
+        (moved, if turns > 0 { i32::from(moved < x) } else { -i32::from(moved > x) })
     }
     #[inline(always)]
     fn coordinate_to_f64(&self, x: u64, axis: usize) -> f64 {

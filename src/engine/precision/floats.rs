@@ -1,4 +1,4 @@
-use super::Policy;
+use super::{Policy, Slope};
 use crate::arithmetic::Real;
 use crate::plan::Precision;
 use crate::system::{SimulationBox, Species};
@@ -11,6 +11,7 @@ pub struct Floats<F> {
     pub(in crate::engine) timestep: F,
     /// `dt / (2 m)` of each species.
     pub(in crate::engine) half_kick: Vec<F>,
+    slope: Slope<F>,
 }
 
 /// 32 bits: shows what goes wrong (Colberg & Hoefling 2011, section 4).
@@ -34,6 +35,7 @@ impl<F: Real> Policy for Floats<F> {
             inv_edges: edges.map(|edge| F::from_f64(1.0 / edge)),
             timestep: F::from_f64(timestep),
             half_kick: species.iter().map(|s| F::from_f64(0.5 * timestep / s.mass)).collect(),
+            slope: Slope::of_lengths(simulation_box),
         }
     }
 
@@ -45,6 +47,16 @@ impl<F: Real> Policy for Floats<F> {
         let (wrapped, image) = wrap(x, self.edges[axis].to_f64());
         let rounded = F::from_f64(wrapped);
         if rounded < self.edges[axis] { (rounded, image) } else { (F::ZERO, image + 1) }
+    }
+    fn slope(&self) -> &Slope<F> {
+        &self.slope
+    }
+    fn set_tilt(&mut self, tilt: f64) {
+        self.slope.set(tilt);
+    }
+    #[inline(always)]
+    fn skewed_velocity(&self, vx: F, vy: F, tilt: f64) -> F {
+        (-vy).fused(F::from_f64(tilt * self.slope.aspect), vx)
     }
     #[inline(always)]
     fn coordinate_to_f64(&self, x: F, _axis: usize) -> f64 {

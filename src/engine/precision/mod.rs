@@ -11,14 +11,19 @@
 //! loop reads only the *site*: the part of a coordinate that 32 bits hold (64 in [`Double`]). Where more
 //! than that is kept the site is a 32-bit fraction of the edge (`box_fraction`): 256 times finer than a 32-bit
 //! float at the far end of the box, and the nearest image is the overflow of a subtraction.
+//!
+//! In a tilted box ([`SimulationBox::tilt`]) the coordinate along x is `L_x f_x`, that of a place whose fraction along the
+//! tilted periods is `f_x`: it is skewed, and an affine shear leaves it as it is. Velocities and forces are not skewed.
 mod box_fraction;
 mod double_single;
 mod fixed_point;
 mod floats;
+mod slope;
 
 pub use double_single::DoubleSingles;
 pub use fixed_point::FixedPoint;
 pub use floats::{Double, Floats, Single};
+pub use slope::Slope;
 
 use crate::arithmetic::Real;
 use crate::plan::Precision;
@@ -49,6 +54,30 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
 
     /// Position in the box (wrapped) and the number of edges that wrapping took off.
     fn coordinate_from_f64(&self, x: f64, axis: usize) -> (Self::Coordinate, i32);
+    /// The tilt of the box.
+    fn slope(&self) -> &Slope<Self::Real>;
+    /// Gives the box another tilt.
+    fn set_tilt(&mut self, tilt: f64);
+    /// The displacement of a pair, in units of its own, of the difference of skewed coordinates: `d_x + slope d_y`.
+    #[inline(always)]
+    fn straightened(&self, [dx, dy, dz]: [Self::Real; 3]) -> [Self::Real; 3] {
+        [dy.fused(self.slope().of_displacements, dx), dy, dz]
+    }
+    /// Velocity of the skewed coordinate along x at a tilt: `v_x - slope v_y`. Odd to the bit in the velocities.
+    fn skewed_velocity(&self, vx: Self::Velocity, vy: Self::Velocity, tilt: f64) -> Self::Velocity;
+    /// The skewed coordinate along x where the tilt is less by `turns` (1 or -1), `x + turns L_x f_y`, wrapped, with the
+    /// change of the image count.
+    #[inline(always)]
+    fn flipped(
+        &self,
+        x: Self::Coordinate,
+        y: Self::Coordinate,
+        turns: i32,
+    ) -> (Self::Coordinate, i32) {
+        let along_y = self.slope().aspect * self.coordinate_to_f64(y, 1);
+        self.coordinate_from_f64(self.coordinate_to_f64(x, 0) + f64::from(turns) * along_y, 0)
+    }
+
     /// In `0 <= x < edge`.
     fn coordinate_to_f64(&self, x: Self::Coordinate, axis: usize) -> f64;
     fn coordinate_to_bits(x: Self::Coordinate) -> u64;

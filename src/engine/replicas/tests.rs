@@ -127,7 +127,14 @@ fn stages(to: fn(f64) -> f64) -> Vec<StageContext> {
         let temperature = Ramp { from, to: to(from) };
         let kind = Thermostat::Bussi { time: 0.1 };
         let thermostat = Some(ThermostatPlan { kind, temperature });
-        StageContext { thermostat, first_step: 0, steps: 1_000_000, swap: None, barostat: None }
+        StageContext {
+            thermostat,
+            first_step: 0,
+            steps: 1_000_000,
+            swap: None,
+            barostat: None,
+            shear: None,
+        }
     };
     (0..SYSTEMS).map(stage).collect()
 }

@@ -6,6 +6,7 @@ use super::super::OutputError;
 use super::super::gsd::layer::{Chunk, GsdFile};
 use super::super::gsd::{box_chunk, names_chunk, rounded_inside};
 use super::{CREATOR, FrameWriter, Series, VERSION};
+use crate::system::SimulationBox;
 
 /// GSD, in 32 bits. Positions are moved by whole edges into `[-L/2, L/2)`.
 pub struct GsdFrames {
@@ -57,7 +58,7 @@ fn still_chunks(frame: &Frame, series: &Series) -> Vec<Chunk> {
         Chunk::new(name, 1, &numbers)
     };
     let mut chunks = vec![
-        box_chunk(&frame.box_edges),
+        box_chunk(&SimulationBox::new(&frame.box_edges)),
         Chunk::new("configuration/dimensions", 1, &[frame.dimension as u8]),
         Chunk::new("particles/N", 1, &[frame.particle_count() as u32]),
         names_chunk(&names),

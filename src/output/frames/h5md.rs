@@ -7,6 +7,7 @@ use super::super::h5md::{self, write_array, write_rows};
 use super::super::particles::{Coordinates, ParticleLayout, ParticlesWriter};
 use super::super::{FullDisk, OutputError, hdf5_file};
 use super::{CREATOR, Changes, FrameWriter, Series, VERSION};
+use crate::system::SimulationBox;
 
 const GROUP: &str = "particles/trajectory";
 
@@ -28,6 +29,7 @@ impl H5mdFrames {
             velocity: first.velocity.is_some(),
             // Frames need not all have them.
             diameter: false,
+            tilted: first.tilt != 0.0,
         };
         let has_times = first.time.is_some();
         hdf5_file::create(path, |file| {
@@ -77,7 +79,8 @@ impl FrameWriter for H5mdFrames {
             velocity: frame.velocity.as_deref(),
             diameter: None,
         };
-        self.particles.append(frame.step, time, frame.padded_edges(), [coordinates].into_iter())
+        let simulation_box = SimulationBox::new(&frame.box_edges).with_tilt(frame.tilt);
+        self.particles.append(frame.step, time, &simulation_box, [coordinates].into_iter())
     }
 
     fn finish(&mut self) -> Result<(), OutputError> {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use self::layer::{Chunk, GsdFile};
 use super::{FullDisk, OutputError, RunDescription};
-use crate::plan::Plan;
+use crate::plan::{BoxCourse, Plan};
 use crate::system::{SimulationBox, Snapshot, species_of_particles};
 
 const CREATOR: &str = "supercool";
@@ -20,9 +20,7 @@ const CREATOR: &str = "supercool";
 /// with itself.
 pub struct GsdWriter {
     file: GsdFile,
-    simulation_box: SimulationBox,
-    /// Whether frames have boxes of their own.
-    box_changes: bool,
+    course: BoxCourse,
     particle_count: usize,
     /// Arrays of frame 0 that do not move.
     fixed: Vec<Chunk>,
@@ -57,8 +55,7 @@ impl GsdWriter {
     fn of(file: GsdFile, run: &RunDescription) -> Self {
         GsdWriter {
             file,
-            simulation_box: run.plan.system.simulation_box,
-            box_changes: false,
+            course: BoxCourse::new(run.plan, run.stage),
             particle_count: run.plan.system.particle_count(),
             fixed: fixed_chunks(run),
             full_disk: FullDisk::Stop,
@@ -67,8 +64,7 @@ impl GsdWriter {
 
     /// The box of the frames that come; that of the plan before.
     pub fn set_box(&mut self, simulation_box: &SimulationBox) {
-        self.simulation_box = *simulation_box;
-        self.box_changes = true;
+        self.course.set(simulation_box);
     }
 
     /// What is done from now on when the disk is full.
@@ -93,12 +89,13 @@ impl GsdWriter {
         assert_eq!(snapshot.position.len(), self.particle_count, "number of particles");
         let (path, full_disk) = (self.path().to_owned(), self.full_disk.clone());
         full_disk.for_io(&path, "write a frame", || {
-            let moving = moving_chunks(snapshot, &self.simulation_box);
+            let simulation_box = self.course.at(snapshot.step);
+            let moving = moving_chunks(snapshot, &simulation_box);
+            // Frames without one have that of the first.
+            let has_box = self.frames() == 0 || self.course.changes();
+            let of_box = has_box.then(|| box_chunk(&simulation_box));
             let fixed: &[Chunk] = if self.frames() == 0 { &self.fixed } else { &[] };
             let diameters = own_diameters(snapshot);
-            // Frames without one have that of the first.
-            let has_box = self.frames() == 0 || self.box_changes;
-            let of_box = has_box.then(|| box_chunk(self.simulation_box.edges()));
             let moving = moving.iter().chain(&diameters).chain(&of_box);
             self.file.append(fixed.iter().chain(moving).collect())
         })
@@ -133,6 +130,9 @@ fn fixed_chunks(run: &RunDescription) -> Vec<Chunk> {
         Chunk::new("supercool/toml", 1, run.toml_text.as_bytes()),
         Chunk::new("supercool/plan", 1, run.plan_json().as_bytes()),
     ];
+    if !BoxCourse::new(run.plan, run.stage).may_tilt() {
+        chunks.insert(0, box_chunk(&system.simulation_box));
+    }
     if system.diameters.is_none() {
         chunks.push(Chunk::new("particles/diameter", 1, &diameter));
     }
@@ -151,12 +151,22 @@ fn moving_chunks(snapshot: &Snapshot, simulation_box: &SimulationBox) -> [Chunk;
     let dimension = simulation_box.dimension();
     let mut position = vec![[0_f32; 3]; count];
     let mut image = snapshot.image.clone();
+    let slope = simulation_box.slope();
     for particle in 0..count {
+        let mut place = snapshot.position[particle];
+        if simulation_box.is_tilted() {
+            // Fractions of the periods are rounded inside as edges are.
+            place[0] -= slope * place[1];
+        }
         for axis in 0..dimension {
             let edge = simulation_box.edges()[axis];
-            let (shifted, crossed) = centred(snapshot.position[particle][axis], edge);
+            let (shifted, crossed) = centred(place[axis], edge);
             position[particle][axis] = shifted;
             image[particle][axis] += crossed;
+        }
+        if simulation_box.is_tilted() {
+            let [x, y, _] = position[particle].map(f64::from);
+            position[particle][0] = (x + slope * y) as f32;
         }
     }
     let velocity: Vec<f32> =
@@ -169,12 +179,13 @@ fn moving_chunks(snapshot: &Snapshot, simulation_box: &SimulationBox) -> [Chunk;
     ]
 }
 
-/// Edges of a box, without tilt; in two dimensions the third is zero.
-pub(super) fn box_chunk(edges: &[f64]) -> Chunk {
+/// Edges of a box and its slopes; in two dimensions the third edge is zero.
+pub(super) fn box_chunk(simulation_box: &SimulationBox) -> Chunk {
     let mut numbers = [0_f32; 6];
-    for (number, &edge) in numbers.iter_mut().zip(edges) {
+    for (number, &edge) in numbers.iter_mut().zip(simulation_box.edges()) {
         *number = edge as f32;
     }
+    numbers[3] = simulation_box.slope() as f32;
     Chunk::new("configuration/box", 1, &numbers)
 }
 

@@ -145,8 +145,14 @@ fn a_segment_is_taken_up_in_its_middle() {
     let state = initial::create(&plan).unwrap();
     let mut engine = engine::create(&plan, &state).unwrap();
     engine.draw_velocities(1.0, true).unwrap();
-    let stage =
-        StageContext { thermostat: None, first_step: 0, steps: 130, swap: None, barostat: None };
+    let stage = StageContext {
+        thermostat: None,
+        first_step: 0,
+        steps: 130,
+        swap: None,
+        barostat: None,
+        shear: None,
+    };
     engine.begin_stage(&stage).unwrap();
     engine.advance(13).unwrap();
     let mut recheck = Recheck::new(plan.integrity.unwrap(), None);

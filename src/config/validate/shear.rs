@@ -1,0 +1,75 @@
+//! `stage.shear`, and what stages do in boxes with a tilt.
+use super::checker::Checker;
+use super::stage_checks::{StageChecks, rounded_down};
+use crate::config::document::{Document, Shear, Stage, Table};
+use crate::engine::skin;
+use crate::plan::{EngineChoice, Plan, ShearPlan};
+use crate::system::TILT_QUANTUM;
+
+/// Of a step: pairs at contact bear it, and the tilt stays far below the half of an edge that flips the box.
+const LARGEST_STRAIN: f64 = 0.02;
+/// The tilt grows by at least this number of its quanta in a quarter of a step: the rate is met to a thousandth of itself.
+const FEWEST_QUANTA: f64 = 512.0;
+
+pub fn check(
+    document: &Table<Shear>,
+    stage: &Stage,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<ShearPlan> {
+    let rate = checker.finite(&document.rate)?;
+    if let Some(density) = &stage.density {
+        let help = "a stage of its own for each";
+        checker.reject(&density.span, "does not go together with shear", help);
+        return None;
+    }
+    let (timestep, simulation_box) = (stage_checks.timestep?, stage_checks.simulation_box?);
+    let strain = rate.abs() * timestep;
+    if strain > LARGEST_STRAIN {
+        let message = format!("strains by {strain:.3} in a step");
+        let help = format!("a rate of at most {}", rounded_down(LARGEST_STRAIN / timestep));
+        checker.reject(&document.rate.span, message, help);
+        return None;
+    }
+    let shear = ShearPlan { rate };
+    if shear.quarter(simulation_box, timestep).abs() < FEWEST_QUANTA * TILT_QUANTUM {
+        let message = format!("is too slow: {rate:?} is not met to a thousandth of itself");
+        let help = "a higher rate, or no shear";
+        checker.reject(&document.rate.span, message, help);
+        return None;
+    }
+    Some(shear)
+}
+
+/// What the rest of the plan says of boxes with a tilt.
+pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
+    let Some(first) = plan.stages.iter().position(|stage| stage.shear.is_some()) else { return };
+    for (number, stage) in plan.stages.iter().enumerate().skip(first) {
+        let typed = &document.stage[number];
+        if let Some(what) = stage.needs_straight_box() {
+            let message = format!("the box is tilted, and {what} is not computed in it");
+            let help =
+                "observe thermodynamics and a trajectory here, and the rest before the shear";
+            checker.reject(&typed.span, message, help);
+        }
+    }
+    let Some(typed) = &document.stage[first].shear else { return };
+    let span = &typed.span;
+    if plan.integrity.is_some() {
+        let help = "leave out [integrity], or make the shear a run of its own";
+        checker.reject(span, "steps in a box that changes are not computed twice", help);
+    }
+    if plan.run.engine == EngineChoice::Cuda {
+        checker.reject(span, "is not there on a GPU", "run.engine = \"cpu\"");
+    }
+    let [x, y, _] = plan.system.simulation_box.padded_edges();
+    let reach = plan.reach(skin::on_cpu(plan));
+    let needed = reach * (2.0 + x / y);
+    if x < needed {
+        let message = format!(
+            "the edge along x, {x:.4}, is too short for the tilts of a shear: lists reach {reach:.4} (cutoff and skin)"
+        );
+        let help = format!("an edge of at least {needed:.4}, or a smaller run.skin");
+        checker.reject(span, message, help);
+    }
+}

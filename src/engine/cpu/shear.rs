@@ -1,0 +1,139 @@
+//! Tilted boxes and steady shear on this processor: the SLLOD equations, with the box sheared as the flow goes.
+//!
+//! `r' = v + rate y e_x`, `v' = F/m - rate v_y e_x`, where `v` is the velocity beside the flow (Evans & Morriss, Statistical
+//! Mechanics of Nonequilibrium Liquids, 6.3). Coordinates are skewed as the box is ([`Policy`]), so that the flow leaves them as
+//! they are: a step moves the tilt of the box by one number, and particles by their own velocities alone. The operators of
+//! a step are those of Pan, Ely, McCabe & Isbister, J. Chem. Phys. 122, 094114 (2005), without their thermostat: kicks by
+//! forces, and between them a drift with half of the shear's coupling on either side of it.
+//!
+//! In fixed point a step is exact and runs back to the bit where velocities are turned round and the rate is: products
+//! are rounded oddly. What rounding leaves of the total momentum along x is shared among all particles, where masses are equal.
+use rayon::prelude::*;
+
+use super::bodies::Parts;
+use super::chunk::Chunk;
+use super::engine::CpuEngine;
+use super::stepper::Stepper;
+use super::tilted::{Residue, TiltedDrift};
+use crate::engine::precision::Policy;
+use crate::engine::{EngineError, StageContext};
+use crate::plan::ShearPlan;
+
+/// What an engine knows of the flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flow {
+    /// Growth of the tilt in a quarter of a step.
+    quarter: f64,
+}
+
+impl Flow {
+    pub fn is_at_rest(&self) -> bool {
+        self.quarter == 0.0
+    }
+}
+
+impl<P: Policy> CpuEngine<P> {
+    /// Takes the flow of a stage.
+    ///
+    /// # Errors
+    /// If the box is too narrow for it.
+    pub(super) fn enter_flow(&mut self, stage: &StageContext) -> Result<(), EngineError> {
+        let timestep = self.state.timestep();
+        let quarter = |shear: ShearPlan| shear.quarter(self.state.simulation_box(), timestep);
+        self.flow = Flow { quarter: stage.shear.map_or(0.0, quarter) };
+        self.check_tilt()?;
+        let particles = self.particle_count();
+        if !self.flow.is_at_rest()
+            && self.neighbor_lists.widen(self.state.simulation_box(), particles)
+        {
+            self.parallel(|engine| engine.rebuild());
+        }
+        Ok(())
+    }
+}
+
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
+    /// Whether drifts are those of a tilted box.
+    pub(super) fn is_tilted(&self) -> bool {
+        !self.flow.is_at_rest() || self.state.policy().slope().tilt != 0.0
+    }
+
+    /// That the nearest image of a pair within reach of the lists is the one that differences of skewed coordinates give, each
+    /// wrapped by itself: `L_x >= 2 R + 2 |u| R L_x / L_y`.
+    ///
+    /// # Errors
+    /// If the box is too narrow for that.
+    pub(super) fn check_tilt(&self) -> Result<(), EngineError> {
+        if !self.is_tilted() {
+            return Ok(());
+        }
+        let simulation_box = self.state.simulation_box();
+        let tilt = if self.flow.is_at_rest() { simulation_box.tilt().abs() } else { 0.5 };
+        let [x, y, _] = simulation_box.padded_edges();
+        let reach = self.plan.reach(self.neighbor_lists.skin());
+        let needed = 2.0 * reach * (1.0 + tilt * x / y);
+        if x >= needed && y >= 2.0 * reach {
+            return Ok(());
+        }
+        Err(EngineError::NarrowForTilt { edges: [x, y], tilt, needed, reach })
+    }
+
+    /// Moves all particles in a tilted box, by half of their way if it is one of two halves; returns whether the lists must be
+    /// rebuilt, and whether a velocity has run away.
+    pub(super) fn drift_in_tilted_box(
+        &mut self,
+        Parts { kick, second_half: is_half }: Parts,
+    ) -> (bool, bool) {
+        let set = self.processor.instruction_set();
+        if kick {
+            self.state.kick(set);
+        }
+        let growth = if is_half { self.flow.quarter } else { 2.0 * self.flow.quarter };
+        let tilt = self.state.policy().slope().tilt + growth;
+        let drift = TiltedDrift {
+            dimension: self.state.dimension(),
+            half: is_half,
+            tilt,
+            growth,
+            residue: if growth == 0.0 { Residue::default() } else { self.residue(growth) },
+        };
+        if growth != 0.0 {
+            self.state.set_tilt(tilt + growth);
+        }
+        let limit2 = self.neighbor_lists.limit2_in_flow(self.state.policy().slope());
+        self.state.drift_in_tilted_box(set, &drift, limit2)
+    }
+
+    /// Flips the box where its tilt is beyond 1/2, at the end of a drift; returns whether it did, and lists must be rebuilt.
+    pub(super) fn flip_where_due(&mut self) -> bool {
+        let tilt = self.state.policy().slope().tilt;
+        let flips = tilt.abs() > 0.5;
+        if flips {
+            self.state.flip(if tilt > 0.0 { 1 } else { -1 });
+        }
+        self.plan.system.simulation_box = *self.state.simulation_box();
+        flips
+    }
+
+    /// What rounding would leave of the momentum along x when all velocities along it lose `growth` of those along y, in units
+    /// of the last digit; nothing where velocities are no integers, or masses differ.
+    fn residue(&self, growth: f64) -> Residue {
+        let species = self.state.species();
+        if species.windows(2).any(|pair| pair[0].mass != pair[1].mass) {
+            return Residue::default();
+        }
+        let policy = self.state.policy();
+        let lost = |&vy: &P::Velocity| policy.skewed_velocity(P::Velocity::default(), vy, growth);
+        let sums = |chunk: &Chunk<P>| {
+            let lost = P::exact_sum(chunk.velocity[1].iter().map(lost))?;
+            Some((lost, P::exact_sum(chunk.velocity[1].iter().copied())?))
+        };
+        let all = self.state.chunks.par_iter().map(sums);
+        let all = all.reduce(|| Some((0, 0)), |a, b| Some((a?.0 + b?.0, a?.1 + b?.1)));
+        let Some((lost, momentum)) = all else { return Residue::default() };
+        let lost = self.stepper.combine_units(lost);
+        let momentum = self.stepper.combine_units(momentum);
+        let expected = -(momentum as f64 * growth).round_ties_even();
+        Residue::new(lost - expected as i128, self.particle_count())
+    }
+}

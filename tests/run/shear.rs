@@ -1,0 +1,138 @@
+//! Stages in a steady shear: their files, what starts from them, and runs that are stopped within them.
+use supercool::plan::ShearPlan;
+use supercool::system::SimulationBox;
+use supercool_analysis::Frame;
+
+use crate::common::contents::assert_same_numbers;
+use crate::common::job::{Job, kob_andersen};
+
+/// The cutoff leaves room for tilts in a box of 256 particles.
+fn liquid(precision: &str) -> String {
+    let text = kob_andersen(3, 256, precision, "timestep = 0.004\nthreads = 1\nskin = 0.2");
+    text.replace("cutoff = 2.5", "cutoff = 1.5")
+}
+
+const STAGES: &str = r#"
+[[stage]]
+name = "melt"
+steps = 100
+thermostat = { kind = "andersen", temperature = 1.5, rate = 10.0 }
+
+[[stage]]
+name = "flow"
+steps = 200
+shear = { rate = 2.0 }
+thermostat = { kind = "bussi", temperature = 1.0, time = 0.2 }
+observe = { thermodynamics = 10, trajectory = 50, gsd = true }
+
+[[stage]]
+name = "after"
+steps = 20
+observe = { thermodynamics = 10, trajectory = 10 }
+"#;
+
+fn frames(job: &Job, name: &str) -> Vec<Frame> {
+    let reader = supercool_analysis::open(job.path(name)).unwrap();
+    (0..reader.len()).map(|index| reader.read_tilted(index).unwrap()).collect()
+}
+
+#[test]
+fn frames_hold_the_tilt_and_are_starts() {
+    let job = Job::new(&(liquid("double") + STAGES));
+    let ended = job.succeeds(&["run", "job.toml"]).stdout;
+    assert!(ended.contains("flow: shear stress"), "{ended}");
+    let straight = SimulationBox::cubic(3, 256, 1.2);
+    let tilt = |steps| ShearPlan { rate: 2.0 }.box_after(&straight, 0.004, steps).tilt();
+    let flow = frames(&job, "out/flow.h5md");
+    let tilts: Vec<f64> = flow.iter().map(|frame| frame.tilt).collect();
+    let expected: Vec<f64> = [0, 50, 100, 150, 200].map(tilt).to_vec();
+    for (found, expected) in tilts.iter().zip(&expected) {
+        assert!((found - expected).abs() < 1e-15, "{tilts:?}, not {expected:?}");
+    }
+    // A strain of 0.4, 0.8, 1.2 and 1.6.
+    assert!(tilts[1] > 0.39 && tilts[2] < -0.19 && tilts[4] < -0.39, "{tilts:?}");
+    let refused = supercool_analysis::open(job.path("out/flow.h5md")).unwrap().read(1).unwrap_err();
+    assert!(refused.to_string().contains("triclinic"), "{refused}");
+    let info = job.succeeds(&["info", "out/flow.h5md"]).stdout;
+    assert!(info.contains("tilt of x along y -0.400000 of the edge"), "{info}");
+    // GSD has the same frames in 32 bits, about the origin.
+    for (one, other) in flow.iter().zip(&frames(&job, "out/flow.gsd")) {
+        assert!((one.tilt - other.tilt).abs() < 1e-6);
+        let offset: Vec<f64> =
+            (0..3).map(|k| one.unwrapped(0).unwrap()[k] - other.unwrapped(0).unwrap()[k]).collect();
+        for particle in 0..256 {
+            let [a, b] = [one, other].map(|frame| frame.unwrapped(particle).unwrap());
+            (0..3).for_each(|k| assert!((a[k] - b[k] - offset[k]).abs() < 1e-4));
+        }
+    }
+    // The box stays as it is after the flow; the last frame of one stage is the first of the next.
+    let after = frames(&job, "out/after.h5md");
+    assert_eq!([after[0].tilt, after[2].tilt], [expected[4]; 2]);
+    assert_eq!(after[0].position, flow[4].position);
+    let energy = job.series("after", "internal_energy");
+    assert!((energy[2] - energy[0]).abs() < 1e-3, "{energy:?}");
+
+    // From the frames the same energies come, to the rounding of each format.
+    let potential = job.series("flow", "potential_energy");
+    for (file, step, tolerance) in [
+        ("out/flow.h5md", 150, 1e-11),
+        ("out/flow.h5md", 200, 1e-11),
+        ("out/flow.gsd", 250, 2e-5),
+        ("out/checkpoint-320.scp", 320, 1e-12),
+    ] {
+        let start = format!("initial = {{ file = {file:?}, step = {step} }}");
+        let text: String = liquid("double")
+            .lines()
+            .map(|line| if line.starts_with("initial") { &start } else { line })
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let text = text.replace("\"out\"", "\"second\"")
+            + "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { thermodynamics = 10 }\n";
+        job.write("next.toml", &text);
+        job.succeeds(&["run", "next.toml", "--quiet"]);
+        let results = supercool_analysis::results::ResultsFile::open(&job.path("second/first.h5"));
+        let series = results.unwrap().observables().unwrap();
+        std::fs::remove_dir_all(job.path("second")).unwrap();
+        let found = series.into_iter().find(|series| series.name == "potential_energy").unwrap();
+        let expected = match step {
+            320 => *job.series("after", "potential_energy").last().unwrap(),
+            _ => potential[(step - 100) / 10],
+        };
+        let error = (found.value[0] - expected).abs();
+        assert!(error < tolerance, "{file}, {step}: {error:e}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_in_a_shear_goes_on_with_the_same_bits() {
+    for precision in ["fixed-point", "single"] {
+        let [whole, parts] = [(); 2].map(|()| Job::new(&(liquid(precision) + STAGES)));
+        whole.succeeds(&["run", "job.toml", "--quiet"]);
+        let stopped = parts.execute(&["run", "job.toml", "--quiet", "--max-walltime", "0s"]);
+        assert_eq!(stopped.code, Some(75), "{stopped:?}");
+        for _ in 0..3 {
+            parts.execute(&["resume", "out", "--quiet", "--max-walltime", "0.5s"]);
+        }
+        parts.succeeds(&["resume", "out", "--quiet"]);
+        for file in ["flow.h5", "after.h5", "flow.h5md", "after.h5md"] {
+            let file = format!("out/{file}");
+            assert_same_numbers(&whole.path(&file), &parts.path(&file));
+        }
+    }
+}
+
+#[test]
+fn what_knows_no_tilt_is_refused() {
+    let job = Job::new(&(liquid("double") + STAGES));
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let text = liquid("double").replace("\"out\"", "\"second\"");
+    let lines = text.lines().map(|line| match line.starts_with("initial") {
+        true => "initial = { file = \"out/checkpoint-320.scp\" }",
+        false => line,
+    });
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let stage =
+        "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { structure = { every = 10 } }\n";
+    job.write("next.toml", &(text + stage));
+    job.fails(&["run", "next.toml"], &["its box has a tilt", "the structure", "\"first\""]);
+}
