@@ -58,10 +58,14 @@ impl BoxCourse {
 }
 
 impl StagePlan {
-    /// What the stage samples that is computed in boxes without a tilt only.
+    /// What the stage does or samples that is made for boxes without a tilt only.
     pub fn needs_straight_box(&self) -> Option<&'static str> {
         let observe = &self.observe;
         [
+            (self.minimize.is_some(), "a minimum"),
+            (self.strain.is_some(), "quasi-static strain"),
+            (self.rescale.is_some(), "a change of the density"),
+            (self.barostat.is_some(), "constant pressure"),
             (!self.correlations.is_empty(), "what is correlated"),
             (self.propensity.is_some(), "a propensity"),
             (observe.structure.is_some(), "the structure"),

@@ -47,7 +47,7 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     for (number, stage) in plan.stages.iter().enumerate().skip(first) {
         let typed = &document.stage[number];
         if let Some(what) = stage.needs_straight_box() {
-            let message = format!("the box is tilted, and {what} is not computed in it");
+            let message = format!("the box is tilted, and {what} is not made for it");
             let help =
                 "observe thermodynamics and a trajectory here, and the rest before the shear";
             checker.reject(&typed.span, message, help);
