@@ -53,7 +53,7 @@ pub use self::replay::{ReplayError, ReplayOptions, Replayed, frame_spacing, repl
 use self::stage::StageOutput;
 use self::stage::classes::{self, present_diameters};
 pub use self::summary::{StageSummary, Summary};
-use self::writer::{Row, Writer};
+use self::writer::{Row, Sample, Writer};
 use crate::announce;
 use crate::config::Setting;
 use crate::engine::domain::Ranks;
@@ -61,7 +61,7 @@ use crate::engine::{self, Engine, EngineError, Ensemble, Replicas, StageContext,
 use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoint_path, checkpoints_in};
-use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, TotalEnergy};
+use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, StagePlan, TotalEnergy};
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -199,7 +199,7 @@ pub fn draw_first_velocities(plan: &Plan, engine: &mut dyn Engine) -> Result<(),
 
 /// What the engines of all systems know of a stage.
 fn stage_contexts(plan: &Plan, stage: usize) -> Vec<StageContext> {
-    let crate::plan::StagePlan { steps, swap, barostat, shear, .. } = plan.stages[stage];
+    let StagePlan { steps, swap, barostat, shear, .. } = plan.stages[stage];
     let first_step = plan.first_step(stage);
     let of_system = |system| {
         let thermostat = plan.thermostat_of(system, stage);
@@ -663,14 +663,18 @@ impl Simulation {
             writer.schedule.wants_thermodynamics(step_in_stage),
             writer.schedule.wants_stress(step_in_stage),
         );
-        let mut macroscopic = Vec::new();
-        if wants_row || wants_stress {
+        let wants_snapshot = writer.schedule.wants_snapshot(step_in_stage);
+        let StagePlan { barostat, rescale, .. } = &self.plan.stages[self.stage];
+        let box_changes = barostat.is_some() || rescale.is_some();
+        let (mut macroscopic, mut simulation_box) = (Vec::new(), None);
+        if wants_row || wants_stress || (wants_snapshot && box_changes) {
             let rows = self.ensemble.thermodynamics()?;
             let of_row = |row: &Thermodynamics| Macroscopic {
                 stress: row.stress,
                 temperature: row.temperature,
             };
             macroscopic = rows.iter().map(of_row).collect();
+            simulation_box = box_changes.then_some(rows[0].simulation_box);
             if wants_row {
                 self.summary.add(self.stage, &rows);
                 let exchanges = self.ensemble.exchanges();
@@ -681,8 +685,10 @@ impl Simulation {
             }
         }
         let writer = self.writer.as_mut().expect("a stage is running");
-        if writer.schedule.wants_snapshot(step_in_stage) {
-            writer.sample(step, self.ensemble.begin_snapshots()?, macroscopic)?;
+        if wants_snapshot {
+            let sample =
+                Sample { snapshots: self.ensemble.begin_snapshots()?, macroscopic, simulation_box };
+            writer.sample(step, sample)?;
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ use crate::output::{
 };
 use crate::plan::{EnsemblePlan, Plan, StagePlan};
 use crate::potential::PotentialPlan;
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
 /// Observables of all systems, and the files, of the stage that runs.
 pub struct StageOutput {
@@ -350,6 +350,11 @@ impl StageOutput {
         });
         self.files.append_thermodynamics(&of_systems.collect::<Vec<_>>(), &row.replicas)?;
         Ok(())
+    }
+
+    /// The box of the frames that come.
+    pub fn set_box(&mut self, simulation_box: &SimulationBox) {
+        self.files.set_box(simulation_box);
     }
 
     /// Per particle, with the pressure of the barostat.

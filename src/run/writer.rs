@@ -19,7 +19,7 @@ use crate::engine::{
 };
 use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::Evaluated;
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
 /// Jobs that wait at most. What an engine evaluates in one part of its steps comes at once, and is averaged during the
 /// next one.
@@ -49,6 +49,15 @@ pub struct Row {
     pub replicas: Vec<usize>,
 }
 
+/// All systems at a step.
+pub struct Sample {
+    pub snapshots: Vec<PendingSnapshot>,
+    /// Empty where nothing needs it.
+    pub macroscopic: Vec<Macroscopic>,
+    /// Where it changes.
+    pub simulation_box: Option<SimulationBox>,
+}
+
 struct Job {
     /// Of the run.
     step: u64,
@@ -59,7 +68,7 @@ struct Job {
 
 enum Task {
     Nothing,
-    Sample(Vec<PendingSnapshot>, Vec<Macroscopic>),
+    Sample(Sample),
     /// Of one of the engine's correlations.
     Evaluated(usize, Pending<OfSystems<Evaluated>>),
     /// Since the start of the stage.
@@ -97,15 +106,10 @@ impl Writer {
         if self.rows.len() * systems < ROWS { Ok(()) } else { self.send(step, Task::Nothing) }
     }
 
-    /// All that is due at a step of the run, of each system; `macroscopic` is empty where nothing needs it.
-    pub fn sample(
-        &mut self,
-        step: u64,
-        snapshots: Vec<PendingSnapshot>,
-        macroscopic: Vec<Macroscopic>,
-    ) -> Result<(), RunError> {
+    /// All that is due at a step of the run.
+    pub fn sample(&mut self, step: u64, sample: Sample) -> Result<(), RunError> {
         match self.samples.send(()) {
-            Ok(()) => self.send(step, Task::Sample(snapshots, macroscopic)),
+            Ok(()) => self.send(step, Task::Sample(sample)),
             // As in `send`.
             Err(_) => self.join(),
         }
@@ -201,11 +205,14 @@ fn work(
         rows.iter().try_for_each(|row| output.append_thermodynamics(row))?;
         match task {
             Task::Nothing => {}
-            Task::Sample(snapshots, macroscopic) => match wait_for_all(snapshots) {
+            Task::Sample(sample) => match wait_for_all(sample.snapshots) {
                 Ok(snapshots) => {
                     // Room for another one while this one is looked at.
                     let _ = waiting.recv();
-                    let sampled = output.sample(step - first_step, &snapshots, &macroscopic);
+                    if let Some(simulation_box) = &sample.simulation_box {
+                        output.set_box(simulation_box);
+                    }
+                    let sampled = output.sample(step - first_step, &snapshots, &sample.macroscopic);
                     or_keep_readable(sampled, &mut output, step)?;
                 }
                 Err(error) => {

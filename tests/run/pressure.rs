@@ -10,14 +10,14 @@ name = "npt"
 steps = 400
 thermostat = { kind = "bussi", temperature = 1.5, time = 0.5 }
 barostat = { kind = "cell-rescaling", pressure = { from = 12.0, to = 9.0 }, time = 0.05, every = 5 }
-observe = { thermodynamics = 10 }
+observe = { thermodynamics = 10, trajectory = 40, gsd = true }
 
 [[stage]]
 name = "compress"
 steps = 100
 density = { to = 1.25, every = 30 }
 thermostat = { kind = "bussi", temperature = 1.5, time = 0.5 }
-observe = { thermodynamics = 10 }
+observe = { thermodynamics = 10, trajectory = 30 }
 
 [[stage]]
 name = "expand"
@@ -60,6 +60,24 @@ fn later_stages_keep_the_box_of_a_barostat() {
             enthalpy[20]
         );
         assert!((edges[60].powi(3) * density[20] - 256.0).abs() < 1e-9);
+        // Every frame has its box, in both formats, also where the run was stopped.
+        let boxes = |job: &Job, file: &str| -> Vec<Vec<f64>> {
+            let frames = supercool_analysis::open(job.path(file)).unwrap();
+            (0..frames.len()).map(|frame| frames.read(frame).unwrap().box_edges.to_vec()).collect()
+        };
+        let of_frames = boxes(&whole, "out/npt.h5md");
+        assert_eq!(of_frames.len(), 11);
+        for (frame, found) in of_frames.iter().enumerate() {
+            assert_eq!(found[..], edges[12 * frame..12 * frame + 3], "{frame}");
+        }
+        for (found, expected) in boxes(&whole, "out/npt.gsd").iter().zip(&of_frames) {
+            let apart = found.iter().zip(expected).map(|(a, b)| (a / b - 1.0).abs());
+            assert!(apart.fold(0.0, f64::max) < 1e-6, "{found:?} {expected:?}");
+        }
+        // A frame comes before the change of the box that follows its step.
+        let edges: Vec<f64> =
+            boxes(&whole, "out/compress.h5md").iter().map(|frame| frame[0]).collect();
+        assert!(edges[0] == edges[1] && edges[1] > edges[2] && edges[2] > edges[3], "{edges:?}");
         let compressed = whole.series("compress", "density");
         assert_eq!(compressed[0], density[40]);
         // The last sample comes before the last change.
@@ -78,6 +96,8 @@ fn later_stages_keep_the_box_of_a_barostat() {
             parts.execute(&["resume", "out", "--quiet", "--max-walltime", "0.03s"]);
         }
         parts.succeeds(&["resume", "out", "--quiet"]);
+        assert_eq!(boxes(&parts, "out/npt.h5md"), of_frames);
+        assert_eq!(boxes(&parts, "out/npt.gsd"), boxes(&whole, "out/npt.gsd"));
         for stage in ["npt", "compress", "expand", "nve"] {
             let file = format!("out/{stage}.h5");
             assert_same_numbers(&whole.path(&file), &parts.path(&file));
@@ -103,7 +123,10 @@ fn what_does_not_go_together_with_a_barostat_is_refused_where_it_stands() {
     for (text, message) in [
         (barostat.to_owned(), "belongs to a stage with a thermostat"),
         (format!("{both}density = {{ to = 1.3 }}"), "leave out density or barostat"),
-        (format!("{both}observe = {{ trajectory = 10 }}"), "a trajectory is of one box"),
+        (
+            format!("{both}observe = {{ structure = {{ every = 10 }} }}"),
+            "the structure is of one box",
+        ),
         (format!("{both}[integrity]\nrecheck = 100"), "are not computed twice"),
         (format!("{both}[ensemble]\nkind = \"independent\"\nsystems = 2"), "share one box so far"),
         (both.replace("time = 1.0", "time = 1e9"), "a shorter time, or more steps"),

@@ -82,7 +82,7 @@ pub fn density(
     Some(RescalePlan { to: SimulationBox::new(&edges).with_tilt(from.tilt()), every })
 }
 
-/// What a stage samples that needs positions.
+/// What a stage samples that is of one box.
 pub fn samples_positions(stage: &Stage) -> Option<&'static str> {
     let observe = stage.observe.as_ref();
     let observes =
@@ -90,7 +90,6 @@ pub fn samples_positions(stage: &Stage) -> Option<&'static str> {
     [
         (!stage.correlation.is_empty(), "what is correlated"),
         (stage.propensity.is_some(), "a propensity"),
-        (observes(|it| it.trajectory.is_some()), "a trajectory"),
         (observes(|it| it.structure.is_some()), "the structure"),
         (observes(|it| it.bond_order.is_some()), "bond-orientational order"),
         (

@@ -78,11 +78,10 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         self.over_lanes(self.device.measure().measure_pairs, (pairs,))
     }
 
-    /// Multiplies velocities, along each axis.
+    /// Multiplies velocities, along each axis; whether they fit is found with the control.
     pub(super) fn scale_by_axis(&self, factor: [f64; 3]) -> Result<(), EngineError> {
         let factors = Factors { x: factor };
-        self.over_particles(self.device.measure().scale_velocities, (factors,))?;
-        self.check_ranges()
+        self.over_particles(self.device.measure().scale_velocities, (factors,))
     }
 
     /// Sums over pairs, as of the present lists: potential energy and virial.
@@ -173,7 +172,8 @@ impl<P: DevicePolicy, S: Stepper> Velocities for CudaEngine<P, S> {
     }
 
     fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
-        self.scale_by_axis([factor; 3])
+        self.scale_by_axis([factor; 3])?;
+        self.check_ranges()
     }
 
     fn draw_each(&mut self, temperature: f64, purpose: Purpose) -> Result<(), EngineError> {

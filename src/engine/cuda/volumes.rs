@@ -138,6 +138,7 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
             (true, Some(_)) => {}
             (false, Some(before)) => engine.replace(&before, before.memory.as_ref())?,
             (false, None) => self.rebuild |= engine.take_box_of_trial(proposal.from)?,
+            // The factors are close to one: what fitted does still.
             (true, None) if coordinates_are_fractions::<P>() => {
                 engine.scale_by_axis(velocity_factors(&proposal.from, &proposal.to))?;
             }
