@@ -7,8 +7,8 @@ use crate::config::{self, Loaded, bytes, stage_files};
 use crate::engine::EngineError;
 use crate::engine::skin::{self, Processor};
 use crate::plan::{
-    ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan, Precision,
-    StagePlan, StrainPlan, Thermostat, ThermostatPlan, TotalEnergy,
+    BarostatPlan, ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan,
+    Precision, StagePlan, StrainPlan, Thermostat, ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{
     self, Diameters, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
@@ -357,6 +357,13 @@ fn conditions(stage: &StagePlan) -> String {
     }
     if let Some(shear) = &stage.shear {
         text += &format!("sheared at rate {}, ", shear.rate);
+    }
+    if let Some(BarostatPlan { pressure, every, .. }) = &stage.barostat {
+        let pressure = match pressure.from == pressure.to {
+            true => pressure.from.to_string(),
+            false => format!("{} to {}", pressure.from, pressure.to),
+        };
+        text += &format!("at pressure {pressure} (cell rescaling, a trial every {every} steps), ");
     }
     text
 }

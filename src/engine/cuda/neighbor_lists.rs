@@ -310,8 +310,8 @@ impl NeighborList {
             return whole;
         }
         let present = &self.listed.simulation_box;
-        self.listed.limit_in(self.shape.skin, self.built_in(), present).min(whole)
-            - RESERVE_FOR_TRIALS * whole
+        let good = self.listed.limit_in(self.shape.skin, self.built_in(), present).min(whole);
+        (good - RESERVE_FOR_TRIALS * whole).max(0.0)
     }
 
     fn built_in(&self) -> &SimulationBox {
@@ -354,17 +354,24 @@ impl NeighborList {
         self.limit() < LEAST_SHARE * skin::SHARE * self.shape.skin
     }
 
-    /// Takes the box of a trial, with the present lists; the cells are others where they would be too narrow or far too wide.
-    pub fn set_box_of_trial(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+    /// Takes the box of a trial, with the present lists. Cells are others where they would be too narrow or far too wide, or, if
+    /// `as_after_restart`, where an engine that begins in this box has others.
+    pub fn set_box_of_trial(
+        &mut self,
+        simulation_box: SimulationBox,
+        as_after_restart: bool,
+    ) -> Result<(), EngineError> {
         self.listed.simulation_box = simulation_box;
-        let reach = self.listed.reach(self.shape.skin);
-        let cells = self.cells();
+        let (cells, reach) = (self.cells(), self.listed.reach(self.shape.skin));
+        let possible = |wider| count_cells(&simulation_box, [reach * wider; 3], self.listed.total);
+        if as_after_restart {
+            return if possible(1.0) == cells { Ok(()) } else { self.set_shape(self.shape) };
+        }
         let mut widths = simulation_box.edges().iter().zip(cells);
         let wide_enough = widths
             .all(|(edge, cells)| cells <= 1 || edge / f64::from(cells) >= reach * cells::MARGIN);
-        let possible = count_cells(&simulation_box, [reach * WIDER_CELLS; 3], self.listed.total);
-        let fine_enough =
-            possible.iter().zip(cells).all(|(&possible, cells)| possible <= cells + cells / 4 + 1);
+        let mut counts = possible(WIDER_CELLS).into_iter().zip(cells);
+        let fine_enough = counts.all(|(possible, cells)| possible <= cells + cells / 4 + 1);
         if wide_enough && fine_enough {
             return Ok(());
         }

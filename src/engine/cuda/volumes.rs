@@ -75,7 +75,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.state.set_box(simulation_box);
         self.plan.system.simulation_box = simulation_box;
         self.device.set_constants_nearby(self.state.policy(), &self.force_field)?;
-        self.neighbor_list.set_box_of_trial(simulation_box)?;
+        let as_after_restart = !coordinates_are_fractions::<P>();
+        self.neighbor_list.set_box_of_trial(simulation_box, as_after_restart)?;
         self.set_system()?;
         if lists_serve && cells == self.neighbor_list.cells() {
             return Ok(false);
