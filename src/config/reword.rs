@@ -92,7 +92,8 @@ fn missing_key(message: &str) -> Option<Reworded> {
     let key = message.strip_prefix("missing field `")?.strip_suffix('`')?;
     // Nothing but a ramp must have them.
     let of_ramp = matches!(key, "from" | "to");
-    let help = "a temperature that changes has from and to; one that stays is a plain number";
+    let help =
+        "a temperature or pressure that changes has from and to; one that stays is a plain number";
     Some(Reworded {
         message: "key is missing".to_owned(),
         help: of_ramp.then(|| help.to_owned()),
