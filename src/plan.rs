@@ -102,7 +102,12 @@ impl Plan {
 
     /// Whether a barostat changes the box in a stage.
     pub fn has_barostat(&self) -> bool {
-        self.stages.iter().any(|stage| stage.barostat.is_some())
+        self.has_barostat_before(self.stages.len())
+    }
+
+    /// The same before a stage, so that its box is that of the state and not of [`at_stage`](Self::at_stage).
+    pub fn has_barostat_before(&self, stage: usize) -> bool {
+        self.stages[..stage].iter().any(|stage| stage.barostat.is_some())
     }
 
     /// Whether particles exchange species in a stage.

@@ -101,7 +101,7 @@ impl Course {
     /// As a run enters it.
     fn enter_stage(&mut self) -> miette::Result<()> {
         let mut plan = self.plan.at_stage(self.stage);
-        if self.plan.stages[..self.stage].iter().any(|stage| stage.barostat.is_some()) {
+        if self.plan.has_barostat_before(self.stage) {
             plan.system.simulation_box = self.simulation_box();
         }
         if conditions::begins_anew(&self.plan_of_stage, &plan, self.stage) {

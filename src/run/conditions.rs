@@ -166,7 +166,7 @@ impl Simulation {
     /// [`Plan::at_stage`], with the box in which a barostat has left the system.
     fn plan_of(&self, stage: usize) -> Result<Plan, RunError> {
         let mut plan = self.plan.at_stage(stage);
-        if self.plan.stages[..stage].iter().any(|before| before.barostat.is_some()) {
+        if self.plan.has_barostat_before(stage) {
             plan = in_box_of_barostat(plan, stage, self.ensemble.export(0)?.simulation_box);
         }
         Ok(plan)

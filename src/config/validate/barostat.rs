@@ -3,7 +3,7 @@ use super::checker::Checker;
 use super::conditions::samples_positions;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
-use crate::config::document::{Barostat, PlainOr, Stage, Table, Written};
+use crate::config::document::{Barostat, Document, PlainOr, Stage, Table, Written};
 use crate::plan::{BarostatPlan, Coupling, Plan, Ramp};
 
 pub fn check(
@@ -101,11 +101,7 @@ fn check_stage(
 }
 
 /// What the rest of the plan says of it.
-pub fn check_plan(
-    plan: &Plan,
-    document: &crate::config::document::Document,
-    checker: &mut Checker<'_>,
-) {
+pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     for typed in document.stage.iter().filter_map(|stage| stage.barostat.as_ref()) {
         if plan.integrity.is_some() {
             let message = "steps in a box that changes are not computed twice";
