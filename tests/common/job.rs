@@ -133,6 +133,16 @@ impl Job {
     }
 
     /// Samples of one observable under `/observables`.
+    /// Runs it with stops: one before its first step, and this number of them after this time each.
+    pub fn runs_in_parts(&self, stops: usize, walltime: &str) {
+        let stopped = self.execute(&["run", "job.toml", "--quiet", "--max-walltime", "0s"]);
+        assert_eq!(stopped.code, Some(75), "{stopped:?}");
+        for _ in 0..stops {
+            self.execute(&["resume", "out", "--quiet", "--max-walltime", walltime]);
+        }
+        self.succeeds(&["resume", "out", "--quiet"]);
+    }
+
     pub fn series(&self, stage: &str, name: &str) -> Vec<f64> {
         let all = self.results(stage).observables().unwrap();
         all.into_iter().find(|series| series.name == name).unwrap().value

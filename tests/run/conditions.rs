@@ -106,12 +106,7 @@ fn a_stage_changes_the_density_for_those_after_it() {
         assert!((energy[2] - energy[0]).abs() < 2e-3, "{energy:?}");
 
         // Stopped within the stage, between two changes of the box.
-        let stopped = parts.execute(&["run", "job.toml", "--quiet", "--max-walltime", "0s"]);
-        assert_eq!(stopped.code, Some(75), "{stopped:?}");
-        for _ in 0..3 {
-            parts.execute(&["resume", "out", "--quiet", "--max-walltime", "0.02s"]);
-        }
-        parts.succeeds(&["resume", "out", "--quiet"]);
+        parts.runs_in_parts(3, "0.02s");
         for stage in ["compress", "dense"] {
             let file = format!("out/{stage}.h5");
             assert_same_numbers(&whole.path(&file), &parts.path(&file));
