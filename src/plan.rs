@@ -125,6 +125,11 @@ impl Plan {
         self.stages.iter().any(|stage| stage.shear.is_some())
     }
 
+    /// Whether the box of a run has a tilt at some time.
+    pub fn may_tilt(&self) -> bool {
+        self.shears() || self.system.simulation_box.is_tilted()
+    }
+
     /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
     pub fn reach(&self, skin: f64) -> f64 {
         self.potential.largest_cutoff() + skin
@@ -501,6 +506,8 @@ pub enum Thermostat {
     NoseHoover { period: f64, chain_length: usize },
     /// Stochastic velocity rescaling (Bussi, Donadio & Parrinello 2007) with relaxation time `time`.
     Bussi { time: f64 },
+    /// Velocities are scaled in each step so that the kinetic energy stays what it is at the temperature.
+    Isokinetic,
     /// Langevin dynamics with friction coefficient `friction` (inverse time).
     Langevin { friction: f64 },
 }

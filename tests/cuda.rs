@@ -273,6 +273,7 @@ fn every_thermostat_gives_the_bits_of_the_cpu() {
         Thermostat::Langevin { friction: 1.0 },
         Thermostat::NoseHoover { period: 0.5, chain_length: 3 },
         Thermostat::Bussi { time: 0.2 },
+        Thermostat::Isokinetic,
         Thermostat::Andersen { rate: 5.0, exact: false },
         Thermostat::Andersen { rate: 5.0, exact: true },
     ] {

@@ -10,6 +10,8 @@ mod common;
 mod own_potentials;
 #[path = "emulated/pressure.rs"]
 mod pressure;
+#[path = "emulated/shear.rs"]
+mod shear;
 #[path = "emulated/strain.rs"]
 mod strain;
 #[path = "emulated/swaps_of_species.rs"]

@@ -89,6 +89,11 @@ fn thermostats_give_the_distribution_of_the_kinetic_energy_and_one_potential_ene
         let drift = found.conserved[found.conserved.len() - 1] - found.conserved[0];
         assert!(drift.abs() < 0.02, "{name}: conserved energy changes by {drift}");
     }
+    // At constant kinetic energy configurations are canonical, too.
+    let found = sampled(Thermostat::Isokinetic, 600, 25);
+    let expected = 0.5 * TEMPERATURE * (3.0 * PARTICLES as f64 - 4.0);
+    assert!(found.kinetic.iter().all(|kinetic| (kinetic / expected - 1.0).abs() < 0.02));
+    potentials.push(("isokinetic", mean(&found.potential), block_error(&found.potential)));
     for (name, u, error) in &potentials[1..] {
         let (reference, u0, error0) = potentials[0];
         let sigma = (error * error + error0 * error0).sqrt();

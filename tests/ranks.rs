@@ -131,6 +131,7 @@ fn thermostats_are_those_of_one_rank() {
         Thermostat::Andersen { rate: 5.0, exact: true },
         Thermostat::NoseHoover { period: 0.5, chain_length: 3 },
         Thermostat::Bussi { time: 0.1 },
+        Thermostat::Isokinetic,
         Thermostat::Langevin { friction: 2.0 },
     ] {
         let run = |ranks: &Ranks| {

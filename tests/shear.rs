@@ -1,9 +1,10 @@
-//! Steady shear on the processor: exact symmetries of the steps, lists that follow the flow, work against heat.
+//! Steady shear: exact symmetries of the steps, lists that follow the flow, work against heat; the same bits on a GPU, where there is one.
 mod common;
 
 use common::{kob_andersen, liquid, thermostat_at};
-use supercool::engine::{self, Engine, ExactState, StageContext};
-use supercool::plan::{Plan, Precision, ShearPlan, Thermostat};
+use supercool::engine::cuda::device::gpus;
+use supercool::engine::{self, Engine, ExactState, ParticleQuantity, StageContext};
+use supercool::plan::{EngineChoice, Plan, Precision, ShearPlan, Thermostat};
 use supercool::system::SimulationBox;
 
 const PRECISIONS: [Precision; 4] =
@@ -13,6 +14,19 @@ fn flow(rate: f64, thermostat: Option<Thermostat>, first_step: u64) -> StageCont
     let shear = Some(ShearPlan { rate });
     let thermostat = thermostat.and_then(|kind| thermostat_at(kind, 1.0));
     StageContext { thermostat, first_step, steps: u64::MAX / 2, swap: None, barostat: None, shear }
+}
+
+const THERMOSTATS: [Option<Thermostat>; 5] = [
+    None,
+    Some(Thermostat::Bussi { time: 0.2 }),
+    Some(Thermostat::NoseHoover { period: 0.5, chain_length: 3 }),
+    Some(Thermostat::Langevin { friction: 1.0 }),
+    Some(Thermostat::Andersen { rate: 5.0, exact: true }),
+];
+
+/// False, with a word, where there is no GPU.
+fn gpu() -> bool {
+    gpus().inspect_err(|error| println!("skipped: {error}")).is_ok()
 }
 
 /// A liquid that goes on under a flow from here.
@@ -91,13 +105,7 @@ fn a_restart_in_a_flow_has_the_same_bits() {
     for precision in PRECISIONS {
         let plan = kob_andersen(3, 1000, precision);
         let start = melt(&plan);
-        for kind in [
-            None,
-            Some(Thermostat::Bussi { time: 0.2 }),
-            Some(Thermostat::NoseHoover { period: 0.5, chain_length: 3 }),
-            Some(Thermostat::Langevin { friction: 1.0 }),
-            Some(Thermostat::Andersen { rate: 5.0, exact: true }),
-        ] {
+        for kind in THERMOSTATS {
             let stage = flow(2.0, kind, start.step);
             let mut whole = sheared(&plan, &start, &stage);
             whole.advance(37).unwrap();
@@ -180,4 +188,76 @@ fn narrow_boxes_are_refused() {
     let mut engine = engine::create(&plan, &state).unwrap();
     let refused = engine.begin_stage(&flow(0.1, None, state.step)).unwrap_err().to_string();
     assert!(refused.contains("too narrow for a tilt of 0.5"), "{refused}");
+}
+
+/// Sites are tagged or not, lists made by one lane or several, and searched for in cells; the box flips.
+#[test]
+fn flows_on_a_gpu_have_the_bits_of_the_cpu() {
+    if !gpu() {
+        return;
+    }
+    for (dimension, particles, steps) in
+        [(3, 1000, 400), (2, 1000, 400), (3, 4000, 150), (3, 20_000, 60), (3, 200_000, 12)]
+    {
+        let mut plan = kob_andersen(dimension, particles, Precision::FixedPoint);
+        plan.run.threads = None;
+        let start = melt(&plan);
+        for kind in THERMOSTATS {
+            let mut run = |choice: EngineChoice| {
+                plan.run.engine = choice;
+                let state = ExactState { memory: None, ..start.clone() };
+                let mut engine = sheared(&plan, &state, &flow(2.0, kind, start.step));
+                engine.advance(steps / 2).unwrap();
+                let middle = engine.thermodynamics().unwrap();
+                engine.advance(steps - steps / 2).unwrap();
+                let forces = engine.forces().unwrap();
+                let state = ExactState { memory: None, ..engine.export().unwrap() };
+                (state.hash(), state.simulation_box, middle, forces)
+            };
+            let (cpu, gpu) = (run(EngineChoice::Cpu), run(EngineChoice::Cuda));
+            assert!(cpu == gpu, "{dimension}D, {particles}, {kind:?}: {:?}, {:?}", cpu.2, gpu.2);
+        }
+    }
+}
+
+/// In all precisions, from within a flow on, also on a GPU; and what lies there is in the box of the moment.
+#[test]
+fn a_restart_in_a_flow_on_a_gpu_has_the_same_bits() {
+    if !gpu() {
+        return;
+    }
+    for (precision, particles) in PRECISIONS.into_iter().flat_map(|p| [(p, 1000), (p, 6000)]) {
+        let mut plan = kob_andersen(3, particles, precision);
+        plan.run.engine = EngineChoice::Cuda;
+        let start = melt(&plan);
+        for kind in THERMOSTATS {
+            let stage = flow(2.0, kind, start.step);
+            let mut whole = sheared(&plan, &start, &stage);
+            whole.advance(37).unwrap();
+            let middle = whole.export().unwrap();
+            whole.advance(60).unwrap();
+            let mut again = sheared(&plan, &middle, &stage);
+            again.advance(60).unwrap();
+            let (whole_state, again_state) = (whole.export().unwrap(), again.export().unwrap());
+            assert_eq!(whole_state.hash(), again_state.hash(), "{precision:?}, {kind:?}");
+            assert_eq!(whole_state.simulation_box, again_state.simulation_box);
+            let snapshot = whole.snapshot().unwrap();
+            let simulation_box = whole.simulation_box();
+            for (quantity, expected) in [
+                (ParticleQuantity::Position, snapshot.position.clone()),
+                (
+                    ParticleQuantity::Unwrapped,
+                    (0..particles).map(|id| snapshot.unwrapped(id, &simulation_box)).collect(),
+                ),
+            ] {
+                let array = whole.device_array(quantity).unwrap().unwrap().bytes().unwrap();
+                let found = array.as_chunks::<8>().0.iter().map(|&bytes| f64::from_ne_bytes(bytes));
+                let largest = found
+                    .zip(expected.as_flattened())
+                    .map(|(found, expected)| (found - expected).abs())
+                    .fold(0.0, f64::max);
+                assert!(largest < 1e-12, "{precision:?}, {quantity:?}: {largest}");
+            }
+        }
+    }
 }

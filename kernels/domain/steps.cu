@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(256) half_drift() {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         Body body;
         body.load(particles, p);
-        body.half_drift();
+        body.half_drift(particles, p);
         body.store_place(particles, p);
     }
 }

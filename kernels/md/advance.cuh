@@ -99,7 +99,7 @@ static __device__ __noinline__ void move_before_collision(const Own own) {
         Body body;
         body.load(particles, p);
         body.half_kick_by_stored(p);
-        body.half_drift();
+        body.half_drift(particles, p);
         body.store_place(particles, p);
         body.store_velocity(particles, p);
     }
@@ -114,8 +114,97 @@ static __device__ __noinline__ Findings move_after_collision(const Own own, Site
         body.load(particles, p);
         body.drift<true>(particles, sites, p, findings);
         body.store_place(particles, p);
+        // A flow has changed it.
+        if (TILTED) body.store_velocity(particles, p);
     }
     return findings;
+}
+
+#if TILTED
+// What rounding would leave of the momentum along x in the drift of a step, when all velocities along it lose their share of
+// those along y: as `residue` in src/engine/cpu/shear.rs. All threads of the grid come here, after the first kick of the step; thread 0 of
+// each block learns it. `turn` goes from step to step.
+static __device__ __noinline__ void find_residue(const Own own, u32 &turn) {
+    const Particles &particles = system.particles[own.copy];
+    const double growth = mul(2.0, flow.quarter);
+    const Policy::Skew skew = Policy::skew(growth, system.aspect);
+    // What is lost, and the momentum along y.
+    SplitSum sums[2] = {};
+    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+        Velocity along_y = particles.velocity[1][p], none = {};
+        add_term(sums[0], units(Policy::skewed_velocity(none, along_y, skew)));
+        add_term(sums[1], units(along_y));
+    }
+    SplitSum *totals = system.control->sums[turn & 3];
+    add_to_totals(sums, totals);
+    synchronize(false);
+    if (threadIdx.x == 0) {
+        // The sum of the losses fits 64 bits: the growth is far below one.
+        const volatile SplitSum &losses = totals[0];
+        i64 lost = (i64)((losses.upper << 32) + losses.lower);
+        bool fits = true;
+        i64 expected = wide_round(-mul(mul(value_of(totals[1]), 1099511627776.0), growth), fits);
+        i64 left = wrapping_sub(lost, expected);
+        u64 size = magnitude(left), count = system.count;
+        flow.residue = Residue{left > 0 ? 1 : left < 0 ? -1 : 0, (i64)(size / count), size % count};
+    }
+    if (blockIdx.x == 0 && threadIdx.x < 3) system.control->sums[(turn + 3) & 3][threadIdx.x] = SplitSum{0, 0};
+    turn += 1;
+    __syncthreads();
+}
+
+// The first kick of a step, by the forces that a pass has stored.
+static __device__ __noinline__ void kick_of_block(const Own own) {
+    const Particles &particles = system.particles[own.copy];
+    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        body.half_kick_by_stored(p);
+        body.store_velocity(particles, p);
+    }
+}
+
+// And its drift.
+static __device__ __noinline__ Findings drift_of_block(const Own own, Site *sites) {
+    const Particles &particles = system.particles[own.copy];
+    Findings findings = {false, false};
+    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+        Body body;
+        body.load(particles, p);
+        body.drift(particles, sites, p, findings);
+        body.store_place(particles, p);
+        body.store_velocity(particles, p);
+    }
+    return findings;
+}
+#endif
+
+// Takes the flow of a launch; `restores`: its lists are to be made of the sites of a checkpoint's. The others of the block see it
+// after its next barrier.
+INLINE void enter_flow(const Launch &launch) {
+#if TILTED
+    if (threadIdx.x != 0) return;
+    flow.quarter = launch.flow_quarter;
+    if (launch.rebuild && launch.restore) flow.set_tilt(flow.made_at);
+    flow.prepare_drift();
+#endif
+}
+// After they were made. All threads of the block come here.
+INLINE void enter_present_box() {
+#if TILTED
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        flow.set_tilt(system.control->tilt);
+        flow.prepare_drift();
+    }
+    __syncthreads();
+#endif
+}
+// After a drift of all particles of the block, and a barrier. The others see it after the next one.
+INLINE void go_on_in_flow(const Launch &launch) {
+#if TILTED
+    if (threadIdx.x == 0 && launch.flow_quarter != 0.0) flow.go_on();
+#endif
 }
 
 // After a number of turns; `tag`: that of the sums of one more.
@@ -132,6 +221,10 @@ INLINE void finish(const Thermostat &thermostat, const Work &work, SharedThermos
     control->copy = work.copy;
     control->site_copy = work.site_copy;
     control->steps_done = steps_done;
+#if TILTED
+    control->tilt = flow.tilt;
+    control->lists_made_at = flow.made_at;
+#endif
     for (int part = 0; part < 2; ++part) control->cycles[part] += shared.cycles[part];
     shared.store(control);
 }
@@ -159,6 +252,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         shared.heats = 0;
 #endif
     }
+    enter_flow(launch);
     __syncthreads();
     if (launch.rebuild) {
         u32 copy = work.copy, site_copy = work.site_copy;
@@ -170,11 +264,12 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         if (full) return finish<ACTING>(thermostat, work, shared, launch.from, 0, launch.tag);
     }
     if (launch.restore) {
+        enter_present_box();
         present_sites(work);
         synchronize(false);
     }
     SampleCursor turns(launch.samples, launch.from);
-    u32 collision_turn = 0;
+    u32 turn_of_sums = 0;
     u64 next_collision = ACTING == ACTS_ANDERSEN ? first_collision(thermostat, launch.first_step + launch.from + 1) : 0;
     // Whether the thermostat has still to act after the last drift, and how often it has done so beside a pass.
     bool acts = false;
@@ -232,7 +327,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         if (SAMPLING) Work::change<SINGLE_LANE>([&] { work.sample = sample; });
         // The stress is summed up between the kicks: the pass ends there.
         SplitSum *stress = stress_at(launch.stress, done);
-        bool stops = last || collides || stress;
+        // The drift waits for a sum over the velocities after the first kick.
+        bool shares = TILTED && ACTING == ACTS_NONE && launch.shares_residue;
+        bool stops = last || collides || stress || shares;
         WarpSums sums = {turn};
         if (HAS_SUMS) sums.clear();
         PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops, tag + 1};
@@ -288,15 +385,22 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #endif
             Site *next_sites = system.sites[work.site_copy ^ 1];
             Started started = {{false, false}, {0, 0}};
+            u32 particles_of_tile = group_of<SINGLE_LANE>().particles, end = work.last_tile * particles_of_tile;
+            Own own = {work.copy, work.first_tile * particles_of_tile, end < system.count ? end : system.count};
             if (ACTING == ACTS_ANDERSEN && collides) {
-                u32 particles_of_tile = group_of<SINGLE_LANE>().particles, end = work.last_tile * particles_of_tile;
-                Own own = {work.copy, work.first_tile * particles_of_tile, end < system.count ? end : system.count};
                 // What the lanes of the pass wrote is read by others of the block.
                 __syncthreads();
                 move_before_collision(own);
-                if (collide(thermostat, own, step + 1, collision_turn, shared.memory.heat)) return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
+                if (collide(thermostat, own, step + 1, turn_of_sums, shared.memory.heat)) return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
                 started.findings = move_after_collision(own, next_sites);
                 next_collision += thermostat.interval;
+#if TILTED
+            } else if (shares) {
+                __syncthreads();
+                kick_of_block(own);
+                find_residue(own, turn_of_sums);
+                started.findings = drift_of_block(own, next_sites);
+#endif
             } else {
                 double factor = ACTING == ACTS_GLOBAL ? shared.memory.factor : 1.0;
                 started = start_step_of_block<ACTING>(thermostat, factor, work.copy, next_sites, step + 1);
@@ -319,6 +423,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             if (HAS_SUMS && is_last_warp) leave_sums(sums, wanted, tag + 1);
             if (blockIdx.x == 0 && threadIdx.x == 0) shared.cycles[0] += (u64)(waiting - shared.start);
             Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
+            go_on_in_flow(launch);
             acts = true;
             continue;
         }
@@ -333,6 +438,8 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             shared.cycles[1] += (u64)(clock64() - waiting);
         }
         acts = true;
+        go_on_in_flow(launch);
+        if (TILTED) __syncthreads();
         if (attention) {
             if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish<ACTING>(thermostat, work, shared, done, turn + 1, tag + 2);
             if (HAS_SUMS) {

@@ -5,10 +5,19 @@
 // and their difference, where it matters, by 2u: a distance is off by 5 sqrt(3) u < 0.0022. Near the limit the operations of
 // r^2 - limit round by at most 2u each but the last by next to nothing: 4u < 0.0011. A limit that is enlarged by both
 // loses nobody within reach; lists become longer by about one in a hundred.
+//
+// In a tilted box places are straightened from the corner of the cell on. Then they lie within [-1/2, 3/2] and [-2, 3] along x, where
+// the box is not longer along x than along y, and are rounded by 2u and 4u: a distance is off by (8^2 + 2 5^2)^(1/2) u < 0.0027.
 #pragma once
 #include "md/neighbor_lists.cuh"
 
 #define RANK_BITS 26
+
+#if TILTED
+#define COARSE_ERROR 0.0027f
+#else
+#define COARSE_ERROR 0.0022f
+#endif
 
 // Place of a site in its cell.
 INLINE void place_in_cell(const Site (&site)[SITE_COMPONENTS], float (&place)[DIMENSION]) {
@@ -18,27 +27,39 @@ INLINE void place_in_cell(const Site (&site)[SITE_COMPONENTS], float (&place)[DI
     }
 }
 
+// In units of the widest edge of a cell: from places relative to the corner of a cell.
+INLINE void straighten_place(float (&place)[DIMENSION]) {
+#if TILTED
+    place[0] = __fmaf_rn((float)mul(flow.tilt, system.aspect), place[1], place[0]);
+#endif
+}
+
 INLINE void store_coarse(const Site (&site)[SITE_COMPONENTS], u32 p) {
     float place[DIMENSION];
     place_in_cell(site, place);
+    straighten_place(place);
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) system.coarse_place[axis][p] = half_of(place[axis]);
 }
 
 // Minus the enlarged square of a reach.
 INLINE Half2 coarse_limit(double reach2) {
-    float reach = sqrtf((float)reach2) * system.inv_cell + 0.0022f;
+    float reach = sqrtf((float)reach2) * system.inv_cell + COARSE_ERROR;
     // Rounded to 16 bits, the limit may become smaller by 2^-11 of itself.
     return half2_of(-(reach * reach * 1.0005f + 0.0011f));
 }
 
 // The particle as seen from a cell around its own.
 INLINE void seen_from(const float (&place)[DIMENSION], u32 rank_and_offset, Half2 (&seen)[DIMENSION]) {
+    float from_cell[DIMENSION];
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         float digit = (float)(rank_and_offset >> (RANK_BITS + 2 * axis) & 3);
-        seen[axis] = half2_of(__fmaf_rn(-digit, system.cell_shape[axis], place[axis] + system.cell_shape[axis]));
+        from_cell[axis] = __fmaf_rn(-digit, system.cell_shape[axis], place[axis] + system.cell_shape[axis]);
     }
+    straighten_place(from_cell);
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) seen[axis] = half2_of(from_cell[axis]);
 }
 
 // r^2 - limit of candidates `first` (a multiple of four) to `first + 3`, two a word.

@@ -18,6 +18,7 @@ __shared__ Barrier barrier;
 // At the start of a launch.
 INLINE void begin_grid() {
     if (threadIdx.x == 0) barrier = Barrier{0, 0, 0, 0};
+    enter_box();
 }
 
 // Waits for all blocks, whether any of them asks for attention: left in `barrier`. One thread of each block comes here.

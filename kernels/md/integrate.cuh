@@ -22,8 +22,8 @@ INLINE void report(Control *control, Findings &findings, u32 status, u32 culprit
 // Whether a particle has moved further than the lists allow.
 INLINE bool needs_rebuild(const Site (&site)[SITE_COMPONENTS], const Site (&reference)[SITE_COMPONENTS]) {
     Real displacement[DIMENSION], length[DIMENSION];
-    Real moved2 = distance2(site, reference, displacement, length);
-    return !(moved2 <= (Real)system.limit2);
+    Real moved2 = distance2_at(site, reference, slope_after_drift(), displacement, length);
+    return !(moved2 <= limit2_after_drift());
 }
 
 // Writes a site of the next step; tagged ones may ask for attention.
@@ -117,11 +117,15 @@ struct Body {
     }
 
     // The first half of a drift.
-    INLINE void half_drift() {
+    INLINE void half_drift(const Particles &particles, u32 p) {
+        const DriftInBox in_box(0, 2);
+        in_box.slow(velocity, particles, p);
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
-            position[axis] = Policy::drift(policy, position[axis], Policy::halved(velocity[axis]), axis, image[axis]);
+            Velocity v = Policy::halved(in_box.of_coordinate(velocity, axis));
+            position[axis] = Policy::drift(policy, position[axis], v, axis, image[axis]);
         }
+        in_box.slow(velocity, particles, p);
     }
 
     // x += v dt (`SECOND_HALF`: by half of that); the new site is written to `sites` and compared with the one of the lists.
@@ -130,12 +134,18 @@ struct Body {
         bool runaway = false;
         Site site[SITE_COMPONENTS], reference[SITE_COMPONENTS];
 #pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) runaway |= Policy::is_runaway(policy, velocity[axis], axis);
+        const DriftInBox in_box(SECOND_HALF ? 2 : 0, SECOND_HALF ? 2 : 4);
+        in_box.slow(velocity, particles, p);
+#pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
-            runaway |= Policy::is_runaway(policy, velocity[axis], axis);
-            Velocity v = SECOND_HALF ? Policy::halved(velocity[axis]) : velocity[axis];
-            position[axis] = Policy::drift(policy, position[axis], v, axis, image[axis]);
-            site[axis] = Policy::site(policy, position[axis], axis);
+            Velocity v = in_box.of_coordinate(velocity, axis);
+            position[axis] = Policy::drift(policy, position[axis], SECOND_HALF ? Policy::halved(v) : v, axis, image[axis]);
         }
+        in_box.slow(velocity, particles, p);
+        if (is_flipped_after_drift()) flip(position, image);
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(policy, position[axis], axis);
         bool moved = false;
         if (!IS_TAGGED<Sites>) {
 #if DIAMETERS
@@ -146,12 +156,12 @@ struct Body {
             write_site(sites, p, site, false);
             load_site(system.reference, p, reference);
 #endif
-            moved = needs_rebuild(site, reference);
+            moved = needs_rebuild(site, reference) || is_flipped_after_drift();
         }
         if (runaway) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
         if (IS_TAGGED<Sites>) {
             load_site(system.reference, p, reference);
-            moved = needs_rebuild(site, reference);
+            moved = needs_rebuild(site, reference) || is_flipped_after_drift();
             write_site(sites, p, site, moved || findings.error);
         }
         findings.needs_rebuild |= moved;

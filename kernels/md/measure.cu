@@ -196,6 +196,13 @@ extern "C" __global__ void __launch_bounds__(256) reverse_velocities() {
     }
 }
 
+// The (skewed) coordinate of a particle, in the box or as if there were no boundary.
+INLINE double place_along(const Particles &particles, u32 p, int axis, const ParticleRows &rows) {
+    double x = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
+    double boxes = mul((double)particles.image[axis][p], rows.edges[axis]);
+    return rows.quantity == ROWS_UNWRAPPED ? add(x, boxes) : x;
+}
+
 // A quantity of all particles, in id order.
 extern "C" __global__ void __launch_bounds__(256)
     write_rows(const __grid_constant__ ParticleRows rows) {
@@ -213,9 +220,12 @@ extern "C" __global__ void __launch_bounds__(256)
             } else if (rows.quantity == ROWS_OF_FORCES) {
                 rows.numbers[to] = Policy::force_to_f64(policy, system.force[axis][p], axis);
             } else {
-                double x = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
-                double boxes = mul((double)image, rows.edges[axis]);
-                rows.numbers[to] = rows.quantity == ROWS_UNWRAPPED ? add(x, boxes) : x;
+                double x = place_along(particles, p, axis, rows);
+#if TILTED
+                double y = axis == 0 ? place_along(particles, p, 1, rows) : 0.0;
+                x = add(x, mul(mul(system.control->tilt, system.aspect), y));
+#endif
+                rows.numbers[to] = x;
             }
         }
     }

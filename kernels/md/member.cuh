@@ -34,4 +34,6 @@ INLINE void enter_system() {
     copy_by_block(sampling, mine.sampling);
     if (threadIdx.x == 0) stress_sums = mine.stress_sums;
     __syncthreads();
+    enter_box();
+    if (TILTED) __syncthreads();
 }

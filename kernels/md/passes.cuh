@@ -181,10 +181,10 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
                 body.half_kick(kick);
                 if (GLOBAL) {
                     if (pass.has_friction()) body.scale(factor, id, findings);
-                    body.add_kinetic(of_tile[1], id, findings);
+                    if (!TILTED) body.add_kinetic(of_tile[1], id, findings);
                 }
                 if (LANGEVIN) {
-                    body.half_drift();
+                    body.half_drift(particles, p);
                     body.friction_and_noise(pass.thermostat, noise, id, pass.step + 1, of_tile[0], findings);
                 }
 #if TAGGED
@@ -192,6 +192,8 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
 #else
                 body.drift<LANGEVIN>(particles, next_sites_of(system.sites[work.site_copy ^ 1], work.site_copy ^ 1), p, findings);
 #endif
+                // A flow changes velocities in the drift.
+                if (GLOBAL && TILTED) body.add_kinetic(of_tile[1], id, findings);
             }
             if (pass.go_on || work.copies()) body.store_place(to, p);
             body.store_velocity(to, p);
@@ -295,7 +297,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
 // The pass for a number of lanes a particle.
 template <Acting ACTING, bool SINGLE_LANE, typename Sums>
 INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, Sums &sums) {
-    if (!SINGLE_LANE && system.lanes_log2 >= 2) return force_pass_by_axis<ACTING>(pass, work, sums);
+    if (!SINGLE_LANE && system.lanes_log2 >= 2 && is_at_rest()) return force_pass_by_axis<ACTING>(pass, work, sums);
     return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
 }
 
@@ -316,13 +318,14 @@ INLINE void start_step_of(const Thermostat &thermostat, double factor, const Par
     body.half_kick_by_stored(p);
     if (GLOBAL) {
         if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) body.scale(factor, id, started.findings);
-        body.add_kinetic(started.sum, id, started.findings);
+        if (!TILTED) body.add_kinetic(started.sum, id, started.findings);
     }
     if (LANGEVIN) {
-        body.half_drift();
+        body.half_drift(from, p);
         body.friction_and_noise(thermostat, langevin_noise(thermostat, step), id, step, started.sum, started.findings);
     }
     body.drift<LANGEVIN>(from, sites, p, started.findings);
+    if (GLOBAL && TILTED) body.add_kinetic(started.sum, id, started.findings);
     body.store_place(to, p);
     body.store_velocity(to, p);
 }

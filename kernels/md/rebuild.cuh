@@ -300,6 +300,7 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
 // All blocks come here; returns, alike in all, whether a list had no room.
 static __device__ __noinline__ bool relist(const Particles &particles, const StagedSites &sites, u32 first_tile, u32 last_tile) {
     i64 start = clock64();
+    note_lists();
     Group group = group_of();
     u32 end = last_tile * group.particles;
     for (u32 p = first_tile * group.particles + threadIdx.x; p < end && p < system.count; p += blockDim.x) {
@@ -343,6 +344,7 @@ INLINE bool build_all_lists(const Particles &particles, const Site *sites) {
 // room.
 static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy) {
     i64 start = clock64();
+    note_lists();
     sort_particles(copy, site_copy, system.count);
     i64 sorted = clock64();
     const Particles &particles = system.particles[copy];

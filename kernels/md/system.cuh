@@ -33,13 +33,22 @@ typedef unsigned short HalfBits;
 #define RELISTING 0
 #endif
 
+// Whether the box has a tilt at some time (`md/flow.cuh`).
+#ifndef TILTED
+#define TILTED 0
+#endif
+INLINE void enter_box();
+
 #if MEMBERS
 #include "md/member.cuh"
 #else
 // Where everything lies: constant, so that every function reads it at no cost.
 __constant__ System system;
 // Every kernel begins so.
-INLINE void enter_system() {}
+INLINE void enter_system() {
+    enter_box();
+    if (TILTED) __syncthreads();
+}
 #endif
 __constant__ PolicyConstants policy;
 __constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
@@ -47,6 +56,8 @@ static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;
 static constexpr bool ENDS_BY_ITSELF = Truncated<Evaluator, TRUNCATION>::ENDS_BY_ITSELF;
 // Largest `core2` of all pairs, and no less than `coincident2`.
 __constant__ Real largest_core2;
+
+#include "md/flow.cuh"
 
 INLINE float smaller(float a, float b) { return fminf(a, b); }
 INLINE double smaller(double a, double b) { return fmin(a, b); }
@@ -110,26 +121,36 @@ INLINE Real square(const Real (&length)[DIMENSION]) {
     return fused(length[0], length[0], fused(length[1], length[1], last));
 }
 
-// Squared distance of two sites, and the displacement in its own units and as a length.
-INLINE Real distance2(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real (&displacement)[DIMENSION],
-                      Real (&length)[DIMENSION]) {
+// Displacement of two sites in its own units, where the box has a slope (`straighten`).
+INLINE void displacement_of(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real slope,
+                            Real (&displacement)[DIMENSION]) {
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         displacement[axis] = Policy::displacement(policy, a[axis], b[axis], axis);
-        length[axis] = Policy::length(policy, displacement[axis], axis);
     }
+    straighten(displacement, slope);
+}
+
+// Squared distance of two sites, and the displacement in its own units and as a length.
+INLINE Real distance2_at(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real slope,
+                         Real (&displacement)[DIMENSION], Real (&length)[DIMENSION]) {
+    displacement_of(a, b, slope, displacement);
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) length[axis] = Policy::length(policy, displacement[axis], axis);
     return square(length);
+}
+INLINE Real distance2(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real (&displacement)[DIMENSION],
+                      Real (&length)[DIMENSION]) {
+    return distance2_at(a, b, present_slope(), displacement, length);
 }
 
 // The same in the unit that the pairs' constants are for.
 INLINE Real pair_distance2(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real (&displacement)[DIMENSION],
                            Real (&length)[DIMENSION]) {
     if (!REDUCED) return distance2(a, b, displacement, length);
+    displacement_of(a, b, present_slope(), displacement);
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) {
-        displacement[axis] = Policy::displacement(policy, a[axis], b[axis], axis);
-        length[axis] = Policy::relative_length(policy, displacement[axis], axis);
-    }
+    for (int axis = 0; axis < DIMENSION; ++axis) length[axis] = Policy::relative_length(policy, displacement[axis], axis);
     return square(length);
 }
 

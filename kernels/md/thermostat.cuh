@@ -127,6 +127,8 @@ struct BussiNumbers {
 };
 
 static __device__ __noinline__ BussiNumbers bussi_numbers(const Thermostat &thermostat, u64 step) {
+    // The kinetic energy becomes that of the temperature at once.
+    if (thermostat.parameter == 0.0) return BussiNumbers{0.0, (double)thermostat.degrees_of_freedom};
     Words words;
     words.sequence = Sequence{thermostat.seed, PURPOSE_BUSSI, step, 0};
     words.used = 4;
@@ -173,7 +175,8 @@ struct GlobalThermostat {
         memory.factor = control->factor;
         first_step_of_numbers = 1ull << 63;
         ready.reset();
-        if (thermostat.kind == THERMOSTAT_BUSSI) constant = exp_f64(-thermostat.timestep / thermostat.parameter);
+        bool is_gradual = thermostat.parameter > 0.0;
+        if (thermostat.kind == THERMOSTAT_BUSSI) constant = is_gradual ? exp_f64(-thermostat.timestep / thermostat.parameter) : 0.0;
         if (thermostat.kind != THERMOSTAT_NOSE_HOOVER) return;
         double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
         constant = 1.0 / (time * time);

@@ -3,6 +3,7 @@
 #include "arithmetic/fixed_point.cuh"
 #include "arithmetic/real.cuh"
 #include "precision/species.cuh"
+#include "precision/tilt.cuh"
 
 #include "shared/double_constants.cuh"
 
@@ -39,6 +40,18 @@ struct Double {
     static INLINE double halved(double v) { return mul(0.5, v); }
     static INLINE double scale(double v, double factor, bool &) { return mul(v, factor); }
     static INLINE double subtract_units(double v, i64) { return v; }
+
+    // In a tilted box: as of `FixedPoint`.
+    static INLINE double slope(double tilt, double aspect) { return mul(tilt, aspect); }
+    typedef double Skew;
+    static INLINE Skew skew(double tilt, double aspect) { return slope(tilt, aspect); }
+    static INLINE double skewed_velocity(double vx, double vy, Skew skew) { return fused(-vy, skew, vx); }
+    static INLINE double flipped(const Constants &c, double x, double y, double aspect, i32 turns, i32 &image) {
+        double moved = flipped_in_edge(x, y, c.edges[0], aspect, turns, image);
+        if (moved < c.edges[0]) return moved;
+        image += 1;
+        return 0.0;
+    }
 
     static INLINE double force_to_f64(const Constants &, double force, int) { return force; }
 

@@ -7,6 +7,7 @@
 #include "arithmetic/double_single.cuh"
 #include "precision/box_fraction.cuh"
 #include "precision/species.cuh"
+#include "precision/tilt.cuh"
 
 #include "shared/double_singles_constants.cuh"
 
@@ -53,6 +54,19 @@ struct DoubleSingles {
         return double_single_from_f64(mul(to_f64(v), factor));
     }
     static INLINE DoubleSingle subtract_units(DoubleSingle v, i64) { return v; }
+
+    // In a tilted box: as of `FixedPoint`.
+    static INLINE float slope(double tilt, double) { return to_float(tilt); }
+    typedef DoubleSingle Skew;
+    static INLINE Skew skew(double tilt, double aspect) { return double_single_from_f64(mul(tilt, aspect)); }
+    static INLINE DoubleSingle skewed_velocity(DoubleSingle vx, DoubleSingle vy, Skew skew) { return sub(vx, mul(vy, skew)); }
+    static INLINE DoubleSingle flipped(const Constants &c, DoubleSingle x, DoubleSingle y, double aspect, i32 turns, i32 &image) {
+        double edge = to_f64(c.edges[0]);
+        DoubleSingle moved = double_single_from_f64(flipped_in_edge(to_f64(x), to_f64(y), edge, aspect, turns, image));
+        if (to_f64(moved) < edge) return moved;
+        image += 1;
+        return DoubleSingle{0.0f, 0.0f};
+    }
 
     static INLINE double force_to_f64(const Constants &, DoubleSingle force, int) { return to_f64(force); }
 

@@ -50,6 +50,28 @@ struct FixedPoint {
     static INLINE i64 halved(i64 v) { return v >> 1; }
     static INLINE i64 subtract_units(i64 v, i64 units) { return wrapping_sub(v, units); }
 
+    // In a tilted box (src/engine/precision/mod.rs): dx/dy in units of displacements.
+    static INLINE float slope(double tilt, double) { return to_float(tilt); }
+    // Velocity of the skewed coordinate along x at a tilt: v_x - slope v_y.
+    typedef double Skew;
+    static INLINE Skew skew(double tilt, double) { return tilt; }
+    static INLINE i64 skewed_velocity(i64 vx, i64 vy, Skew skew) {
+        // The tilt is below one: the product fits.
+        bool fits = true;
+        i64 along_x = scale_i64(vy, skew, fits);
+        return wrapping_sub(vx, fits ? along_x : 0);
+    }
+    // The skewed coordinate along x where the tilt is less by `turns` (1 or -1).
+    static INLINE u64 flipped(const Constants &, u64 x, u64 y, double, i32 turns, i32 &image) {
+        u64 moved = turns > 0 ? x + y : x - y;
+        if (turns > 0) {
+            image += moved < x ? 1 : 0;
+        } else {
+            image -= moved > x ? 1 : 0;
+        }
+        return moved;
+    }
+
     static INLINE double force_to_f64(const Constants &c, i64 force, int axis) {
         return mul((double)force, c.force_quantum[axis]);
     }

@@ -3,6 +3,7 @@
 #include "arithmetic/fixed_point.cuh"
 #include "arithmetic/real.cuh"
 #include "precision/species.cuh"
+#include "precision/tilt.cuh"
 
 #include "shared/single_constants.cuh"
 
@@ -52,6 +53,18 @@ struct Single {
     static INLINE float halved(float v) { return mul(0.5f, v); }
     static INLINE float scale(float v, double factor, bool &) { return to_float(mul((double)v, factor)); }
     static INLINE float subtract_units(float v, i64) { return v; }
+
+    // In a tilted box: as of `FixedPoint`.
+    static INLINE float slope(double tilt, double aspect) { return to_float(mul(tilt, aspect)); }
+    typedef float Skew;
+    static INLINE Skew skew(double tilt, double aspect) { return slope(tilt, aspect); }
+    static INLINE float skewed_velocity(float vx, float vy, Skew skew) { return fused(-vy, skew, vx); }
+    static INLINE float flipped(const Constants &c, float x, float y, double aspect, i32 turns, i32 &image) {
+        float moved = to_float(flipped_in_edge(x, y, c.edges[0], aspect, turns, image));
+        if (moved < c.edges[0]) return moved;
+        image += 1;
+        return 0.0f;
+    }
 
     static INLINE double force_to_f64(const Constants &, float force, int) { return (double)force; }
 

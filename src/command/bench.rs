@@ -18,7 +18,7 @@ use crate::engine::report::{EngineReport, RanksReport};
 use crate::engine::{self, EngineError, Ensemble, StageContext, Thermodynamics};
 use crate::initial;
 use crate::plan::{
-    EngineChoice, Plan, Precision, Ramp, Thermostat, ThermostatPlan, TransportChoice,
+    EngineChoice, Plan, Precision, Ramp, ShearPlan, Thermostat, ThermostatPlan, TransportChoice,
 };
 use crate::run::memory;
 
@@ -68,6 +68,9 @@ pub struct BenchArguments {
     /// Thermostats of the measured steps, one after the other, at the model's temperature, instead of the model's own.
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "correlations")]
     pub thermostat: Vec<Acting>,
+    /// Rates of shear of the measured steps, one after the other, each under all thermostats; 0 is none.
+    #[arg(long, value_parser = rate, value_delimiter = ',', allow_negative_numbers = true, conflicts_with_all = ["correlations", "systems"])]
+    pub shear: Vec<f64>,
     /// Steps in a Langevin thermostat at the model's first temperature, instead of the model's number.
     #[arg(long)]
     pub melt_steps: Option<u64>,
@@ -95,6 +98,31 @@ impl BenchArguments {
             asked => asked.iter().map(|acting| acting.at(&state)).collect(),
         }
     }
+
+    /// Of the measured steps, one after the other.
+    fn conditions(&self) -> Vec<Conditions> {
+        let rates = if self.shear.is_empty() { &[0.0][..] } else { &self.shear };
+        let under = |&rate| {
+            let thermostats = self.thermostats().into_iter();
+            thermostats.map(move |thermostat| Conditions { thermostat, rate })
+        };
+        rates.iter().flat_map(under).collect()
+    }
+}
+
+/// What steps are taken under.
+#[derive(Clone, Copy)]
+struct Conditions {
+    /// With its temperature.
+    thermostat: Option<(Thermostat, f64)>,
+    /// Of shear; 0: none.
+    rate: f64,
+}
+
+impl Conditions {
+    fn at_rest(thermostat: Option<(Thermostat, f64)>) -> Self {
+        Conditions { thermostat, rate: 0.0 }
+    }
 }
 
 fn timestep(word: &str) -> Result<f64, String> {
@@ -108,6 +136,13 @@ fn skin(word: &str) -> Result<f64, String> {
     match word.parse::<f64>() {
         Ok(skin) if skin > 0.0 && skin.is_finite() => Ok(skin),
         _ => Err("a length greater than 0".to_owned()),
+    }
+}
+
+fn rate(word: &str) -> Result<f64, String> {
+    match word.parse::<f64>() {
+        Ok(rate) if rate.abs() <= 1.0 => Ok(rate),
+        _ => Err("a strain per time, from -1 to 1".to_owned()),
     }
 }
 
@@ -154,6 +189,7 @@ pub struct Measurement {
     pub precision: &'static str,
     pub truncation: String,
     pub thermostat: Acting,
+    pub shear_rate: f64,
     pub timestep: f64,
     pub steps: u64,
     pub seconds: f64,
@@ -194,20 +230,20 @@ fn prepared(
         (model.equilibration_temperature.map(langevin), equilibration),
     ] {
         if steps > 0 {
-            begin(ensemble.as_mut(), equilibration_temperature, steps)?;
+            begin(ensemble.as_mut(), Conditions::at_rest(equilibration_temperature), steps)?;
             ensemble.advance(steps)?;
         }
     }
-    begin(ensemble.as_mut(), arguments.thermostats()[0], u64::MAX / 2)?;
+    begin(ensemble.as_mut(), arguments.conditions()[0], u64::MAX / 2)?;
     Ok(ensemble)
 }
 
 fn begin(
     ensemble: &mut dyn Ensemble,
-    equilibration_temperature: Option<(Thermostat, f64)>,
+    Conditions { thermostat, rate }: Conditions,
     steps: u64,
 ) -> Result<(), EngineError> {
-    let thermostat = equilibration_temperature.map(|(kind, temperature)| ThermostatPlan {
+    let thermostat = thermostat.map(|(kind, temperature)| ThermostatPlan {
         kind,
         temperature: Ramp { from: temperature, to: temperature },
     });
@@ -217,7 +253,7 @@ fn begin(
         steps,
         swap: None,
         barostat: None,
-        shear: None,
+        shear: (rate != 0.0).then_some(ShearPlan { rate }),
     };
     ensemble.begin_stage(&vec![stage; ensemble.systems()])
 }
@@ -234,7 +270,7 @@ fn timed(ensemble: &mut dyn Ensemble, steps: u64) -> miette::Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Measures systems of one size, under each thermostat that was asked for.
+/// Measures systems of one size, under all conditions that were asked for.
 pub fn measure(
     plan: &Plan,
     arguments: &BenchArguments,
@@ -242,18 +278,18 @@ pub fn measure(
 ) -> miette::Result<Vec<Measurement>> {
     let mut ensemble = prepared(plan, arguments, ranks)?;
     let mut measurements = Vec::new();
-    for (number, thermostat) in arguments.thermostats().into_iter().enumerate() {
+    for (number, conditions) in arguments.conditions().into_iter().enumerate() {
         if number > 0 {
-            begin(ensemble.as_mut(), thermostat, u64::MAX / 2)?;
+            begin(ensemble.as_mut(), conditions, u64::MAX / 2)?;
         }
-        measurements.push(measure_under(ensemble.as_mut(), thermostat, plan, arguments)?);
+        measurements.push(measure_under(ensemble.as_mut(), conditions, plan, arguments)?);
     }
     Ok(measurements)
 }
 
 fn measure_under(
     ensemble: &mut dyn Ensemble,
-    thermostat: Option<(Thermostat, f64)>,
+    Conditions { thermostat, rate }: Conditions,
     plan: &Plan,
     arguments: &BenchArguments,
 ) -> miette::Result<Measurement> {
@@ -281,6 +317,7 @@ fn measure_under(
         precision: plan.run.precision.name(),
         truncation: arguments.model.truncation(arguments).to_owned(),
         thermostat: Acting::of(thermostat),
+        shear_rate: rate,
         timestep: plan.run.timestep,
         steps,
         seconds,
@@ -362,10 +399,10 @@ pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
             arguments.timestep.unwrap_or(state.timestep),
             state.cutoff,
             arguments.model.truncation(arguments),
-            match arguments.thermostats().as_slice() {
-                [None] => "constant energy",
-                [Some(_)] => "constant temperature",
-                _ => "by thermostat",
+            match arguments.conditions().as_slice() {
+                [Conditions { thermostat: None, rate: 0.0 }] => "constant energy",
+                [Conditions { thermostat: Some(_), rate: 0.0 }] => "constant temperature",
+                _ => "by conditions",
             },
             "particles",
             "precision",
@@ -411,10 +448,15 @@ fn line(measurement: &Measurement) -> String {
         Acting::Andersen => ", Andersen",
         Acting::Langevin => ", Langevin",
         Acting::Bussi => ", Bussi",
+        Acting::Isokinetic => ", isokinetic",
         Acting::NoseHoover => ", Nose-Hoover",
     };
+    let shear = match measurement.shear_rate {
+        0.0 => String::new(),
+        rate => format!(", shear {rate}"),
+    };
     format!(
-        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}{thermostat}{systems}\n",
+        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}{thermostat}{shear}{systems}\n",
         measurement.particles,
         measurement.precision,
         measurement.steps,

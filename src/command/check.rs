@@ -415,6 +415,7 @@ fn describe_thermostat(thermostat: &ThermostatPlan) -> String {
             format!("nose-hoover with period {period}, chain of {chain_length}")
         }
         Thermostat::Bussi { time } => format!("bussi with relaxation time {time}"),
+        Thermostat::Isokinetic => "isokinetic".to_owned(),
         Thermostat::Langevin { friction } => format!("langevin with friction {friction}"),
     };
     format!("{temperature}, {kind}")

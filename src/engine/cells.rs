@@ -30,11 +30,11 @@ const WORTH_OF_WHOLE_CELLS: f64 = 1.08;
 /// none lies in two of this number of equal domains of the box.
 pub(in crate::engine) fn number_cells(
     simulation_box: &SimulationBox,
-    reach: f64,
+    reach: [f64; 3],
     particles: usize,
     domains: [u32; 3],
 ) -> ([u32; 3], Vec<u32>) {
-    let mut count = count_cells(simulation_box, [reach; 3], particles);
+    let mut count = count_cells(simulation_box, reach, particles);
     let whole: [u32; 3] = std::array::from_fn(|axis| count[axis] / domains[axis] * domains[axis]);
     let larger: f64 = (0..3).map(|axis| f64::from(count[axis]) / f64::from(whole[axis])).product();
     if larger <= WORTH_OF_WHOLE_CELLS {
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn cells_lie_in_one_domain_if_they_need_not_be_much_larger() {
         let cells = |edge: f64, domains| {
-            number_cells(&SimulationBox::new(&[edge; 3]), 2.9, 1_000_000, domains).0
+            number_cells(&SimulationBox::new(&[edge; 3]), [2.9; 3], 1_000_000, domains).0
         };
         assert_eq!(cells(94.1, [1; 3]), [32; 3]);
         assert_eq!(cells(91.0, [1, 2, 2]), [31, 30, 30]);

@@ -13,11 +13,6 @@ pub fn is_on_cpu(choice: EngineChoice) -> bool {
     }
 }
 
-/// Whether the box is tilted, or will be.
-fn may_tilt(plan: &Plan, state: &ExactState) -> bool {
-    plan.shears() || state.simulation_box.is_tilted()
-}
-
 /// The engine of a plan on some ranks, holding `state`.
 ///
 /// # Errors
@@ -30,7 +25,7 @@ pub fn create_on(
     let precision = plan.run.precision;
     match ranks.count() {
         1 => create(plan, state),
-        _ if may_tilt(plan, state) => Err(EngineError::TiltOnlyOnCpu { what: "a run on ranks" }),
+        _ if plan.may_tilt() || state.simulation_box.is_tilted() => Err(EngineError::TiltOnRanks),
         ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
             Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
         }
@@ -50,9 +45,6 @@ pub fn create_on(
 /// If the plan asks for an engine that is not there, or the state does not fit the precision.
 pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
     if !is_on_cpu(plan.run.engine) {
-        if may_tilt(plan, state) {
-            return Err(EngineError::TiltOnlyOnCpu { what: "a GPU" });
-        }
         return cuda::create(plan, state);
     }
     on_processor(Processor::new(plan.run.threads.unwrap_or(0))?, plan, state)
@@ -93,9 +85,6 @@ pub fn create_ensemble_on(
         return Err(EngineError::EnsembleOnRanks { ranks, systems });
     }
     if !is_on_cpu(plan.run.engine) {
-        if states.iter().any(|state| may_tilt(plan, state)) {
-            return Err(EngineError::TiltOnlyOnCpu { what: "a GPU" });
-        }
         return cuda::create_many(plan, &states);
     }
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -119,9 +119,9 @@ pub enum EngineError {
     #[diagnostic(help("take more particles, or a smaller run.skin"))]
     NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
 
-    #[error("run.engine: {what} takes no tilted boxes, and no shear")]
-    #[diagnostic(help("use engine = \"cpu\" on one rank"))]
-    TiltOnlyOnCpu { what: &'static str },
+    #[error("several ranks take no tilted boxes, and no shear")]
+    #[diagnostic(help("start one rank: a processor, or a GPU"))]
+    TiltOnRanks,
 
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },

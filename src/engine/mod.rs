@@ -28,6 +28,7 @@ mod strain;
 mod swaps;
 mod thermodynamics;
 mod thermostats;
+mod tilt;
 
 pub use correlator::{Correlator, OfSystems};
 pub use create::{create, create_ensemble_on, create_on, is_on_cpu};

@@ -1,10 +1,14 @@
 //! Width of the neighbor lists beyond the cutoff where `run.skin` does not give it: of each engine, alone and on ranks.
 use super::domain::DomainGrid;
+use super::tilt::largest_reach;
 use crate::plan::{EngineChoice, Plan};
 use crate::system::SimulationBox;
 
 /// Half the skin less what rounding of distances may take: lists are built anew when a particle has moved this share of it.
 pub(super) const SHARE: f64 = 0.5 * (1.0 - 1e-3);
+
+/// No skin is chosen that is narrower.
+const NARROWEST: f64 = 0.15;
 
 /// Who takes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +27,24 @@ impl Processor {
     }
 }
 
+/// The skin of a plan: what it gives, or this one, as far as a box that is sheared has room for it.
+fn of(plan: &Plan, share_of_cutoff: f64, widest: f64) -> f64 {
+    let skin = (share_of_cutoff * plan.potential.largest_cutoff()).clamp(NARROWEST, widest);
+    plan.run.skin.unwrap_or(skin.min(room(plan)))
+}
+
+/// What tilts leave of the box, or infinity where there are none.
+pub fn room(plan: &Plan) -> f64 {
+    if !plan.may_tilt() {
+        return f64::INFINITY;
+    }
+    let reach = largest_reach(&plan.system.simulation_box);
+    (reach * (1.0 - 1e-9) - plan.potential.largest_cutoff()).max(NARROWEST)
+}
+
 /// Of the CPU, with any number of ranks.
 pub fn on_cpu(plan: &Plan) -> f64 {
-    let share = 0.17 * plan.potential.largest_cutoff();
-    plan.run.skin.unwrap_or(share.clamp(0.15, 0.6))
+    of(plan, 0.17, 0.6)
 }
 
 /// Of one GPU. Few particles: rebuilding costs much beside a step; many: long lists do. Best values on an H200.
@@ -37,13 +55,13 @@ pub fn on_one_gpu(plan: &Plan) -> f64 {
         30_000..150_000 => 0.2,
         _ => 0.16,
     };
-    plan.run.skin.unwrap_or((share * plan.potential.largest_cutoff()).clamp(0.15, 1.0))
+    of(plan, share, 1.0)
 }
 
 /// Of many systems that share a GPU. Best values on an H100, where there are enough of them to keep it busy.
 pub fn of_many_on_a_gpu(plan: &Plan) -> f64 {
     let share = if plan.system.particle_count() < 700 { 0.1 } else { 0.13 };
-    plan.run.skin.unwrap_or((share * plan.potential.largest_cutoff()).clamp(0.15, 1.0))
+    of(plan, share, 1.0)
 }
 
 /// Of ranks, the same on all of them.

@@ -4,6 +4,7 @@ use super::barostat::VolumeTrial;
 use super::swaps::SwapTrials;
 use crate::integrator::{NoseHooverChain, ThermostatState, andersen};
 use crate::plan::{BarostatPlan, ShearPlan, SwapPlan, Thermostat, ThermostatPlan};
+use crate::system::Species;
 
 /// What an engine must know of the stage that it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,13 +35,22 @@ impl StageContext {
         }
     }
 
-    /// `D (N - 1)`, or `D N` with a Langevin thermostat, which moves the centre of mass.
+    /// `D (N - 1)`; `D N` with a Langevin thermostat, which moves the centre of mass, and one less than `D (N - 1)` where the kinetic
+    /// energy is constant.
     pub fn degrees_of_freedom(&self, dimension: usize, particles: usize) -> u64 {
         let (dimension, count) = (dimension as u64, particles as u64);
         match self.thermostat.map(|thermostat| thermostat.kind) {
             Some(Thermostat::Langevin { .. }) => dimension * count,
+            Some(Thermostat::Isokinetic) => (dimension * (count - 1)).max(2) - 1,
             _ => dimension * (count - 1).max(1),
         }
+    }
+
+    /// Whether particles share what rounding leaves of the momentum in a flow, where velocities are integers: masses are equal, and no
+    /// thermostat rounds velocities itself.
+    pub fn keeps_momentum_in_flow(&self, species: &[Species]) -> bool {
+        let equal_masses = species.windows(2).all(|pair| pair[0].mass == pair[1].mass);
+        self.shear.is_some() && self.thermostat.is_none() && equal_masses
     }
 
     /// Temperature of a thermostat after a step of the run.

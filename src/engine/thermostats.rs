@@ -3,7 +3,7 @@
 use super::{EngineError, StageContext};
 use crate::arithmetic::random::Purpose;
 use crate::integrator::langevin::OrnsteinUhlenbeck;
-use crate::integrator::{NoseHooverChain, ThermostatState, bussi};
+use crate::integrator::{NoseHooverChain, ThermostatState, bussi, isokinetic};
 use crate::plan::Thermostat;
 use crate::system::Species;
 
@@ -122,7 +122,7 @@ pub(super) fn begin_step_of_kernels(engine: &mut impl Steps) -> Result<bool, Eng
             act_on_half_step(engine)?;
             Ok(needs_rebuild)
         }
-        Thermostat::Bussi { .. } => {
+        Thermostat::Bussi { .. } | Thermostat::Isokinetic => {
             let needs_rebuild = engine.kick_and_drift()?;
             act_on_half_step(engine)?;
             Ok(needs_rebuild)
@@ -153,13 +153,17 @@ fn act_on_half_step(engine: &mut impl Steps) -> Result<(), EngineError> {
     let degrees = context.degrees_of_freedom();
     let thermostat = stage.thermostat.expect("there is one");
     let memory = engine.memory();
-    memory.factor = if let Thermostat::Bussi { time } = thermostat.kind {
-        let temperature = stage.target_temperature(&thermostat, *step);
-        bussi::factor(kinetic2, degrees, temperature, time, *timestep, *seed, *step)
-    } else {
-        let chain = stage.chain_after(*step, degrees, memory).expect("the stage has a chain");
-        chain.step(memory, kinetic2, *timestep);
-        NoseHooverChain::factor(memory, *timestep)
+    let temperature = stage.target_temperature(&thermostat, *step);
+    memory.factor = match thermostat.kind {
+        Thermostat::Bussi { time } => {
+            bussi::factor(kinetic2, degrees, temperature, time, *timestep, *seed, *step)
+        }
+        Thermostat::Isokinetic => isokinetic::factor(kinetic2, degrees, temperature),
+        _ => {
+            let chain = stage.chain_after(*step, degrees, memory).expect("the stage has a chain");
+            chain.step(memory, kinetic2, *timestep);
+            NoseHooverChain::factor(memory, *timestep)
+        }
     };
     Ok(())
 }
@@ -175,7 +179,10 @@ pub(super) fn acts_in(stage: &StageContext, step: u64, timestep: f64) -> bool {
 
 /// Whether the second kick of a step is left to [`end_step`], and does not come with the forces.
 pub(super) fn kicks_at_end(stage: &StageContext) -> bool {
-    matches!(stage.thermostat.map(|thermostat| thermostat.kind), Some(Thermostat::Bussi { .. }))
+    matches!(
+        stage.thermostat.map(|thermostat| thermostat.kind),
+        Some(Thermostat::Bussi { .. } | Thermostat::Isokinetic)
+    )
 }
 
 /// Ends a step whose forces have been computed, with the second kick unless it [`kicks_at_end`].

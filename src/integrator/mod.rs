@@ -6,6 +6,7 @@
 pub mod andersen;
 pub mod bussi;
 pub mod fire;
+pub mod isokinetic;
 pub mod langevin;
 pub mod nose_hoover;
 

@@ -148,7 +148,10 @@ impl Simulation {
     fn warn_of_motion(&mut self) -> Result<(), RunError> {
         let stage = &self.plan.stages[self.stage];
         let keeps_momentum = match stage.thermostat.map(|thermostat| thermostat.kind) {
-            None | Some(Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. }) => true,
+            None
+            | Some(
+                Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. } | Thermostat::Isokinetic,
+            ) => true,
             Some(Thermostat::Andersen { .. } | Thermostat::Langevin { .. }) => false,
         };
         let moving = self.motion()?;

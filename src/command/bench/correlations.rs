@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::{BenchArguments, WANTED_SECONDS, begin, prepared};
+use super::{BenchArguments, Conditions, WANTED_SECONDS, begin, prepared};
 use crate::command::say;
 use crate::engine::domain::Ranks;
 use crate::engine::{
@@ -155,7 +155,7 @@ fn timed(
     mut all: Vec<Vec<Correlations>>,
     steps: u64,
 ) -> miette::Result<f64> {
-    begin(ensemble, None, u64::MAX / 2)?;
+    begin(ensemble, Conditions::at_rest(None), u64::MAX / 2)?;
     let (start_step, ensemble_size) = (ensemble.step(), ensemble.systems());
     // Those that the engine evaluates, which are the same of each system.
     let mut of_engine = Vec::new();

@@ -58,6 +58,8 @@ pub enum Acting {
     Langevin,
     /// Of relaxation time 0.5.
     Bussi,
+    /// Constant kinetic energy.
+    Isokinetic,
     /// A chain of three links and period 0.5.
     NoseHoover,
 }
@@ -70,6 +72,7 @@ impl Acting {
             Acting::Andersen => Thermostat::Andersen { rate: 1.0, exact: false },
             Acting::Langevin => Thermostat::Langevin { friction: 1.0 },
             Acting::Bussi => Thermostat::Bussi { time: 0.5 },
+            Acting::Isokinetic => Thermostat::Isokinetic,
             Acting::NoseHoover => Thermostat::NoseHoover { period: 0.5, chain_length: 3 },
         };
         let own = state.thermostat.map(|(_, temperature)| temperature);
@@ -82,6 +85,7 @@ impl Acting {
             Some(Thermostat::Andersen { .. }) => Acting::Andersen,
             Some(Thermostat::Langevin { .. }) => Acting::Langevin,
             Some(Thermostat::Bussi { .. }) => Acting::Bussi,
+            Some(Thermostat::Isokinetic) => Acting::Isokinetic,
             Some(Thermostat::NoseHoover { .. }) => Acting::NoseHoover,
         }
     }

@@ -187,6 +187,8 @@ pub enum ThermostatKind {
     NoseHoover,
     /// Stochastic velocity rescaling (Bussi, Donadio & Parrinello 2007).
     Bussi,
+    /// Constant kinetic energy: velocities are scaled in each step.
+    Isokinetic,
     /// Langevin dynamics.
     Langevin,
 }
@@ -197,6 +199,7 @@ impl Display for ThermostatKind {
             ThermostatKind::Andersen => "andersen",
             ThermostatKind::NoseHoover => "nose-hoover",
             ThermostatKind::Bussi => "bussi",
+            ThermostatKind::Isokinetic => "isokinetic",
             ThermostatKind::Langevin => "langevin",
         })
     }

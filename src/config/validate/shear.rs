@@ -59,11 +59,12 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         let help = "leave out [integrity], or make the shear a run of its own";
         checker.reject(span, "steps in a box that changes are not computed twice", help);
     }
-    if plan.run.engine == EngineChoice::Cuda {
-        checker.reject(span, "is not there on a GPU", "run.engine = \"cpu\"");
-    }
     let [x, y, _] = plan.system.simulation_box.padded_edges();
-    let reach = plan.reach(skin::on_cpu(plan));
+    let skin = match plan.run.engine {
+        EngineChoice::Cpu => skin::on_cpu(plan),
+        _ => skin::on_cpu(plan).max(skin::on_one_gpu(plan)).max(skin::of_many_on_a_gpu(plan)),
+    };
+    let reach = plan.reach(skin);
     let needed = reach * (2.0 + x / y);
     if x < needed {
         let message = format!(

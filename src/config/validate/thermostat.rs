@@ -34,6 +34,7 @@ pub fn check(
             })
             .map(|time| plan::Thermostat::Bussi { time })
         }
+        ThermostatKind::Isokinetic => Some(plan::Thermostat::Isokinetic),
         ThermostatKind::Langevin => langevin(document, stage_checks, checker),
     };
     Some(ThermostatPlan { kind: kind?, temperature: temperature? })

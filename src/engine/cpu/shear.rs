@@ -7,7 +7,8 @@
 //! forces, and between them a drift with half of the shear's coupling on either side of it.
 //!
 //! In fixed point a step is exact and runs back to the bit where velocities are turned round and the rate is: products
-//! are rounded oddly. What rounding leaves of the total momentum along x is shared among all particles, where masses are equal.
+//! are rounded oddly. Without a thermostat, whose rounding is as large, all particles share what rounding leaves of the total
+//! momentum along x, where masses are equal.
 use rayon::prelude::*;
 
 use super::bodies::Parts;
@@ -16,6 +17,7 @@ use super::engine::CpuEngine;
 use super::stepper::Stepper;
 use super::tilted::{Residue, TiltedDrift};
 use crate::engine::precision::Policy;
+use crate::engine::tilt::check_tilt;
 use crate::engine::{EngineError, StageContext};
 use crate::plan::ShearPlan;
 
@@ -53,29 +55,18 @@ impl<P: Policy> CpuEngine<P> {
 }
 
 impl<P: Policy, S: Stepper> CpuEngine<P, S> {
-    /// Whether drifts are those of a tilted box.
+    /// Whether drifts are those of a tilted box, or lists are.
     pub(super) fn is_tilted(&self) -> bool {
-        !self.flow.is_at_rest() || self.state.policy().slope().tilt != 0.0
+        !self.flow.is_at_rest()
+            || self.state.policy().slope().tilt != 0.0
+            || self.neighbor_lists.tilt() != 0.0
     }
 
-    /// That the nearest image of a pair within reach of the lists is the one that differences of skewed coordinates give, each
-    /// wrapped by itself: `L_x >= 2 R + 2 |u| R L_x / L_y`.
-    ///
     /// # Errors
-    /// If the box is too narrow for that.
+    /// If the box is too narrow for its tilts.
     pub(super) fn check_tilt(&self) -> Result<(), EngineError> {
-        if !self.is_tilted() {
-            return Ok(());
-        }
-        let simulation_box = self.state.simulation_box();
-        let tilt = if self.flow.is_at_rest() { simulation_box.tilt().abs() } else { 0.5 };
-        let [x, y, _] = simulation_box.padded_edges();
         let reach = self.plan.reach(self.neighbor_lists.skin());
-        let needed = 2.0 * reach * (1.0 + tilt * x / y);
-        if x >= needed && y >= 2.0 * reach {
-            return Ok(());
-        }
-        Err(EngineError::NarrowForTilt { edges: [x, y], tilt, needed, reach })
+        check_tilt(self.state.simulation_box(), !self.flow.is_at_rest(), reach)
     }
 
     /// Moves all particles in a tilted box, by half of their way if it is one of two halves; returns whether the lists must be
@@ -116,10 +107,9 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     }
 
     /// What rounding would leave of the momentum along x when all velocities along it lose `growth` of those along y, in units
-    /// of the last digit; nothing where velocities are no integers, or masses differ.
+    /// of the last digit; nothing where velocities are no integers, masses differ, or a thermostat acts.
     fn residue(&self, growth: f64) -> Residue {
-        let species = self.state.species();
-        if species.windows(2).any(|pair| pair[0].mass != pair[1].mass) {
+        if !self.stage.keeps_momentum_in_flow(self.state.species()) {
             return Residue::default();
         }
         let policy = self.state.policy();

@@ -28,7 +28,10 @@ device_struct! {
         pub restore: u32,
         /// Of the sites of its first step: those of the steps that follow are one more each (`kernels/md/tagged.cuh`).
         pub tag: u32,
-        pub unused: u32,
+        /// Particles share what rounding leaves of the momentum in each drift of a flow.
+        pub shares_residue: u32,
+        /// Growth of the tilt in a quarter of a step.
+        pub flow_quarter: f64,
         pub samples: SampleTimes,
         pub stress: SampleTimes,
     }

@@ -63,6 +63,13 @@ device_struct! {
         pub control: Pointer<Control>,
         /// Squared displacement up to which the lists are good.
         pub limit2: f64,
+        /// Its root.
+        pub limit: f64,
+        /// Farthest reach of the lists, times the share of the skin that a particle may move: what a shear takes from the limit is
+        /// proportional to it.
+        pub limit_of_reach: f64,
+        /// `L_x / L_y`.
+        pub aspect: f64,
         /// With diameters: the cutoff in units of that of a pair, the skin, and the diameter with which that of a pair is greatest.
         pub unit_cutoff: f64,
         pub skin: f64,
@@ -148,6 +155,9 @@ device_struct! {
         pub swap_change: i64,
         /// Pair too close: smaller and larger id.
         pub closest_pair: u64,
+        /// Tilt of the box, and of that in which the lists were made.
+        pub tilt: f64,
+        pub lists_made_at: f64,
         pub heat: f64,
         /// Factor on all velocities that is still to come in the present step.
         pub factor: f64,

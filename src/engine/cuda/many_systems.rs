@@ -97,8 +97,12 @@ impl<P: DevicePolicy> Group<P> {
         gpu: Gpu,
     ) -> Result<Self, EngineError> {
         let session = Session::open(gpu)?;
+        let simulation_box = &states[0].simulation_box;
+        let mut plan = plan.clone();
+        plan.system.simulation_box = plan.system.simulation_box.with_tilt(simulation_box.tilt());
+        let plan = &plan;
         let (count, plan_of_first) = (states.len(), plan.of_system(first));
-        let (system, simulation_box) = (&plan_of_first.system, &states[0].simulation_box);
+        let system = &plan_of_first.system;
         let element_sizes = ElementSizes::of::<P>(plan);
         let (particles, species) = (system.particle_count(), system.species.len());
         let sharing = Sharing::new(
@@ -107,7 +111,7 @@ impl<P: DevicePolicy> Group<P> {
             session.gpu.multiprocessors,
             session.shared_memory_of_multiprocessor()?,
             element_sizes.site_bytes(),
-            simulation_box.is_cubic() && !plan.may_swap(),
+            simulation_box.is_cubic() && !plan.may_swap() && !plan.may_tilt(),
         );
         let shape = tuning::shape_of_many(&plan_of_first, simulation_box, None, sharing);
         tuning::check_memory(&session, count * particles, species, element_sizes, shape)?;
@@ -242,7 +246,7 @@ impl<P: DevicePolicy> Ensemble for ManySystems<P> {
             group.sampling = None;
             group.each(|number, system| {
                 system.enter_stage_untuned(&stages[number]);
-                Ok(())
+                system.check_tilt()
             })
         })
         .map(drop)

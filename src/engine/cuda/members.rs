@@ -189,6 +189,7 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, sharing: Sharing) -> Pr
     let by_length = sharing.all_candidates && P::exact_sum(std::iter::empty()).is_some();
     let macros = [
         ("MEMBERS", "1".to_owned()),
+        ("TILTED", u32::from(plan.may_tilt()).to_string()),
         ("MEMBER_THREADS", sharing.threads.to_string()),
         ("MEMBER_BLOCKS", sharing.blocks_of_multiprocessor.to_string()),
         ("STAGED_COPIES", sharing.staged_copies.to_string()),

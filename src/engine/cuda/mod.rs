@@ -26,6 +26,7 @@ mod raw_state;
 mod run_device;
 mod samples;
 mod samples_of_many;
+mod shear;
 mod single_rank;
 pub mod sources;
 mod state;
@@ -97,7 +98,11 @@ pub use minimize::{CudaMinimizer, FIRE as FIRE_HEADER, program as minimizer_prog
 /// The kernels of a plan, ready to be compiled: as the engine does for its GPU, and as tests do for
 /// GPUs that are not there.
 pub fn program(plan: &Plan) -> Program {
-    in_precision!(plan.run.precision, |P| single_rank::program(&policy::<P>(plan), plan))
+    in_precision!(plan.run.precision, |P| single_rank::program(
+        &policy::<P>(plan),
+        plan,
+        plan.may_tilt()
+    ))
 }
 
 /// The same of many systems on a GPU with a number of multiprocessors, each with this many bytes of shared memory.

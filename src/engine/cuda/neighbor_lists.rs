@@ -37,6 +37,8 @@ pub struct ListShape {
     pub domains: [u32; 3],
     /// Particles are sorted by species first, then by cell: for one block, whose warps then have lists of one length each.
     pub by_species: bool,
+    /// Cells are wide enough for any tilt of the box.
+    pub for_tilts: bool,
     /// Bytes of an entry.
     pub entry_bytes: usize,
 }
@@ -139,9 +141,9 @@ impl ListBuffers {
         particles: usize,
     ) -> Result<Self, EngineError> {
         let species = system.species;
-        let reach = system.reach(shape.skin) * system.wider_cells;
+        let reaches = system.reaches_of_cells(shape, system.wider_cells);
         let (cells, ranks) =
-            number_cells(&system.simulation_box, reach, system.total, shape.domains);
+            number_cells(&system.simulation_box, reaches, system.total, shape.domains);
         let group_log2 = match shape.by_species {
             // At least as many as lists have different lengths.
             true => ranks.len().next_power_of_two().max(32).ilog2(),
@@ -175,7 +177,7 @@ impl ListBuffers {
         })
     }
 
-    fn describe(&self, simulation_box: &SimulationBox, system: &mut System) {
+    fn describe(&self, simulation_box: &SimulationBox, for_tilts: bool, system: &mut System) {
         system.list = self.list.pointer();
         system.cell_rank = self.cell_rank.pointer();
         system.around = self.around.pointer();
@@ -183,7 +185,7 @@ impl ListBuffers {
         system.bin_start = self.bin_start.pointer();
         system.reach2 = self.reach2.pointer();
         system.cells = self.cells;
-        describe_cells(simulation_box, system);
+        describe_cells(simulation_box, for_tilts, system);
         system.bins = self.bins as u32;
         system.group_log2 = self.group_log2;
         system.around_count = self.around_count as u32;
@@ -228,6 +230,15 @@ impl ListedSystem {
     /// Distance up to which the widest lists reach.
     fn reach(&self, skin: f64) -> f64 {
         self.longest_cutoff() + skin
+    }
+
+    /// Least width of the cells along each axis, with a factor on all of them.
+    fn reaches_of_cells(&self, shape: ListShape, wider: f64) -> [f64; 3] {
+        let reach = self.reach(shape.skin) * wider;
+        match shape.for_tilts {
+            true => [reach * self.simulation_box.widening_of_cells(), reach, reach],
+            false => [reach; 3],
+        }
     }
 
     fn longest_cutoff(&self) -> f64 {
@@ -362,14 +373,16 @@ impl NeighborList {
         as_after_restart: bool,
     ) -> Result<(), EngineError> {
         self.listed.simulation_box = simulation_box;
-        let (cells, reach) = (self.cells(), self.listed.reach(self.shape.skin));
-        let possible = |wider| count_cells(&simulation_box, [reach * wider; 3], self.listed.total);
+        let (cells, shape) = (self.cells(), self.shape);
+        let reaches = |wider| self.listed.reaches_of_cells(shape, wider);
+        let possible = |wider| count_cells(&simulation_box, reaches(wider), self.listed.total);
         if as_after_restart {
             return if possible(1.0) == cells { Ok(()) } else { self.set_shape(self.shape) };
         }
-        let mut widths = simulation_box.edges().iter().zip(cells);
-        let wide_enough = widths
-            .all(|(edge, cells)| cells <= 1 || edge / f64::from(cells) >= reach * cells::MARGIN);
+        let mut widths = simulation_box.edges().iter().zip(cells).zip(reaches(1.0));
+        let wide_enough = widths.all(|((edge, cells), reach)| {
+            cells <= 1 || edge / f64::from(cells) >= reach * cells::MARGIN
+        });
         let mut counts = possible(WIDER_CELLS).into_iter().zip(cells);
         let fine_enough = counts.all(|(possible, cells)| possible <= cells + cells / 4 + 1);
         if wide_enough && fine_enough {
@@ -393,10 +406,14 @@ impl NeighborList {
         self.allocate()
     }
 
-    /// The same for another box.
-    pub fn set_box(&mut self, simulation_box: SimulationBox) -> Result<(), EngineError> {
+    /// The same for another box; `for_tilts`: one with a tilt, now or later.
+    pub fn set_box(
+        &mut self,
+        simulation_box: SimulationBox,
+        for_tilts: bool,
+    ) -> Result<(), EngineError> {
         self.listed.simulation_box = simulation_box;
-        self.set_shape(self.shape)
+        self.set_shape(ListShape { for_tilts, ..self.shape })
     }
 
     /// The same with room for lists of `need` entries and some more.
@@ -430,12 +447,14 @@ impl NeighborList {
     pub fn describe(&self, system: &mut System) {
         self.sort_buffers.describe(system);
         if let Some(lists) = &self.lists {
-            lists.describe(&self.listed.simulation_box, system);
+            lists.describe(&self.listed.simulation_box, self.shape.for_tilts, system);
         }
         system.unit_cutoff = self.listed.unit_cutoff;
         system.skin = self.shape.skin;
         system.widest_partner = self.listed.widest_partner;
         system.limit2 = self.limit2();
+        system.limit = self.limit();
+        system.limit_of_reach = skin::SHARE * self.listed.reach(self.shape.skin);
         system.lanes_log2 = self.shape.lanes_log2;
     }
 
@@ -472,8 +491,9 @@ fn rank_and_offset(cell: NeighborCell) -> u32 {
 }
 
 /// What the search with 16-bit floats (`kernels/md/coarse.cuh`) must know: cells are measured by the widest
-/// edge of one. With fewer than three cells along an axis an offset has two meanings.
-fn describe_cells(simulation_box: &SimulationBox, system: &mut System) {
+/// edge of one. With fewer than three cells along an axis an offset has two meanings. In a box for tilts that is longer along x than
+/// along y places are too far from the corners of their cells.
+fn describe_cells(simulation_box: &SimulationBox, for_tilts: bool, system: &mut System) {
     let edges = simulation_box.edges();
     let cell_edge: Vec<f64> =
         edges.iter().zip(system.cells).map(|(edge, cells)| edge / f64::from(cells)).collect();
@@ -483,7 +503,8 @@ fn describe_cells(simulation_box: &SimulationBox, system: &mut System) {
         *shape = (edge / widest) as f32;
     }
     system.inv_cell = (1.0 / widest) as f32;
-    system.coarse = system.cells[..edges.len()].iter().all(|&cells| cells >= 3).into();
+    let enough = system.cells[..edges.len()].iter().all(|&cells| cells >= 3);
+    system.coarse = (enough && !(for_tilts && edges[0] > edges[1])).into();
 }
 
 /// Rows of four entries for each lane, and entries of all lists.

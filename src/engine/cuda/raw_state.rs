@@ -5,6 +5,7 @@ use super::buffers::ElementSizes;
 use super::constants::DevicePolicy;
 use super::transfer::aligned_size;
 use crate::arithmetic::Real;
+use crate::engine::state::straightened;
 use crate::engine::{ExactState, MemoryLayout};
 use crate::integrator::ThermostatState;
 use crate::plan::Precision;
@@ -22,6 +23,8 @@ pub struct RawSnapshot<P> {
     pub skin: f64,
     pub threads_per_particle: u32,
     pub rebuilds: u64,
+    /// Tilt of the box in which the lists were made.
+    pub lists_made_at: f64,
     /// Whether particles have diameters.
     pub has_diameters: bool,
 }
@@ -146,7 +149,7 @@ impl<P: DevicePolicy> RawSnapshot<P> {
                 skin: self.skin,
                 threads_per_particle: Some(self.threads_per_particle),
                 rebuilds: self.rebuilds,
-                tilt: 0.0,
+                tilt: self.lists_made_at,
             }),
         }
     }
@@ -155,11 +158,12 @@ impl<P: DevicePolicy> RawSnapshot<P> {
     pub fn snapshot(&self, bytes: &[u8]) -> Snapshot {
         let particles = self.particles(&mut Arrays { bytes });
         let id = &particles.id;
+        let skewed = by_id(id, &particles.position, |bits, axis| {
+            self.policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis)
+        });
         Snapshot {
             step: self.step,
-            position: by_id(id, &particles.position, |bits, axis| {
-                self.policy.coordinate_to_f64(P::coordinate_from_bits(bits), axis)
-            }),
+            position: straightened(skewed, &self.simulation_box),
             image: by_id(id, &particles.image, |image, _| image),
             velocity: by_id(id, &particles.velocity, |bits, axis| {
                 self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis)
@@ -290,6 +294,7 @@ mod tests {
             skin: 0.4,
             threads_per_particle: 4,
             rebuilds: 9,
+            lists_made_at: 0.0,
             has_diameters: false,
         };
         let bytes = bytes_of(&raw_snapshot, &state);

@@ -51,6 +51,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/swaps.cuh"),
     header!("md/andersen.cuh"),
     header!("md/coarse.cuh"),
+    header!("md/flow.cuh"),
     header!("md/forces.cuh"),
     header!("md/grid.cuh"),
     header!("md/integrate.cuh"),
@@ -78,6 +79,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("precision/fixed_point.cuh"),
     header!("precision/single.cuh"),
     header!("precision/species.cuh"),
+    header!("precision/tilt.cuh"),
     header!("ptx.cuh"),
     header!("run.cuh"),
 ];

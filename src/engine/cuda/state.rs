@@ -10,6 +10,7 @@ use super::thermostat::SUMS_OF_BLOCK;
 use super::transfer::{Copied, Piece, Transfer};
 use crate::arithmetic::Real;
 use crate::engine::domain::{Part, Start};
+use crate::engine::state::straightened;
 use crate::engine::{EngineError, ExactState};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
@@ -314,6 +315,8 @@ impl<P: DevicePolicy> State<P> {
         system.block_sums = block_sums.pointer();
         system.control = self.control_buffer.pointer();
         system.count = self.count;
+        let [x, y, _] = self.simulation_box.padded_edges();
+        system.aspect = x / y;
     }
 
     /// The copy of the particles that is valid.
@@ -401,8 +404,18 @@ impl<P: DevicePolicy> State<P> {
         };
         self.element_sizes.write_sites(&self.buffers.sites[0], sites, &diameters)?;
         self.count = from.id.len() as u32;
-        self.control = Control::default();
+        let tilt = self.simulation_box.tilt();
+        self.control = Control { tilt, lists_made_at: tilt, ..Control::default() };
         Ok(())
+    }
+
+    /// Takes over what a launch has left; the box has another tilt where it flows.
+    pub fn take_control(&mut self, control: Control) {
+        self.control = control;
+        if control.tilt != self.simulation_box.tilt() {
+            self.simulation_box = self.simulation_box.with_tilt(control.tilt);
+            self.policy.set_tilt(control.tilt);
+        }
     }
 
     /// The particles, in the order of memory.
@@ -469,7 +482,7 @@ impl<P: DevicePolicy> State<P> {
             let bits = read(&particles.velocity[axis])?[place];
             velocity[axis] = self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis);
         }
-        Ok([position, velocity])
+        Ok([straightened(vec![position], &self.simulation_box)[0], velocity])
     }
 
     /// Distance of the nearest images of two particles, or ghosts, of which there is this number, in the sites that
@@ -482,13 +495,14 @@ impl<P: DevicePolicy> State<P> {
                 order.iter().position(|&other| other == id).map_or([0; 3], |place| sites[place])
             };
             let (a, b) = (site(first), site(second));
-            let r2: f64 = (0..self.dimension())
-                .map(|axis| {
-                    let (a, b) = (P::site_from_bits(a[axis]), P::site_from_bits(b[axis]));
-                    let displacement = self.policy.displacement(a, b, axis);
-                    self.policy.length(displacement, axis).to_f64().powi(2)
-                })
-                .sum();
+            let mut displacement = [P::Real::ZERO; 3];
+            for axis in 0..self.dimension() {
+                let (a, b) = (P::site_from_bits(a[axis]), P::site_from_bits(b[axis]));
+                displacement[axis] = self.policy.displacement(a, b, axis);
+            }
+            let along = self.policy.straightened(displacement);
+            let length = |axis: usize| self.policy.length(along[axis], axis).to_f64();
+            let r2: f64 = (0..self.dimension()).map(|axis| length(axis).powi(2)).sum();
             Ok(r2.sqrt())
         };
         read().unwrap_or(f64::NAN)

@@ -131,7 +131,7 @@ device_struct! {
         to: f64,
         timestep: f64,
         degrees_of_freedom: u64,
-        /// Langevin: exp(-friction dt); Nose-Hoover: period; Bussi: relaxation time.
+        /// Langevin: exp(-friction dt); Nose-Hoover: period; Bussi: relaxation time, 0 where the kinetic energy stays as it is.
         parameter: f64,
         /// Andersen: steps between collisions, the mass of all particles, whether velocities are scaled to the temperature
         /// exactly, and whether all masses are equal.
@@ -175,6 +175,7 @@ impl Thermostat {
                 (Kind::NoseHoover, chain_length as u32, period)
             }
             Some(plan::Thermostat::Bussi { time }) => (Kind::Bussi, 0, time),
+            Some(plan::Thermostat::Isokinetic) => (Kind::Bussi, 0, 0.0),
         };
         let exact = match stage.thermostat.map(|t| t.kind) {
             Some(plan::Thermostat::Andersen { exact, .. }) => exact,

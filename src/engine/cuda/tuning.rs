@@ -35,7 +35,12 @@ pub fn shape_of_many(
     let lanes = (threads / plan.system.particle_count().max(1)).clamp(1, 16);
     let default = Choice { skin: skin::of_many_on_a_gpu(plan), lanes_log2: lanes.ilog2() };
     let shape = shape_of(plan, simulation_box, restored.unwrap_or(default));
-    ListShape { by_species: sharing.blocks == 1, entry_bytes: sharing.entry_bytes, ..shape }
+    ListShape {
+        by_species: sharing.blocks == 1,
+        for_tilts: plan.may_tilt() || simulation_box.is_tilted(),
+        entry_bytes: sharing.entry_bytes,
+        ..shape
+    }
 }
 
 /// A choice, as far as the plan leaves it open.
@@ -43,7 +48,15 @@ fn shape_of(plan: &Plan, simulation_box: &SimulationBox, choice: Choice) -> List
     let skin = plan.run.skin.unwrap_or(choice.skin);
     let lanes_log2 = plan.run.threads_per_particle.map_or(choice.lanes_log2, u32::ilog2);
     let capacity = neighbor_lists::expected_capacity(plan, simulation_box, skin);
-    ListShape { skin, lanes_log2, capacity, domains: [1; 3], by_species: false, entry_bytes: 4 }
+    ListShape {
+        skin,
+        lanes_log2,
+        capacity,
+        domains: [1; 3],
+        by_species: false,
+        for_tilts: false,
+        entry_bytes: 4,
+    }
 }
 
 /// As many threads a particle as small blocks have for each (see [`SMALL_BLOCK`]), but no more than pay.

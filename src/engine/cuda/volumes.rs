@@ -127,7 +127,7 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
             let other = before.in_box_of_trial(proposal.to, engine.state.species());
             let step = engine.state.step;
             let other = other.map_err(|particle| EngineError::velocity_range(step, particle))?;
-            engine.replace(&other, None)?;
+            engine.replace(&other, None, false)?;
             self.before = Some(before);
         }
         engine.pair_sums()
@@ -137,7 +137,7 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
         let engine = &mut *self.engine;
         match (is_accepted, self.before.take()) {
             (true, Some(_)) => {}
-            (false, Some(before)) => engine.replace(&before, before.memory.as_ref())?,
+            (false, Some(before)) => engine.replace(&before, before.memory.as_ref(), false)?,
             (false, None) => self.rebuild |= engine.take_box_of_trial(proposal.from)?,
             // The factors are close to one: what fitted does still.
             (true, None) if coordinates_are_fractions::<P>() => {

@@ -131,6 +131,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             capacity: neighbor_lists::expected_capacity(plan, &simulation_box, skin),
             domains: domain.grid().count(),
             by_species: false,
+            for_tilts: false,
             entry_bytes: 4,
         };
         let device = |session, policy: &P, force_field: &ForceField<P>| {

@@ -73,7 +73,11 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     pub(super) fn clear_heat(&mut self, first: usize) -> Result<(), EngineError> {
         self.stepper.heats = 0;
         match self.stage.thermostat.map(|thermostat| thermostat.kind) {
-            Some(plan::Thermostat::Langevin { .. } | plan::Thermostat::Bussi { .. }) => {
+            Some(
+                plan::Thermostat::Langevin { .. }
+                | plan::Thermostat::Bussi { .. }
+                | plan::Thermostat::Isokinetic,
+            ) => {
                 let bytes = [first, MOST_HEATS].map(|heats| heats * size_of::<SplitSum>());
                 self.stepper.buffers.heat.fill(bytes[0]..bytes[1], 0)
             }

@@ -40,7 +40,11 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             None | Some(plan::Thermostat::Andersen { .. }) => Kind::None,
             Some(plan::Thermostat::Langevin { .. }) => Kind::Langevin,
             Some(plan::Thermostat::NoseHoover { .. }) if all_are_neighbors => Kind::NoseHoover,
-            Some(plan::Thermostat::Bussi { .. }) if all_are_neighbors => Kind::Bussi,
+            Some(plan::Thermostat::Bussi { .. } | plan::Thermostat::Isokinetic)
+                if all_are_neighbors =>
+            {
+                Kind::Bussi
+            }
             Some(_) => return None,
         };
         self.stepper.writes_to_peers.then_some(kind)

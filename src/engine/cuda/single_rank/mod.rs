@@ -94,14 +94,15 @@ impl Stepper for SingleRank {
     }
 }
 
-/// The program of a plan.
-pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
+/// The program of a plan; `for_tilts`: of boxes with a tilt.
+pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, for_tilts: bool) -> Program {
     let text = include_str!("../../../../kernels/md/engine.cu");
     let mut checks = AdvanceKernels::checks();
     if plan.may_swap() {
         checks += &SwapKernels::checks();
     }
-    let program = stepping_program("engine.cu", text, policy, plan, checks);
+    let tilted = [("TILTED", u32::from(for_tilts).to_string())];
+    let program = stepping_program("engine.cu", text, policy, plan, checks).define(tilted);
     if !has_tagged_sites(plan) {
         return program;
     }
@@ -157,9 +158,10 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             layout.and_then(choice_of),
             session.gpu.multiprocessors,
         );
-        let shape = ListShape { by_species: has_relisting::<P>(plan), ..shape };
+        let for_tilts = state.simulation_box.is_tilted();
+        let shape = ListShape { by_species: has_relisting::<P>(plan), for_tilts, ..shape };
         let device = |session, policy: &P, force_field: &ForceField<P>| {
-            RunDevice::new(session, program(policy, plan), policy, force_field)
+            RunDevice::new(session, program(policy, plan, for_tilts), policy, force_field)
         };
         Self::on(plan, state, session, shape, device)
     }
@@ -216,18 +218,19 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         Ok(engine)
     }
 
-    /// Takes another state of the system, in the box that it has.
+    /// Takes another state of the system, in the box that it has; `for_tilts`: with kernels and lists of boxes with a tilt.
     pub(in crate::engine::cuda) fn replace(
         &mut self,
         state: &ExactState,
         layout: Option<&MemoryLayout>,
+        for_tilts: bool,
     ) -> Result<(), EngineError> {
         let simulation_box = state.simulation_box;
-        let before = program(self.state.policy(), &self.plan);
+        let before = program(self.state.policy(), &self.plan, self.is_for_tilts());
         self.plan.system.simulation_box = simulation_box;
         self.state.set_box(simulation_box);
         let (policy, force_field) = (self.state.policy(), &self.force_field);
-        let program = program(policy, &self.plan);
+        let program = program(policy, &self.plan, for_tilts);
         if program == before {
             self.device.set_constants(policy, force_field)?;
         } else {
@@ -240,7 +243,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             self.stepper.swap = self.swap_kernels()?;
         }
         let rebuilds = self.state.control.rebuilds;
-        self.neighbor_list.set_box(simulation_box)?;
+        self.neighbor_list.set_box(simulation_box, for_tilts)?;
         self.set_system()?;
         self.load(state, layout)?;
         self.state.control.rebuilds = layout.map_or(rebuilds + 1, |memory| memory.rebuilds);
@@ -260,6 +263,9 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         // Sites for the lists: those at their last building, else the present ones.
         let sites = layout.map(|memory| memory.reference.as_slice());
         self.state.load(&Source::of_state(state, &order), sites)?;
+        if let Some(memory) = layout {
+            self.state.control.lists_made_at = memory.tilt;
+        }
         self.run(0, true, true, LaunchSamples::NONE)?;
         self.state.control.rebuilds = layout.map_or(1, |memory| memory.rebuilds);
         Ok(())
@@ -293,7 +299,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             rebuild: 0,
             restore: 0,
             tag: 0,
-            unused: 0,
+            shares_residue: self.shares_residue().into(),
+            flow_quarter: self.flow_quarter(),
             samples: samples.particles,
             stress: samples.stress,
         }
@@ -393,7 +400,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
     /// Takes over what a launch has left.
     pub(in crate::engine::cuda) fn take_control(&mut self, kind: Kind, control: Control) {
-        self.state.control = control;
+        self.state.take_control(control);
+        self.plan.system.simulation_box = *self.state.simulation_box();
         let done = control.status == status::DONE;
         control.give_back(&mut self.thermostat, !done);
         if kind == Kind::Bussi && done {
@@ -440,6 +448,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.enter_stage_untuned(stage);
+        self.enter_flow()?;
         self.enter_barostat()?;
         let may_be_long = tuning::may_be_long(stage.steps, self.particle_count());
         if self.plan.run.tune && may_be_long && self.state.step == stage.first_step {
@@ -523,7 +532,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
         let state = self.read_state()?.in_box(simulation_box, self.state.species());
         let step = self.state.step;
         let state = state.map_err(|particle| EngineError::velocity_range(step, particle))?;
-        self.replace(&state, None)
+        self.replace(&state, None, simulation_box.is_tilted())
     }
 
     fn correlator(&mut self) -> Option<&mut dyn Correlator> {

@@ -4,13 +4,16 @@ use std::time::{Duration, Instant};
 use super::SingleRank;
 use crate::engine::EngineError;
 use crate::engine::cuda::advance::LaunchSamples;
+use crate::engine::cuda::buffers::Control;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::memory::Buffer;
 use crate::engine::cuda::neighbor_lists::{ListShape, expected_capacity};
 use crate::engine::cuda::tuning::{Choice, Freedom, LONG_STAGE, fastest};
 use crate::engine::report::Trial;
+use crate::engine::tilt::largest_reach;
 use crate::integrator::ThermostatState;
+use crate::system::SimulationBox;
 
 /// Time of one trial, and of all of them.
 const TRIAL: Duration = Duration::from_millis(40);
@@ -25,6 +28,7 @@ struct Saved {
     step: u64,
     thermostat: ThermostatState,
     rebuilds: u64,
+    simulation_box: SimulationBox,
 }
 
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
@@ -36,10 +40,15 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let shape = self.neighbor_list.shape();
         let start = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let cutoff = self.plan.potential.largest_cutoff();
+        let room = match self.is_for_tilts() || self.plan.shears() {
+            true => largest_reach(self.state.simulation_box()) - cutoff,
+            false => f64::INFINITY,
+        };
+        let (skin, widest) = (shape.skin, room.min(0.6 * cutoff));
         let freedom = Freedom {
             skin: match self.plan.run.skin {
                 Some(skin) => (skin, skin),
-                None => (0.08 * cutoff, 0.6 * cutoff),
+                None => (0.08 * cutoff, widest.max(skin)),
             },
             lanes_log2: match self.plan.run.threads_per_particle {
                 Some(threads) => (threads.ilog2(), threads.ilog2()),
@@ -83,6 +92,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     fn time_steps(&mut self, saved: &Saved, choice: Choice, steps: u64) -> Option<f64> {
         self.take(choice).ok()?;
         self.put_back(saved).ok()?;
+        self.check_tilt().ok()?;
         let start = Instant::now();
         self.run(steps, false, false, LaunchSamples::NONE).ok()?;
         Some(start.elapsed().as_secs_f64() / steps as f64)
@@ -109,6 +119,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             step: self.state.step,
             thermostat: self.thermostat.clone(),
             rebuilds: self.state.control.rebuilds,
+            simulation_box: *self.state.simulation_box(),
         })
     }
 
@@ -119,6 +130,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         }
         self.state.sites().copy_from(&saved.sites)?;
         self.state.step = saved.step;
+        let tilt = saved.simulation_box.tilt();
+        self.state.take_control(Control { tilt, ..self.state.control });
         self.thermostat.clone_from(&saved.thermostat);
         self.run(0, true, false, LaunchSamples::NONE)?;
         self.state.control.rebuilds = saved.rebuilds + 1;

@@ -1,0 +1,124 @@
+// Boxes with a tilt, and steady shear, which moves the tilt by one number a step. As src/engine/cpu/shear.rs and
+// src/engine/cpu/tilted.rs, where the equations stand.
+//
+// Coordinates are skewed as the box is: pairs add the slope times what they differ by along y. Every block keeps the tilt of its
+// system, which changes between the passes of steps.
+#pragma once
+
+#if TILTED
+// What rounding leaves of the momentum along x, in units of the last digit of velocities: all particles share it, and those of
+// the first ids have one more.
+struct Residue {
+    i64 sign, share;
+    u64 rest;
+
+    INLINE i64 of(u32 id) const { return sign * (share + (id < rest ? 1 : 0)); }
+};
+
+struct Flow {
+    // Of the present box, and of that in which lists were made; and its growth in a quarter of a step.
+    double tilt, made_at, quarter;
+    // dx/dy in units of displacements: at the present sites, and at those after the coming drift, before a flip.
+    Real slope, next_slope;
+    // Squared displacement against the flow up to which the lists are good after the coming drift.
+    Real next_limit2;
+    // What the tilt loses at the end of the coming drift: the box is flipped where it is beyond 1/2.
+    i32 turns;
+    Residue residue;
+
+    // What follows is done by one thread of the block; the others see it after its next barrier.
+    INLINE void set_tilt(double of_box) {
+        tilt = of_box;
+        slope = Policy::slope(tilt, system.aspect);
+    }
+    INLINE void prepare_drift() {
+        double end = add(tilt, mul(4.0, quarter));
+        next_slope = Policy::slope(end, system.aspect);
+        turns = end > 0.5 ? 1 : end < -0.5 ? -1 : 0;
+        // `NeighborLists::limit2_in_flow`.
+        double half = mul(0.5, magnitude(mul(sub(end, made_at), system.aspect)));
+        double shortening = sub(add(1.0, half), square_root(add(1.0, mul(half, half))));
+        double limit = sub(square_root(system.limit2), mul(shortening, system.limit_of_reach));
+        next_limit2 = limit > 0.0 ? (Real)mul(limit, limit) : Real(-1);
+    }
+    INLINE void note_lists() {
+        made_at = tilt;
+        prepare_drift();
+    }
+    // After a drift.
+    INLINE void go_on() {
+        set_tilt(sub(add(tilt, mul(4.0, quarter)), (double)turns));
+        prepare_drift();
+    }
+};
+__shared__ Flow flow;
+
+// Of the box at the start of a kernel.
+INLINE void enter_box() {
+    if (threadIdx.x == 0) {
+        flow.quarter = 0.0;
+        flow.residue = Residue{0, 0, 0};
+        flow.made_at = system.control->lists_made_at;
+        flow.set_tilt(system.control->tilt);
+        flow.prepare_drift();
+    }
+}
+// Lists are made in the present box.
+INLINE void note_lists() {
+    if (threadIdx.x == 0) flow.note_lists();
+}
+INLINE Real present_slope() { return flow.slope; }
+INLINE Real slope_after_drift() { return flow.next_slope; }
+INLINE Real limit2_after_drift() { return flow.next_limit2; }
+INLINE bool is_flipped_after_drift() { return flow.turns != 0; }
+// Whether the box has neither a tilt nor a flow, and lists are of such a box.
+INLINE bool is_at_rest() { return flow.tilt == 0.0 && flow.made_at == 0.0 && flow.quarter == 0.0; }
+
+// The displacement of a pair of the difference of skewed coordinates.
+INLINE void straighten(Real (&displacement)[DIMENSION], Real slope) {
+    displacement[0] = fused(displacement[1], slope, displacement[0]);
+}
+
+// A drift, or half of one: `v_x -= rate v_y dt/2; r += v dt; v_x -= rate v_y dt/2`.
+struct DriftInBox {
+    Policy::Skew growth, middle;
+
+    // The tilt grows in `quarters` of the step after the first `begin` of them.
+    INLINE DriftInBox(int begin, int quarters) {
+        growth = Policy::skew(mul(0.5 * quarters, flow.quarter), system.aspect);
+        middle = Policy::skew(add(flow.tilt, mul(begin + 0.5 * quarters, flow.quarter)), system.aspect);
+    }
+    // In each half.
+    INLINE void slow(Velocity (&velocity)[DIMENSION], const Particles &particles, u32 p) const {
+        if (flow.quarter == 0.0) return;
+        velocity[0] = Policy::skewed_velocity(velocity[0], velocity[1], growth);
+        if (flow.residue.sign != 0) velocity[0] = Policy::subtract_units(velocity[0], flow.residue.of(particles.id[p]));
+    }
+    // Of the coordinate along an axis.
+    INLINE Velocity of_coordinate(const Velocity (&velocity)[DIMENSION], int axis) const {
+        return axis == 0 ? Policy::skewed_velocity(velocity[0], velocity[1], middle) : velocity[axis];
+    }
+};
+
+// The place in the flipped box, with the same periodic images.
+INLINE void flip(Coordinate (&position)[DIMENSION], i32 (&image)[DIMENSION]) {
+    position[0] = Policy::flipped(policy, position[0], position[1], system.aspect, flow.turns, image[0]);
+    image[0] += flow.turns * image[1];
+}
+#else
+INLINE void enter_box() {}
+INLINE void note_lists() {}
+INLINE Real present_slope() { return Real(0); }
+INLINE Real slope_after_drift() { return Real(0); }
+INLINE Real limit2_after_drift() { return (Real)system.limit2; }
+INLINE bool is_flipped_after_drift() { return false; }
+INLINE bool is_at_rest() { return true; }
+INLINE void straighten(Real (&)[DIMENSION], Real) {}
+
+struct DriftInBox {
+    INLINE DriftInBox(int, int) {}
+    INLINE void slow(Velocity (&)[DIMENSION], const Particles &, u32) const {}
+    INLINE Velocity of_coordinate(const Velocity (&velocity)[DIMENSION], int axis) const { return velocity[axis]; }
+};
+INLINE void flip(Coordinate (&)[DIMENSION], i32 (&)[DIMENSION]) {}
+#endif
