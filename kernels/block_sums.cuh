@@ -1,4 +1,4 @@
-// Sums over the threads of a block, which must all come here; a block is whole warps.
+// Sums over the threads of a block, and copies by them; all must come here. A block is whole warps.
 #pragma once
 #include "arithmetic/portable.cuh"
 
@@ -35,4 +35,13 @@ INLINE u32 block_prefix(u32 value, u32 &total) {
     }
     total = warps;
     return before + inclusive - value;
+}
+
+// The threads see the copy after the next barrier of the block.
+template <typename T>
+INLINE void copy_by_block(T &to, const T &from) {
+    static_assert(sizeof(T) % sizeof(u32) == 0, "whole words");
+    for (u32 word = threadIdx.x; word < sizeof(T) / sizeof(u32); word += blockDim.x) {
+        ((u32 *)&to)[word] = ((const u32 *)&from)[word];
+    }
 }

@@ -12,8 +12,8 @@ use supercool::engine::cuda::constants;
 use supercool::engine::cuda::library::Nvrtc;
 use supercool::engine::cuda::program::Program;
 use supercool::engine::cuda::{
-    centers_program, correlation_program, density_program, domain_program, members_program,
-    minimizer_program, neighborhoods_program, program, structure_program,
+    centers_program, correlation_program, density_program, domain_program, many_minimizers_program,
+    members_program, minimizer_program, neighborhoods_program, program, structure_program,
 };
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, Offloaded};
 use supercool::observable::{Correlations, SampleContext};
@@ -645,6 +645,36 @@ fn kernels_of_minima_compile() {
         assert_eq!(kernels.len(), 1, "{name}: {kernels:?}");
         assert_eq!(kernels[0].function, "descend", "{name}");
         // What the passes share is spilled across the calls of them; their loops have little.
+        let spills: u32 = resources.iter().map(|of| of.spills).sum();
+        assert!(spills < 1500, "{name}: {resources:?}");
+    }
+}
+
+/// Descents of many systems: so many that they share multiprocessors, and fewer.
+#[test]
+fn kernels_of_minima_side_by_side_compile() {
+    use PairPotential::{InversePower, LennardJones, Yukawa};
+    if !nvrtc_is_there() {
+        return;
+    }
+    let cases = [
+        (3, LennardJones, Truncation::EvenQuartic, 90, 1000),
+        (3, LennardJones, SMOOTH, 90, 64),
+        (2, LennardJones, Truncation::ForceShifted, 80, 1000),
+        (3, InversePower { n: 12 }, Truncation::EvenQuartic, 90, 1000),
+        (2, Yukawa, Truncation::ForceShifted, 100, 1000),
+    ];
+    let cases = cases.map(|(dimension, form, truncation, version, systems)| {
+        let plan = plan(Precision::FixedPoint, dimension, form, truncation);
+        let name = format!("{dimension}D, {form:?}, sm_{version}, {systems} systems");
+        let program = many_minimizers_program(&plan, systems, 132);
+        (name, program, Architecture::Machine(version))
+    });
+    for (name, resources) in compile_all(cases.to_vec()) {
+        let kernels: Vec<&Resources> = resources.iter().filter(|of| of.is_kernel).collect();
+        assert_eq!(kernels.len(), 1, "{name}: {kernels:?}");
+        assert_eq!(kernels[0].function, "descend_many", "{name}");
+        println!("{name}: {resources:?}");
         let spills: u32 = resources.iter().map(|of| of.spills).sum();
         assert!(spills < 1500, "{name}: {resources:?}");
     }

@@ -1,6 +1,7 @@
 // Many systems in one launch. All of them have potential, species and box in common. The blocks with one index along y belong to
 // one system: they are the grid of all other files.
 #pragma once
+#include "block_sums.cuh"
 #include "shared/launch.cuh"
 #include "shared/sampling.cuh"
 #include "shared/thermostat.cuh"
@@ -17,15 +18,6 @@ __shared__ SamplingConstant sampling;
 __shared__ SplitSum *stress_sums;
 
 INLINE const Member &member_of_block() { return members[first_member + blockIdx.y]; }
-
-// All threads of the block must come here; they see the copy after the next barrier of the block.
-template <typename T>
-INLINE void copy_by_block(T &to, const T &from) {
-    static_assert(sizeof(T) % sizeof(u32) == 0, "whole words");
-    for (u32 word = threadIdx.x; word < sizeof(T) / sizeof(u32); word += blockDim.x) {
-        ((u32 *)&to)[word] = ((const u32 *)&from)[word];
-    }
-}
 
 // Every kernel begins so.
 INLINE void enter_system() {

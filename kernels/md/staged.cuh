@@ -9,6 +9,11 @@
 #define STAGED_COPIES 0
 #endif
 
+// Words of a site there.
+#ifndef STAGED_STRIDE
+#define STAGED_STRIDE SITE_STRIDE
+#endif
+
 #if STAGED_COPIES
 INLINE Site *staged_memory() {
     extern __shared__ uint4 staged[];
@@ -19,7 +24,7 @@ INLINE Site *staged_memory() {
 struct StagedSites {
     u32 first;
 
-    INLINE Site *at(u32 place) const { return staged_memory() + (size_t)(first + place) * SITE_STRIDE; }
+    INLINE Site *at(u32 place) const { return staged_memory() + (size_t)(first + place) * STAGED_STRIDE; }
 };
 
 INLINE StagedSites staged_sites(u32 site_copy) {
@@ -59,16 +64,30 @@ INLINE void load_staged(const double *at, double (&x)[SITE_COMPONENTS]) {
 INLINE void load_site(const StagedSites &sites, u32 place, Site (&x)[SITE_COMPONENTS]) { load_staged(sites.at(place), x); }
 INLINE void load_site_of_entry(const StagedSites &sites, u32 entry, Site (&x)[SITE_COMPONENTS]) {
 #if ENTRY_LOG2
-    static_assert(SITE_STRIDE * sizeof(Site) == 1 << ENTRY_LOG2, "an entry is the first byte of a site");
+    static_assert(STAGED_STRIDE * sizeof(Site) == 1 << ENTRY_LOG2, "an entry is the first byte of a site");
     load_staged((const Site *)((const u8 *)sites.at(0) + entry), x);
 #else
     load_site(sites, entry, x);
 #endif
 }
 
+INLINE void store_site(const StagedSites &sites, u32 place, const Site (&x)[SITE_COMPONENTS]) {
+    Site *at = sites.at(place);
+#pragma unroll
+    for (int k = 0; k < SITE_COMPONENTS; ++k) at[k] = x[k];
+}
+
 // Copies the sites of the system; all threads of the block must come here, and none may read the copy before the block's next
 // barrier.
 INLINE void stage_sites(const Site *sites, const StagedSites &to) {
+    if (STAGED_STRIDE != SITE_STRIDE) {
+        for (u32 place = threadIdx.x; place < system.count; place += blockDim.x) {
+            Site site[SITE_COMPONENTS];
+            load_site(sites, place, site);
+            store_site(to, place, site);
+        }
+        return;
+    }
     u32 words = system.count * (u32)(SITE_STRIDE * sizeof(Site) / sizeof(uint2));
     const uint2 *from = (const uint2 *)sites;
     uint2 *at = (uint2 *)to.at(0);

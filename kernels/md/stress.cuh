@@ -5,6 +5,7 @@
 #include "md/integrate.cuh"
 #include "md/sample.cuh"
 #include "md/sums.cuh"
+#include "md/virial.cuh"
 
 #ifndef STRESS
 #define STRESS 0
@@ -16,19 +17,6 @@
 INLINE i64 kinetic_stress_term(double mass, const double (&v)[3], int k, bool &fits) {
     const int first[6] = {0, 1, 2, 0, 0, 1}, second[6] = {0, 1, 2, 1, 2, 2};
     return exact_term(mul(mass, mul(v[first[k]], v[second[k]])), fits);
-}
-
-// Adds r_a F_b of a pair.
-INLINE void add_virial(Sum (&virial)[6], const Interaction &pair) {
-    Real r[3] = {};
-#pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) r[axis] = Policy::length(policy, pair.displacement[axis], axis);
-    Real force = REDUCED ? Policy::force_of_impulse(policy, pair.force) : pair.force;
-    const int first[6] = {0, 1, 2, 0, 0, 1}, second[6] = {0, 1, 2, 1, 2, 2};
-#pragma unroll
-    for (int k = 0; k < 6; ++k) {
-        Policy::accumulate_energy(virial[k], mul(mul(force, r[first[k]]), r[second[k]]));
-    }
 }
 
 #if STRESS

@@ -38,10 +38,14 @@ typedef unsigned short HalfBits;
 #define TILTED 0
 #endif
 INLINE void enter_box();
+// Whether each block has a system and a box of its own.
+#ifndef OWN_BOXES
+#define OWN_BOXES 0
+#endif
 
 #if MEMBERS
 #include "md/member.cuh"
-#else
+#elif !OWN_BOXES
 // Where everything lies: constant, so that every function reads it at no cost.
 __constant__ System system;
 // Every kernel begins so.
@@ -50,7 +54,11 @@ INLINE void enter_system() {
     if (TILTED) __syncthreads();
 }
 #endif
+#if OWN_BOXES
+#include "minimize/own_box.cuh"
+#else
 __constant__ PolicyConstants policy;
+#endif
 __constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
 static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;
 static constexpr bool ENDS_BY_ITSELF = Truncated<Evaluator, TRUNCATION>::ENDS_BY_ITSELF;

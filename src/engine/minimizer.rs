@@ -69,27 +69,8 @@ pub fn minimizer(
     })
 }
 
-/// Several of them for threads that share systems: one on the processor uses the thread that calls it.
-///
-/// # Errors
-/// As [`minimizer`].
-pub(in crate::engine) fn minimizers(
-    plan: &Plan,
-    settings: &InherentStructuresPlan,
-    count: usize,
-) -> Result<Vec<Box<dyn Minimizer>>, EngineError> {
-    let gpu = gpu_of(plan)?;
-    let one = |_| -> Box<dyn Minimizer> {
-        match &gpu {
-            Some(gpu) => Box::new(cuda::CudaMinimizer::new(plan, settings, gpu.clone())),
-            None => Box::new(cpu::CpuMinimizer::of_caller(plan, settings)),
-        }
-    };
-    Ok((0..count).map(one).collect())
-}
-
 /// The GPU that descents of a plan take place on, if they do on one.
-fn gpu_of(plan: &Plan) -> Result<Option<cuda::device::Gpu>, EngineError> {
+pub(in crate::engine) fn gpu_of(plan: &Plan) -> Result<Option<cuda::device::Gpu>, EngineError> {
     Ok(match plan.run.engine {
         EngineChoice::Cuda => Some(cuda::device::gpus()?.swap_remove(0)),
         EngineChoice::Auto => cuda::device::gpus().ok().map(|mut gpus| gpus.swap_remove(0)),

@@ -64,6 +64,11 @@ pub fn of_many_on_a_gpu(plan: &Plan) -> f64 {
     of(plan, share, 1.0)
 }
 
+/// Of descents that share a GPU: particles that follow a small strain move little, and forces take nearly all of the time.
+pub fn of_descents_on_a_gpu(plan: &Plan) -> f64 {
+    plan.run.skin.unwrap_or((0.08 * plan.potential.largest_cutoff()).clamp(0.1, 0.4))
+}
+
 /// Of ranks, the same on all of them.
 pub fn on_ranks(
     plan: &Plan,

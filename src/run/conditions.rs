@@ -2,7 +2,7 @@
 //!
 //! The engine is then set up anew, from the state in which the steps before have left the system. A resumed run does so from
 //! the same state in the same way, so that it has the same bits.
-use super::stage::minima::minima;
+use super::stage::minima::Searches;
 use super::{OutputDirectory, RunError, Simulation, stage_contexts};
 use crate::announce;
 use crate::engine::{
@@ -121,16 +121,17 @@ fn minima_below(
         // Sums of 64-bit floats differ between processor and GPU in their last bits.
         of_descent.run.engine = EngineChoice::Cpu;
     }
-    let mut minimizer = engine::minimizer(&of_descent, settings)?;
+    let mut searches = Searches::new(&of_descent, settings)?;
     if let Some(cancel) = cancel {
-        minimizer.cancel_when(cancel.clone());
+        searches.cancel_when(cancel.clone());
     }
     let species = &plan.system.species;
     let snapshots: Vec<_> = states.iter().map(|state| state.to_snapshot(species)).collect();
     let number = |system: usize| plan.ensemble.as_ref().map(|_| system);
-    let systems = snapshots.iter().enumerate().map(|(system, of)| (number(system), of));
+    let systems: Vec<_> =
+        snapshots.iter().enumerate().map(|(system, of)| (number(system), of)).collect();
     let place = (stage, "minimize.maximum_iterations");
-    let found = minima(minimizer.as_mut(), settings.force_tolerance, place, systems)?;
+    let found = searches.minima(place, &systems)?;
     let minimum = |(state, found): (&ExactState, &InherentStructure)| {
         ExactState::from_snapshot(
             &found.snapshot,

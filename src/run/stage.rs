@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(super) use self::files::faults_of_ended;
 use self::files::{InFiles, StageFiles};
-use self::minima::minima;
+use self::minima::Searches;
 pub(super) use self::observables::StoredFrames;
 use self::observables::{Observables, sample_context};
 use self::propensities::StagePropensities;
@@ -22,8 +22,7 @@ use super::limits::{self, Limits};
 use super::schedule::Schedule;
 use super::writer::Row;
 use crate::engine::{
-    self, Ensemble, ExchangeCounts, InherentStructure, Minimizer, OfSystems, Strained,
-    Thermodynamics, Workers,
+    Ensemble, ExchangeCounts, InherentStructure, OfSystems, Strained, Thermodynamics, Workers,
 };
 use crate::observable::diameter_classes::DiameterClass;
 use crate::observable::dynamics::evaluation::Evaluated;
@@ -64,7 +63,7 @@ pub struct StageOutput {
     /// Of runs from the same configurations.
     propensities: Option<StagePropensities>,
     propensity_layout: Option<PropensityLayout>,
-    minimizer: Option<Box<dyn Minimizer>>,
+    searches: Option<Searches>,
     potential: PotentialPlan,
     context: SampleContext,
     limits: Limits,
@@ -191,8 +190,8 @@ impl StageOutput {
         let systems = (0..plan.systems())
             .map(|system| Observables::new(plan, &stage, frames, classes.get(system)));
         let systems = systems.collect::<Result<_, _>>()?;
-        let minimizer = match &stage.observe.inherent_structures {
-            Some(settings) => Some(engine::minimizer(plan, settings)?),
+        let searches = match &stage.observe.inherent_structures {
+            Some(settings) => Some(Searches::new(plan, settings)?),
             None => None,
         };
         let local_order = match &stage.observe.local_order {
@@ -202,7 +201,7 @@ impl StageOutput {
         Ok(StageOutput {
             first_step,
             local_order,
-            minimizer,
+            searches,
             potential: plan.potential.clone(),
             context: observables::sample_context(plan, &stage),
             propensity_layout: PropensityLayout::of(plan, &stage),
@@ -227,8 +226,8 @@ impl StageOutput {
     /// Searches for inherent structures end when the directory's run has no more time for them.
     fn give_up_as(&mut self, directory: &OutputDirectory) {
         let Some(cancel) = directory.cancel() else { return };
-        if let Some(minimizer) = &mut self.minimizer {
-            minimizer.cancel_when(cancel.clone());
+        if let Some(searches) = &mut self.searches {
+            searches.cancel_when(cancel.clone());
         }
         if let Some(propensities) = &mut self.propensities {
             propensities.cancel_when(cancel.clone());
@@ -246,7 +245,7 @@ impl StageOutput {
         if self.local_order.is_some() {
             scalars.push(Scalars::LocalOrder);
         }
-        if self.minimizer.is_some() {
+        if self.searches.is_some() {
             scalars.push(Scalars::InherentStructures);
         }
         let thermodynamics = self.plan.observe.thermodynamics.is_some();
@@ -454,19 +453,15 @@ impl StageOutput {
 
     /// The inherent structures of snapshots, if they are due.
     fn minimize(&mut self, step: u64, snapshots: &[Snapshot]) -> Result<(), RunError> {
-        let (Some(minimizer), Some(settings)) =
-            (&mut self.minimizer, &self.plan.observe.inherent_structures)
-        else {
-            return Ok(());
-        };
+        let Some(searches) = &mut self.searches else { return Ok(()) };
         if !self.plan.observe.wants_minima(step) {
             return Ok(());
         }
         let place = (&self.plan.name[..], "observe.inherent_structures.maximum_iterations");
         let number = |system| self.ensemble.as_ref().map(|_| system);
-        let systems =
-            snapshots.iter().enumerate().map(|(system, snapshot)| (number(system), snapshot));
-        let found = minima(minimizer.as_mut(), settings.force_tolerance, place, systems)?;
+        let systems: Vec<_> =
+            snapshots.iter().enumerate().map(|(system, of)| (number(system), of)).collect();
+        let found = searches.minima(place, &systems)?;
         let step = snapshots[0].step;
         let time = self.time(step);
         let row = |found: &InherentStructure| {

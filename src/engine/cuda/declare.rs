@@ -140,7 +140,7 @@ macro_rules! opaque {
         }
     )*};
 }
-opaque!(Coordinate, Velocity, Site, Force, HalfBits);
+opaque!(Coordinate, Velocity, Site, Force, HalfBits, PolicyConstants);
 
 /// Text of a declaration.
 pub trait Declared {

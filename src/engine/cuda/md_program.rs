@@ -66,14 +66,22 @@ pub fn stepping_program<P: DevicePolicy>(
 /// If it cannot be compiled, or the GPU is lost.
 pub fn load<P: DevicePolicy>(
     session: &Arc<Session>,
-    mut program: Program,
+    program: Program,
     policy: &P,
     force_field: &ForceField<P>,
 ) -> Result<Kernels, EngineError> {
-    program.macros.extend(arithmetic::macros(session)?);
-    let kernels = Kernels::of(session, &program)?;
+    let kernels = compiled(session, program)?;
     set_constants(&kernels, policy, force_field)?;
     Ok(kernels)
+}
+
+/// Compiles and loads such a program.
+///
+/// # Errors
+/// As [`load`].
+pub fn compiled(session: &Arc<Session>, mut program: Program) -> Result<Kernels, EngineError> {
+    program.macros.extend(arithmetic::macros(session)?);
+    Kernels::of(session, &program)
 }
 
 /// Gives such a program the constants of a run.

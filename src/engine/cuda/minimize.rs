@@ -4,6 +4,11 @@
 //! iterations and takes their decisions, many a launch. Threads per particle are those of one kind of GPU, so that
 //! a minimum depends neither on the GPU nor on the number of its blocks.
 //! Runs beside the engine of the run, on the same stream: launches of both take turns.
+mod many;
+mod many_program;
+mod slots;
+
+pub use self::many::{ManyMinimizers, program as many_minimizers_program};
 use super::buffers::status;
 use super::declare::{Pointer, device_constants, device_struct, shared_header};
 use super::device::Gpu;
@@ -43,7 +48,7 @@ struct OnGpu {
 
 device_struct! {
     /// What the descent goes by.
-    struct DescentArgument {
+    pub struct DescentArgument {
         /// The descent ends when the force on every particle is smaller.
         force_tolerance: f64,
         /// Of all particles.
@@ -61,7 +66,7 @@ device_struct! {
 
 device_struct! {
     /// Time step and mixing of a descent by FIRE.
-    struct Fire {
+    pub struct Fire {
         first_timestep: f64,
         timestep: f64,
         mixing: f64,
@@ -84,7 +89,7 @@ device_constants! {
 
 device_struct! {
     /// What lasts from launch to launch.
-    struct Progress {
+    pub struct Progress {
         fire: Fire,
         /// Time of the last move.
         moved_for: f64,

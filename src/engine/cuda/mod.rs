@@ -93,7 +93,10 @@ pub use correlator::{
     centers_program, density_program, neighborhoods_program, program as correlation_program,
     structure_program,
 };
-pub use minimize::{CudaMinimizer, FIRE as FIRE_HEADER, program as minimizer_program};
+pub use minimize::{
+    CudaMinimizer, FIRE as FIRE_HEADER, ManyMinimizers, many_minimizers_program,
+    program as minimizer_program,
+};
 
 /// The kernels of a plan, ready to be compiled: as the engine does for its GPU, and as tests do for
 /// GPUs that are not there.

@@ -508,7 +508,7 @@ fn describe_cells(simulation_box: &SimulationBox, for_tilts: bool, system: &mut 
 }
 
 /// Rows of four entries for each lane, and entries of all lists.
-fn size(count: usize, species: usize, shape: ListShape) -> (usize, usize) {
+pub fn size(count: usize, species: usize, shape: ListShape) -> (usize, usize) {
     let lanes = 1 << shape.lanes_log2;
     // Every segment may end with a row that is not full.
     let rows = shape.capacity.div_ceil(4 * lanes) + species - 1;

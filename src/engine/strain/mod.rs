@@ -13,27 +13,26 @@
 //! was found, if both have met the tolerance and no particle is further from its place than a thousandth of the smallest sigma;
 //! else the branch is another one, and is forgotten. They take [`KEPT_BYTES`] of memory at most: beyond, those farthest in strain are forgotten.
 mod branch;
+mod course;
 mod minimum;
 mod system;
 
-use std::sync::{Mutex, PoisonError};
-
+use self::course::Course;
 use self::minimum::Minimum;
 use self::system::{Protocol, System};
-use super::minimizer::minimizers;
-use super::report::{EngineReport, Execution, Hardware};
+use super::minimizers::of_system;
+use super::report::{EngineReport, Execution};
 use super::{
-    CancelToken, Correlator, EngineError, Ensemble, ExactState, Minimizer, Pending,
-    PendingSnapshot, PendingState, StageContext, Thermodynamics, Workers, is_on_cpu, minimizer,
+    CancelToken, Correlator, Descents, EngineError, Ensemble, ExactState, Minimizers, Pending,
+    PendingSnapshot, PendingState, StageContext, Thermodynamics, minima, minimizers,
 };
 use crate::plan::{EngineChoice, Plan, Precision};
+use crate::system::Snapshot;
 
 /// Of minima that are kept for the way back, in all systems together.
 pub const KEPT_BYTES: usize = 1 << 30;
 /// Of a particle in such a minimum.
 const BYTES_OF_PARTICLE: usize = 36;
-/// Threads whose descents take turns on a GPU: while one is there, the others prepare and read theirs.
-const ON_A_GPU: usize = 4;
 
 /// A point of the curve of a system.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,10 +87,7 @@ pub type StrainMemory = Vec<Vec<(String, Vec<f64>)>>;
 pub struct StrainedSystems {
     protocol: Protocol,
     systems: Vec<System>,
-    workers: Workers,
-    /// Those that no worker has.
-    minimizers: Mutex<Vec<Box<dyn Minimizer>>>,
-    hardware: Hardware,
+    minimizers: Box<dyn Minimizers>,
     /// Of the run, at the start of the stage.
     first_step: u64,
     /// Since then.
@@ -112,7 +108,7 @@ impl StrainedSystems {
     pub fn new(
         plan: &Plan,
         stage: usize,
-        mut states: Vec<ExactState>,
+        states: Vec<ExactState>,
         memory: Option<&StrainMemory>,
         cancel: Option<&CancelToken>,
     ) -> Result<Self, EngineError> {
@@ -123,54 +119,26 @@ impl StrainedSystems {
             // As at the start of a stage: the same bits whatever engine the run has.
             plan_of_descents.run.engine = EngineChoice::Cpu;
         }
-        let on_cpu = is_on_cpu(plan_of_descents.run.engine);
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = if on_cpu { plan.run.threads.unwrap_or_else(cores) } else { ON_A_GPU };
-        let threads = threads.min(states.len());
-        let mut all = match states.len() {
-            1 => vec![minimizer(&plan_of_descents, &strain.descent)?],
-            _ => minimizers(&plan_of_descents, &strain.descent, threads)?,
-        };
+        let mut minimizers = minimizers(&plan_of_descents, &strain.descent, states.len())?;
         if let Some(cancel) = cancel {
-            all.iter_mut().for_each(|minimizer| minimizer.cancel_when(cancel.clone()));
-        }
-        let workers = if states.len() == 1 { Workers::none() } else { Workers::new(threads)? };
-        let mut hardware = all[0].hardware();
-        if states.len() > 1 {
-            hardware.set_threads(threads);
+            minimizers.cancel_when(cancel.clone());
         }
         let step = states[0].step;
         let first_step = plan.first_step(stage);
         let most = KEPT_BYTES / (BYTES_OF_PARTICLE * plan.system.particle_count() * states.len());
         let protocol = Protocol { plan: plan.clone(), strain, stage: of_stage.name.clone() };
-        let minimizers = Mutex::new(all);
-        let create = |number: usize, state: &mut ExactState| match memory {
-            None => with_one(&minimizers, |minimizer| {
-                let (system, point) = System::start(&protocol, state, minimizer, most)?;
-                Ok((system, Some(point)))
-            }),
-            Some(memory) => {
-                let arrays = memory.get(number).map_or(&[][..], Vec::as_slice);
-                let system = System::restored(&protocol, state, arrays, most);
-                system.map(|system| (system, None)).ok_or(EngineError::StrainMemory)
-            }
+        let (systems, points) = match memory {
+            None => started(&protocol, &states, minimizers.as_mut(), most)?,
+            Some(memory) => (restored(&protocol, &states, memory, most)?, Vec::new()),
         };
-        let created = workers.share(&mut states, create).into_iter().enumerate();
-        let created: Vec<_> = created
-            .map(|(number, system)| system.map_err(|error| of_system(error, number, states.len())))
-            .collect::<Result<_, _>>()?;
-        let (systems, points): (Vec<_>, Vec<_>) = created.into_iter().unzip();
-        let points: Option<Vec<StrainPoint>> = points.into_iter().collect();
         Ok(StrainedSystems {
             steps: plan.stages[stage].steps,
             protocol,
             systems,
-            workers,
             minimizers,
-            hardware,
             first_step,
             step: step - first_step,
-            found: Strained { points: points.into_iter().collect(), events: Vec::new() },
+            found: Strained { points, events: Vec::new() },
         })
     }
 
@@ -183,25 +151,37 @@ impl StrainedSystems {
     }
 }
 
-/// Has something done with a minimiser that nobody else has. A minimum does not depend on which one it is.
-fn with_one<T>(
-    minimizers: &Mutex<Vec<Box<dyn Minimizer>>>,
-    work: impl FnOnce(&mut dyn Minimizer) -> T,
-) -> T {
-    let free = || minimizers.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut minimizer = free().pop().expect("there is one for each worker");
-    let done = work(minimizer.as_mut());
-    free().push(minimizer);
-    done
+/// Systems in the minima below these states, and their points without strain.
+fn started(
+    protocol: &Protocol,
+    states: &[ExactState],
+    minimizers: &mut dyn Minimizers,
+    most: usize,
+) -> Result<(Vec<System>, Vec<Vec<StrainPoint>>), EngineError> {
+    let system = &protocol.plan.system;
+    let snapshot = |state: &ExactState| state.to_snapshot(&system.species);
+    let snapshots: Vec<Snapshot> = states.iter().map(snapshot).collect();
+    let starts: Vec<&Snapshot> = snapshots.iter().collect();
+    let found = minima(minimizers, system.simulation_box, &starts)?;
+    let started = snapshots.iter().zip(found);
+    let started = started.map(|(start, found)| System::start(protocol, start, found, most));
+    let (systems, points) = started.unzip();
+    Ok((systems, vec![points]))
 }
 
-/// An error of a system, which says of which one where there are many.
-fn of_system(error: EngineError, number: usize, systems: usize) -> EngineError {
-    match error {
-        EngineError::GivenUp => EngineError::GivenUp,
-        error if systems == 1 => error,
-        error => error.of_system(number),
-    }
+/// Systems as a checkpoint knows them.
+fn restored(
+    protocol: &Protocol,
+    states: &[ExactState],
+    memory: &StrainMemory,
+    most: usize,
+) -> Result<Vec<System>, EngineError> {
+    let restored = states.iter().enumerate().map(|(number, state)| {
+        let arrays = memory.get(number).map_or(&[][..], Vec::as_slice);
+        System::restored(protocol, state, arrays, most)
+            .ok_or_else(|| of_system(EngineError::StrainMemory, number, states.len()))
+    });
+    restored.collect()
 }
 
 impl Ensemble for StrainedSystems {
@@ -219,23 +199,16 @@ impl Ensemble for StrainedSystems {
 
     /// Steps of strain.
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
-        let (first, run_step) = (self.step, self.run_step());
-        let (protocol, minimizers) = (&self.protocol, &self.minimizers);
-        let advance = |_: usize, system: &mut System| {
-            with_one(minimizers, |minimizer| -> Result<Vec<_>, EngineError> {
-                let step =
-                    |step| system.advance(protocol, minimizer, (first + step, run_step + step));
-                (1..=steps).map(step).collect()
-            })
-        };
-        let systems = self.systems.len();
-        let done = self.workers.share(&mut self.systems, advance).into_iter().enumerate();
-        let done: Vec<_> = done
-            .map(|(number, of)| of.map_err(|error| of_system(error, number, systems)))
-            .collect::<Result<_, _>>()?;
-        let mut of_systems: Vec<_> = done.into_iter().map(Vec::into_iter).collect();
+        let (before, protocol) = ((self.step, self.run_step()), &self.protocol);
+        let course = |system| Course::new(protocol, system, before, steps);
+        let mut courses: Vec<Course> = self.systems.iter_mut().map(course).collect();
+        let mut descents: Vec<&mut dyn Descents> =
+            courses.iter_mut().map(|course| course as &mut dyn Descents).collect();
+        self.minimizers.descend(&mut descents)?;
+        let mut of_systems: Vec<_> =
+            courses.into_iter().map(|course| course.into_ended().into_iter()).collect();
         for _ in 0..steps {
-            let mut points = Vec::with_capacity(systems);
+            let mut points = Vec::with_capacity(of_systems.len());
             for (number, of_system) in of_systems.iter_mut().enumerate() {
                 let (point, events) = of_system.next().expect("as many as steps");
                 points.push(point);
@@ -312,7 +285,7 @@ impl Ensemble for StrainedSystems {
     }
 
     fn report(&self) -> EngineReport {
-        let hardware = self.hardware.clone();
+        let hardware = self.minimizers.hardware();
         EngineReport { hardware, precision: Precision::Double, execution: Execution::default() }
     }
 

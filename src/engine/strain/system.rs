@@ -1,10 +1,10 @@
 //! One system that is strained.
 use std::sync::Arc;
 
+use super::StrainPoint;
 use super::branch::Branch;
-use super::minimum::{Minimum, NonAffine};
-use super::{StrainEvent, StrainPoint};
-use crate::engine::{EngineError, ExactState, Minimizer};
+use super::minimum::Minimum;
+use crate::engine::{ExactState, InherentStructure};
 use crate::plan::{Plan, StrainPlan};
 use crate::system::{SimulationBox, Snapshot};
 
@@ -28,40 +28,27 @@ pub(super) struct System {
     warned: bool,
 }
 
-/// A part of a step of strain that was tried.
-struct Tried {
-    minimum: Minimum,
-    non_affine: NonAffine,
-    /// Energy per particle by which the minimum is below that of the elastic branch.
-    drop: f64,
-    iterations: u64,
-}
-
 impl System {
-    /// The minimum below a state, without strain.
+    /// In the minimum that a descent from `start` has found, without strain.
     pub fn start(
         protocol: &Protocol,
-        state: &ExactState,
-        minimizer: &mut dyn Minimizer,
+        start: &Snapshot,
+        found: InherentStructure,
         most: usize,
-    ) -> Result<(Self, StrainPoint), EngineError> {
+    ) -> (Self, StrainPoint) {
         let Protocol { plan, strain, .. } = protocol;
-        let snapshot = state.to_snapshot(&plan.system.species);
-        let simulation_box = plan.system.simulation_box;
-        minimizer.set_box(simulation_box)?;
-        let found = minimizer.minimize(&snapshot)?;
         let iterations = found.iterations;
-        let present = Arc::new(Minimum::new(found, simulation_box, 0.0));
+        let present = Arc::new(Minimum::new(found, plan.system.simulation_box, 0.0));
         let mut system = System {
-            diameter: snapshot.diameter.clone(),
+            diameter: start.diameter.clone(),
             branch: Branch::new(most),
             warned: false,
             present,
         };
-        system.warn(protocol, state.step, iterations);
+        system.warn(protocol, start.step, iterations);
         system.keep(strain, 0);
-        let point = system.point(state.step, iterations, 0.0);
-        Ok((system, point))
+        let point = system.point(start.step, iterations, 0.0);
+        (system, point)
     }
 
     /// As a checkpoint knows it, with `numbers` of the present minimum and the `arrays` of the branch.
@@ -119,94 +106,23 @@ impl System {
         Snapshot { diameter: self.diameter.clone(), ..self.present.snapshot(step) }
     }
 
-    /// Takes a step of strain, which ends `step` steps after the start of the stage, and at `run_step` of the run.
-    pub fn advance(
-        &mut self,
-        protocol: &Protocol,
-        minimizer: &mut dyn Minimizer,
-        (step, run_step): (u64, u64),
-    ) -> Result<(StrainPoint, Vec<StrainEvent>), EngineError> {
-        let strain = &protocol.strain;
-        let [from, to] = [step - 1, step].map(|step| strain.multiple(step));
-        let (full, direction) = (1_u64 << strain.halvings(), (to - from) as f64);
-        // At a fraction of the step; its ends are the points themselves.
-        let at = |part: u64| match part {
-            part if part == full => strain.strain(to),
-            part => strain.step * (from as f64 + direction * (part as f64 / full as f64)),
-        };
-        let (mut done, mut part) = (0, full);
-        // Where an event has been seen to lie before.
-        let mut fails_at = None;
-        let (mut iterations, mut largest, mut events) = (0, 0.0_f64, Vec::new());
-        while done < full {
-            let tried = self.tried(protocol, minimizer, at(done + part), run_step)?;
-            iterations += tried.iterations;
-            let is_event = tried.drop > strain.event_threshold;
-            if is_event && part > 1 {
-                fails_at = Some(done + part);
-                part = part.div_ceil(2);
-                continue;
-            }
-            done += part;
-            largest = largest.max(tried.non_affine.largest);
-            let before = std::mem::replace(&mut self.present, Arc::new(tried.minimum));
-            self.warn(protocol, run_step, tried.iterations);
-            if is_event {
-                self.branch.forget();
-                let stress = |minimum: &Minimum| {
-                    strain.mode.stress(&minimum.stress, minimum.simulation_box.dimension())
-                };
-                events.push(StrainEvent {
-                    system: 0,
-                    step: run_step,
-                    strain: [before.strain, self.present.strain],
-                    energy_drop: tried.drop,
-                    stress_drop: direction * (stress(&before) - stress(&self.present)),
-                    participation_ratio: tried.non_affine.participation_ratio,
-                    largest_displacement: tried.non_affine.largest,
-                });
-            }
-            part = match fails_at {
-                // It has been passed, or met elsewhere.
-                Some(fails_at) if is_event || done >= fails_at => full - done,
-                Some(fails_at) => (part / 2).max(1).min(fails_at - done),
-                None => full - done,
-            };
-            fails_at = fails_at.filter(|&fails_at| !is_event && done < fails_at);
-        }
-        self.take_bits_of_the_way_there(protocol, to);
-        if strain.turns_after(step) {
-            self.keep(strain, to);
-        }
-        Ok((self.point(run_step, iterations, largest), events))
+    /// The configuration that the present minimum has become when the box is strained.
+    pub fn strained(&self, simulation_box: &SimulationBox, run_step: u64) -> Snapshot {
+        let affine = self.present.in_box(simulation_box, run_step);
+        Snapshot { diameter: self.diameter.clone(), ..affine }
     }
 
-    /// The minimum at a strain that the present one leads to.
-    fn tried(
-        &self,
-        protocol: &Protocol,
-        minimizer: &mut dyn Minimizer,
-        at: f64,
-        run_step: u64,
-    ) -> Result<Tried, EngineError> {
-        let Protocol { plan, strain, .. } = protocol;
-        let before = &self.present;
-        let simulation_box = strain.mode.box_at(&plan.system.simulation_box, at);
-        let affine = before.in_box(&simulation_box, run_step);
-        let affine = Snapshot { diameter: self.diameter.clone(), ..affine };
-        minimizer.set_box(simulation_box)?;
-        let found = minimizer.minimize(&affine)?;
-        let iterations = found.iterations;
-        let minimum = Minimum::new(found, simulation_box, at);
+    /// Energy per particle by which a minimum is below that of the elastic branch from the present one.
+    pub fn energy_drop(&self, protocol: &Protocol, minimum: &Minimum) -> f64 {
+        let (before, mode) = (&self.present, &protocol.strain.mode);
         let volume_per_particle = before.simulation_box.volume() / before.position.len() as f64;
-        let stress = strain.mode.stress(&before.stress, simulation_box.dimension());
-        let elastic = volume_per_particle * stress * (at - before.strain);
-        let drop = elastic - (minimum.energy - before.energy);
-        Ok(Tried { non_affine: minimum.non_affine(&affine), minimum, drop, iterations })
+        let stress = mode.stress(&before.stress, before.simulation_box.dimension());
+        let elastic = volume_per_particle * stress * (minimum.strain - before.strain);
+        elastic - (minimum.energy - before.energy)
     }
 
     /// On the way back along an elastic branch: the minimum of the way there, where the present one is the same.
-    fn take_bits_of_the_way_there(&mut self, protocol: &Protocol, multiple: i64) {
+    pub fn take_bits_of_the_way_there(&mut self, protocol: &Protocol, multiple: i64) {
         let Some(known) = self.branch.get(multiple) else { return };
         let tolerance = protocol.strain.descent.force_tolerance;
         let converged = self.present.residual_force.max(known.residual_force) < tolerance;
@@ -218,13 +134,15 @@ impl System {
         }
     }
 
-    fn keep(&mut self, strain: &StrainPlan, multiple: i64) {
+    /// Keeps the present minimum for the way back, if there is one.
+    pub fn keep(&mut self, strain: &StrainPlan, multiple: i64) {
         if strain.turns.len() > 1 {
             self.branch.insert(multiple, self.present.clone());
         }
     }
 
-    fn point(&self, step: u64, iterations: u64, largest_displacement: f64) -> StrainPoint {
+    /// The present minimum as a point of the curve.
+    pub fn point(&self, step: u64, iterations: u64, largest_displacement: f64) -> StrainPoint {
         let Minimum { strain, energy, pressure, stress, residual_force, .. } = *self.present;
         StrainPoint {
             step,
@@ -238,7 +156,8 @@ impl System {
         }
     }
 
-    fn warn(&mut self, protocol: &Protocol, step: u64, iterations: u64) {
+    /// Warns, once, of forces that are left.
+    pub fn warn(&mut self, protocol: &Protocol, step: u64, iterations: u64) {
         let residual = self.present.residual_force;
         if self.warned || residual < protocol.strain.descent.force_tolerance {
             return;
@@ -249,6 +168,11 @@ impl System {
              (strain.maximum_iterations); residual_force in its results holds those of all points",
             protocol.stage
         );
+    }
+
+    /// After a plastic event there is no way back.
+    pub fn forget_branch(&mut self) {
+        self.branch.forget();
     }
 
     /// The box that it is in.

@@ -1,9 +1,9 @@
 //! Propensities of a stage, and the descents to inherent structures that they need.
 use super::arrays::{load_arrays, save_arrays};
 use super::files::StageFiles;
-use super::minima::minima;
+use super::minima::Searches;
 use super::observables::{sample_context, unfit};
-use crate::engine::{self, CancelToken, Minimizer};
+use crate::engine::CancelToken;
 use crate::observable::propensity::Propensities;
 use crate::output::Checkpoint;
 use crate::plan::{Plan, StagePlan, States};
@@ -16,7 +16,7 @@ const NAME: &str = "propensity";
 pub struct StagePropensities {
     stage: String,
     propensities: Propensities,
-    minimizer: Option<Box<dyn Minimizer>>,
+    searches: Option<Searches>,
 }
 
 impl StagePropensities {
@@ -25,18 +25,18 @@ impl StagePropensities {
         let (Some(of), Some(ensemble)) = (&stage.propensity, &plan.ensemble) else {
             return Ok(None);
         };
-        let minimizer = match &of.inherent {
-            Some(settings) => Some(engine::minimizer(plan, settings)?),
+        let searches = match &of.inherent {
+            Some(settings) => Some(Searches::new(plan, settings)?),
             None => None,
         };
         let propensities = Propensities::new(of, ensemble, sample_context(plan, stage));
-        Ok(Some(StagePropensities { stage: stage.name.clone(), propensities, minimizer }))
+        Ok(Some(StagePropensities { stage: stage.name.clone(), propensities, searches }))
     }
 
     /// Descents end when this says so.
     pub fn cancel_when(&mut self, cancel: CancelToken) {
-        if let Some(minimizer) = &mut self.minimizer {
-            minimizer.cancel_when(cancel);
+        if let Some(searches) = &mut self.searches {
+            searches.cancel_when(cancel);
         }
     }
 
@@ -88,13 +88,10 @@ impl StagePropensities {
         systems: impl Iterator<Item = usize>,
         snapshots: &[Snapshot],
     ) -> Result<Vec<Snapshot>, RunError> {
-        let (Some(minimizer), Some(settings)) = (&mut self.minimizer, self.propensities.inherent())
-        else {
-            return Ok(Vec::new());
-        };
+        let Some(searches) = &mut self.searches else { return Ok(Vec::new()) };
         let place = (&self.stage[..], "propensity.inherent");
-        let systems = systems.map(|system| (Some(system), &snapshots[system]));
-        let found = minima(minimizer.as_mut(), settings.force_tolerance, place, systems)?;
+        let systems: Vec<_> = systems.map(|system| (Some(system), &snapshots[system])).collect();
+        let found = searches.minima(place, &systems)?;
         Ok(found.into_iter().map(|found| found.snapshot).collect())
     }
 }

@@ -1,0 +1,14 @@
+// A system and a box for each block of a launch.
+#pragma once
+#include "block_sums.cuh"
+
+// Of the block.
+__shared__ System system;
+__shared__ PolicyConstants policy;
+
+// Every kernel begins so.
+INLINE void enter_system(const System &of_block, const PolicyConstants &in_box) {
+    copy_by_block(system, of_block);
+    copy_by_block(policy, in_box);
+    __syncthreads();
+}
