@@ -8,9 +8,9 @@ use common::{kob_andersen, kob_andersen_potential, liquid, pair, plan_of};
 use supercool::engine::cpu::CpuMinimizer;
 use supercool::engine::cuda::CudaMinimizer;
 use supercool::engine::cuda::device::{Gpu, gpus};
-use supercool::engine::{InherentStructure, Minimizer};
+use supercool::engine::{self, InherentStructure, Minimizer};
 use supercool::output::{Checkpoint, latest_valid};
-use supercool::plan::{InherentStructuresPlan, Plan, Precision};
+use supercool::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision};
 use supercool::potential::{PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species};
 
@@ -236,4 +236,106 @@ fn a_run_writes_them_and_has_the_same_bits_with_and_without() {
         assert!(residual.iter().all(|&force| force < 1e-6), "{residual:?}");
         assert!(with.path("out/production.inherent.h5md").exists());
     }
+}
+
+/// Liquids that differ by small displacements.
+fn liquids(plan: &Plan, count: usize) -> Vec<Snapshot> {
+    let first = liquid(plan, 0.8, 1000).snapshot().unwrap();
+    let displaced = |number: usize| {
+        let mut start = first.clone();
+        for (i, position) in start.position.iter_mut().enumerate() {
+            for (k, x) in
+                position.iter_mut().enumerate().take(plan.system.simulation_box.dimension())
+            {
+                *x += 0.03 * ((7 * i + 3 * k + 11 * number) as f64).sin();
+            }
+        }
+        start
+    };
+    (0..count).map(displaced).collect()
+}
+
+/// Of blocks that have a system each; `systems`: for so many they are made.
+fn side_by_side(
+    plan: &Plan,
+    settings: &InherentStructuresPlan,
+    systems: usize,
+    starts: &[Snapshot],
+) -> Vec<InherentStructure> {
+    let mut plan = plan.clone();
+    plan.run.engine = EngineChoice::Cuda;
+    let mut minimizers = engine::minimizers(&plan, settings, systems).unwrap();
+    let starts: Vec<&Snapshot> = starts.iter().collect();
+    engine::minima(minimizers.as_mut(), plan.system.simulation_box, &starts).unwrap()
+}
+
+#[test]
+fn systems_descend_side_by_side_as_each_would_beside_others() {
+    if gpu().is_none() {
+        return;
+    }
+    for (dimension, count) in [(3, 1000), (2, 900), (3, 150)] {
+        let plan = force_shifted(dimension, count);
+        let starts = liquids(&plan, 64);
+        let tolerance = 1e-6;
+        let begin = Instant::now();
+        let all = side_by_side(&plan, &settings(tolerance, 100_000), 64, &starts);
+        let seconds = begin.elapsed().as_secs_f64();
+        let iterations: u64 = all.iter().map(|found| found.iterations).sum();
+        println!(
+            "{dimension}D, {count}: {iterations} iterations of 64 systems in {seconds:.3} s, with compiling"
+        );
+        // Beside others, in smaller blocks, and in fewer places than systems.
+        for (systems, some) in [(64, 40..43), (300, 0..64), (2, 0..10)] {
+            let settings = settings(tolerance, 100_000);
+            let found = side_by_side(&plan, &settings, systems, &starts[some.clone()]);
+            assert_eq!(found, all[some], "{dimension}D, {count}, for {systems} systems");
+        }
+        for (start, found) in starts.iter().zip(&all).step_by(9) {
+            assert!(found.residual_force < tolerance, "{:e}", found.residual_force);
+            let seen = CpuMinimizer::new(&plan, &settings(tolerance + 1e-10, 0))
+                .minimize(&found.snapshot)
+                .unwrap();
+            assert!(seen.residual_force < tolerance + 1e-10, "{:e}", seen.residual_force);
+            assert!((seen.energy - found.energy).abs() < 1e-11, "{} {}", seen.energy, found.energy);
+            assert!((seen.pressure - found.pressure).abs() < 1e-9);
+            for (seen, found) in seen.stress.as_flattened().iter().zip(found.stress.as_flattened())
+            {
+                assert!((seen - found).abs() < 1e-9, "{seen} {found}");
+            }
+            let before = CpuMinimizer::new(&plan, &settings(1.0, 0)).minimize(start).unwrap();
+            assert!(found.energy < before.energy - 0.05, "it went down");
+        }
+        for (iterations, bound) in [(0, 1e-14), (1, 1e-13), (10, 1e-12), (60, 1e-10)] {
+            let settings = settings(tolerance, iterations);
+            let found = &side_by_side(&plan, &settings, 2, &starts[..2])[1];
+            let expected = CpuMinimizer::new(&plan, &settings).minimize(&starts[1]).unwrap();
+            let distance = largest_distance(&plan, &expected, found);
+            assert!(distance < bound, "{dimension}D, {count}, {iterations}: {distance:e}");
+            assert_eq!(found.iterations, iterations);
+        }
+    }
+}
+
+#[test]
+fn a_system_that_fails_among_others_is_named() {
+    if gpu().is_none() {
+        return;
+    }
+    let plan = force_shifted(3, 500);
+    let mut starts = liquids(&plan, 5);
+    starts[3].position[17] = starts[3].position[20];
+    let mut on_gpu = plan.clone();
+    on_gpu.run.engine = EngineChoice::Cuda;
+    let mut minimizers = engine::minimizers(&on_gpu, &settings(1e-6, 100_000), 5).unwrap();
+    let all: Vec<&Snapshot> = starts.iter().collect();
+    let simulation_box = plan.system.simulation_box;
+    let error = engine::minima(minimizers.as_mut(), simulation_box, &all).unwrap_err().to_string();
+    for part in ["system 3", "17", "20"] {
+        assert!(error.contains(part), "no {part:?} in {error}");
+    }
+    starts[3].position[17] = [f64::NAN; 3];
+    let all: Vec<&Snapshot> = starts.iter().collect();
+    let error = engine::minima(minimizers.as_mut(), simulation_box, &all).unwrap_err().to_string();
+    assert!(error.contains("system 3") && error.contains("the position of particle 17"), "{error}");
 }

@@ -6,6 +6,8 @@ mod aging;
 #[path = "emulated/classes.rs"]
 mod classes;
 mod common;
+#[path = "emulated/descents.rs"]
+mod descents;
 #[path = "emulated/own_potentials.rs"]
 mod own_potentials;
 #[path = "emulated/pressure.rs"]

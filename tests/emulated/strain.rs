@@ -2,7 +2,7 @@
 use super::*;
 
 /// A crystal with impurities, whose minimum is one: what is rounded otherwise changes nothing else.
-fn configuration(strain: &str, rest: &str) -> String {
+pub fn configuration(strain: &str, rest: &str) -> String {
     let crystal = kob_andersen(3, 256, "double", "timestep = 0.004\nthreads = 2");
     let species = [r#"name = "A", count = 205"#, r#"name = "B", count = 51"#];
     assert!(species.iter().all(|species| crystal.contains(species)), "{crystal}");

@@ -231,6 +231,9 @@ impl Exchange {
         }
         self.turns.write(&all)?;
         self.boxes.write(&boxes)?;
+        if entries == 0 {
+            return Ok(());
+        }
         self.position.write(&position)?;
         self.image.write(&image)?;
         self.diameter.write(&diameter)
